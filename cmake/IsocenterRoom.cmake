@@ -1,0 +1,28 @@
+# One room, one target. isocenter_room(NAME SOURCES ... DEPS ...) makes the static library iso_NAME with the repository root as
+# include directory; a room without sources is an interface library. DEPS are public: they are the edges of docs/rooms.md.
+function(isocenter_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS" ${ARGN})
+  if(ROOM_SOURCES)
+    add_library(iso_${name} STATIC ${ROOM_SOURCES})
+    target_include_directories(iso_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(iso_${name} PUBLIC ${ROOM_DEPS})
+    target_compile_options(iso_${name} PRIVATE ${ISOCENTER_WARNINGS})
+  else()
+    add_library(iso_${name} INTERFACE)
+    target_include_directories(iso_${name} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(iso_${name} INTERFACE ${ROOM_DEPS})
+  endif()
+endfunction()
+
+# isocenter_test(NAME SOURCES ... DEPS ... [LABELS ...]): one GoogleTest binary and one ctest entry.
+function(isocenter_test name)
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${ISOCENTER_WARNINGS})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+endfunction()

@@ -1,0 +1,22 @@
+#include "kernels/base/crc32c.h"
+
+#include <isa-l/crc.h>
+
+#include <algorithm>
+
+namespace isocenter {
+
+uint32_t Crc32c(std::span<const std::byte> data) {
+  constexpr size_t kLargestRun = size_t{1} << 30;  // the library counts in int
+  uint32_t crc = 0xFFFFFFFFu;
+  while (!data.empty()) {
+    const size_t n = std::min(data.size(), kLargestRun);
+    // The library takes a pointer to mutable bytes and does not write.
+    crc = crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<std::byte*>(data.data())),
+                      static_cast<int>(n), crc);
+    data = data.subspan(n);
+  }
+  return ~crc;
+}
+
+}  // namespace isocenter

@@ -1,0 +1,13 @@
+// Checksum of frames and records.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace isocenter {
+
+/// CRC-32C (Castagnoli, reflected, as in iSCSI, RFC 3720): "123456789" gives 0xE3069283.
+uint32_t Crc32c(std::span<const std::byte> data);
+
+}  // namespace isocenter

@@ -1,0 +1,114 @@
+// The operations of filtered back-projection: one contract each. reference/, cpu/ and cuda/
+// implement them and register their methods (registry.h); the conformance tests hold every method
+// against reference/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kernels/base/views.h"
+#include "kernels/geometry/projection_matrix.h"
+#include "kernels/ops/device.h"
+
+namespace isocenter::ops {
+
+/// Counts of a raw detector frame that are trusted. Values outside are clamped before the
+/// logarithm.
+struct CountRange {
+  double i0 = 65535;  // unattenuated intensity
+  /// Dead pixels (below) count as this; at most -log(lowest/i0) = about 11 for the default and 16
+  /// bit.
+  double lowest = 1;
+};
+
+/// A run of frames in host memory, [view][v][u], either raw counts or line integrals; exactly one
+/// is set.
+struct RawFrames {
+  HostView3<const uint16_t> counts;
+  HostView3<const float> line_integrals;
+  const Shape3& shape() const { return counts.data() ? counts.shape() : line_integrals.shape(); }
+};
+
+/// Per-view data of the weights that Preprocess applies.
+struct ViewWeights {
+  ProjectionMatrix matrix;  // normalised; gives the cosine weight of every pixel
+  std::span<const float>
+      column_weight;  // [u]; redundancy weight times everything that is constant over the view
+};
+
+/// Raw frames -> weighted line integrals.
+///
+/// out(u,v) = -log(clamp(count, lowest, i0_limit) / i0) · cosine(u,v) · column_weight[u], where
+/// counts above i0 give negative values down to -log(65535/i0) unchanged (noise must stay unbiased)
+/// and line integrals skip the logarithm; values that are not finite count as 0. cosine(u,v) = 1 /
+/// (|m3| · |M⁻¹ (u,v,1)|): the angle between ray and detector normal (Feldkamp, Davis, Kress 1984),
+/// from the matrix alone (M its left 3x3 part, m3 its third row). Errors: INVALID_ARGUMENT (shapes
+/// that differ, stack of another use or backend).
+class Preprocess {
+ public:
+  virtual ~Preprocess() = default;
+  /// Frame i of `frames` goes to view i of `out`, weights[i] with it. Frames beyond `frames` keep
+  /// what they had.
+  virtual absl::Status Run(const RawFrames& frames, const CountRange& range,
+                           std::span<const ViewWeights> weights, ProjectionStack& out) = 0;
+};
+
+enum class FilterWindow { kRamLak, kSheppLogan, kCosine, kHamming, kHann };
+
+struct RampFilterSpec {
+  int rows = 0;
+  int columns = 0;
+  FilterWindow window = FilterWindow::kRamLak;
+  double cutoff = 1.0;  // fraction of the Nyquist frequency, (0, 1]; the response is zero above
+  /// Rows whose ends are not at rest are extended smoothly to zero instead of being cut (Ohnesorge
+  /// et al. 2000: mirrored values, here faded by a half cosine) over half of `columns` at both
+  /// sides.
+  bool extend_truncated_rows = false;
+};
+
+/// The real, even frequency response that every backend multiplies with, in float64: n/2+1 values
+/// for a transform of length n. Ram-Lak from the spatial-domain kernel (h[0] = 1/4, h[odd n] =
+/// -1/(πn)², Kak & Slaney 1988, eq. 61) whose DFT keeps the mean right, times the window. Unit
+/// pixel pitch. n is even and at least 2·columns.
+std::vector<double> RampFilterResponse(const RampFilterSpec& spec, int n);
+
+/// Smallest transform length that a linear convolution needs (2·columns, plus the extension),
+/// before rounding up to a size that the backend's FFT likes.
+int MinimumTransformLength(const RampFilterSpec& spec);
+
+/// Filters each row of the first `views` views. Errors: INVALID_ARGUMENT (shape, use, backend).
+class RampFilter {
+ public:
+  virtual ~RampFilter() = default;
+  virtual absl::Status Run(int views, const ProjectionStack& line_integrals,
+                           ProjectionStack& filtered) = 0;
+};
+
+/// Voxel-driven, distance-weighted back-projection: volume(i,j,k) += Σ_views w⁻² · p(u, v) with
+/// (u·w, v·w, w) = P·A·(i,j,k,1), p bilinear between pixel centres and zero outside: a sample whose
+/// neighbour lies beyond the edge is blended with zero, so p falls to zero one pixel outside the
+/// detector. Voxels with w <= 0 receive nothing. Source: Feldkamp, Davis, Kress, JOSA A 1 (1984)
+/// 612. Errors: INVALID_ARGUMENT (shape, use, backend, matrices.size() above the views of the
+/// stack).
+class Backproject {
+ public:
+  virtual ~Backproject() = default;
+  /// matrices[i] belongs to view i of the stack; world matrices (the volume's grid is applied
+  /// inside). The sum over views is taken in the order of the views, whatever the number of
+  /// threads.
+  virtual absl::Status Run(std::span<const ProjectionMatrix> matrices,
+                           const ProjectionStack& filtered, VolumeBuffer& volume) = 0;
+};
+
+/// HU = 1000 · (mu - mu_water) / mu_water in place; values that are not finite become -1000.
+class ToHounsfield {
+ public:
+  virtual ~ToHounsfield() = default;
+  virtual absl::Status Run(double mu_water_per_mm, VolumeBuffer& volume) = 0;
+};
+
+}  // namespace isocenter::ops

@@ -1,0 +1,52 @@
+#include "server/jobs/job.h"
+
+#include <random>
+
+#include "absl/strings/str_format.h"
+
+namespace isocenter::jobs {
+
+absl::string_view Name(JobState state) {
+  switch (state) {
+    case JobState::kReceiving:
+      return "receiving";
+    case JobState::kReconstructing:
+      return "reconstructing";
+    case JobState::kRefining:
+      return "refining";
+    case JobState::kExporting:
+      return "exporting";
+    case JobState::kCompleted:
+      return "completed";
+    case JobState::kFailed:
+      return "failed";
+    case JobState::kCancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+bool IsLegalTransition(JobState from, JobState to) {
+  if (HasEnded(from)) return false;
+  if (to == JobState::kFailed || to == JobState::kCancelled) return true;
+  switch (from) {
+    case JobState::kReceiving:
+      return to == JobState::kReconstructing;
+    case JobState::kReconstructing:
+      return to == JobState::kRefining || to == JobState::kExporting;
+    case JobState::kRefining:
+      return to == JobState::kExporting;
+    case JobState::kExporting:
+      return to == JobState::kCompleted;
+    default:
+      return false;
+  }
+}
+
+std::string NewJobId(absl::Time now) {
+  std::random_device entropy;
+  return absl::StrFormat("%s-%08x", absl::FormatTime("%Y%m%dT%H%M%S", now, absl::UTCTimeZone()),
+                         entropy());
+}
+
+}  // namespace isocenter::jobs

@@ -1,0 +1,62 @@
+// What the jobs need of the world; the adapters of other rooms implement it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/base/views.h"
+#include "server/jobs/job.h"
+
+namespace isocenter::jobs {
+
+/// Job records that survive a restart. Thread-safe.
+class JobStore {
+ public:
+  virtual ~JobStore() = default;
+  /// Inserts or replaces by id.
+  virtual absl::Status Save(const Job& job) = 0;
+  virtual absl::StatusOr<std::vector<Job>> LoadAll() = 0;
+  /// Removes the record and everything stored for the job. OK when there is nothing.
+  virtual absl::Status Delete(const std::string& job_id) = 0;
+};
+
+/// What was stored of one finished volume.
+struct StoredSeries {
+  std::string study_instance_uid, series_instance_uid, frame_of_reference_uid;
+  int instance_count = 0;
+};
+
+/// Turns finished volumes into stored results. Thread-safe.
+class ResultStore {
+ public:
+  virtual ~ResultStore() = default;
+  /// Encodes and stores a volume in Hounsfield units, [z][y][x], so that either all of it becomes
+  /// visible (to queries and after a restart) or nothing. Storing the same job again replaces it
+  /// with the same UIDs. `progress` is called with the number of slices done, from one thread;
+  /// returning false cancels (CANCELLED). Errors: RESOURCE_EXHAUSTED (disk full; the free and the
+  /// needed bytes are named), INTERNAL, CANCELLED.
+  virtual absl::StatusOr<StoredSeries> Store(const Job& job, HostView3<const float> hounsfield,
+                                             const std::function<bool(int slices)>& progress) = 0;
+  /// DICOM files of a completed job, in slice order. Errors: NOT_FOUND.
+  virtual absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
+      const std::string& job_id) = 0;
+  /// File with the volume: float32 little-endian HU, [z][y][x], nothing else. Errors: NOT_FOUND.
+  virtual absl::StatusOr<std::filesystem::path> RawFile(const std::string& job_id) = 0;
+};
+
+/// Told about everything that operators count. Thread-safe, quick, never fails.
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  virtual void OnJobAccepted(const Job& job) = 0;
+  virtual void OnStateChanged(const Job& job, JobState from) = 0;
+  virtual void OnFrame(int64_t bytes) = 0;
+  /// Completed, failed or cancelled; `job.result` and `job.error` are final.
+  virtual void OnJobEnded(const Job& job) = 0;
+  virtual void OnRefused(const absl::Status& reason) = 0;
+};
+
+}  // namespace isocenter::jobs
