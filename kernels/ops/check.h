@@ -11,11 +11,12 @@
 
 namespace isocenter::ops {
 
-/// INVALID_ARGUMENT unless `part`, placed at slow index `first`, lies inside `whole` and agrees in the other two extents.
-/// `what` names the slow index: "views" or "slices".
+/// INVALID_ARGUMENT unless `part`, placed at slow index `first`, lies inside `whole` and agrees in
+/// the other two extents. `what` names the slow index: "views" or "slices".
 absl::Status CheckSlices(absl::string_view what, int64_t first, Shape3 part, Shape3 whole);
 
-/// INVALID_ARGUMENT unless all extents are positive; RESOURCE_EXHAUSTED when `bytes` exceeds `limit`.
+/// INVALID_ARGUMENT unless all extents are positive; RESOURCE_EXHAUSTED when `bytes` exceeds
+/// `limit`.
 absl::Status CheckAllocation(absl::string_view what, Shape3 shape, int64_t bytes, int64_t limit);
 
 /// INVALID_ARGUMENT unless the shapes are equal.

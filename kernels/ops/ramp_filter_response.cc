@@ -66,8 +66,8 @@ int MinimumTransformLength(const RampFilterSpec& spec) {
 std::vector<double> RampFilterKernel(const RampFilterSpec& spec) {
   const int length = spec.columns + ExtensionLength(spec);
   if (spec.window == FilterWindow::kRamLak && spec.cutoff >= 1) return RamLak(length);
-  // The window acts on a frequency grid fine enough that the kernel, which falls off like 1/k², does not wrap into the
-  // lags that are used.
+  // The window acts on a frequency grid fine enough that the kernel, which falls off like 1/k²,
+  // does not wrap into the lags that are used.
   const int n = static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(64, 4 * length))));
   const std::vector<double> cosine = CosineTable(n);
   const std::vector<double> ramp = RamLak(n / 2);

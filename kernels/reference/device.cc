@@ -51,7 +51,8 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> ReferenceDevice::NewProjec
   return std::make_unique<Stack>(shape, use);
 }
 
-absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> ReferenceDevice::NewVolume(const VolumeGrid& grid) {
+absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> ReferenceDevice::NewVolume(
+    const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(
       ops::CheckAllocation("volume", grid.shape(), VolumeBytes(grid), limits_.memory_bytes));
@@ -74,7 +75,8 @@ absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::Sta
 }
 
 absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
-  ISO_ASSIGN_OR_RETURN(const Stack* own, AsStack(static_cast<const ops::ProjectionStack&>(stack), use));
+  ISO_ASSIGN_OR_RETURN(const Stack* own,
+                       AsStack(static_cast<const ops::ProjectionStack&>(stack), use));
   return const_cast<Stack*>(own);
 }
 

@@ -50,8 +50,8 @@ class ReferenceDevice final : public ops::Device {
   absl::string_view backend() const override { return "reference"; }
   std::string description() const override { return "float64 reference, 1 thread"; }
   ops::DeviceLimits limits() const override { return limits_; }
-  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(Shape3 shape,
-                                                                           ops::StackUse use) override;
+  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
+      Shape3 shape, ops::StackUse use) override;
   absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
   int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override;
   int64_t VolumeBytes(const VolumeGrid& grid) const override;
@@ -61,7 +61,8 @@ class ReferenceDevice final : public ops::Device {
   ops::DeviceLimits limits_;
 };
 
-/// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's, or another use).
+/// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
+/// or another use).
 absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use);
 absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use);
 absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume);
