@@ -9,18 +9,20 @@
 namespace isocenter {
 
 struct FieldOfView {
-  double radius_mm =
-      0;  // of the largest cylinder around z that stays on the detector's columns in all views
-  double half_height_mm = 0;  // of its part that stays on the detector's rows, at the isocentre
+  /// Of the largest disc around the isocentre in the plane z = 0 that every view sees whole.
+  double radius_mm = 0;
+  /// The axis is seen by every view for |z| up to this.
+  double half_height_mm = 0;
 };
 
-/// Errors: INVALID_ARGUMENT when the isocentre falls outside the detector in some view (the view is
-/// named).
+/// Both are taken to the centres of the outermost pixels, between which a detector can be
+/// interpolated. Errors: INVALID_ARGUMENT when the isocentre falls outside the detector in some
+/// view (the view is named), for an empty trajectory and a detector without pixels.
 absl::StatusOr<FieldOfView> ComputeFieldOfView(const Trajectory& trajectory,
                                                const Detector& detector);
 
 /// The "auto" grid: a cube of size^3 cubic voxels centred at the isocentre whose side is the field
-/// of view's diameter.
+/// of view's diameter. Errors: as ComputeFieldOfView and ValidateGrid.
 absl::StatusOr<VolumeGrid> AutoGrid(const Trajectory& trajectory, const Detector& detector,
                                     int size);
 

@@ -35,12 +35,10 @@ struct ProjectionMatrix {
 /// scale.
 struct Camera {
   Vec3 source;            // mm, world
-  Vec3 u_axis, v_axis;    // unit vectors; u_axis × v_axis = depth_axis or its negative when the
-                          // detector is mirrored
+  Vec3 u_axis, v_axis;    // unit vectors in the detector; u_axis × v_axis = depth_axis always
   Vec3 depth_axis;        // unit normal of the detector, from the source towards it
-  double focal_u_px = 0;  // source-detector distance in column pitches
-  double focal_v_px =
-      0;  // signed: negative for a mirrored detector, so that the axes stay right-handed
+  double focal_u_px = 0;  // source-detector distance in column pitches, positive
+  double focal_v_px = 0;  // in row pitches; negative for a mirrored detector: rows against v_axis
   double skew_px = 0;
   double principal_u_px = 0, principal_v_px = 0;
   double isocenter_depth_mm = 0;  // distance of the isocentre from the source along depth_axis
@@ -48,13 +46,16 @@ struct Camera {
 
 /// Scales a matrix to w = 1 at the isocentre. Errors: INVALID_ARGUMENT for values that are not
 /// finite, a left 3x3 part that is singular (reciprocal condition below 1e-12 after row scaling),
-/// or an isocentre at or behind the source.
+/// or an isocentre at or behind the source: w must be positive there, and its depth 1e-3 mm at
+/// least. (A homogeneous matrix of the other sign maps alike; who reads a format whose sign is free
+/// turns it first.)
 absl::StatusOr<ProjectionMatrix> NormalizeMatrix(const ProjectionMatrix& matrix);
 
-/// Decomposes a normalised matrix (RQ). Errors: INVALID_ARGUMENT as NormalizeMatrix.
+/// Decomposes a matrix of any positive scale (RQ). Errors: INVALID_ARGUMENT as NormalizeMatrix.
 absl::StatusOr<Camera> Decompose(const ProjectionMatrix& matrix);
 
-/// The inverse of Decompose; the result is normalised.
+/// The inverse of Decompose; the result is normalised. The depth of the isocentre follows from
+/// `source` and `depth_axis`; camera.isocenter_depth_mm is not read.
 ProjectionMatrix Compose(const Camera& camera);
 
 /// The same mapping with voxel indices (i, j, k) of `grid` in place of world millimetres: P · A

@@ -14,6 +14,8 @@ namespace isocenter {
 /// One matrix per frame, in acquisition order, normalised (NormalizeMatrix).
 using Trajectory = std::vector<ProjectionMatrix>;
 
+inline constexpr int kMaxViews = 10000;
+
 /// Source at source_to_isocenter · (cos a, sin a, 0); u along (-sin a, cos a, 0), v along -z.
 struct CircularOrbit {
   int views = 0;
@@ -27,7 +29,9 @@ struct CircularOrbit {
   double offset_v_px = 0;
 };
 
-/// Errors: INVALID_ARGUMENT naming the field (views 1..10000, distances, arc up to 4π).
+/// Errors: INVALID_ARGUMENT naming the field: views 1 to kMaxViews, source to isocentre 10 to
+/// 10000 mm, source to detector above that and up to 20000 mm, arc up to 4π, offsets up to 10^5
+/// pixels, detector 1 to 8192 pixels of up to 10 mm.
 absl::StatusOr<Trajectory> MakeCircularOrbit(const CircularOrbit& orbit, const Detector& detector);
 
 /// A C-arm that sags and wobbles as real ones do: smooth, reproducible deviations of source,
@@ -38,11 +42,12 @@ absl::StatusOr<Trajectory> MakeWobblingOrbit(const CircularOrbit& orbit, const D
                                              double amplitude, uint64_t seed);
 
 /// Reads the table format of docs/formats/trajectory.md: comma-separated, '#' comments, the last 12
-/// columns of a line are a row-major matrix. Errors: NOT_FOUND, INVALID_ARGUMENT with the line
-/// number.
+/// columns of a line are a row-major matrix. The matrices come back normalised. Errors: NOT_FOUND
+/// (no such file, not readable), INVALID_ARGUMENT with the line number.
 absl::StatusOr<Trajectory> ReadTrajectoryCsv(const std::string& path);
 
-/// The matrices of the same detector read out with `binning` x `binning` pixels summed.
+/// The matrices of the same detector read out with `binning` x `binning` pixels summed, binning >=
+/// 1: u' = (u - (binning - 1)/2) / binning, v' likewise.
 Trajectory Binned(const Trajectory& trajectory, int binning);
 
 /// Angle of every source around z (radians), unwrapped so that neighbours differ by less than π.
