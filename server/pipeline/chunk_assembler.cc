@@ -138,6 +138,13 @@ bool ChunkAssembler::Recycle(std::unique_ptr<ChunkBuffer> buffer) {
   return OpenNextChunk();
 }
 
+void ChunkAssembler::Release() {
+  absl::MutexLock lock(&mutex_);
+  filling_.reset();
+  free_.clear();
+  waiting_ = false;
+}
+
 ops::RawFrames ChunkAssembler::View(const ChunkBuffer& buffer) const {
   const recon::Acquisition& acquisition = plan_.acquisition;
   const Shape3 shape{plan_.chunks[buffer.chunk].views, acquisition.detector.rows,

@@ -52,6 +52,9 @@ class ChunkAssembler {
   /// Takes a buffer back. True when the producer was waiting for it: there is room now.
   bool Recycle(std::unique_ptr<ChunkBuffer> buffer);
 
+  /// Frees the buffers that it holds. Only Recycle may follow.
+  void Release();
+
   /// Frames taken over; of the producer.
   int frames() const { return next_frame_; }
   bool complete() const { return next_frame_ == plan_.views(); }

@@ -57,12 +57,9 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// job has failed with it).
   absl::Status FinishInput();
 
-  /// The console is gone or silent. Ends the job with `why` as CANCELLED unless all frames are
-  /// here; then the reconstruction goes on.
-  void Abandon(const absl::Status& why);
-
-  /// Ends the job as FAILED unless it has ended.
-  void Fail(const absl::Status& why) { End(jobs::JobState::kFailed, why); }
+  /// No more frames will come, because the console is gone, silent or at fault. Ends the job as
+  /// FAILED or CANCELLED with `why`, unless all frames are here; then the reconstruction goes on.
+  void AbandonInput(jobs::JobState state, const absl::Status& why);
 
   /// Ends the job as CANCELLED. While the result is being stored, the job ends a moment later, and
   /// may still complete.
@@ -70,44 +67,50 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
 
  private:
   void SubmitChunk(std::unique_ptr<ChunkBuffer> buffer);
-  void ProcessChunk(std::unique_ptr<ChunkBuffer> buffer);
+  absl::Status ProcessChunk(std::unique_ptr<ChunkBuffer> buffer);
   absl::Status CompleteVolume();
   void StoreVolume();
   void EnterReconstructing();
-  /// The first call wins and frees the memory once the slot's thread is done with it.
-  void End(jobs::JobState state, const absl::Status& why);
-  void FreeMemory();
+
+  /// Ends the job as FAILED, unless it has ended or is being stored.
+  void Fail(const absl::Status& why);
+  /// Whether the caller is the one who ends the job. Once the volume is being stored that is the
+  /// exporter alone.
+  bool ClaimEnd(const absl::Status& why, bool by_exporter);
+  /// Publishes the final state and has the slot's thread free the memory.
+  void PublishEnd(jobs::JobState state, const absl::Status& why,
+                  const std::function<void(jobs::Job&)>& change = nullptr);
   bool has_ended() const { return ended_.load(std::memory_order_acquire); }
   absl::Status EndStatus() const;
-  void SetTimings(jobs::Job& job) const;
 
   const std::string id_;
-  JobEnvironment environment_;
-  scheduler::Admission admission_;
+  const JobEnvironment environment_;
   const std::unique_ptr<const recon::ReconstructionPlan> plan_;
   const std::function<void()> room_;
   const std::function<void()> on_ended_;
   const std::shared_ptr<scheduler::LaneExecutor::Lane> chunks_;
   const std::shared_ptr<scheduler::LaneExecutor::Lane> export_;
   const absl::Time accepted_time_;
+  ChunkAssembler assembler_;
 
-  std::atomic<bool> ended_{false};
+  std::atomic<bool> ended_{false};             // written under mutex_
   std::atomic<bool> cancel_requested_{false};  // read between slices of the export
   absl::once_flag all_received_;
 
   absl::Mutex input_mutex_;  // held while a frame is taken over
-  std::unique_ptr<ChunkAssembler> assembler_ ABSL_GUARDED_BY(input_mutex_);
   absl::Time first_frame_time_ ABSL_GUARDED_BY(input_mutex_);
 
   mutable absl::Mutex mutex_;
   bool exporting_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status cancel_reason_ ABSL_GUARDED_BY(mutex_);
-  absl::Time last_frame_time_ ABSL_GUARDED_BY(mutex_);
+  absl::Status end_reason_ ABSL_GUARDED_BY(mutex_);
+  absl::Time last_frame_time_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   double acquisition_seconds_ ABSL_GUARDED_BY(mutex_) = 0;
 
   // Of the slot's thread, then of the exporter's.
+  scheduler::Admission admission_;
   std::unique_ptr<recon::Reconstructor> reconstructor_;
   std::unique_ptr<float[]> hounsfield_;
+  double compute_seconds_ = 0;  // frames in host memory to volume in host memory
 };
 
 }  // namespace isocenter::pipeline
