@@ -13,11 +13,6 @@
 namespace isocenter::pipeline {
 namespace {
 
-int64_t FrameBytes(const recon::Acquisition& acquisition) {
-  return int64_t{acquisition.detector.columns} * acquisition.detector.rows *
-         recon::PixelBytes(acquisition.pixel_type);
-}
-
 int LargestChunk(const recon::ReconstructionPlan& plan) {
   int views = 0;
   for (const recon::Chunk& chunk : plan.chunks) views = std::max(views, chunk.views);

@@ -33,9 +33,10 @@ int64_t PlanningBytes(const recon::Acquisition& acquisition) {
 /// The volume on the device and its finished copy.
 int64_t VolumesBytes(const VolumeGrid& grid) { return 2 * grid.voxels() * 4; }
 
-/// Everything that a job holds at once, beyond a few kilobytes.
+/// Everything that a job holds at once, beyond a few kilobytes. Two frames are on their way through
+/// the wire's layers.
 int64_t JobBytes(const recon::ReconstructionPlan& plan) {
-  return plan.peak_bytes + ChunkAssembler::BufferBytes(plan) +
+  return plan.peak_bytes + ChunkAssembler::BufferBytes(plan) + 2 * FrameBytes(plan.acquisition) +
          plan.grid.voxels() * static_cast<int64_t>(sizeof(float)) +
          static_cast<int64_t>(plan.column_weight.size() * sizeof(float));
 }
