@@ -54,7 +54,8 @@ absl::StatusOr<ProjectionMatrix> NormalizeMatrix(const ProjectionMatrix& matrix)
 /// Decomposes a matrix of any positive scale (RQ). Errors: INVALID_ARGUMENT as NormalizeMatrix.
 absl::StatusOr<Camera> Decompose(const ProjectionMatrix& matrix);
 
-/// The inverse of Decompose; the result is normalised. The depth of the isocentre follows from
+/// The inverse of Decompose; the result is normalised. The isocentre must be in front of the
+/// source. Its depth follows from
 /// `source` and `depth_axis`; camera.isocenter_depth_mm is not read.
 ProjectionMatrix Compose(const Camera& camera);
 
