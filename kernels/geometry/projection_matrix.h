@@ -55,8 +55,7 @@ absl::StatusOr<ProjectionMatrix> NormalizeMatrix(const ProjectionMatrix& matrix)
 absl::StatusOr<Camera> Decompose(const ProjectionMatrix& matrix);
 
 /// The inverse of Decompose; the result is normalised. The isocentre must be in front of the
-/// source. Its depth follows from
-/// `source` and `depth_axis`; camera.isocenter_depth_mm is not read.
+/// source. Its depth follows from `source` and `depth_axis`; camera.isocenter_depth_mm is not read.
 ProjectionMatrix Compose(const Camera& camera);
 
 /// The same mapping with voxel indices (i, j, k) of `grid` in place of world millimetres: P · A
