@@ -109,12 +109,12 @@ class BackprojectVoxel final : public ops::Backproject {
     const ColumnLayout columns(stack->shape());
     std::vector<BackprojectView> views;
     for (size_t i = 0; i < matrices.size(); ++i) {
-      views.push_back({.matrix = ToVoxelIndices(matrices[i], grid),
-                       .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride +
-                                columns.first,
-                       .stride = columns.column_stride,
-                       .rows = static_cast<int>(stack->shape().middle),
-                       .columns = static_cast<int>(stack->shape().fast)});
+      views.push_back(
+          {.matrix = ToVoxelIndices(matrices[i], grid),
+           .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride + columns.first,
+           .stride = columns.column_stride,
+           .rows = static_cast<int>(stack->shape().middle),
+           .columns = static_cast<int>(stack->shape().fast)});
     }
     const VolumeLayout layout(grid);
     const auto gather = HWY_DYNAMIC_DISPATCH(GatherColumn);

@@ -22,23 +22,15 @@ struct Complex {
   V re, im;
 };
 
-HWY_INLINE Complex Add(Complex a, Complex b) {
-  return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)};
-}
-HWY_INLINE Complex Sub(Complex a, Complex b) {
-  return {hn::Sub(a.re, b.re), hn::Sub(a.im, b.im)};
-}
+HWY_INLINE Complex Add(Complex a, Complex b) { return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)}; }
+HWY_INLINE Complex Sub(Complex a, Complex b) { return {hn::Sub(a.re, b.re), hn::Sub(a.im, b.im)}; }
 HWY_INLINE Complex Scale(V s, Complex a) { return {hn::Mul(s, a.re), hn::Mul(s, a.im)}; }
 HWY_INLINE Complex MulAdd(V s, Complex a, Complex b) {
   return {hn::MulAdd(s, a.re, b.re), hn::MulAdd(s, a.im, b.im)};
 }
 // a - i·b and a + i·b.
-HWY_INLINE Complex SubI(Complex a, Complex b) {
-  return {hn::Add(a.re, b.im), hn::Sub(a.im, b.re)};
-}
-HWY_INLINE Complex AddI(Complex a, Complex b) {
-  return {hn::Sub(a.re, b.im), hn::Add(a.im, b.re)};
-}
+HWY_INLINE Complex SubI(Complex a, Complex b) { return {hn::Add(a.re, b.im), hn::Sub(a.im, b.re)}; }
+HWY_INLINE Complex AddI(Complex a, Complex b) { return {hn::Sub(a.re, b.im), hn::Add(a.im, b.re)}; }
 
 // x times the twiddle factor, or times its conjugate.
 template <bool kInverse>
@@ -46,11 +38,9 @@ HWY_INLINE Complex Twiddle(Complex x, const float* factor) {
   const D d;
   const V re = hn::Set(d, factor[0]), im = hn::Set(d, factor[1]);
   if constexpr (kInverse) {
-    return {hn::MulAdd(x.im, im, hn::Mul(x.re, re)),
-            hn::NegMulAdd(x.re, im, hn::Mul(x.im, re))};
+    return {hn::MulAdd(x.im, im, hn::Mul(x.re, re)), hn::NegMulAdd(x.re, im, hn::Mul(x.im, re))};
   } else {
-    return {hn::NegMulAdd(x.im, im, hn::Mul(x.re, re)),
-            hn::MulAdd(x.re, im, hn::Mul(x.im, re))};
+    return {hn::NegMulAdd(x.im, im, hn::Mul(x.re, re)), hn::MulAdd(x.re, im, hn::Mul(x.im, re))};
   }
 }
 
@@ -164,8 +154,7 @@ void ConvolveStage(const ConvolutionPlan& plan, size_t index, const float* respo
   const size_t part = static_cast<size_t>(stage.length / kRadix);
   Pass<kRadix, false>(stage, block);
   for (size_t p = 0; p < kRadix; ++p) {
-    ConvolveBlock(plan, index + 1, response + p * part,
-                  block + p * part * 2 * hn::Lanes(D()));
+    ConvolveBlock(plan, index + 1, response + p * part, block + p * part * 2 * hn::Lanes(D()));
   }
   Pass<kRadix, true>(stage, block);
 }

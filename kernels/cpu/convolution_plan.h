@@ -20,8 +20,8 @@ struct ConvolutionPlan {
     std::vector<float> twiddles;
   };
   int n = 0;
-  std::vector<Stage> stages;       // the last has length == radix
-  std::vector<float> response;     // in the order of the transformed values, times 1/n
+  std::vector<Stage> stages;    // the last has length == radix
+  std::vector<float> response;  // in the order of the transformed values, times 1/n
 };
 
 /// The smallest n >= minimum that the transform takes: even, of factors 2, 3 and 5.

@@ -173,8 +173,8 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CpuDevice::NewVolume(const Vo
 
 int64_t CpuDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse use) const {
   if (!Reasonable(shape)) return std::numeric_limits<int64_t>::max();
-  const int64_t floats = use == ops::StackUse::kLineIntegrals ? RowLayout::Floats(shape)
-                                                              : ColumnLayout::Floats(shape);
+  const int64_t floats =
+      use == ops::StackUse::kLineIntegrals ? RowLayout::Floats(shape) : ColumnLayout::Floats(shape);
   return floats * static_cast<int64_t>(sizeof(float));
 }
 

@@ -11,8 +11,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/preprocess.cc"
-#include "hwy/foreach_target.h"
 #include "hwy/contrib/math/math-inl.h"
+#include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 #ifndef ISOCENTER_CPU_PREPROCESS_ROW
@@ -44,8 +44,7 @@ HWY_INLINE V LineIntegrals(D d, const uint16_t* counts, const PreprocessRow& row
   const hn::Rebind<uint16_t, D> d16;
   const hn::Rebind<int32_t, D> d32;
   const V count = hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d16, counts)));
-  const V ratio =
-      hn::Mul(hn::Max(count, hn::Set(d, row.lowest)), hn::Set(d, row.inverse_i0));
+  const V ratio = hn::Mul(hn::Max(count, hn::Set(d, row.lowest)), hn::Set(d, row.inverse_i0));
   return hn::Neg(hn::Log(d, ratio));
 }
 
@@ -114,9 +113,8 @@ class PreprocessSimd final : public ops::Preprocess {
     }
     for (const ops::ViewWeights& view : weights) {
       if (static_cast<int64_t>(view.column_weight.size()) != shape.fast) {
-        return absl::InvalidArgumentError(absl::StrCat(view.column_weight.size(),
-                                                       " column weights for ", shape.fast,
-                                                       " columns"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            view.column_weight.size(), " column weights for ", shape.fast, " columns"));
       }
     }
     const RowLayout layout(stack->shape());

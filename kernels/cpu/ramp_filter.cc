@@ -27,7 +27,7 @@ struct RowBatch {
   const ConvolutionPlan* plan;
   const float* in;  // first row
   int64_t in_stride;
-  int64_t rows;     // at most RowsPerBatch
+  int64_t rows;  // at most RowsPerBatch
   int64_t columns;
   std::span<const float> fade;  // of the extension, from the edge outwards
   float* out;                   // (column 0, first row); columns are out_stride apart
@@ -154,12 +154,12 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Device& devi
   constexpr int kMaxPixels = 1 << 16;
   if (spec.rows < 1 || spec.rows > kMaxPixels || spec.columns < 1 || spec.columns > kMaxPixels) {
     return absl::InvalidArgumentError(absl::StrCat("ramp filter of ", spec.columns, " x ",
-                                                   spec.rows, " pixels; legal is 1 to ",
-                                                   kMaxPixels, " per axis"));
+                                                   spec.rows, " pixels; legal is 1 to ", kMaxPixels,
+                                                   " per axis"));
   }
   if (!(spec.cutoff > 0 && spec.cutoff <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "ramp filter with cut-off ", spec.cutoff, "; legal is more than 0 and at most 1"));
+    return absl::InvalidArgumentError(absl::StrCat("ramp filter with cut-off ", spec.cutoff,
+                                                   "; legal is more than 0 and at most 1"));
   }
   return std::make_unique<RampFilterFft>(own->pool(), spec);
 }
