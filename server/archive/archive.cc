@@ -80,16 +80,6 @@ absl::StatusOr<std::vector<fs::path>> Entries(const fs::path& directory) {
   return entries;
 }
 
-/// Writes the entries of a directory and of those in it to the disk.
-absl::Status SyncTree(const fs::path& directory) {
-  ISO_ASSIGN_OR_RETURN(const std::vector<fs::path> entries, Entries(directory));
-  for (const fs::path& entry : entries) {
-    std::error_code error;
-    if (fs::is_directory(entry, error)) ISO_RETURN_IF_ERROR(SyncTree(entry));
-  }
-  return SyncDirectory(directory);
-}
-
 absl::Status Rename(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
@@ -264,7 +254,7 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
   std::vector<std::string> replaced;
 
   const auto publish = [&]() -> absl::Status {
-    ISO_RETURN_IF_ERROR(SyncTree(source));
+    ISO_RETURN_IF_ERROR(SyncFileSystem(source));
     ISO_RETURN_IF_ERROR(Rename(source, target));
     ISO_RETURN_IF_ERROR(SyncDirectory(target.parent_path()));
     absl::MutexLock lock(&mutex_);

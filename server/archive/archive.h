@@ -67,8 +67,8 @@ class Archive : public jobs::JobStore {
 
   /// A place for a result's files. RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
   absl::StatusOr<Staging> Stage(const std::string& job_id, uint64_t needed_bytes);
-  /// Makes a result visible at once, in place of an earlier one of the same job. The caller has
-  /// synced the files' contents. Where patients or studies are known already, their latest
+  /// Writes a result's files to the disk and makes it visible at once, in place of an earlier one
+  /// of the same job. Where patients or studies are known already, their latest
   /// attributes stand. FAILED_PRECONDITION: a UID that another job's result has.
   absl::Status Commit(Staging staging, const Result& result);
   /// The series number that a job's result has in its study, or would have if it came next.

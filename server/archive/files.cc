@@ -57,13 +57,25 @@ absl::Status CheckFreeBytes(const std::filesystem::path& path, uint64_t needed_b
   return absl::OkStatus();
 }
 
-absl::Status SyncDirectory(const std::filesystem::path& directory) {
+namespace {
+
+absl::Status SyncDescriptorOf(const std::filesystem::path& directory, int (*sync)(int)) {
   const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return FileError(errno, "open", directory);
-  const int result = fsync(descriptor);
+  const int result = sync(descriptor);
   const int error = errno;
   close(descriptor);
   return result == 0 ? absl::OkStatus() : FileError(error, "sync", directory);
+}
+
+}  // namespace
+
+absl::Status SyncDirectory(const std::filesystem::path& directory) {
+  return SyncDescriptorOf(directory, fsync);
+}
+
+absl::Status SyncFileSystem(const std::filesystem::path& directory) {
+  return SyncDescriptorOf(directory, syncfs);
 }
 
 absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::filesystem::path& directory) {
@@ -128,12 +140,8 @@ absl::Status OutputFile::WriteAt(uint64_t offset, std::span<const std::byte> fir
 }
 
 void OutputFile::StartWriteback() {
-  // A hint: where it is refused, Sync() does all the work.
+  // A hint: where it is refused, SyncFileSystem() does all the work.
   (void)sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
-}
-
-absl::Status OutputFile::Sync() {
-  return fdatasync(descriptor_) == 0 ? absl::OkStatus() : FileError(errno, "sync", path_);
 }
 
 }  // namespace isocenter::archive

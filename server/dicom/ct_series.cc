@@ -83,7 +83,7 @@ archive::Result MakeIndex(const jobs::Job& job, int series_number) {
                  .date = OrElse(DateOrNothing(given.study_date), start.date),
                  .time = OrElse(TimeOrNothing(given.study_time), start.time),
                  .accession_number = Text(given.accession_number, 16),
-                 .id = Text(given.study_id, 16),
+                 .id = Text(OrElse(given.study_id, start.date + start.time), 16),
                  .description = Text(given.study_description, 64),
                  .referring_physician_name = PersonName(given.referring_physician_name)};
   index.series = {
@@ -156,7 +156,11 @@ void InsertIdentity(const archive::Result& index, Inserter& put) {
        {DCM_InstanceCreationTime, DCM_SeriesTime, DCM_AcquisitionTime, DCM_ContentTime}) {
     put(tag, series.time);
   }
-  if (!series.body_part_examined.empty()) put(DCM_BodyPartExamined, series.body_part_examined);
+  if (!series.body_part_examined.empty()) {
+    put(DCM_BodyPartExamined, series.body_part_examined);
+  } else {
+    put(DCM_Laterality, "");  // the unknown part may be one of a pair
+  }
   if (!series.protocol_name.empty()) put(DCM_ProtocolName, series.protocol_name);
   if (!series.station_name.empty()) put(DCM_StationName, series.station_name);
   put(DCM_Manufacturer, series.manufacturer);

@@ -49,7 +49,8 @@ absl::Status WriteSlice(const CtSeries& series, const std::filesystem::path& dir
       archive::OutputFile file,
       archive::OutputFile::Create(directory / series.index().instances[slice].file_name));
   ISO_RETURN_IF_ERROR(file.WriteAt(0, header, std::as_bytes(stored)));
-  return file.Sync();
+  file.StartWriteback();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -109,7 +110,6 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
           absl::StrCat("storing job ", job.id, " was cancelled after ", first + count, " slices"));
     }
   }
-  ISO_RETURN_IF_ERROR(raw.Sync());
   const archive::Result& index = series.index();
   ISO_RETURN_IF_ERROR(archive_.Commit(std::move(staging), index));
   return jobs::StoredSeries{index.study.instance_uid, index.series.instance_uid,
