@@ -74,7 +74,8 @@ absl::Status CheckTls(const v1::TlsConfig& tls) {
 
 absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
   ISO_RETURN_IF_ERROR(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.port", node.port(), 1, 65535));
+  // 0, any free port, can only come from a flag: in the file it means the default.
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.port", node.port(), 0, 65535));
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations", node.max_associations(), 1, 256));
   std::set<std::string> titles;
   for (int i = 0; i < node.peer_size(); ++i) {
