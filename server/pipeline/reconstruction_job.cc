@@ -166,18 +166,19 @@ absl::Status ReconstructionJob::CompleteVolume() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store() {
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
+  const HostView3<const float> volume(hounsfield_.get(), plan_->grid.shape());
+  return environment_.results.Store(*job, volume, [&](int slices) {
+    environment_.table.Update(id_,
+                              [&](Job& changed) { changed.progress.slices_exported = slices; });
+    return !cancel_requested_;
+  });
+}
+
 void ReconstructionJob::StoreVolume() {
   const absl::Time begin = absl::Now();
-  absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id_);
-  absl::StatusOr<jobs::StoredSeries> stored = job.status();
-  if (job.ok()) {
-    stored = environment_.results.Store(
-        **job, HostView3<const float>(hounsfield_.get(), plan_->grid.shape()), [&](int slices) {
-          environment_.table.Update(id_,
-                                    [&](Job& changed) { changed.progress.slices_exported = slices; });
-          return !cancel_requested_;
-        });
-  }
+  const absl::StatusOr<jobs::StoredSeries> stored = Store();
   if (!stored.ok()) {
     const bool cancelled = cancel_requested_;
     const absl::Status why = cancelled ? EndStatus() : stored.status();

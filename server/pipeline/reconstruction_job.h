@@ -70,6 +70,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   absl::Status ProcessChunk(std::unique_ptr<ChunkBuffer> buffer);
   absl::Status CompleteVolume();
   void StoreVolume();
+  absl::StatusOr<jobs::StoredSeries> Store();
   void EnterReconstructing();
 
   /// Ends the job as FAILED, unless it has ended or is being stored.
