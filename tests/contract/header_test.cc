@@ -25,7 +25,7 @@ TEST_F(HeaderTest, Detector) {
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_detector()->set_rows(4294967295u); }),
               Invalid({"detector.rows is 4294967295", "1 to 8192"}));
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_detector()->set_pitch_u_mm(0); }),
-              Invalid({"pitch_u_mm is 0", "more than 0, at most 10"}));
+              Invalid({"pitch_u_mm is 0", "to 10"}));
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_detector()->set_pitch_v_mm(std::nan("")); }),
               Invalid({"pitch_v_mm is nan"}));
   EXPECT_THAT(Refusal([](auto& h) { h.clear_detector(); }), Invalid({"detector.columns is 0"}));
@@ -83,7 +83,7 @@ TEST_F(HeaderTest, Matrices) {
                           [](auto& m) {
                             for (int i = 3; i < 12; i += 4) m.set_value(i, -m.value(i));
                           }),
-              Invalid({"matrices.matrix[10]", "behind"}));
+              Invalid({"matrices.matrix[10]", "not in front of the source"}));
 }
 
 TEST_F(HeaderTest, Trajectory) {
