@@ -1,6 +1,7 @@
 // Owners of DCMTK's associations, accepted from a connected socket or requested from a peer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,27 +18,29 @@ namespace isocenter::dicom {
 /// Sockets whose operations another thread can end. Thread-safe.
 class Interruptor {
  public:
-  ~Interruptor();
-  /// Lets Interrupt() reach a connected socket until the interruptor goes, even when the socket's
-  /// owner closes it before.
+  /// Lets Interrupt() reach a connected socket until Unwatch(), even when the socket's owner closes
+  /// it before. The peer sees the connection's end only after both.
   void Watch(int socket);
+  /// `socket`: the number that it had when it was watched.
+  void Unwatch(int socket);
   /// Makes all operations on watched sockets fail, now and from now on.
   void Interrupt();
-  bool interrupted() const;
 
  private:
-  mutable absl::Mutex mutex_;
+  absl::Mutex mutex_;
   bool interrupted_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<int> duplicates_ ABSL_GUARDED_BY(mutex_);  // of the watched sockets
+  std::map<int, int> duplicates_ ABSL_GUARDED_BY(mutex_);  // by the watched socket
 };
 
-/// One association with its network and connection. Not thread-safe.
+/// One association with its network and connection, which `interruptor` reaches as long as it
+/// lives. Not thread-safe.
 class Association {
  public:
   /// Reads the request of a peer that has connected to `socket`, which it takes over. The
   /// association is neither accepted nor rejected yet. Errors: UNAVAILABLE (no request came in
   /// time, or no legal one).
-  static absl::StatusOr<Association> Receive(int socket, const NodeOptions& options);
+  static absl::StatusOr<Association> Receive(int socket, const NodeOptions& options,
+                                             Interruptor& interruptor);
 
   /// Asks `peer` to take instances of the given classes. Errors: UNAVAILABLE (not reachable, or
   /// it rejects).

@@ -234,7 +234,6 @@ class Node::Impl {
     }
     const bool overloaded = active >= options_.max_associations;
     Connection& connection = connections_.emplace_back();
-    connection.interruptor.Watch(socket);
     connection.thread = std::thread([this, socket, overloaded, &connection] {
       Serve(socket, overloaded, context_, connection.interruptor);
       connection.done = true;

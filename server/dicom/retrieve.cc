@@ -255,13 +255,13 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
     Session& session, NodeOperation operation, Responder& responder, uint8_t context,
     const char* sop_class_uid) {
   const absl::StatusOr<Query> query = ReceiveQuery(session, context, sop_class_uid);
-  absl::StatusOr<std::vector<archive::InstanceRow>> instances = query.status();
-  if (query.ok()) {
-    instances = query->Instances(session.node.archive);
-  } else if (!absl::IsInvalidArgument(query.status())) {
+  if (!query.ok() && !absl::IsInvalidArgument(query.status())) {
     session.node.Report(operation, NodeOutcome::kFailure);
     return query.status();
   }
+  using Instances = absl::StatusOr<std::vector<archive::InstanceRow>>;
+  Instances instances =
+      query.ok() ? query->Instances(session.node.archive) : Instances(query.status());
   if (instances.ok()) return *std::move(instances);
   const bool is_request_wrong = absl::IsInvalidArgument(instances.status());
   // What a request is to find stands in its keys: an error of the archive is logged, a wrong

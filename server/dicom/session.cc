@@ -201,7 +201,7 @@ absl::Status ServeRequests(Session& session) {
 }  // namespace
 
 void Serve(int socket, bool overloaded, const NodeContext& node, Interruptor& interruptor) {
-  absl::StatusOr<Association> association = Association::Receive(socket, node.options);
+  absl::StatusOr<Association> association = Association::Receive(socket, node.options, interruptor);
   if (!association.ok()) {
     node.Report(NodeOperation::kAssociation, NodeOutcome::kFailure);
     spdlog::warn("dicom: {}", association.status().ToString());
