@@ -43,10 +43,22 @@ class PrometheusTest(support.ServiceTest):
         service = self.service()
         child, query = self.prometheus(service)
         self.stream(service)
-        self.check_queries(child, query)
-
-    def check_queries(self, child, query):
-        raise NotImplementedError
+        child.wait_for(lambda: query("isocenter_received_frames_total") == 100, 30, "100 frames")
+        wanted = {
+            "isocenter_accepted_jobs_total": 1,
+            'isocenter_jobs_total{outcome="completed"}': 1,
+            "sum(isocenter_jobs_total)": 1,
+            'isocenter_jobs{state="completed"}': 1,
+            "isocenter_received_bytes_total": 100 * 155 * 120 * 2,
+            "isocenter_kernel_gups_count": 1,
+            "isocenter_whole_gups_count": 1,
+            "isocenter_after_last_frame_seconds_count": 1,
+            "sum(isocenter_stage_duration_seconds_count)": 5,
+            "isocenter_queue_depth": 0,
+            "count(isocenter_recent_job_kernel_gups > 0)": 1,
+        }
+        child.wait_for(lambda: query("sum(isocenter_jobs_total)") == 1, 30, "the job's end")
+        self.assertEqual({expression: query(expression) for expression in wanted}, wanted)
 
     def test_exposition_is_clean(self):
         promtool = support.need("promtool", "prometheus")
