@@ -11,8 +11,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/preprocess.cc"
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/foreach_target.h"
+// After foreach_target.h: this header, too, is compiled once per target.
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 
 #ifndef ISOCENTER_CPU_PREPROCESS_ROW
