@@ -3,10 +3,13 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
@@ -16,10 +19,12 @@
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
 #include "server/dicom/dictionary.h"
+#include "server/dicom/node.h"
 #include "server/dicom/result_store.h"
 #include "server/jobs/job_table.h"
 #include "server/metrics/metrics.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/scheduler/scheduler.h"
 #include "spdlog/sinks/stdout_sinks.h"
@@ -142,6 +147,24 @@ void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
   }
 }
 
+// Null when the configuration disables the node.
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
+                                                            archive::Archive& archive,
+                                                            metrics::Metrics& metrics) {
+  if (config.disabled()) return nullptr;
+  dicom::NodeOptions options{.ae_title = config.ae_title(),
+                             .address = config.address(),
+                             .port = static_cast<int>(config.port()),
+                             .max_associations = static_cast<int>(config.max_associations())};
+  for (const v1::DicomPeer& peer : config.peer()) {
+    options.peers.push_back({peer.ae_title(), peer.host(), static_cast<int>(peer.port())});
+  }
+  return dicom::Node::Start(
+      options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
+        metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
+      });
+}
+
 void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
   constexpr absl::Duration kToCleanUp = absl::Seconds(5);
   const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
@@ -153,9 +176,8 @@ void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
         absl::StrCat("the service was stopped and the job did not end within ", seconds, " s")));
     engine.WaitUntilIdle(absl::Now() + kToCleanUp);
   }
-  server.Shutdown(std::max(deadline, absl::Now()) < absl::Now() + kToCleanUp
-                      ? std::max(deadline, absl::Now())
-                      : absl::Now() + kToCleanUp);
+  // What is left are answers on their way, watches and downloads.
+  server.Shutdown(std::clamp(deadline, absl::Now(), absl::Now() + kToCleanUp));
   spdlog::info("event=drain_ends");
 }
 
@@ -166,8 +188,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   const ops::DeviceLimits limits{.memory_bytes = memory_bytes,
                                  .threads = static_cast<int>(config.limits().cpu_threads())};
   ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(backend, limits));
-  spdlog::info("event=device backend={} device=\"{}\" note=\"{}\"",
-               std::string(device->backend()), device->description(), CudaSummary());
+  spdlog::info("event=device backend={} device=\"{}\" note=\"{}\"", std::string(device->backend()),
+               device->description(), CudaSummary());
 
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = backend});
   Observer observer(metrics);
@@ -180,8 +202,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(table.Load(absl::Now()));
 
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
-  slots.push_back(
-      std::make_unique<scheduler::DeviceSlot>(absl::StrCat(backend, "0"), memory_bytes, "iso-slot-0"));
+  slots.push_back(std::make_unique<scheduler::DeviceSlot>(absl::StrCat(backend, "0"), memory_bytes,
+                                                          "iso-slot-0"));
   RecallSpeed(table, *device, slots[0]->speed);
   scheduler::Scheduler scheduler(std::move(slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
@@ -199,11 +221,17 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
              }
              return memory;
            }}));
-  ISO_ASSIGN_OR_RETURN(const auto server, rpc::Server::Start(config, protocols, table, engine,
-                                                             *results, observer));
+  ISO_ASSIGN_OR_RETURN(const auto node, StartDicomNode(config.dicom_node(), *archive, metrics));
+  const std::string dicom_address =
+      node == nullptr ? "off"
+                      : absl::StrCat(config.dicom_node().ae_title(), "@",
+                                     config.dicom_node().address(), ":", node->port());
+  ISO_ASSIGN_OR_RETURN(const auto server,
+                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
   const std::string& metrics_address = config.metrics_address();
   std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
-              metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(), "off");
+              metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
+              dicom_address.c_str());
   std::fflush(stdout);
 
   int signal = 0;
@@ -211,6 +239,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   Drain(config.drain_seconds(), *server, engine);
+  if (node != nullptr) node->Stop();
   metrics.Stop();
   return absl::OkStatus();
 }
@@ -225,6 +254,7 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kExitBadConfiguration;
   }
   SetUpLog(flags.log_level);
+  rpc::RedirectLibraryLogs();
 
   const absl::StatusOr<v1::ServerConfig> config = Configure(flags);
   const absl::StatusOr<config::ProtocolBook> protocols =
