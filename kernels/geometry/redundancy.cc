@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/orbit_axis.h"
 
 namespace isocenter {
 namespace {
@@ -100,15 +101,31 @@ double FullScanWeight(double beta, double arc) {
 // half the fan that must be complete. C-arms are built to stop just there.
 constexpr double kCompleteShareOfFan = 0.9;
 
+// Rows are filtered; where they do not follow the orbit, filtered back-projection is wrong.
+constexpr double kLargestRowAngle = 30 * kPi / 180;
+
+absl::Status CheckRowAngle(const Trajectory& upright) {
+  ISO_ASSIGN_OR_RETURN(const double angle, LargestRowAngle(upright, {0, 0, 1}));
+  if (angle <= kLargestRowAngle) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("the trajectory's detector rows are turned by up to %.1f deg against the "
+                      "plane of the orbit; legal is up to "
+                      "%.0f deg (exchange rows and columns of the frames where they stand upright)",
+                      RadiansToDegrees(angle), RadiansToDegrees(kLargestRowAngle)));
+}
+
 }  // namespace
 
-absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
+absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& planned,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting) {
   if (detector.columns < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("detector.columns is ", detector.columns, "; legal is 1 or more"));
   }
+  ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(planned));
+  const Trajectory trajectory = TurnedToAxis(planned, axis);
+  ISO_RETURN_IF_ERROR(CheckRowAngle(trajectory));
   ISO_ASSIGN_OR_RETURN(Arc arc, MeasureArc(trajectory));
   const int views = static_cast<int>(trajectory.size());
   const int columns = detector.columns;

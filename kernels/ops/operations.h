@@ -42,12 +42,14 @@ struct ViewWeights {
 
 /// Raw frames -> weighted line integrals.
 ///
-/// out(u,v) = -log(clamp(count, lowest, i0_limit) / i0) · cosine(u,v) · column_weight[u], where
-/// counts above i0 give negative values down to -log(65535/i0) unchanged (noise must stay unbiased)
-/// and line integrals skip the logarithm; values that are not finite count as 0. cosine(u,v) = 1 /
-/// (|m3| · |M⁻¹ (u,v,1)|): the angle between ray and detector normal (Feldkamp, Davis, Kress 1984),
-/// from the matrix alone (M its left 3x3 part, m3 its third row). Errors: INVALID_ARGUMENT (shapes
-/// that differ, stack of another use or backend).
+/// out(u,v) = -log(max(count, lowest) / i0) · cosine(u,v) · column_weight[u]. Counts above i0 give
+/// negative values and are kept (noise must stay unbiased). Line integrals skip the logarithm;
+/// values that are not finite count as 0.
+///
+/// cosine(u,v) = 1 / (|m3| · |M⁻¹ (u,v,1)|): the angle between ray and detector normal (Feldkamp,
+/// Davis, Kress 1984), from the matrix alone (M its left 3x3 part, m3 its third row).
+///
+/// Errors: INVALID_ARGUMENT (shapes that differ, stack of another use or backend).
 class Preprocess {
  public:
   virtual ~Preprocess() = default;
@@ -64,20 +66,28 @@ struct RampFilterSpec {
   int columns = 0;
   FilterWindow window = FilterWindow::kRamLak;
   double cutoff = 1.0;  // fraction of the Nyquist frequency, (0, 1]; the response is zero above
-  /// Rows whose ends are not at rest are extended smoothly to zero instead of being cut (Ohnesorge
-  /// et al. 2000: mirrored values, here faded by a half cosine) over half of `columns` at both
-  /// sides.
+  /// Rows that the detector cuts are continued on both sides instead of falling to zero at once:
+  /// with L = ExtensionLength, e(-k) = p(k) · (1 + cos(πk / (L+1))) / 2 for k = 1..L on the left,
+  /// mirrored at the edge pixel and faded out; the right side likewise. After Ohnesorge et al.,
+  /// Med. Phys. 27 (2000) 39.
   bool extend_truncated_rows = false;
 };
 
-/// The real, even frequency response that every backend multiplies with, in float64: n/2+1 values
-/// for a transform of length n. Ram-Lak from the spatial-domain kernel (h[0] = 1/4, h[odd n] =
-/// -1/(πn)², Kak & Slaney 1988, eq. 61) whose DFT keeps the mean right, times the window. Unit
-/// pixel pitch. n is even and at least 2·columns.
+/// L above: columns / 2 with extension, else 0.
+int ExtensionLength(const RampFilterSpec& spec);
+
+/// The even convolution kernel h[0..K], K = columns - 1 + ExtensionLength: what every backend
+/// computes is the linear convolution with it, whatever its transform length. Ram-Lak is
+/// h[0] = 1/4, h[odd k] = -1/(πk)², h[even k] = 0 (Kak & Slaney 1988, eq. 61); other windows
+/// multiply its frequency response. Unit pixel pitch, float64.
+std::vector<double> RampFilterKernel(const RampFilterSpec& spec);
+
+/// The kernel's real, even frequency response for a transform of length n: n/2+1 values, float64.
+/// n is even and at least MinimumTransformLength.
 std::vector<double> RampFilterResponse(const RampFilterSpec& spec, int n);
 
-/// Smallest transform length that a linear convolution needs (2·columns, plus the extension),
-/// before rounding up to a size that the backend's FFT likes.
+/// Smallest transform length whose circular convolution equals the linear one:
+/// 2 · (columns + ExtensionLength).
 int MinimumTransformLength(const RampFilterSpec& spec);
 
 /// Filters each row of the first `views` views. Errors: INVALID_ARGUMENT (shape, use, backend).

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cpu/backproject_job.h"
+#include "kernels/cpu/device.h"
+#include "kernels/cpu/highway_targets.h"
+#include "kernels/cpu/methods.h"
+#include "kernels/ops/check.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/backproject_voxel.cc"
+#include "hwy/foreach_target.h"
+// foreach_target.h must come before the headers that it compiles once per target.
+#include "hwy/highway.h"
+#include "kernels/cpu/backproject_gather-inl.h"
+#include "kernels/cpu/backproject_windows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace isocenter::cpu {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+// Views that are added to a box before the next ones: so many that the volume is not read and
+// written too often, so few that the part of them that a box sees fits into the second cache.
+constexpr size_t kGroup = 8;
+
+void RunJob(const BackprojectJob& job) {
+  BlockTable table;
+  int32_t voxel_offset[kTableBlocks];
+  for (int i = 0; i < kTableBlocks; ++i) {
+    const int column = i % kLanes;
+    voxel_offset[i] = static_cast<int32_t>(column % kPatchX * job.column_stride +
+                                           column / kPatchX * job.row_stride + i / kLanes * kLanes);
+  }
+  const size_t groups = (job.views.size() + kGroup - 1) / kGroup;
+  const size_t units = job.boxes.size() * groups;
+  const auto views_of = [&](size_t unit) {
+    const size_t first = unit % groups * kGroup;
+    return job.views.subspan(first, std::min(kGroup, job.views.size() - first));
+  };
+  for (size_t unit = 0; unit < units; ++unit) {
+    const VoxelBox& box = job.boxes[unit / groups];
+    const auto views = views_of(unit);
+    // Each view of the next unit is prefetched while one of this unit is worked on.
+    const size_t next = unit + 1;
+    ViewPrefetcher prefetchers[kGroup];
+    int lines = 0;
+    if (next < units) {
+      const auto next_views = views_of(next);
+      const int steps = (box.x1 - box.x0 + kPatchX - 1) / kPatchX *
+                        ((box.y1 - box.y0 + kPatchY - 1) / kPatchY);
+      for (size_t i = 0; i < next_views.size(); ++i) {
+        prefetchers[i] = ViewPrefetcher(next_views[i], job.boxes[next / groups]);
+        lines = std::max(lines, static_cast<int>(prefetchers[i].lines() / steps + 1));
+      }
+    }
+    for (int y = box.y0; y < box.y1; y += kPatchY) {
+      for (int x = box.x0; x < box.x1; x += kPatchX) {
+        const VoxelBox patch{x,      std::min(x + kPatchX, box.x1), y, std::min(y + kPatchY, box.y1),
+                             box.z0, box.z1};
+        float* voxels = job.volume + y * job.row_stride + x * job.column_stride + box.z0;
+        for (size_t i = 0; i < views.size(); ++i) {
+          prefetchers[i].Issue(lines);
+          AddPatch(views[i], patch, voxel_offset, voxels, table);
+        }
+      }
+    }
+  }
+}
+
+#else
+
+void RunJob(const BackprojectJob& job) {
+  const int lanes = static_cast<int>(hn::Lanes(D()));
+  for (const VoxelBox& box : job.boxes) {
+    for (int y = box.y0; y < box.y1; ++y) {
+      for (int x = box.x0; x < box.x1; ++x) {
+        float* column = job.volume + y * job.row_stride + x * job.column_stride;
+        for (const BackprojectView& view : job.views) {
+          for (int z = box.z0; z < box.z1; z += lanes) GatherBlock(view, x, y, z, column + z);
+        }
+      }
+    }
+  }
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace isocenter::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isocenter::cpu {
+namespace {
+
+HWY_EXPORT(RunJob);
+
+// A box is small enough that what it sees of a few views stays in a core's second cache, and large
+// enough that little of it is read for the neighbouring box again. Its height is at most what the
+// kernel's tables hold.
+constexpr int kBoxSide = 32;
+constexpr int kBoxHeight = 256;
+constexpr size_t kBoxesPerJob = 2;
+
+std::vector<VoxelBox> CutIntoBoxes(const VolumeGrid& grid) {
+  std::vector<VoxelBox> boxes;
+  for (int y = 0; y < grid.ny; y += kBoxSide) {
+    for (int z = 0; z < grid.nz; z += kBoxHeight) {
+      for (int x = 0; x < grid.nx; x += kBoxSide) {
+        boxes.push_back({x, std::min(x + kBoxSide, grid.nx), y, std::min(y + kBoxSide, grid.ny), z,
+                         std::min(z + kBoxHeight, grid.nz)});
+      }
+    }
+  }
+  return boxes;
+}
+
+class BackprojectVoxel final : public ops::Backproject {
+ public:
+  explicit BackprojectVoxel(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
+
+  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
+                   ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kFiltered));
+    ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
+    if (static_cast<int64_t>(matrices.size()) > stack->shape().slow) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          matrices.size(), " matrices for a projection stack of ", stack->shape().slow, " views"));
+    }
+    const VolumeGrid& grid = target->grid();
+    const ColumnLayout columns(stack->shape());
+    std::vector<BackprojectView> views;
+    for (size_t i = 0; i < matrices.size(); ++i) {
+      views.push_back({.matrix = ToVoxelIndices(matrices[i], grid),
+                       .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride +
+                                columns.first,
+                       .stride = columns.column_stride,
+                       .rows = static_cast<int>(stack->shape().middle),
+                       .columns = static_cast<int>(stack->shape().fast)});
+    }
+    const VolumeLayout layout(grid);
+    const std::vector<VoxelBox> boxes = CutIntoBoxes(grid);
+    const auto run = HWY_DYNAMIC_DISPATCH(RunJob);
+    const auto jobs = static_cast<int64_t>((boxes.size() + kBoxesPerJob - 1) / kBoxesPerJob);
+    pool_->ParallelFor(jobs, [&](int64_t index, int) {
+      const size_t first = static_cast<size_t>(index) * kBoxesPerJob;
+      run({.views = views,
+           .boxes = std::span(boxes).subspan(first, std::min(kBoxesPerJob, boxes.size() - first)),
+           .volume = target->data(),
+           .column_stride = layout.column_stride,
+           .row_stride = layout.row_stride});
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  std::shared_ptr<ThreadPool> pool_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Device& device) {
+  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+  return std::make_unique<BackprojectVoxel>(own->pool());
+}
+
+}  // namespace isocenter::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,52 @@
+#include "kernels/ops/check.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::ops {
+namespace {
+
+std::string Text(Shape3 s) { return absl::StrCat(s.slow, "x", s.middle, "x", s.fast); }
+
+}  // namespace
+
+absl::Status CheckSlices(absl::string_view what, int64_t first, Shape3 part, Shape3 whole) {
+  if (first < 0 || part.slow < 0 || first > whole.slow - part.slow || part.middle != whole.middle ||
+      part.fast != whole.fast) {
+    return absl::InvalidArgumentError(absl::StrCat(what, " of shape ", Text(part), " at index ",
+                                                   first, " do not fit into ", Text(whole)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAllocation(absl::string_view what, Shape3 shape, int64_t bytes, int64_t limit) {
+  if (shape.slow < 1 || shape.middle < 1 || shape.fast < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " of shape ", Text(shape), "; every extent must be at least 1"));
+  }
+  if (bytes > limit) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        what, " of shape ", Text(shape), " need ", bytes, " bytes; the device's limit is ", limit));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected) {
+  if (got == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " have shape ", Text(got), "; expected ", Text(expected)));
+}
+
+absl::Status ForeignBuffer(absl::string_view what, absl::string_view backend) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ", what, " does not belong to the ", backend, " backend"));
+}
+
+absl::Status WrongUse(StackUse expected) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the projection stack was not made for ",
+                   expected == StackUse::kFiltered ? "filtered projections" : "line integrals"));
+}
+
+}  // namespace isocenter::ops

@@ -1,0 +1,89 @@
+#include "kernels/reference/device.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/ops/check.h"
+
+namespace isocenter::reference {
+
+absl::Status Stack::Upload(int64_t first_view, HostView3<const float> projections) {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
+  std::copy_n(projections.data(), projections.shape().count(), view().row(first_view, 0));
+  return absl::OkStatus();
+}
+
+absl::Status Stack::Download(int64_t first_view, HostView3<float> projections) const {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
+  std::copy_n(view().row(first_view, 0), projections.shape().count(), projections.data());
+  return absl::OkStatus();
+}
+
+absl::Status Volume::Clear() {
+  std::fill(data_.begin(), data_.end(), 0.0);
+  return absl::OkStatus();
+}
+
+absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
+  std::copy_n(slices.data(), slices.shape().count(), view().row(first_slice, 0));
+  return absl::OkStatus();
+}
+
+absl::Status Volume::Download(int64_t first_slice, HostView3<float> slices) const {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
+  const HostView3<const double> all(data_.data(), grid_.shape());
+  std::copy_n(all.row(first_slice, 0), slices.shape().count(), slices.data());
+  return absl::OkStatus();
+}
+
+ReferenceDevice::ReferenceDevice(const ops::DeviceLimits& limits) : limits_(limits) {
+  limits_.threads = 1;
+  if (limits_.memory_bytes == 0) limits_.memory_bytes = std::numeric_limits<int64_t>::max();
+}
+
+absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> ReferenceDevice::NewProjectionStack(
+    Shape3 shape, ops::StackUse use) {
+  ISO_RETURN_IF_ERROR(ops::CheckAllocation("projections", shape, ProjectionStackBytes(shape, use),
+                                           limits_.memory_bytes));
+  return std::make_unique<Stack>(shape, use);
+}
+
+absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> ReferenceDevice::NewVolume(
+    const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+  ISO_RETURN_IF_ERROR(
+      ops::CheckAllocation("volume", grid.shape(), VolumeBytes(grid), limits_.memory_bytes));
+  return std::make_unique<Volume>(grid);
+}
+
+int64_t ReferenceDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse) const {
+  return shape.count() * static_cast<int64_t>(sizeof(double));
+}
+
+int64_t ReferenceDevice::VolumeBytes(const VolumeGrid& grid) const {
+  return grid.voxels() * static_cast<int64_t>(sizeof(double));
+}
+
+absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
+  const auto* own = dynamic_cast<const Stack*>(&stack);
+  if (own == nullptr) return ops::ForeignBuffer("projection stack", "reference");
+  if (own->use() != use) return ops::WrongUse(use);
+  return own;
+}
+
+absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
+  ISO_ASSIGN_OR_RETURN(const Stack* own,
+                       AsStack(static_cast<const ops::ProjectionStack&>(stack), use));
+  return const_cast<Stack*>(own);
+}
+
+absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
+  auto* own = dynamic_cast<Volume*>(&volume);
+  if (own == nullptr) return ops::ForeignBuffer("volume", "reference");
+  return own;
+}
+
+}  // namespace isocenter::reference

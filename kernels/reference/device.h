@@ -1,0 +1,70 @@
+// The reference device: float64 arrays in host memory, one thread, no tricks.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/ops/device.h"
+
+namespace isocenter::reference {
+
+/// [view][v][u].
+class Stack final : public ops::ProjectionStack {
+ public:
+  Stack(Shape3 shape, ops::StackUse use) : shape_(shape), use_(use), data_(shape.count(), 0.0) {}
+  const Shape3& shape() const override { return shape_; }
+  int64_t bytes() const override { return shape_.count() * static_cast<int64_t>(sizeof(double)); }
+  absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
+  absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
+
+  ops::StackUse use() const { return use_; }
+  HostView3<double> view() { return {data_.data(), shape_}; }
+  HostView3<const double> view() const { return {data_.data(), shape_}; }
+
+ private:
+  Shape3 shape_;
+  ops::StackUse use_;
+  std::vector<double> data_;
+};
+
+/// [z][y][x].
+class Volume final : public ops::VolumeBuffer {
+ public:
+  explicit Volume(const VolumeGrid& grid) : grid_(grid), data_(grid.voxels(), 0.0) {}
+  const VolumeGrid& grid() const override { return grid_; }
+  int64_t bytes() const override { return grid_.voxels() * static_cast<int64_t>(sizeof(double)); }
+  absl::Status Clear() override;
+  absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
+  absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
+
+  HostView3<double> view() { return {data_.data(), grid_.shape()}; }
+
+ private:
+  VolumeGrid grid_;
+  std::vector<double> data_;
+};
+
+class ReferenceDevice final : public ops::Device {
+ public:
+  explicit ReferenceDevice(const ops::DeviceLimits& limits);
+  absl::string_view backend() const override { return "reference"; }
+  std::string description() const override { return "float64 reference, 1 thread"; }
+  ops::DeviceLimits limits() const override { return limits_; }
+  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
+      Shape3 shape, ops::StackUse use) override;
+  absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
+  int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override;
+  int64_t VolumeBytes(const VolumeGrid& grid) const override;
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+
+ private:
+  ops::DeviceLimits limits_;
+};
+
+/// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
+/// or another use).
+absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use);
+absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use);
+absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume);
+
+}  // namespace isocenter::reference

@@ -1,0 +1,120 @@
+#include "kernels/recon/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernels/base/units.h"
+#include "kernels/ops/registry.h"
+#include "kernels/reference/register.h"
+
+namespace isocenter::recon {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::unique_ptr<ops::Device> OpenReference(int64_t memory_bytes = 0) {
+  ops::Registry registry;
+  reference::Register(registry);
+  return *registry.OpenDevice("reference", {.memory_bytes = memory_bytes});
+}
+
+Acquisition CircleOf(int views) {
+  Acquisition acquisition{
+      .detector = {.columns = 24, .rows = 16, .pitch_u_mm = 8, .pitch_v_mm = 8}};
+  acquisition.trajectory = *MakeCircularOrbit({.views = views,
+                                               .source_to_isocenter_mm = 750,
+                                               .source_to_detector_mm = 1200,
+                                               .arc = 2 * kPi * (views - 1) / views},
+                                              acquisition.detector);
+  return acquisition;
+}
+
+const VolumeGrid kGrid = CenteredGrid(8, 8, 8, {4, 4, 4});
+
+TEST(Plan, ChunksCoverAllViewsInOrderAndEndSmall) {
+  const auto device = OpenReference();
+  for (int views : {2, 3, 7, 15, 16, 17, 31, 32, 33, 100, 496}) {
+    const auto plan = MakePlan(CircleOf(views), kGrid, {}, *device);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    int next = 0;
+    for (const Chunk& chunk : plan->chunks) {
+      EXPECT_EQ(chunk.first_view, next);
+      EXPECT_GE(chunk.views, 1);
+      EXPECT_LE(chunk.views, 16);
+      next += chunk.views;
+    }
+    EXPECT_EQ(next, views);
+    if (views >= 16) {
+      EXPECT_LE(plan->chunks.back().views, 4) << views;
+    }
+  }
+}
+
+TEST(Plan, PeakBytesAreWhatTheDeviceSaysAndTheLimitHolds) {
+  const auto plan = *MakePlan(CircleOf(40), kGrid, {}, *OpenReference());
+  // Volume, and two stacks of 16 views, in float64.
+  EXPECT_EQ(plan.peak_bytes, 8 * (8 * 8 * 8 + 2 * 16 * 24 * 16));
+  EXPECT_TRUE(MakePlan(CircleOf(40), kGrid, {}, *OpenReference(plan.peak_bytes)).ok());
+  const auto refused = MakePlan(CircleOf(40), kGrid, {}, *OpenReference(plan.peak_bytes - 1));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.status().message(),
+              HasSubstr("needs 102400 bytes of memory; the limit is 102399"));
+}
+
+TEST(Plan, WeightsOfAFullCircleAddUpToHalfAsManyRadians) {
+  const auto plan = *MakePlan(CircleOf(40), kGrid, {}, *OpenReference());
+  EXPECT_TRUE(plan.full_scan);
+  double sum = 0;
+  for (int view = 0; view < 40; ++view) sum += plan.column_weight[view * 24 + 5];
+  // π radians for the redundancy of one half, times 1200/750 over 8 mm pixels at the isocentre.
+  EXPECT_NEAR(sum, kPi * (1200.0 / 750.0) / 8.0, 1e-5);
+}
+
+struct BadInput {
+  const char* message;
+  void (*spoil)(Acquisition&, VolumeGrid&, FdkSettings&);
+};
+
+class PlanRefuses : public ::testing::TestWithParam<BadInput> {};
+
+TEST_P(PlanRefuses, BadInputByName) {
+  Acquisition acquisition = CircleOf(40);
+  VolumeGrid grid = kGrid;
+  FdkSettings settings;
+  GetParam().spoil(acquisition, grid, settings);
+  const auto plan = MakePlan(acquisition, grid, settings, *OpenReference());
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(plan.status().message(), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, PlanRefuses,
+    ::testing::Values(
+        BadInput{"detector.columns is 0; legal is 1 to 8192",
+                 [](Acquisition& a, VolumeGrid&, FdkSettings&) { a.detector.columns = 0; }},
+        BadInput{"detector.rows is 8193; legal is 1 to 8192",
+                 [](Acquisition& a, VolumeGrid&, FdkSettings&) { a.detector.rows = 8193; }},
+        BadInput{"detector.pitch_u_mm is nan",
+                 [](Acquisition& a, VolumeGrid&, FdkSettings&) {
+                   a.detector.pitch_u_mm = std::numeric_limits<double>::quiet_NaN();
+                 }},
+        BadInput{"i0_counts is 0; legal is 1 to 65535",
+                 [](Acquisition& a, VolumeGrid&, FdkSettings&) { a.i0_counts = 0; }},
+        BadInput{"frame_count is 0; legal is 1 to 10000",
+                 [](Acquisition& a, VolumeGrid&, FdkSettings&) { a.trajectory.clear(); }},
+        BadInput{"matrix of frame 7",
+                 [](Acquisition& a, VolumeGrid&, FdkSettings&) { a.trajectory[7].m.fill(0); }},
+        BadInput{"it must be normalised to 1",
+                 [](Acquisition& a, VolumeGrid&, FdkSettings&) {
+                   for (double& value : a.trajectory[3].m) value *= 2;
+                 }},
+        BadInput{"grid.nx is 0", [](Acquisition&, VolumeGrid& g, FdkSettings&) { g.nx = 0; }},
+        BadInput{"filter_cutoff is 1.5; legal is more than 0, at most 1",
+                 [](Acquisition&, VolumeGrid&, FdkSettings& s) { s.cutoff = 1.5; }},
+        BadInput{"mu_water_per_mm is 0.5; legal is 0.001 to 0.1",
+                 [](Acquisition&, VolumeGrid&, FdkSettings& s) { s.mu_water_per_mm = 0.5; }}));
+
+}  // namespace
+}  // namespace isocenter::recon

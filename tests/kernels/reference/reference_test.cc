@@ -1,0 +1,166 @@
+// The reference backend against cases small enough to compute by hand. Every other backend is held
+// against it, so nothing here may be taken from the code under test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/geometry/volume_grid.h"
+#include "kernels/ops/registry.h"
+#include "kernels/reference/register.h"
+
+namespace isocenter {
+namespace {
+
+using ops::StackUse;
+using ::testing::HasSubstr;
+
+class Reference : public ::testing::Test {
+ protected:
+  Reference() {
+    reference::Register(registry_);
+    device_ = *registry_.OpenDevice("reference", {});
+  }
+
+  std::unique_ptr<ops::ProjectionStack> Filled(Shape3 shape, StackUse use,
+                                               std::vector<float> values) {
+    auto stack = *device_->NewProjectionStack(shape, use);
+    EXPECT_TRUE(stack->Upload(0, HostView3<const float>(values.data(), shape)).ok());
+    return stack;
+  }
+  static std::vector<float> Values(const ops::ProjectionStack& stack) {
+    std::vector<float> values(stack.shape().count());
+    EXPECT_TRUE(stack.Download(0, HostView3<float>(values.data(), stack.shape())).ok());
+    return values;
+  }
+
+  ops::Registry registry_;
+  std::unique_ptr<ops::Device> device_;
+};
+
+// Source 2 mm in front of the isocentre along x, detector 4 mm from the source with 1 mm pixels:
+// u = 1 + 4·y/(2 - x), v = 1 + 4·z/(2 - x), w = (2 - x)/2.
+const ProjectionMatrix kSimple{{-0.5, 2, 0, 1, -0.5, 0, 2, 1, -0.5, 0, 0, 1}};
+
+TEST_F(Reference, BackprojectsOneVoxelByHand) {
+  // Voxel centre (1, 0.1, -0.05): w = 0.5, u = 1.4, v = 0.8.
+  const VolumeGrid grid{.nx = 1, .ny = 1, .nz = 1, .origin = {1, 0.1, -0.05}};
+  auto stack = Filled({1, 3, 3}, StackUse::kFiltered, {0, 1, 2, 10, 11, 12, 20, 21, 22});
+  auto volume = *device_->NewVolume(grid);
+  auto op = *(*registry_.backproject.Find("reference"))(*device_);
+  ASSERT_TRUE(op->Run(std::span(&kSimple, 1), *stack, *volume).ok());
+  float value = 0;
+  ASSERT_TRUE(volume->Download(0, HostView3<float>(&value, {1, 1, 1})).ok());
+  // Pixel values are 10·row + column, so bilinear interpolation gives 10·0.8 + 1.4 = 9.4; w⁻² = 4.
+  EXPECT_FLOAT_EQ(value, 37.6f);
+  // A second run accumulates.
+  ASSERT_TRUE(op->Run(std::span(&kSimple, 1), *stack, *volume).ok());
+  ASSERT_TRUE(volume->Download(0, HostView3<float>(&value, {1, 1, 1})).ok());
+  EXPECT_FLOAT_EQ(value, 75.2f);
+}
+
+TEST_F(Reference, FallsToZeroWithinOnePixelOutside) {
+  auto op = *(*registry_.backproject.Find("reference"))(*device_);
+  auto stack = Filled({1, 3, 3}, StackUse::kFiltered, std::vector<float>(9, 1));
+  const auto at = [&](Vec3 point) {
+    auto volume = *device_->NewVolume({.nx = 1, .ny = 1, .nz = 1, .origin = point});
+    EXPECT_TRUE(op->Run(std::span(&kSimple, 1), *stack, *volume).ok());
+    float value = -1;
+    EXPECT_TRUE(volume->Download(0, HostView3<float>(&value, {1, 1, 1})).ok());
+    return value;
+  };
+  EXPECT_FLOAT_EQ(at({0, 0.5, 0}), 1.0f);     // u = 2: the last pixel centre
+  EXPECT_FLOAT_EQ(at({0, 0.625, 0}), 0.75f);  // u = 2.25
+  EXPECT_FLOAT_EQ(at({0, 1.0, 0}), 0.0f);     // u = 3
+  EXPECT_FLOAT_EQ(at({0, -0.75, 0}), 0.5f);   // u = -0.5
+  EXPECT_FLOAT_EQ(at({3, 0, 0}), 0.0f);       // behind the source
+}
+
+TEST_F(Reference, PreprocessTakesLogarithmCosineAndWeight) {
+  auto out = *device_->NewProjectionStack({1, 1, 3}, StackUse::kLineIntegrals);
+  auto op = *(*registry_.preprocess.Find("reference"))(*device_);
+  const uint16_t counts[] = {0, 368, 2000};
+  const float weight[] = {1, 2, 3};
+  const ops::ViewWeights view{.matrix = kSimple, .column_weight = weight};
+  ASSERT_TRUE(op->Run({.counts = HostView3<const uint16_t>(counts, {1, 1, 3})},
+                      {.i0 = 1000, .lowest = 1}, std::span(&view, 1), *out)
+                  .ok());
+  const auto values = Values(*out);
+  // Principal point (1, 1), 4 pixels from source to detector: cosine of pixel (u, 0) is 4/√(16 +
+  // (u-1)² + 1).
+  EXPECT_NEAR(values[0], std::log(1000.0) * 4 / std::sqrt(18.0), 1e-6);
+  EXPECT_NEAR(values[1], -std::log(0.368) * 4 / std::sqrt(17.0) * 2, 1e-6);
+  EXPECT_NEAR(values[2], -std::log(2.0) * 4 / std::sqrt(18.0) * 3, 1e-6);
+}
+
+TEST_F(Reference, PreprocessReplacesLineIntegralsThatAreNotFinite) {
+  auto out = *device_->NewProjectionStack({1, 1, 3}, StackUse::kLineIntegrals);
+  auto op = *(*registry_.preprocess.Find("reference"))(*device_);
+  const float line[] = {std::numeric_limits<float>::quiet_NaN(), 1,
+                        std::numeric_limits<float>::infinity()};
+  const float weight[] = {1, 1, 1};
+  const ops::ViewWeights view{.matrix = kSimple, .column_weight = weight};
+  ASSERT_TRUE(op->Run({.line_integrals = HostView3<const float>(line, {1, 1, 3})}, {},
+                      std::span(&view, 1), *out)
+                  .ok());
+  const auto values = Values(*out);
+  EXPECT_EQ(values[0], 0);
+  EXPECT_NEAR(values[1], 4 / std::sqrt(17.0), 1e-6);
+  EXPECT_EQ(values[2], 0);
+}
+
+TEST_F(Reference, FiltersAnImpulseIntoTheKernel) {
+  const ops::RampFilterSpec spec{.rows = 2, .columns = 5};
+  auto in = Filled({1, 2, 5}, StackUse::kLineIntegrals, {0, 0, 1, 0, 0, 0, 0, 0, 0, 2});
+  auto out = *device_->NewProjectionStack({1, 2, 5}, StackUse::kFiltered);
+  auto op = *(*registry_.ramp_filter.Find("reference"))(*device_, spec);
+  ASSERT_TRUE(op->Run(1, *in, *out).ok());
+  const auto values = Values(*out);
+  const float one = -1 / (M_PI * M_PI), three = one / 9;
+  const float expected[] = {0, one, 0.25f, one, 0, 0, 2 * three, 0, 2 * one, 0.5f};
+  for (int i = 0; i < 10; ++i) EXPECT_FLOAT_EQ(values[i], expected[i]) << i;
+}
+
+TEST_F(Reference, ExtensionMirrorsAndFades) {
+  // A constant row of 4: two extension values per side, fades (1+cos(π/3))/2 = 3/4 and
+  // (1+cos(2π/3))/2 = 1/4.
+  const ops::RampFilterSpec spec{.rows = 1, .columns = 4, .extend_truncated_rows = true};
+  auto in = Filled({1, 1, 4}, StackUse::kLineIntegrals, {1, 1, 1, 1});
+  auto out = *device_->NewProjectionStack({1, 1, 4}, StackUse::kFiltered);
+  auto op = *(*registry_.ramp_filter.Find("reference"))(*device_, spec);
+  ASSERT_TRUE(op->Run(1, *in, *out).ok());
+  const double h1 = -1 / (M_PI * M_PI), h3 = h1 / 9, h5 = h1 / 25;
+  // Pixel 0 sees the extended row (1/4, 3/4, 1, 1, 1, 1, 3/4, 1/4) at distances 2, 1, 0, 1, 2, 3,
+  // 4, 5.
+  EXPECT_NEAR(Values(*out)[0], 0.25 + h1 * (0.75 + 1) + h3 * 1 + h5 * 0.25, 1e-6);
+}
+
+TEST_F(Reference, HounsfieldOfWaterAirAndRubbish) {
+  auto volume = *device_->NewVolume({.nx = 3, .ny = 1, .nz = 1});
+  const float mu[] = {0.02f, 0, std::numeric_limits<float>::infinity()};
+  ASSERT_TRUE(volume->Upload(0, HostView3<const float>(mu, {1, 1, 3})).ok());
+  auto op = *(*registry_.to_hounsfield.Find("reference"))(*device_);
+  ASSERT_TRUE(op->Run(0.02, *volume).ok());
+  float hounsfield[3];
+  ASSERT_TRUE(volume->Download(0, HostView3<float>(hounsfield, {1, 1, 3})).ok());
+  EXPECT_NEAR(hounsfield[0], 0, 1e-3);  // 0.02f is not 0.02
+  EXPECT_FLOAT_EQ(hounsfield[1], -1000);
+  EXPECT_FLOAT_EQ(hounsfield[2], -1000);
+}
+
+TEST_F(Reference, RefusesStacksOfAnotherUseAndVolumesBeyondTheLimit) {
+  auto stack = *device_->NewProjectionStack({1, 2, 2}, StackUse::kLineIntegrals);
+  auto volume = *device_->NewVolume({.nx = 1, .ny = 1, .nz = 1});
+  auto op = *(*registry_.backproject.Find("reference"))(*device_);
+  const absl::Status status = op->Run(std::span(&kSimple, 1), *stack, *volume);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("not made for filtered projections"));
+  auto small = *registry_.OpenDevice("reference", {.memory_bytes = 63});
+  EXPECT_EQ(small->NewVolume({.nx = 2, .ny = 2, .nz = 2}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace isocenter
