@@ -56,7 +56,8 @@ class StoreScp {
       const pid_t child = fork();
       if (child == 0) {
         dup2(connection, 0);
-        close(connection);
+        // Or it would hold the node's ends of its own connections.
+        close_range(3, ~0U, 0);
         execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
         _exit(127);
       }
@@ -125,6 +126,7 @@ TEST_F(NodeRetrieveTest, GetDeliversTheStoredObjects) {
       Scu("getscu -S", absl::StrCat("-od ", received().string(), " ", kFirstStudy));
   EXPECT_EQ(output.exit_code, 0) << output.text;
   ExpectSameObjects(*store_->DicomFiles("yamada-1"), FilesIn(received()), EXS_LittleEndianExplicit);
+  node_->Stop();  // all events are in
   EXPECT_EQ(events_.count(NodeOperation::kGet, NodeOutcome::kSuccess), 1);
   EXPECT_EQ(events_.count(NodeOperation::kStore, NodeOutcome::kSuccess), 6);
 }
@@ -168,6 +170,7 @@ TEST_F(NodeRetrieveTest, MoveDeliversTheStoredObjects) {
   EXPECT_EQ(output.exit_code, 0) << output.text;
   EXPECT_THAT(output.text, HasSubstr("Completed Suboperations       : 6"));
   ExpectSameObjects(*store_->DicomFiles("yamada-1"), FilesIn(received()), EXS_LittleEndianExplicit);
+  node_->Stop();  // all events are in
   EXPECT_EQ(events_.count(NodeOperation::kMove, NodeOutcome::kSuccess), 1);
 }
 
@@ -220,6 +223,7 @@ TEST_F(NodeRetrieveTest, CancelledMoveStops) {
   const ToolOutput output = Move("-aem DEST --cancel 1", kFirstStudy);
   EXPECT_THAT(output.text, HasSubstr("0xfe00"));
   EXPECT_LT(FilesIn(received()).size(), 6u);
+  node_->Stop();  // all events are in
   EXPECT_EQ(events_.count(NodeOperation::kMove, NodeOutcome::kCancelled), 1);
 }
 

@@ -103,6 +103,7 @@ TEST_F(NodeRobustnessTest, CalledTitleIsCheckedWhereAsked) {
   const ToolOutput output = Scu("echoscu", "-aec OTHER");
   EXPECT_NE(output.exit_code, 0);
   EXPECT_THAT(output.text, HasSubstr("Called AE Title Not Recognized"));
+  node_->Stop();  // all events are in
   EXPECT_EQ(events_.count(NodeOperation::kAssociation, NodeOutcome::kRejected), 1);
 }
 
