@@ -226,7 +226,7 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
                   "middle is put into the isocentre")
       ->type_name("PATH");
   object.require_option(1);
-  command.add_option("--scale-mm", o.scale_mm, "half of the phantom's largest extent")
+  command.add_option("--scale-mm", o.scale_mm, "half edge of the cube that holds the phantom")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1000.0));
   command.add_option("--raw-shape", o.raw_shape, "voxels of a .raw volume, NXxNYxNZ")
