@@ -16,6 +16,7 @@
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
 #include "server/dicom/dictionary.h"
+#include "server/dicom/node.h"
 #include "server/dicom/result_store.h"
 #include "server/jobs/job_table.h"
 #include "server/metrics/metrics.h"
@@ -142,6 +143,23 @@ void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
   }
 }
 
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
+                                                            archive::Archive& archive,
+                                                            metrics::Metrics& metrics) {
+  dicom::NodeOptions options{.ae_title = config.ae_title(),
+                             .address = config.address(),
+                             .port = static_cast<int>(config.port()),
+                             .max_associations = static_cast<int>(config.max_associations())};
+  for (const v1::DicomPeer& peer : config.peer()) {
+    options.peers.push_back(
+        {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
+  }
+  return dicom::Node::Start(
+      options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
+        metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
+      });
+}
+
 void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
   constexpr absl::Duration kToCleanUp = absl::Seconds(5);
   const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
@@ -166,8 +184,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   const ops::DeviceLimits limits{.memory_bytes = memory_bytes,
                                  .threads = static_cast<int>(config.limits().cpu_threads())};
   ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(backend, limits));
-  spdlog::info("event=device backend={} device=\"{}\" note=\"{}\"",
-               std::string(device->backend()), device->description(), CudaSummary());
+  spdlog::info("event=device backend={} device=\"{}\" note=\"{}\"", std::string(device->backend()),
+               device->description(), CudaSummary());
 
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = backend});
   Observer observer(metrics);
@@ -180,8 +198,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(table.Load(absl::Now()));
 
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
-  slots.push_back(
-      std::make_unique<scheduler::DeviceSlot>(absl::StrCat(backend, "0"), memory_bytes, "iso-slot-0"));
+  slots.push_back(std::make_unique<scheduler::DeviceSlot>(absl::StrCat(backend, "0"), memory_bytes,
+                                                          "iso-slot-0"));
   RecallSpeed(table, *device, slots[0]->speed);
   scheduler::Scheduler scheduler(std::move(slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
@@ -199,11 +217,18 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
              }
              return memory;
            }}));
-  ISO_ASSIGN_OR_RETURN(const auto server, rpc::Server::Start(config, protocols, table, engine,
-                                                             *results, observer));
+  ISO_ASSIGN_OR_RETURN(const auto server,
+                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
+  std::unique_ptr<dicom::Node> node;
+  std::string dicom_address = "off";
+  if (!config.dicom_node().disabled()) {
+    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
+    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+  }
   const std::string& metrics_address = config.metrics_address();
   std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
-              metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(), "off");
+              metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
+              dicom_address.c_str());
   std::fflush(stdout);
 
   int signal = 0;
@@ -211,6 +236,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   Drain(config.drain_seconds(), *server, engine);
+  // The node goes last: what a draining job has stored can still be pulled.
+  if (node != nullptr) node->Stop();
   metrics.Stop();
   return absl::OkStatus();
 }

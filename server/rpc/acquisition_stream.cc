@@ -295,6 +295,7 @@ void AcquisitionStream::Pump() {
   if (phase_ != Phase::kClosed) {
     const std::optional<v1::AcquireResponse> response = NextResponse();
     if (response) {
+      outgoing_.Clear();
       bool own_buffer = false;
       grpc::SerializationTraits<v1::AcquireResponse>::Serialize(*response, &outgoing_, &own_buffer);
       writing_ = true;
