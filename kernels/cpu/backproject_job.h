@@ -19,7 +19,9 @@ struct BackprojectView {
   int rows, columns;
 };
 
-/// A box of voxels: [x0, x1) and so on.
+inline constexpr int kBoxHeight = 256;
+
+/// A box of voxels: [x0, x1) and so on; z1 - z0 is at most kBoxHeight.
 struct VoxelBox {
   int x0, x1, y0, y1, z0, z1;
 };

@@ -31,8 +31,7 @@ using VI = hn::Vec<DI>;
 
 inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 inline constexpr int kPatchX = 4, kPatchY = kLanes / kPatchX;  // voxel columns of a patch
-inline constexpr int kTableBlocks = 256;                       // of all columns of a patch
-inline constexpr int kSegment = kTableBlocks;                  // voxels of a column at a time
+inline constexpr int kTableBlocks = kBoxHeight;                // of all columns of a patch
 
 // Keeps a value in a register: without it GCC 12 loads windows and constants again and again, and
 // loads are what bounds this kernel.
@@ -84,9 +83,8 @@ inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch
   two_count = three_count = irregular_count = 0;
 
   // Everything is relative to a pixel near the patch, so that float32 keeps the digits that matter.
-  const Projected centre = view.matrix.Project({0.5 * (patch.x0 + patch.x1),
-                                                0.5 * (patch.y0 + patch.y1),
-                                                0.5 * (patch.z0 + patch.z1)});
+  const Projected centre = view.matrix.Project(
+      {0.5 * (patch.x0 + patch.x1), 0.5 * (patch.y0 + patch.y1), 0.5 * (patch.z0 + patch.z1)});
   double near_u = 0, near_v = 0;
   if (centre.w > 0) {
     near_u = std::floor(std::clamp(centre.u(), 0.0, static_cast<double>(view.columns)));
@@ -98,9 +96,8 @@ inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch
   const VI column_x = hn::And(lane, hn::Set(di, kPatchX - 1));
   const VI column_y = hn::ShiftRight<2>(lane);
   const V x = hn::ConvertTo(d, column_x), y = hn::ConvertTo(d, column_y);
-  const auto inside =
-      hn::And(hn::Lt(x, hn::Set(d, static_cast<float>(patch.x1 - patch.x0))),
-              hn::Lt(y, hn::Set(d, static_cast<float>(patch.y1 - patch.y0))));
+  const auto inside = hn::And(hn::Lt(x, hn::Set(d, static_cast<float>(patch.x1 - patch.x0))),
+                              hn::Lt(y, hn::Set(d, static_cast<float>(patch.y1 - patch.y0))));
   const auto start = [&](int row, double near) HWY_ATTR {
     const double* r = m.data() + 4 * row;
     const double* w = m.data() + 8;
@@ -150,15 +147,12 @@ inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch
 
     const auto in_front = hn::And(hn::Gt(first.w, least_depth), hn::Gt(last.w, least_depth));
     const auto behind = hn::And(hn::Le(first.w, zero), hn::Le(last.w, zero));
-    const auto on_detector =
-        hn::And(hn::And(hn::Gt(hn::Max(first.u, last.u), u_low),
-                        hn::Lt(hn::Min(first.u, last.u), u_high)),
-                hn::And(hn::Gt(hn::Max(first.v, last.v), v_low),
-                        hn::Lt(hn::Min(first.v, last.v), v_high)));
+    const auto on_detector = hn::And(
+        hn::And(hn::Gt(hn::Max(first.u, last.u), u_low), hn::Lt(hn::Min(first.u, last.u), u_high)),
+        hn::And(hn::Gt(hn::Max(first.v, last.v), v_low), hn::Lt(hn::Min(first.v, last.v), v_high)));
     // Where w changes sign the ends say nothing.
     const auto seen =
-        hn::And(inside, hn::Or(hn::And(in_front, on_detector),
-                               hn::Not(hn::Or(in_front, behind))));
+        hn::And(inside, hn::Or(hn::And(in_front, on_detector), hn::Not(hn::Or(in_front, behind))));
 
     // A quarter of the relative change of w times the change of the position is the bend.
     const V quarter = hn::Div(block_dw, hn::Mul(hn::Set(d, 2.0f), hn::Add(first.w, last.w)));
@@ -173,10 +167,10 @@ inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch
     const V span_u = hn::Sub(hn::Max(first_u, last_u), window_u);
     const V span_v = hn::Sub(hn::Max(first_v, last_v), window_v);
     const V max_bend = hn::Mul(hn::Set(d, kMaxBend), hn::Max(one, hn::Abs(dv)));
-    const auto regular = hn::And(
-        hn::And(in_front, hn::Lt(hn::Max(hn::Abs(bend_u), hn::Abs(bend_v)), max_bend)),
-        hn::And(hn::Lt(hn::Abs(quarter), hn::Set(d, kMaxDepthChange / 4)),
-                hn::And(hn::Lt(span_u, hn::Set(d, 2.0f)), hn::Lt(span_v, widest))));
+    const auto regular =
+        hn::And(hn::And(in_front, hn::Lt(hn::Max(hn::Abs(bend_u), hn::Abs(bend_v)), max_bend)),
+                hn::And(hn::Lt(hn::Abs(quarter), hn::Set(d, kMaxDepthChange / 4)),
+                        hn::And(hn::Lt(span_u, hn::Set(d, 2.0f)), hn::Lt(span_v, widest))));
     const auto used = hn::And(seen, regular);
     need = hn::Max(need, hn::IfThenElseZero(used, span_v));
 
@@ -227,14 +221,12 @@ struct HighBits {
 };
 template <int kWindow>
 HWY_INLINE V Pick(const V (&w)[kWindow], VI index, HighBits high) {
-  const auto from = [&](int i) HWY_ATTR {
-    return _mm256_permutevar8x32_ps(w[i].raw, index.raw);
-  };
+  const auto from = [&](int i) HWY_ATTR { return _mm256_permutevar8x32_ps(w[i].raw, index.raw); };
   if constexpr (kWindow == 1) return V{from(0)};
   if constexpr (kWindow == 2) return V{_mm256_blendv_ps(from(0), from(1), high.second)};
   if constexpr (kWindow == 3) {
-    return V{_mm256_blendv_ps(_mm256_blendv_ps(from(0), from(1), high.second), from(2),
-                              high.third)};
+    return V{
+        _mm256_blendv_ps(_mm256_blendv_ps(from(0), from(1), high.second), from(2), high.third)};
   }
   if constexpr (kWindow == 4) {
     return V{_mm256_blendv_ps(_mm256_blendv_ps(from(0), from(1), high.second),
