@@ -19,6 +19,7 @@
 #include "hwy/highway.h"
 #include "kernels/cpu/backproject_gather-inl.h"
 #include "kernels/cpu/backproject_job.h"
+#include "kernels/cpu/backproject_limits.h"
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
@@ -31,6 +32,7 @@ using VI = hn::Vec<DI>;
 
 inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 inline constexpr int kPatchX = 4, kPatchY = kLanes / kPatchX;  // voxel columns of a patch
+inline constexpr int kMaxWindow = 4;                           // registers per detector column
 inline constexpr int kTableBlocks = kBoxHeight;                // of all columns of a patch
 
 // Keeps a value in a register: without it GCC 12 loads windows and constants again and again, and
@@ -75,6 +77,8 @@ struct HWY_ALIGN_MAX BlockTable {
   int32_t irregular[kTableBlocks + kLanes];
   int two_count, three_count, irregular_count;
 
+  // With kRegular, IsRegularEverywhere holds for a box around the patch and the patch is whole.
+  template <bool kRegular>
   void Build(const BackprojectView& view, const VoxelBox& patch);
 };
 
@@ -95,29 +99,8 @@ HWY_INLINE void Append(VI index, hn::Mask<D> mask, int32_t* list, int& count) {
 #endif
 }
 
-// Within a block u and 1/w² are linear between their exact values at its ends, and v is a parabola:
-// the line plus a bend, which is nearly the same for all blocks of a patch and taken from its
-// centre. Blocks whose u or v would be misplaced by more than kMaxBend pixels, or whose w changes
-// by more than the fraction kMaxDepthChange (which makes the weight wrong by up to 1e-5), are
-// irregular.
-inline constexpr float kMaxBend = 5e-4f;
-inline constexpr float kMaxDepthChange = 0.004f;
-// The bend, and rounding, may move a position this many pixels beyond a window's first or last.
-inline constexpr float kSlack = 0.5f;
-inline constexpr float kLeastDepth = 1e-3f;  // of the isocentre's
-
-// How far the v of a block's middle lies from the middle of its ends' v, for a block at the centre
-// of the patch.
-inline double BendAtCentre(const BackprojectView& view, const VoxelBox& patch) {
-  const double x = 0.5 * (patch.x0 + patch.x1), y = 0.5 * (patch.y0 + patch.y1);
-  const double z = 0.5 * (patch.z0 + patch.z1);
-  const Projected first = view.matrix.Project({x, y, z - 0.5 * kLanes});
-  const Projected last = view.matrix.Project({x, y, z + 0.5 * kLanes});
-  if (!(first.w > kLeastDepth && last.w > kLeastDepth)) return 0;
-  return (last.v() - first.v()) * (last.w - first.w) / (2 * (first.w + last.w));
-}
-
-inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
+template <bool kRegular>
+void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
   const D d;
   const DI di;
   const int blocks = (patch.z1 - patch.z0 + kLanes - 1) / kLanes;
@@ -132,14 +115,12 @@ inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch
     near_v = std::floor(std::clamp(centre.v(), 0.0, static_cast<double>(view.rows)));
   }
   image = view.image + static_cast<int64_t>(near_u) * view.stride + static_cast<int64_t>(near_v);
-  bend = static_cast<float>(BendAtCentre(view, patch));
+  bend = static_cast<float>(BendAtCentre(view, patch, kLanes));
   const auto& m = view.matrix.m;
   const VI lane = hn::Iota(di, 0);
   const VI column_x = hn::And(lane, hn::Set(di, kPatchX - 1));
   const VI column_y = hn::ShiftRight<2>(lane);
   const V x = hn::ConvertTo(d, column_x), y = hn::ConvertTo(d, column_y);
-  const auto inside = hn::And(hn::Lt(x, hn::Set(d, static_cast<float>(patch.x1 - patch.x0))),
-                              hn::Lt(y, hn::Set(d, static_cast<float>(patch.y1 - patch.y0))));
   const auto start = [&](int row, double near) HWY_ATTR {
     const double* r = m.data() + 4 * row;
     const double* w = m.data() + 8;
@@ -170,48 +151,34 @@ inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch
     return p;
   };
 
-  const V least_depth = hn::Set(d, kLeastDepth), zero = hn::Zero(d);
+  const V per_voxel = hn::Set(d, 1.0f / kLanes), to_last = hn::Set(d, kLanes - 1.0f);
+  const VI stride = hn::Set(di, static_cast<int32_t>(view.stride));
+  V need = hn::Zero(d);
+
+  // What tells blocks that are seen and regular from others.
+  const auto inside = hn::And(hn::Lt(x, hn::Set(d, static_cast<float>(patch.x1 - patch.x0))),
+                              hn::Lt(y, hn::Set(d, static_cast<float>(patch.y1 - patch.y0))));
+  const V zero = hn::Zero(d), two = hn::Set(d, 2.0f);
+  const V least_depth = hn::Set(d, static_cast<float>(kLeastDepth));
+  const V max_bend = hn::Set(d, static_cast<float>(kMaxBend));
+  const V max_quarter = hn::Set(d, static_cast<float>(kMaxDepthChange / 4));
+  const V widest = hn::Set(d, static_cast<float>(kMaxWindow * kLanes - 1 - kSlack));
   const V u_low = hn::Set(d, static_cast<float>(-1 - near_u));
   const V u_high = hn::Set(d, static_cast<float>(view.columns - near_u));
   const V v_low = hn::Set(d, static_cast<float>(-1 - near_v));
   const V v_high = hn::Set(d, static_cast<float>(view.rows - near_v));
-  const V per_voxel = hn::Set(d, 1.0f / kLanes), to_last = hn::Set(d, kLanes - 1.0f);
-  const VI stride = hn::Set(di, static_cast<int32_t>(view.stride));
-  const V widest = hn::Set(d, 4.0f * kLanes - 1 - kSlack);
-  const V centre_bend = hn::Set(d, bend), max_bend = hn::Set(d, kMaxBend);
-  V need = zero;
 
   Position first = at(0);
   for (int block = 0; block < blocks; ++block) {
     const Position last = at(block + 1);  // one voxel behind the block: the next one's first
     const V block_du = hn::Sub(last.u, first.u), block_dv = hn::Sub(last.v, first.v);
-    const V block_dw = hn::Sub(last.w, first.w);
-
-    const auto in_front = hn::And(hn::Gt(first.w, least_depth), hn::Gt(last.w, least_depth));
-    const auto behind = hn::And(hn::Le(first.w, zero), hn::Le(last.w, zero));
-    const auto on_detector = hn::And(
-        hn::And(hn::Gt(hn::Max(first.u, last.u), u_low), hn::Lt(hn::Min(first.u, last.u), u_high)),
-        hn::And(hn::Gt(hn::Max(first.v, last.v), v_low), hn::Lt(hn::Min(first.v, last.v), v_high)));
-    // Where w changes sign the ends say nothing.
-    const auto seen =
-        hn::And(inside, hn::Or(hn::And(in_front, on_detector), hn::Not(hn::Or(in_front, behind))));
-
-    // A quarter of the relative change of w times the change of a position is its bend.
-    const V quarter = hn::Mul(hn::Mul(block_dw, hn::Set(d, 0.25f)), last.inverse);
-    const V bend_u = hn::Mul(block_du, quarter);
-    const V other_bend_v = hn::NegMulAdd(block_dv, quarter, centre_bend);
     const V du = hn::Mul(block_du, per_voxel), dv = hn::Mul(block_dv, per_voxel);
     const V last_u = hn::MulAdd(du, to_last, first.u), last_v = hn::MulAdd(dv, to_last, first.v);
     const V window_u = hn::Floor(hn::Min(first.u, last_u));
     const V window_v = hn::Floor(hn::Min(first.v, last_v));
     const V span_u = hn::Sub(hn::Max(first.u, last_u), window_u);
     const V span_v = hn::Sub(hn::Max(first.v, last_v), window_v);
-    const auto regular = hn::And(
-        hn::And(in_front, hn::Lt(hn::Max(hn::Abs(bend_u), hn::Abs(other_bend_v)), max_bend)),
-        hn::And(hn::Lt(hn::Abs(quarter), hn::Set(d, kMaxDepthChange / 4)),
-                hn::And(hn::Lt(span_u, hn::Set(d, 2.0f)), hn::Lt(span_v, widest))));
-    const auto used = hn::And(seen, regular);
-    need = hn::Max(need, hn::IfThenElseZero(used, span_v));
+    const auto crossing = hn::Ge(span_u, one);
 
     const int at_block = block * kLanes;
     hn::Store(hn::Sub(first.u, window_u), d, u + at_block);
@@ -222,16 +189,42 @@ inline void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch
     hn::Store(hn::Mul(hn::Sub(last.weight, first.weight), per_voxel), d, dweight + at_block);
     hn::Store(hn::Add(hn::Mul(hn::ConvertTo(di, window_u), stride), hn::ConvertTo(di, window_v)),
               di, offset + at_block);
-    const auto crossing = hn::Ge(span_u, one);
+
     const VI index = hn::Add(lane, hn::Set(di, at_block));
-    Append(index, hn::AndNot(crossing, used), two_columns, two_count);
-    Append(index, hn::And(crossing, used), three_columns, three_count);
-    const auto rest = hn::AndNot(regular, seen);
-    if (!hn::AllFalse(d, rest)) Append(index, rest, irregular, irregular_count);
+    if constexpr (kRegular) {
+      need = hn::Max(need, span_v);
+      Append(index, hn::Not(crossing), two_columns, two_count);
+      Append(index, crossing, three_columns, three_count);
+    } else {
+      const auto in_front = hn::And(hn::Gt(first.w, least_depth), hn::Gt(last.w, least_depth));
+      const auto behind = hn::And(hn::Le(first.w, zero), hn::Le(last.w, zero));
+      const auto on_detector = hn::And(hn::And(hn::Gt(hn::Max(first.u, last.u), u_low),
+                                               hn::Lt(hn::Min(first.u, last.u), u_high)),
+                                       hn::And(hn::Gt(hn::Max(first.v, last.v), v_low),
+                                               hn::Lt(hn::Min(first.v, last.v), v_high)));
+      // Where w changes sign the ends say nothing.
+      const auto seen = hn::And(
+          inside, hn::Or(hn::And(in_front, on_detector), hn::Not(hn::Or(in_front, behind))));
+      // A quarter of the relative change of w times the change of a position is its bend.
+      const V quarter = hn::Mul(hn::Mul(hn::Sub(last.w, first.w), hn::Set(d, 0.25f)), last.inverse);
+      const V bend_u = hn::Abs(hn::Mul(block_du, quarter));
+      const V bend_v = hn::Abs(hn::NegMulAdd(block_dv, quarter, hn::Set(d, bend)));
+      const auto straight =
+          hn::And(hn::Lt(hn::Max(bend_u, bend_v), max_bend), hn::Lt(hn::Abs(quarter), max_quarter));
+      const auto narrow = hn::And(hn::Lt(span_u, two), hn::Lt(span_v, widest));
+      const auto regular = hn::And(in_front, hn::And(straight, narrow));
+      const auto used = hn::And(seen, regular);
+      need = hn::Max(need, hn::IfThenElseZero(used, span_v));
+      Append(index, hn::AndNot(crossing, used), two_columns, two_count);
+      Append(index, hn::And(crossing, used), three_columns, three_count);
+      const auto rest = hn::AndNot(regular, seen);
+      if (!hn::AllFalse(d, rest)) Append(index, rest, irregular, irregular_count);
+    }
     first = last;
   }
   // The last sample lies one behind the last position.
-  window = 1 + static_cast<int>(hn::GetLane(hn::MaxOfLanes(d, need)) + 1 + kSlack) / kLanes;
+  const double last_sample = hn::GetLane(hn::MaxOfLanes(d, need)) + 1 + kSlack;
+  window = 1 + static_cast<int>(last_sample) / kLanes;
 }
 
 // Element `index` of kWindow registers in a row. `high` holds what of the index tells the registers
@@ -362,11 +355,15 @@ void AddWindows(const BlockTable& table, int64_t stride, const int32_t* voxel_of
   AddList<kWindow, 3>(table, table.three_columns, table.three_count, stride, voxel_offset, voxels);
 }
 
-// Adds one view to a patch; `voxels` is its first voxel, voxel_offset the distance from there of
-// each block of the table.
-inline void AddPatch(const BackprojectView& view, const VoxelBox& patch,
+// Adds one view to a patch; `regular` as in BlockTable::Build. `voxels` is its first voxel,
+// voxel_offset the distance from there of each block of the table.
+inline void AddPatch(const BackprojectView& view, const VoxelBox& patch, bool regular,
                      const int32_t* voxel_offset, float* voxels, BlockTable& table) {
-  table.Build(view, patch);
+  if (regular) {
+    table.Build<true>(view, patch);
+  } else {
+    table.Build<false>(view, patch);
+  }
   switch (table.window) {
     case 1:
       AddWindows<1>(table, view.stride, voxel_offset, voxels);
