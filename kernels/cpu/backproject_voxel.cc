@@ -51,8 +51,8 @@ void RunJob(const BackprojectJob& job) {
     int lines = 0;
     if (next < units) {
       const auto next_views = views_of(next);
-      const int steps = (box.x1 - box.x0 + kPatchX - 1) / kPatchX *
-                        ((box.y1 - box.y0 + kPatchY - 1) / kPatchY);
+      const int steps =
+          (box.x1 - box.x0 + kPatchX - 1) / kPatchX * ((box.y1 - box.y0 + kPatchY - 1) / kPatchY);
       for (size_t i = 0; i < next_views.size(); ++i) {
         prefetchers[i] = ViewPrefetcher(next_views[i], job.boxes[next / groups]);
         lines = std::max(lines, static_cast<int>(prefetchers[i].lines() / steps + 1));
@@ -60,8 +60,8 @@ void RunJob(const BackprojectJob& job) {
     }
     for (int y = box.y0; y < box.y1; y += kPatchY) {
       for (int x = box.x0; x < box.x1; x += kPatchX) {
-        const VoxelBox patch{x,      std::min(x + kPatchX, box.x1), y, std::min(y + kPatchY, box.y1),
-                             box.z0, box.z1};
+        const VoxelBox patch{
+            x, std::min(x + kPatchX, box.x1), y, std::min(y + kPatchY, box.y1), box.z0, box.z1};
         float* voxels = job.volume + y * job.row_stride + x * job.column_stride + box.z0;
         for (size_t i = 0; i < views.size(); ++i) {
           prefetchers[i].Issue(lines);
@@ -101,10 +101,8 @@ namespace {
 HWY_EXPORT(RunJob);
 
 // A box is small enough that what it sees of a few views stays in a core's second cache, and large
-// enough that little of it is read for the neighbouring box again. Its height is at most what the
-// kernel's tables hold.
+// enough that little of it is read for the neighbouring box again.
 constexpr int kBoxSide = 32;
-constexpr int kBoxHeight = 256;
 constexpr size_t kBoxesPerJob = 2;
 
 std::vector<VoxelBox> CutIntoBoxes(const VolumeGrid& grid) {
@@ -136,12 +134,12 @@ class BackprojectVoxel final : public ops::Backproject {
     const ColumnLayout columns(stack->shape());
     std::vector<BackprojectView> views;
     for (size_t i = 0; i < matrices.size(); ++i) {
-      views.push_back({.matrix = ToVoxelIndices(matrices[i], grid),
-                       .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride +
-                                columns.first,
-                       .stride = columns.column_stride,
-                       .rows = static_cast<int>(stack->shape().middle),
-                       .columns = static_cast<int>(stack->shape().fast)});
+      views.push_back(
+          {.matrix = ToVoxelIndices(matrices[i], grid),
+           .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride + columns.first,
+           .stride = columns.column_stride,
+           .rows = static_cast<int>(stack->shape().middle),
+           .columns = static_cast<int>(stack->shape().fast)});
     }
     const VolumeLayout layout(grid);
     const std::vector<VoxelBox> boxes = CutIntoBoxes(grid);
