@@ -147,17 +147,16 @@ void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
   }
 }
 
-// Null when the configuration disables the node.
 absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
                                                             archive::Archive& archive,
                                                             metrics::Metrics& metrics) {
-  if (config.disabled()) return nullptr;
   dicom::NodeOptions options{.ae_title = config.ae_title(),
                              .address = config.address(),
                              .port = static_cast<int>(config.port()),
                              .max_associations = static_cast<int>(config.max_associations())};
   for (const v1::DicomPeer& peer : config.peer()) {
-    options.peers.push_back({peer.ae_title(), peer.host(), static_cast<int>(peer.port())});
+    options.peers.push_back(
+        {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
   }
   return dicom::Node::Start(
       options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
@@ -221,13 +220,14 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
              }
              return memory;
            }}));
-  ISO_ASSIGN_OR_RETURN(const auto node, StartDicomNode(config.dicom_node(), *archive, metrics));
-  const std::string dicom_address =
-      node == nullptr ? "off"
-                      : absl::StrCat(config.dicom_node().ae_title(), "@",
-                                     config.dicom_node().address(), ":", node->port());
   ISO_ASSIGN_OR_RETURN(const auto server,
                        rpc::Server::Start(config, protocols, table, engine, *results, observer));
+  std::unique_ptr<dicom::Node> node;
+  std::string dicom_address = "off";
+  if (!config.dicom_node().disabled()) {
+    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
+    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+  }
   const std::string& metrics_address = config.metrics_address();
   std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
               metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
@@ -239,6 +239,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   Drain(config.drain_seconds(), *server, engine);
+  // The node goes last: what a draining job has stored can still be pulled.
   if (node != nullptr) node->Stop();
   metrics.Stop();
   return absl::OkStatus();

@@ -3,9 +3,9 @@
 
 namespace isocenter::cli {
 
-/// Half of a phantom's largest extent. 85 mm stays inside of the field of view of the default
-/// geometry (118 mm radius, 92 mm to either side along z at the isocentre) in every view.
-inline constexpr double kDefaultPhantomScaleMm = 85;
+/// Scale of the phantoms (kernels/phantom/phantom.h). At 80 mm each of them stays on the detector
+/// of the default geometry in every view.
+inline constexpr double kDefaultPhantomScaleMm = 80;
 
 /// Attenuation of water that the simulator and the built-in protocols use.
 inline constexpr double kMuWaterPerMm = 0.02;

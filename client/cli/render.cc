@@ -78,16 +78,18 @@ void AddRenderCommand(CLI::App& app, Action& action) {
       ->type_name("VOLUME");
   command.add_option("--out", o.out, "PNG to write")->required()->type_name("FILE");
   command.add_option("--truth", o.truth, "volume to compare with")->type_name("FILE");
-  command.add_option("--window", o.window, "centre,width in HU")
+  command.add_option("--window", o.window, "centre and width in HU")
+      ->type_name("C,W")
       ->delimiter(',')
       ->expected(2)
-      ->capture_default_str();
+      ->default_str("40,400");
   command
       .add_option("--difference-window", o.difference_window,
-                  "centre,width in HU of the difference")
+                  "centre and width in HU of the difference")
+      ->type_name("C,W")
       ->delimiter(',')
       ->expected(2)
-      ->capture_default_str();
+      ->default_str("0,100");
   command
       .add_option("--slice", o.slice,
                   "voxel i,j,k that the planes go through (default: the middle)")

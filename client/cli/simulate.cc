@@ -226,13 +226,16 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
                   "middle is put into the isocentre")
       ->type_name("PATH");
   object.require_option(1);
-  command.add_option("--scale-mm", o.scale_mm, "half of the phantom's largest extent")
+  command.add_option("--scale-mm", o.scale_mm, "half edge of the cube that holds the phantom")
       ->capture_default_str()
       ->check(CLI::Range(1.0, 1000.0));
-  command.add_option("--raw-shape", o.raw_shape, "voxels of a .raw volume, NXxNYxNZ")
+  command.add_option("--raw-shape", o.raw_shape, "voxels of a .raw volume")
+      ->type_name("NXxNYxNZ")
       ->delimiter('x')
       ->expected(3);
-  command.add_option("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm, X,Y,Z")
+  command.add_option("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm")
+      ->type_name("X,Y,Z")
+      ->default_str("1,1,1")
       ->delimiter(',')
       ->expected(3);
   command.add_option("--raw-type", o.raw_type, "voxel type of a .raw volume")
@@ -269,7 +272,8 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
   command.add_option("--detector", o.detector, "columns x rows")
       ->delimiter('x')
       ->expected(2)
-      ->capture_default_str()
+      ->type_name("COLUMNSxROWS")
+      ->default_str("620x480")
       ->check(CLI::Range(1, 8192));
   command.add_option("--pitch-mm", o.pitch_mm, "pixel pitch")
       ->capture_default_str()

@@ -180,7 +180,8 @@ void AddStreamCommand(CLI::App& app, Action& action) {
   command.add_option("--fps", o.fps, "frames per second; 0 sends as fast as the server takes them")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 10000.0));
-  command.add_option("--grid", o.grid, "voxels, NXxNYxNZ, centred at the isocentre")
+  command.add_option("--grid", o.grid, "voxels of the volume, centred at the isocentre")
+      ->type_name("NXxNYxNZ")
       ->delimiter('x')
       ->expected(3)
       ->check(CLI::Range(1, 4096));

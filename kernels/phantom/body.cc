@@ -42,10 +42,27 @@ Body::Body(Shape shape, Vec3 center, Vec3 half_axes, double turn, double tilt)
   rows_[0] = (1 / half_axes.x) * Vec3{cz * cy, sz * cy, -sy};
   rows_[1] = (1 / half_axes.y) * Vec3{-sz, cz, 0};
   rows_[2] = (1 / half_axes.z) * Vec3{cz * sy, sz * sy, cy};
+  constexpr double kRoomMm2 = 1e-6;  // squares of up to 10^8 mm² are subtracted in Intersect
+  const double x2 = half_axes.x * half_axes.x, y2 = half_axes.y * half_axes.y,
+               z2 = half_axes.z * half_axes.z;
+  switch (shape) {
+    case Shape::kEllipsoid:
+      bound_ = std::max({x2, y2, z2});
+      break;
+    case Shape::kCylinder:
+      bound_ = std::max(x2, y2) + z2;
+      break;
+    case Shape::kBox:
+      bound_ = x2 + y2 + z2;
+      break;
+  }
+  bound_ += kRoomMm2;
 }
 
 bool Body::Contains(Vec3 point) const {
-  const Vec3 p = ToUnit(point - center_);
+  const Vec3 offset = point - center_;
+  if (Dot(offset, offset) > bound_) return false;
+  const Vec3 p = ToUnit(offset);
   switch (shape_) {
     case Shape::kEllipsoid:
       return Dot(p, p) <= 1;
@@ -58,7 +75,10 @@ bool Body::Contains(Vec3 point) const {
 }
 
 Interval Body::Intersect(Vec3 origin, Vec3 direction) const {
-  const Vec3 o = ToUnit(origin - center_), d = ToUnit(direction);
+  const Vec3 offset = origin - center_;
+  const double along = Dot(offset, direction);
+  if (Dot(offset, offset) - along * along > bound_) return {};
+  const Vec3 o = ToUnit(offset), d = ToUnit(direction);
   Interval inside;
   switch (shape_) {
     case Shape::kEllipsoid:

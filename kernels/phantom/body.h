@@ -29,6 +29,7 @@ class Body {
   Shape shape_;
   Vec3 center_;
   Vec3 rows_[3];  // world vectors to the frame of the unit shape
+  double bound_;  // square of the radius of a sphere around the body, with room for rounding
 };
 
 }  // namespace isocenter::phantom

@@ -62,7 +62,14 @@ class ServiceTest(unittest.TestCase):
 
     def stream(self, service, *options):
         """Streams the small acquisition; the summary that isocenter writes."""
-        return isocenter.json_of("stream", self.bundle(), "--server", service.grpc, *GRID, *options)
+        bundle = self.bundle()
+        try:
+            return isocenter.json_of("stream", bundle, "--server", service.grpc, *GRID, *options)
+        except process.LabError as error:
+            code = service.process.exit_code()
+            state = "runs" if code is None else f"has ended with exit code {code}"
+            log = service.process.output()[-2000:]
+            raise process.LabError(f"{error}\nisocenterd {state}; the end of its log:\n{log}") from None
 
     def fetch_voxels(self, service, job):
         """The volume's samples as bytes."""

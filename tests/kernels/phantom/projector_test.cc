@@ -41,7 +41,7 @@ TEST(ProjectView, ImagesEachPixelCentre) {
   EXPECT_EQ(image[20 * 61], 0);
 }
 
-// A wire that covers a twentieth of a pixel: with many rays per pixel the average shows its share.
+// 3 x 3 rays per pixel are the centres of a detector with pixels of a third.
 TEST(ProjectView, SubsamplesAverageOverThePixel) {
   const auto phantom = MakePhantom("edge", 80, kWater);
   ASSERT_TRUE(phantom.ok()) << phantom.status();
@@ -63,14 +63,11 @@ TEST(ProjectView, SubsamplesAverageOverThePixel) {
   }
 }
 
-// The sum over all pixels of ∫ mu dl, weighted by the area that a pixel stands for on a sphere
-// around the source, is the mass seen from a point: it does not depend on where the source stands
-// on the circle for an object that is the same from all sides.
+// From far away the sum over all pixels is the same from every side: the volume integral of the
+// attenuation.
 TEST(ProjectView, ConservesMass) {
   const auto phantom = MakePhantom("head", 60, kWater);
   ASSERT_TRUE(phantom.ok()) << phantom.status();
-  // Parallel limit: a source 10 m away sees (almost) the same mass from every side, the volume
-  // integral of the attenuation.
   const Detector detector{.columns = 200, .rows = 200, .pitch_u_mm = 1, .pitch_v_mm = 1};
   ThreadPool pool(2);
   std::vector<float> image(detector.columns * detector.rows);
@@ -118,7 +115,7 @@ TEST(Rasterize, IsAttenuationInHuAtVoxelCentres) {
   }
 }
 
-// A sphere-like inside: the water cylinder's mean over a voxel that its rim halves.
+// The mean over a voxel that the flat end of the water cylinder halves.
 TEST(Rasterize, SubsamplesAverageOverTheVoxel) {
   const auto phantom = MakePhantom("cylinder", 10, kWater);
   ASSERT_TRUE(phantom.ok()) << phantom.status();
