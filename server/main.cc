@@ -143,7 +143,10 @@ void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
                  scheduler::SpeedEstimate& speed) {
   const auto recent = table.List({.states = {jobs::JobState::kCompleted}}, std::nullopt, 8);
   for (auto job = recent.rbegin(); job != recent.rend(); ++job) {
-    if ((*job)->result.backend == device.backend()) speed.Add((*job)->result.whole_gups);
+    const jobs::JobResult& result = (*job)->result;
+    if (result.backend != device.backend() || !(result.whole_gups > 0)) continue;
+    const double updates = static_cast<double>((*job)->grid.voxels()) * (*job)->facts.frames;
+    speed.Add(updates, updates / (result.whole_gups * 1e9));
   }
 }
 
