@@ -26,8 +26,8 @@ HWY_INLINE void GatherBlock(const BackprojectView& view, int x, int y, int z,
   const hn::RebindToSigned<D> di;
   const auto& m = view.matrix.m;
   const V lane = hn::Iota(d, 0.0f), zero = hn::Zero(d), one = hn::Set(d, 1.0f);
-  const Projected base = view.matrix.Project(
-      {static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)});
+  const Projected base =
+      view.matrix.Project({static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)});
   // Positions relative to a pixel nearby keep the digits that matter.
   double near_u = 0, near_v = 0;
   if (base.w > 0) {

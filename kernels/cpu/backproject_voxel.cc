@@ -26,7 +26,7 @@ namespace HWY_NAMESPACE {
 
 // Views that are added to a box before the next ones: so many that the volume is not read and
 // written too often, so few that the part of them that a box sees fits into the second cache.
-constexpr size_t kGroup = 8;
+constexpr size_t kGroup = 4;
 
 void RunJob(const BackprojectJob& job) {
   BlockTable table;
@@ -48,11 +48,15 @@ void RunJob(const BackprojectJob& job) {
     // Each view of the next unit is prefetched while one of this unit is worked on.
     const size_t next = unit + 1;
     ViewPrefetcher prefetchers[kGroup];
+    bool regular[kGroup];
+    for (size_t i = 0; i < views.size(); ++i) {
+      regular[i] = IsRegularEverywhere(views[i], box, kLanes, kMaxWindow * kLanes);
+    }
     int lines = 0;
     if (next < units) {
       const auto next_views = views_of(next);
-      const int steps = (box.x1 - box.x0 + kPatchX - 1) / kPatchX *
-                        ((box.y1 - box.y0 + kPatchY - 1) / kPatchY);
+      const int steps =
+          (box.x1 - box.x0 + kPatchX - 1) / kPatchX * ((box.y1 - box.y0 + kPatchY - 1) / kPatchY);
       for (size_t i = 0; i < next_views.size(); ++i) {
         prefetchers[i] = ViewPrefetcher(next_views[i], job.boxes[next / groups]);
         lines = std::max(lines, static_cast<int>(prefetchers[i].lines() / steps + 1));
@@ -60,12 +64,13 @@ void RunJob(const BackprojectJob& job) {
     }
     for (int y = box.y0; y < box.y1; y += kPatchY) {
       for (int x = box.x0; x < box.x1; x += kPatchX) {
-        const VoxelBox patch{x,      std::min(x + kPatchX, box.x1), y, std::min(y + kPatchY, box.y1),
-                             box.z0, box.z1};
+        const bool whole = x + kPatchX <= box.x1 && y + kPatchY <= box.y1;
+        const VoxelBox patch{
+            x, std::min(x + kPatchX, box.x1), y, std::min(y + kPatchY, box.y1), box.z0, box.z1};
         float* voxels = job.volume + y * job.row_stride + x * job.column_stride + box.z0;
         for (size_t i = 0; i < views.size(); ++i) {
           prefetchers[i].Issue(lines);
-          AddPatch(views[i], patch, voxel_offset, voxels, table);
+          AddPatch(views[i], patch, whole && regular[i], voxel_offset, voxels, table);
         }
       }
     }
@@ -101,11 +106,9 @@ namespace {
 HWY_EXPORT(RunJob);
 
 // A box is small enough that what it sees of a few views stays in a core's second cache, and large
-// enough that little of it is read for the neighbouring box again. Its height is at most what the
-// kernel's tables hold.
-constexpr int kBoxSide = 32;
-constexpr int kBoxHeight = 256;
-constexpr size_t kBoxesPerJob = 2;
+// enough that little of it is read for the neighbouring box again.
+constexpr int kBoxSide = 16;
+constexpr size_t kBoxesPerJob = 8;  // the next one's views are prefetched
 
 std::vector<VoxelBox> CutIntoBoxes(const VolumeGrid& grid) {
   std::vector<VoxelBox> boxes;
@@ -136,12 +139,12 @@ class BackprojectVoxel final : public ops::Backproject {
     const ColumnLayout columns(stack->shape());
     std::vector<BackprojectView> views;
     for (size_t i = 0; i < matrices.size(); ++i) {
-      views.push_back({.matrix = ToVoxelIndices(matrices[i], grid),
-                       .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride +
-                                columns.first,
-                       .stride = columns.column_stride,
-                       .rows = static_cast<int>(stack->shape().middle),
-                       .columns = static_cast<int>(stack->shape().fast)});
+      views.push_back(
+          {.matrix = ToVoxelIndices(matrices[i], grid),
+           .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride + columns.first,
+           .stride = columns.column_stride,
+           .rows = static_cast<int>(stack->shape().middle),
+           .columns = static_cast<int>(stack->shape().fast)});
     }
     const VolumeLayout layout(grid);
     const std::vector<VoxelBox> boxes = CutIntoBoxes(grid);

@@ -11,17 +11,17 @@ from lab import isocenter
 class ReconstructTest(support.ServiceTest):
     def test_volume_is_accurate(self):
         service = self.service()
-        bundle = self.bundle()
         result = self.stream(service)
         self.assertEqual(result["frames"], 100)
         volume = self.folder / "volume.mha"
         isocenter.must("fetch", result["job_id"], "--server", service.grpc, "--format", "mha", "--out", volume)
-        self.assertTrue(bundle.exists())
-        figures = isocenter.json_of("compare", volume, "--phantom", "head")
-        self.check_bounds(figures)
-
-    def check_bounds(self, figures):
-        raise NotImplementedError
+        figures = isocenter.json_of("compare", volume, "--phantom", "head", "--subsamples", 4)["regions"]
+        # Brain without bone: what is left is FDK's cone-beam drop (about -1.2 HU here) and the streaks of 100 views.
+        # 5.6 HU were measured; a wrong weight, scale or matrix is off by tens.
+        self.assertLess(figures["sphere_30_mm"]["rmse_hu"], 8)
+        self.assertLess(abs(figures["sphere_30_mm"]["bias_hu"]), 3)
+        # The skull's edges in 3 mm voxels: 37 HU; a shift by half a voxel more than doubles it.
+        self.assertLess(figures["central_slab"]["rmse_hu"], 50)
 
     def test_timing_does_not_change_a_bit(self):
         service = self.service()

@@ -22,7 +22,7 @@ VOXEL_MM = 0.9
 FIELD_OF_VIEW_RADIUS_MM = 115
 SIMULATION = (
     *("--trajectory", "carm", "--frames", FRAMES, "--detector", "620x480", "--pitch-mm", 0.616),
-    *("--photons", 100000, "--seed", 2012),
+    *("--photons", 400000, "--seed", 2012),
     *("--patient-name", "Demo^Cranium", "--patient-id", "DEMO-0051", "--accession", "DEMO2012"),
     *("--study-description", "C-arm CT head"),
 )
@@ -118,7 +118,7 @@ def demo(stack):
     summary = FOLDER / "result.json"
     with step(f"Streaming at {FPS} frames per second; the volume grows meanwhile"):
         run_visibly(
-            *("stream", bundle, "--server", service.grpc, "--fps", FPS),
+            *("stream", bundle, "--server", service.grpc, "--fps", FPS, "--protocol", "fdk_smooth"),
             *("--grid", "256x256x256", "--voxel-mm", VOXEL_MM, "--json", summary),
         )
     result = json.loads(summary.read_text())

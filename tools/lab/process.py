@@ -53,16 +53,16 @@ class Process:
     def __init__(self, argv, log, cwd=None, env=None):
         self.name = pathlib.Path(argv[0]).name
         self.log = pathlib.Path(log)
-        self._file = open(self.log, "ab")
-        self._popen = subprocess.Popen(
-            [str(a) for a in argv],
-            stdin=subprocess.DEVNULL,
-            stdout=self._file,
-            stderr=subprocess.STDOUT,
-            cwd=cwd,
-            env={**os.environ, **(env or {})},
-            preexec_fn=_die_with_parent,
-        )
+        with open(self.log, "ab") as file:
+            self._popen = subprocess.Popen(
+                [str(a) for a in argv],
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                env={**os.environ, **(env or {})},
+                preexec_fn=_die_with_parent,
+            )
         self.pid = self._popen.pid
 
     def output(self):
@@ -105,7 +105,6 @@ class Process:
             except subprocess.TimeoutExpired:
                 self._popen.kill()
                 self._popen.wait()
-        self._file.close()
 
 
 def run(argv, seconds=60, env=None, cwd=None):
