@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -184,6 +185,13 @@ void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
   spdlog::info("event=drain_ends");
 }
 
+// Meanwhile memory that large or hostile requests took goes back to the system: the allocator keeps
+// every page below one that is still in use, until it is asked.
+void WaitForSignal(const sigset_t& signals) {
+  constexpr timespec kBetweenTrims = {.tv_sec = 5, .tv_nsec = 0};
+  while (sigtimedwait(&signals, nullptr, &kBetweenTrims) < 0) malloc_trim(0);
+}
+
 absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                    const std::string& backend, const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
@@ -238,8 +246,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
               dicom_address.c_str());
   std::fflush(stdout);
 
-  int signal = 0;
-  sigwait(&stop_signals, &signal);
+  WaitForSignal(stop_signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   Drain(config.drain_seconds(), *server, engine);
@@ -250,9 +257,9 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
 }
 
 int Main(int argc, char** argv) {
-  // Memory that hostile or large requests took returns to the system instead of staying in one heap
-  // per thread.
-  mallopt(M_ARENA_MAX, 2);
+  // One heap: what a thread has freed, every other can use, and malloc_trim can give all of it back
+  // (of any further heap it keeps the top).
+  mallopt(M_ARENA_MAX, 1);
   Flags flags;
   CLI::App app("Isocenter reconstruction service", "isocenterd");
   Declare(app, flags);

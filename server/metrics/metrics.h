@@ -1,4 +1,4 @@
-// What operators see: Prometheus metrics over HTTP. docs/user-guide/operator.md lists them.
+// What operators see: Prometheus metrics over HTTP. docs/metrics.md lists them.
 #pragma once
 
 #include <cstdint>
