@@ -230,6 +230,21 @@ TEST_F(StreamTest, ADisconnectBeforeFinishCancels) {
   EXPECT_EQ(service_.slot().memory.used(), 0);
 }
 
+// Each console leaves a little later than the one before: before, while and after its job is
+// accepted.
+TEST_F(StreamTest, ADisconnectAtAnyMomentLeavesNoJobWaiting) {
+  for (int i = 0; i < 200; ++i) {
+    grpc::ClientContext context;
+    const auto stream = acquisitions_->Acquire(&context);
+    ASSERT_TRUE(stream->Write(HeaderMessage(SmallHeader())));
+    absl::SleepFor(absl::Microseconds(20 * i));
+    context.TryCancel();
+    stream->Finish();
+  }
+  EXPECT_TRUE(service_.engine->WaitUntilIdle(absl::Now() + absl::Seconds(20)));
+  EXPECT_EQ(service_.slot().memory.used(), 0);
+}
+
 TEST_F(StreamTest, ADisconnectAfterFinishDoesNotMatter) {
   service_.results.SetGate(false);
   grpc::ClientContext context;
