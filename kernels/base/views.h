@@ -29,8 +29,9 @@ class HostView3 {
   /// A mutable view is usable where a constant one is asked for.
   template <class U>
   requires(std::is_const_v<T>&& std::is_same_v<U, std::remove_const_t<T>>)
+      // NOLINTNEXTLINE(google-explicit-constructor)
       HostView3(const HostView3<U>& other)
-      : data_(other.data()), shape_(other.shape()) {}  // NOLINT(google-explicit-constructor)
+      : data_(other.data()), shape_(other.shape()) {}
 
   T* data() const { return data_; }
   const Shape3& shape() const { return shape_; }

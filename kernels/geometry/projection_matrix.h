@@ -54,8 +54,8 @@ absl::StatusOr<ProjectionMatrix> NormalizeMatrix(const ProjectionMatrix& matrix)
 /// Decomposes a matrix of any positive scale (RQ). Errors: INVALID_ARGUMENT as NormalizeMatrix.
 absl::StatusOr<Camera> Decompose(const ProjectionMatrix& matrix);
 
-/// The inverse of Decompose; the result is normalised. The depth of the isocentre follows from
-/// `source` and `depth_axis`; camera.isocenter_depth_mm is not read.
+/// The inverse of Decompose; the result is normalised. The isocentre must be in front of the
+/// source. Its depth follows from `source` and `depth_axis`; camera.isocenter_depth_mm is not read.
 ProjectionMatrix Compose(const Camera& camera);
 
 /// The same mapping with voxel indices (i, j, k) of `grid` in place of world millimetres: P · A

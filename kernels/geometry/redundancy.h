@@ -15,26 +15,36 @@ enum class RedundancyWeighting {
   kFullScan,   // one half everywhere
 };
 
-/// Weights that include the angular step of each view, so that the sum over all views of a line's
-/// weights is its share of ∫dβ. [view][u], float64, dimensionless.
+/// A line's share of ∫dβ is the sum over the views that measure it of weight · angular_step.
 struct RedundancyTable {
   int views = 0;
   int columns = 0;
-  std::vector<double>
-      weight;  // [view][column]; conjugate rays add up to 1, before the angular step
-  std::vector<double> angular_step;  // [view], radians: trapezoidal share of the arc of that view
-  double arc = 0;  // radians, from the first source to the last, plus half a step at both ends for
-                   // closed circles
-  double fan_angle = 0;  // radians, full, largest over the views
+  /// [view][column], float64, dimensionless; the weights of conjugate rays add up to 1.
+  std::vector<double> weight;
+  /// [view], radians: half of the angle from the view before to the view after. They add up to
+  /// `arc`.
+  std::vector<double> angular_step;
+  /// Radians, positive: from half a mean step before the first source to half a mean step after the
+  /// last; exactly 2π for a circle that closes to within half a step.
+  double arc = 0;
+  /// Radians: twice the largest angle between a ray and the direction to the axis, over all views
+  /// and both sides. Completeness hangs on the wider side of an asymmetric fan.
+  double fan_angle = 0;
   bool full_scan = false;
 };
 
 /// Sources: Parker, Med. Phys. 9 (1982) 254; over-scan as in Silver, Med. Phys. 27 (2000) 773.
-/// Angles come from the measured source positions; rays' fan angles from each view's own matrix.
-/// The first and the last view keep a weight: the arc is taken to reach half an angular step beyond
-/// them. Errors: INVALID_ARGUMENT with the arc found and the arc needed, when the trajectory is too
-/// short for the weighting (short scan: π plus the fan angle; full scan: 2π less one step), is not
-/// monotonic in angle, or has fewer than 2 views.
+/// Angles come from the measured source positions, in either direction of rotation; rays' fan
+/// angles from each view's own matrix on the row that images the isocentre. The first and the last
+/// view keep a weight, because the arc reaches half a step beyond them. Arcs of more than one turn
+/// are weighted so that each direction counts once.
+///
+/// Errors: INVALID_ARGUMENT with the arc found and the arc needed, when the trajectory is too short
+/// for the weighting, when short-scan weights are asked for more than a turn, when the angle is not
+/// strictly monotonic, or with fewer than 2 views. Full scan needs 2π less one step. Short scan
+/// needs π plus 90 % of the fan angle: what lies within the cylinder of radius
+/// source_to_isocenter · sin((arc - π) / 2) is weighted exactly on any arc, and C-arms are built to
+/// stop where that is a little less than the detector's field of view.
 absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting);

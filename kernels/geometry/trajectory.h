@@ -36,8 +36,9 @@ absl::StatusOr<Trajectory> MakeCircularOrbit(const CircularOrbit& orbit, const D
 
 /// A C-arm that sags and wobbles as real ones do: smooth, reproducible deviations of source,
 /// detector tilt and principal point around `orbit`, of the size found in measured trajectories.
-/// `amplitude` 1 is a typical arm, 0 the ideal orbit. The same seed gives the same trajectory on
-/// every machine.
+/// `amplitude` 1 is a typical arm, 0 the ideal orbit; legal is 0 to 10. The same seed gives the
+/// same trajectory on every machine, and the same arm for any number of views. Errors: as
+/// MakeCircularOrbit, and INVALID_ARGUMENT for an amplitude that the orbit is too small for.
 absl::StatusOr<Trajectory> MakeWobblingOrbit(const CircularOrbit& orbit, const Detector& detector,
                                              double amplitude, uint64_t seed);
 

@@ -1,0 +1,50 @@
+#include "client/channel.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::client {
+namespace {
+
+absl::StatusOr<std::string> ReadPem(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return absl::NotFoundError(absl::StrCat("cannot read the credential file ", path));
+  }
+  return text.str();
+}
+
+}  // namespace
+
+absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address) {
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (address.certificate_file.empty() != address.private_key_file.empty()) {
+    return absl::InvalidArgumentError(
+        "a client certificate and its private key must be given together");
+  }
+  if (!address.ca_file.empty()) {
+    grpc::SslCredentialsOptions options;
+    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem(address.ca_file));
+    if (!address.certificate_file.empty()) {
+      ISO_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadPem(address.certificate_file));
+      ISO_ASSIGN_OR_RETURN(options.pem_private_key, ReadPem(address.private_key_file));
+    }
+    credentials = grpc::SslCredentials(options);
+  } else if (!address.certificate_file.empty()) {
+    return absl::InvalidArgumentError(
+        "a client certificate needs TLS: give the certificate authority (CA) of the server, too");
+  }
+  grpc::ChannelArguments arguments;
+  // The server states its own limit; what it sends back is bounded by pieces of a volume.
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  return ServiceChannel(grpc::CreateCustomChannel(address.address, credentials, arguments));
+}
+
+}  // namespace isocenter::client

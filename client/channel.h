@@ -1,0 +1,36 @@
+// Where the service is, and with which credentials it is reached.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace isocenter::client {
+
+/// TLS is used when `ca_file` is set; mutual TLS when certificate and key are, too.
+struct ServerAddress {
+  std::string address = "127.0.0.1:50051";  // host:port, or unix:PATH
+  std::string ca_file;                      // PEM, authorities that may have signed the server
+  std::string certificate_file;             // PEM, of this client
+  std::string private_key_file;             // PEM
+};
+
+/// A connection to one server; connects when it is first used. Thread-safe; copies share the
+/// connection.
+class ServiceChannel {
+ public:
+  /// Errors: NOT_FOUND (a credential file), INVALID_ARGUMENT (certificate without key or CA).
+  static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
+  explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
+  const std::shared_ptr<grpc::Channel>& grpc_channel() const { return channel_; }
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+}  // namespace isocenter::client

@@ -1,0 +1,29 @@
+#include "client/formats/acquisition_input.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/formats/bundle.h"
+#include "client/formats/rabbitct.h"
+#include "client/formats/rtk_acquisition.h"
+
+namespace isocenter::formats {
+
+absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
+    const std::filesystem::path& path, const std::filesystem::path& projections, double i0_counts) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return OpenBundle(path);
+  if (!std::filesystem::exists(path, ignored)) {
+    return absl::NotFoundError(absl::StrCat("there is no ", path.string()));
+  }
+  if (path.extension() == ".rct") return OpenRabbitCt(path);
+  if (path.extension() == ".xml") {
+    if (!projections.empty()) return OpenRtkAcquisition(path, projections, i0_counts);
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), ": an RTK geometry needs --projections FILE.mha"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", path.string(),
+      "' is not an acquisition; legal is a bundle directory, an RTK geometry .xml with "
+      "--projections, or a RabbitCT .rct"));
+}
+
+}  // namespace isocenter::formats

@@ -1,0 +1,165 @@
+#include "client/formats/bundle.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "client/formats/file.h"
+#include "client/wire.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::formats {
+namespace {
+
+constexpr char kHeaderFile[] = "acquisition.textproto";
+constexpr char kFramesFile[] = "frames.raw";
+constexpr char kDescriptionFile[] = "bundle.json";
+constexpr char kFormatName[] = "isocenter-bundle";
+constexpr uint64_t kTextLimit = 64 << 20;  // 10000 matrices in text are about 3 MB
+
+/// Keeps the first syntax error of a text-format file.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int column, const std::string& message) override {
+    if (text.empty())
+      text = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+  }
+  std::string text;
+};
+
+absl::StatusOr<v1::AcquisitionHeader> ReadHeader(const std::filesystem::path& path) {
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kTextLimit));
+  v1::AcquisitionHeader header;
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text, &header)) {
+    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", error.text));
+  }
+  return header;
+}
+
+class BundleSource : public FrameSource {
+ public:
+  BundleSource(v1::AcquisitionHeader header, InputFile frames, int64_t frame_bytes)
+      : header_(std::move(header)), frames_(std::move(frames)), frame_bytes_(frame_bytes) {}
+  const v1::AcquisitionHeader& header() const override { return header_; }
+  int64_t frame_bytes() const override { return frame_bytes_; }
+  absl::Status Read(int64_t index, std::span<std::byte> pixels) override {
+    return frames_.ReadAt(index * frame_bytes_, pixels);
+  }
+
+ private:
+  v1::AcquisitionHeader header_;
+  InputFile frames_;
+  int64_t frame_bytes_;
+};
+
+class BundleSink : public FrameSink {
+ public:
+  BundleSink(std::filesystem::path directory, v1::AcquisitionHeader header,
+             BundleDescription description, OutputFile frames, int64_t frame_bytes)
+      : directory_(std::move(directory)),
+        header_(std::move(header)),
+        description_(std::move(description)),
+        frames_(std::move(frames)),
+        frame_bytes_(frame_bytes) {}
+
+  absl::Status Append(std::span<const std::byte> pixels) override {
+    if (static_cast<int64_t>(pixels.size()) != frame_bytes_ || written_ == header_.frame_count()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("frame ", written_, " of ", pixels.size(), " bytes does not fit; legal is ",
+                       header_.frame_count(), " frames of ", frame_bytes_, " bytes"));
+    }
+    ++written_;
+    return frames_.Write(pixels);
+  }
+
+  absl::Status Finish() override {
+    if (written_ != header_.frame_count()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(written_, " of ", header_.frame_count(), " frames were written"));
+    }
+    ISO_RETURN_IF_ERROR(frames_.Commit());
+    std::string text;
+    google::protobuf::TextFormat::PrintToString(header_, &text);
+    ISO_RETURN_IF_ERROR(WriteText(directory_ / kHeaderFile, text));
+    nlohmann::ordered_json json;
+    json["format"] = kFormatName;
+    json["version"] = kBundleVersion;
+    json["description"] = description_;
+    // Last: a directory is a bundle only when this file is there.
+    return WriteText(directory_ / kDescriptionFile, json.dump(2) + "\n");
+  }
+
+ private:
+  std::filesystem::path directory_;
+  v1::AcquisitionHeader header_;
+  BundleDescription description_;
+  OutputFile frames_;
+  int64_t frame_bytes_;
+  uint32_t written_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<BundleDescription> ReadBundleDescription(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / kDescriptionFile;
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kTextLimit));
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("format") || json["format"] != kFormatName) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), ": \"format\" is not \"", kFormatName, "\""));
+  }
+  if (!json.contains("version") || json["version"] != kBundleVersion) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), ": \"version\" is ",
+                     json.contains("version") ? json["version"].dump() : "missing", "; legal is ",
+                     kBundleVersion));
+  }
+  BundleDescription description;
+  if (json.contains("description") && json["description"].is_object()) {
+    for (const auto& [key, value] : json["description"].items()) {
+      if (value.is_string()) description[key] = value.get<std::string>();
+    }
+  }
+  return description;
+}
+
+absl::StatusOr<std::unique_ptr<FrameSource>> OpenBundle(const std::filesystem::path& directory) {
+  ISO_RETURN_IF_ERROR(ReadBundleDescription(directory).status());
+  ISO_ASSIGN_OR_RETURN(v1::AcquisitionHeader header, ReadHeader(directory / kHeaderFile));
+  const absl::StatusOr<int64_t> frame_bytes = client::CheckedFrameBytes(header);
+  if (!frame_bytes.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat((directory / kHeaderFile).string(), ": ", frame_bytes.status().message()));
+  }
+  ISO_ASSIGN_OR_RETURN(InputFile frames, InputFile::Open(directory / kFramesFile));
+  const uint64_t expected = uint64_t(*frame_bytes) * header.frame_count();
+  if (frames.size() != expected) {
+    return absl::DataLossError(absl::StrCat(frames.name(), " has ", frames.size(), " bytes, but ",
+                                            kHeaderFile, " states ", header.frame_count(),
+                                            " frames of ", *frame_bytes, " bytes = ", expected));
+  }
+  return std::make_unique<BundleSource>(std::move(header), std::move(frames), *frame_bytes);
+}
+
+absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::path& directory,
+                                                        const v1::AcquisitionHeader& header,
+                                                        const BundleDescription& description) {
+  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, client::CheckedFrameBytes(header));
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
+  }
+  std::filesystem::remove(directory / kDescriptionFile, error);
+  ISO_ASSIGN_OR_RETURN(OutputFile frames, OutputFile::Create(directory / kFramesFile));
+  return std::make_unique<BundleSink>(directory, header, description, std::move(frames),
+                                      frame_bytes);
+}
+
+}  // namespace isocenter::formats

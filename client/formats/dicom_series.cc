@@ -1,0 +1,179 @@
+#include "client/formats/dicom_series.h"
+
+#include <dcmtk/config/osconfig.h>
+//
+#include <dcmtk/dcmdata/dctk.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::formats {
+namespace {
+
+struct Slice {
+  std::string file;
+  std::string series_uid;
+  Vec3 position;
+  Vec3 row_direction, column_direction;  // directions of growing column and row index
+  double row_spacing = 0, column_spacing = 0;
+  int rows = 0, columns = 0;
+  std::vector<float> hounsfield;
+};
+
+/// Values of a decimal-string element. False when there are fewer.
+bool Doubles(DcmDataset& data, const DcmTagKey& tag, std::span<double> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (data.findAndGetFloat64(tag, values[i], i).bad() || !std::isfinite(values[i])) return false;
+  }
+  return true;
+}
+
+absl::Status Missing(const std::string& file, const char* attribute) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": ", attribute, " is missing or not a number"));
+}
+
+/// Pixel values of one slice in HU.
+absl::Status ReadPixels(DcmDataset& data, Slice& slice) {
+  Uint16 rows = 0, columns = 0, bits = 0, is_signed = 0, samples = 1;
+  data.findAndGetUint16(DCM_Rows, rows);
+  data.findAndGetUint16(DCM_Columns, columns);
+  data.findAndGetUint16(DCM_BitsAllocated, bits);
+  data.findAndGetUint16(DCM_PixelRepresentation, is_signed);
+  data.findAndGetUint16(DCM_SamplesPerPixel, samples);
+  if (bits != 16 || samples != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(slice.file, ": ", bits, " bits and ", samples,
+                                                   " samples per pixel; legal is 16 and 1"));
+  }
+  slice.rows = rows;
+  slice.columns = columns;
+  double slope = 1, intercept = 0;
+  data.findAndGetFloat64(DCM_RescaleSlope, slope);
+  data.findAndGetFloat64(DCM_RescaleIntercept, intercept);
+  const Uint16* pixels = nullptr;
+  unsigned long count = 0;
+  if (data.chooseRepresentation(EXS_LittleEndianExplicit, nullptr).bad() ||
+      data.findAndGetUint16Array(DCM_PixelData, pixels, &count).bad() ||
+      count < static_cast<unsigned long>(rows) * columns) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        slice.file,
+        ": pixel data are missing, truncated or compressed; decompress with dcmdjpeg or gdcmconv"));
+  }
+  slice.hounsfield.resize(size_t{rows} * columns);
+  for (size_t i = 0; i < slice.hounsfield.size(); ++i) {
+    const double value = is_signed ? static_cast<Sint16>(pixels[i]) : pixels[i];
+    slice.hounsfield[i] = static_cast<float>(value * slope + intercept);
+  }
+  return absl::OkStatus();
+}
+
+/// Nothing when the file is not a CT image.
+absl::StatusOr<std::vector<Slice>> ReadSlice(const std::filesystem::path& path) {
+  DcmFileFormat format;
+  if (format.loadFile(path.c_str()).bad()) return std::vector<Slice>();
+  DcmDataset& data = *format.getDataset();
+  OFString modality, series_uid;
+  data.findAndGetOFString(DCM_Modality, modality);
+  if (modality != "CT" || !data.tagExists(DCM_PixelData)) return std::vector<Slice>();
+  data.findAndGetOFString(DCM_SeriesInstanceUID, series_uid);
+  Slice slice{.file = path.string(), .series_uid = series_uid.c_str()};
+  double position[3], orientation[6], spacing[2];
+  if (!Doubles(data, DCM_ImagePositionPatient, position)) {
+    return Missing(slice.file, "Image Position (Patient)");
+  }
+  if (!Doubles(data, DCM_ImageOrientationPatient, orientation)) {
+    return Missing(slice.file, "Image Orientation (Patient)");
+  }
+  if (!Doubles(data, DCM_PixelSpacing, spacing)) return Missing(slice.file, "Pixel Spacing");
+  slice.position = {position[0], position[1], position[2]};
+  slice.row_direction = {orientation[0], orientation[1], orientation[2]};
+  slice.column_direction = {orientation[3], orientation[4], orientation[5]};
+  slice.row_spacing = spacing[0];
+  slice.column_spacing = spacing[1];
+  ISO_RETURN_IF_ERROR(ReadPixels(data, slice));
+  std::vector<Slice> one;
+  one.push_back(std::move(slice));
+  return one;
+}
+
+absl::Status CheckAlike(const Slice& first, const Slice& other) {
+  if (other.series_uid != first.series_uid) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "more than one series: ", first.file, " and ", other.file,
+        " have different Series Instance UIDs; give a directory that holds one series"));
+  }
+  const bool alike = other.rows == first.rows && other.columns == first.columns &&
+                     std::abs(other.row_spacing - first.row_spacing) < 1e-4 &&
+                     std::abs(other.column_spacing - first.column_spacing) < 1e-4 &&
+                     Norm(other.row_direction - first.row_direction) < 1e-3 &&
+                     Norm(other.column_direction - first.column_direction) < 1e-3;
+  if (alike) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(first.file, " and ", other.file, " differ in size, spacing or orientation"));
+}
+
+}  // namespace
+
+absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  if (error) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot list ", directory.string(), ": ", error.message()));
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Slice> slices;
+  for (const std::filesystem::path& file : files) {
+    ISO_ASSIGN_OR_RETURN(std::vector<Slice> slice, ReadSlice(file));
+    for (Slice& s : slice) slices.push_back(std::move(s));
+  }
+  if (slices.size() < 2) {
+    return absl::NotFoundError(absl::StrCat(directory.string(), " holds ", slices.size(),
+                                            " DICOM CT slices; at least 2 are needed"));
+  }
+  for (const Slice& slice : slices) ISO_RETURN_IF_ERROR(CheckAlike(slices.front(), slice));
+  const Slice& first = slices.front();
+  const Vec3 normal = Cross(first.row_direction, first.column_direction);
+  std::sort(slices.begin(), slices.end(), [&](const Slice& a, const Slice& b) {
+    return Dot(a.position, normal) < Dot(b.position, normal);
+  });
+  const double extent = Dot(slices.back().position, normal) - Dot(slices.front().position, normal);
+  const double spacing = extent / (slices.size() - 1);
+  for (size_t k = 0; k < slices.size(); ++k) {
+    const Vec3 expected = slices.front().position + (k * spacing) * normal;
+    if (!(spacing > 0) || Norm(slices[k].position - expected) > 0.05 * spacing + 1e-3) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          slices[k].file, ": slices are not evenly spaced along their normal (mean distance ",
+          spacing, " mm); a slice is missing, double, or the gantry was tilted"));
+    }
+  }
+
+  const Slice& lowest = slices.front();
+  ISO_RETURN_IF_ERROR(
+      CheckedVoxelCount(lowest.columns, lowest.rows, slices.size(), directory.string()).status());
+  Volume volume;
+  VolumeGrid& grid = volume.grid;
+  grid = {.nx = lowest.columns, .ny = lowest.rows, .nz = int(slices.size())};
+  grid.spacing = {lowest.column_spacing, lowest.row_spacing, spacing};
+  grid.origin = lowest.position;
+  const Vec3 axes[] = {lowest.row_direction, lowest.column_direction, normal};
+  for (int a = 0; a < 3; ++a) {
+    grid.direction[a] = axes[a].x;
+    grid.direction[3 + a] = axes[a].y;
+    grid.direction[6 + a] = axes[a].z;
+  }
+  volume.voxels.reserve(grid.voxels());
+  for (const Slice& slice : slices) {
+    volume.voxels.insert(volume.voxels.end(), slice.hounsfield.begin(), slice.hounsfield.end());
+  }
+  return WithRightHandedGrid(std::move(volume), directory.string());
+}
+
+}  // namespace isocenter::formats

@@ -1,0 +1,17 @@
+// One CT series as a directory of DICOM files. The only file of client/ that needs DCMTK.
+#pragma once
+
+#include <filesystem>
+
+#include "absl/status/statusor.h"
+#include "client/formats/volume.h"
+
+namespace isocenter::formats {
+
+/// Reads the CT slices of a directory (files of other kinds are skipped), sorts them along the
+/// slice normal and rescales them to HU. Spacing between slices comes from Image Position
+/// (Patient). The grid is in LPS, as DICOM's. Errors: NOT_FOUND (no slices), INVALID_ARGUMENT (more
+/// than one series, slices that differ in size or orientation, uneven or double positions).
+absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory);
+
+}  // namespace isocenter::formats

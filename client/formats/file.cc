@@ -1,0 +1,115 @@
+#include "client/formats/file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::formats {
+namespace {
+
+absl::Status ErrnoStatus(int error, const std::string& what) {
+  const std::string message = absl::StrCat(what, ": ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(message);
+    case ENOSPC:
+    case EDQUOT:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<InputFile> InputFile::Open(const std::filesystem::path& path) {
+  InputFile input;
+  input.name_ = path.string();
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(input.name_, " is a directory, not a file"));
+  }
+  input.file_.reset(std::fopen(path.c_str(), "rb"));
+  if (!input.file_) return ErrnoStatus(errno, absl::StrCat("cannot open ", input.name_));
+  input.size_ = std::filesystem::file_size(path, error);
+  if (error) return absl::InvalidArgumentError(absl::StrCat(input.name_, " is not a regular file"));
+  return input;
+}
+
+absl::Status InputFile::ReadAt(uint64_t offset, std::span<std::byte> bytes) {
+  if (offset > size_ || bytes.size() > size_ - offset) {
+    return absl::DataLossError(absl::StrCat(name_, " is truncated: it has ", size_,
+                                            " bytes, but bytes ", offset, " to ",
+                                            offset + bytes.size(), " are needed"));
+  }
+  if (fseeko(file_.get(), static_cast<off_t>(offset), SEEK_SET) != 0 ||
+      std::fread(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) {
+    return absl::DataLossError(
+        absl::StrCat("cannot read ", bytes.size(), " bytes at ", offset, " of ", name_));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OutputFile> OutputFile::Create(const std::filesystem::path& path) {
+  OutputFile output;
+  output.path_ = path;
+  output.temporary_ = path;
+  output.temporary_ += absl::StrCat(".", getpid(), ".part");
+  output.file_.reset(std::fopen(output.temporary_.c_str(), "wb"));
+  if (!output.file_) return ErrnoStatus(errno, absl::StrCat("cannot write ", path.string()));
+  return output;
+}
+
+OutputFile::~OutputFile() {
+  if (!file_) return;
+  file_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+}
+
+absl::Status OutputFile::Write(std::span<const std::byte> bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) {
+    return ErrnoStatus(errno, absl::StrCat("cannot write ", path_.string()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OutputFile::Commit() {
+  if (std::fflush(file_.get()) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("cannot write ", path_.string()));
+  }
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("cannot rename to ", path_.string()));
+  }
+  file_.reset();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uint64_t limit_bytes) {
+  ISO_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  if (file.size() > limit_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.name(), " has ", file.size(), " bytes; legal is at most ", limit_bytes));
+  }
+  std::string text(file.size(), '\0');
+  ISO_RETURN_IF_ERROR(file.ReadAt(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+absl::Status WriteText(const std::filesystem::path& path, const std::string& text) {
+  ISO_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
+  ISO_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(text))));
+  return file.Commit();
+}
+
+}  // namespace isocenter::formats

@@ -1,0 +1,340 @@
+#include "client/formats/meta_image.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::formats {
+namespace {
+
+constexpr size_t kHeaderLimit = 64 * 1024;
+// Deflate cannot shrink data by more than this factor; larger claims are false.
+constexpr uint64_t kLargestDeflateRatio = 1100;
+
+const std::pair<const char*, ElementType> kTypes[] = {
+    {"MET_CHAR", ElementType::kInt8},     {"MET_UCHAR", ElementType::kUint8},
+    {"MET_SHORT", ElementType::kInt16},   {"MET_USHORT", ElementType::kUint16},
+    {"MET_INT", ElementType::kInt32},     {"MET_UINT", ElementType::kUint32},
+    {"MET_FLOAT", ElementType::kFloat32}, {"MET_DOUBLE", ElementType::kFloat64},
+};
+
+/// Tags of the text part, and where it ends.
+struct Tags {
+  std::string name;
+  std::map<std::string, std::string> value;
+  uint64_t end = 0;
+
+  absl::Status Error(absl::string_view tag, absl::string_view legal) const {
+    auto found = value.find(std::string(tag));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", tag, " is ",
+                     found == value.end() ? "missing" : absl::StrCat("'", found->second, "'"),
+                     "; legal is ", legal));
+  }
+  absl::string_view Get(const char* tag) const {
+    auto found = value.find(tag);
+    return found == value.end() ? absl::string_view() : absl::string_view(found->second);
+  }
+  bool Flag(const char* tag) const { return absl::EqualsIgnoreCase(Get(tag), "true"); }
+
+  /// Numbers of a tag; nothing when the tag is absent.
+  template <class T>
+  absl::StatusOr<std::vector<T>> Numbers(const char* tag, size_t count) const {
+    std::vector<T> numbers;
+    for (absl::string_view word :
+         absl::StrSplit(Get(tag), absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
+      T number{};
+      bool parsed;
+      if constexpr (std::is_same_v<T, double>) {
+        parsed = absl::SimpleAtod(word, &number) && std::isfinite(number);
+      } else {
+        parsed = absl::SimpleAtoi(word, &number);
+      }
+      if (!parsed) return Error(tag, absl::StrCat(count, " numbers"));
+      numbers.push_back(number);
+    }
+    if (!numbers.empty() && numbers.size() != count) {
+      return Error(tag, absl::StrCat(count, " numbers"));
+    }
+    return numbers;
+  }
+};
+
+absl::StatusOr<Tags> ReadTags(const std::filesystem::path& path) {
+  ISO_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  std::string text(std::min<uint64_t>(file.size(), kHeaderLimit), '\0');
+  ISO_RETURN_IF_ERROR(file.ReadAt(0, std::as_writable_bytes(std::span(text))));
+  Tags tags{.name = file.name()};
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const absl::string_view line(text.data() + begin, end - begin);
+    begin = end + 1;
+    const size_t equals = line.find('=');
+    if (equals == absl::string_view::npos) {
+      if (absl::StripAsciiWhitespace(line).empty()) continue;
+      break;
+    }
+    const std::string tag(absl::StripAsciiWhitespace(line.substr(0, equals)));
+    tags.value[tag] = std::string(absl::StripAsciiWhitespace(line.substr(equals + 1)));
+    if (tag == "ElementDataFile") {
+      tags.end = begin;
+      return tags;
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      tags.name, " is not a MetaImage: no line 'ElementDataFile = ...' in its header"));
+}
+
+class PlainData : public MetaImageData {
+ public:
+  PlainData(InputFile file, uint64_t begin) : file_(std::move(file)), begin_(begin) {}
+  absl::Status Read(uint64_t offset, std::span<std::byte> bytes) override {
+    return file_.ReadAt(begin_ + offset, bytes);
+  }
+
+ private:
+  InputFile file_;
+  uint64_t begin_;
+};
+
+/// zlib or gzip data, inflated as they are read.
+class DeflatedData : public MetaImageData {
+ public:
+  DeflatedData(InputFile file, uint64_t begin)
+      : file_(std::move(file)), next_input_(begin), buffer_(1 << 18) {
+    initialised_ = inflateInit2(&stream_, 15 + 32) == Z_OK;  // 32: detect zlib or gzip
+  }
+  ~DeflatedData() override {
+    if (initialised_) inflateEnd(&stream_);
+  }
+  absl::Status Read(uint64_t offset, std::span<std::byte> bytes) override {
+    if (!initialised_) return absl::ResourceExhaustedError("zlib cannot be initialised");
+    if (offset < position_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_.name(), " is compressed and can be read only forwards"));
+    }
+    std::vector<std::byte> skipped;
+    while (position_ < offset) {
+      skipped.resize(std::min<uint64_t>(offset - position_, 1 << 18));
+      ISO_RETURN_IF_ERROR(Inflate(skipped));
+    }
+    return Inflate(bytes);
+  }
+
+ private:
+  absl::Status Inflate(std::span<std::byte> bytes) {
+    while (!bytes.empty()) {
+      if (stream_.avail_in == 0) {
+        const uint64_t count = std::min<uint64_t>(buffer_.size(), file_.size() - next_input_);
+        if (count == 0) return Truncated();
+        ISO_RETURN_IF_ERROR(file_.ReadAt(next_input_, std::span(buffer_).first(count)));
+        next_input_ += count;
+        stream_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
+        stream_.avail_in = static_cast<uInt>(count);
+      }
+      const size_t wanted = std::min<size_t>(bytes.size(), 1 << 30);
+      stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
+      stream_.avail_out = static_cast<uInt>(wanted);
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      const size_t done = wanted - stream_.avail_out;
+      bytes = bytes.subspan(done);
+      position_ += done;
+      if (result == Z_STREAM_END && !bytes.empty()) return Truncated();
+      if (result != Z_OK && result != Z_STREAM_END) {
+        return absl::DataLossError(absl::StrCat(file_.name(), ": compressed data are damaged (",
+                                                stream_.msg ? stream_.msg : "zlib", ")"));
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Truncated() const {
+    return absl::DataLossError(absl::StrCat(file_.name(),
+                                            " is truncated: the compressed data end after ",
+                                            position_, " bytes of voxels"));
+  }
+
+  InputFile file_;
+  uint64_t next_input_;
+  std::vector<std::byte> buffer_;
+  z_stream stream_{};
+  bool initialised_ = false;
+  uint64_t position_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path& path) {
+  ISO_ASSIGN_OR_RETURN(const Tags tags, ReadTags(path));
+  MetaImageHeader header;
+  if (tags.Get("NDims") != "3") return tags.Error("NDims", "3");
+  if (auto n = tags.Get("ElementNumberOfChannels"); !n.empty() && n != "1") {
+    return tags.Error("ElementNumberOfChannels", "1");
+  }
+  ISO_ASSIGN_OR_RETURN(const std::vector<int64_t> size, tags.Numbers<int64_t>("DimSize", 3));
+  if (size.size() != 3) return tags.Error("DimSize", "3 numbers");
+  for (int a = 0; a < 3; ++a) {
+    // The third axis of a projection stack counts views, of which there may be up to 10000.
+    if (size[a] < 1 || size[a] > (a == 2 ? 10000 : 8192)) {
+      return tags.Error("DimSize", "1 to 8192 for the first two numbers, 1 to 10000 for the third");
+    }
+    header.size[a] = size[a];
+  }
+  for (const char* tag : {"ElementSize", "ElementSpacing"}) {  // ElementSpacing wins
+    ISO_ASSIGN_OR_RETURN(const std::vector<double> spacing, tags.Numbers<double>(tag, 3));
+    for (size_t a = 0; a < spacing.size(); ++a) {
+      if (!(spacing[a] > 0)) return tags.Error(tag, "3 numbers above 0");
+      header.spacing[a] = spacing[a];
+    }
+  }
+  for (const char* tag : {"Origin", "Position", "Offset"}) {  // synonyms; Offset wins
+    ISO_ASSIGN_OR_RETURN(const std::vector<double> offset, tags.Numbers<double>(tag, 3));
+    std::copy(offset.begin(), offset.end(), header.offset.begin());
+  }
+  for (const char* tag : {"Orientation", "Rotation", "TransformMatrix"}) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<double> axes, tags.Numbers<double>(tag, 9));
+    std::copy(axes.begin(), axes.end(), header.axes.begin());
+  }
+  const auto type = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                 [&](const auto& t) { return tags.Get("ElementType") == t.first; });
+  if (type == std::end(kTypes)) {
+    return tags.Error(
+        "ElementType",
+        absl::StrJoin(kTypes, ", ", [](std::string* out, const auto& t) { out->append(t.first); }));
+  }
+  header.type = type->second;
+  header.big_endian = tags.Flag("BinaryDataByteOrderMSB") || tags.Flag("ElementByteOrderMSB");
+  header.compressed = tags.Flag("CompressedData");
+
+  const std::string data_file(tags.Get("ElementDataFile"));
+  if (data_file.empty() || data_file == "LIST" || absl::StrContains(data_file, "%")) {
+    return tags.Error("ElementDataFile", "LOCAL or the name of one file");
+  }
+  const bool local = absl::EqualsIgnoreCase(data_file, "LOCAL");
+  header.data_path = local ? path : path.parent_path() / data_file;
+  ISO_ASSIGN_OR_RETURN(const InputFile data, InputFile::Open(header.data_path));
+  ISO_ASSIGN_OR_RETURN(const std::vector<int64_t> skip, tags.Numbers<int64_t>("HeaderSize", 1));
+  if (local) {
+    header.data_offset = tags.end;
+  } else if (!skip.empty() && skip[0] == -1) {  // the data are at the end of the file
+    header.data_offset = data.size() - std::min(data.size(), header.data_bytes());
+  } else if (!skip.empty()) {
+    if (skip[0] < 0) return tags.Error("HeaderSize", "-1 or more");
+    header.data_offset = skip[0];
+  }
+  const uint64_t available = data.size() - std::min(data.size(), header.data_offset);
+  const uint64_t possible = header.compressed ? available * kLargestDeflateRatio : available;
+  if (header.data_bytes() > possible) {
+    return absl::DataLossError(absl::StrCat(data.name(), " is truncated: DimSize ", size[0], " x ",
+                                            size[1], " x ", size[2], " needs ", header.data_bytes(),
+                                            " bytes, and there are ", available));
+  }
+  return header;
+}
+
+absl::StatusOr<std::unique_ptr<MetaImageData>> MetaImageData::Open(const MetaImageHeader& header) {
+  ISO_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(header.data_path));
+  if (header.compressed) return std::make_unique<DeflatedData>(std::move(file), header.data_offset);
+  return std::make_unique<PlainData>(std::move(file), header.data_offset);
+}
+
+absl::StatusOr<Volume> ReadMetaImage(const std::filesystem::path& path) {
+  ISO_ASSIGN_OR_RETURN(const MetaImageHeader header, ReadMetaImageHeader(path));
+  const auto& [nx, ny, nz] = header.size;
+  ISO_ASSIGN_OR_RETURN(const int64_t voxels, CheckedVoxelCount(nx, ny, nz, path.string()));
+  ISO_ASSIGN_OR_RETURN(std::unique_ptr<MetaImageData> data, MetaImageData::Open(header));
+  Volume volume;
+  volume.grid = {.nx = int(nx), .ny = int(ny), .nz = int(nz)};
+  volume.grid.spacing = {header.spacing[0], header.spacing[1], header.spacing[2]};
+  volume.grid.origin = {header.offset[0], header.offset[1], header.offset[2]};
+  for (int axis = 0; axis < 3; ++axis) {
+    for (int i = 0; i < 3; ++i) volume.grid.direction[i * 3 + axis] = header.axes[axis * 3 + i];
+  }
+  volume.voxels.resize(voxels);
+  std::vector<std::byte> slice(nx * ny * ElementBytes(header.type));
+  for (int64_t k = 0; k < nz; ++k) {
+    ISO_RETURN_IF_ERROR(data->Read(k * slice.size(), slice));
+    ToFloat(slice, header.type, header.big_endian, 1, 0,
+            std::span(volume.voxels).subspan(k * nx * ny, nx * ny));
+  }
+  return WithRightHandedGrid(std::move(volume), path.string());
+}
+
+absl::StatusOr<MetaImageWriter> MetaImageWriter::Create(const std::filesystem::path& path,
+                                                        const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+  const bool local = path.extension() == ".mha";
+  if (!local && path.extension() != ".mhd") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", path.string(), "' does not end in .mha or .mhd"));
+  }
+  std::filesystem::path data_path = path;
+  if (!local) data_path.replace_extension(".raw");
+  std::vector<double> axes;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (int i = 0; i < 3; ++i) axes.push_back(grid.direction[i * 3 + axis]);
+  }
+  const auto triple = [](Vec3 v) {
+    return absl::StrJoin({v.x, v.y, v.z}, " ", [](std::string* out, double x) {
+      absl::StrAppendFormat(out, "%.17g", x);
+    });
+  };
+  const std::string text = absl::StrCat(
+      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
+      "CompressedData = False\nTransformMatrix = ",
+      absl::StrJoin(axes, " ",
+                    [](std::string* out, double x) { absl::StrAppendFormat(out, "%.17g", x); }),
+      "\nOffset = ", triple(grid.origin),
+      "\nCenterOfRotation = 0 0 0\nAnatomicalOrientation = RAI\n",
+      "ElementSpacing = ", triple(grid.spacing), "\nDimSize = ", grid.nx, " ", grid.ny, " ",
+      grid.nz, "\nElementType = MET_FLOAT\nElementDataFile = ",
+      local ? "LOCAL" : data_path.filename().string(), "\n");
+  ISO_ASSIGN_OR_RETURN(OutputFile data_file, OutputFile::Create(data_path));
+  MetaImageWriter writer(std::move(data_file));
+  writer.missing_ = grid.voxels();
+  if (local) {
+    ISO_RETURN_IF_ERROR(writer.file_.Write(std::as_bytes(std::span(text))));
+  } else {
+    ISO_ASSIGN_OR_RETURN(OutputFile header_file, OutputFile::Create(path));
+    ISO_RETURN_IF_ERROR(header_file.Write(std::as_bytes(std::span(text))));
+    writer.header_file_.emplace(std::move(header_file));
+  }
+  return writer;
+}
+
+absl::Status MetaImageWriter::Append(std::span<const float> voxels) {
+  if (int64_t(voxels.size()) > missing_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(voxels.size(), " voxels given where ", missing_, " are missing"));
+  }
+  missing_ -= voxels.size();
+  return file_.Write(std::as_bytes(voxels));
+}
+
+absl::Status MetaImageWriter::Finish() {
+  if (missing_ != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(missing_, " voxels are missing"));
+  }
+  ISO_RETURN_IF_ERROR(file_.Commit());
+  return header_file_ ? header_file_->Commit() : absl::OkStatus();
+}
+
+absl::Status WriteMetaImage(const std::filesystem::path& path, const Volume& volume) {
+  ISO_ASSIGN_OR_RETURN(MetaImageWriter writer, MetaImageWriter::Create(path, volume.grid));
+  ISO_RETURN_IF_ERROR(writer.Append(volume.voxels));
+  return writer.Finish();
+}
+
+}  // namespace isocenter::formats

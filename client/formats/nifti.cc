@@ -1,0 +1,187 @@
+#include "client/formats/nifti.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/formats/element_type.h"
+#include "client/formats/file.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::formats {
+namespace {
+
+constexpr size_t kHeaderBytes = 348;
+constexpr uint64_t kLargestDeflateRatio = 1100;
+
+struct GzCloser {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+using GzHandle = std::unique_ptr<gzFile_s, GzCloser>;
+
+absl::Status ReadExactly(gzFile_s* file, std::span<std::byte> bytes, const std::string& name) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const unsigned wanted = static_cast<unsigned>(std::min<size_t>(bytes.size() - done, 1 << 28));
+    const int got = gzread(file, bytes.data() + done, wanted);
+    if (got <= 0) {
+      return absl::DataLossError(absl::StrCat(
+          name, " is truncated or damaged: ", bytes.size() - done, " bytes are missing"));
+    }
+    done += got;
+  }
+  return absl::OkStatus();
+}
+
+/// Fields of the 348-byte header at their offsets (nifti1.h of the NIfTI-1 standard).
+class Header {
+ public:
+  template <class T>
+  T Get(size_t offset) const {
+    std::array<std::byte, sizeof(T)> raw;
+    std::memcpy(raw.data(), bytes.data() + offset, sizeof(T));
+    if (swapped) std::reverse(raw.begin(), raw.end());
+    return std::bit_cast<T>(raw);
+  }
+  std::array<std::byte, kHeaderBytes> bytes{};
+  bool swapped = false;
+};
+
+std::optional<ElementType> TypeOf(int datatype) {
+  switch (datatype) {
+    case 2:
+      return ElementType::kUint8;
+    case 4:
+      return ElementType::kInt16;
+    case 8:
+      return ElementType::kInt32;
+    case 16:
+      return ElementType::kFloat32;
+    case 64:
+      return ElementType::kFloat64;
+    case 256:
+      return ElementType::kInt8;
+    case 512:
+      return ElementType::kUint16;
+    case 768:
+      return ElementType::kUint32;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Rows of the index-to-RAS transform, 3x4.
+using Affine = std::array<double, 12>;
+
+Affine FromQform(const Header& h) {
+  const double b = h.Get<float>(256), c = h.Get<float>(260), d = h.Get<float>(264);
+  const double a = std::sqrt(std::max(0.0, 1 - b * b - c * c - d * d));
+  const double qfac = h.Get<float>(76) < 0 ? -1 : 1;
+  const double sx = h.Get<float>(80), sy = h.Get<float>(84), sz = qfac * h.Get<float>(88);
+  return {(a * a + b * b - c * c - d * d) * sx,
+          2 * (b * c - a * d) * sy,
+          2 * (b * d + a * c) * sz,
+          h.Get<float>(268),
+          2 * (b * c + a * d) * sx,
+          (a * a + c * c - b * b - d * d) * sy,
+          2 * (c * d - a * b) * sz,
+          h.Get<float>(272),
+          2 * (b * d - a * c) * sx,
+          2 * (c * d + a * b) * sy,
+          (a * a + d * d - b * b - c * c) * sz,
+          h.Get<float>(276)};
+}
+
+Affine IndexToRas(const Header& h) {
+  Affine m{};
+  if (h.Get<int16_t>(254) > 0) {  // sform_code
+    for (int i = 0; i < 12; ++i) m[i] = h.Get<float>(280 + 4 * i);
+    return m;
+  }
+  if (h.Get<int16_t>(252) > 0) return FromQform(h);  // qform_code
+  for (int a = 0; a < 3; ++a) m[a * 5] = h.Get<float>(80 + 4 * a);
+  return m;
+}
+
+}  // namespace
+
+absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  ISO_ASSIGN_OR_RETURN(const InputFile plain, InputFile::Open(path));
+  GzHandle file(gzopen(path.c_str(), "rb"));  // reads plain files, too
+  if (!file) return absl::InternalError(absl::StrCat("cannot open ", name));
+  Header header;
+  ISO_RETURN_IF_ERROR(ReadExactly(file.get(), header.bytes, name));
+  header.swapped = header.Get<int32_t>(0) != int{kHeaderBytes};
+  if (header.Get<int32_t>(0) != int{kHeaderBytes} ||
+      std::memcmp(header.bytes.data() + 344, "n+1", 4) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is not a single-file NIfTI-1 image (magic 'n+1' not found)"));
+  }
+  const int dimensions = header.Get<int16_t>(40);
+  int64_t later = 1;
+  for (int a = 3; a < std::clamp(dimensions, 0, 7); ++a) later *= header.Get<int16_t>(42 + 2 * a);
+  if (dimensions < 3 || dimensions > 7 || later != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": dim[0] is ", dimensions, "; legal is one three-dimensional volume"));
+  }
+  const int nx = header.Get<int16_t>(42), ny = header.Get<int16_t>(44),
+            nz = header.Get<int16_t>(46);
+  ISO_ASSIGN_OR_RETURN(const int64_t voxels, CheckedVoxelCount(nx, ny, nz, name));
+  const std::optional<ElementType> type = TypeOf(header.Get<int16_t>(70));
+  if (!type) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": datatype is ", header.Get<int16_t>(70),
+                     "; legal is 2, 4, 8, 16, 64, 256, 512 or 768 (integers and floats)"));
+  }
+  const double begin = header.Get<float>(108);  // vox_offset
+  if (!(begin >= kHeaderBytes && begin <= 1e6)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": vox_offset is ", begin, "; legal is 348 to 1000000"));
+  }
+  if (uint64_t(voxels) * ElementBytes(*type) > plain.size() * kLargestDeflateRatio) {
+    return absl::DataLossError(absl::StrCat(name, " is truncated: ", nx, " x ", ny, " x ", nz,
+                                            " voxels cannot be in ", plain.size(), " bytes"));
+  }
+
+  const Affine m = IndexToRas(header);
+  Volume volume{.grid = {.nx = nx, .ny = ny, .nz = nz}};
+  double* spacing[] = {&volume.grid.spacing.x, &volume.grid.spacing.y, &volume.grid.spacing.z};
+  constexpr double kToLps[] = {-1, -1, 1};
+  for (int axis = 0; axis < 3; ++axis) {
+    const double length = Norm({m[axis], m[4 + axis], m[8 + axis]});
+    if (!(length > 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": spacing of axis ", axis, " is ", length, "; legal is above 0"));
+    }
+    *spacing[axis] = length;
+    for (int i = 0; i < 3; ++i) {
+      volume.grid.direction[i * 3 + axis] = kToLps[i] * m[i * 4 + axis] / length;
+    }
+  }
+  volume.grid.origin = {-m[3], -m[7], m[11]};
+
+  std::vector<std::byte> gap(static_cast<size_t>(begin) - kHeaderBytes);
+  ISO_RETURN_IF_ERROR(ReadExactly(file.get(), gap, name));
+  const double slope = header.Get<float>(112);
+  const bool rescaled = slope != 0 && std::isfinite(slope);
+  const bool big_endian = header.swapped != (std::endian::native == std::endian::big);
+  std::vector<std::byte> slice(int64_t{nx} * ny * ElementBytes(*type));
+  volume.voxels.resize(voxels);
+  for (int k = 0; k < nz; ++k) {
+    ISO_RETURN_IF_ERROR(ReadExactly(file.get(), slice, name));
+    ToFloat(slice, *type, big_endian, rescaled ? slope : 1, rescaled ? header.Get<float>(116) : 0,
+            std::span(volume.voxels).subspan(int64_t{k} * nx * ny, int64_t{nx} * ny));
+  }
+  return WithRightHandedGrid(std::move(volume), name);
+}
+
+}  // namespace isocenter::formats

@@ -1,0 +1,27 @@
+// PNG files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace isocenter::formats {
+
+/// An 8-bit grey image, row by row from the top.
+struct GrayImage {
+  int width = 0, height = 0;
+  std::vector<uint8_t> pixels;
+
+  GrayImage() = default;
+  GrayImage(int width, int height, uint8_t gray)
+      : width(width), height(height), pixels(size_t(width) * height, gray) {}
+  uint8_t& at(int x, int y) { return pixels[size_t(y) * width + x]; }
+  uint8_t at(int x, int y) const { return pixels[size_t(y) * width + x]; }
+};
+
+/// Errors: NOT_FOUND (no such directory), PERMISSION_DENIED, RESOURCE_EXHAUSTED, INTERNAL.
+absl::Status WritePng(const std::filesystem::path& path, const GrayImage& image);
+
+}  // namespace isocenter::formats

@@ -1,0 +1,65 @@
+// Jobs, results and protocols of a server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/channel.h"
+#include "isocenter/v1/jobs.pb.h"
+#include "isocenter/v1/protocols.pb.h"
+#include "kernels/geometry/volume_grid.h"
+
+namespace isocenter::client {
+
+/// Receives a downloaded DICOM series, in order. A returned error ends the download.
+class DicomSink {
+ public:
+  virtual ~DicomSink() = default;
+  virtual absl::Status OnFileCount(int files) = 0;
+  /// `name` is a plain file name: never a path, never empty.
+  virtual absl::Status OnFile(const std::string& name) = 0;
+  virtual absl::Status OnData(absl::string_view data) = 0;
+  virtual absl::Status OnEndOfFile() = 0;
+};
+
+/// Receives a downloaded volume in Hounsfield units, [z][y][x], in pieces of any size.
+class VolumeSink {
+ public:
+  virtual ~VolumeSink() = default;
+  virtual absl::Status OnGrid(const VolumeGrid& grid) = 0;
+  virtual absl::Status OnVoxels(std::span<const float> voxels) = 0;
+};
+
+/// Thread-safe. All calls wait for the server's answer; errors are those that the proto files
+/// state, and UNAVAILABLE.
+class JobClient {
+ public:
+  explicit JobClient(const ServiceChannel& channel);
+  ~JobClient();
+
+  /// All jobs that match, newest first, at most `limit`. Paging fields of `filter` are ignored.
+  absl::StatusOr<std::vector<v1::Job>> List(v1::ListJobsRequest filter, int limit) const;
+  absl::StatusOr<v1::Job> Get(const std::string& job_id) const;
+  /// Calls `on_change` at once and after every change until the job has ended or `on_change`
+  /// returns false; returns the last state seen.
+  absl::StatusOr<v1::Job> Watch(const std::string& job_id,
+                                const std::function<bool(const v1::Job&)>& on_change) const;
+  absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
+  absl::Status Delete(const std::string& job_id) const;
+  /// DATA_LOSS when less arrives than was announced.
+  absl::Status DownloadDicom(const std::string& job_id, DicomSink& sink) const;
+  absl::Status DownloadVolume(const std::string& job_id, VolumeSink& sink) const;
+
+  absl::StatusOr<v1::ListProtocolsResponse> ListProtocols() const;
+
+ private:
+  struct Stubs;
+  std::unique_ptr<Stubs> stubs_;
+};
+
+}  // namespace isocenter::client

@@ -1,0 +1,51 @@
+// How the cpu backend lays out its buffers. Distances are in floats; every vector row starts on a
+// cache line.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/views.h"
+#include "kernels/geometry/volume_grid.h"
+
+namespace isocenter::cpu {
+
+inline constexpr int64_t kLine = 16;  // floats of a cache line
+
+constexpr int64_t RoundUpToLine(int64_t floats) { return (floats + kLine - 1) / kLine * kLine; }
+
+/// Line integrals: [view][v][u], rows padded to whole lines.
+struct RowLayout {
+  explicit RowLayout(Shape3 shape)
+      : row_stride(RoundUpToLine(shape.fast)), view_stride(row_stride * shape.middle) {}
+  int64_t row_stride, view_stride;
+  static int64_t Floats(Shape3 shape) { return RowLayout(shape).view_stride * shape.slow; }
+};
+
+/// Filtered projections: [view][u][v], so that neighbouring voxels along z read neighbouring
+/// values, with zeros around: a window that begins up to kRowMargin rows before the detector or
+/// ends as far behind it reads zeros, and so do kColumnMargin columns on both sides. The margin
+/// behind a column is the margin before the next one.
+struct ColumnLayout {
+  static constexpr int64_t kRowMargin = 64;
+  static constexpr int64_t kColumnMargin = 2;
+
+  explicit ColumnLayout(Shape3 shape)
+      // An odd number of cache lines: columns that are neighbours fall into different cache sets.
+      : column_stride(RoundUpToLine(shape.middle + kRowMargin) |
+                      (kLine * (1 - RoundUpToLine(shape.middle + kRowMargin) / kLine % 2))),
+        view_stride(column_stride * (shape.fast + 2 * kColumnMargin) + kRowMargin),
+        first(kRowMargin + kColumnMargin * column_stride) {}
+  int64_t column_stride, view_stride;
+  int64_t first;  // of pixel (0, 0) in its view
+  static int64_t Floats(Shape3 shape) { return ColumnLayout(shape).view_stride * shape.slow; }
+};
+
+/// Volumes: [y][x][z], z padded to whole lines.
+struct VolumeLayout {
+  explicit VolumeLayout(const VolumeGrid& grid)
+      : column_stride(RoundUpToLine(grid.nz)), row_stride(column_stride * grid.nx) {}
+  int64_t column_stride, row_stride;  // from x to x + 1, from y to y + 1
+  static int64_t Floats(const VolumeGrid& grid) { return VolumeLayout(grid).row_stride * grid.ny; }
+};
+
+}  // namespace isocenter::cpu

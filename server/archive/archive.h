@@ -1,0 +1,107 @@
+// The archive on disk: job records, finished volumes and their DICOM files, and the index that
+// queries read. Layout and promises: docs/formats/archive.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/archive/database.h"
+#include "server/archive/files.h"
+#include "server/archive/records.h"
+#include "server/jobs/job.h"
+#include "server/jobs/ports.h"
+
+namespace isocenter::archive {
+
+/// A directory in which one job's files are written before anybody can see them. Removed with all
+/// its contents unless it was committed.
+class Staging {
+ public:
+  Staging(Staging&& other) noexcept;
+  Staging& operator=(Staging&&) = delete;
+  ~Staging();
+  const std::filesystem::path& directory() const { return directory_; }
+
+ private:
+  friend class Archive;
+  Staging(std::string job_id, std::filesystem::path directory);
+  std::string job_id_;
+  std::filesystem::path directory_;  // empty once moved from
+};
+
+/// The files of one job's result, absolute.
+struct ResultFiles {
+  std::vector<std::filesystem::path> instances;  // in slice order
+  std::filesystem::path raw;
+};
+
+/// Thread-safe. Whatever a function has reported done survives a crash of the process and of the
+/// machine. One process at a time uses an archive.
+///
+/// Errors of all functions besides those they name: RESOURCE_EXHAUSTED (disk full), DATA_LOSS
+/// (damaged index), INTERNAL. INVALID_ARGUMENT: a job id outside 1 to 64 of [A-Za-z0-9_.-], or of
+/// dots only.
+class Archive : public jobs::JobStore {
+ public:
+  /// Opens or creates the archive and puts right what a crash has left. Errors: PERMISSION_DENIED
+  /// (not writable), FAILED_PRECONDITION (in use by another process, or written by a newer
+  /// version), DATA_LOSS (the index is damaged or not an index).
+  static absl::StatusOr<std::unique_ptr<Archive>> Open(const std::filesystem::path& directory);
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  /// What Open() has put right, as sentences for the log, without patient data.
+  const std::vector<std::string>& repairs() const { return repairs_; }
+
+  absl::Status Save(const jobs::Job& job) override;
+  /// In order of creation.
+  absl::StatusOr<std::vector<jobs::Job>> LoadAll() override;
+  absl::Status Delete(const std::string& job_id) override;
+
+  /// A place for a result's files. RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
+  absl::StatusOr<Staging> Stage(const std::string& job_id, uint64_t needed_bytes);
+  /// Writes a result's files to the disk and makes it visible at once, in place of an earlier one
+  /// of the same job. Where patients or studies are known already, their latest
+  /// attributes stand. FAILED_PRECONDITION: a UID that another job's result has.
+  absl::Status Commit(Staging staging, const Result& result);
+  /// The series number that a job's result has in its study, or would have if it came next.
+  absl::StatusOr<int> SeriesNumber(const std::string& study_uid, const std::string& job_id);
+
+  /// Errors: NOT_FOUND (no result is stored for the job).
+  absl::StatusOr<ResultFiles> FilesOf(const std::string& job_id);
+  /// All patients, by id.
+  absl::StatusOr<std::vector<PatientRow>> FindPatients();
+  /// By date and time.
+  absl::StatusOr<std::vector<StudyRow>> FindStudies(const Selection& selection);
+  /// By study, then number.
+  absl::StatusOr<std::vector<SeriesRow>> FindSeries(const Selection& selection);
+  /// In slice order; empty when there is no such series.
+  absl::StatusOr<std::vector<InstanceRow>> FindInstances(const std::string& series_uid);
+
+ private:
+  Archive(std::filesystem::path directory, DirectoryLock lock, Database database);
+
+  std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
+  std::filesystem::path ResultDirectory(const std::string& name) const;
+  absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Insert(const std::string& job_id, const std::string& directory_name,
+                      const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Removes a job's result from the index; its directory's name is appended to `directories`.
+  absl::Status Remove(const std::string& job_id, std::vector<std::string>& directories)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::filesystem::path directory_;
+  const DirectoryLock lock_;
+  std::vector<std::string> repairs_;
+  absl::Mutex mutex_;
+  Database database_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace isocenter::archive

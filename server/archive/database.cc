@@ -1,0 +1,133 @@
+#include "server/archive/database.h"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::archive {
+namespace {
+
+struct Finalizer {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+}  // namespace
+
+std::string Row::Text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return text == nullptr ? std::string()
+                         : std::string(text, sqlite3_column_bytes(statement_, column));
+}
+
+int64_t Row::Integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+void Database::Closer::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+
+Database::Database(std::unique_ptr<sqlite3, Closer> connection, std::string name)
+    : connection_(std::move(connection)), name_(std::move(name)) {}
+
+absl::Status Database::Error(int code) const {
+  const std::string message =
+      absl::StrCat("index ", name_, ": ", connection_ ? sqlite3_errmsg(connection_.get()) : "",
+                   " (SQLite code ", code, ")");
+  switch (code & 0xff) {  // the primary code
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(message);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::DataLossError(message);
+    case SQLITE_CONSTRAINT:
+      return absl::FailedPreconditionError(message);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+      return absl::PermissionDeniedError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+absl::StatusOr<Database> Database::Open(const std::filesystem::path& file) {
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(file.c_str(), &raw,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(std::unique_ptr<sqlite3, Closer>(raw), file.string());
+  if (code != SQLITE_OK) return database.Error(code);
+  sqlite3_extended_result_codes(raw, 1);
+  ISO_RETURN_IF_ERROR(
+      database.ExecuteScript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+                             "PRAGMA foreign_keys=ON;"));
+  return database;
+}
+
+absl::Status Database::Execute(const std::string& sql, const std::vector<Value>& values) {
+  return Query(sql, values, [](const Row&) {});
+}
+
+absl::Status Database::Query(const std::string& sql, const std::vector<Value>& values,
+                             const std::function<void(const Row&)>& on_row) {
+  sqlite3_stmt* raw = nullptr;
+  int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()), &raw,
+                                nullptr);
+  if (code != SQLITE_OK) return Error(code);
+  const std::unique_ptr<sqlite3_stmt, Finalizer> statement(raw);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int index = static_cast<int>(i) + 1;
+    code = values[i].is_text_
+               ? sqlite3_bind_text(raw, index, values[i].text_.data(),
+                                   static_cast<int>(values[i].text_.size()), SQLITE_STATIC)
+               : sqlite3_bind_int64(raw, index, values[i].integer_);
+    if (code != SQLITE_OK) return Error(code);
+  }
+  while ((code = sqlite3_step(raw)) == SQLITE_ROW) on_row(Row(raw));
+  return code == SQLITE_DONE ? absl::OkStatus() : Error(code);
+}
+
+absl::Status Database::ExecuteScript(const char* sql) {
+  const int code = sqlite3_exec(connection_.get(), sql, nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : Error(code);
+}
+
+absl::Status Database::InTransaction(const std::function<absl::Status()>& body) {
+  ISO_RETURN_IF_ERROR(ExecuteScript("BEGIN IMMEDIATE"));
+  absl::Status status = body();
+  if (status.ok()) status = ExecuteScript("COMMIT");
+  // Some errors have rolled back by themselves; then there is nothing left to undo.
+  if (!status.ok() && sqlite3_get_autocommit(connection_.get()) == 0) {
+    (void)ExecuteScript("ROLLBACK");
+  }
+  return status;
+}
+
+absl::Status Database::Migrate(std::span<const char* const> migrations) {
+  int64_t version = 0;
+  ISO_RETURN_IF_ERROR(
+      Query("PRAGMA user_version", {}, [&](const Row& row) { version = row.Integer(0); }));
+  const auto known = static_cast<int64_t>(migrations.size());
+  if (version > known || version < 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "index ", name_, " has schema version ", version, "; this program knows versions 0 to ",
+        known, "; use the version of the program that wrote it, or a newer one"));
+  }
+  for (; version < known; ++version) {
+    ISO_RETURN_IF_ERROR(InTransaction([&]() -> absl::Status {
+      ISO_RETURN_IF_ERROR(ExecuteScript(migrations[version]));
+      return ExecuteScript(absl::StrCat("PRAGMA user_version = ", version + 1).c_str());
+    }));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Database::CheckIntegrity() {
+  std::string finding;
+  ISO_RETURN_IF_ERROR(
+      Query("PRAGMA quick_check(1)", {}, [&](const Row& row) { finding = row.Text(0); }));
+  if (finding == "ok") return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("index ", name_, " is damaged: ", finding));
+}
+
+}  // namespace isocenter::archive

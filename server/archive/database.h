@@ -1,0 +1,85 @@
+// A thin owner of one SQLite connection: statements, transactions, schema versions. Not
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace isocenter::archive {
+
+/// The current row of a query; valid during its callback.
+class Row {
+ public:
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+  std::string Text(int column) const;
+  int64_t Integer(int column) const;
+
+ private:
+  sqlite3_stmt* statement_;
+};
+
+/// A parameter of a statement: text or integer.
+class Value {
+ public:
+  Value(const std::string& text) : text_(text), is_text_(true) {}  // NOLINT
+  Value(const char* text) : text_(text), is_text_(true) {}         // NOLINT
+  template <class T>
+  requires std::is_integral_v<T> Value(T integer)
+      : integer_(static_cast<int64_t>(integer)) {}  // NOLINT
+
+ private:
+  friend class Database;
+  std::string text_;
+  int64_t integer_ = 0;
+  bool is_text_ = false;
+};
+
+/// Errors of all functions: RESOURCE_EXHAUSTED (disk full), DATA_LOSS (the file is damaged or not a
+/// database), FAILED_PRECONDITION (constraint), PERMISSION_DENIED (read-only), INTERNAL.
+class Database {
+ public:
+  /// Opens or creates the file, with write-ahead logging, full durability and foreign keys.
+  static absl::StatusOr<Database> Open(const std::filesystem::path& file);
+  Database(Database&&) noexcept = default;
+  Database& operator=(Database&&) noexcept = default;
+
+  /// Runs one statement and drops its rows. Parameters are ?1, ?2, ...
+  absl::Status Execute(const std::string& sql, const std::vector<Value>& values = {});
+  /// Runs one statement and calls `on_row` for each of its rows.
+  absl::Status Query(const std::string& sql, const std::vector<Value>& values,
+                     const std::function<void(const Row&)>& on_row);
+  /// Runs several statements without parameters.
+  absl::Status ExecuteScript(const char* sql);
+  /// Runs `body` so that all of its changes are kept, or none when it returns an error.
+  absl::Status InTransaction(const std::function<absl::Status()>& body);
+  /// Brings the schema from PRAGMA user_version to migrations.size(), each step in a transaction of
+  /// its own. FAILED_PRECONDITION when the file is newer than this program.
+  absl::Status Migrate(std::span<const char* const> migrations);
+  /// DATA_LOSS when the file's structure is damaged. Reads all of it.
+  absl::Status CheckIntegrity();
+
+ private:
+  struct Closer {
+    void operator()(sqlite3* connection) const;
+  };
+  Database(std::unique_ptr<sqlite3, Closer> connection, std::string name);
+  absl::Status Error(int code) const;
+
+  std::unique_ptr<sqlite3, Closer> connection_;
+  std::string name_;
+};
+
+}  // namespace isocenter::archive

@@ -1,0 +1,204 @@
+#include "server/archive/job_json.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::archive {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// One visitor describes the members once, for writing and for reading. Archive is Writer or Reader.
+struct Writer {
+  Json& json;
+  template <class T>
+  void operator()(const char* name, const T& value) const {
+    json[name] = value;
+  }
+  void operator()(const char* name, const absl::Time& value) const {
+    if (value != absl::InfinitePast()) json[name] = absl::ToUnixMicros(value);
+  }
+};
+
+struct Reader {
+  const Json& json;
+  template <class T>
+  void operator()(const char* name, T& value) const {
+    const auto it = json.find(name);
+    if (it == json.end()) return;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (it->is_null()) {  // how JSON writes what is not finite
+        value = std::numeric_limits<T>::quiet_NaN();
+        return;
+      }
+    }
+    it->get_to(value);
+  }
+  void operator()(const char* name, absl::Time& value) const {
+    const auto it = json.find(name);
+    if (it != json.end()) value = absl::FromUnixMicros(it->get<int64_t>());
+  }
+};
+
+template <class Visitor, class PatientStudy>
+requires std::is_same_v<std::remove_const_t<PatientStudy>, jobs::PatientStudy>
+void VisitMembers(const Visitor& visit, PatientStudy& p) {
+  visit("patient_name", p.patient_name);
+  visit("patient_id", p.patient_id);
+  visit("patient_birth_date", p.patient_birth_date);
+  visit("patient_sex", p.patient_sex);
+  visit("study_instance_uid", p.study_instance_uid);
+  visit("accession_number", p.accession_number);
+  visit("study_id", p.study_id);
+  visit("study_description", p.study_description);
+  visit("referring_physician_name", p.referring_physician_name);
+  visit("study_date", p.study_date);
+  visit("study_time", p.study_time);
+}
+
+template <class Visitor, class Progress>
+requires std::is_same_v<std::remove_const_t<Progress>, jobs::JobProgress>
+void VisitMembers(const Visitor& visit, Progress& p) {
+  visit("frames_received", p.frames_received);
+  visit("frames_backprojected", p.frames_backprojected);
+  visit("frames_total", p.frames_total);
+  visit("slices_exported", p.slices_exported);
+  visit("slices_total", p.slices_total);
+}
+
+template <class Visitor, class Timings>
+requires std::is_same_v<std::remove_const_t<Timings>, jobs::StageTimings>
+void VisitMembers(const Visitor& visit, Timings& t) {
+  visit("preprocess", t.preprocess);
+  visit("filter", t.filter);
+  visit("backproject", t.backproject);
+  visit("hounsfield", t.hounsfield);
+  visit("export", t.export_);
+  visit("acquisition", t.acquisition);
+  visit("total", t.total);
+}
+
+template <class Visitor, class Result>
+requires std::is_same_v<std::remove_const_t<Result>, jobs::JobResult>
+void VisitMembers(const Visitor& visit, Result& r) {
+  visit("study_instance_uid", r.study_instance_uid);
+  visit("series_instance_uid", r.series_instance_uid);
+  visit("frame_of_reference_uid", r.frame_of_reference_uid);
+  visit("instance_count", r.instance_count);
+  visit("seconds_after_last_frame", r.seconds_after_last_frame);
+  visit("seconds_to_stored", r.seconds_to_stored);
+  visit("kernel_gups", r.kernel_gups);
+  visit("whole_gups", r.whole_gups);
+  visit("backend", r.backend);
+  visit("warnings", r.warnings);
+}
+
+template <class Visitor, class Facts>
+requires std::is_same_v<std::remove_const_t<Facts>, jobs::AcquisitionFacts>
+void VisitMembers(const Visitor& visit, Facts& f) {
+  visit("tube_voltage_kv", f.tube_voltage_kv);
+  visit("body_part_examined", f.body_part_examined);
+  visit("series_description", f.series_description);
+  visit("source_to_isocenter_mm", f.source_to_isocenter_mm);
+  visit("source_to_detector_mm", f.source_to_detector_mm);
+  visit("arc_deg", f.arc_deg);
+  visit("frames", f.frames);
+  visit("filter_description", f.filter_description);
+  visit("trajectory_hash", f.trajectory_hash);
+}
+
+template <class Visitor, class Grid>
+requires std::is_same_v<std::remove_const_t<Grid>, VolumeGrid>
+void VisitMembers(const Visitor& visit, Grid& g) {
+  visit("nx", g.nx);
+  visit("ny", g.ny);
+  visit("nz", g.nz);
+  visit("spacing_x", g.spacing.x);
+  visit("spacing_y", g.spacing.y);
+  visit("spacing_z", g.spacing.z);
+  visit("origin_x", g.origin.x);
+  visit("origin_y", g.origin.y);
+  visit("origin_z", g.origin.z);
+  visit("direction", g.direction);
+}
+
+template <class Visitor, class Job>
+requires std::is_same_v<std::remove_const_t<Job>, jobs::Job>
+void VisitMembers(const Visitor& visit, Job& job) {
+  visit("id", job.id);
+  visit("protocol", job.protocol);
+  visit("station_name", job.station_name);
+  visit("request_id", job.request_id);
+  visit("create_time_us", job.create_time);
+  visit("end_time_us", job.end_time);
+}
+
+template <class T>
+Json ToJson(const T& object) {
+  Json json = Json::object();
+  VisitMembers(Writer{json}, object);
+  return json;
+}
+
+template <class T>
+void FromJson(const Json& parent, const char* name, T& object) {
+  if (const auto it = parent.find(name); it != parent.end()) VisitMembers(Reader{*it}, object);
+}
+
+absl::StatusOr<jobs::JobState> StateFromName(absl::string_view name) {
+  for (int i = 0; i <= static_cast<int>(jobs::JobState::kCancelled); ++i) {
+    const auto state = static_cast<jobs::JobState>(i);
+    if (jobs::Name(state) == name) return state;
+  }
+  return absl::DataLossError(absl::StrCat("job record: the state is '", name, "'"));
+}
+
+}  // namespace
+
+std::string JobToJson(const jobs::Job& job) {
+  Json json = ToJson(job);
+  json["state"] = std::string(jobs::Name(job.state));
+  if (!job.error.ok()) {
+    json["error"] = {{"code", job.error.raw_code()}, {"message", std::string(job.error.message())}};
+  }
+  json["patient_study"] = ToJson(job.patient_study);
+  json["facts"] = ToJson(job.facts);
+  json["grid"] = ToJson(job.grid);
+  json["progress"] = ToJson(job.progress);
+  json["result"] = ToJson(job.result);
+  json["result"]["timings"] = ToJson(job.result.timings);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
+  jobs::Job job;
+  std::string state;
+  try {  // the JSON library reports by exceptions
+    const Json json = Json::parse(text.begin(), text.end());
+    VisitMembers(Reader{json}, job);
+    state = json.at("state").get<std::string>();
+    if (const auto error = json.find("error"); error != json.end()) {
+      job.error = absl::Status(static_cast<absl::StatusCode>(error->at("code").get<int>()),
+                               error->at("message").get<std::string>());
+    }
+    FromJson(json, "patient_study", job.patient_study);
+    FromJson(json, "facts", job.facts);
+    FromJson(json, "grid", job.grid);
+    FromJson(json, "progress", job.progress);
+    FromJson(json, "result", job.result);
+    if (const auto result = json.find("result"); result != json.end()) {
+      FromJson(*result, "timings", job.result.timings);
+    }
+  } catch (const Json::exception& error) {
+    return absl::DataLossError(absl::StrCat("job record: ", error.what()));
+  }
+  ISO_ASSIGN_OR_RETURN(job.state, StateFromName(state));
+  return job;
+}
+
+}  // namespace isocenter::archive

@@ -1,0 +1,73 @@
+// Rows of the index: what queries can ask for. Plain data; strings are UTF-8, dates YYYYMMDD, times
+// HHMMSS, as they stand in the DICOM objects.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace isocenter::archive {
+
+struct Patient {
+  std::string id, name, birth_date, sex;
+};
+
+struct Study {
+  std::string instance_uid, date, time, accession_number, id, description;
+  std::string referring_physician_name;
+};
+
+struct Series {
+  std::string instance_uid, modality, date, time, description, body_part_examined;
+  std::string protocol_name, station_name, manufacturer, frame_of_reference_uid;
+  int number = 0;
+};
+
+struct Instance {
+  std::string sop_instance_uid, sop_class_uid;
+  int number = 0;
+  int rows = 0, columns = 0;
+  std::string file_name;  // within its result's directory
+};
+
+/// All of one job's stored volume, as it is handed to the archive.
+struct Result {
+  Patient patient;
+  Study study;
+  Series series;
+  std::vector<Instance> instances;  // in slice order
+  std::string raw_file_name;        // within the result's directory
+  uint64_t raw_bytes = 0;
+};
+
+/// Answers of queries: a row, its parents and what is below it.
+struct PatientRow {
+  Patient patient;
+  int64_t study_count = 0, series_count = 0, instance_count = 0;
+};
+struct StudyRow {
+  Patient patient;
+  Study study;
+  std::vector<std::string> modalities;
+  int64_t series_count = 0, instance_count = 0;
+};
+struct SeriesRow {
+  Patient patient;
+  Study study;
+  Series series;
+  std::string job_id;
+  int64_t instance_count = 0;
+};
+struct InstanceRow {
+  Instance instance;
+  std::filesystem::path file;  // absolute
+};
+
+/// Conditions that the index itself decides. Empty lists and strings match everything.
+struct Selection {
+  std::vector<std::string> study_uids, series_uids;
+  std::string first_study_date, last_study_date;  // inclusive
+};
+
+}  // namespace isocenter::archive

@@ -1,0 +1,64 @@
+#include "server/archive/schema.h"
+
+namespace isocenter::archive {
+namespace {
+
+constexpr const char* kMigrations[] = {
+    // Version 1. A job's record and its result are independent rows: the record exists from the
+    // moment the job is accepted, the result only once it is complete.
+    R"sql(
+CREATE TABLE jobs (
+  id TEXT PRIMARY KEY,
+  state TEXT NOT NULL,
+  create_time_us INTEGER NOT NULL,
+  record TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE patients (
+  key INTEGER PRIMARY KEY,
+  identity TEXT NOT NULL UNIQUE,
+  id TEXT NOT NULL, name TEXT NOT NULL, birth_date TEXT NOT NULL, sex TEXT NOT NULL
+);
+
+CREATE TABLE studies (
+  key INTEGER PRIMARY KEY,
+  patient_key INTEGER NOT NULL REFERENCES patients (key),
+  instance_uid TEXT NOT NULL UNIQUE,
+  date TEXT NOT NULL, time TEXT NOT NULL, accession_number TEXT NOT NULL, id TEXT NOT NULL,
+  description TEXT NOT NULL, referring_physician_name TEXT NOT NULL
+);
+CREATE INDEX studies_by_patient ON studies (patient_key);
+CREATE INDEX studies_by_date ON studies (date);
+
+CREATE TABLE series (
+  key INTEGER PRIMARY KEY,
+  study_key INTEGER NOT NULL REFERENCES studies (key),
+  job_id TEXT NOT NULL UNIQUE,
+  instance_uid TEXT NOT NULL UNIQUE,
+  number INTEGER NOT NULL,
+  modality TEXT NOT NULL, date TEXT NOT NULL, time TEXT NOT NULL, description TEXT NOT NULL,
+  body_part_examined TEXT NOT NULL, protocol_name TEXT NOT NULL, station_name TEXT NOT NULL,
+  manufacturer TEXT NOT NULL, frame_of_reference_uid TEXT NOT NULL,
+  directory TEXT NOT NULL,
+  raw_file_name TEXT NOT NULL, raw_bytes INTEGER NOT NULL,
+  instance_count INTEGER NOT NULL
+);
+CREATE INDEX series_by_study ON series (study_key);
+
+CREATE TABLE instances (
+  series_key INTEGER NOT NULL REFERENCES series (key) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  sop_instance_uid TEXT NOT NULL UNIQUE,
+  sop_class_uid TEXT NOT NULL,
+  number INTEGER NOT NULL, rows INTEGER NOT NULL, columns INTEGER NOT NULL,
+  file_name TEXT NOT NULL,
+  PRIMARY KEY (series_key, position)
+) WITHOUT ROWID;
+)sql",
+};
+
+}  // namespace
+
+std::span<const char* const> SchemaMigrations() { return kMigrations; }
+
+}  // namespace isocenter::archive

@@ -1,0 +1,52 @@
+// A reconstructed volume as a series of CT images.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/archive/records.h"
+#include "server/jobs/job.h"
+
+namespace isocenter::dicom {
+
+/// Rounds to the nearest integer and clamps to what int16 holds; NaN becomes the least value.
+/// `stored` has the length of `hounsfield`.
+void ToStoredValues(std::span<const float> hounsfield, std::span<int16_t> stored);
+
+/// The study of a job: as the console gave it, else made from the job's id.
+std::string StudyInstanceUid(const jobs::Job& job);
+
+/// The objects of one job's volume: CT Image Storage, one per slice, Explicit VR Little Endian.
+/// docs/dicom.md says where each attribute comes from. Immutable; thread-safe.
+class CtSeries {
+ public:
+  /// `series_number`: that of the series in its study. Errors: INVALID_ARGUMENT (the grid, a study
+  /// UID that is none); FAILED_PRECONDITION (no dictionary).
+  static absl::StatusOr<CtSeries> Create(const jobs::Job& job, int series_number);
+  CtSeries(CtSeries&&) noexcept;
+  CtSeries& operator=(CtSeries&&) noexcept;
+  ~CtSeries();
+
+  /// What the index is to hold: patient, study, series and one instance per slice, with file names
+  /// set.
+  const archive::Result& index() const { return index_; }
+
+  /// A DICOM file of slice k up to its pixel values, which follow as rows x columns int16,
+  /// little-endian, and end the file.
+  absl::StatusOr<std::vector<std::byte>> FileHeader(int slice) const;
+
+ private:
+  struct Prototype;
+  CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::Result index);
+
+  std::unique_ptr<Prototype> prototype_;  // the attributes that all slices share
+  VolumeGrid grid_;
+  archive::Result index_;
+};
+
+}  // namespace isocenter::dicom

@@ -1,0 +1,39 @@
+// Finished volumes as DICOM series and raw files in the archive.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/base/thread_pool.h"
+#include "server/archive/archive.h"
+#include "server/jobs/ports.h"
+
+namespace isocenter::dicom {
+
+/// See jobs::ResultStore. Volumes are encoded on all cores, one volume at a time.
+class DicomResultStore : public jobs::ResultStore {
+ public:
+  /// The archive must outlive the store. Errors: FAILED_PRECONDITION (the DICOM dictionary is not
+  /// loaded).
+  static absl::StatusOr<std::unique_ptr<jobs::ResultStore>> Create(archive::Archive& archive);
+
+  /// Besides the errors of the interface: INVALID_ARGUMENT (the volume's shape is not the grid's, a
+  /// study UID that is none).
+  absl::StatusOr<jobs::StoredSeries> Store(
+      const jobs::Job& job, HostView3<const float> hounsfield,
+      const std::function<bool(int slices)>& progress) override;
+  absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(const std::string& job_id) override;
+  absl::StatusOr<std::filesystem::path> RawFile(const std::string& job_id) override;
+
+ private:
+  explicit DicomResultStore(archive::Archive& archive);
+
+  archive::Archive& archive_;
+  ThreadPool pool_;
+};
+
+}  // namespace isocenter::dicom

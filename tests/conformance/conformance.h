@@ -1,0 +1,71 @@
+// What the conformance suites share: which methods are tested, inputs, and how results are
+// compared with the reference backend's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/backends.h"
+#include "kernels/base/views.h"
+#include "kernels/geometry/projection_matrix.h"
+#include "kernels/geometry/volume_grid.h"
+#include "kernels/ops/registry.h"
+
+namespace isocenter::conformance {
+
+/// A method under test.
+struct Method {
+  std::string backend;
+  std::string name;
+};
+void PrintTo(const Method& method, std::ostream* out);
+std::string MethodName(const Method& method);
+
+/// All methods of a table but the reference backend's.
+template <class Factory>
+std::vector<Method> MethodsUnderTest(const ops::MethodTable<Factory>& table) {
+  std::vector<Method> methods;
+  for (const auto& [backend, name] : table.List()) {
+    if (backend != "reference") methods.push_back({backend, name});
+  }
+  return methods;
+}
+
+/// Names of the backends other than reference.
+std::vector<std::string> BackendsUnderTest();
+
+/// A device of the backend; the test fails where it cannot be opened.
+std::unique_ptr<ops::Device> OpenDevice(const std::string& backend, int threads = 2);
+
+/// An array in host memory.
+struct Array {
+  explicit Array(Shape3 shape) : shape(shape), values(shape.count()) {}
+  HostView3<float> view() { return {values.data(), shape}; }
+  HostView3<const float> view() const { return {values.data(), shape}; }
+  Shape3 shape;
+  std::vector<float> values;
+};
+
+/// White noise, uniform in [-1, 1]; the same for the same seed on every machine.
+Array Noise(Shape3 shape, uint32_t seed);
+double Uniform(std::mt19937& random, double low, double high);
+
+/// How far `got` is from `expected`, as fractions of the root mean square of `expected`.
+struct Difference {
+  double rms = 0;
+  double largest = 0;
+};
+Difference Compare(const Array& got, const Array& expected);
+
+/// The calls that every suite makes, with failures reported by the test.
+std::unique_ptr<ops::ProjectionStack> NewStack(ops::Device& device, Shape3 shape,
+                                               ops::StackUse use);
+std::unique_ptr<ops::VolumeBuffer> NewVolume(ops::Device& device, const VolumeGrid& grid);
+Array Downloaded(const ops::ProjectionStack& stack);
+Array Downloaded(const ops::VolumeBuffer& volume);
+
+}  // namespace isocenter::conformance

@@ -1,0 +1,35 @@
+// Geometries that the suites run on: the everyday ones and those that fast paths must not trip
+// over.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/base/views.h"
+#include "kernels/geometry/projection_matrix.h"
+#include "kernels/geometry/volume_grid.h"
+
+namespace isocenter::conformance {
+
+/// A system with source, tilt, roll, skew and principal point at random, that sees the isocentre.
+/// `object_mm`: size of what is to be seen on a detector of shape {-, rows, columns}.
+ProjectionMatrix RandomMatrix(std::mt19937& random, Shape3 detector, double object_mm);
+
+/// Views from all around with the detector's columns nearly along z, as a C-arm has them.
+/// pixels_per_mm at the isocentre; roll in radians turns the detector in its plane.
+std::vector<ProjectionMatrix> CArmMatrices(int views, Shape3 detector, double pixels_per_mm,
+                                           double wobble, double roll);
+
+struct BackprojectCase {
+  std::string name;
+  Shape3 detector;  // {views, rows, columns}
+  std::vector<ProjectionMatrix> matrices;
+  VolumeGrid grid;
+};
+std::vector<BackprojectCase> BackprojectCases();
+
+/// `grid` turned about an oblique axis by `angle`, around the isocentre.
+VolumeGrid Rotated(VolumeGrid grid, double angle);
+
+}  // namespace isocenter::conformance

@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/conformance/conformance.h"
+#include "tests/conformance/geometries.h"
+
+namespace isocenter::conformance {
+namespace {
+
+class PreprocessTest : public testing::TestWithParam<Method> {
+ protected:
+  Array Run(const std::string& backend, const std::string& method, const ops::RawFrames& frames,
+            const ops::CountRange& range, const std::vector<ops::ViewWeights>& weights,
+            int threads = 2) {
+    const auto device = OpenDevice(backend, threads);
+    const auto factory = Backends().preprocess.Find(backend, method);
+    EXPECT_TRUE(factory.ok()) << factory.status();
+    const auto operation = (*factory)(*device);
+    EXPECT_TRUE(operation.ok()) << operation.status();
+    const auto stack = NewStack(*device, frames.shape(), ops::StackUse::kLineIntegrals);
+    const absl::Status status = (*operation)->Run(frames, range, weights, *stack);
+    EXPECT_TRUE(status.ok()) << status;
+    return Downloaded(*stack);
+  }
+};
+
+struct Weights {
+  Weights(Shape3 shape, uint32_t seed) : column(Noise({shape.slow, 1, shape.fast}, seed)) {
+    std::mt19937 random(seed);
+    for (int64_t view = 0; view < shape.slow; ++view) {
+      views.push_back({.matrix = RandomMatrix(random, shape, 100),
+                       .column_weight = std::span(column.view().row(view, 0), shape.fast)});
+    }
+  }
+  Array column;
+  std::vector<ops::ViewWeights> views;
+};
+
+TEST(PreprocessMethods, AreUnderTest) {
+  EXPECT_FALSE(MethodsUnderTest(Backends().preprocess).empty());
+}
+
+// float32 holds a line integral of up to 11 to 1e-6; the logarithm, the cosine and two products add
+// a few roundings of 6e-8 each.
+constexpr double kTolerance = 2e-6;
+
+TEST_P(PreprocessTest, CountsAgreeWithReference) {
+  for (const Shape3 shape : {Shape3{1, 1, 1}, Shape3{3, 37, 53}, Shape3{2, 5, 128}}) {
+    std::mt19937 random(5);
+    std::vector<uint16_t> counts(shape.count());
+    for (uint16_t& count : counts) count = static_cast<uint16_t>(random());
+    counts.back() = 65535;
+    counts.front() = 0;  // dead
+    const Weights weights(shape, 6);
+    for (const ops::CountRange& range :
+         {ops::CountRange{}, ops::CountRange{.i0 = 30000.5, .lowest = 4}}) {
+      ops::RawFrames frames{.counts = {counts.data(), shape}};
+      const Difference difference =
+          Compare(Run(GetParam().backend, GetParam().name, frames, range, weights.views),
+                  Run("reference", "", frames, range, weights.views));
+      EXPECT_LT(difference.largest, kTolerance) << shape.slow << " " << shape.fast;
+    }
+  }
+}
+
+TEST_P(PreprocessTest, LineIntegralsAgreeWithReference) {
+  const Shape3 shape{2, 19, 45};
+  Array integrals = Noise(shape, 7);
+  integrals.values[3] = std::numeric_limits<float>::quiet_NaN();
+  integrals.values[44] = std::numeric_limits<float>::infinity();
+  integrals.values[45] = -std::numeric_limits<float>::infinity();
+  const Weights weights(shape, 8);
+  ops::RawFrames frames{.line_integrals = integrals.view()};
+  const Array got = Run(GetParam().backend, GetParam().name, frames, {}, weights.views);
+  EXPECT_EQ(got.values[3], 0);
+  EXPECT_EQ(got.values[44], 0);
+  EXPECT_EQ(got.values[45], 0);
+  EXPECT_LT(Compare(got, Run("reference", "", frames, {}, weights.views)).largest, kTolerance);
+}
+
+TEST_P(PreprocessTest, RefusesWrongShapes) {
+  const auto device = OpenDevice(GetParam().backend);
+  const auto operation =
+      (*Backends().preprocess.Find(GetParam().backend, GetParam().name))(*device);
+  const Array integrals = Noise({2, 4, 5}, 9);
+  const ops::RawFrames frames{.line_integrals = integrals.view()};
+  const Weights weights({2, 4, 5}, 10), few({1, 4, 5}, 10), narrow({2, 4, 4}, 10);
+  const auto right = NewStack(*device, {2, 4, 5}, ops::StackUse::kLineIntegrals);
+  const auto small = NewStack(*device, {1, 4, 5}, ops::StackUse::kLineIntegrals);
+  const auto other_use = NewStack(*device, {2, 4, 5}, ops::StackUse::kFiltered);
+  EXPECT_TRUE((*operation)->Run(frames, {}, weights.views, *right).ok());
+  for (const absl::Status& status : {(*operation)->Run(frames, {}, weights.views, *small),
+                                     (*operation)->Run(frames, {}, weights.views, *other_use),
+                                     (*operation)->Run(frames, {}, few.views, *right),
+                                     (*operation)->Run(frames, {}, narrow.views, *right)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, PreprocessTest,
+                         testing::ValuesIn(MethodsUnderTest(Backends().preprocess)),
+                         [](const auto& info) { return MethodName(info.param); });
+
+}  // namespace
+}  // namespace isocenter::conformance

@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include "tests/conformance/conformance.h"
+
+namespace isocenter::conformance {
+namespace {
+
+class RampFilterTest : public testing::TestWithParam<Method> {
+ protected:
+  Array Run(const std::string& backend, const std::string& method, const ops::RampFilterSpec& spec,
+            const Array& rows, int threads = 2) {
+    const auto device = OpenDevice(backend, threads);
+    const auto factory = Backends().ramp_filter.Find(backend, method);
+    EXPECT_TRUE(factory.ok()) << factory.status();
+    const auto operation = (*factory)(*device, spec);
+    EXPECT_TRUE(operation.ok()) << operation.status();
+    const auto in = NewStack(*device, rows.shape, ops::StackUse::kLineIntegrals);
+    const auto out = NewStack(*device, rows.shape, ops::StackUse::kFiltered);
+    EXPECT_TRUE(in->Upload(0, rows.view()).ok());
+    const absl::Status status = (*operation)->Run(static_cast<int>(rows.shape.slow), *in, *out);
+    EXPECT_TRUE(status.ok()) << status;
+    return Downloaded(*out);
+  }
+  Array RunTested(const ops::RampFilterSpec& spec, const Array& rows, int threads = 2) {
+    return Run(GetParam().backend, GetParam().name, spec, rows, threads);
+  }
+};
+
+// A float32 transform of n values adds about log2(n) roundings of 6e-8 relative to the row's root
+// mean square: 1e-6 for n = 4096. Individual values lie a few standard deviations off.
+constexpr double kRmsTolerance = 1e-6;
+constexpr double kLargestTolerance = 6e-6;
+
+TEST(RampFilterMethods, AreUnderTest) {
+  EXPECT_FALSE(MethodsUnderTest(Backends().ramp_filter).empty());
+}
+
+TEST_P(RampFilterTest, AgreesWithReferenceForAllSizes) {
+  // Widths around multiples of vector lengths and such that the transform has factors 2, 3 and 5.
+  for (const int columns : {1, 2, 3, 15, 16, 17, 45, 61, 75, 100, 129, 243, 320}) {
+    for (const int rows : {1, 5, 16, 33}) {
+      for (const bool extend : {false, true}) {
+        const Array noise = Noise({2, rows, columns}, 11);
+        const ops::RampFilterSpec spec{
+            .rows = rows, .columns = columns, .extend_truncated_rows = extend};
+        const Difference difference =
+            Compare(RunTested(spec, noise), Run("reference", "", spec, noise));
+        EXPECT_LT(difference.rms, kRmsTolerance) << columns << " x " << rows << " " << extend;
+        EXPECT_LT(difference.largest, kLargestTolerance)
+            << columns << " x " << rows << " " << extend;
+      }
+    }
+  }
+}
+
+TEST_P(RampFilterTest, AgreesWithReferenceForAllWindows) {
+  const Array noise = Noise({1, 9, 150}, 12);
+  for (const ops::FilterWindow window :
+       {ops::FilterWindow::kRamLak, ops::FilterWindow::kSheppLogan, ops::FilterWindow::kCosine,
+        ops::FilterWindow::kHamming, ops::FilterWindow::kHann}) {
+    for (const double cutoff : {1.0, 0.83, 0.4}) {
+      const ops::RampFilterSpec spec{.rows = 9, .columns = 150, .window = window, .cutoff = cutoff};
+      const Difference difference =
+          Compare(RunTested(spec, noise), Run("reference", "", spec, noise));
+      // What a window takes away leaves the rounding of the whole row beside a smaller result.
+      EXPECT_LT(difference.rms, 5 * kRmsTolerance)
+          << static_cast<int>(window) << " cut-off " << cutoff;
+    }
+  }
+}
+
+TEST_P(RampFilterTest, RowsDoNotMix) {
+  // Fast paths transform several rows at once. One row of ones among zeros must leave the others
+  // at zero, up to rounding.
+  Array rows({1, 40, 64});
+  for (int u = 0; u < 64; ++u) rows.view()(0, 7, u) = 1;
+  const Array filtered = RunTested({.rows = 40, .columns = 64}, rows);
+  for (int v = 0; v < 40; ++v) {
+    for (int u = 0; u < 64; ++u) {
+      if (v != 7) {
+        ASSERT_NEAR(filtered.view()(0, v, u), 0, 1e-7);
+      }
+    }
+  }
+}
+
+TEST_P(RampFilterTest, IsIndependentOfThreads) {
+  const Array noise = Noise({3, 67, 90}, 13);
+  const ops::RampFilterSpec spec{.rows = 67, .columns = 90, .extend_truncated_rows = true};
+  const Array one = RunTested(spec, noise, 1);
+  EXPECT_EQ(RunTested(spec, noise, 2).values, one.values);
+  EXPECT_EQ(RunTested(spec, noise, 3).values, one.values);
+}
+
+TEST_P(RampFilterTest, FiltersOnlyTheViewsAskedFor) {
+  const auto device = OpenDevice(GetParam().backend);
+  const Array noise = Noise({3, 4, 20}, 14), before = Noise({3, 4, 20}, 15);
+  const auto operation = (*Backends().ramp_filter.Find(GetParam().backend, GetParam().name))(
+      *device, {.rows = 4, .columns = 20});
+  const auto in = NewStack(*device, noise.shape, ops::StackUse::kLineIntegrals);
+  const auto out = NewStack(*device, noise.shape, ops::StackUse::kFiltered);
+  ASSERT_TRUE(in->Upload(0, noise.view()).ok());
+  ASSERT_TRUE(out->Upload(0, before.view()).ok());
+  ASSERT_TRUE((*operation)->Run(2, *in, *out).ok());
+  const Array after = Downloaded(*out);
+  EXPECT_TRUE(
+      std::equal(after.view().row(2, 0), after.view().row(2, 0) + 80, before.view().row(2, 0)));
+  EXPECT_FALSE(
+      std::equal(after.view().row(1, 0), after.view().row(1, 0) + 80, before.view().row(1, 0)));
+}
+
+TEST_P(RampFilterTest, RefusesWrongShapes) {
+  const auto device = OpenDevice(GetParam().backend);
+  const auto factory = *Backends().ramp_filter.Find(GetParam().backend, GetParam().name);
+  const auto operation = factory(*device, {.rows = 4, .columns = 20});
+  const auto lines = NewStack(*device, {2, 4, 20}, ops::StackUse::kLineIntegrals);
+  const auto filtered = NewStack(*device, {2, 4, 20}, ops::StackUse::kFiltered);
+  const auto narrow = NewStack(*device, {2, 4, 19}, ops::StackUse::kFiltered);
+  EXPECT_TRUE((*operation)->Run(2, *lines, *filtered).ok());
+  for (const absl::Status& status :
+       {(*operation)->Run(3, *lines, *filtered), (*operation)->Run(2, *lines, *narrow),
+        (*operation)->Run(2, *filtered, *filtered), (*operation)->Run(2, *lines, *lines)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, RampFilterTest,
+                         testing::ValuesIn(MethodsUnderTest(Backends().ramp_filter)),
+                         [](const auto& info) { return MethodName(info.param); });
+
+}  // namespace
+}  // namespace isocenter::conformance

@@ -1,0 +1,78 @@
+// Jobs and volumes that the tests of this room share.
+#pragma once
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "kernels/base/views.h"
+#include "server/jobs/job.h"
+
+namespace isocenter::dicom {
+
+/// A directory that is gone at the end of its scope.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "isocenter-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline jobs::Job TestJob(const std::string& id, int nx = 12, int ny = 10, int nz = 5) {
+  jobs::Job job;
+  job.id = id;
+  job.patient_study = {.patient_name = "Yamada^Tarou=山田^太郎=やまだ^たろう",
+                       .patient_id = absl::StrCat("PAT-", id),
+                       .patient_birth_date = "19700203",
+                       .patient_sex = "F",
+                       .study_instance_uid = "",
+                       .accession_number = "A1234",
+                       .study_id = "S7",
+                       .study_description = "Head",
+                       .referring_physician_name = "House^Gregory",
+                       .study_date = "20260102",
+                       .study_time = "030405"};
+  job.facts = {.tube_voltage_kv = 90,
+               .body_part_examined = "HEAD",
+               .source_to_isocenter_mm = 750,
+               .source_to_detector_mm = 1200,
+               .arc_deg = 197.5,
+               .frames = 248,
+               .filter_description = "shepp-logan 0.85",
+               .trajectory_hash = std::string(64, 'a')};
+  job.protocol = "fdk";
+  job.station_name = "room-1";
+  job.grid = CenteredGrid(nx, ny, nz, {0.4, 0.5, 0.7});
+  job.create_time = absl::FromCivil(absl::CivilSecond(2026, 1, 2, 3, 4, 5), absl::UTCTimeZone());
+  return job;
+}
+
+/// Values with fractions, of both signs, different in every voxel.
+inline std::vector<float> TestVolume(const VolumeGrid& grid) {
+  std::vector<float> volume(grid.voxels());
+  for (size_t i = 0; i < volume.size(); ++i) {
+    volume[i] = static_cast<float>(-1000.0 + 0.37 * static_cast<double>(i % 9973));
+  }
+  return volume;
+}
+
+inline HostView3<const float> View(const std::vector<float>& volume, const VolumeGrid& grid) {
+  return {volume.data(), grid.shape()};
+}
+
+}  // namespace isocenter::dicom

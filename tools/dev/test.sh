@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Sets up, builds and tests: test.sh [--preset P] [CTEST ARGS..]. The last line is always "N passed, N failed".
+set -euo pipefail
+# shellcheck source=tools/dev/common.sh
+source tools/dev/common.sh
+
+take_preset "$@"
+readonly tree=build/$preset
+readonly output=$tree.test.log
+
+# A test run that never came to its tests has failed.
+count='0 passed, 1 failed'
+trap 'say "$count"' EXIT
+
+tools/dev/setup.sh build test
+tools/dev/build.sh --preset "$preset"
+
+status=0
+logged "Testing ($preset)" "$output" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error \
+  "${rest[@]}" || status=$?
+
+tests() { grep -acE "^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* $1" "$output" || true; }
+passed=$(tests 'Passed')
+skipped=$(tests '\*\*\*Skipped')
+total=$(grep -acE '^ *[0-9]+/[0-9]+ Test +#[0-9]+: ' "$output" || true)
+failed=$((total - passed - skipped))
+if [ "$skipped" -gt 0 ]; then
+  say "$skipped skipped, because this machine lacks something that they need:"
+  sed -n '/tests did not run:/,/^$/p' "$output" | sed -n 's/^\t//p'
+fi
+[ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+count="$passed passed, $failed failed"
+exit "$status"
