@@ -84,7 +84,9 @@ class BundleSink : public FrameSink {
     }
     ISO_RETURN_IF_ERROR(frames_.Commit());
     std::string text;
-    google::protobuf::TextFormat::PrintToString(header_, &text);
+    google::protobuf::TextFormat::Printer printer;
+    printer.SetUseShortRepeatedPrimitives(true);  // one line per matrix
+    printer.PrintToString(header_, &text);
     ISO_RETURN_IF_ERROR(WriteText(directory_ / kHeaderFile, text));
     nlohmann::ordered_json json;
     json["format"] = kFormatName;

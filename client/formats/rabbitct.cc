@@ -28,9 +28,11 @@ using StoredMatrix = std::array<double, 12>;
 static_assert(sizeof(StoredMatrix) == 96);
 
 ProjectionMatrix FromStored(const StoredMatrix& stored) {
+  // RabbitCT divides by w squared, so the sign of a matrix is free there; ours has w > 0.
+  const double sign = stored[11] < 0 ? -1 : 1;
   ProjectionMatrix matrix;
   for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 4; ++j) matrix.m[i * 4 + j] = stored[j * 3 + i];
+    for (int j = 0; j < 4; ++j) matrix.m[i * 4 + j] = sign * stored[j * 3 + i];
   }
   return matrix;
 }

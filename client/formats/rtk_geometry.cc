@@ -39,14 +39,15 @@ Matrix3 RotationZ(double a) {
   return {std::cos(a), -std::sin(a), 0, std::sin(a), std::cos(a), 0, 0, 0, 1};
 }
 
-/// P · Q with (x, y, z) of RTK = Q · (x, y, z) of ours = (y, z, x) of ours.
+/// -P · Q with (x, y, z) of RTK = Q · (x, y, z) of ours = (y, z, x) of ours. The sign is free in
+/// homogeneous coordinates: RTK's w is negative in front of the source, ours positive.
 ProjectionMatrix ToOurWorld(const ProjectionMatrix& rtk) {
   ProjectionMatrix ours;
   for (int i = 0; i < 3; ++i) {
-    ours.m[i * 4 + 0] = rtk(i, 2);
-    ours.m[i * 4 + 1] = rtk(i, 0);
-    ours.m[i * 4 + 2] = rtk(i, 1);
-    ours.m[i * 4 + 3] = rtk(i, 3);
+    ours.m[i * 4 + 0] = -rtk(i, 2);
+    ours.m[i * 4 + 1] = -rtk(i, 0);
+    ours.m[i * 4 + 2] = -rtk(i, 1);
+    ours.m[i * 4 + 3] = -rtk(i, 3);
   }
   return ours;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/backproject_job.h"
 #include "kernels/cpu/device.h"
 #include "kernels/cpu/highway_targets.h"
 #include "kernels/cpu/methods.h"
@@ -12,76 +13,87 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/backproject_voxel.cc"
 #include "hwy/foreach_target.h"
+// foreach_target.h must come before the headers that it compiles once per target.
 #include "hwy/highway.h"
-
-#ifndef ISOCENTER_CPU_BACKPROJECT_VIEW
-#define ISOCENTER_CPU_BACKPROJECT_VIEW
-namespace isocenter::cpu {
-
-struct BackprojectView {
-  ProjectionMatrix matrix;  // of voxel indices
-  const float* image;       // pixel (0, 0)
-  int64_t stride;           // from column to column
-  int rows, columns;
-};
-
-}  // namespace isocenter::cpu
-#endif
+#include "kernels/cpu/backproject_gather-inl.h"
+#include "kernels/cpu/backproject_windows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-// Adds one view to `count` voxels (x, y, z0...), with every coordinate exact in every lane.
-void GatherColumn(const BackprojectView& view, int x, int y, int z0, int count,
-                  float* HWY_RESTRICT column) {
-  const D d;
-  const hn::RebindToSigned<D> di;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto& m = view.matrix.m;
-  const V lane = hn::Iota(d, 0.0f), zero = hn::Zero(d);
-  for (int z = z0; z < z0 + count; z += lanes) {
-    const Projected base = view.matrix.Project({double(x), double(y), double(z)});
-    // Positions relative to a pixel nearby keep the digits that matter.
-    double near_u = 0, near_v = 0;
-    if (base.w > 0) {
-      near_u = std::floor(std::clamp(base.u(), -1.0, double(view.columns)));
-      near_v = std::floor(std::clamp(base.v(), -1.0, double(view.rows)));
+// Views that are added to a box before the next ones: so many that the volume is not read and
+// written too often, so few that the part of them that a box sees fits into the second cache.
+constexpr size_t kGroup = 4;
+
+void RunJob(const BackprojectJob& job) {
+  BlockTable table;
+  int32_t voxel_offset[kTableBlocks];
+  for (int i = 0; i < kTableBlocks; ++i) {
+    const int column = i % kLanes;
+    voxel_offset[i] = static_cast<int32_t>(column % kPatchX * job.column_stride +
+                                           column / kPatchX * job.row_stride + i / kLanes * kLanes);
+  }
+  const size_t groups = (job.views.size() + kGroup - 1) / kGroup;
+  const size_t units = job.boxes.size() * groups;
+  const auto views_of = [&](size_t unit) {
+    const size_t first = unit % groups * kGroup;
+    return job.views.subspan(first, std::min(kGroup, job.views.size() - first));
+  };
+  for (size_t unit = 0; unit < units; ++unit) {
+    const VoxelBox& box = job.boxes[unit / groups];
+    const auto views = views_of(unit);
+    // Each view of the next unit is prefetched while one of this unit is worked on.
+    const size_t next = unit + 1;
+    ViewPrefetcher prefetchers[kGroup];
+    bool regular[kGroup];
+    for (size_t i = 0; i < views.size(); ++i) {
+      regular[i] = IsRegularEverywhere(views[i], box, kLanes, kMaxWindow * kLanes);
     }
-    const auto along = [&](double start, double step) HWY_ATTR {
-      return hn::MulAdd(lane, hn::Set(d, static_cast<float>(step)),
-                        hn::Set(d, static_cast<float>(start)));
-    };
-    const V w = along(base.w, m[10]);
-    const auto in_front = hn::Gt(w, zero);
-    const V inverse = hn::Div(hn::Set(d, 1.0f), hn::IfThenElse(in_front, w, hn::Set(d, 1.0f)));
-    // Beyond one pixel outside everything is zero.
-    const V u = hn::Clamp(hn::Mul(along(base.uw - near_u * base.w, m[2] - near_u * m[10]), inverse),
-                          hn::Set(d, static_cast<float>(-1 - near_u)),
-                          hn::Set(d, static_cast<float>(view.columns - near_u)));
-    const V v = hn::Clamp(hn::Mul(along(base.vw - near_v * base.w, m[6] - near_v * m[10]), inverse),
-                          hn::Set(d, static_cast<float>(-1 - near_v)),
-                          hn::Set(d, static_cast<float>(view.rows - near_v)));
-    const V iu = hn::Floor(u), iv = hn::Floor(v);
-    const V a = hn::Sub(u, iu), b = hn::Sub(v, iv);
-    const auto stride = hn::Set(di, static_cast<int32_t>(view.stride));
-    const auto index = hn::Add(hn::Mul(hn::ConvertTo(di, iu), stride), hn::ConvertTo(di, iv));
-    const float* image =
-        view.image + static_cast<int64_t>(near_u) * view.stride + static_cast<int64_t>(near_v);
-    const V p00 = hn::GatherIndex(d, image, index), p01 = hn::GatherIndex(d, image + 1, index);
-    const V p10 = hn::GatherIndex(d, image + view.stride, index);
-    const V p11 = hn::GatherIndex(d, image + view.stride + 1, index);
-    const V left = hn::MulAdd(b, hn::Sub(p01, p00), p00);
-    const V right = hn::MulAdd(b, hn::Sub(p11, p10), p10);
-    const V value = hn::MulAdd(a, hn::Sub(right, left), left);
-    const V weight = hn::IfThenElseZero(in_front, hn::Mul(inverse, inverse));
-    hn::Store(hn::MulAdd(weight, value, hn::Load(d, column + z)), d, column + z);
+    int lines = 0;
+    if (next < units) {
+      const auto next_views = views_of(next);
+      const int steps =
+          (box.x1 - box.x0 + kPatchX - 1) / kPatchX * ((box.y1 - box.y0 + kPatchY - 1) / kPatchY);
+      for (size_t i = 0; i < next_views.size(); ++i) {
+        prefetchers[i] = ViewPrefetcher(next_views[i], job.boxes[next / groups]);
+        lines = std::max(lines, static_cast<int>(prefetchers[i].lines() / steps + 1));
+      }
+    }
+    for (int y = box.y0; y < box.y1; y += kPatchY) {
+      for (int x = box.x0; x < box.x1; x += kPatchX) {
+        const bool whole = x + kPatchX <= box.x1 && y + kPatchY <= box.y1;
+        const VoxelBox patch{
+            x, std::min(x + kPatchX, box.x1), y, std::min(y + kPatchY, box.y1), box.z0, box.z1};
+        float* voxels = job.volume + y * job.row_stride + x * job.column_stride + box.z0;
+        for (size_t i = 0; i < views.size(); ++i) {
+          prefetchers[i].Issue(lines);
+          AddPatch(views[i], patch, whole && regular[i], voxel_offset, voxels, table);
+        }
+      }
+    }
   }
 }
+
+#else
+
+void RunJob(const BackprojectJob& job) {
+  const int lanes = static_cast<int>(hn::Lanes(D()));
+  for (const VoxelBox& box : job.boxes) {
+    for (int y = box.y0; y < box.y1; ++y) {
+      for (int x = box.x0; x < box.x1; ++x) {
+        float* column = job.volume + y * job.row_stride + x * job.column_stride;
+        for (const BackprojectView& view : job.views) {
+          for (int z = box.z0; z < box.z1; z += lanes) GatherBlock(view, x, y, z, column + z);
+        }
+      }
+    }
+  }
+}
+
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace isocenter::cpu
@@ -91,7 +103,25 @@ HWY_AFTER_NAMESPACE();
 namespace isocenter::cpu {
 namespace {
 
-HWY_EXPORT(GatherColumn);
+HWY_EXPORT(RunJob);
+
+// A box is small enough that what it sees of a few views stays in a core's second cache, and large
+// enough that little of it is read for the neighbouring box again.
+constexpr int kBoxSide = 16;
+constexpr size_t kBoxesPerJob = 8;  // the next one's views are prefetched
+
+std::vector<VoxelBox> CutIntoBoxes(const VolumeGrid& grid) {
+  std::vector<VoxelBox> boxes;
+  for (int y = 0; y < grid.ny; y += kBoxSide) {
+    for (int z = 0; z < grid.nz; z += kBoxHeight) {
+      for (int x = 0; x < grid.nx; x += kBoxSide) {
+        boxes.push_back({x, std::min(x + kBoxSide, grid.nx), y, std::min(y + kBoxSide, grid.ny), z,
+                         std::min(z + kBoxHeight, grid.nz)});
+      }
+    }
+  }
+  return boxes;
+}
 
 class BackprojectVoxel final : public ops::Backproject {
  public:
@@ -117,14 +147,16 @@ class BackprojectVoxel final : public ops::Backproject {
            .columns = static_cast<int>(stack->shape().fast)});
     }
     const VolumeLayout layout(grid);
-    const auto gather = HWY_DYNAMIC_DISPATCH(GatherColumn);
-    pool_->ParallelFor(grid.ny, [&](int64_t y, int) {
-      for (int x = 0; x < grid.nx; ++x) {
-        float* column = target->data() + y * layout.row_stride + x * layout.column_stride;
-        for (const BackprojectView& view : views) {
-          gather(view, x, static_cast<int>(y), 0, grid.nz, column);
-        }
-      }
+    const std::vector<VoxelBox> boxes = CutIntoBoxes(grid);
+    const auto run = HWY_DYNAMIC_DISPATCH(RunJob);
+    const auto jobs = static_cast<int64_t>((boxes.size() + kBoxesPerJob - 1) / kBoxesPerJob);
+    pool_->ParallelFor(jobs, [&](int64_t index, int) {
+      const size_t first = static_cast<size_t>(index) * kBoxesPerJob;
+      run({.views = views,
+           .boxes = std::span(boxes).subspan(first, std::min(kBoxesPerJob, boxes.size() - first)),
+           .volume = target->data(),
+           .column_stride = layout.column_stride,
+           .row_stride = layout.row_stride});
     });
     return absl::OkStatus();
   }

@@ -60,9 +60,13 @@ void FilterBatch(const RowBatch& batch) {
     float* const left = row - k * pair;
     float* const right = row + (batch.columns - 1 + k) * pair;
     for (int64_t part = 0; part < pair; part += lanes) {
-      hn::Store(hn::Mul(fade, hn::Load(d, row + k * pair + part)), d, left + part);
-      hn::Store(hn::Mul(fade, hn::Load(d, row + (batch.columns - 1 - k) * pair + part)), d,
-                right + part);
+      const auto first = hn::Load(d, row + part);
+      const auto left_value = hn::Sub(hn::Add(first, first), hn::Load(d, row + k * pair + part));
+      hn::Store(hn::Mul(fade, hn::Max(hn::Zero(d), left_value)), d, left + part);
+      const auto last = hn::Load(d, row + (batch.columns - 1) * pair + part);
+      const auto right_value =
+          hn::Sub(hn::Add(last, last), hn::Load(d, row + (batch.columns - 1 - k) * pair + part));
+      hn::Store(hn::Mul(fade, hn::Max(hn::Zero(d), right_value)), d, right + part);
     }
   }
   Convolve(*batch.plan, batch.scratch);

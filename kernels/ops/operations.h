@@ -67,9 +67,9 @@ struct RampFilterSpec {
   FilterWindow window = FilterWindow::kRamLak;
   double cutoff = 1.0;  // fraction of the Nyquist frequency, (0, 1]; the response is zero above
   /// Rows that the detector cuts are continued on both sides instead of falling to zero at once:
-  /// with L = ExtensionLength, e(-k) = p(k) · (1 + cos(πk / (L+1))) / 2 for k = 1..L on the left,
-  /// mirrored at the edge pixel and faded out; the right side likewise. After Ohnesorge et al.,
-  /// Med. Phys. 27 (2000) 39.
+  /// with L = ExtensionLength, e(-k) = max(0, 2 p(0) - p(k)) · (1 + cos(πk / (L+1))) / 2 for
+  /// k = 1..L on the left, mirrored at the edge pixel's value so that the slope goes on, and faded
+  /// out; the right side likewise. After Ohnesorge et al., Med. Phys. 27 (2000) 39.
   bool extend_truncated_rows = false;
 };
 

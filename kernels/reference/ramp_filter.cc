@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -32,8 +33,8 @@ class RampFilterConvolution final : public ops::RampFilter {
         for (int u = 0; u < n; ++u) row[extension + u] = p[u];
         for (int k = 1; k <= extension; ++k) {
           const double fade = (1 + std::cos(kPi * k / (extension + 1))) / 2;
-          row[extension - k] = p[k] * fade;
-          row[extension + n - 1 + k] = p[n - 1 - k] * fade;
+          row[extension - k] = std::max(0.0, 2 * p[0] - p[k]) * fade;
+          row[extension + n - 1 + k] = std::max(0.0, 2 * p[n - 1] - p[n - 1 - k]) * fade;
         }
         for (int u = 0; u < n; ++u) {
           double sum = 0;

@@ -5,7 +5,8 @@
 
 namespace isocenter::dicom {
 
-/// FAILED_PRECONDITION, saying what to do, when the dictionary is not loaded.
+/// Makes sure that the dictionary is loaded: DCMTK's own, or ../share/isocenter/dicom.dic beside
+/// the program's folder. FAILED_PRECONDITION, saying what to do, when there is none. Thread-safe.
 absl::Status CheckDictionary();
 
 }  // namespace isocenter::dicom

@@ -7,6 +7,8 @@ source tools/dev/common.sh
 take_preset "$@"
 tools/dev/setup.sh build
 readonly tree=build/$preset
+# Lets another clone of the same sources find what this one has compiled.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 if [ ! -e "$tree/build.ninja" ]; then
   logged "Configuring ($preset)" "$tree.configure.log" cmake --preset "$preset" ||

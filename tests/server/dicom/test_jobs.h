@@ -1,37 +1,17 @@
 // Jobs and volumes that the tests of this room share.
 #pragma once
 
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "kernels/base/views.h"
 #include "server/jobs/job.h"
+#include "tests/server/archive/temporary_directory.h"
 
 namespace isocenter::dicom {
-
-/// A directory that is gone at the end of its scope.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "isocenter-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline jobs::Job TestJob(const std::string& id, int nx = 12, int ny = 10, int nz = 5) {
   jobs::Job job;

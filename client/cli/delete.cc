@@ -1,0 +1,34 @@
+// isocenter delete: removes a job with its volume and DICOM objects.
+#include <memory>
+
+#include "client/cli/commands.h"
+#include "client/cli/server_flags.h"
+#include "client/job_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  std::string job_id;
+};
+
+absl::Status Delete(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  return client::JobClient(channel).Delete(options.job_id);
+}
+
+}  // namespace
+
+void AddDeleteCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command =
+      *app.add_subcommand("delete", "Remove an ended job with its volume and DICOM objects");
+  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  AddServerFlags(command, options->server);
+  command.callback([options, &action] { action = [options] { return Delete(*options); }; });
+}
+
+}  // namespace isocenter::cli

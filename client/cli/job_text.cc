@@ -1,0 +1,99 @@
+#include "client/cli/job_text.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+
+namespace isocenter::cli {
+namespace {
+
+nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid) {
+  return {{"size", {grid.nx(), grid.ny(), grid.nz()}},
+          {"spacing_mm", {grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm()}}};
+}
+
+absl::Time FromProto(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+}  // namespace
+
+std::string StateName(v1::JobState state) {
+  return absl::AsciiStrToLower(
+      std::string(absl::StripPrefix(v1::JobState_Name(state), "JOB_STATE_")));
+}
+
+std::string ProgressLine(const v1::JobProgress& p) {
+  std::string line =
+      absl::StrFormat("%s: frames %d/%d, back-projected %d", StateName(p.state()),
+                      p.frames_received(), p.frames_total(), p.frames_backprojected());
+  if (p.slices_exported() > 0) {
+    absl::StrAppend(&line, ", slices stored ", p.slices_exported(), "/", p.slices_total());
+  }
+  return line;
+}
+
+std::string LocalTime(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0) return "";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", FromProto(time), absl::LocalTimeZone());
+}
+
+std::string GridText(const v1::VolumeGrid& grid) {
+  return absl::StrFormat("%d x %d x %d of %.4g x %.4g x %.4g mm", grid.nx(), grid.ny(), grid.nz(),
+                         grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm());
+}
+
+nlohmann::ordered_json ToJson(const v1::JobResult& result) {
+  const v1::StageTimings& t = result.timings();
+  nlohmann::ordered_json json{{"job_id", result.job_id()},
+                              {"study_instance_uid", result.study_instance_uid()},
+                              {"series_instance_uid", result.series_instance_uid()},
+                              {"frame_of_reference_uid", result.frame_of_reference_uid()},
+                              {"instance_count", result.instance_count()},
+                              {"seconds_after_last_frame", result.seconds_after_last_frame()},
+                              {"seconds_to_stored", result.seconds_to_stored()},
+                              {"kernel_gups", result.kernel_gups()},
+                              {"whole_gups", result.whole_gups()},
+                              {"timings",
+                               {{"preprocess_seconds", t.preprocess_seconds()},
+                                {"filter_seconds", t.filter_seconds()},
+                                {"backproject_seconds", t.backproject_seconds()},
+                                {"hounsfield_seconds", t.hounsfield_seconds()},
+                                {"export_seconds", t.export_seconds()},
+                                {"acquisition_seconds", t.acquisition_seconds()},
+                                {"total_seconds", t.total_seconds()}}},
+                              {"grid", ToJson(result.grid())},
+                              {"backend", result.backend()},
+                              {"warnings", nlohmann::ordered_json::array()}};
+  for (const std::string& warning : result.warning()) json["warnings"].push_back(warning);
+  return json;
+}
+
+nlohmann::ordered_json ToJson(const v1::Job& job) {
+  nlohmann::ordered_json json{{"job_id", job.job_id()},
+                              {"state", StateName(job.state())},
+                              {"protocol", job.protocol()},
+                              {"station_name", job.station_name()},
+                              {"accession_number", job.accession_number()},
+                              {"study_instance_uid", job.study_instance_uid()},
+                              {"frames_received", job.progress().frames_received()},
+                              {"frames_backprojected", job.progress().frames_backprojected()},
+                              {"frames_total", job.progress().frames_total()},
+                              {"grid", ToJson(job.grid())}};
+  if (job.has_create_time()) {
+    json["create_time"] = absl::FormatTime(FromProto(job.create_time()), absl::UTCTimeZone());
+  }
+  if (job.has_end_time()) {
+    json["end_time"] = absl::FormatTime(FromProto(job.end_time()), absl::UTCTimeZone());
+  }
+  if (job.error_code() != 0) {
+    json["error_code"] = job.error_code();
+    json["error_message"] = job.error_message();
+  }
+  if (job.has_result()) json["result"] = ToJson(job.result());
+  return json;
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,23 @@
+// Jobs and results as text and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "isocenter/v1/jobs.pb.h"
+
+namespace isocenter::cli {
+
+/// "receiving", "completed", ...
+std::string StateName(v1::JobState state);
+/// One line of progress, e.g. "receiving: frames 120/248, back-projected 112".
+std::string ProgressLine(const v1::JobProgress& progress);
+/// "2026-01-31 12:00:00" in local time; empty when unset.
+std::string LocalTime(const google::protobuf::Timestamp& time);
+/// "256 x 256 x 256 of 0.9 x 0.9 x 0.9 mm".
+std::string GridText(const v1::VolumeGrid& grid);
+
+nlohmann::ordered_json ToJson(const v1::Job& job);
+nlohmann::ordered_json ToJson(const v1::JobResult& result);
+
+}  // namespace isocenter::cli

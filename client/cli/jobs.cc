@@ -1,0 +1,88 @@
+// isocenter jobs: what the server has done and is doing.
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/commands.h"
+#include "client/cli/job_text.h"
+#include "client/cli/server_flags.h"
+#include "client/cli/table.h"
+#include "client/job_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  std::vector<std::string> states;
+  std::string protocol, accession, station;
+  int limit = 50;
+  bool json = false;
+};
+
+absl::Status Jobs(const Options& options) {
+  v1::ListJobsRequest filter;
+  for (const std::string& name : options.states) {
+    for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
+      if (StateName(static_cast<v1::JobState>(s)) == name) {
+        filter.add_state(static_cast<v1::JobState>(s));
+      }
+    }
+  }
+  filter.set_protocol(options.protocol);
+  filter.set_accession_number(options.accession);
+  filter.set_station_name(options.station);
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
+                       client::JobClient(channel).List(filter, options.limit));
+  if (options.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const v1::Job& job : jobs) all.push_back(ToJson(job));
+    std::puts(all.dump(2).c_str());
+    return absl::OkStatus();
+  }
+  std::vector<TableRow> rows = {
+      {"JOB", "STATE", "CREATED", "PROTOCOL", "STATION", "FRAMES", "AFTER LAST", "GUPS", "ERROR"}};
+  for (const v1::Job& job : jobs) {
+    const bool done = job.has_result();
+    rows.push_back(
+        {job.job_id(), StateName(job.state()), LocalTime(job.create_time()), job.protocol(),
+         job.station_name(),
+         absl::StrCat(job.progress().frames_received(), "/", job.progress().frames_total()),
+         done ? absl::StrFormat("%.3f s", job.result().seconds_after_last_frame()) : "-",
+         done ? absl::StrFormat("%.2f", job.result().kernel_gups()) : "-", job.error_message()});
+  }
+  std::fputs(FormatTable(rows).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddJobsCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App& command = *app.add_subcommand("jobs", "List jobs, newest first");
+  command.footer(
+      "Examples:\n  isocenter jobs --state receiving --state reconstructing\n  isocenter jobs "
+      "--json");
+  std::vector<std::string> names;
+  for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
+    names.push_back(StateName(static_cast<v1::JobState>(s)));
+  }
+  command.add_option("--state", o.states, "only jobs in this state; may be repeated")
+      ->check(CLI::IsMember(names));
+  command.add_option("--protocol", o.protocol, "only jobs of this protocol");
+  command.add_option("--accession", o.accession, "only jobs of this accession number");
+  command.add_option("--station", o.station, "only jobs of this station");
+  command.add_option("--limit", o.limit, "at most this many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  command.add_flag("--json", o.json, "for machines");
+  AddServerFlags(command, o.server);
+  command.callback([options, &action] { action = [options] { return Jobs(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,45 @@
+// The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage.
+#include <cstdio>
+
+#include "client/cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Isocenter: cone-beam CT reconstruction.\n"
+      "Simulates acquisitions, streams them to a server, follows jobs, fetches and judges "
+      "results.\n");
+  app.name("isocenter");
+  app.set_version_flag("--version", "isocenter " ISOCENTER_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Example: a phantom from exposure to picture\n"
+      "  isocenter simulate --phantom head --out head --truth truth.mha\n"
+      "  isocenter stream head --fps 30\n"
+      "  isocenter fetch JOB --format mha --out volume.mha\n"
+      "  isocenter render volume.mha --truth truth.mha --out sheet.png\n"
+      "`isocenter COMMAND --help` explains a command.");
+
+  isocenter::cli::Action action;
+  isocenter::cli::AddSimulateCommand(app, action);
+  isocenter::cli::AddStreamCommand(app, action);
+  isocenter::cli::AddJobsCommand(app, action);
+  isocenter::cli::AddWatchCommand(app, action);
+  isocenter::cli::AddCancelCommand(app, action);
+  isocenter::cli::AddDeleteCommand(app, action);
+  isocenter::cli::AddFetchCommand(app, action);
+  isocenter::cli::AddProtocolsCommand(app, action);
+  isocenter::cli::AddRenderCommand(app, action);
+  isocenter::cli::AddCompareCommand(app, action);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (const absl::Status status = action(); !status.ok()) {
+    const std::string message(status.message());
+    std::fprintf(stderr, "isocenter: %s\n", message.c_str());
+    return 1;
+  }
+  return 0;
+}

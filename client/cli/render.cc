@@ -1,0 +1,101 @@
+// isocenter render: planes of a volume as a PNG.
+#include <limits>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/formats/volume_input.h"
+#include "client/imaging/contact_sheet.h"
+#include "client/imaging/resample.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  std::string volume, truth, out;
+  std::vector<double> window{40, 400};
+  std::vector<double> difference_window{0, 100};
+  std::vector<int> slice;
+};
+
+absl::StatusOr<imaging::Window> ToWindow(const char* flag, const std::vector<double>& values) {
+  if (values[1] > 0) return imaging::Window{.center = values[0], .width = values[1]};
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": the width is ", values[1], " HU; legal is above 0"));
+}
+
+absl::StatusOr<imaging::SliceIndex> ToSliceIndex(const Options& options, const VolumeGrid& grid) {
+  if (options.slice.empty()) return imaging::MiddleSlices(grid);
+  const imaging::SliceIndex at{options.slice[0], options.slice[1], options.slice[2]};
+  if (at[0] < 0 || at[1] < 0 || at[2] < 0 || at[0] >= grid.nx || at[1] >= grid.ny ||
+      at[2] >= grid.nz) {
+    return absl::InvalidArgumentError(absl::StrCat("--slice is ", at[0], ",", at[1], ",", at[2],
+                                                   "; legal is 0,0,0 to ", grid.nx - 1, ",",
+                                                   grid.ny - 1, ",", grid.nz - 1));
+  }
+  return at;
+}
+
+absl::Status Render(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
+  ISO_ASSIGN_OR_RETURN(const imaging::Window window, ToWindow("--window", options.window));
+  ISO_ASSIGN_OR_RETURN(const imaging::SliceIndex at, ToSliceIndex(options, volume.grid));
+  if (options.truth.empty()) {
+    return formats::WritePng(options.out,
+                             imaging::RenderSheet({{"RECONSTRUCTION", &volume, window}}, at));
+  }
+  ISO_ASSIGN_OR_RETURN(const imaging::Window difference_window,
+                       ToWindow("--difference-window", options.difference_window));
+  ISO_ASSIGN_OR_RETURN(const formats::Volume given, formats::ReadVolume(options.truth));
+  const formats::Volume truth =
+      imaging::Resample(given, volume.grid, std::numeric_limits<float>::quiet_NaN());
+  formats::Volume difference = volume;
+  for (size_t i = 0; i < difference.voxels.size(); ++i) difference.voxels[i] -= truth.voxels[i];
+  return formats::WritePng(options.out,
+                           imaging::RenderSheet({{"TRUTH", &truth, window},
+                                                 {"RECONSTRUCTION", &volume, window},
+                                                 {"DIFFERENCE", &difference, difference_window}},
+                                                at));
+}
+
+}  // namespace
+
+void AddRenderCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App& command =
+      *app.add_subcommand("render", "Draw axial, coronal and sagittal planes as a PNG");
+  command.footer(
+      "Examples:\n"
+      "  isocenter render volume.mha --out planes.png --window 40,400\n"
+      "  isocenter render volume.mha --truth truth.mha --out sheet.png --difference-window 0,100\n"
+      "With --truth: rows truth, reconstruction and difference. A truth on another grid is "
+      "interpolated.");
+  command
+      .add_option("volume", o.volume, "volume in HU (.mha, .mhd, .nii, .nii.gz, DICOM directory)")
+      ->required()
+      ->type_name("VOLUME");
+  command.add_option("--out", o.out, "PNG to write")->required()->type_name("FILE");
+  command.add_option("--truth", o.truth, "volume to compare with")->type_name("FILE");
+  command.add_option("--window", o.window, "centre and width in HU")
+      ->type_name("C,W")
+      ->delimiter(',')
+      ->expected(2)
+      ->default_str("40,400");
+  command
+      .add_option("--difference-window", o.difference_window,
+                  "centre and width in HU of the difference")
+      ->type_name("C,W")
+      ->delimiter(',')
+      ->expected(2)
+      ->default_str("0,100");
+  command
+      .add_option("--slice", o.slice,
+                  "voxel i,j,k that the planes go through (default: the middle)")
+      ->delimiter(',')
+      ->expected(3);
+  command.callback([options, &action] { action = [options] { return Render(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,18 @@
+// Flags that several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "client/channel.h"
+#include "isocenter/v1/jobs.pb.h"
+
+namespace isocenter::cli {
+
+/// --server, --ca, --cert, --key.
+void AddServerFlags(CLI::App& command, client::ServerAddress& address);
+
+/// --patient-name, --patient-id, --accession, --study-description; a field stays empty when its
+/// flag is not given.
+void AddPatientFlags(CLI::App& command, v1::PatientStudy& study);
+
+}  // namespace isocenter::cli

@@ -1,0 +1,323 @@
+// isocenter simulate: a phantom or a volume becomes an acquisition on disk.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/interrupt.h"
+#include "client/cli/phantom_flags.h"
+#include "client/cli/progress_bar.h"
+#include "client/cli/server_flags.h"
+#include "client/cli/simulate_trajectory.h"
+#include "client/formats/bundle.h"
+#include "client/formats/meta_image.h"
+#include "client/formats/rabbitct.h"
+#include "client/formats/volume_input.h"
+#include "client/wire.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/field_of_view.h"
+#include "kernels/phantom/noise.h"
+#include "kernels/phantom/phantom.h"
+
+namespace isocenter::cli {
+namespace {
+
+constexpr int kTruthSlab = 8;         // slices that are in memory at once
+constexpr double kDefaultI0 = 60000;  // leaves room for the noise of unattenuated pixels
+
+struct Options {
+  std::string phantom;
+  double scale_mm = kDefaultPhantomScaleMm;
+  std::string volume;
+  std::vector<int> raw_shape;
+  std::vector<double> raw_spacing{1, 1, 1};
+  std::string raw_type = "int16";
+
+  std::string out;
+  TrajectoryChoice trajectory;
+  std::vector<int> detector{620, 480};
+  double pitch_mm = 0.616;
+  std::string pixel = "counts";
+  double i0 = kDefaultI0;
+  phantom::NoiseModel noise;
+  int subsamples = 1;
+
+  std::string truth;
+  int truth_size = 256;
+  double truth_voxel_mm = 0;  // 0: from the field of view
+
+  v1::PatientStudy study;
+};
+
+absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const Options& options) {
+  std::optional<formats::RawLayout> layout;
+  if (!options.raw_shape.empty()) {
+    layout = formats::RawLayout{
+        .nx = options.raw_shape[0],
+        .ny = options.raw_shape[1],
+        .nz = options.raw_shape[2],
+        .spacing = {options.raw_spacing[0], options.raw_spacing[1], options.raw_spacing[2]},
+        .type = options.raw_type == "int16" ? formats::ElementType::kInt16
+                                            : formats::ElementType::kFloat32};
+  }
+  ISO_ASSIGN_OR_RETURN(formats::Volume volume, formats::ReadVolume(options.volume, layout));
+  formats::CenterAtIsocenter(volume.grid);
+  for (float& voxel : volume.voxels) {  // padding below air would shine
+    voxel = static_cast<float>(kMuWaterPerMm * std::max(0.0, 1 + voxel / 1000.0));
+  }
+  return phantom::MakeVoxelPhantom(std::move(volume.voxels), volume.grid);
+}
+
+std::string ObjectName(const Options& options) {
+  return options.phantom.empty() ? std::filesystem::path(options.volume).filename().string()
+                                 : options.phantom;
+}
+
+v1::AcquisitionHeader MakeHeader(const Options& options, const Detector& detector,
+                                 const Trajectory& trajectory) {
+  v1::AcquisitionHeader header;
+  v1::PatientStudy& study = *header.mutable_patient_study();
+  std::string name = ObjectName(options);
+  if (!name.empty()) name[0] = absl::ascii_toupper(name[0]);
+  study.set_patient_name(absl::StrCat("Phantom^", options.phantom.empty() ? "Volume" : name));
+  study.set_patient_id("SIMULATED");
+  study.set_patient_sex("O");
+  study.set_study_description("Simulated acquisition");
+  for (const auto& [given, field] :
+       {std::pair{&options.study.patient_name(), study.mutable_patient_name()},
+        std::pair{&options.study.patient_id(), study.mutable_patient_id()},
+        std::pair{&options.study.accession_number(), study.mutable_accession_number()},
+        std::pair{&options.study.study_description(), study.mutable_study_description()}}) {
+    if (!given->empty()) *field = *given;
+  }
+  *header.mutable_detector() = client::ToProto(detector);
+  const bool counts = options.pixel == "counts";
+  header.set_pixel_type(counts ? v1::PIXEL_TYPE_UINT16_COUNTS
+                               : v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS);
+  if (counts) header.set_i0_counts(options.i0);
+  header.set_frame_count(static_cast<uint32_t>(trajectory.size()));
+  for (const ProjectionMatrix& matrix : trajectory) {
+    *header.mutable_matrices()->add_matrix() = client::ToProto(matrix);
+  }
+  header.set_station_name("simulator");
+  if (options.phantom == "head") header.set_body_part_examined("HEAD");
+  return header;
+}
+
+formats::BundleDescription Describe(const Options& options) {
+  formats::BundleDescription description{
+      {"generator", "isocenter simulate"},
+      {"trajectory", std::filesystem::path(options.trajectory.kind).filename().string()},
+      {"mu_water_per_mm", absl::StrCat(kMuWaterPerMm)},
+      {"photons", absl::StrCat(options.noise.photons)},
+      {"electronic_counts", absl::StrCat(options.noise.electronic_counts)},
+      {"seed", absl::StrCat(options.noise.seed)},
+      {"subsamples", absl::StrCat(options.subsamples)}};
+  if (options.phantom.empty()) {
+    description["volume"] = ObjectName(options);
+  } else {
+    description["phantom"] = options.phantom;
+    description["scale_mm"] = absl::StrCat(options.scale_mm);
+  }
+  return description;
+}
+
+absl::Status WriteTruth(const Options& options, const phantom::Phantom& object,
+                        const VolumeGrid& grid, ThreadPool& pool, const Interrupt& interrupt) {
+  ISO_ASSIGN_OR_RETURN(formats::MetaImageWriter writer,
+                       formats::MetaImageWriter::Create(options.truth, grid));
+  ProgressBar bar("truth", "slices", grid.nz);
+  std::vector<float> voxels;
+  for (int z = 0; z < grid.nz; z += kTruthSlab) {
+    if (interrupt.happened()) return absl::CancelledError("interrupted; no truth was written");
+    VolumeGrid slab = grid;
+    slab.nz = std::min(kTruthSlab, grid.nz - z);
+    slab.origin = grid.VoxelToWorld(0, 0, z);
+    voxels.resize(slab.voxels());
+    phantom::Rasterize(object, slab, kMuWaterPerMm, options.subsamples, pool,
+                       {voxels.data(), slab.shape()});
+    ISO_RETURN_IF_ERROR(writer.Append(voxels));
+    bar.Update(z + slab.nz);
+  }
+  return writer.Finish();
+}
+
+absl::Status WriteFrames(const Options& options, const phantom::Phantom& object,
+                         const Detector& detector, const Trajectory& trajectory,
+                         formats::FrameSink& sink, ThreadPool& pool, const Interrupt& interrupt) {
+  const Shape3 shape{1, detector.rows, detector.columns};
+  std::vector<float> line_integrals(shape.count());
+  std::vector<uint16_t> counts(options.pixel == "counts" ? shape.count() : 0);
+  ProgressBar bar("projections", "frames", static_cast<int64_t>(trajectory.size()));
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    if (interrupt.happened()) return absl::CancelledError("interrupted; no bundle was written");
+    phantom::ProjectView(object, trajectory[view], detector, options.subsamples, pool,
+                         {line_integrals.data(), shape});
+    if (counts.empty()) {
+      ISO_RETURN_IF_ERROR(sink.Append(std::as_bytes(std::span(line_integrals))));
+    } else {
+      phantom::ToCounts(line_integrals, options.i0, options.noise, static_cast<int>(view), counts);
+      ISO_RETURN_IF_ERROR(sink.Append(std::as_bytes(std::span(counts))));
+    }
+    bar.Update(static_cast<int64_t>(view) + 1);
+  }
+  return sink.Finish();
+}
+
+absl::Status Simulate(const Options& options) {
+  const Interrupt interrupt;
+  const Detector detector{.columns = options.detector[0],
+                          .rows = options.detector[1],
+                          .pitch_u_mm = options.pitch_mm,
+                          .pitch_v_mm = options.pitch_mm};
+  ISO_ASSIGN_OR_RETURN(const Trajectory trajectory, MakeTrajectory(options.trajectory, detector));
+  std::unique_ptr<phantom::Phantom> object;
+  if (options.phantom.empty()) {
+    ISO_ASSIGN_OR_RETURN(object, OpenVolume(options));
+  } else {
+    ISO_ASSIGN_OR_RETURN(object,
+                         phantom::MakePhantom(options.phantom, options.scale_mm, kMuWaterPerMm));
+  }
+  const v1::AcquisitionHeader header = MakeHeader(options, detector, trajectory);
+  std::unique_ptr<formats::FrameSink> sink;
+  if (std::filesystem::path(options.out).extension() == ".rct") {
+    ISO_ASSIGN_OR_RETURN(sink, formats::CreateRabbitCt(options.out, header));
+  } else {
+    ISO_ASSIGN_OR_RETURN(sink, formats::CreateBundle(options.out, header, Describe(options)));
+  }
+  ThreadPool pool(UsableCores());
+  if (!options.truth.empty()) {
+    VolumeGrid grid;
+    if (options.truth_voxel_mm > 0) {
+      const double s = options.truth_voxel_mm;
+      grid = CenteredGrid(options.truth_size, options.truth_size, options.truth_size, {s, s, s});
+    } else {
+      ISO_ASSIGN_OR_RETURN(grid, AutoGrid(trajectory, detector, options.truth_size));
+    }
+    ISO_RETURN_IF_ERROR(WriteTruth(options, *object, grid, pool, interrupt));
+  }
+  return WriteFrames(options, *object, detector, trajectory, *sink, pool, interrupt);
+}
+
+}  // namespace
+
+void AddSimulateCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App& command =
+      *app.add_subcommand("simulate", "Project a phantom or a volume into an acquisition");
+  command.footer(
+      "Examples:\n"
+      "  isocenter simulate --phantom shepp-logan --out sl --truth truth.mha\n"
+      "  isocenter simulate --volume ct_series/ --out head --photons 30000 --electronic-counts 8\n"
+      "  isocenter simulate --phantom head --trajectory measured.csv --binning 2 --out measured\n"
+      "The result streams with `isocenter stream`. A name that ends in .rct writes a RabbitCT "
+      "file.");
+
+  auto& object = *command.add_option_group("Object", "exactly one of these");
+  object.add_option("--phantom", o.phantom, "analytic phantom with exact line integrals")
+      ->check(CLI::IsMember(phantom::PhantomNames()));
+  object
+      .add_option("--volume", o.volume,
+                  ".mha, .mhd, .nii, .nii.gz, .raw (HU) or the directory of a DICOM CT series; its "
+                  "middle is put into the isocentre")
+      ->type_name("PATH");
+  object.require_option(1);
+  command.add_option("--scale-mm", o.scale_mm, "half edge of the cube that holds the phantom")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 1000.0));
+  command.add_option("--raw-shape", o.raw_shape, "voxels of a .raw volume")
+      ->type_name("NXxNYxNZ")
+      ->delimiter('x')
+      ->expected(3);
+  command.add_option("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm")
+      ->type_name("X,Y,Z")
+      ->default_str("1,1,1")
+      ->delimiter(',')
+      ->expected(3);
+  command.add_option("--raw-type", o.raw_type, "voxel type of a .raw volume")
+      ->check(CLI::IsMember({"int16", "float32"}))
+      ->capture_default_str();
+
+  command.add_option("--out", o.out, "bundle directory to write")->required()->type_name("DIR");
+  command
+      .add_option(
+          "--trajectory", o.trajectory.kind,
+          "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees) or a .csv of "
+          "3x4 matrices")
+      ->capture_default_str();
+  command
+      .add_option("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
+      ->check(CLI::Range(2, 10000));
+  command.add_option("--start-deg", o.trajectory.start_deg, "angle of the first source position")
+      ->capture_default_str();
+  command.add_option("--arc-deg", o.trajectory.arc_deg,
+                     "signed angle from first to last frame; 360 is a closed circle");
+  command.add_option("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
+      ->capture_default_str();
+  command.add_option("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance")
+      ->capture_default_str();
+  command
+      .add_option("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 10.0));
+  command
+      .add_option("--binning", o.trajectory.binning,
+                  "the matrices of the .csv are for N x N times finer pixels than --detector")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+  command.add_option("--detector", o.detector, "columns x rows")
+      ->delimiter('x')
+      ->expected(2)
+      ->type_name("COLUMNSxROWS")
+      ->default_str("620x480")
+      ->check(CLI::Range(1, 8192));
+  command.add_option("--pitch-mm", o.pitch_mm, "pixel pitch")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 10.0));
+  command
+      .add_option("--subsamples", o.subsamples,
+                  "rays per pixel and axis; points per truth voxel and axis")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
+
+  command.add_option("--pixel", o.pixel, "what a pixel holds")
+      ->check(CLI::IsMember({"counts", "line-integrals"}))
+      ->capture_default_str();
+  command.add_option("--i0", o.i0, "counts of an unattenuated pixel")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 65535.0));
+  command
+      .add_option("--photons", o.noise.photons, "photons per unattenuated pixel; 0 is noise-free")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e12));
+  command
+      .add_option("--electronic-counts", o.noise.electronic_counts,
+                  "standard deviation of the read-out noise in counts")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 65535.0));
+  command.add_option_function<uint64_t>(
+      "--seed",
+      [&o](uint64_t seed) {
+        o.noise.seed = seed;
+        o.trajectory.seed = seed;
+      },
+      "of noise and wobble (default 1)");
+
+  command.add_option("--truth", o.truth, "also write the object in HU to this .mha")
+      ->type_name("FILE");
+  command.add_option("--truth-size", o.truth_size, "voxels per axis of the truth")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  command
+      .add_option("--truth-voxel-mm", o.truth_voxel_mm,
+                  "voxel size of the truth (default: the field of view fills the grid)")
+      ->check(CLI::Range(0.001, 100.0));
+  AddPatientFlags(command, o.study);
+  command.callback([options, &action] { action = [options] { return Simulate(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,29 @@
+// The trajectories that `isocenter simulate` offers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kernels/geometry/detector.h"
+#include "kernels/geometry/trajectory.h"
+
+namespace isocenter::cli {
+
+struct TrajectoryChoice {
+  std::string kind = "carm";  // "circle", "carm" or the name of a .csv
+  std::optional<int> frames;
+  double start_deg = 0;
+  std::optional<double> arc_deg;
+  double sid_mm = 750;
+  double sdd_mm = 1200;
+  double wobble = 1.0;
+  uint64_t seed = 1;
+  int binning = 1;
+};
+
+/// Errors: those of kernels/geometry/trajectory.h, in the words of the flags.
+absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice, const Detector& detector);
+
+}  // namespace isocenter::cli

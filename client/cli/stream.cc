@@ -1,0 +1,196 @@
+// isocenter stream: an acquisition on disk plays the scanner.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "client/acquisition_stream.h"
+#include "client/cli/commands.h"
+#include "client/cli/interrupt.h"
+#include "client/cli/job_text.h"
+#include "client/cli/progress_bar.h"
+#include "client/cli/server_flags.h"
+#include "client/cli/table.h"
+#include "client/formats/acquisition_input.h"
+#include "client/formats/file.h"
+#include "client/job_client.h"
+#include "client/wire.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  std::string input;
+  std::string projections;
+  double i0 = 65535;
+  std::string protocol;
+  double fps = 0;  // 0: as fast as the server takes them
+  std::vector<int> grid;
+  double voxel_mm = 0;
+  std::string json;
+  v1::PatientStudy study;
+};
+
+void ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {
+  if (!options.protocol.empty()) header.set_protocol(options.protocol);
+  header.mutable_patient_study()->MergeFrom(options.study);  // proto3: only what is not empty
+  if (!options.grid.empty()) {
+    const double s = options.voxel_mm;
+    v1::VolumeGrid& grid = *header.mutable_grid();
+    grid =
+        client::ToProto(CenteredGrid(options.grid[0], options.grid[1], options.grid[2], {s, s, s}));
+  }
+}
+
+/// What this side measured.
+struct Sent {
+  int64_t frames = 0;
+  absl::Time begin, last_frame, result;
+};
+
+absl::StatusOr<Sent> SendFrames(const Options& options, formats::FrameSource& source,
+                                client::AcquisitionStream& stream, const Interrupt& interrupt) {
+  const int64_t frames = source.header().frame_count();
+  const int64_t first = stream.accepted().next_frame_index();
+  std::vector<std::byte> pixels(source.frame_bytes());
+  ProgressBar bar("frames", "frames", frames);
+  Sent sent{.begin = absl::Now()};
+  for (int64_t i = first; i < frames; ++i) {
+    ISO_RETURN_IF_ERROR(source.Read(i, pixels));
+    if (options.fps > 0) {
+      // Deadlines from the start, so that late frames do not delay all that follow.
+      interrupt.WaitUntil(sent.begin + absl::Seconds(static_cast<double>(i - first) / options.fps));
+    }
+    if (interrupt.happened()) return absl::CancelledError("interrupted; the job was cancelled");
+    ISO_RETURN_IF_ERROR(stream.SendFrame(static_cast<uint32_t>(i), pixels));
+    sent.last_frame = absl::Now();
+    ++sent.frames;
+    bar.Update(i + 1);
+  }
+  return sent;
+}
+
+void PrintSummary(const v1::JobResult& result, const Sent& sent) {
+  const v1::StageTimings& t = result.timings();
+  const double sending = absl::ToDoubleSeconds(sent.last_frame - sent.begin);
+  const std::vector<TableRow> rows = {
+      {"job", result.job_id()},
+      {"frames", absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
+                                 sending > 0 ? (sent.frames - 1) / sending : 0.0)},
+      {"volume", GridText(result.grid())},
+      {"after last frame",
+       absl::StrFormat("%.3f s to the volume, %.3f s to the archive",
+                       result.seconds_after_last_frame(), result.seconds_to_stored())},
+      {"speed", absl::StrFormat("%.2f GUPS kernel, %.2f GUPS whole, backend %s",
+                                result.kernel_gups(), result.whole_gups(), result.backend())},
+      {"stages",
+       absl::StrFormat("preprocess %.3f s, filter %.3f s, back-project %.3f s, hounsfield "
+                       "%.3f s, export %.3f s",
+                       t.preprocess_seconds(), t.filter_seconds(), t.backproject_seconds(),
+                       t.hounsfield_seconds(), t.export_seconds())},
+      {"study", result.study_instance_uid()},
+      {"series",
+       absl::StrFormat("%s (%d instances)", result.series_instance_uid(), result.instance_count())},
+  };
+  std::fputs(FormatTable(rows).c_str(), stdout);
+  for (const std::string& warning : result.warning()) {
+    std::fprintf(stderr, "isocenter: warning: %s\n", warning.c_str());
+  }
+}
+
+absl::Status Stream(const Options& options) {
+  Interrupt interrupt;
+  if (options.grid.empty() != (options.voxel_mm == 0)) {
+    return absl::InvalidArgumentError("--grid and --voxel-mm must be given together");
+  }
+  ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
+                       formats::OpenAcquisition(options.input, options.projections, options.i0));
+  if (const std::string warning = source->warning(); !warning.empty()) {
+    std::fprintf(stderr, "isocenter: warning: %s\n", warning.c_str());
+  }
+  v1::AcquisitionHeader header = source->header();
+  ApplyOverrides(options, header);
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const std::unique_ptr<client::AcquisitionStream> stream,
+                       client::AcquisitionStream::Open(channel, header));
+  // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
+  interrupt.SetHandler([&] {
+    client::JobClient(channel).Cancel(stream->accepted().job_id()).IgnoreError();
+    stream->Cancel();
+  });
+  const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
+  const auto cancelled = [&](absl::Status status) {
+    return interrupt.happened()
+               ? absl::CancelledError(absl::StrCat("interrupted; job ", stream->accepted().job_id(),
+                                                   " was cancelled"))
+               : status;
+  };
+
+  absl::StatusOr<Sent> sent = SendFrames(options, *source, *stream, interrupt);
+  if (!sent.ok()) return cancelled(sent.status());
+  const absl::StatusOr<v1::JobResult> result = stream->Finish();
+  sent->result = absl::Now();
+  if (!result.ok()) return cancelled(result.status());
+  PrintSummary(*result, *sent);
+  if (!options.json.empty()) {
+    nlohmann::ordered_json json = ToJson(*result);
+    json["frames"] = sent->frames;
+    json["stream_seconds"] = absl::ToDoubleSeconds(sent->last_frame - sent->begin);
+    json["client_seconds_after_last_frame"] =
+        absl::ToDoubleSeconds(sent->result - sent->last_frame);
+    ISO_RETURN_IF_ERROR(formats::WriteText(options.json, json.dump(2) + "\n"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddStreamCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App& command =
+      *app.add_subcommand("stream", "Send an acquisition to the server and wait for its volume");
+  command.footer(
+      "Examples:\n"
+      "  isocenter stream head --fps 30\n"
+      "  isocenter stream geometry.xml --projections projections.mha --grid 256x256x256 --voxel-mm "
+      "1\n"
+      "  isocenter stream rabbit.rct --server recon1:50051 --ca ca.pem --json result.json\n"
+      "Ctrl-C cancels the job.");
+  command
+      .add_option("input", o.input,
+                  "bundle directory, RTK geometry .xml (with --projections) or RabbitCT .rct")
+      ->required()
+      ->type_name("INPUT");
+  command
+      .add_option("--projections", o.projections, "projections of an RTK geometry (.mha or .mhd)")
+      ->type_name("FILE");
+  command.add_option("--i0", o.i0, "unattenuated counts of RTK projections that are 16-bit counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 65535.0));
+  command.add_option("--protocol", o.protocol,
+                     "reconstruction protocol (see `isocenter protocols`)");
+  command.add_option("--fps", o.fps, "frames per second; 0 sends as fast as the server takes them")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 10000.0));
+  command.add_option("--grid", o.grid, "voxels of the volume, centred at the isocentre")
+      ->type_name("NXxNYxNZ")
+      ->delimiter('x')
+      ->expected(3)
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--voxel-mm", o.voxel_mm, "voxel size of --grid")
+      ->check(CLI::Range(0.001, 100.0));
+  command.add_option("--json", o.json, "write the result to this file, too")->type_name("FILE");
+  AddServerFlags(command, o.server);
+  AddPatientFlags(command, o.study);
+  command.callback([options, &action] { action = [options] { return Stream(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,74 @@
+#include "kernels/phantom/composite_phantom.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace isocenter::phantom {
+namespace {
+constexpr int kMaxParts = 64;
+}  // namespace
+
+CompositePhantom::CompositePhantom(std::vector<Part> parts, Overlap overlap)
+    : parts_(std::move(parts)), overlap_(overlap) {
+  assert(parts_.size() <= kMaxParts);
+}
+
+double CompositePhantom::Attenuation(Vec3 point) const {
+  double attenuation = 0;
+  for (const Part& part : parts_) {
+    if (!part.body.Contains(point)) continue;
+    attenuation = part.attenuation + (overlap_ == Overlap::kAdd ? attenuation : 0);
+  }
+  return attenuation;
+}
+
+double CompositePhantom::LineIntegral(Vec3 source, Vec3 direction) const {
+  return overlap_ == Overlap::kAdd ? AddedIntegral(source, direction)
+                                   : ReplacedIntegral(source, direction);
+}
+
+double CompositePhantom::AddedIntegral(Vec3 source, Vec3 direction) const {
+  double sum = 0;
+  for (const Part& part : parts_) {
+    const Interval inside = part.body.Intersect(source, direction);
+    if (inside.end > inside.begin) sum += part.attenuation * (inside.end - inside.begin);
+  }
+  return sum;
+}
+
+// From the last part to the first, each takes what the parts after it have left of its interval.
+// What is taken already is kept as a sorted list of disjoint intervals.
+double CompositePhantom::ReplacedIntegral(Vec3 source, Vec3 direction) const {
+  std::array<Interval, kMaxParts> taken;
+  int count = 0;
+  double sum = 0;
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
+    Interval inside = part->body.Intersect(source, direction);
+    if (!(inside.end > inside.begin)) continue;
+    double length = inside.end - inside.begin;
+    int first = 0;
+    while (first < count && taken[first].end < inside.begin) ++first;
+    int last = first;  // [first, last) touch the interval
+    for (; last < count && taken[last].begin <= inside.end; ++last) {
+      length -= std::max(
+          0.0, std::min(inside.end, taken[last].end) - std::max(inside.begin, taken[last].begin));
+    }
+    sum += part->attenuation * length;
+    // Merge: one interval in place of those it touches.
+    if (last > first) {
+      inside.begin = std::min(inside.begin, taken[first].begin);
+      inside.end = std::max(inside.end, taken[last - 1].end);
+      std::copy(taken.begin() + last, taken.begin() + count, taken.begin() + first + 1);
+      count -= last - first - 1;
+    } else {
+      std::copy_backward(taken.begin() + first, taken.begin() + count, taken.begin() + count + 1);
+      ++count;
+    }
+    taken[first] = inside;
+  }
+  return sum;
+}
+
+}  // namespace isocenter::phantom

@@ -1,0 +1,183 @@
+#include "server/config/protocol_book.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/text_format.h"
+#include "kernels/base/status_macros.h"
+#include "server/config/grid_translation.h"
+#include "server/config/server_config.h"
+
+namespace isocenter::config {
+namespace {
+
+// In the same form as a configuration file, so that a site can copy an entry and change it.
+constexpr char kBuiltIn[] = R"pb(
+  protocol {
+    name: "fdk"
+    description: "Feldkamp-Davis-Kress with the unwindowed ramp filter: the reference for accuracy."
+    filter_window: FILTER_WINDOW_RAM_LAK
+  }
+  protocol {
+    name: "fdk_sharp"
+    description: "Feldkamp-Davis-Kress with the Shepp-Logan filter: bone and fine detail."
+    filter_window: FILTER_WINDOW_SHEPP_LOGAN
+  }
+  protocol {
+    name: "fdk_smooth"
+    description: "Feldkamp-Davis-Kress with a Hann window that ends at 0.8 of the Nyquist frequency: soft tissue."
+    filter_window: FILTER_WINDOW_HANN
+    filter_cutoff: 0.8
+  }
+  protocol {
+    name: "fdk_truncated"
+    description: "As fdk_smooth for objects wider than the detector: cut rows are extended smoothly."
+    filter_window: FILTER_WINDOW_HANN
+    filter_cutoff: 0.8
+    corrections { extend_truncated_rows: true }
+  }
+)pb";
+
+absl::StatusOr<ops::FilterWindow> WindowOf(v1::FilterWindow window) {
+  switch (window) {
+    case v1::FILTER_WINDOW_UNSPECIFIED:
+    case v1::FILTER_WINDOW_RAM_LAK:
+      return ops::FilterWindow::kRamLak;
+    case v1::FILTER_WINDOW_SHEPP_LOGAN:
+      return ops::FilterWindow::kSheppLogan;
+    case v1::FILTER_WINDOW_COSINE:
+      return ops::FilterWindow::kCosine;
+    case v1::FILTER_WINDOW_HAMMING:
+      return ops::FilterWindow::kHamming;
+    case v1::FILTER_WINDOW_HANN:
+      return ops::FilterWindow::kHann;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("filter_window is ", static_cast<int>(window),
+                                                     "; legal is a FilterWindow of this version"));
+  }
+}
+
+absl::StatusOr<RedundancyWeighting> RedundancyOf(v1::RedundancyWeights weights) {
+  switch (weights) {
+    case v1::REDUNDANCY_WEIGHTS_UNSPECIFIED:
+    case v1::REDUNDANCY_WEIGHTS_AUTO:
+      return RedundancyWeighting::kAuto;
+    case v1::REDUNDANCY_WEIGHTS_SHORT_SCAN:
+      return RedundancyWeighting::kShortScan;
+    case v1::REDUNDANCY_WEIGHTS_FULL_SCAN:
+      return RedundancyWeighting::kFullScan;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("redundancy_weights is ", static_cast<int>(weights),
+                       "; legal is a RedundancyWeights of this version"));
+  }
+}
+
+absl::Status CheckName(const std::string& name) {
+  bool legal = !name.empty() && name.size() <= 64;
+  for (const char c : name) {
+    legal = legal && (absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_');
+  }
+  if (legal) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("name is '", name, "'; legal are 1 to 64 characters of [a-z0-9_]"));
+}
+
+absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
+  Protocol protocol{.description = given};
+  v1::ReconstructionProtocol& resolved = protocol.description;
+  if (resolved.filter_window() == v1::FILTER_WINDOW_UNSPECIFIED) {
+    resolved.set_filter_window(v1::FILTER_WINDOW_RAM_LAK);
+  }
+  if (resolved.redundancy_weights() == v1::REDUNDANCY_WEIGHTS_UNSPECIFIED) {
+    resolved.set_redundancy_weights(v1::REDUNDANCY_WEIGHTS_AUTO);
+  }
+  if (resolved.precision() == v1::PRECISION_UNSPECIFIED) {
+    resolved.set_precision(v1::PRECISION_EXACT);
+  }
+  if (resolved.filter_cutoff() == 0) resolved.set_filter_cutoff(1);
+  if (resolved.mu_water_per_mm() == 0) resolved.set_mu_water_per_mm(0.02);
+  if (!resolved.grid().has_fixed() && resolved.grid().auto_().size() == 0) {
+    resolved.mutable_grid()->mutable_auto_()->set_size(256);
+  }
+
+  ISO_RETURN_IF_ERROR(CheckName(resolved.name()));
+  ISO_ASSIGN_OR_RETURN(protocol.settings.window, WindowOf(resolved.filter_window()));
+  ISO_ASSIGN_OR_RETURN(protocol.settings.redundancy, RedundancyOf(resolved.redundancy_weights()));
+  if (!(resolved.filter_cutoff() > 0 && resolved.filter_cutoff() <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("filter_cutoff is ", resolved.filter_cutoff(),
+                                                   "; legal is more than 0, at most 1"));
+  }
+  if (!(resolved.mu_water_per_mm() >= 0.001 && resolved.mu_water_per_mm() <= 0.1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "mu_water_per_mm is ", resolved.mu_water_per_mm(), "; legal is 0.001 to 0.1"));
+  }
+  if (resolved.precision() != v1::PRECISION_EXACT) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "precision is ", static_cast<int>(resolved.precision()), "; legal is PRECISION_EXACT"));
+  }
+  protocol.settings.cutoff = resolved.filter_cutoff();
+  protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
+  protocol.settings.extend_truncated_rows = resolved.corrections().extend_truncated_rows();
+  if (resolved.grid().has_fixed()) {
+    ISO_ASSIGN_OR_RETURN(protocol.fixed_grid, GridFromProto(resolved.grid().fixed()));
+  } else {
+    const uint32_t size = resolved.grid().auto_().size();
+    if (size < 16 || size > 2048) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("grid.auto.size is ", size, "; legal is 16 to 2048"));
+    }
+    protocol.auto_grid_size = static_cast<int>(size);
+  }
+  return protocol;
+}
+
+}  // namespace
+
+std::vector<v1::ReconstructionProtocol> BuiltInProtocols() {
+  v1::ServerConfig config;
+  google::protobuf::TextFormat::ParseFromString(kBuiltIn, &config);
+  return {config.protocol().begin(), config.protocol().end()};
+}
+
+absl::StatusOr<Protocol> MakeProtocol(const v1::ReconstructionProtocol& protocol) {
+  absl::StatusOr<Protocol> made = Translate(protocol);
+  if (made.ok()) return made;
+  return absl::InvalidArgumentError(absl::StrCat("protocol '", protocol.name(),
+                                                 "': ", made.status().message()));
+}
+
+absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) {
+  ProtocolBook book;
+  for (const v1::ReconstructionProtocol& entry : BuiltInProtocols()) {
+    ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], MakeProtocol(entry));
+  }
+  std::set<std::string> configured;
+  for (const v1::ReconstructionProtocol& entry : config.protocol()) {
+    if (!configured.insert(entry.name()).second) {
+      return absl::InvalidArgumentError(absl::StrCat("protocol.name is '", entry.name(),
+                                                     "' in two entries; legal is once each"));
+    }
+    ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], MakeProtocol(entry));
+  }
+  book.default_name_ = config.default_protocol();
+  const absl::Status found = book.Find(book.default_name_).status();
+  if (!found.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("default_protocol: ", found.message()));
+  }
+  return book;
+}
+
+absl::StatusOr<const Protocol*> ProtocolBook::Find(const std::string& name) const {
+  const auto found = protocols_.find(name.empty() ? default_name_ : name);
+  if (found != protocols_.end()) return &found->second;
+  return absl::NotFoundError(absl::StrCat(
+      "protocol is '", name.substr(0, 80), "'; there are: ",
+      absl::StrJoin(protocols_, ", ",
+                    [](std::string* out, const auto& entry) { absl::StrAppend(out, entry.first); })));
+}
+
+}  // namespace isocenter::config

@@ -1,0 +1,171 @@
+#include "server/config/server_config.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::config {
+namespace {
+
+class ErrorList : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit ErrorList(absl::string_view file) : file_(file) {}
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    errors_.push_back(absl::StrCat(file_, ":", line + 1, ":", column + 1, ": ", message));
+  }
+  std::string Join() const { return absl::StrJoin(errors_, "; "); }
+
+ private:
+  const std::string file_;
+  std::vector<std::string> errors_;
+};
+
+absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
+}
+
+absl::Status CheckRange(absl::string_view field, double value, double low, double high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return Illegal(field, absl::StrCat(value), absl::StrCat(low, " to ", high));
+}
+
+absl::Status CheckAddress(absl::string_view field, const std::string& address) {
+  const size_t colon = address.rfind(':');
+  int port = 0;
+  if (colon == std::string::npos || colon == 0 ||
+      !absl::SimpleAtoi(absl::string_view(address).substr(colon + 1), &port) || port < 0 ||
+      port > 65535) {
+    return Illegal(field, absl::StrCat("'", address, "'"),
+                   "host:port with a port of 0 (any free one) to 65535");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAeTitle(absl::string_view field, const std::string& title) {
+  bool legal = !title.empty() && title.size() <= 16;
+  for (const char c : title) legal = legal && c > 0x20 && c < 0x7f && c != '\\';
+  if (legal) return absl::OkStatus();
+  return Illegal(field, absl::StrCat("'", title, "'"),
+                 "1 to 16 printable characters without blanks and backslashes");
+}
+
+absl::Status CheckTls(const v1::TlsConfig& tls) {
+  if (tls.certificate_file().empty()) {
+    if (tls.private_key_file().empty() && tls.client_ca_file().empty()) return absl::OkStatus();
+    return Illegal("grpc_tls.certificate_file", "''",
+                   "a PEM file, when private_key_file or client_ca_file is set");
+  }
+  if (tls.private_key_file().empty()) {
+    return Illegal("grpc_tls.private_key_file", "''", "a PEM file, when certificate_file is set");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
+  ISO_RETURN_IF_ERROR(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
+  // 0, any free port, can only come from a flag: in the file it means the default.
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.port", node.port(), 0, 65535));
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations", node.max_associations(), 1, 256));
+  std::set<std::string> titles;
+  for (int i = 0; i < node.peer_size(); ++i) {
+    const v1::DicomPeer& peer = node.peer(i);
+    const std::string field = absl::StrCat("dicom_node.peer[", i, "]");
+    ISO_RETURN_IF_ERROR(CheckAeTitle(absl::StrCat(field, ".ae_title"), peer.ae_title()));
+    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".port"), peer.port(), 1, 65535));
+    if (peer.host().empty()) {
+      return Illegal(absl::StrCat(field, ".host"), "''", "a host name or address");
+    }
+    if (!titles.insert(peer.ae_title()).second) {
+      return Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", peer.ae_title(), "'"),
+                     "a title that no other peer has");
+    }
+  }
+  return absl::OkStatus();
+}
+
+template <class Message, class Value>
+void Default(Message& message, Value (Message::*get)() const, void (Message::*set)(Value),
+             Value value) {
+  if ((message.*get)() == Value{}) (message.*set)(value);
+}
+
+void DefaultString(std::string* value, const char* when_empty) {
+  if (value->empty()) *value = when_empty;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
+                                                   absl::string_view file_name) {
+  ErrorList errors(file_name);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  v1::ServerConfig config;
+  if (!parser.ParseFromString(std::string(text), &config)) {
+    return absl::InvalidArgumentError(errors.Join());
+  }
+  return config;
+}
+
+absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return absl::NotFoundError(absl::StrCat("cannot read the configuration ", path));
+  return ParseServerConfig(text.str(), path);
+}
+
+void ApplyDefaults(v1::ServerConfig& config) {
+  DefaultString(config.mutable_grpc_address(), "127.0.0.1:50051");
+  DefaultString(config.mutable_metrics_address(), "127.0.0.1:9464");
+  DefaultString(config.mutable_archive_directory(), "isocenter-archive");
+  DefaultString(config.mutable_default_protocol(), "fdk");
+  Default(config, &v1::ServerConfig::drain_seconds, &v1::ServerConfig::set_drain_seconds, 60.0);
+
+  v1::DicomNodeConfig& node = *config.mutable_dicom_node();
+  DefaultString(node.mutable_ae_title(), "ISOCENTER");
+  DefaultString(node.mutable_address(), "127.0.0.1");
+  Default(node, &v1::DicomNodeConfig::port, &v1::DicomNodeConfig::set_port, 11112u);
+  Default(node, &v1::DicomNodeConfig::max_associations,
+          &v1::DicomNodeConfig::set_max_associations, 32u);
+
+  v1::LimitsConfig& limits = *config.mutable_limits();
+  if (limits.memory_bytes() == 0) {
+    limits.set_memory_bytes(uint64_t{static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES))} *
+                            sysconf(_SC_PAGE_SIZE) / 2);
+  }
+  Default(limits, &v1::LimitsConfig::max_message_bytes, &v1::LimitsConfig::set_max_message_bytes,
+          68u << 20);
+  Default(limits, &v1::LimitsConfig::max_active_jobs, &v1::LimitsConfig::set_max_active_jobs, 16u);
+  Default(limits, &v1::LimitsConfig::idle_stream_seconds,
+          &v1::LimitsConfig::set_idle_stream_seconds, 60.0);
+}
+
+absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
+  ISO_RETURN_IF_ERROR(CheckAddress("grpc_address", config.grpc_address()));
+  ISO_RETURN_IF_ERROR(CheckAddress("metrics_address", config.metrics_address()));
+  ISO_RETURN_IF_ERROR(CheckTls(config.grpc_tls()));
+  ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
+  ISO_RETURN_IF_ERROR(CheckDicomNode(config.dicom_node()));
+  const v1::LimitsConfig& limits = config.limits();
+  ISO_RETURN_IF_ERROR(CheckRange("limits.memory_bytes", static_cast<double>(limits.memory_bytes()),
+                                 1 << 20, static_cast<double>(int64_t{1} << 50)));
+  ISO_RETURN_IF_ERROR(
+      CheckRange("limits.max_message_bytes", limits.max_message_bytes(), 1 << 20, 1 << 30));
+  ISO_RETURN_IF_ERROR(CheckRange("limits.max_active_jobs", limits.max_active_jobs(), 1, 1024));
+  ISO_RETURN_IF_ERROR(CheckRange("limits.cpu_threads", limits.cpu_threads(), 0, 1024));
+  return CheckRange("limits.idle_stream_seconds", limits.idle_stream_seconds(), 1, 3600);
+}
+
+}  // namespace isocenter::config

@@ -1,0 +1,28 @@
+// The configuration file of isocenterd.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "isocenter/v1/server_config.pb.h"
+
+namespace isocenter::config {
+
+/// Parses protobuf text format. `file_name` is for messages. Errors: INVALID_ARGUMENT listing each
+/// mistake, unknown fields included, as "file:line:column: what".
+absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
+                                                   absl::string_view file_name);
+
+/// Errors: NOT_FOUND (cannot be read), and those of ParseServerConfig.
+absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path);
+
+/// Puts the documented default wherever a field is unset.
+void ApplyDefaults(v1::ServerConfig& config);
+
+/// Checks a configuration with defaults. Errors: INVALID_ARGUMENT naming the field, its value and
+/// what is legal.
+absl::Status ValidateServerConfig(const v1::ServerConfig& config);
+
+}  // namespace isocenter::config

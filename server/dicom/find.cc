@@ -1,0 +1,81 @@
+// C-FIND: queries over the archive's index. Source: DICOM PS3.4, C.4.1.
+#include <dcmtk/config/osconfig.h>
+#include <dcmtk/dcmdata/dctk.h>
+#include <dcmtk/dcmnet/dimse.h>
+#include <spdlog/spdlog.h>
+
+#include <string>
+
+#include "server/dicom/session.h"
+
+namespace isocenter::dicom {
+namespace {
+
+absl::Status Respond(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& request,
+                     uint16_t status, DcmDataset* identifiers) {
+  T_DIMSE_C_FindRSP response = {};
+  response.MessageIDBeingRespondedTo = request.MessageID;
+  response.DimseStatus = status;
+  response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
+  OFStandard::strlcpy(response.AffectedSOPClassUID, request.AffectedSOPClassUID,
+                      sizeof response.AffectedSOPClassUID);
+  response.opts = O_FIND_AFFECTEDSOPCLASSUID;
+  const OFCondition condition = DIMSE_sendFindResponse(session.association.get(), context, &request,
+                                                       &response, identifiers, nullptr);
+  return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
+}
+
+void Insert(DcmDataset& dataset, uint32_t tag, const std::string& value) {
+  const DcmTagKey key(static_cast<Uint16>(tag >> 16), static_cast<Uint16>(tag & 0xffff));
+  if (value.empty()) {
+    (void)dataset.insertEmptyElement(key);
+  } else {
+    (void)dataset.putAndInsertString(key, value.c_str());
+  }
+}
+
+}  // namespace
+
+absl::Status ServeFind(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& request) {
+  const absl::StatusOr<Query> query = ReceiveQuery(session, context, request.AffectedSOPClassUID);
+  if (absl::IsInvalidArgument(query.status())) {
+    session.node.Report(NodeOperation::kFind, NodeOutcome::kFailure);
+    return Respond(session, context, request, STATUS_FIND_Error_DataSetDoesNotMatchSOPClass,
+                   nullptr);
+  }
+  if (!query.ok()) {
+    session.node.Report(NodeOperation::kFind, NodeOutcome::kFailure);
+    return query.status();
+  }
+  const uint16_t pending = query->has_unsupported_keys()
+                               ? STATUS_FIND_Pending_WarningUnsupportedOptionalKeys
+                               : STATUS_FIND_Pending_MatchesAreContinuing;
+  bool cancelled = false;
+  int matches = 0;
+  absl::Status sent;
+  const absl::Status searched = query->ForEachMatch(
+      session.node.archive, session.node.options.ae_title, [&](const KeyValues& values) {
+        if ((cancelled = IsCancelled(session, context, request.MessageID))) return false;
+        DcmDataset answer;
+        for (const auto& [tag, value] : values) Insert(answer, tag, value);
+        sent = Respond(session, context, request, pending, &answer);
+        ++matches;
+        return sent.ok();
+      });
+  if (sent.ok()) {
+    sent = Respond(session, context, request,
+                   cancelled       ? STATUS_FIND_Cancel_MatchingTerminatedDueToCancelRequest
+                   : searched.ok() ? STATUS_FIND_Success_MatchingIsComplete
+                                   : STATUS_FIND_Failed_UnableToProcess,
+                   nullptr);
+  }
+  if (!searched.ok()) spdlog::error("dicom: C-FIND failed: {}", searched.ToString());
+  spdlog::info("dicom: C-FIND of '{}': {} matches{}", session.calling_ae_title, matches,
+               cancelled ? ", cancelled" : "");
+  session.node.Report(NodeOperation::kFind, !sent.ok() || !searched.ok() ? NodeOutcome::kFailure
+                                            : cancelled                  ? NodeOutcome::kCancelled
+                                                                         : NodeOutcome::kSuccess);
+  return sent;
+}
+
+}  // namespace isocenter::dicom

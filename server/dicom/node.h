@@ -1,0 +1,71 @@
+// The embedded DICOM node: a provider of C-ECHO, C-FIND, C-MOVE and C-GET over the archive.
+// Its services are described in docs/dicom.md.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/archive/archive.h"
+
+namespace isocenter::dicom {
+
+/// A remote node that C-MOVE may send to.
+struct Peer {
+  std::string ae_title;  // 1 to 16 characters
+  std::string host;      // name or address
+  int port = 104;        // 1 to 65535
+};
+
+struct NodeOptions {
+  std::string ae_title = "ISOCENTER";  // 1 to 16 printable ASCII characters, no backslash
+  std::string address = "127.0.0.1";   // IPv4 address or host name to listen on
+  int port = 11112;                    // 0 to 65535; 0 picks a free one
+  std::vector<Peer> peers;             // destinations of C-MOVE, distinct AE titles
+  int max_associations = 32;           // 1 to 256, served at once; more are rejected
+  bool check_called_ae_title = false;  // reject associations that call another title
+  int max_pdu_bytes = 131072;          // 4096 to 131072
+  double negotiation_seconds = 15;     // more than 0; connection to accepted association
+  double idle_seconds = 60;            // more than 0; silence after which an association is aborted
+};
+
+enum class NodeOperation { kAssociation, kEcho, kFind, kMove, kGet, kStore };
+enum class NodeOutcome { kSuccess, kFailure, kCancelled, kRejected };
+
+/// Lower case, for metrics: "association", "echo", ...; "success", ...
+absl::string_view Name(NodeOperation operation);
+absl::string_view Name(NodeOutcome outcome);
+
+/// Told about every finished operation; kStore is one instance sent by C-MOVE or C-GET. Called from
+/// several threads at once; must be quick. May be empty.
+using NodeObserver = std::function<void(NodeOperation operation, NodeOutcome outcome)>;
+
+/// Serves until it is stopped or destroyed. One thread per association; never forks.
+class Node {
+ public:
+  /// Listens and returns. The archive must outlive the node. Errors: INVALID_ARGUMENT (an option;
+  /// named with its value and what is legal), FAILED_PRECONDITION (the DICOM dictionary is not
+  /// loaded), UNAVAILABLE (the address is not ours or the port is taken).
+  static absl::StatusOr<std::unique_ptr<Node>> Start(const NodeOptions& options,
+                                                     archive::Archive& archive,
+                                                     NodeObserver observer);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// Ends all associations and returns when nothing of the node runs any more: at once but for
+  /// connections that are being made to a peer (up to 5 s). May be called again.
+  void Stop();
+  /// The port it listens on.
+  int port() const;
+
+ private:
+  class Impl;
+  explicit Node(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace isocenter::dicom

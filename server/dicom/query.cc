@@ -1,0 +1,288 @@
+#include "server/dicom/query.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "kernels/base/status_macros.h"
+#include "server/dicom/matching.h"
+
+namespace isocenter::dicom {
+namespace {
+
+constexpr uint32_t kSpecificCharacterSet = 0x00080005;
+constexpr uint32_t kQueryRetrieveLevel = 0x00080052;
+constexpr uint32_t kRetrieveAeTitle = 0x00080054;
+constexpr uint32_t kInstanceAvailability = 0x00080056;
+constexpr uint32_t kTimezoneOffset = 0x00080201;
+constexpr uint32_t kModalitiesInStudy = 0x00080061;
+constexpr uint32_t kPatientId = 0x00100020;
+constexpr uint32_t kStudyDate = 0x00080020;
+constexpr uint32_t kSopInstanceUid = 0x00080018;
+constexpr uint32_t kStudyInstanceUid = 0x0020000d;
+constexpr uint32_t kSeriesInstanceUid = 0x0020000e;
+
+constexpr std::array<const char*, 4> kLevelNames = {"PATIENT", "STUDY", "SERIES", "IMAGE"};
+
+/// One row of an answer with everything above it; what is below its level stays empty.
+struct Entity {
+  archive::Patient patient;
+  archive::Study study;
+  archive::Series series;
+  archive::Instance instance;
+  std::filesystem::path file;
+  std::vector<std::string> modalities;
+  int64_t study_count = 0, series_count = 0, instance_count = 0;
+};
+
+struct Attribute {
+  uint32_t tag;
+  Level level;      // the entity that has it
+  bool only_there;  // not returned with entities below
+  Matching matching;
+  std::string (*value)(const Entity&);
+};
+
+// The attributes that can be asked for, by level.
+const Attribute kAttributes[] = {
+    {0x00100010, Level::kPatient, false, Matching::kPersonName,
+     [](const Entity& e) { return e.patient.name; }},
+    {kPatientId, Level::kPatient, false, Matching::kText,
+     [](const Entity& e) { return e.patient.id; }},
+    {0x00100030, Level::kPatient, false, Matching::kDate,
+     [](const Entity& e) { return e.patient.birth_date; }},
+    {0x00100040, Level::kPatient, false, Matching::kText,
+     [](const Entity& e) { return e.patient.sex; }},
+    {0x00201200, Level::kPatient, true, Matching::kNone,
+     [](const Entity& e) { return absl::StrCat(e.study_count); }},
+    {0x00201202, Level::kPatient, true, Matching::kNone,
+     [](const Entity& e) { return absl::StrCat(e.series_count); }},
+    {0x00201204, Level::kPatient, true, Matching::kNone,
+     [](const Entity& e) { return absl::StrCat(e.instance_count); }},
+
+    {kStudyInstanceUid, Level::kStudy, false, Matching::kUid,
+     [](const Entity& e) { return e.study.instance_uid; }},
+    {kStudyDate, Level::kStudy, false, Matching::kDate,
+     [](const Entity& e) { return e.study.date; }},
+    {0x00080030, Level::kStudy, false, Matching::kTime,
+     [](const Entity& e) { return e.study.time; }},
+    {0x00080050, Level::kStudy, false, Matching::kText,
+     [](const Entity& e) { return e.study.accession_number; }},
+    {0x00200010, Level::kStudy, false, Matching::kText, [](const Entity& e) { return e.study.id; }},
+    {0x00081030, Level::kStudy, false, Matching::kText,
+     [](const Entity& e) { return e.study.description; }},
+    {0x00080090, Level::kStudy, false, Matching::kPersonName,
+     [](const Entity& e) { return e.study.referring_physician_name; }},
+    {kModalitiesInStudy, Level::kStudy, true, Matching::kText,
+     [](const Entity& e) { return absl::StrJoin(e.modalities, "\\"); }},
+    {0x00201206, Level::kStudy, true, Matching::kNone,
+     [](const Entity& e) { return absl::StrCat(e.series_count); }},
+    {0x00201208, Level::kStudy, true, Matching::kNone,
+     [](const Entity& e) { return absl::StrCat(e.instance_count); }},
+
+    {kSeriesInstanceUid, Level::kSeries, false, Matching::kUid,
+     [](const Entity& e) { return e.series.instance_uid; }},
+    {0x00080060, Level::kSeries, false, Matching::kText,
+     [](const Entity& e) { return e.series.modality; }},
+    {0x00200011, Level::kSeries, false, Matching::kNumber,
+     [](const Entity& e) { return absl::StrCat(e.series.number); }},
+    {0x00080021, Level::kSeries, false, Matching::kDate,
+     [](const Entity& e) { return e.series.date; }},
+    {0x00080031, Level::kSeries, false, Matching::kTime,
+     [](const Entity& e) { return e.series.time; }},
+    {0x0008103e, Level::kSeries, false, Matching::kText,
+     [](const Entity& e) { return e.series.description; }},
+    {0x00180015, Level::kSeries, false, Matching::kText,
+     [](const Entity& e) { return e.series.body_part_examined; }},
+    {0x00181030, Level::kSeries, false, Matching::kText,
+     [](const Entity& e) { return e.series.protocol_name; }},
+    {0x00081010, Level::kSeries, false, Matching::kText,
+     [](const Entity& e) { return e.series.station_name; }},
+    {0x00080070, Level::kSeries, false, Matching::kText,
+     [](const Entity& e) { return e.series.manufacturer; }},
+    {0x00200052, Level::kSeries, false, Matching::kUid,
+     [](const Entity& e) { return e.series.frame_of_reference_uid; }},
+    {0x00201209, Level::kSeries, true, Matching::kNone,
+     [](const Entity& e) { return absl::StrCat(e.instance_count); }},
+
+    {kSopInstanceUid, Level::kImage, false, Matching::kUid,
+     [](const Entity& e) { return e.instance.sop_instance_uid; }},
+    {0x00080016, Level::kImage, false, Matching::kUid,
+     [](const Entity& e) { return e.instance.sop_class_uid; }},
+    {0x00200013, Level::kImage, false, Matching::kNumber,
+     [](const Entity& e) { return absl::StrCat(e.instance.number); }},
+    {0x00280010, Level::kImage, false, Matching::kNumber,
+     [](const Entity& e) { return absl::StrCat(e.instance.rows); }},
+    {0x00280011, Level::kImage, false, Matching::kNumber,
+     [](const Entity& e) { return absl::StrCat(e.instance.columns); }},
+};
+
+const Attribute* FindAttribute(uint32_t tag, Level query_level) {
+  for (const Attribute& attribute : kAttributes) {
+    if (attribute.tag != tag) continue;
+    const bool available =
+        attribute.only_there ? attribute.level == query_level : attribute.level <= query_level;
+    return available ? &attribute : nullptr;
+  }
+  return nullptr;
+}
+
+/// Part of every answer, or of how the request is written, instead of a key.
+bool IsAnsweredAlways(uint32_t tag) {
+  return tag == kQueryRetrieveLevel || tag == kSpecificCharacterSet || tag == kTimezoneOffset ||
+         tag == kRetrieveAeTitle || tag == kInstanceAvailability;
+}
+
+std::vector<std::string> ListOf(const std::string& value) {
+  return absl::StrSplit(value, '\\', absl::SkipEmpty());
+}
+
+bool MatchesKeys(const KeyValues& keys, Level level, const Entity& entity) {
+  return std::all_of(keys.begin(), keys.end(), [&](const auto& key) {
+    const Attribute* attribute = FindAttribute(key.first, level);
+    if (attribute == nullptr || key.second.empty()) return true;
+    if (attribute->tag == kModalitiesInStudy) {
+      return std::any_of(entity.modalities.begin(), entity.modalities.end(),
+                         [&](const std::string& modality) {
+                           return Matches(attribute->matching, key.second, modality);
+                         });
+    }
+    return Matches(attribute->matching, key.second, attribute->value(entity));
+  });
+}
+
+KeyValues Answer(const KeyValues& keys, Level level, const std::string& retrieve_ae_title,
+                 const Entity& entity) {
+  KeyValues answer = {{kSpecificCharacterSet, "ISO_IR 192"},
+                      {kQueryRetrieveLevel, kLevelNames[static_cast<int>(level)]},
+                      {kRetrieveAeTitle, retrieve_ae_title},
+                      {kInstanceAvailability, "ONLINE"}};
+  for (const auto& [tag, requested] : keys) {
+    if (const Attribute* attribute = FindAttribute(tag, level); attribute != nullptr) {
+      answer[tag] = attribute->value(entity);
+    }
+  }
+  return answer;
+}
+
+/// Calls `visit` with every entity of the level in the selection until it returns false. Matching
+/// the keys is left to the caller; here they only spare the reading of instances.
+absl::Status ForEachEntity(archive::Archive& archive, Level level,
+                           const archive::Selection& selection, const KeyValues& keys,
+                           const std::function<bool(const Entity&)>& visit) {
+  if (level == Level::kPatient) {
+    ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindPatients());
+    for (const archive::PatientRow& row : rows) {
+      Entity entity{.patient = row.patient};
+      entity.study_count = row.study_count;
+      entity.series_count = row.series_count;
+      entity.instance_count = row.instance_count;
+      if (!visit(entity)) break;
+    }
+    return absl::OkStatus();
+  }
+  if (level == Level::kStudy) {
+    ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindStudies(selection));
+    for (const archive::StudyRow& row : rows) {
+      Entity entity{.patient = row.patient, .study = row.study, .modalities = row.modalities};
+      entity.series_count = row.series_count;
+      entity.instance_count = row.instance_count;
+      if (!visit(entity)) break;
+    }
+    return absl::OkStatus();
+  }
+  ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindSeries(selection));
+  for (const archive::SeriesRow& row : rows) {
+    Entity entity{.patient = row.patient, .study = row.study, .series = row.series};
+    entity.instance_count = row.instance_count;
+    if (level == Level::kSeries) {
+      if (!visit(entity)) break;
+      continue;
+    }
+    if (!MatchesKeys(keys, Level::kSeries, entity)) continue;  // none of its instances can match
+    ISO_ASSIGN_OR_RETURN(const auto instances, archive.FindInstances(row.series.instance_uid));
+    for (const archive::InstanceRow& instance : instances) {
+      entity.instance = instance.instance;
+      entity.file = instance.file;
+      if (!visit(entity)) return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Query> Query::Parse(QueryRoot root, KeyValues keys) {
+  const std::string name = keys[kQueryRetrieveLevel];
+  const auto it = std::find_if(kLevelNames.begin(), kLevelNames.end(), [&](const char* level) {
+    return absl::StripAsciiWhitespace(name) == level;
+  });
+  const Level level = static_cast<Level>(it - kLevelNames.begin());
+  const Level first = root == QueryRoot::kPatient ? Level::kPatient : Level::kStudy;
+  if (it == kLevelNames.end() || level < first) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Query/Retrieve Level (0008,0052) is '", name, "'; legal is ",
+                     root == QueryRoot::kPatient ? "PATIENT, " : "", "STUDY, SERIES or IMAGE"));
+  }
+  Query query(level, std::move(keys));
+  query.has_unsupported_keys_ =
+      std::any_of(query.keys_.begin(), query.keys_.end(), [&](const auto& key) {
+        return !IsAnsweredAlways(key.first) && FindAttribute(key.first, level) == nullptr;
+      });
+  return query;
+}
+
+const std::string& Query::Key(uint32_t tag) const {
+  static const std::string* const kNothing = new std::string;
+  const auto it = keys_.find(tag);
+  return it == keys_.end() ? *kNothing : it->second;
+}
+
+archive::Selection Query::SelectionOfKeys() const {
+  const DateRange dates = ParseDateRange(Key(kStudyDate));
+  return {ListOf(Key(kStudyInstanceUid)), ListOf(Key(kSeriesInstanceUid)), std::string(dates.first),
+          std::string(dates.last)};
+}
+
+absl::Status Query::ForEachMatch(archive::Archive& archive, const std::string& retrieve_ae_title,
+                                 const std::function<bool(const KeyValues&)>& on_match) const {
+  return ForEachEntity(archive, level_, SelectionOfKeys(), keys_, [&](const Entity& entity) {
+    return !MatchesKeys(keys_, level_, entity) ||
+           on_match(Answer(keys_, level_, retrieve_ae_title, entity));
+  });
+}
+
+absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(
+    archive::Archive& archive) const {
+  constexpr std::array<uint32_t, 4> kUniqueKeys = {kPatientId, kStudyInstanceUid,
+                                                   kSeriesInstanceUid, kSopInstanceUid};
+  KeyValues unique;
+  for (uint32_t tag : kUniqueKeys) {
+    if (!Key(tag).empty()) unique[tag] = Key(tag);
+  }
+  const uint32_t required = kUniqueKeys[static_cast<int>(level_)];
+  const std::string& value = Key(required);
+  if (value.empty() || value.find_first_of("*?") != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a retrieval at level ", kLevelNames[static_cast<int>(level_)],
+                     " needs the unique key (", absl::Hex(required >> 16, absl::kZeroPad4), ",",
+                     absl::Hex(required & 0xffff, absl::kZeroPad4), ") with neither '*' nor '?'"));
+  }
+  archive::Selection selection = SelectionOfKeys();
+  selection.first_study_date = selection.last_study_date = "";
+  std::vector<archive::InstanceRow> instances;
+  ISO_RETURN_IF_ERROR(
+      ForEachEntity(archive, Level::kImage, selection, unique, [&](const Entity& entity) {
+        if (MatchesKeys(unique, Level::kImage, entity)) {
+          instances.push_back({entity.instance, entity.file});
+        }
+        return true;
+      }));
+  return instances;
+}
+
+}  // namespace isocenter::dicom

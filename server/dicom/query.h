@@ -1,0 +1,53 @@
+// A query or retrieval request, apart from how it came: keys in, matching entities out.
+// Source: DICOM PS3.4, C.6.1 and C.6.2. The keys are listed in docs/dicom.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/archive/archive.h"
+
+namespace isocenter::dicom {
+
+enum class Level { kPatient, kStudy, kSeries, kImage };
+enum class QueryRoot { kPatient, kStudy };
+
+/// (group << 16 | element) -> value; UTF-8, several values separated by backslashes.
+using KeyValues = std::map<uint32_t, std::string>;
+
+class Query {
+ public:
+  /// `keys`: the request's identifier, the query level (0008,0052) included. INVALID_ARGUMENT: a
+  /// level that is missing or unknown to the root.
+  static absl::StatusOr<Query> Parse(QueryRoot root, KeyValues keys);
+
+  Level level() const { return level_; }
+  /// Whether a key was asked for that this node does not know at this level.
+  bool has_unsupported_keys() const { return has_unsupported_keys_; }
+
+  /// Calls `on_match` with the requested keys of every match until it returns false.
+  /// `retrieve_ae_title` is the answer to (0008,0054).
+  absl::Status ForEachMatch(archive::Archive& archive, const std::string& retrieve_ae_title,
+                            const std::function<bool(const KeyValues&)>& on_match) const;
+
+  /// The instances that a retrieval with these keys means: only the unique keys count.
+  /// INVALID_ARGUMENT when the unique key of the level is missing.
+  absl::StatusOr<std::vector<archive::InstanceRow>> Instances(archive::Archive& archive) const;
+
+ private:
+  Query(Level level, KeyValues keys) : level_(level), keys_(std::move(keys)) {}
+  archive::Selection SelectionOfKeys() const;
+  const std::string& Key(uint32_t tag) const;
+
+  Level level_;
+  KeyValues keys_;
+  bool has_unsupported_keys_ = false;
+};
+
+}  // namespace isocenter::dicom

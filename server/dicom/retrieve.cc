@@ -1,0 +1,332 @@
+// C-MOVE and C-GET: the archive's files sent to a peer. Source: DICOM PS3.4, C.4.2 and C.4.3.
+#include <dcmtk/config/osconfig.h>
+#include <dcmtk/dcmdata/dctk.h>
+#include <dcmtk/dcmnet/assoc.h>
+#include <dcmtk/dcmnet/dimse.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/dicom/session.h"
+
+namespace isocenter::dicom {
+namespace {
+
+constexpr size_t kMaximumUidListBytes = 65534;  // a UI element's length has 16 bits
+constexpr size_t kMaximumCount = 65535;         // and so have the counts in responses
+
+struct Counts {
+  size_t remaining = 0, completed = 0, failed = 0, warning = 0;
+  std::string failed_uids;  // separated by backslashes
+
+  void Fail(const archive::InstanceRow& instance) {
+    ++failed;
+    const std::string& uid = instance.instance.sop_instance_uid;
+    if (failed_uids.size() + 1 + uid.size() > kMaximumUidListBytes) return;
+    absl::StrAppend(&failed_uids, failed_uids.empty() ? "" : "\\", uid);
+  }
+};
+
+/// The C-MOVE for which an instance is sent.
+struct MoveOriginator {
+  std::string ae_title;
+  uint16_t message_id;
+};
+
+enum class Sent { kCompleted, kWarning, kFailed, kAssociationBroken };
+
+/// The context in which the other side takes instances of a class from us; 0 if there is none.
+T_ASC_PresentationContextID ContextFor(T_ASC_Association* target, const std::string& sop_class,
+                                       bool we_requested) {
+  const T_ASC_PresentationContextID id =
+      ASC_findAcceptedPresentationContextID(target, sop_class.c_str());
+  if (id == 0 || we_requested) return id;
+  T_ASC_PresentationContext context;
+  if (ASC_findAcceptedPresentationContext(target->params, id, &context).bad()) return 0;
+  const bool peer_receives =
+      context.acceptedRole == ASC_SC_ROLE_SCP || context.acceptedRole == ASC_SC_ROLE_SCUSCP;
+  return peer_receives ? id : 0;
+}
+
+Sent SendInstance(Association& target, const archive::InstanceRow& row,
+                  const std::optional<MoveOriginator>& originator, int timeout_seconds,
+                  T_DIMSE_DetectedCancelParameters* cancel) {
+  const T_ASC_PresentationContextID context =
+      ContextFor(target.get(), row.instance.sop_class_uid, originator.has_value());
+  if (context == 0) return Sent::kFailed;
+  target.AllowMessage();
+  T_DIMSE_C_StoreRQ request = {};
+  request.MessageID = target.get()->nextMsgID++;
+  OFStandard::strlcpy(request.AffectedSOPClassUID, row.instance.sop_class_uid.c_str(),
+                      sizeof request.AffectedSOPClassUID);
+  OFStandard::strlcpy(request.AffectedSOPInstanceUID, row.instance.sop_instance_uid.c_str(),
+                      sizeof request.AffectedSOPInstanceUID);
+  request.DataSetType = DIMSE_DATASET_PRESENT;
+  request.Priority = DIMSE_PRIORITY_MEDIUM;
+  if (originator.has_value()) {
+    request.opts = O_STORE_MOVEORIGINATORAETITLE | O_STORE_MOVEORIGINATORID;
+    OFStandard::strlcpy(request.MoveOriginatorApplicationEntityTitle, originator->ae_title.c_str(),
+                        sizeof request.MoveOriginatorApplicationEntityTitle);
+    request.MoveOriginatorID = originator->message_id;
+  }
+  DcmFileFormat file;
+  if (file.loadFile(row.file.c_str()).bad()) return Sent::kFailed;  // deleted meanwhile
+  T_DIMSE_C_StoreRSP response = {};
+  DcmDataset* detail = nullptr;
+  const OFCondition condition =
+      DIMSE_storeUser(target.get(), context, &request, nullptr, file.getDataset(), nullptr, nullptr,
+                      DIMSE_NONBLOCKING, timeout_seconds, &response, &detail, cancel);
+  delete detail;
+  if (condition.bad()) return Sent::kAssociationBroken;
+  if (response.DimseStatus == STATUS_Success) return Sent::kCompleted;
+  return DICOM_WARNING_STATUS(response.DimseStatus) ? Sent::kWarning : Sent::kFailed;
+}
+
+/// What the two services do differently.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  virtual absl::Status Send(uint16_t status, const Counts& counts, DcmDataset* identifiers) = 0;
+};
+
+template <class Response>
+void FillCounts(const Counts& counts, Response& response) {
+  const auto number = [](size_t n) { return static_cast<Uint16>(std::min(n, kMaximumCount)); };
+  response.NumberOfRemainingSubOperations = number(counts.remaining);
+  response.NumberOfCompletedSubOperations = number(counts.completed);
+  response.NumberOfFailedSubOperations = number(counts.failed);
+  response.NumberOfWarningSubOperations = number(counts.warning);
+}
+
+class MoveResponder : public Responder {
+ public:
+  MoveResponder(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request)
+      : session_(session), context_(context), request_(request) {}
+  absl::Status Send(uint16_t status, const Counts& counts, DcmDataset* identifiers) override {
+    T_DIMSE_C_MoveRSP response = {};
+    response.MessageIDBeingRespondedTo = request_.MessageID;
+    response.DimseStatus = status;
+    response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
+    OFStandard::strlcpy(response.AffectedSOPClassUID, request_.AffectedSOPClassUID,
+                        sizeof response.AffectedSOPClassUID);
+    FillCounts(counts, response);
+    response.opts = O_MOVE_AFFECTEDSOPCLASSUID | O_MOVE_NUMBEROFCOMPLETEDSUBOPERATIONS |
+                    O_MOVE_NUMBEROFFAILEDSUBOPERATIONS | O_MOVE_NUMBEROFWARNINGSUBOPERATIONS;
+    if (status == STATUS_MOVE_Pending_SubOperationsAreContinuing ||
+        status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication) {
+      response.opts |= O_MOVE_NUMBEROFREMAININGSUBOPERATIONS;
+    }
+    const OFCondition condition = DIMSE_sendMoveResponse(
+        session_.association.get(), context_, &request_, &response, identifiers, nullptr);
+    return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
+  }
+
+ private:
+  Session& session_;
+  uint8_t context_;
+  const T_DIMSE_C_MoveRQ& request_;
+};
+
+class GetResponder : public Responder {
+ public:
+  GetResponder(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request)
+      : session_(session), context_(context), request_(request) {}
+  absl::Status Send(uint16_t status, const Counts& counts, DcmDataset* identifiers) override {
+    T_DIMSE_C_GetRSP response = {};
+    response.MessageIDBeingRespondedTo = request_.MessageID;
+    response.DimseStatus = status;
+    response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
+    OFStandard::strlcpy(response.AffectedSOPClassUID, request_.AffectedSOPClassUID,
+                        sizeof response.AffectedSOPClassUID);
+    FillCounts(counts, response);
+    response.opts = O_GET_AFFECTEDSOPCLASSUID | O_GET_NUMBEROFCOMPLETEDSUBOPERATIONS |
+                    O_GET_NUMBEROFFAILEDSUBOPERATIONS | O_GET_NUMBEROFWARNINGSUBOPERATIONS;
+    if (status == STATUS_GET_Pending_SubOperationsAreContinuing ||
+        status == STATUS_GET_Cancel_SubOperationsTerminatedDueToCancelIndication) {
+      response.opts |= O_GET_NUMBEROFREMAININGSUBOPERATIONS;
+    }
+    const OFCondition condition = DIMSE_sendGetResponse(session_.association.get(), context_,
+                                                        &request_, &response, identifiers, nullptr);
+    return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
+  }
+
+ private:
+  Session& session_;
+  uint8_t context_;
+  const T_DIMSE_C_GetRQ& request_;
+};
+
+// Both services use the same status codes; those of C-MOVE stand for both.
+
+/// Sends the last response, writes the log and reports.
+absl::Status Finish(Session& session, NodeOperation operation, Responder& responder,
+                    uint16_t status, const Counts& counts, absl::string_view remark) {
+  std::unique_ptr<DcmDataset> identifiers;
+  if (!counts.failed_uids.empty()) {
+    identifiers = std::make_unique<DcmDataset>();
+    (void)identifiers->putAndInsertString(DCM_FailedSOPInstanceUIDList, counts.failed_uids.c_str());
+  }
+  const absl::Status sent = responder.Send(status, counts, identifiers.get());
+  const bool cancelled = status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
+  const bool succeeded = sent.ok() && status == STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
+  spdlog::log(succeeded || cancelled ? spdlog::level::info : spdlog::level::warn,
+              "dicom: C-{} of '{}': status {:04X}, {} sent, {} failed{}",
+              absl::AsciiStrToUpper(Name(operation)), session.calling_ae_title, status,
+              counts.completed + counts.warning, counts.failed, std::string(remark));
+  session.node.Report(operation, succeeded   ? NodeOutcome::kSuccess
+                                 : cancelled ? NodeOutcome::kCancelled
+                                             : NodeOutcome::kFailure);
+  return sent;
+}
+
+/// Sends all instances to `target`, with a pending response after each, and finishes.
+absl::Status SendAll(Session& session, NodeOperation operation, Responder& responder,
+                     uint8_t context, uint16_t message_id, Association& target,
+                     const std::optional<MoveOriginator>& originator,
+                     const std::vector<archive::InstanceRow>& instances) {
+  const int timeout = std::max(1, static_cast<int>(session.node.options.idle_seconds));
+  Counts counts{.remaining = instances.size()};
+  T_DIMSE_DetectedCancelParameters cancel = {};
+  cancel.presId = context;
+  cancel.req.MessageIDBeingRespondedTo = message_id;
+  bool cancelled = false, broken = false;
+  for (const archive::InstanceRow& row : instances) {
+    if (broken) {
+      counts.Fail(row);
+      --counts.remaining;
+      continue;
+    }
+    // In a C-GET the cancellation may arrive where the response to a C-STORE is awaited.
+    if (cancel.cancelEncountered || IsCancelled(session, context, message_id)) {
+      cancelled = true;
+      break;
+    }
+    const Sent sent =
+        SendInstance(target, row, originator, timeout, originator.has_value() ? nullptr : &cancel);
+    session.node.Report(NodeOperation::kStore, sent == Sent::kCompleted || sent == Sent::kWarning
+                                                   ? NodeOutcome::kSuccess
+                                                   : NodeOutcome::kFailure);
+    --counts.remaining;
+    switch (sent) {
+      case Sent::kCompleted:
+        ++counts.completed;
+        break;
+      case Sent::kWarning:
+        ++counts.warning;
+        break;
+      case Sent::kAssociationBroken:
+        broken = true;
+        [[fallthrough]];
+      case Sent::kFailed:
+        counts.Fail(row);
+        break;
+    }
+    if (broken && !originator.has_value()) {
+      return absl::UnavailableError("the association broke during C-GET");
+    }
+    if (!broken && counts.remaining > 0) {
+      ISO_RETURN_IF_ERROR(
+          responder.Send(STATUS_MOVE_Pending_SubOperationsAreContinuing, counts, nullptr));
+    }
+  }
+  uint16_t status = STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
+  if (cancelled) {
+    status = STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
+  } else if (counts.failed > 0) {
+    status = counts.completed + counts.warning > 0
+                 ? STATUS_MOVE_Warning_SubOperationsCompleteOneOrMoreFailures
+                 : STATUS_MOVE_Refused_OutOfResourcesSubOperations;
+  }
+  return Finish(session, operation, responder, status, counts,
+                broken ? "; the destination broke off" : "");
+}
+
+/// Receives the identifier and finds what it means. Without a value, the request has been answered
+/// already; errors end the association.
+absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstances(
+    Session& session, NodeOperation operation, Responder& responder, uint8_t context,
+    const char* sop_class_uid) {
+  const absl::StatusOr<Query> query = ReceiveQuery(session, context, sop_class_uid);
+  if (!query.ok() && !absl::IsInvalidArgument(query.status())) {
+    session.node.Report(operation, NodeOutcome::kFailure);
+    return query.status();
+  }
+  using Instances = absl::StatusOr<std::vector<archive::InstanceRow>>;
+  Instances instances =
+      query.ok() ? query->Instances(session.node.archive) : Instances(query.status());
+  if (instances.ok()) return *std::move(instances);
+  const bool is_request_wrong = absl::IsInvalidArgument(instances.status());
+  // What a request is to find stands in its keys: an error of the archive is logged, a wrong
+  // request only counted.
+  if (!is_request_wrong)
+    spdlog::error("dicom: retrieval failed: {}", instances.status().ToString());
+  ISO_RETURN_IF_ERROR(Finish(session, operation, responder,
+                             is_request_wrong ? STATUS_MOVE_Error_DataSetDoesNotMatchSOPClass
+                                              : STATUS_MOVE_Failed_UnableToProcess,
+                             Counts(), ""));
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request) {
+  MoveResponder responder(session, context, request);
+  ISO_ASSIGN_OR_RETURN(const auto instances,
+                       ReceiveInstances(session, NodeOperation::kMove, responder, context,
+                                        request.AffectedSOPClassUID));
+  if (!instances.has_value()) return absl::OkStatus();
+
+  const auto finish = [&](uint16_t status, const Counts& counts, absl::string_view remark) {
+    return Finish(session, NodeOperation::kMove, responder, status, counts, remark);
+  };
+  const std::string destination(absl::StripAsciiWhitespace(request.MoveDestination));
+  const std::vector<Peer>& peers = session.node.options.peers;
+  const auto peer = std::find_if(peers.begin(), peers.end(), [&](const Peer& candidate) {
+    return candidate.ae_title == destination;
+  });
+  if (peer == peers.end()) {
+    return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, Counts(),
+                  "; the destination is no configured peer");
+  }
+  if (instances->empty()) {
+    return finish(STATUS_MOVE_Success_SubOperationsCompleteNoFailures, Counts(), "");
+  }
+  std::set<std::string> classes;
+  for (const archive::InstanceRow& row : *instances) classes.insert(row.instance.sop_class_uid);
+  absl::StatusOr<Association> target = Association::Request(
+      *peer, session.node.options, {classes.begin(), classes.end()}, session.interruptor);
+  if (!target.ok()) {
+    Counts counts;
+    for (const archive::InstanceRow& row : *instances) counts.Fail(row);
+    return finish(STATUS_MOVE_Refused_OutOfResourcesSubOperations, counts,
+                  absl::StrCat("; ", target.status().message()));
+  }
+  const absl::Status status =
+      SendAll(session, NodeOperation::kMove, responder, context, request.MessageID, *target,
+              MoveOriginator{session.calling_ae_title, request.MessageID}, *instances);
+  target->Release();
+  return status;
+}
+
+absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request) {
+  GetResponder responder(session, context, request);
+  ISO_ASSIGN_OR_RETURN(const auto instances,
+                       ReceiveInstances(session, NodeOperation::kGet, responder, context,
+                                        request.AffectedSOPClassUID));
+  if (!instances.has_value()) return absl::OkStatus();
+  const absl::Status status =
+      SendAll(session, NodeOperation::kGet, responder, context, request.MessageID,
+              session.association, std::nullopt, *instances);
+  if (!status.ok()) session.node.Report(NodeOperation::kGet, NodeOutcome::kFailure);
+  return status;
+}
+
+}  // namespace isocenter::dicom

@@ -1,0 +1,244 @@
+#include "server/jobs/job_table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::jobs {
+namespace {
+
+absl::Status NoSuchJob(const std::string& id) {
+  return absl::NotFoundError(absl::StrCat("there is no job '", id, "'"));
+}
+
+bool IsUnsuccessful(JobState state) {
+  return state == JobState::kFailed || state == JobState::kCancelled;
+}
+
+void Tell(const std::vector<std::shared_ptr<const std::function<void()>>>& watchers) {
+  for (const auto& watcher : watchers) (*watcher)();
+}
+
+}  // namespace
+
+bool JobFilter::Matches(const Job& job) const {
+  return (states.empty() || std::ranges::find(states, job.state) != states.end()) &&
+         (protocol.empty() || protocol == job.protocol) &&
+         (accession_number.empty() || accession_number == job.patient_study.accession_number) &&
+         (station_name.empty() || station_name == job.station_name);
+}
+
+JobTable::Subscription& JobTable::Subscription::operator=(Subscription&& other) noexcept {
+  std::swap(table_, other.table_);
+  std::swap(job_id_, other.job_id_);
+  std::swap(key_, other.key_);
+  return *this;
+}
+
+JobTable::Subscription::~Subscription() {
+  if (table_ != nullptr) table_->Unsubscribe(job_id_, key_);
+}
+
+absl::Status JobTable::Load(absl::Time now) {
+  absl::MutexLock store_lock(&store_mutex_);
+  ISO_ASSIGN_OR_RETURN(std::vector<Job> stored, store_.LoadAll());
+  for (Job& job : stored) {
+    if (!HasEnded(job.state)) {
+      job.error = absl::AbortedError(absl::StrCat("the service stopped while this job was ",
+                                                  std::string(Name(job.state)),
+                                                  "; the acquisition has to be sent again"));
+      job.state = JobState::kFailed;
+      job.end_time = now;
+      ISO_RETURN_IF_ERROR(store_.Save(job));
+    }
+    absl::MutexLock lock(&mutex_);
+    AddLocked(std::make_shared<const Job>(std::move(job)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobTable::Insert(const Job& job) {
+  {
+    absl::MutexLock store_lock(&store_mutex_);
+    {
+      absl::MutexLock lock(&mutex_);
+      if (jobs_.contains(job.id)) {
+        return absl::AlreadyExistsError(absl::StrCat("there is a job '", job.id, "' already"));
+      }
+    }
+    ISO_RETURN_IF_ERROR(store_.Save(job));
+    absl::MutexLock lock(&mutex_);
+    AddLocked(std::make_shared<const Job>(job));
+  }
+  if (observer_ != nullptr) observer_->OnJobAccepted(job);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JobSnapshot> JobTable::Get(const std::string& id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return NoSuchJob(id);
+  return found->second.job;
+}
+
+JobSnapshot JobTable::FindByRequestId(const std::string& request_id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = by_request_id_.find(request_id);
+  if (found == by_request_id_.end()) return nullptr;
+  return jobs_.at(found->second).job;
+}
+
+std::vector<JobSnapshot> JobTable::List(const JobFilter& filter,
+                                        const std::optional<JobCursor>& cursor, int limit) const {
+  std::vector<JobSnapshot> page;
+  absl::MutexLock lock(&mutex_);
+  auto at = cursor ? by_time_.lower_bound({cursor->create_time, cursor->id}) : by_time_.end();
+  while (at != by_time_.begin() && static_cast<int>(page.size()) < limit) {
+    --at;
+    const JobSnapshot& job = jobs_.at(at->second).job;
+    if (filter.Matches(*job)) page.push_back(job);
+  }
+  return page;
+}
+
+void JobTable::Update(const std::string& id, const std::function<void(Job&)>& change) {
+  Watchers watchers;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end() || HasEnded(found->second.job->state)) return;
+    auto changed = std::make_shared<Job>(*found->second.job);
+    change(*changed);
+    found->second.job = std::move(changed);
+    watchers = WatchersOf(found->second);
+  }
+  Tell(watchers);
+}
+
+absl::Status JobTable::Transition(const std::string& id, JobState to,
+                                  const std::function<void(Job&)>& change) {
+  const auto apply = [&](const Job& from) {
+    auto changed = std::make_shared<Job>(from);
+    if (change) change(*changed);
+    changed->state = to;
+    return changed;
+  };
+  absl::Status saved;
+  JobState from;
+  JobSnapshot job;
+  Watchers watchers;
+  {
+    absl::MutexLock store_lock(&store_mutex_);
+    ISO_ASSIGN_OR_RETURN(const JobSnapshot before, Get(id));
+    from = before->state;
+    if (!IsLegalTransition(from, to)) {
+      return absl::FailedPreconditionError(absl::StrCat("job '", id, "' is ",
+                                                        std::string(Name(from)),
+                                                        " and cannot become ",
+                                                        std::string(Name(to))));
+    }
+    saved = store_.Save(*apply(*before));
+    {
+      // Progress may have moved on meanwhile; the state has not, as this is the only place that
+      // changes it and store_mutex_ is held.
+      absl::MutexLock lock(&mutex_);
+      Entry& entry = jobs_.at(id);
+      entry.job = apply(*entry.job);
+      job = entry.job;
+      watchers = WatchersOf(entry);
+    }
+    if (IsUnsuccessful(to)) DropOldUnsuccessfulJobs();
+  }
+  if (observer_ != nullptr) {
+    observer_->OnStateChanged(*job, from);
+    if (HasEnded(to)) observer_->OnJobEnded(*job);
+  }
+  Tell(watchers);
+  return saved;
+}
+
+absl::Status JobTable::Delete(const std::string& id) {
+  Watchers watchers;
+  {
+    absl::MutexLock store_lock(&store_mutex_);
+    ISO_ASSIGN_OR_RETURN(const JobSnapshot job, Get(id));
+    if (!HasEnded(job->state)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "job '", id, "' is ", std::string(Name(job->state)), "; cancel it before deleting it"));
+    }
+    ISO_RETURN_IF_ERROR(store_.Delete(id));
+    absl::MutexLock lock(&mutex_);
+    watchers = WatchersOf(jobs_.at(id));
+    EraseLocked(id);
+  }
+  Tell(watchers);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JobTable::Subscription> JobTable::Subscribe(const std::string& id,
+                                                           std::function<void()> changed) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return NoSuchJob(id);
+  const int64_t key = next_watcher_++;
+  found->second.watchers[key] =
+      std::make_shared<const std::function<void()>>(std::move(changed));
+  return Subscription(this, id, key);
+}
+
+std::map<JobState, int> JobTable::CountByState() const {
+  std::map<JobState, int> counts;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, entry] : jobs_) ++counts[entry.job->state];
+  return counts;
+}
+
+void JobTable::AddLocked(JobSnapshot job) {
+  by_time_.insert({job->create_time, job->id});
+  if (!job->request_id.empty()) by_request_id_[job->request_id] = job->id;
+  const std::string id = job->id;
+  jobs_[id].job = std::move(job);
+}
+
+void JobTable::EraseLocked(const std::string& id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  const Job& job = *found->second.job;
+  by_time_.erase({job.create_time, id});
+  const auto request = by_request_id_.find(job.request_id);
+  if (request != by_request_id_.end() && request->second == id) by_request_id_.erase(request);
+  jobs_.erase(found);
+}
+
+JobTable::Watchers JobTable::WatchersOf(const Entry& entry) {
+  Watchers watchers;
+  for (const auto& [key, watcher] : entry.watchers) watchers.push_back(watcher);
+  return watchers;
+}
+
+void JobTable::Unsubscribe(const std::string& job_id, int64_t key) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = jobs_.find(job_id);
+  if (found != jobs_.end()) found->second.watchers.erase(key);
+}
+
+void JobTable::DropOldUnsuccessfulJobs() {
+  std::vector<std::string> old;
+  {
+    absl::MutexLock lock(&mutex_);
+    int kept = 0;
+    for (auto at = by_time_.rbegin(); at != by_time_.rend(); ++at) {
+      if (!IsUnsuccessful(jobs_.at(at->second).job->state)) continue;
+      if (++kept > kUnsuccessfulJobsKept) old.push_back(at->second);
+    }
+  }
+  for (const std::string& id : old) {
+    // A record that cannot be removed now is tried again with the next job that ends.
+    if (!store_.Delete(id).ok()) continue;
+    absl::MutexLock lock(&mutex_);
+    EraseLocked(id);
+  }
+}
+
+}  // namespace isocenter::jobs

@@ -1,0 +1,285 @@
+// isocenterd: flags, wiring, drain.
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "kernels/backends.h"
+#include "kernels/base/status_macros.h"
+#include "server/archive/archive.h"
+#include "server/config/protocol_book.h"
+#include "server/config/server_config.h"
+#include "server/dicom/dictionary.h"
+#include "server/dicom/node.h"
+#include "server/dicom/result_store.h"
+#include "server/jobs/job_table.h"
+#include "server/metrics/metrics.h"
+#include "server/pipeline/engine.h"
+#include "server/rpc/server.h"
+#include "server/scheduler/scheduler.h"
+#include "spdlog/sinks/stdout_sinks.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitBadConfiguration = 2;
+
+struct Flags {
+  std::string config_file;
+  std::optional<std::string> grpc_address, metrics_address, archive, dicom_address, dicom_aet;
+  std::optional<std::string> tls_certificate, tls_key, tls_client_ca;
+  std::optional<uint32_t> dicom_port, threads;
+  std::optional<uint64_t> memory_bytes;
+  std::optional<double> drain_seconds;
+  bool no_dicom = false;
+  bool check = false;
+  std::string backend = "cpu";
+  std::string log_level = "info";
+};
+
+void Declare(CLI::App& app, Flags& flags) {
+  app.add_option("--config", flags.config_file,
+                 "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)");
+  app.add_option("--grpc_address", flags.grpc_address, "host:port of the gRPC endpoint");
+  app.add_option("--metrics_address", flags.metrics_address, "host:port of /metrics");
+  app.add_option("--archive", flags.archive, "Directory of results and job records");
+  app.add_option("--dicom_port", flags.dicom_port, "Port of the DICOM node; 0: any free one");
+  app.add_option("--dicom_address", flags.dicom_address, "Address that the DICOM node listens on");
+  app.add_option("--dicom_aet", flags.dicom_aet, "Application entity title of the DICOM node");
+  app.add_flag("--no_dicom", flags.no_dicom, "Do not start the DICOM node");
+  app.add_option("--tls_certificate", flags.tls_certificate, "PEM file; turns TLS on");
+  app.add_option("--tls_key", flags.tls_key, "PEM file of the certificate's private key");
+  app.add_option("--tls_client_ca", flags.tls_client_ca,
+                 "PEM file; clients must present a certificate of this authority");
+  app.add_option("--memory_bytes", flags.memory_bytes, "Memory of all jobs together");
+  app.add_option("--threads", flags.threads, "Threads of the CPU backend; 0: one per core");
+  app.add_option("--drain_seconds", flags.drain_seconds, "Longest time from SIGTERM to exit");
+  app.add_option("--backend", flags.backend, "Backend that computes")->capture_default_str();
+  app.add_option("--log_level", flags.log_level, "trace, debug, info, warn, err or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "err", "off"}))
+      ->capture_default_str();
+  app.add_flag("--check", flags.check, "Validate the configuration and exit");
+  app.set_version_flag("--version", "isocenterd " ISOCENTER_VERSION);
+}
+
+// Defaults, then the file, then flags.
+absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
+  v1::ServerConfig config;
+  if (!flags.config_file.empty()) {
+    ISO_ASSIGN_OR_RETURN(config, config::ReadServerConfig(flags.config_file));
+  }
+  config::ApplyDefaults(config);
+  if (flags.grpc_address) config.set_grpc_address(*flags.grpc_address);
+  if (flags.metrics_address) config.set_metrics_address(*flags.metrics_address);
+  if (flags.archive) config.set_archive_directory(*flags.archive);
+  v1::DicomNodeConfig& node = *config.mutable_dicom_node();
+  if (flags.dicom_address) node.set_address(*flags.dicom_address);
+  if (flags.dicom_port) node.set_port(*flags.dicom_port);
+  if (flags.dicom_aet) node.set_ae_title(*flags.dicom_aet);
+  if (flags.no_dicom) node.set_disabled(true);
+  v1::TlsConfig& tls = *config.mutable_grpc_tls();
+  if (flags.tls_certificate) tls.set_certificate_file(*flags.tls_certificate);
+  if (flags.tls_key) tls.set_private_key_file(*flags.tls_key);
+  if (flags.tls_client_ca) tls.set_client_ca_file(*flags.tls_client_ca);
+  if (flags.memory_bytes) config.mutable_limits()->set_memory_bytes(*flags.memory_bytes);
+  if (flags.threads) config.mutable_limits()->set_cpu_threads(*flags.threads);
+  if (flags.drain_seconds) config.set_drain_seconds(*flags.drain_seconds);
+  ISO_RETURN_IF_ERROR(config::ValidateServerConfig(config));
+  return config;
+}
+
+void SetUpLog(const std::string& level) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("isocenterd"));
+  spdlog::set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
+  spdlog::set_level(spdlog::level::from_str(level));
+}
+
+// Metrics and a line in the log for whatever happens to jobs.
+class Observer : public jobs::JobObserver {
+ public:
+  explicit Observer(metrics::Metrics& metrics) : metrics_(metrics) {}
+  void OnJobAccepted(const jobs::Job& job) override { metrics_.OnJobAccepted(job); }
+  void OnFrame(int64_t bytes) override { metrics_.OnFrame(bytes); }
+  void OnRefused(const absl::Status& reason) override { metrics_.OnRefused(reason); }
+  void OnStateChanged(const jobs::Job& job, jobs::JobState from) override {
+    spdlog::info("event=job_state job={} from={} to={}", job.id, std::string(Name(from)),
+                 std::string(Name(job.state)));
+    metrics_.OnStateChanged(job, from);
+  }
+  void OnJobEnded(const jobs::Job& job) override {
+    metrics_.OnJobEnded(job);
+    if (job.state != jobs::JobState::kCompleted) {
+      spdlog::warn("event=job_ended job={} outcome={} error=\"{}\"", job.id,
+                   std::string(Name(job.state)), job.error.ToString());
+      return;
+    }
+    const jobs::JobResult& result = job.result;
+    spdlog::info(
+        "event=job_ended job={} outcome=completed frames={} instances={} "
+        "seconds_after_last_frame={:.3f} seconds_to_stored={:.3f} kernel_gups={:.3f} "
+        "whole_gups={:.3f}",
+        job.id, job.progress.frames_total, result.instance_count, result.seconds_after_last_frame,
+        result.seconds_to_stored, result.kernel_gups, result.whole_gups);
+  }
+
+ private:
+  metrics::Metrics& metrics_;
+};
+
+// What was measured before a restart predicts what comes after it.
+void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
+                 scheduler::SpeedEstimate& speed) {
+  const auto recent = table.List({.states = {jobs::JobState::kCompleted}}, std::nullopt, 8);
+  for (auto job = recent.rbegin(); job != recent.rend(); ++job) {
+    if ((*job)->result.backend == device.backend()) speed.Add((*job)->result.whole_gups);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
+                                                            archive::Archive& archive,
+                                                            metrics::Metrics& metrics) {
+  dicom::NodeOptions options{.ae_title = config.ae_title(),
+                             .address = config.address(),
+                             .port = static_cast<int>(config.port()),
+                             .max_associations = static_cast<int>(config.max_associations())};
+  for (const v1::DicomPeer& peer : config.peer()) {
+    options.peers.push_back(
+        {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
+  }
+  return dicom::Node::Start(
+      options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
+        metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
+      });
+}
+
+void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
+  constexpr absl::Duration kToCleanUp = absl::Seconds(5);
+  const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
+  spdlog::info("event=drain_begins seconds={}", seconds);
+  server.StopServing();
+  engine.StopAdmitting();
+  if (!engine.WaitUntilIdle(deadline)) {
+    engine.CancelAll(absl::UnavailableError(
+        absl::StrCat("the service was stopped and the job did not end within ", seconds, " s")));
+    engine.WaitUntilIdle(absl::Now() + kToCleanUp);
+  }
+  server.Shutdown(std::max(deadline, absl::Now()) < absl::Now() + kToCleanUp
+                      ? std::max(deadline, absl::Now())
+                      : absl::Now() + kToCleanUp);
+  spdlog::info("event=drain_ends");
+}
+
+absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
+                   const std::string& backend, const sigset_t& stop_signals) {
+  ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
+  const auto memory_bytes = static_cast<int64_t>(config.limits().memory_bytes());
+  const ops::DeviceLimits limits{.memory_bytes = memory_bytes,
+                                 .threads = static_cast<int>(config.limits().cpu_threads())};
+  ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(backend, limits));
+  spdlog::info("event=device backend={} device=\"{}\" note=\"{}\"", std::string(device->backend()),
+               device->description(), CudaSummary());
+
+  metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = backend});
+  Observer observer(metrics);
+  ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(config.archive_directory()));
+  for (const std::string& repair : archive->repairs()) {
+    spdlog::warn("event=archive_repaired what=\"{}\"", repair);
+  }
+  ISO_ASSIGN_OR_RETURN(const auto results, dicom::DicomResultStore::Create(*archive));
+  jobs::JobTable table(*archive, &observer);
+  ISO_RETURN_IF_ERROR(table.Load(absl::Now()));
+
+  std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
+  slots.push_back(std::make_unique<scheduler::DeviceSlot>(absl::StrCat(backend, "0"), memory_bytes,
+                                                          "iso-slot-0"));
+  RecallSpeed(table, *device, slots[0]->speed);
+  scheduler::Scheduler scheduler(std::move(slots),
+                                 static_cast<int>(config.limits().max_active_jobs()));
+  pipeline::Engine engine(Backends(), {device.get()}, scheduler, table, *results, observer);
+
+  ISO_RETURN_IF_ERROR(metrics.Serve(
+      config.metrics_address(),
+      {.jobs_by_state = [&] { return table.CountByState(); },
+       .queue_depth = [&] { return scheduler.queue_depth(); },
+       .device_memory =
+           [&] {
+             std::vector<metrics::DeviceMemory> memory;
+             for (const auto& slot : scheduler.slots()) {
+               memory.push_back({slot->name, slot->memory.limit(), slot->memory.used()});
+             }
+             return memory;
+           }}));
+  ISO_ASSIGN_OR_RETURN(const auto server,
+                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
+  std::unique_ptr<dicom::Node> node;
+  std::string dicom_address = "off";
+  if (!config.dicom_node().disabled()) {
+    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
+    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+  }
+  const std::string& metrics_address = config.metrics_address();
+  std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
+              metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
+              dicom_address.c_str());
+  std::fflush(stdout);
+
+  int signal = 0;
+  sigwait(&stop_signals, &signal);
+  // A second signal ends the process at once.
+  pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
+  Drain(config.drain_seconds(), *server, engine);
+  // The node goes last: what a draining job has stored can still be pulled.
+  if (node != nullptr) node->Stop();
+  metrics.Stop();
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Isocenter reconstruction service", "isocenterd");
+  Declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitBadConfiguration;
+  }
+  SetUpLog(flags.log_level);
+
+  const absl::StatusOr<v1::ServerConfig> config = Configure(flags);
+  const absl::StatusOr<config::ProtocolBook> protocols =
+      config.ok() ? config::ProtocolBook::Make(*config) : config.status();
+  if (!protocols.ok()) {
+    std::fprintf(stderr, "isocenterd: %s\n", std::string(protocols.status().message()).c_str());
+    return kExitBadConfiguration;
+  }
+  if (flags.check) return 0;
+
+  // Blocked before any thread exists, so that every thread inherits it and sigwait gets them.
+  sigset_t stop_signals;
+  sigemptyset(&stop_signals);
+  sigaddset(&stop_signals, SIGTERM);
+  sigaddset(&stop_signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  const absl::Status status = Serve(*config, *protocols, flags.backend, stop_signals);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
+  return status.code() == absl::StatusCode::kInvalidArgument ||
+                 status.code() == absl::StatusCode::kNotFound
+             ? kExitBadConfiguration
+             : kExitFailed;
+}
+
+}  // namespace
+}  // namespace isocenter
+
+int main(int argc, char** argv) { return isocenter::Main(argc, argv); }

@@ -1,0 +1,183 @@
+#include "server/metrics/metrics.h"
+
+#include <deque>
+#include <exception>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "prometheus/counter.h"
+#include "prometheus/exposer.h"
+#include "prometheus/family.h"
+#include "prometheus/gauge.h"
+#include "prometheus/histogram.h"
+#include "prometheus/registry.h"
+#include "server/metrics/scrape.h"
+
+namespace isocenter::metrics {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+const Histogram::BucketBoundaries kSeconds = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
+                                              0.5,   1,     2,     5,    10,   20,   50,  100};
+const Histogram::BucketBoundaries kGups = {0.1, 0.2, 0.5, 1,  1.5, 2,  3,   4,   5,
+                                           7,   10,  20,  50, 100, 200, 500, 1000};
+
+std::string Outcome(jobs::JobState state) { return std::string(jobs::Name(state)); }
+
+}  // namespace
+
+struct Metrics::Impl {
+  std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  prometheus::Family<Counter>& ended = prometheus::BuildCounter()
+                                           .Name("isocenter_jobs_total")
+                                           .Help("Jobs that have ended, by outcome.")
+                                           .Register(*registry);
+  prometheus::Family<Counter>& refused =
+      prometheus::BuildCounter()
+          .Name("isocenter_refused_total")
+          .Help("Acquisitions that were refused before a job existed, by status code.")
+          .Register(*registry);
+  prometheus::Family<Counter>& dicom =
+      prometheus::BuildCounter()
+          .Name("isocenter_dicom_operations_total")
+          .Help("Finished operations of the DICOM node, by kind and outcome.")
+          .Register(*registry);
+  Counter& accepted = prometheus::BuildCounter()
+                          .Name("isocenter_accepted_jobs_total")
+                          .Help("Acquisitions that were admitted.")
+                          .Register(*registry)
+                          .Add({});
+  Counter& frames = prometheus::BuildCounter()
+                        .Name("isocenter_received_frames_total")
+                        .Help("Projection frames taken over.")
+                        .Register(*registry)
+                        .Add({});
+  Counter& bytes = prometheus::BuildCounter()
+                       .Name("isocenter_received_bytes_total")
+                       .Help("Bytes of the pixels of the frames taken over.")
+                       .Register(*registry)
+                       .Add({});
+  prometheus::Family<Histogram>& stages =
+      prometheus::BuildHistogram()
+          .Name("isocenter_stage_duration_seconds")
+          .Help("Time that a stage was at work for one completed job.")
+          .Register(*registry);
+  Histogram& after_last_frame =
+      prometheus::BuildHistogram()
+          .Name("isocenter_after_last_frame_seconds")
+          .Help("Last frame received to volume complete in host memory.")
+          .Register(*registry)
+          .Add({}, kSeconds);
+  Histogram& kernel_gups =
+      prometheus::BuildHistogram()
+          .Name("isocenter_kernel_gups")
+          .Help("Voxel updates in 1e9 per second of back-projection alone, per completed job.")
+          .Register(*registry)
+          .Add({}, kGups);
+  Histogram& whole_gups =
+      prometheus::BuildHistogram()
+          .Name("isocenter_whole_gups")
+          .Help("Voxel updates in 1e9 per second of all computing, per completed job.")
+          .Register(*registry)
+          .Add({}, kGups);
+  prometheus::Family<Gauge>& recent =
+      prometheus::BuildGauge()
+          .Name("isocenter_recent_job_kernel_gups")
+          .Help("Back-projection speed of the most recently completed jobs.")
+          .Register(*registry);
+
+  absl::Mutex mutex;
+  std::deque<Gauge*> recent_jobs ABSL_GUARDED_BY(mutex);
+
+  std::shared_ptr<Scrape> scrape;
+  std::unique_ptr<prometheus::Exposer> exposer;
+};
+
+Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
+  prometheus::BuildGauge()
+      .Name("isocenter_build_info")
+      .Help("Always 1; the labels say what runs.")
+      .Register(*impl_->registry)
+      .Add({{"version", build.version}, {"backend", build.backend}})
+      .Set(1);
+  // Series exist from the start, so that rates over a first event are right.
+  for (const jobs::JobState state :
+       {jobs::JobState::kCompleted, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
+    impl_->ended.Add({{"outcome", Outcome(state)}});
+  }
+}
+
+Metrics::~Metrics() { Stop(); }
+
+absl::Status Metrics::Serve(const std::string& address, Sources sources) {
+  impl_->scrape = std::make_shared<Scrape>(std::move(sources));
+  try {
+    impl_->exposer = std::make_unique<prometheus::Exposer>(address, 2);
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(
+        absl::StrCat("metrics_address is ", address, ", which cannot be listened on"));
+  }
+  impl_->exposer->RegisterCollectable(impl_->registry);
+  impl_->exposer->RegisterCollectable(impl_->scrape);
+  return absl::OkStatus();
+}
+
+int Metrics::port() const {
+  if (impl_->exposer == nullptr) return 0;
+  const std::vector<int> ports = impl_->exposer->GetListeningPorts();
+  return ports.empty() ? 0 : ports.front();
+}
+
+void Metrics::Stop() { impl_->exposer.reset(); }
+
+void Metrics::OnJobAccepted(const jobs::Job&) { impl_->accepted.Increment(); }
+
+void Metrics::OnStateChanged(const jobs::Job&, jobs::JobState) {}
+
+void Metrics::OnFrame(int64_t bytes) {
+  impl_->frames.Increment();
+  impl_->bytes.Increment(static_cast<double>(bytes));
+}
+
+void Metrics::OnJobEnded(const jobs::Job& job) {
+  impl_->ended.Add({{"outcome", Outcome(job.state)}}).Increment();
+  if (job.state != jobs::JobState::kCompleted) return;
+  const jobs::JobResult& result = job.result;
+  for (const auto& [stage, seconds] : {std::pair("preprocess", result.timings.preprocess),
+                                       std::pair("filter", result.timings.filter),
+                                       std::pair("backproject", result.timings.backproject),
+                                       std::pair("hounsfield", result.timings.hounsfield),
+                                       std::pair("export", result.timings.export_)}) {
+    impl_->stages.Add({{"stage", stage}}, kSeconds).Observe(seconds);
+  }
+  impl_->after_last_frame.Observe(result.seconds_after_last_frame);
+  impl_->kernel_gups.Observe(result.kernel_gups);
+  impl_->whole_gups.Observe(result.whole_gups);
+
+  absl::MutexLock lock(&impl_->mutex);
+  Gauge& gauge = impl_->recent.Add({{"job_id", job.id}});
+  gauge.Set(result.kernel_gups);
+  impl_->recent_jobs.push_back(&gauge);
+  if (impl_->recent_jobs.size() > kRecentJobs) {
+    impl_->recent.Remove(impl_->recent_jobs.front());
+    impl_->recent_jobs.pop_front();
+  }
+}
+
+void Metrics::OnRefused(const absl::Status& reason) {
+  const std::string code = absl::AsciiStrToLower(absl::StatusCodeToString(reason.code()));
+  impl_->refused.Add({{"reason", code}}).Increment();
+}
+
+void Metrics::OnDicomOperation(absl::string_view operation, absl::string_view outcome) {
+  impl_->dicom.Add({{"operation", std::string(operation)}, {"outcome", std::string(outcome)}})
+      .Increment();
+}
+
+}  // namespace isocenter::metrics

@@ -1,0 +1,67 @@
+// What operators see: Prometheus metrics over HTTP. docs/metrics.md lists them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/jobs/job.h"
+#include "server/jobs/ports.h"
+
+namespace isocenter::metrics {
+
+/// Memory of one device, in bytes.
+struct DeviceMemory {
+  std::string device;
+  int64_t limit = 0;
+  int64_t used = 0;
+};
+
+/// What is read at each scrape; called from the HTTP server's threads.
+struct Sources {
+  std::function<std::map<jobs::JobState, int>()> jobs_by_state;
+  std::function<int64_t()> queue_depth;
+  std::function<std::vector<DeviceMemory>()> device_memory;
+};
+
+/// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of
+/// recent jobs. No patient data. Thread-safe.
+class Metrics : public jobs::JobObserver {
+ public:
+  /// Jobs whose speed is shown by id.
+  static constexpr size_t kRecentJobs = 16;
+
+  struct BuildInfo {
+    std::string version;
+    std::string backend;
+  };
+  explicit Metrics(const BuildInfo& build);
+  ~Metrics() override;
+
+  /// Serves http://address/metrics, once; port 0 picks a free one. Errors: UNAVAILABLE (the address
+  /// cannot be listened on).
+  absl::Status Serve(const std::string& address, Sources sources);
+  /// The port that is served.
+  int port() const;
+  /// Ends serving, after which the sources are not called any more.
+  void Stop();
+
+  void OnJobAccepted(const jobs::Job& job) override;
+  void OnStateChanged(const jobs::Job& job, jobs::JobState from) override;
+  void OnFrame(int64_t bytes) override;
+  void OnJobEnded(const jobs::Job& job) override;
+  void OnRefused(const absl::Status& reason) override;
+  /// One finished operation of the DICOM node; both are from small fixed sets.
+  void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
+
+ private:
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace isocenter::metrics

@@ -1,0 +1,115 @@
+// One Acquire call.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "grpcpp/alarm.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "isocenter/v1/acquisition.pb.h"
+#include "server/config/protocol_book.h"
+#include "server/jobs/job_table.h"
+#include "server/jobs/ports.h"
+#include "server/pipeline/engine.h"
+
+namespace isocenter::rpc {
+
+/// What all streams share; outlives them.
+struct AcquisitionContext {
+  pipeline::Engine& engine;
+  jobs::JobTable& table;
+  const config::ProtocolBook& protocols;
+  jobs::JobObserver& observer;
+  int64_t max_message_bytes;
+  absl::Duration idle_limit;
+  int max_streams;
+  std::atomic<int> streams{0};
+};
+
+/// Reads messages as raw bytes, so that each is held against the limit of its place in the stream
+/// before it is parsed: a few MiB for the header, a frame and a little more afterwards. At most one
+/// message is read ahead; while all chunk buffers of the job are full, none is read, and HTTP/2's
+/// flow control holds the console back.
+///
+/// The calls that start gRPC operations are made under the mutex; gRPC reports their completion
+/// from its own threads, never from within those calls.
+class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                          public std::enable_shared_from_this<AcquisitionStream> {
+ public:
+  /// A reactor that lives until gRPC is done with it.
+  static AcquisitionStream* Start(AcquisitionContext& shared, grpc::CallbackServerContext* call);
+  ~AcquisitionStream() override;
+
+ private:
+  enum class Phase {
+    kHeader,    // nothing has come
+    kPlanning,  // the engine decides
+    kFrames,    // frames come, then finish
+    kResult,    // all has come; the job goes on without input
+    kClosed,    // the final status is set
+  };
+
+  AcquisitionStream(AcquisitionContext& shared, grpc::CallbackServerContext* call);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+  void HandleMessage();
+  absl::Status HandleHeader();
+  void HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted);
+  absl::Status HandleFrame();
+  /// Called whenever the job has changed.
+  void OnJobChanged();
+  /// The console is gone.
+  void HandleLoss();
+  /// Ends the call with an error of the console's making.
+  void Refuse(const absl::Status& why);
+
+  absl::Status Parse(int64_t longest);
+  void ReadNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Close(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Sends what is due, unless a write is on its way, and at the end the status.
+  void Pump() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// The next message for the console, if there is news.
+  std::optional<v1::AcquireResponse> NextResponse() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ArmIdleAlarm() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnIdleAlarm();
+
+  AcquisitionContext& shared_;
+  grpc::CallbackServerContext* const call_;
+  std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
+
+  // Of the thread that handles the one message that is being read.
+  grpc::ByteBuffer incoming_;
+  v1::AcquireRequest message_;
+  int64_t frame_bytes_ = 0;
+
+  absl::Mutex mutex_;
+  Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kHeader;
+  std::shared_ptr<pipeline::ReconstructionJob> job_ ABSL_GUARDED_BY(mutex_);
+  std::string job_id_ ABSL_GUARDED_BY(mutex_);  // empty until accepted
+  jobs::JobTable::Subscription subscription_ ABSL_GUARDED_BY(mutex_);
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;  // the status went to gRPC
+  absl::Time last_activity_ ABSL_GUARDED_BY(mutex_);
+  grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
+  std::optional<v1::AcquireResponse> accepted_ ABSL_GUARDED_BY(mutex_);
+  bool result_sent_ ABSL_GUARDED_BY(mutex_) = false;
+  int frames_acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string progress_sent_ ABSL_GUARDED_BY(mutex_);
+  absl::Status final_status_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<grpc::Alarm> idle_alarm_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,17 @@
+// TLS of the gRPC endpoint.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/security/server_credentials.h"
+#include "isocenter/v1/server_config.pb.h"
+
+namespace isocenter::rpc {
+
+/// No certificate: plain text. With a client authority: mutual TLS. Errors: NOT_FOUND (a file that
+/// cannot be read), INVALID_ARGUMENT (not PEM), both naming the field and the file.
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
+    const v1::TlsConfig& tls);
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,91 @@
+#include "server/rpc/download_stream.h"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/config/grid_translation.h"
+#include "server/rpc/status_translation.h"
+
+namespace isocenter::rpc {
+
+DownloadStream* DownloadStream::Start(const jobs::JobTable& table, jobs::ResultStore& results,
+                                      const v1::DownloadResultRequest& request) {
+  auto* stream = new DownloadStream;
+  const absl::Status opened = stream->Open(table, results, request);
+  if (opened.ok()) {
+    stream->StartWrite(&stream->piece_);
+  } else {
+    stream->Finish(ToGrpc(opened));
+  }
+  return stream;
+}
+
+absl::Status DownloadStream::Open(const jobs::JobTable& table, jobs::ResultStore& results,
+                                  const v1::DownloadResultRequest& request) {
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, table.Get(request.job_id()));
+  if (job->state != jobs::JobState::kCompleted) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job '", job->id, "' is ", std::string(jobs::Name(job->state)),
+                     "; legal is a completed job"));
+  }
+  switch (request.format()) {
+    case v1::RESULT_FORMAT_DICOM: {
+      ISO_ASSIGN_OR_RETURN(files_, results.DicomFiles(job->id));
+      piece_.set_file_count(static_cast<uint32_t>(files_.size()));
+      named_ = true;
+      return absl::OkStatus();
+    }
+    case v1::RESULT_FORMAT_RAW_FLOAT32: {
+      ISO_ASSIGN_OR_RETURN(std::filesystem::path file, results.RawFile(job->id));
+      files_ = {std::move(file)};
+      *piece_.mutable_grid() = config::GridToProto(job->grid);
+      return absl::OkStatus();
+    }
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("format is ", static_cast<int>(request.format()),
+                       "; legal is RESULT_FORMAT_DICOM or RESULT_FORMAT_RAW_FLOAT32"));
+  }
+}
+
+absl::Status DownloadStream::ReadPiece() {
+  piece_.Clear();
+  if (!file_.is_open()) {
+    if (next_file_ == files_.size()) {
+      done_ = true;
+      return absl::OkStatus();
+    }
+    const std::filesystem::path& path = files_[next_file_++];
+    std::error_code error;
+    left_ = static_cast<int64_t>(std::filesystem::file_size(path, error));
+    if (!error) file_.open(path, std::ios::binary);
+    if (error || !file_.is_open()) {
+      return absl::AbortedError("the result was deleted while it was being sent");
+    }
+    if (named_) piece_.set_file_name(path.filename().string());
+  }
+  std::string& data = *piece_.mutable_data();
+  data.resize(std::min(left_, kPieceBytes));
+  if (!file_.read(data.data(), static_cast<std::streamsize>(data.size()))) {
+    return absl::DataLossError(absl::StrCat("file ", next_file_, " of ", files_.size(),
+                                            " of the result cannot be read to its end"));
+  }
+  left_ -= static_cast<int64_t>(data.size());
+  if (left_ == 0) {
+    piece_.set_end_of_file(true);
+    file_.close();
+  }
+  return absl::OkStatus();
+}
+
+void DownloadStream::OnWriteDone(bool ok) {
+  if (!ok) return Finish(grpc::Status::CANCELLED);
+  const absl::Status status = ReadPiece();
+  if (!status.ok() || done_) return Finish(ToGrpc(status));
+  StartWrite(&piece_);
+}
+
+}  // namespace isocenter::rpc

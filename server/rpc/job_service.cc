@@ -1,0 +1,97 @@
+#include "server/rpc/job_service.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/rpc/download_stream.h"
+#include "server/rpc/status_translation.h"
+#include "server/rpc/translate.h"
+#include "server/rpc/watch_stream.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::rpc {
+namespace {
+
+constexpr int kDefaultPageSize = 50;
+constexpr int kLargestPageSize = 1000;
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& request,
+                      v1::ListJobsResponse& response) {
+  if (request.page_size() < 0 || request.page_size() > kLargestPageSize) {
+    return absl::InvalidArgumentError(absl::StrCat("page_size is ", request.page_size(),
+                                                   "; legal is 0 to ", kLargestPageSize));
+  }
+  const int page_size = request.page_size() == 0 ? kDefaultPageSize : request.page_size();
+  ISO_ASSIGN_OR_RETURN(const jobs::JobFilter filter, FilterFromProto(request));
+  std::optional<jobs::JobCursor> cursor;
+  if (!request.page_token().empty()) {
+    ISO_ASSIGN_OR_RETURN(cursor, DecodePageToken(request));
+  }
+  std::vector<jobs::JobSnapshot> page = table.List(filter, cursor, page_size + 1);
+  const bool more = static_cast<int>(page.size()) > page_size;
+  if (more) page.pop_back();
+  for (const jobs::JobSnapshot& job : page) *response.add_job() = ToProto(*job);
+  if (more) {
+    response.set_next_page_token(
+        EncodePageToken({page.back()->create_time, page.back()->id}, request));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* call,
+                                               const v1::ListJobsRequest* request,
+                                               v1::ListJobsResponse* response) {
+  return Answer(call, ListPage(table_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
+                                             const v1::GetJobRequest* request, v1::Job* response) {
+  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
+  if (job.ok()) *response = ToProto(**job);
+  return Answer(call, job.status());
+}
+
+grpc::ServerWriteReactor<v1::Job>* JobService::WatchJob(grpc::CallbackServerContext*,
+                                                        const v1::WatchJobRequest* request) {
+  return WatchStream::Start(table_, request->job_id());
+}
+
+grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* call,
+                                                const v1::CancelJobRequest* request,
+                                                v1::Job* response) {
+  absl::Status status =
+      engine_.Cancel(request->job_id(), absl::CancelledError("the job was cancelled on request"));
+  if (status.ok()) {
+    spdlog::info("event=cancel_requested job={}", request->job_id());
+    const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
+    if (job.ok()) *response = ToProto(**job);
+    status = job.status();
+  }
+  return Answer(call, status);
+}
+
+grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* call,
+                                                const v1::DeleteJobRequest* request,
+                                                v1::DeleteJobResponse*) {
+  const absl::Status status = table_.Delete(request->job_id());
+  if (status.ok()) spdlog::info("event=job_deleted job={}", request->job_id());
+  return Answer(call, status);
+}
+
+grpc::ServerWriteReactor<v1::DownloadResultResponse>* JobService::DownloadResult(
+    grpc::CallbackServerContext*, const v1::DownloadResultRequest* request) {
+  return DownloadStream::Start(table_, results_, *request);
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,39 @@
+// JobService on the job table, the pipeline and the result store.
+#pragma once
+
+#include "isocenter/v1/jobs.grpc.pb.h"
+#include "server/jobs/job_table.h"
+#include "server/jobs/ports.h"
+#include "server/pipeline/engine.h"
+
+namespace isocenter::rpc {
+
+class JobService : public v1::JobService::CallbackService {
+ public:
+  /// All must outlive the service.
+  JobService(jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results)
+      : table_(table), engine_(engine), results_(results) {}
+
+  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* call,
+                                     const v1::ListJobsRequest* request,
+                                     v1::ListJobsResponse* response) override;
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* call,
+                                   const v1::GetJobRequest* request, v1::Job* response) override;
+  grpc::ServerWriteReactor<v1::Job>* WatchJob(grpc::CallbackServerContext* call,
+                                              const v1::WatchJobRequest* request) override;
+  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* call,
+                                      const v1::CancelJobRequest* request,
+                                      v1::Job* response) override;
+  grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* call,
+                                      const v1::DeleteJobRequest* request,
+                                      v1::DeleteJobResponse* response) override;
+  grpc::ServerWriteReactor<v1::DownloadResultResponse>* DownloadResult(
+      grpc::CallbackServerContext* call, const v1::DownloadResultRequest* request) override;
+
+ private:
+  jobs::JobTable& table_;
+  pipeline::Engine& engine_;
+  jobs::ResultStore& results_;
+};
+
+}  // namespace isocenter::rpc

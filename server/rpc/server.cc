@@ -1,0 +1,98 @@
+#include "server/rpc/server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
+#include "grpcpp/server_builder.h"
+#include "kernels/base/status_macros.h"
+#include "server/rpc/credentials.h"
+
+namespace isocenter::rpc {
+namespace {
+
+// Streams that may be open beyond the active jobs: those that wait for their answer, or to be told
+// that there is no room.
+constexpr int kSpareStreams = 16;
+constexpr int kMaxStreamsPerConnection = 100;
+// The synchronous services, reflection alone, share these threads.
+constexpr int kMaxThreads = 16;
+
+void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.max_message_bytes()));
+  // gRPC slows down and then drops clients when what it buffers for all of them exceeds this.
+  grpc::ResourceQuota quota("isocenter");
+  quota.SetMaxThreads(kMaxThreads);
+  quota.Resize(std::max<size_t>(size_t{512} << 20, size_t{8} * limits.max_message_bytes()));
+  builder.SetResourceQuota(quota);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  // Two servers on one port would share the clients between them.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Finds dead peers within a minute and refuses those that ping too often.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 5);
+  // A connection that does not speak HTTP/2 (or TLS) in time is dropped.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+}
+
+}  // namespace
+
+Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
+               jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
+               jobs::JobObserver& observer)
+    : context_{.engine = engine,
+               .table = table,
+               .protocols = protocols,
+               .observer = observer,
+               .max_message_bytes = config.limits().max_message_bytes(),
+               .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
+               .max_streams =
+                   static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
+      acquisitions_(context_),
+      jobs_(table, engine, results),
+      protocols_(protocols) {}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(
+    const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
+    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer) {
+  ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
+  std::unique_ptr<Server> server(
+      new Server(config, protocols, table, engine, results, observer));
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  SetLimits(config.limits(), builder);
+  int port = 0;
+  builder.AddListeningPort(config.grpc_address(), credentials, &port);
+  builder.RegisterService(&server->acquisitions_);
+  builder.RegisterService(&server->jobs_);
+  builder.RegisterService(&server->protocols_);
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr || port == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("grpc_address is ", config.grpc_address(),
+                     ", which cannot be listened on (taken, or TLS files that do not match)"));
+  }
+  const std::string& given = config.grpc_address();
+  server->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
+  server->server_->GetHealthCheckService()->SetServingStatus(true);
+  return server;
+}
+
+Server::~Server() {
+  if (server_ != nullptr) Shutdown(absl::Now());
+}
+
+void Server::StopServing() { server_->GetHealthCheckService()->SetServingStatus(false); }
+
+void Server::Shutdown(absl::Time deadline) {
+  server_->Shutdown(absl::ToChronoTime(deadline));
+  server_->Wait();
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,57 @@
+// The gRPC endpoint.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/server.h"
+#include "isocenter/v1/server_config.pb.h"
+#include "server/config/protocol_book.h"
+#include "server/jobs/job_table.h"
+#include "server/jobs/ports.h"
+#include "server/pipeline/engine.h"
+#include "server/rpc/acquisition_service.h"
+#include "server/rpc/job_service.h"
+#include "server/rpc/protocol_service.h"
+
+namespace isocenter::rpc {
+
+/// All services, the standard health service and reflection on one port. gRPC's own threads run
+/// them, whose number does not depend on the number of clients.
+class Server {
+ public:
+  /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
+  /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
+  /// listened on).
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const v1::ServerConfig& config,
+                                                       const config::ProtocolBook& protocols,
+                                                       jobs::JobTable& table,
+                                                       pipeline::Engine& engine,
+                                                       jobs::ResultStore& results,
+                                                       jobs::JobObserver& observer);
+  ~Server();
+
+  /// host:port with the port that was chosen.
+  const std::string& address() const { return address_; }
+
+  /// Health becomes NOT_SERVING; calls go on.
+  void StopServing();
+  /// Ends all calls, cancelling those that last until `deadline`.
+  void Shutdown(absl::Time deadline);
+
+ private:
+  Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
+         jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
+         jobs::JobObserver& observer);
+
+  AcquisitionContext context_;
+  AcquisitionService acquisitions_;
+  JobService jobs_;
+  ProtocolService protocols_;
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,173 @@
+#include "server/rpc/translate.h"
+
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "kernels/base/crc32c.h"
+#include "server/config/grid_translation.h"
+
+namespace isocenter::rpc {
+namespace {
+
+google::protobuf::Timestamp TimestampOf(absl::Time time) {
+  google::protobuf::Timestamp proto;
+  const int64_t seconds = absl::ToUnixSeconds(time);
+  proto.set_seconds(seconds);
+  proto.set_nanos(static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  return proto;
+}
+
+absl::StatusOr<jobs::JobState> StateFromProto(int state) {
+  switch (state) {
+    case v1::JOB_STATE_RECEIVING:
+      return jobs::JobState::kReceiving;
+    case v1::JOB_STATE_RECONSTRUCTING:
+      return jobs::JobState::kReconstructing;
+    case v1::JOB_STATE_REFINING:
+      return jobs::JobState::kRefining;
+    case v1::JOB_STATE_EXPORTING:
+      return jobs::JobState::kExporting;
+    case v1::JOB_STATE_COMPLETED:
+      return jobs::JobState::kCompleted;
+    case v1::JOB_STATE_FAILED:
+      return jobs::JobState::kFailed;
+    case v1::JOB_STATE_CANCELLED:
+      return jobs::JobState::kCancelled;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("state is ", state, "; legal is a JobState other than UNSPECIFIED"));
+  }
+}
+
+uint32_t FilterFingerprint(const v1::ListJobsRequest& request) {
+  std::string text;
+  for (const int state : request.state()) absl::StrAppend(&text, state, ",");
+  // Lengths keep neighbouring fields apart.
+  for (const std::string* field :
+       {&request.protocol(), &request.accession_number(), &request.station_name()}) {
+    absl::StrAppend(&text, field->size(), ":", *field);
+  }
+  return Crc32c(std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+
+v1::JobState ToProto(jobs::JobState state) {
+  switch (state) {
+    case jobs::JobState::kReceiving:
+      return v1::JOB_STATE_RECEIVING;
+    case jobs::JobState::kReconstructing:
+      return v1::JOB_STATE_RECONSTRUCTING;
+    case jobs::JobState::kRefining:
+      return v1::JOB_STATE_REFINING;
+    case jobs::JobState::kExporting:
+      return v1::JOB_STATE_EXPORTING;
+    case jobs::JobState::kCompleted:
+      return v1::JOB_STATE_COMPLETED;
+    case jobs::JobState::kFailed:
+      return v1::JOB_STATE_FAILED;
+    case jobs::JobState::kCancelled:
+      return v1::JOB_STATE_CANCELLED;
+  }
+  return v1::JOB_STATE_UNSPECIFIED;
+}
+
+v1::JobProgress ProgressToProto(const jobs::Job& job) {
+  v1::JobProgress proto;
+  proto.set_frames_received(job.progress.frames_received);
+  proto.set_frames_backprojected(job.progress.frames_backprojected);
+  proto.set_frames_total(job.progress.frames_total);
+  proto.set_slices_exported(job.progress.slices_exported);
+  proto.set_slices_total(job.progress.slices_total);
+  proto.set_state(ToProto(job.state));
+  return proto;
+}
+
+v1::JobResult ResultToProto(const jobs::Job& job) {
+  const jobs::JobResult& result = job.result;
+  v1::JobResult proto;
+  proto.set_job_id(job.id);
+  proto.set_study_instance_uid(result.study_instance_uid);
+  proto.set_series_instance_uid(result.series_instance_uid);
+  proto.set_frame_of_reference_uid(result.frame_of_reference_uid);
+  proto.set_instance_count(result.instance_count);
+  proto.set_seconds_after_last_frame(result.seconds_after_last_frame);
+  proto.set_seconds_to_stored(result.seconds_to_stored);
+  proto.set_kernel_gups(result.kernel_gups);
+  proto.set_whole_gups(result.whole_gups);
+  v1::StageTimings& timings = *proto.mutable_timings();
+  timings.set_preprocess_seconds(result.timings.preprocess);
+  timings.set_filter_seconds(result.timings.filter);
+  timings.set_backproject_seconds(result.timings.backproject);
+  timings.set_hounsfield_seconds(result.timings.hounsfield);
+  timings.set_export_seconds(result.timings.export_);
+  timings.set_acquisition_seconds(result.timings.acquisition);
+  timings.set_total_seconds(result.timings.total);
+  *proto.mutable_grid() = config::GridToProto(job.grid);
+  proto.set_backend(result.backend);
+  for (const std::string& warning : result.warnings) proto.add_warning(warning);
+  return proto;
+}
+
+v1::Job ToProto(const jobs::Job& job) {
+  v1::Job proto;
+  proto.set_job_id(job.id);
+  proto.set_state(ToProto(job.state));
+  proto.set_error_code(static_cast<int>(job.error.code()));
+  proto.set_error_message(std::string(job.error.message()));
+  *proto.mutable_progress() = ProgressToProto(job);
+  if (job.state == jobs::JobState::kCompleted) *proto.mutable_result() = ResultToProto(job);
+  proto.set_protocol(job.protocol);
+  proto.set_station_name(job.station_name);
+  *proto.mutable_create_time() = TimestampOf(job.create_time);
+  if (jobs::HasEnded(job.state)) *proto.mutable_end_time() = TimestampOf(job.end_time);
+  *proto.mutable_grid() = config::GridToProto(job.grid);
+  proto.set_accession_number(job.patient_study.accession_number);
+  proto.set_study_instance_uid(job.result.study_instance_uid.empty()
+                                   ? job.patient_study.study_instance_uid
+                                   : job.result.study_instance_uid);
+  return proto;
+}
+
+absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& request) {
+  jobs::JobFilter filter{.protocol = request.protocol(),
+                         .accession_number = request.accession_number(),
+                         .station_name = request.station_name()};
+  for (const int state : request.state()) {
+    absl::StatusOr<jobs::JobState> translated = StateFromProto(state);
+    if (!translated.ok()) return translated.status();
+    filter.states.push_back(*translated);
+  }
+  return filter;
+}
+
+std::string EncodePageToken(const jobs::JobCursor& cursor, const v1::ListJobsRequest& request) {
+  return absl::WebSafeBase64Escape(absl::StrCat(FilterFingerprint(request), " ",
+                                                absl::ToUnixNanos(cursor.create_time), " ",
+                                                cursor.id));
+}
+
+absl::StatusOr<jobs::JobCursor> DecodePageToken(const v1::ListJobsRequest& request) {
+  std::string text;
+  uint32_t fingerprint = 0;
+  int64_t nanos = 0;
+  std::vector<std::string> parts;
+  if (absl::WebSafeBase64Unescape(request.page_token(), &text)) {
+    parts = absl::StrSplit(text, absl::MaxSplits(' ', 2));
+  }
+  if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &fingerprint) ||
+      !absl::SimpleAtoi(parts[1], &nanos)) {
+    return absl::InvalidArgumentError(
+        "page_token is not one; legal is next_page_token of an earlier answer, or empty");
+  }
+  if (fingerprint != FilterFingerprint(request)) {
+    return absl::InvalidArgumentError(
+        "page_token belongs to another filter; legal is the filter of the first page");
+  }
+  return jobs::JobCursor{absl::FromUnixNanos(nanos), parts[2]};
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,26 @@
+// Jobs as the wire has them.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "isocenter/v1/jobs.pb.h"
+#include "server/jobs/job.h"
+#include "server/jobs/job_table.h"
+
+namespace isocenter::rpc {
+
+v1::JobState ToProto(jobs::JobState state);
+v1::JobProgress ProgressToProto(const jobs::Job& job);
+v1::JobResult ResultToProto(const jobs::Job& job);
+v1::Job ToProto(const jobs::Job& job);
+
+/// Errors: INVALID_ARGUMENT (a state that does not exist).
+absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& request);
+
+/// Page tokens hold the cursor and a fingerprint of the filter; clients must not look inside.
+std::string EncodePageToken(const jobs::JobCursor& cursor, const v1::ListJobsRequest& request);
+/// Errors: INVALID_ARGUMENT (not a token of this server, or of another filter).
+absl::StatusOr<jobs::JobCursor> DecodePageToken(const v1::ListJobsRequest& request);
+
+}  // namespace isocenter::rpc

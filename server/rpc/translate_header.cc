@@ -1,0 +1,187 @@
+#include "server/rpc/translate_header.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
+#include "server/config/grid_translation.h"
+#include "server/rpc/field_checks.h"
+#include "server/rpc/status_translation.h"
+
+namespace isocenter::rpc {
+namespace {
+
+constexpr uint32_t kMaxDetectorPixels = 8192;  // per axis
+
+absl::Status CheckIdentity(const v1::PatientStudy& study) {
+  ISO_RETURN_IF_ERROR(CheckPersonName("patient_study.patient_name", study.patient_name()));
+  ISO_RETURN_IF_ERROR(CheckText("patient_study.patient_id", study.patient_id(), 64));
+  ISO_RETURN_IF_ERROR(CheckDate("patient_study.patient_birth_date", study.patient_birth_date()));
+  const std::string& sex = study.patient_sex();
+  if (!sex.empty() && sex != "M" && sex != "F" && sex != "O") {
+    return Illegal("patient_study.patient_sex", Shown(sex), "\"M\", \"F\", \"O\" or empty");
+  }
+  ISO_RETURN_IF_ERROR(CheckUid("patient_study.study_instance_uid", study.study_instance_uid()));
+  ISO_RETURN_IF_ERROR(CheckText("patient_study.accession_number", study.accession_number(), 16));
+  ISO_RETURN_IF_ERROR(CheckText("patient_study.study_id", study.study_id(), 16));
+  ISO_RETURN_IF_ERROR(CheckText("patient_study.study_description", study.study_description(), 64));
+  ISO_RETURN_IF_ERROR(CheckPersonName("patient_study.referring_physician_name",
+                                      study.referring_physician_name()));
+  ISO_RETURN_IF_ERROR(CheckDate("patient_study.study_date", study.study_date()));
+  return CheckTime("patient_study.study_time", study.study_time());
+}
+
+jobs::PatientStudy PatientStudyOf(const v1::PatientStudy& study) {
+  return {.patient_name = study.patient_name(),
+          .patient_id = study.patient_id(),
+          .patient_birth_date = study.patient_birth_date(),
+          .patient_sex = study.patient_sex(),
+          .study_instance_uid = study.study_instance_uid(),
+          .accession_number = study.accession_number(),
+          .study_id = study.study_id(),
+          .study_description = study.study_description(),
+          .referring_physician_name = study.referring_physician_name(),
+          .study_date = study.study_date(),
+          .study_time = study.study_time()};
+}
+
+absl::StatusOr<Detector> DetectorOf(const v1::DetectorGeometry& detector) {
+  // The wire's unsigned counts are compared before they become int.
+  for (const auto& [field, count] : {std::pair("detector.columns", detector.columns()),
+                                     std::pair("detector.rows", detector.rows())}) {
+    if (count < 1 || count > kMaxDetectorPixels) {
+      return Illegal(field, absl::StrCat(count), absl::StrCat("1 to ", kMaxDetectorPixels));
+    }
+  }
+  return Detector{.columns = static_cast<int>(detector.columns()),
+                  .rows = static_cast<int>(detector.rows()),
+                  .pitch_u_mm = detector.pitch_u_mm(),
+                  .pitch_v_mm = detector.pitch_v_mm()};
+}
+
+absl::StatusOr<Trajectory> MatricesOf(const v1::AcquisitionHeader& header) {
+  const v1::MatrixTrajectory& matrices = header.matrices();
+  if (static_cast<uint32_t>(matrices.matrix_size()) != header.frame_count()) {
+    return Illegal("matrices.matrix", absl::StrCat("a list of ", matrices.matrix_size()),
+                   absl::StrCat("one matrix per frame, ", header.frame_count(), " in all"));
+  }
+  Trajectory trajectory;
+  trajectory.reserve(matrices.matrix_size());
+  for (int view = 0; view < matrices.matrix_size(); ++view) {
+    absl::StatusOr<ProjectionMatrix> matrix = MatrixFromProto(matrices.matrix(view));
+    if (matrix.ok()) matrix = NormalizeMatrix(*matrix);
+    if (!matrix.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("matrices.matrix[", view, "]: ", matrix.status().message()));
+    }
+    trajectory.push_back(*matrix);
+  }
+  return trajectory;
+}
+
+absl::StatusOr<Trajectory> CircleOf(const v1::AcquisitionHeader& header, const Detector& detector) {
+  const v1::CircularTrajectory& circle = header.circular();
+  return MakeCircularOrbit({.views = static_cast<int>(header.frame_count()),
+                            .source_to_isocenter_mm = circle.source_to_isocenter_mm(),
+                            .source_to_detector_mm = circle.source_to_detector_mm(),
+                            .start_angle = DegreesToRadians(circle.start_angle_deg()),
+                            .arc = DegreesToRadians(circle.arc_deg()),
+                            .offset_u_px = circle.offset_u_px(),
+                            .offset_v_px = circle.offset_v_px()},
+                           detector);
+}
+
+absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
+                                                 int64_t max_message_bytes) {
+  recon::Acquisition acquisition;
+  ISO_ASSIGN_OR_RETURN(acquisition.detector, DetectorOf(header.detector()));
+  switch (header.pixel_type()) {
+    case v1::PIXEL_TYPE_UINT16_COUNTS:
+      acquisition.pixel_type = recon::PixelType::kUint16Counts;
+      acquisition.i0_counts = header.i0_counts();
+      break;
+    case v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS:
+      acquisition.pixel_type = recon::PixelType::kFloat32LineIntegrals;
+      break;
+    default:
+      return Illegal("pixel_type", absl::StrCat(static_cast<int>(header.pixel_type())),
+                     "PIXEL_TYPE_UINT16_COUNTS or PIXEL_TYPE_FLOAT32_LINE_INTEGRALS");
+  }
+  const int64_t message_bytes = pipeline::FrameBytes(acquisition) + kFrameOverheadBytes;
+  if (message_bytes > max_message_bytes) {
+    return Illegal("detector",
+                   absl::StrCat(header.detector().columns(), "x", header.detector().rows(),
+                                ", whose frames need messages of ", message_bytes, " bytes"),
+                   absl::StrCat("messages of at most ", max_message_bytes, " bytes"));
+  }
+  if (header.frame_count() < 1 || header.frame_count() > uint32_t{kMaxViews}) {
+    return Illegal("frame_count", absl::StrCat(header.frame_count()),
+                   absl::StrCat("1 to ", kMaxViews));
+  }
+  switch (header.trajectory_case()) {
+    case v1::AcquisitionHeader::kMatrices: {
+      ISO_ASSIGN_OR_RETURN(acquisition.trajectory, MatricesOf(header));
+      break;
+    }
+    case v1::AcquisitionHeader::kCircular: {
+      ISO_ASSIGN_OR_RETURN(acquisition.trajectory, CircleOf(header, acquisition.detector));
+      break;
+    }
+    case v1::AcquisitionHeader::TRAJECTORY_NOT_SET:
+      return Illegal("trajectory", "unset", "matrices or circular");
+  }
+  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(acquisition));
+  return acquisition;
+}
+
+}  // namespace
+
+absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix) {
+  if (matrix.value_size() != 12) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the matrix has ", matrix.value_size(), " values; legal is 12"));
+  }
+  ProjectionMatrix result;
+  std::copy(matrix.value().begin(), matrix.value().end(), result.m.begin());
+  return result;
+}
+
+absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::AcquisitionHeader& header,
+                                                             const config::ProtocolBook& protocols,
+                                                             int64_t max_message_bytes) {
+  ISO_RETURN_IF_ERROR(MarkPrivate(CheckIdentity(header.patient_study())));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", header.station_name()));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
+  if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
+    return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
+  }
+  ISO_RETURN_IF_ERROR(CheckCodeString("body_part_examined", header.body_part_examined()));
+  ISO_RETURN_IF_ERROR(
+      MarkPrivate(CheckText("series_description", header.series_description(), 64)));
+  ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol, protocols.Find(header.protocol()));
+
+  pipeline::AcquisitionRequest request{
+      .patient_study = PatientStudyOf(header.patient_study()),
+      .tube_voltage_kv = header.tube_voltage_kv(),
+      .body_part_examined = header.body_part_examined(),
+      .series_description = header.series_description(),
+      .protocol = protocol->description.name(),
+      .station_name = header.station_name(),
+      .request_id = header.request_id(),
+      .settings = protocol->settings,
+  };
+  ISO_ASSIGN_OR_RETURN(request.acquisition, AcquisitionOf(header, max_message_bytes));
+  if (header.has_grid()) {
+    ISO_ASSIGN_OR_RETURN(request.grid, config::GridFromProto(header.grid()));
+  } else if (protocol->fixed_grid) {
+    request.grid = *protocol->fixed_grid;
+  } else {
+    request.grid = pipeline::AutoGridSize{protocol->auto_grid_size};
+  }
+  return request;
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,27 @@
+// The acquisition header, checked field by field.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "isocenter/v1/acquisition.pb.h"
+#include "server/config/protocol_book.h"
+#include "server/pipeline/acquisition_request.h"
+
+namespace isocenter::rpc {
+
+/// Bytes of a Frame message besides its pixels: index, checksum, a matrix, field keys and lengths,
+/// and some for fields of later versions.
+inline constexpr int64_t kFrameOverheadBytes = 4096;
+
+/// Everything about a header that can be said without looking at jobs and devices. Errors:
+/// INVALID_ARGUMENT naming field, value and what is legal (marked private where the value may
+/// identify a patient), NOT_FOUND (protocol).
+absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::AcquisitionHeader& header,
+                                                             const config::ProtocolBook& protocols,
+                                                             int64_t max_message_bytes);
+
+/// Row-major 3x4, any scale. Errors: INVALID_ARGUMENT (not 12 values).
+absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix);
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,71 @@
+#include "server/scheduler/scheduler.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::scheduler {
+
+void SpeedEstimate::Add(double gups) {
+  if (!(gups > 0)) return;
+  constexpr double kNewest = 0.25;  // weight of the newest job: about the last eight count
+  absl::MutexLock lock(&mutex_);
+  gups_ = gups_ == 0 ? gups : (1 - kNewest) * gups_ + kNewest * gups;
+}
+
+double SpeedEstimate::PredictSeconds(double voxel_updates) const {
+  absl::MutexLock lock(&mutex_);
+  return gups_ == 0 ? 0 : voxel_updates / (gups_ * 1e9);
+}
+
+Admission& Admission::operator=(Admission&& other) noexcept {
+  std::swap(scheduler_, other.scheduler_);
+  std::swap(memory_, other.memory_);
+  return *this;
+}
+
+Admission::~Admission() {
+  if (scheduler_ != nullptr) scheduler_->Leave();
+}
+
+int Scheduler::EmptiestSlot() const {
+  const auto free = [&](int slot) {
+    return slots_[slot]->memory.limit() - slots_[slot]->memory.used();
+  };
+  int best = 0;
+  for (int slot = 1; slot < static_cast<int>(slots_.size()); ++slot) {
+    if (free(slot) > free(best)) best = slot;
+  }
+  return best;
+}
+
+absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t bytes) {
+  ISO_ASSIGN_OR_RETURN(Reservation memory, slots_[slot]->memory.Reserve(bytes));
+  absl::MutexLock lock(&mutex_);
+  if (active_jobs_ >= max_active_jobs_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("1 place among the active jobs is needed; 0 are free of ", max_active_jobs_,
+                     "; try again when other jobs have ended"));
+  }
+  ++active_jobs_;
+  return Admission(this, std::move(memory));
+}
+
+void Scheduler::Leave() {
+  absl::MutexLock lock(&mutex_);
+  --active_jobs_;
+}
+
+int Scheduler::active_jobs() const {
+  absl::MutexLock lock(&mutex_);
+  return active_jobs_;
+}
+
+int64_t Scheduler::queue_depth() const {
+  int64_t depth = 0;
+  for (const auto& slot : slots_) depth += slot->lanes.queue_depth();
+  return depth;
+}
+
+}  // namespace isocenter::scheduler

@@ -1,0 +1,89 @@
+// Devices as slots, and who is let in.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/scheduler/lane_executor.h"
+#include "server/scheduler/memory_budget.h"
+
+namespace isocenter::scheduler {
+
+/// Moving average of how fast a device computes whole jobs. Thread-safe.
+class SpeedEstimate {
+ public:
+  /// `gups`: 1e9 voxel updates per second of one job; values that are not above 0 are ignored.
+  void Add(double gups);
+  /// Computing time of so many voxel updates, 0 while nothing has been measured.
+  double PredictSeconds(double voxel_updates) const;
+
+ private:
+  mutable absl::Mutex mutex_;
+  double gups_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+/// One device: its memory, its thread and its measured speed. A job stays on its slot.
+struct DeviceSlot {
+  /// `thread_name` as in LaneExecutor.
+  DeviceSlot(std::string name, int64_t memory_bytes, const std::string& thread_name)
+      : name(std::move(name)), memory(memory_bytes), lanes(thread_name) {}
+
+  const std::string name;  // "cpu0"; label of metrics
+  MemoryBudget memory;
+  SpeedEstimate speed;
+  LaneExecutor lanes;
+};
+
+class Scheduler;
+
+/// A place among the active jobs and the memory on a slot; both are given back when destroyed.
+class Admission {
+ public:
+  Admission() = default;
+  Admission(Admission&& other) noexcept { *this = std::move(other); }
+  Admission& operator=(Admission&& other) noexcept;
+  ~Admission();
+
+  Reservation& memory() { return memory_; }
+
+ private:
+  friend class Scheduler;
+  Admission(Scheduler* scheduler, Reservation memory)
+      : scheduler_(scheduler), memory_(std::move(memory)) {}
+  Scheduler* scheduler_ = nullptr;
+  Reservation memory_;
+};
+
+/// Thread-safe. Must outlive its admissions.
+class Scheduler {
+ public:
+  /// At least one slot.
+  Scheduler(std::vector<std::unique_ptr<DeviceSlot>> slots, int max_active_jobs)
+      : slots_(std::move(slots)), max_active_jobs_(max_active_jobs) {}
+
+  const std::vector<std::unique_ptr<DeviceSlot>>& slots() const { return slots_; }
+  /// The slot with the most free memory; ties go to the first.
+  int EmptiestSlot() const;
+
+  /// Errors: RESOURCE_EXHAUSTED naming what is needed and what is free (jobs or bytes).
+  absl::StatusOr<Admission> Admit(int slot, int64_t bytes);
+
+  int active_jobs() const;
+  /// Units that wait on all slots.
+  int64_t queue_depth() const;
+
+ private:
+  friend class Admission;
+  void Leave();
+
+  const std::vector<std::unique_ptr<DeviceSlot>> slots_;
+  const int max_active_jobs_;
+  mutable absl::Mutex mutex_;
+  int active_jobs_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace isocenter::scheduler

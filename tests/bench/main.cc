@@ -1,0 +1,45 @@
+// isocenter-bench: prints how fast this machine reconstructs.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "tests/bench/fdk_bench.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures Isocenter's kernels on this machine.");
+  app.require_subcommand(1);
+
+  isocenter::bench::FdkOptions fdk;
+  CLI::App* fdk_command =
+      app.add_subcommand("fdk", "Filter, back-projection and whole FDK on the CPU, in GUPS");
+  fdk_command->add_option("--repeats", fdk.repeats, "Runs per case")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  fdk_command->add_option("--size", fdk.sizes, "Voxels per axis")
+      ->delimiter(',')
+      ->check(CLI::Range(16, 2048))
+      ->capture_default_str();
+  fdk_command->add_option("--threads", fdk.threads, "Numbers of threads")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  fdk_command
+      ->add_option("--simd", fdk.simd,
+                   "Instruction sets: AVX-512, AVX2, SSE4, scalar (default: the first two)")
+      ->delimiter(',');
+  fdk_command
+      ->add_option("--views", fdk.views, "Views (default: 64 up to 256 voxels per axis, 32 above)")
+      ->check(CLI::Range(2, 10000));
+  fdk_command
+      ->add_option("--trajectory", fdk.trajectory,
+                   "Trajectory file for 1240x960 pixels of 0.308 mm (default: a wobbling C-arm)")
+      ->check(CLI::ExistingFile);
+  fdk_command->add_option("--json", fdk.json, "Also write the figures to this file");
+
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status status = isocenter::bench::RunFdk(fdk);
+  if (!status.ok()) {
+    std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
+    return 1;
+  }
+  return 0;
+}

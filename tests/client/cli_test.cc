@@ -1,0 +1,280 @@
+// Runs the `isocenter` binary: exit codes, output and files, with a fake server behind it.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/formats/bundle.h"
+#include "client/formats/meta_image.h"
+#include "client/wire.h"
+#include "tests/client/fake_server.h"
+#include "tests/client/test_files.h"
+
+extern char** environ;
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+/// A run of the binary; output goes to files.
+class Command {
+ public:
+  explicit Command(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ISOCENTER_BINARY);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    posix_spawn_file_actions_addopen(&actions, 1, (directory_ / "out").c_str(), flags, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, (directory_ / "err").c_str(), flags, 0600);
+    EXPECT_EQ(posix_spawn(&pid_, ISOCENTER_BINARY, &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  void Signal(int signal) { kill(pid_, signal); }
+  Outcome Wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadBytes(directory_ / "out"),
+            ReadBytes(directory_ / "err")};
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  pid_t pid_ = 0;
+};
+
+Outcome RunCommand(std::vector<std::string> arguments) {
+  return Command(std::move(arguments)).Wait();
+}
+
+void WriteBundle(const std::filesystem::path& path, int frames) {
+  v1::AcquisitionHeader header;
+  header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
+  header.set_i0_counts(60000);
+  *header.mutable_detector() =
+      client::ToProto(Detector{.columns = 4, .rows = 2, .pitch_u_mm = 1, .pitch_v_mm = 1});
+  header.set_frame_count(frames);
+  header.mutable_patient_study()->set_patient_id("P1");
+  header.mutable_patient_study()->set_accession_number("A1");
+  auto sink = formats::CreateBundle(path, header, {});
+  ASSERT_TRUE(sink.ok()) << sink.status();
+  for (int i = 0; i < frames; ++i) {
+    ASSERT_TRUE((*sink)->Append(std::vector<std::byte>(16, std::byte(i))).ok());
+  }
+  ASSERT_TRUE((*sink)->Finish().ok());
+}
+
+void WriteVolume(const std::filesystem::path& path, float value) {
+  formats::Volume volume{.grid = CenteredGrid(20, 20, 20, {10, 10, 10})};
+  volume.voxels.assign(8000, value);
+  ASSERT_TRUE(formats::WriteMetaImage(path, volume).ok());
+}
+
+TEST(Cli, ExitCodesTellUsageFromFailure) {
+  EXPECT_EQ(RunCommand({"--help"}).exit_code, 0);
+  EXPECT_THAT(RunCommand({"--version"}).out, HasSubstr("isocenter 0."));
+  for (const char* command : {"simulate", "stream", "jobs", "watch", "cancel", "delete", "fetch",
+                              "protocols", "render", "compare"}) {
+    const Outcome help = RunCommand({command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr("--help")) << command;
+  }
+  EXPECT_EQ(RunCommand({}).exit_code, 2);
+  EXPECT_EQ(RunCommand({"frobnicate"}).exit_code, 2);
+  EXPECT_EQ(RunCommand({"simulate", "--out", "x"}).exit_code, 2);  // neither phantom nor volume
+  EXPECT_EQ(RunCommand({"simulate", "--phantom", "cube", "--out", "x"}).exit_code, 2);
+  EXPECT_EQ(RunCommand({"stream", "a", "--fps", "-3"}).exit_code, 2);
+  EXPECT_EQ(RunCommand({"render", "/nonexistent.mha", "--out", "x.png"}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"stream", "/nonexistent"}).exit_code, 1);
+}
+
+TEST(Cli, StreamSendsTheBundleWithOverridesAndWritesJson) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 6);
+  const Outcome outcome = RunCommand({"stream", directory / "b", "--server", server.address(),
+                                      "--protocol", "fdk", "--patient-id", "P2", "--grid", "16x8x4",
+                                      "--voxel-mm", "2", "--json", directory / "r"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, IsEmpty());
+  EXPECT_THAT(outcome.out, HasSubstr("4.50 GUPS kernel"));
+  EXPECT_EQ(server.frames_read(), 6);
+  const v1::AcquisitionHeader header = server.header();
+  EXPECT_EQ(header.patient_study().patient_id(), "P2");
+  EXPECT_EQ(header.patient_study().accession_number(), "A1");
+  EXPECT_EQ(header.protocol(), "fdk");
+  EXPECT_EQ(header.grid().ny(), 8u);
+  EXPECT_EQ(header.grid().origin_x_mm(), -15);
+  const auto json = nlohmann::json::parse(ReadBytes(directory / "r"));
+  EXPECT_EQ(json["job_id"], "job-1");
+  EXPECT_EQ(json["frames"], 6);
+  EXPECT_EQ(json["series_instance_uid"], "1.2.3");
+}
+
+TEST(Cli, StreamGoesOnWhereTheServerWants) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.next_frame_index = 4;
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 6);
+  ASSERT_EQ(RunCommand({"stream", directory / "b", "--server", server.address()}).exit_code, 0);
+  ASSERT_EQ(server.frames_read(), 2);
+  EXPECT_EQ(server.frames()[0].index(), 4u);
+  EXPECT_EQ(server.frames()[0].pixels()[0], 4);
+}
+
+TEST(Cli, PacingKeepsToTheClock) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 21);
+  const absl::Time begin = absl::Now();
+  ASSERT_EQ(RunCommand({"stream", directory / "b", "--server", server.address(), "--fps", "40"})
+                .exit_code,
+            0);
+  // 20 intervals of 25 ms. No upper bound: the machine may be busy.
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(500));
+}
+
+TEST(Cli, CtrlCCancelsTheJob) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 1000);
+  Command command({"stream", directory / "b", "--server", server.address(), "--fps", "10"});
+  server.WaitForFrames(1);
+  command.Signal(SIGINT);
+  server.WaitForCancel("job-1");
+  const Outcome outcome = command.Wait();
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("job job-1 was cancelled"));
+  EXPECT_LT(server.frames_read(), 1000);
+}
+
+TEST(Cli, ServerErrorsAreShownAsTheyAre) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.refuse = {grpc::StatusCode::NOT_FOUND, "there is no protocol 'x'; there are fdk"};
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 2);
+  const Outcome outcome = RunCommand({"stream", directory / "b", "--server", server.address()});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "isocenter: there is no protocol 'x'; there are fdk\n");
+}
+
+TEST(Cli, JobCommands) {
+  FakeServer server;
+  const std::string address = server.address();
+  const Outcome table = RunCommand({"jobs", "--server", address});
+  EXPECT_EQ(table.exit_code, 0);
+  EXPECT_THAT(table.out, HasSubstr("job-4  receiving"));
+  EXPECT_EQ(nlohmann::json::parse(RunCommand({"jobs", "--json", "--server", address}).out).size(),
+            5u);
+  EXPECT_THAT(RunCommand({"watch", "job-1", "--server", address}).out, HasSubstr("completed"));
+  const Outcome failed = RunCommand({"watch", "bad", "--server", address});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(failed.err, HasSubstr("the disk is full"));
+  EXPECT_EQ(RunCommand({"cancel", "job-1", "--server", address}).exit_code, 0);
+  EXPECT_EQ(RunCommand({"cancel", "none", "--server", address}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"delete", "active", "--server", address}).exit_code, 1);
+  EXPECT_THAT(RunCommand({"protocols", "--server", address}).out, HasSubstr("fdk       yes"));
+  EXPECT_THAT(RunCommand({"protocols", "fdk_soft", "--server", address}).out,
+              HasSubstr("name: \"fdk_soft\""));
+  EXPECT_EQ(RunCommand({"protocols", "x", "--server", address}).exit_code, 1);
+}
+
+TEST(Cli, FetchWritesFilesOrNothing) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  const std::string address = server.address();
+  ASSERT_EQ(RunCommand({"fetch", "job-1", "--out", directory / "d", "--server", address}).exit_code,
+            0);
+  EXPECT_EQ(ReadBytes(directory.path() / "d" / "slice1.dcm"), "first second");
+  ASSERT_EQ(RunCommand({"fetch", "job-1", "--out", directory / "v.mha", "--format", "mha",
+                        "--server", address})
+                .exit_code,
+            0);
+  const auto volume = formats::ReadMetaImage(directory / "v.mha");
+  ASSERT_TRUE(volume.ok()) << volume.status();
+  EXPECT_THAT(volume->voxels, testing::ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_EQ(volume->grid.origin, (Vec3{-7, 0, 0}));
+  Behaviour cut;
+  cut.cut_volume = true;
+  FakeServer bad(cut);
+  EXPECT_EQ(RunCommand({"fetch", "job-1", "--out", directory / "w.mha", "--format", "mha",
+                        "--server", bad.address()})
+                .exit_code,
+            1);
+  EXPECT_FALSE(std::filesystem::exists(directory / "w.mha"));
+}
+
+TEST(Cli, CompareMeasuresAKnownOffset) {
+  TemporaryDirectory directory;
+  WriteVolume(directory / "a.mha", 12.5f);
+  WriteVolume(directory / "b.mha", 10.0f);
+  const Outcome outcome = RunCommand(
+      {"compare", directory / "a.mha", "--truth", directory / "b.mha", "--json", directory / "j"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(ReadBytes(directory / "j"));
+  for (const char* region : {"central_slab", "sphere_30_mm", "sphere_60_mm", "whole"}) {
+    // All values are exact in float32 and float64.
+    EXPECT_EQ(json["regions"][region]["rmse_hu"], 2.5) << region;
+    EXPECT_EQ(json["regions"][region]["bias_hu"], 2.5) << region;
+    EXPECT_EQ(json["regions"][region]["max_abs_hu"], 2.5) << region;
+  }
+  EXPECT_EQ(json["regions"]["whole"]["voxels"], 8000);
+}
+
+TEST(Cli, RenderRefusesBadFlags) {
+  TemporaryDirectory directory;
+  WriteVolume(directory / "a.mha", 0);
+  const std::string volume = directory / "a.mha", out = directory / "a.png";
+  EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--window", "-50,0"}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--slice", "0,0,20"}).exit_code, 1);
+  EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--slice", "0,0"}).exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_EQ(RunCommand({"render", volume, "--out", out, "--window", "-50,400"}).exit_code, 0);
+  EXPECT_EQ(ReadBytes(out).substr(1, 3), "PNG");
+}
+
+TEST(Cli, SimulatedPhantomHasItsTruthAndABundle) {
+  TemporaryDirectory directory;
+  const Outcome outcome =
+      RunCommand({"simulate", "--phantom", "cylinder", "--out", directory / "b", "--frames", "3",
+                  "--detector", "39x30", "--pitch-mm", "10", "--truth", directory / "t.mha",
+                  "--truth-size", "9", "--truth-voxel-mm", "5", "--patient-id", "X1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out + outcome.err, IsEmpty());
+  const auto source = formats::OpenBundle(directory / "b");
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->header().patient_study().patient_name(), "Phantom^Cylinder");
+  EXPECT_EQ((*source)->header().patient_study().patient_id(), "X1");
+  EXPECT_EQ((*source)->header().frame_count(), 3u);
+  EXPECT_EQ(formats::ReadBundleDescription(directory / "b")->at("phantom"), "cylinder");
+  // The middle ray passes through 2 x 80 mm of water: 60000 exp(-3.2) = 2446; the pixel grid's
+  // middle is up to half a pixel (4 mm at the isocentre) off the axis, which shortens the path by
+  // 0.3 %.
+  std::vector<uint16_t> frame(39 * 30);
+  ASSERT_TRUE((*source)->Read(0, std::as_writable_bytes(std::span(frame))).ok());
+  EXPECT_NEAR(frame[15 * 39 + 19], 2446, 40);
+  const auto truth = formats::ReadMetaImage(directory / "t.mha");
+  ASSERT_TRUE(truth.ok());
+  EXPECT_NEAR(truth->voxels[4 * 81 + 40], 0, 1e-3);  // water, in float32
+  EXPECT_EQ(RunCommand({"compare", directory / "t.mha", "--phantom", "cylinder"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace isocenter::client_test

@@ -1,0 +1,90 @@
+#include "client/formats/dicom_series.h"
+
+#include <dcmtk/config/osconfig.h>
+//
+#include <dcmtk/dcmdata/dctk.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/client/test_files.h"
+
+namespace isocenter::formats {
+namespace {
+
+using client_test::TemporaryDirectory;
+using testing::HasSubstr;
+
+struct SliceFile {
+  double z = 0;
+  std::string series = "1.2.3";
+  std::string orientation = "1\\0\\0\\0\\1\\0";
+  std::string modality = "CT";
+  std::vector<Uint16> pixels{0, 1, 2, 0xFFFF, 4, 5};  // 2 rows x 3 columns; signed: -1
+};
+
+void Write(const std::filesystem::path& path, const SliceFile& slice) {
+  DcmFileFormat file;
+  DcmDataset& data = *file.getDataset();
+  data.putAndInsertString(DCM_SOPClassUID, UID_CTImageStorage);
+  data.putAndInsertString(DCM_SOPInstanceUID,
+                          absl::StrCat("1.2.3.", int(slice.z * 10 + 500)).c_str());
+  data.putAndInsertString(DCM_Modality, slice.modality.c_str());
+  data.putAndInsertString(DCM_SeriesInstanceUID, slice.series.c_str());
+  data.putAndInsertString(DCM_ImagePositionPatient, absl::StrCat("-5\\7\\", slice.z).c_str());
+  data.putAndInsertString(DCM_ImageOrientationPatient, slice.orientation.c_str());
+  data.putAndInsertString(DCM_PixelSpacing, "0.5\\0.25");
+  data.putAndInsertUint16(DCM_Rows, 2);
+  data.putAndInsertUint16(DCM_Columns, 3);
+  data.putAndInsertUint16(DCM_BitsAllocated, 16);
+  data.putAndInsertUint16(DCM_BitsStored, 16);
+  data.putAndInsertUint16(DCM_HighBit, 15);
+  data.putAndInsertUint16(DCM_PixelRepresentation, 1);
+  data.putAndInsertUint16(DCM_SamplesPerPixel, 1);
+  data.putAndInsertString(DCM_PhotometricInterpretation, "MONOCHROME2");
+  data.putAndInsertString(DCM_RescaleSlope, "2");
+  data.putAndInsertString(DCM_RescaleIntercept, "-1000");
+  data.putAndInsertUint16Array(DCM_PixelData, slice.pixels.data(), slice.pixels.size());
+  ASSERT_TRUE(file.saveFile(path.c_str(), EXS_LittleEndianExplicit).good());
+}
+
+TEST(DicomSeries, SortsByPositionAndRescales) {
+  TemporaryDirectory directory;
+  // The names are in another order than the positions.
+  Write(directory / "a.dcm", {.z = 12.5, .pixels = {30, 0, 0, 0, 0, 0}});
+  Write(directory / "b.dcm", {.z = 10});
+  Write(directory / "c.dcm", {.z = 11.25, .pixels = {20, 0, 0, 0, 0, 0}});
+  client_test::WriteBytes(directory / "notes.txt", "not DICOM");
+  const absl::StatusOr<Volume> volume = ReadDicomSeries(directory.path());
+  ASSERT_TRUE(volume.ok()) << volume.status();
+  EXPECT_EQ(volume->grid.nx, 3);
+  EXPECT_EQ(volume->grid.ny, 2);
+  EXPECT_EQ(volume->grid.nz, 3);
+  EXPECT_EQ(volume->grid.spacing, (Vec3{0.25, 0.5, 1.25}));  // columns, rows, slices
+  EXPECT_EQ(volume->grid.origin, (Vec3{-5, 7, 10}));
+  EXPECT_EQ(volume->voxels[0], -1000);
+  EXPECT_EQ(volume->voxels[3], -1002);  // stored -1
+  EXPECT_EQ(volume->voxels[6], -960);
+  EXPECT_EQ(volume->voxels[12], -940);
+}
+
+TEST(DicomSeries, UnusableDirectoriesAreRefused) {
+  const auto read = [](const std::vector<SliceFile>& slices) {
+    TemporaryDirectory directory;
+    for (size_t i = 0; i < slices.size(); ++i) {
+      Write(directory / absl::StrCat(i, ".dcm"), slices[i]);
+    }
+    return std::string(ReadDicomSeries(directory.path()).status().message());
+  };
+  EXPECT_THAT(read({}), HasSubstr("0 DICOM CT slices"));
+  EXPECT_THAT(read({{.z = 0, .modality = "MR"}, {.z = 1, .modality = "MR"}}), HasSubstr("0 DICOM"));
+  EXPECT_THAT(read({{.z = 0}, {.z = 1, .series = "1.2.4"}}), HasSubstr("more than one series"));
+  EXPECT_THAT(read({{.z = 0}, {.z = 1}, {.z = 3}}), HasSubstr("not evenly spaced"));
+  EXPECT_THAT(read({{.z = 0}, {.z = 1}, {.z = 1}}), HasSubstr("not evenly spaced"));
+  EXPECT_THAT(read({{.z = 0}, {.z = 1, .orientation = "0\\1\\0\\1\\0\\0"}}), HasSubstr("differ"));
+  EXPECT_THAT(read({{.z = 0}, {.z = 1, .pixels = {1, 2}}}), HasSubstr("truncated"));
+  EXPECT_EQ(ReadDicomSeries("/nonexistent").status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace isocenter::formats

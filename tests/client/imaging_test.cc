@@ -1,0 +1,163 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "client/formats/png_image.h"
+#include "client/imaging/contact_sheet.h"
+#include "client/imaging/difference.h"
+#include "client/imaging/label.h"
+#include "client/imaging/planes.h"
+#include "client/imaging/resample.h"
+#include "tests/client/test_files.h"
+
+namespace isocenter::imaging {
+namespace {
+
+using formats::GrayImage;
+using formats::Volume;
+
+/// Voxel values that are linear in the world coordinates, which trilinear interpolation keeps.
+Volume Ramp(const VolumeGrid& grid) {
+  Volume volume{.grid = grid};
+  for (int k = 0; k < grid.nz; ++k) {
+    for (int j = 0; j < grid.ny; ++j) {
+      for (int i = 0; i < grid.nx; ++i) {
+        const Vec3 p = grid.VoxelToWorld(i, j, k);
+        volume.voxels.push_back(static_cast<float>(p.x + 10 * p.y + 100 * p.z));
+      }
+    }
+  }
+  return volume;
+}
+
+TEST(Resample, KeepsALinearFunctionAndMarksTheOutside) {
+  VolumeGrid turned = CenteredGrid(9, 8, 7, {2, 3, 4});
+  turned.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  turned.origin = {12, -9, -11};
+  const VolumeGrid grid = CenteredGrid(5, 6, 4, {1.5, 1.1, 2.3});
+  const Volume resampled = Resample(Ramp(turned), grid, std::numeric_limits<float>::quiet_NaN());
+  const Volume expected = Ramp(grid);
+  int inside = 0;
+  for (int k = 0; k < grid.nz; ++k) {
+    for (int j = 0; j < grid.ny; ++j) {
+      for (int i = 0; i < grid.nx; ++i) {
+        const Vec3 at = turned.WorldToVoxel(grid.VoxelToWorld(i, j, k));
+        const bool is_inside =
+            at.x >= 0 && at.x <= 8 && at.y >= 0 && at.y <= 7 && at.z >= 0 && at.z <= 6;
+        const float value = resampled.view()(k, j, i);
+        EXPECT_EQ(std::isnan(value), !is_inside);
+        // float32 rounding of values up to 1500.
+        if (is_inside) {
+          EXPECT_NEAR(value, expected.view()(k, j, i), 1e-3);
+        }
+        inside += is_inside;
+      }
+    }
+  }
+  EXPECT_GT(inside, 50);
+}
+
+TEST(Difference, RegionsCountWhatTheyHold) {
+  const VolumeGrid grid = CenteredGrid(41, 41, 41, {5, 5, 5});
+  Volume volume{.grid = grid, .voxels = std::vector<float>(grid.voxels(), 0)};
+  Volume truth = volume;
+  // One voxel 20 mm from the isocentre along z differs: in the spheres, not in the slab.
+  volume.voxels[(24 * 41 + 20) * 41 + 20] = -8;
+  truth.voxels[0] = std::numeric_limits<float>::quiet_NaN();
+  DifferenceMeter meter;
+  meter.Add(grid, 0, volume.view().slices(0, 20), truth.view().slices(0, 20));
+  meter.Add(grid, 20, volume.view().slices(20, 21), truth.view().slices(20, 21));
+  const auto& regions = meter.regions();
+  ASSERT_EQ(regions.size(), 4u);
+  EXPECT_EQ(regions[0].name, "central slab");
+  // Lattice points: 5 slices of those with i² + j² <= 144 (441), i² + j² + k² <= 36 (925).
+  EXPECT_EQ(regions[0].voxels, 5 * 441);
+  EXPECT_EQ(regions[0].largest, 0);
+  EXPECT_EQ(regions[1].voxels, 925);
+  EXPECT_DOUBLE_EQ(regions[1].bias(), -8.0 / 925);
+  EXPECT_DOUBLE_EQ(regions[1].rmse(), 8 / std::sqrt(925.0));
+  EXPECT_EQ(regions[2].largest, 8);
+  EXPECT_EQ(regions[3].voxels, 41 * 41 * 41 - 1);
+}
+
+TEST(Window, MapsItsEdgesToBlackAndWhite) {
+  const Window window{.center = 40, .width = 400};
+  EXPECT_EQ(window.Gray(-160), 0);
+  EXPECT_EQ(window.Gray(240), 255);
+  EXPECT_EQ(window.Gray(40), 128);
+  EXPECT_EQ(window.Gray(-5000), 0);
+  EXPECT_EQ(window.Gray(5000), 255);
+  EXPECT_EQ(window.Gray(std::nanf("")), 0);
+}
+
+TEST(Planes, PhysicalAspectRatioAndPatientsHeadAbove) {
+  // 4 x 6 x 5 voxels of 1 x 2 x 3 mm. One bright voxel: right, front (low y), head (high z).
+  VolumeGrid grid = CenteredGrid(4, 6, 5, {1, 2, 3});
+  Volume volume{.grid = grid, .voxels = std::vector<float>(grid.voxels(), -1000)};
+  volume.voxels[(4 * 6 + 0) * 4 + 3] = 1000;
+  const SliceIndex at{3, 0, 4};
+  const Window window;
+  const GrayImage axial = RenderPlane(volume, Plane::kAxial, at, window, 1);
+  EXPECT_EQ(axial.width, 4);
+  EXPECT_EQ(axial.height, 12);
+  EXPECT_EQ(axial.at(3, 0), 255);
+  EXPECT_EQ(axial.at(3, 11), 0);
+  EXPECT_EQ(axial.at(0, 0), 0);
+  const GrayImage coronal = RenderPlane(volume, Plane::kCoronal, at, window, 1);
+  EXPECT_EQ(coronal.width, 4);
+  EXPECT_EQ(coronal.height, 15);
+  EXPECT_EQ(coronal.at(3, 0), 255);
+  EXPECT_EQ(coronal.at(3, 14), 0);
+  const GrayImage sagittal = RenderPlane(volume, Plane::kSagittal, at, window, 1);
+  EXPECT_EQ(sagittal.width, 12);
+  EXPECT_EQ(sagittal.height, 15);
+  EXPECT_EQ(sagittal.at(0, 0), 255);
+  EXPECT_EQ(sagittal.at(11, 0), 0);
+}
+
+TEST(Label, DrawsAndClips) {
+  GrayImage image(20, 10, 0);
+  DrawLabel(image, 0, 0, "l", 200, 1);  // as a capital: a column and a foot
+  for (int y = 0; y < 7; ++y) EXPECT_EQ(image.at(0, y), 200);
+  for (int x = 0; x < 5; ++x) EXPECT_EQ(image.at(x, 6), 200);
+  EXPECT_EQ(image.at(2, 2), 0);
+  DrawLabel(image, 15, 6, "XYZ", 100, 3);
+  DrawLabel(image, -30, -30, "XYZ", 100, 3);
+  EXPECT_EQ(LabelWidth("abc", 2), 36);
+}
+
+TEST(ContactSheet, HasOneRowPerVolume) {
+  const Volume volume = Ramp(CenteredGrid(8, 8, 8, {1, 1, 1}));
+  const SliceIndex at = MiddleSlices(volume.grid);
+  const GrayImage one = RenderSheet({{"A", &volume, {}}}, at);
+  const GrayImage three =
+      RenderSheet({{"A", &volume, {}}, {"B", &volume, {}}, {"C", &volume, {}}}, at);
+  EXPECT_EQ(one.width, three.width);
+  EXPECT_GT(three.height, 2 * one.height);
+  EXPECT_GT(one.width, 3 * 400);
+}
+
+TEST(Png, IsReadBackByLibpng) {
+  client_test::TemporaryDirectory directory;
+  GrayImage image(3, 2, 7);
+  image.at(2, 1) = 255;
+  ASSERT_TRUE(formats::WritePng(directory / "a.png", image).ok());
+  png_image png;
+  std::memset(&png, 0, sizeof(png));
+  png.version = PNG_IMAGE_VERSION;
+  ASSERT_TRUE(png_image_begin_read_from_file(&png, (directory / "a.png").c_str()));
+  ASSERT_EQ(png.width, 3u);
+  ASSERT_EQ(png.height, 2u);
+  png.format = PNG_FORMAT_GRAY;
+  std::vector<uint8_t> pixels(6);
+  ASSERT_TRUE(png_image_finish_read(&png, nullptr, pixels.data(), 0, nullptr));
+  EXPECT_EQ(pixels, image.pixels);
+  EXPECT_EQ(formats::WritePng("/nonexistent/a.png", image).code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace isocenter::imaging

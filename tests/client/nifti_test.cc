@@ -1,0 +1,153 @@
+#include "client/formats/nifti.h"
+
+#include <gmock/gmock.h>
+#include <zlib.h>
+
+#include <cmath>
+
+#include "client/formats/raw_volume.h"
+#include "client/formats/volume_input.h"
+#include "tests/client/test_files.h"
+
+namespace isocenter::formats {
+namespace {
+
+using client_test::Bytes;
+using client_test::TemporaryDirectory;
+using client_test::WriteBytes;
+using testing::HasSubstr;
+
+/// A header with fields at the offsets of nifti1.h: 2 x 1 x 2 voxels of int16, no transform.
+class NiftiBytes {
+ public:
+  NiftiBytes() : bytes_(352, '\0') {
+    Set<int32_t>(0, 348);
+    const int16_t dim[] = {3, 2, 1, 2, 1, 1, 1, 1};
+    for (int i = 0; i < 8; ++i) Set<int16_t>(40 + 2 * i, dim[i]);
+    Set<int16_t>(70, 4);
+    for (int a = 0; a < 4; ++a) Set<float>(76 + 4 * a, a == 0 ? 1.0f : 0.5f * a);
+    Set<float>(108, 352);
+    bytes_.replace(344, 4, std::string("n+1\0", 4));
+    for (const int16_t v : {1, 2, 3, 4}) data_ += Bytes(v);
+  }
+  template <class T>
+  NiftiBytes& Set(size_t offset, T value) {
+    std::memcpy(bytes_.data() + offset, &value, sizeof(T));
+    return *this;
+  }
+  std::string str() const { return bytes_ + data_; }
+
+ private:
+  std::string bytes_, data_;
+};
+
+absl::StatusOr<Volume> Read(const std::string& bytes) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "v.nii", bytes);
+  return ReadNifti(directory / "v.nii");
+}
+
+TEST(Nifti, WithoutTransformRasBecomesLpsByTurningXAndY) {
+  const absl::StatusOr<Volume> volume = Read(NiftiBytes().str());
+  ASSERT_TRUE(volume.ok()) << volume.status();
+  EXPECT_EQ(volume->voxels, (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(volume->grid.spacing, (Vec3{0.5, 1, 1.5}));
+  EXPECT_EQ(volume->grid.direction, (std::array<double, 9>{-1, 0, 0, 0, -1, 0, 0, 0, 1}));
+}
+
+TEST(Nifti, SformWinsOverQformAndSetsOriginAndAxes) {
+  NiftiBytes bytes;
+  bytes.Set<int16_t>(252, 1).Set<int16_t>(254, 1);
+  // RAS = (-2 i + 10, 3 j - 20, 4 k + 30): LPS x = 2 i - 10, y = -3 j + 20. Left-handed in LPS.
+  const float rows[] = {-2, 0, 0, 10, 0, 3, 0, -20, 0, 0, 4, 30};
+  for (int i = 0; i < 12; ++i) bytes.Set<float>(280 + 4 * i, rows[i]);
+  const absl::StatusOr<Volume> volume = Read(bytes.str());
+  ASSERT_TRUE(volume.ok()) << volume.status();
+  EXPECT_EQ(volume->grid.spacing, (Vec3{2, 3, 4}));
+  // The slices are reversed to make the axes right-handed.
+  EXPECT_EQ(volume->grid.direction, (std::array<double, 9>{1, 0, 0, 0, -1, 0, 0, 0, -1}));
+  EXPECT_EQ(volume->grid.origin, (Vec3{-10, 20, 34}));
+  EXPECT_EQ(volume->voxels, (std::vector<float>{3, 4, 1, 2}));
+}
+
+TEST(Nifti, QformRotatesByItsQuaternion) {
+  NiftiBytes bytes;
+  bytes.Set<int16_t>(252, 1);
+  bytes.Set<float>(264, std::sqrt(0.5f));  // d: 90 degrees about z; RAS x index along +y
+  bytes.Set<float>(268, 1).Set<float>(272, 2).Set<float>(276, 3);
+  const absl::StatusOr<Volume> volume = Read(bytes.str());
+  ASSERT_TRUE(volume.ok()) << volume.status();
+  const std::array<double, 9> expected{0, 1, 0, -1, 0, 0, 0, 0, 1};
+  for (int i = 0; i < 9; ++i) {
+    // float32 quaternion
+    EXPECT_NEAR(volume->grid.direction[i], expected[i], 1e-6) << i;
+  }
+  EXPECT_EQ(volume->grid.origin, (Vec3{-1, -2, 3}));
+}
+
+TEST(Nifti, RescalesAndReadsGzip) {
+  TemporaryDirectory directory;
+  const std::string bytes = NiftiBytes().Set<float>(112, 2).Set<float>(116, -1000).str();
+  gzFile file = gzopen((directory / "v.nii.gz").c_str(), "wb");
+  gzwrite(file, bytes.data(), bytes.size());
+  gzclose(file);
+  const absl::StatusOr<Volume> volume = ReadVolume(directory / "v.nii.gz");
+  ASSERT_TRUE(volume.ok()) << volume.status();
+  EXPECT_EQ(volume->voxels, (std::vector<float>{-998, -996, -994, -992}));
+}
+
+TEST(Nifti, HostileFilesAreRefused) {
+  const std::string good = NiftiBytes().str();
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "truncated"},
+      {good.substr(0, 200), "truncated"},
+      {good.substr(0, good.size() - 1), "truncated"},
+      {std::string(400, 'x'), "not a single-file NIfTI-1"},
+      {NiftiBytes().Set<int16_t>(40, 2).str(), "dim[0]"},
+      {NiftiBytes().Set<int16_t>(40, -1).str(), "dim[0]"},
+      {NiftiBytes().Set<int16_t>(40, 4).Set<int16_t>(48, 7).str(), "dim[0]"},
+      {NiftiBytes().Set<int16_t>(42, -5).str(), "size"},
+      {NiftiBytes().Set<int16_t>(42, 32767).str(), "size"},
+      {NiftiBytes().Set<int16_t>(42, 4096).Set<int16_t>(44, 4096).Set<int16_t>(46, 4096).str(),
+       "truncated"},
+      {NiftiBytes().Set<int16_t>(70, 128).str(), "datatype"},
+      {NiftiBytes().Set<float>(108, -1).str(), "vox_offset"},
+      {NiftiBytes().Set<float>(80, 0).str(), "spacing"},
+  };
+  for (const auto& [bytes, part] : cases) {
+    const absl::Status status = Read(bytes).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+  }
+}
+
+TEST(RawVolume, IsCentredAndItsSizeMustMatch) {
+  TemporaryDirectory directory;
+  std::string data;
+  for (int16_t v = 0; v < 24; ++v) data += Bytes(v);
+  WriteBytes(directory / "v.raw", data);
+  RawLayout layout{.nx = 2, .ny = 3, .nz = 4, .spacing = {1, 2, 3}};
+  const absl::StatusOr<Volume> volume = ReadVolume(directory / "v.raw", layout);
+  ASSERT_TRUE(volume.ok()) << volume.status();
+  EXPECT_EQ(volume->voxels[23], 23);
+  EXPECT_EQ(volume->grid.origin, (Vec3{-0.5, -2, -4.5}));
+  layout.nz = 5;
+  const absl::Status status = ReadVolume(directory / "v.raw", layout).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("48 bytes"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("60"));
+  EXPECT_THAT(std::string(ReadVolume(directory / "v.raw").status().message()),
+              HasSubstr("--raw-shape"));
+  EXPECT_THAT(std::string(ReadVolume(directory / "v.jpg").status().message()),
+              HasSubstr(".nii.gz"));
+}
+
+TEST(Volume, CenteringPutsTheMiddleIntoTheIsocentre) {
+  VolumeGrid grid{.nx = 4, .ny = 5, .nz = 6, .spacing = {1, 2, 3}, .origin = {100, 200, 300}};
+  grid.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  CenterAtIsocenter(grid);
+  const Vec3 middle = grid.VoxelToWorld(1.5, 2, 2.5);
+  EXPECT_NEAR(Norm(middle), 0, 1e-12);  // rounding of values of about 10
+}
+
+}  // namespace
+}  // namespace isocenter::formats

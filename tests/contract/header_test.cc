@@ -1,0 +1,225 @@
+// Each illegal header is refused at once, with field, value and what is legal.
+
+#include <cmath>
+#include <limits>
+
+#include "tests/contract/contract_fixture.h"
+
+namespace isocenter::testing {
+namespace {
+
+using grpc::StatusCode;
+
+class HeaderTest : public ContractTest {
+ protected:
+  void TearDown() override {
+    // Nothing of a refused acquisition remains.
+    EXPECT_EQ(service_.slot().memory.used(), 0);
+    EXPECT_TRUE(service_.store.jobs().empty());
+  }
+};
+
+TEST_F(HeaderTest, Detector) {
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_detector()->set_columns(0); }),
+              Invalid({"detector.columns is 0", "legal is 1 to 8192"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_detector()->set_rows(4294967295u); }),
+              Invalid({"detector.rows is 4294967295", "1 to 8192"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_detector()->set_pitch_u_mm(0); }),
+              Invalid({"pitch_u_mm is 0", "to 10"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_detector()->set_pitch_v_mm(std::nan("")); }),
+              Invalid({"pitch_v_mm is nan"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.clear_detector(); }), Invalid({"detector.columns is 0"}));
+  EXPECT_THAT(Refusal([](auto& h) {
+                h.mutable_detector()->set_columns(8192);
+                h.mutable_detector()->set_rows(8192);
+              }),
+              Invalid({"detector is 8192x8192", "268439552 bytes", "at most 71303168"}));
+}
+
+TEST_F(HeaderTest, PixelTypeAndIntensity) {
+  EXPECT_THAT(Refusal([](auto& h) { h.clear_pixel_type(); }),
+              Invalid({"pixel_type is 0", "PIXEL_TYPE_UINT16_COUNTS"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.set_pixel_type(static_cast<v1::PixelType>(77)); }),
+              Invalid({"pixel_type is 77"}));
+  for (const double i0 : {0., -5., 65536., std::numeric_limits<double>::infinity()}) {
+    EXPECT_THAT(Refusal([&](auto& h) {
+                  h.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
+                  h.set_i0_counts(i0);
+                }),
+                Invalid({"i0_counts is", "1 to 65535"}));
+  }
+}
+
+TEST_F(HeaderTest, FrameCount) {
+  EXPECT_THAT(Refusal([](auto& h) { h.set_frame_count(0); }),
+              Invalid({"frame_count is 0", "1 to 10000"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.set_frame_count(4294967295u); }),
+              Invalid({"frame_count is 4294967295", "1 to 10000"}));
+  EXPECT_THAT(Refusal([](auto& h) {
+                ListMatrices(h);
+                h.set_frame_count(41);
+              }),
+              Invalid({"matrices.matrix is a list of 40", "one matrix per frame, 41"}));
+}
+
+TEST_F(HeaderTest, Matrices) {
+  const auto with_matrix = [&](int view, const std::function<void(v1::ProjectionMatrix&)>& spoil) {
+    return Refusal([&](auto& h) {
+      ListMatrices(h);
+      spoil(*h.mutable_matrices()->mutable_matrix(view));
+    });
+  };
+  EXPECT_THAT(with_matrix(7, [](auto& m) { m.mutable_value()->RemoveLast(); }),
+              Invalid({"matrices.matrix[7]", "11 values", "12"}));
+  EXPECT_THAT(with_matrix(8, [](auto& m) { m.set_value(3, std::nan("")); }),
+              Invalid({"matrices.matrix[8]", "finite"}));
+  EXPECT_THAT(with_matrix(9,
+                          [](auto& m) {  // two equal rows
+                            for (int i = 0; i < 4; ++i) m.set_value(4 + i, m.value(i));
+                          }),
+              Invalid({"matrices.matrix[9]", "singular"}));
+  // The isocentre behind the source: the sign of w turns when the source moves through it.
+  EXPECT_THAT(with_matrix(10,
+                          [](auto& m) {
+                            for (int i = 3; i < 12; i += 4) m.set_value(i, -m.value(i));
+                          }),
+              Invalid({"matrices.matrix[10]", "not in front of the source"}));
+}
+
+TEST_F(HeaderTest, Trajectory) {
+  EXPECT_THAT(Refusal([](auto& h) { h.clear_circular(); }),
+              Invalid({"trajectory is unset", "matrices or circular"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_source_to_isocenter_mm(0); }),
+              Invalid({"source_to_isocenter_mm"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_source_to_detector_mm(700); }),
+              Invalid({"source_to_detector_mm"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_arc_deg(std::nan("")); }),
+              Invalid({"arc"}));
+  // Half a circle lacks the fan angle.
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_arc_deg(180); }),
+              Invalid({"arc"}));
+}
+
+TEST_F(HeaderTest, TooShortForTheProtocol) {
+  server_.reset();
+  StartServer([](v1::ServerConfig& config) {
+    v1::ReconstructionProtocol& protocol = *config.add_protocol();
+    protocol.set_name("full");
+    protocol.set_redundancy_weights(v1::REDUNDANCY_WEIGHTS_FULL_SCAN);
+  });
+  EXPECT_THAT(Refusal([](auto& h) {
+                h.set_protocol("full");
+                h.mutable_circular()->set_arc_deg(220);
+              }),
+              Invalid({"arc"}));
+}
+
+TEST_F(HeaderTest, Grid) {
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_grid()->set_nx(0); }),
+              Invalid({"grid.nx is 0", "1 to 4096"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_grid()->set_nz(4294967295u); }),
+              Invalid({"grid.nz is 4294967295", "1 to 4096"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_grid()->set_spacing_y_mm(0); }),
+              Invalid({"grid.spacing_y_mm is 0", "0.001 to 100"}));
+  EXPECT_THAT(Refusal([](auto& h) {
+                h.mutable_grid()->set_centered(false);
+                h.mutable_grid()->set_origin_x_mm(std::nan(""));
+              }),
+              Invalid({"grid.origin_x_mm is nan"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_grid()->set_origin_x_mm(5); }),
+              Invalid({"grid.origin", "unset when grid.centered"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_grid()->add_direction(1); }),
+              Invalid({"grid.direction has 1 values", "9"}));
+  EXPECT_THAT(Refusal([](auto& h) {
+                for (const double value : {2., 0., 0., 0., 1., 0., 0., 0., 1.}) {
+                  h.mutable_grid()->add_direction(value);
+                }
+              }),
+              Invalid({"grid.direction", "1 (unit length)"}));
+}
+
+TEST_F(HeaderTest, MoreThanTheMemory) {
+  const auto status = Refusal([](auto& h) {
+    for (const auto set : {&v1::VolumeGrid::set_nx, &v1::VolumeGrid::set_ny,
+                           &v1::VolumeGrid::set_nz}) {
+      (h.mutable_grid()->*set)(4096);
+    }
+    h.mutable_grid()->set_spacing_x_mm(0.1);
+  });
+  EXPECT_THAT(status, Refused(StatusCode::RESOURCE_EXHAUSTED,
+                              std::vector<const char*>({"bytes of memory", "of 67108864"})));
+}
+
+TEST_F(HeaderTest, UnknownProtocol) {
+  EXPECT_THAT(Refusal([](auto& h) { h.set_protocol("magic"); }),
+              Refused(StatusCode::NOT_FOUND,
+                      std::vector<const char*>({"protocol is 'magic'", "fdk", "fdk_smooth"})));
+}
+
+TEST_F(HeaderTest, PatientAndStudy) {
+  const auto with_study = [&](const std::function<void(v1::PatientStudy&)>& spoil) {
+    return Refusal([&](auto& h) { spoil(*h.mutable_patient_study()); });
+  };
+  const std::string long_text(65, 'x');
+  EXPECT_THAT(with_study([&](auto& s) { s.set_patient_name(long_text); }),
+              Invalid({"patient_study.patient_name", "at most 64 characters"}));
+  EXPECT_THAT(with_study([](auto& s) { s.set_patient_name("a=b=c=d"); }),
+              Invalid({"patient_name is 'a=b=c=d'", "at most 3 groups"}));
+  EXPECT_THAT(with_study([](auto& s) { s.set_patient_name("line\nbreak"); }),
+              Invalid({"patient_name", "control characters"}));
+  EXPECT_THAT(with_study([&](auto& s) { s.set_patient_id(long_text); }),
+              Invalid({"patient_id", "at most 64 characters"}));
+  EXPECT_THAT(with_study([](auto& s) { s.set_patient_id("a\\b"); }), Invalid({"backslash"}));
+  for (const char* date : {"2026", "20260230", "2026-1-1", "00000000"}) {
+    EXPECT_THAT(with_study([&](auto& s) { s.set_patient_birth_date(date); }),
+                Invalid({"patient_birth_date is '", date, "YYYYMMDD"}));
+    EXPECT_THAT(with_study([&](auto& s) { s.set_study_date(date); }), Invalid({"study_date"}));
+  }
+  EXPECT_THAT(with_study([](auto& s) { s.set_patient_sex("X"); }),
+              Invalid({"patient_sex is 'X'", "\"M\""}));
+  for (const char* uid : {"1", "1..2", "1.02.3", "1.2.a", ".1.2", "1.2."}) {
+    EXPECT_THAT(with_study([&](auto& s) { s.set_study_instance_uid(uid); }),
+                Invalid({"study_instance_uid is '", uid, "DICOM UID"}));
+  }
+  EXPECT_THAT(with_study([](auto& s) { s.set_accession_number("12345678901234567"); }),
+              Invalid({"accession_number", "at most 16 characters"}));
+  EXPECT_THAT(with_study([](auto& s) { s.set_study_id("12345678901234567"); }),
+              Invalid({"study_id", "at most 16 characters"}));
+  EXPECT_THAT(with_study([](auto& s) { s.set_study_time("246060"); }),
+              Invalid({"study_time is '246060'", "HHMMSS"}));
+  EXPECT_THAT(with_study([&](auto& s) { s.set_referring_physician_name(long_text); }),
+              Invalid({"referring_physician_name"}));
+  EXPECT_THAT(with_study([&](auto& s) { s.set_study_description(std::string(1 << 20, 'y')); }),
+              Invalid({"study_description", "(1048576 bytes)", "at most 64"}));
+}
+
+TEST_F(HeaderTest, NamesAndNumbersBesides) {
+  EXPECT_THAT(Refusal([](auto& h) { h.set_station_name("room 1"); }),
+              Invalid({"station_name is 'room 1'", "[A-Za-z0-9_.-]"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.set_request_id(std::string(65, 'a')); }),
+              Invalid({"request_id", "at most 64"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.set_tube_voltage_kv(-1); }),
+              Invalid({"tube_voltage_kv is -1", "0 to 300"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.set_body_part_examined("head"); }),
+              Invalid({"body_part_examined is 'head'", "[A-Z0-9_ ]"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.set_series_description(std::string(65, 'a')); }),
+              Invalid({"series_description", "at most 64"}));
+}
+
+TEST_F(HeaderTest, TooLongAMessage) {
+  // Larger than any header may be, but below the limit of gRPC messages.
+  EXPECT_THAT(Refusal([](auto& h) { h.set_series_description(std::string(5 << 20, 'a')); }),
+              Invalid({"the message has", "legal is at most 4194304"}));
+  // Above the limit of gRPC messages.
+  EXPECT_EQ(Refusal([](auto& h) { h.set_series_description(std::string(80 << 20, 'a')); })
+                .error_code(),
+            StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(HeaderTest, RefusalsAreCounted) {
+  Refusal([](auto& h) { h.set_frame_count(0); });
+  EXPECT_EQ(service_.observer.count("refused INVALID_ARGUMENT"), 1);
+}
+
+}  // namespace
+}  // namespace isocenter::testing

@@ -1,0 +1,81 @@
+"""A real Prometheus scrapes the service, and its queries return what happened."""
+
+import json
+import urllib.parse
+import urllib.request
+
+import support
+from lab import process
+
+
+class PrometheusTest(support.ServiceTest):
+    def metrics(self, service):
+        with urllib.request.urlopen(f"http://{service.metrics}/metrics", timeout=10) as answer:
+            return answer.read().decode()
+
+    def prometheus(self, service):
+        port = process.free_port()
+        config = self.folder / "prometheus.yml"
+        config.write_text(
+            "global: {scrape_interval: 1s}\n"
+            "scrape_configs:\n"
+            f"  - {{job_name: isocenter, static_configs: [{{targets: ['{service.metrics}']}}]}}\n"
+        )
+        child = self.background(
+            [support.need("prometheus", "prometheus"), f"--config.file={config}"]
+            + [f"--web.listen-address=127.0.0.1:{port}", f"--storage.tsdb.path={self.folder / 'tsdb'}"],
+            "prometheus",
+        )
+
+        def query(expression):
+            address = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+            try:
+                with urllib.request.urlopen(address, timeout=10) as answer:
+                    result = json.load(answer)["data"]["result"]
+            except OSError:
+                return None
+            return float(result[0]["value"][1]) if result else None
+
+        child.wait_for(lambda: query("up") == 1.0, 60, "a first scrape")
+        return child, query
+
+    def test_queries_return_what_happened(self):
+        service = self.service()
+        child, query = self.prometheus(service)
+        self.stream(service)
+        child.wait_for(lambda: query("isocenter_received_frames_total") == 100, 30, "100 frames")
+        wanted = {
+            "isocenter_accepted_jobs_total": 1,
+            'isocenter_jobs_total{outcome="completed"}': 1,
+            "sum(isocenter_jobs_total)": 1,
+            'isocenter_jobs{state="completed"}': 1,
+            "isocenter_received_bytes_total": 100 * 155 * 120 * 2,
+            "isocenter_kernel_gups_count": 1,
+            "isocenter_whole_gups_count": 1,
+            "isocenter_after_last_frame_seconds_count": 1,
+            "sum(isocenter_stage_duration_seconds_count)": 5,
+            "isocenter_queue_depth": 0,
+            "count(isocenter_recent_job_kernel_gups > 0)": 1,
+        }
+        child.wait_for(lambda: query("sum(isocenter_jobs_total)") == 1, 30, "the job's end")
+        self.assertEqual({expression: query(expression) for expression in wanted}, wanted)
+
+    def test_exposition_is_clean(self):
+        promtool = support.need("promtool", "prometheus")
+        service = self.service()
+        self.stream(service)
+        file = self.folder / "metrics.txt"
+        file.write_text(self.metrics(service))
+        done = process.run(["sh", "-c", f'"{promtool}" check metrics <"{file}"'])
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_no_patient_data(self):
+        service = self.service()
+        self.stream(service)
+        for text in (self.metrics(service), service.process.output()):
+            for secret in ("Test^Head", support.PATIENT_ID, support.ACCESSION):
+                self.assertNotIn(secret, text)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,110 @@
+#include "server/archive/job_json.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace isocenter::archive {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Every member differs from its default and from every other member.
+jobs::Job FullJob() {
+  jobs::Job job;
+  job.id = "20260102T030405-00c0ffee";
+  job.state = jobs::JobState::kFailed;
+  job.error = absl::ResourceExhaustedError("disk \"full\"\n");
+  job.patient_study = {"山田^太郎", "PID",  "19700101", "M",        "1.2.3", "ACC",
+                       "STUDY",     "Head", "House^G",  "20260102", "030405"};
+  job.facts = {90.5, "HEAD", "Series", 750.25, 1200.5, 197.1, 494, "hann 0.85", "abcdef"};
+  job.protocol = "fdk";
+  job.station_name = "room-1";
+  job.request_id = "request-7";
+  job.grid = {.nx = 3, .ny = 4, .nz = 5, .spacing = {0.1, 0.2, 0.3}, .origin = {-1, -2.5, 1.0 / 3}};
+  job.grid.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  job.progress = {1, 2, 3, 4, 5};
+  job.result.study_instance_uid = "1.2";
+  job.result.series_instance_uid = "1.3";
+  job.result.frame_of_reference_uid = "1.4";
+  job.result.instance_count = 6;
+  job.result.seconds_after_last_frame = 0.1;
+  job.result.seconds_to_stored = 0.2;
+  job.result.kernel_gups = 4.15;
+  job.result.whole_gups = 3.3;
+  job.result.timings = {1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5};
+  job.result.backend = "cpu";
+  job.result.warnings = {"one", "two"};
+  job.create_time = absl::FromUnixMicros(1767323045123456);
+  job.end_time = job.create_time + absl::Seconds(17);
+  return job;
+}
+
+TEST(JobJsonTest, EveryMemberComesBack) {
+  const jobs::Job job = FullJob();
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  // The text holds all members, so equal texts mean equal jobs; what the text lacks is compared
+  // by hand.
+  EXPECT_EQ(JobToJson(*read), JobToJson(job));
+  EXPECT_EQ(read->id, job.id);
+  EXPECT_EQ(read->state, job.state);
+  EXPECT_EQ(read->error, job.error);
+  EXPECT_EQ(read->patient_study.patient_name, job.patient_study.patient_name);
+  EXPECT_EQ(read->patient_study.study_time, job.patient_study.study_time);
+  EXPECT_EQ(read->facts.tube_voltage_kv, job.facts.tube_voltage_kv);
+  EXPECT_EQ(read->facts.trajectory_hash, job.facts.trajectory_hash);
+  EXPECT_EQ(read->grid, job.grid);
+  EXPECT_EQ(read->progress.slices_total, job.progress.slices_total);
+  EXPECT_EQ(read->result.warnings, job.result.warnings);
+  EXPECT_EQ(read->result.timings.preprocess, job.result.timings.preprocess);
+  EXPECT_EQ(read->result.timings.total, job.result.timings.total);
+  EXPECT_EQ(read->result.kernel_gups, job.result.kernel_gups);
+  EXPECT_EQ(read->create_time, job.create_time);
+  EXPECT_EQ(read->end_time, job.end_time);
+}
+
+TEST(JobJsonTest, DefaultsComeBack) {
+  jobs::Job job;
+  job.id = "j";
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->create_time, absl::InfinitePast());
+  EXPECT_EQ(read->end_time, absl::InfinitePast());
+  EXPECT_TRUE(read->error.ok());
+  EXPECT_EQ(read->state, jobs::JobState::kReceiving);
+}
+
+TEST(JobJsonTest, WhatIsNotFiniteBecomesNan) {
+  jobs::Job job;
+  job.result.kernel_gups = std::numeric_limits<double>::infinity();
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(std::isnan(read->result.kernel_gups));
+}
+
+TEST(JobJsonTest, BytesThatAreNotUtf8AreReplaced) {
+  jobs::Job job;
+  job.error = absl::InternalError("\xff\xfe");
+  EXPECT_TRUE(JobFromJson(JobToJson(job)).ok());
+}
+
+TEST(JobJsonTest, RecordsOfOlderVersionsKeepDefaults) {
+  const auto read = JobFromJson(R"({"id": "j", "state": "completed"})");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->state, jobs::JobState::kCompleted);
+  EXPECT_EQ(read->grid, VolumeGrid());
+}
+
+TEST(JobJsonTest, DamagedRecordsAreRefused) {
+  for (const char* text : {"", "{", "[]", R"({"id": 7, "state": "completed"})", R"({"id": "j"})"}) {
+    EXPECT_EQ(JobFromJson(text).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
+  const auto status = JobFromJson(R"({"id": "j", "state": "dancing"})").status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("dancing"));
+}
+
+}  // namespace
+}  // namespace isocenter::archive

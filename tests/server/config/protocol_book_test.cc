@@ -1,0 +1,98 @@
+#include "server/config/protocol_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/config/grid_translation.h"
+#include "server/config/server_config.h"
+
+namespace isocenter::config {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<ProtocolBook> BookOf(const char* text) {
+  auto config = ParseServerConfig(text, "test");
+  EXPECT_TRUE(config.ok()) << config.status();
+  ApplyDefaults(*config);
+  return ProtocolBook::Make(*config);
+}
+
+std::string Complaint(const char* text) {
+  const absl::Status status = BookOf(text).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  return std::string(status.message());
+}
+
+TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
+  const auto book = BookOf("");
+  ASSERT_TRUE(book.ok());
+  ASSERT_EQ(book->all().size(), 4u);
+  const Protocol& fdk = **book->Find("");
+  EXPECT_EQ(fdk.description.name(), "fdk");
+  EXPECT_EQ(fdk.settings.window, ops::FilterWindow::kRamLak);
+  EXPECT_EQ(fdk.settings.cutoff, 1);
+  EXPECT_EQ(fdk.settings.mu_water_per_mm, 0.02);
+  EXPECT_EQ(fdk.settings.redundancy, RedundancyWeighting::kAuto);
+  EXPECT_EQ(fdk.auto_grid_size, 256);
+  EXPECT_FALSE(fdk.settings.extend_truncated_rows);
+  EXPECT_EQ((*book->Find("fdk_sharp"))->settings.window, ops::FilterWindow::kSheppLogan);
+  EXPECT_EQ((*book->Find("fdk_smooth"))->settings.window, ops::FilterWindow::kHann);
+  EXPECT_EQ((*book->Find("fdk_smooth"))->settings.cutoff, 0.8);
+  EXPECT_TRUE((*book->Find("fdk_truncated"))->settings.extend_truncated_rows);
+  EXPECT_EQ(book->Find("magic").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(ProtocolBook, ASiteReplacesAndAdds) {
+  const auto book = BookOf(R"(
+    protocol { name: "fdk" mu_water_per_mm: 0.019 redundancy_weights: REDUNDANCY_WEIGHTS_SHORT_SCAN }
+    protocol { name: "small" filter_window: FILTER_WINDOW_COSINE filter_cutoff: 0.5
+               grid { fixed { nx: 2 ny: 3 nz: 4 spacing_x_mm: 1 spacing_y_mm: 2 spacing_z_mm: 3
+                              centered: true } } }
+    default_protocol: "small")");
+  ASSERT_TRUE(book.ok()) << book.status();
+  EXPECT_EQ(book->all().size(), 5u);
+  EXPECT_EQ((*book->Find("fdk"))->settings.mu_water_per_mm, 0.019);
+  EXPECT_EQ((*book->Find("fdk"))->settings.redundancy, RedundancyWeighting::kShortScan);
+  const Protocol& small = **book->Find("");
+  EXPECT_EQ(small.description.name(), "small");
+  EXPECT_EQ(small.settings.window, ops::FilterWindow::kCosine);
+  ASSERT_TRUE(small.fixed_grid.has_value());
+  EXPECT_EQ(*small.fixed_grid, CenteredGrid(2, 3, 4, {1, 2, 3}));
+}
+
+TEST(ProtocolBook, MistakesAreNamed) {
+  EXPECT_THAT(Complaint("protocol { name: \"Big Scan\" }"), HasSubstr("legal are 1 to 64"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" filter_cutoff: 1.5 }"),
+              HasSubstr("protocol 'a': filter_cutoff is 1.5; legal is more than 0, at most 1"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" mu_water_per_mm: 0.2 }"),
+              HasSubstr("mu_water_per_mm is 0.2"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" grid { auto { size: 8 } } }"),
+              HasSubstr("grid.auto.size is 8; legal is 16 to 2048"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" grid { fixed { nx: 1 } } }"),
+              HasSubstr("grid.ny is 0"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" } protocol { name: \"a\" }"),
+              HasSubstr("protocol.name is 'a' in two entries"));
+  EXPECT_THAT(Complaint("default_protocol: \"magic\""),
+              HasSubstr("default_protocol: protocol is 'magic'"));
+}
+
+TEST(GridTranslation, RoundTrip) {
+  VolumeGrid grid{.nx = 3, .ny = 4, .nz = 5, .spacing = {1, 2, 3}, .origin = {7, 8, 9}};
+  grid.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  const auto back = GridFromProto(GridToProto(grid));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, grid);
+}
+
+TEST(GridTranslation, CenteringRespectsTheDirection) {
+  v1::VolumeGrid proto = GridToProto(
+      {.nx = 3, .ny = 5, .nz = 1, .direction = {0, -1, 0, 1, 0, 0, 0, 0, 1}});
+  proto.set_centered(true);
+  const auto grid = GridFromProto(proto);
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  EXPECT_EQ(grid->VoxelToWorld(1, 2, 0), (Vec3{0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace isocenter::config

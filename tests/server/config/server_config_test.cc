@@ -1,0 +1,99 @@
+#include "server/config/server_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+namespace isocenter::config {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
+
+/// The complaint about a default configuration with one change.
+std::string Complaint(const std::function<void(v1::ServerConfig&)>& change) {
+  v1::ServerConfig config;
+  ApplyDefaults(config);
+  change(config);
+  const absl::Status status = ValidateServerConfig(config);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  return MessageOf(status);
+}
+
+TEST(ServerConfig, AnEmptyFileIsLegal) {
+  auto config = ParseServerConfig("", "empty");
+  ASSERT_TRUE(config.ok());
+  ApplyDefaults(*config);
+  EXPECT_TRUE(ValidateServerConfig(*config).ok()) << ValidateServerConfig(*config);
+  EXPECT_EQ(config->grpc_address(), "127.0.0.1:50051");
+  EXPECT_EQ(config->metrics_address(), "127.0.0.1:9464");
+  EXPECT_EQ(config->archive_directory(), "isocenter-archive");
+  EXPECT_EQ(config->default_protocol(), "fdk");
+  EXPECT_EQ(config->drain_seconds(), 60);
+  EXPECT_EQ(config->dicom_node().ae_title(), "ISOCENTER");
+  EXPECT_EQ(config->dicom_node().port(), 11112u);
+  EXPECT_EQ(config->limits().max_message_bytes(), 68u << 20);
+  EXPECT_EQ(config->limits().max_active_jobs(), 16u);
+  EXPECT_GT(config->limits().memory_bytes(), 0u);
+}
+
+TEST(ServerConfig, WhatIsSetStays) {
+  auto config = ParseServerConfig(
+      "grpc_address: \"0.0.0.0:7\" limits { max_active_jobs: 3 } dicom_node { port: 104 }", "f");
+  ASSERT_TRUE(config.ok());
+  ApplyDefaults(*config);
+  EXPECT_EQ(config->grpc_address(), "0.0.0.0:7");
+  EXPECT_EQ(config->limits().max_active_jobs(), 3u);
+  EXPECT_EQ(config->dicom_node().port(), 104u);
+}
+
+TEST(ServerConfig, MistakesAreReportedWithTheirPlace) {
+  EXPECT_THAT(MessageOf(ParseServerConfig("\ngrpc_adress: \"x\"\n", "site.txt").status()),
+              AllOf(HasSubstr("site.txt:2:"), HasSubstr("grpc_adress")));
+  EXPECT_THAT(MessageOf(ParseServerConfig("drain_seconds: \"soon\"", "site.txt").status()),
+              HasSubstr("site.txt:1:"));
+  EXPECT_EQ(ReadServerConfig("/nowhere/site.txt").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(ServerConfig, EachFieldHasItsRange) {
+  EXPECT_THAT(Complaint([](auto& c) { c.set_grpc_address("50051"); }),
+              HasSubstr("grpc_address is '50051'; legal is host:port"));
+  EXPECT_THAT(Complaint([](auto& c) { c.set_metrics_address("localhost:99999"); }),
+              HasSubstr("metrics_address"));
+  EXPECT_THAT(Complaint([](auto& c) { c.set_drain_seconds(3601); }),
+              HasSubstr("drain_seconds is 3601; legal is 0 to 3600"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_grpc_tls()->set_client_ca_file("ca"); }),
+              HasSubstr("grpc_tls.certificate_file is ''"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_grpc_tls()->set_certificate_file("a"); }),
+              HasSubstr("grpc_tls.private_key_file is ''"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_dicom_node()->set_ae_title("SEVENTEEN LETTERS"); }),
+              HasSubstr("dicom_node.ae_title is 'SEVENTEEN LETTERS'"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_dicom_node()->set_port(65536); }),
+              HasSubstr("dicom_node.port is 65536"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_dicom_node()->add_peer()->set_ae_title("PACS"); }),
+              HasSubstr("dicom_node.peer[0].port is 0; legal is 1 to 65535"));
+  EXPECT_THAT(Complaint([](auto& c) {
+                for (int i = 0; i < 2; ++i) {
+                  auto& peer = *c.mutable_dicom_node()->add_peer();
+                  peer.set_ae_title("PACS");
+                  peer.set_host("h");
+                  peer.set_port(104);
+                }
+              }),
+              HasSubstr("dicom_node.peer[1].ae_title is 'PACS'"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_memory_bytes(1000); }),
+              HasSubstr("limits.memory_bytes is 1000"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_max_message_bytes(1000); }),
+              HasSubstr("limits.max_message_bytes is 1000"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_max_active_jobs(1025); }),
+              HasSubstr("limits.max_active_jobs is 1025; legal is 1 to 1024"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_idle_stream_seconds(0.5); }),
+              HasSubstr("limits.idle_stream_seconds is 0.5; legal is 1 to 3600"));
+}
+
+}  // namespace
+}  // namespace isocenter::config

@@ -1,0 +1,168 @@
+// The ports of server/jobs in memory, with faults on demand. Thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "server/jobs/ports.h"
+
+namespace isocenter::testing {
+
+class FakeJobStore : public jobs::JobStore {
+ public:
+  absl::Status Save(const jobs::Job& job) override {
+    absl::MutexLock lock(&mutex_);
+    if (!error_.ok()) return error_;
+    jobs_[job.id] = job;
+    history_.push_back({job.id, job.state});
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<jobs::Job>> LoadAll() override {
+    absl::MutexLock lock(&mutex_);
+    std::vector<jobs::Job> all;
+    for (const auto& [id, job] : jobs_) all.push_back(job);
+    return all;
+  }
+  absl::Status Delete(const std::string& job_id) override {
+    absl::MutexLock lock(&mutex_);
+    jobs_.erase(job_id);
+    return absl::OkStatus();
+  }
+
+  /// Save fails with it until it is OK again.
+  void FailWith(absl::Status error) {
+    absl::MutexLock lock(&mutex_);
+    error_ = std::move(error);
+  }
+  std::map<std::string, jobs::Job> jobs() const {
+    absl::MutexLock lock(&mutex_);
+    return jobs_;
+  }
+  /// Every state that was saved, in order.
+  std::vector<std::pair<std::string, jobs::JobState>> history() const {
+    absl::MutexLock lock(&mutex_);
+    return history_;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::pair<std::string, jobs::JobState>> history_ ABSL_GUARDED_BY(mutex_);
+};
+
+/// Keeps volumes, and writes two files per job for downloads: raw, and "slices" that are no DICOM.
+class FakeResultStore : public jobs::ResultStore {
+ public:
+  explicit FakeResultStore(std::filesystem::path directory) : directory_(std::move(directory)) {
+    std::filesystem::create_directories(directory_);
+  }
+
+  absl::StatusOr<jobs::StoredSeries> Store(
+      const jobs::Job& job, HostView3<const float> hounsfield,
+      const std::function<bool(int slices)>& progress) override {
+    absl::Status error;
+    {
+      absl::MutexLock lock(&mutex_);
+      storing_ = true;
+      auto open = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return gate_open_; };
+      mutex_.Await(absl::Condition(&open));
+      storing_ = false;
+      error = error_;
+    }
+    if (!error.ok()) return error;
+    for (int slice = 1; slice <= hounsfield.shape().slow; ++slice) {
+      if (!progress(slice)) return absl::CancelledError("cancelled between slices");
+    }
+    const auto span = hounsfield.span();
+    std::ofstream(directory_ / (job.id + ".raw"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(span.data()),
+               static_cast<std::streamsize>(span.size_bytes()));
+    for (int i = 0; i < 2; ++i) {
+      std::ofstream(directory_ / absl::StrCat(job.id, "-", i, ".dcm")) << "file " << i;
+    }
+    absl::MutexLock lock(&mutex_);
+    volumes_[job.id].assign(span.begin(), span.end());
+    jobs_[job.id] = job;
+    return jobs::StoredSeries{.study_instance_uid = "1.2.3",
+                              .series_instance_uid = "1.2.3.4",
+                              .frame_of_reference_uid = "1.2.3.5",
+                              .instance_count = static_cast<int>(hounsfield.shape().slow)};
+  }
+  absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
+      const std::string& job_id) override {
+    return std::vector<std::filesystem::path>{directory_ / (job_id + "-0.dcm"),
+                                              directory_ / (job_id + "-1.dcm")};
+  }
+  absl::StatusOr<std::filesystem::path> RawFile(const std::string& job_id) override {
+    return directory_ / (job_id + ".raw");
+  }
+
+  /// While closed, Store waits.
+  void SetGate(bool open) {
+    absl::MutexLock lock(&mutex_);
+    gate_open_ = open;
+  }
+  void WaitUntilStoring() {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&storing_));
+  }
+  void FailWith(absl::Status error) {
+    absl::MutexLock lock(&mutex_);
+    error_ = std::move(error);
+  }
+  std::vector<float> volume(const std::string& job_id) {
+    absl::MutexLock lock(&mutex_);
+    return volumes_[job_id];
+  }
+  /// The job as the store was given it.
+  jobs::Job job(const std::string& job_id) {
+    absl::MutexLock lock(&mutex_);
+    return jobs_[job_id];
+  }
+
+ private:
+  const std::filesystem::path directory_;
+  absl::Mutex mutex_;
+  bool gate_open_ ABSL_GUARDED_BY(mutex_) = true;
+  bool storing_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<float>> volumes_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
+};
+
+/// Counts what it is told.
+class FakeObserver : public jobs::JobObserver {
+ public:
+  void OnJobAccepted(const jobs::Job&) override { Count("accepted"); }
+  void OnStateChanged(const jobs::Job& job, jobs::JobState) override {
+    Count(std::string(jobs::Name(job.state)));
+  }
+  void OnFrame(int64_t) override { Count("frame"); }
+  void OnJobEnded(const jobs::Job&) override { Count("ended"); }
+  void OnRefused(const absl::Status& reason) override {
+    Count("refused " + absl::StatusCodeToString(reason.code()));
+  }
+  int count(const std::string& what) {
+    absl::MutexLock lock(&mutex_);
+    return counts_[what];
+  }
+
+ private:
+  void Count(const std::string& what) {
+    absl::MutexLock lock(&mutex_);
+    ++counts_[what];
+  }
+  absl::Mutex mutex_;
+  std::map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace isocenter::testing

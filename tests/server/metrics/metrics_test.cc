@@ -1,0 +1,129 @@
+#include "server/metrics/metrics.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::metrics {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// The body of GET /metrics.
+std::string Scraped(int port) {
+  const int connection = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  if (connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return "";
+  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+  EXPECT_EQ(write(connection, request.data(), request.size()),
+            static_cast<ssize_t>(request.size()));
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t n; (n = read(connection, buffer, sizeof(buffer))) > 0;) answer.append(buffer, n);
+  close(connection);
+  return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+jobs::Job CompletedJob(const std::string& id, double gups) {
+  jobs::Job job;
+  job.id = id;
+  job.state = jobs::JobState::kCompleted;
+  job.patient_study.patient_name = "Doe^Jane";
+  job.result.kernel_gups = gups;
+  job.result.whole_gups = 0.8 * gups;
+  job.result.seconds_after_last_frame = 0.3;
+  job.result.timings = {.preprocess = 0.1, .filter = 0.2, .backproject = 1.5, .export_ = 0.4};
+  return job;
+}
+
+class MetricsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const absl::Status status = metrics_.Serve(
+        "127.0.0.1:0",
+        {.jobs_by_state = [] { return std::map<jobs::JobState, int>{{jobs::JobState::kFailed, 3}}; },
+         .queue_depth = [] { return int64_t{5}; },
+         .device_memory = [] { return std::vector<DeviceMemory>{{"cpu0", 1000, 250}}; }});
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  Metrics metrics_{{.version = "1.2.3", .backend = "cpu"}};
+};
+
+TEST_F(MetricsTest, CountsWhatHappens) {
+  metrics_.OnFrame(100);
+  metrics_.OnFrame(150);
+  metrics_.OnJobAccepted({});
+  metrics_.OnJobEnded(CompletedJob("job-1", 4.2));
+  jobs::Job failed;
+  failed.state = jobs::JobState::kFailed;
+  metrics_.OnJobEnded(failed);
+  metrics_.OnRefused(absl::ResourceExhaustedError(""));
+  metrics_.OnDicomOperation("find", "success");
+  const std::string text = Scraped(metrics_.port());
+  for (const char* line : {
+           "isocenter_received_frames_total 2\n",
+           "isocenter_received_bytes_total 250\n",
+           "isocenter_jobs_total{outcome=\"completed\"} 1\n",
+           "isocenter_jobs_total{outcome=\"failed\"} 1\n",
+           "isocenter_jobs_total{outcome=\"cancelled\"} 0\n",
+           "isocenter_jobs{state=\"failed\"} 3\n",
+           "isocenter_jobs{state=\"receiving\"} 0\n",
+           "isocenter_stage_duration_seconds_bucket{stage=\"backproject\",le=\"1\"} 0\n",
+           "isocenter_stage_duration_seconds_bucket{stage=\"backproject\",le=\"2\"} 1\n",
+           "isocenter_kernel_gups_bucket{le=\"4\"} 0\n",
+           "isocenter_kernel_gups_bucket{le=\"5\"} 1\n",
+           "isocenter_whole_gups_count 1\n",
+           "isocenter_recent_job_kernel_gups{job_id=\"job-1\"} 4.2",
+           "isocenter_after_last_frame_seconds_sum 0.3",
+           "isocenter_queue_depth 5\n",
+           "isocenter_device_memory_bytes{device=\"cpu0\",kind=\"limit\"} 1000\n",
+           "isocenter_device_memory_bytes{device=\"cpu0\",kind=\"used\"} 250\n",
+           "isocenter_refused_total{reason=\"resource_exhausted\"} 1\n",
+           "isocenter_dicom_operations_total{operation=\"find\",outcome=\"success\"} 1\n",
+           "isocenter_build_info{backend=\"cpu\",version=\"1.2.3\"} 1\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("Doe")));
+}
+
+TEST_F(MetricsTest, TheWindowOfRecentJobsIsBounded) {
+  for (size_t i = 0; i < Metrics::kRecentJobs + 3; ++i) {
+    metrics_.OnJobEnded(CompletedJob(absl::StrCat("job-", i), 1));
+  }
+  const std::string text = Scraped(metrics_.port());
+  EXPECT_THAT(text, Not(HasSubstr("job_id=\"job-2\"")));
+  EXPECT_THAT(text, HasSubstr("job_id=\"job-3\""));
+  EXPECT_THAT(text, HasSubstr(absl::StrCat("job_id=\"job-", Metrics::kRecentJobs + 2, "\"")));
+}
+
+TEST_F(MetricsTest, NamesFollowTheConventions) {
+  if (std::system("command -v promtool > /dev/null") != 0) {
+    GTEST_SKIP() << "promtool is not installed (package prometheus)";
+  }
+  metrics_.OnJobEnded(CompletedJob("job-1", 4.2));
+  metrics_.OnRefused(absl::NotFoundError(""));
+  metrics_.OnDicomOperation("echo", "success");
+  const std::string file = ::testing::TempDir() + "isocenter_metrics_test.txt";
+  std::ofstream(file) << Scraped(metrics_.port());
+  EXPECT_EQ(std::system(("promtool check metrics < " + file).c_str()), 0);
+}
+
+TEST_F(MetricsTest, ATakenAddressIsAnError) {
+  Metrics second({.version = "1", .backend = "cpu"});
+  EXPECT_EQ(second.Serve(absl::StrCat("127.0.0.1:", metrics_.port()), {}).code(),
+            absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace isocenter::metrics

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes dist/isocenter-VERSION-ARCH.tar.gz: the programs with their shared libraries, which run wherever they are
+# unpacked on a Linux with glibc 2.36 or newer. Then unpacks it and runs what came out.
+set -euo pipefail
+# shellcheck source=tools/dev/common.sh
+source tools/dev/common.sh
+
+readonly programs=(isocenterd isocenter isocenter-bench)
+# glibc and what must fit the kernel and the drivers of the machine stay out.
+readonly left_out='^(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
+
+tools/dev/setup.sh build check
+tools/dev/build.sh --preset release "${programs[@]}"
+
+version=$(sed -nE 's/^project\(isocenter VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+name=isocenter-$version-$(uname -m)
+tree=dist/$name
+rm -rf "$tree" "$tree.tar.gz"
+mkdir -p "$tree/bin" "$tree/lib" "$tree/share/isocenter"
+
+for program in "${programs[@]}"; do
+  cp "build/release/bin/$program" "$tree/bin/"
+  ldd "build/release/bin/$program" | awk '$3 ~ /^\// {print $3}'
+done | sort -u >dist/libraries.txt
+while read -r library; do
+  [[ $(basename "$library") =~ $left_out ]] || cp -L "$library" "$tree/lib/"
+done <dist/libraries.txt
+rm dist/libraries.txt
+
+strip --strip-unneeded "$tree"/bin/* "$tree"/lib/*
+for file in "$tree"/bin/*; do
+  # The old kind of run path also reaches the libraries' own libraries.
+  patchelf --force-rpath --set-rpath "\$ORIGIN/../lib" "$file"
+done
+for file in "$tree"/lib/*; do patchelf --force-rpath --set-rpath "\$ORIGIN" "$file"; done
+
+dictionary=$(find /usr/share -path '*dcmtk*/dicom.dic' | head -n 1)
+[ -n "$dictionary" ] || die 'dicom.dic was not found under /usr/share' 'install it with: ./dev setup (package libdcmtk17)'
+cp "$dictionary" "$tree/share/isocenter/"
+cp LICENSE README.md "$tree/"
+mkdir "$tree/deploy"
+cp deploy/isocenterd.textproto deploy/isocenterd.service deploy/prometheus.yml "$tree/deploy/"
+tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
+rm -rf "$tree"
+
+# The smoke test: unpacked elsewhere, with nothing of the build or of the loader's settings in reach.
+try=$(mktemp -d)
+daemon=
+trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null; rm -rf "$try"' EXIT
+tar -C "$try" -xzf "$tree.tar.gz"
+clean() { env -i PATH=/usr/bin:/bin HOME="$try" LD_LIBRARY_PATH= "$@"; }
+for program in "${programs[@]}"; do
+  clean "$try/$name/bin/$program" --help >/dev/null || die "$program of the package does not start"
+  if clean ldd "$try/$name/bin/$program" | grep -v "$try" | awk '$3 ~ /^\// {print $1}' | grep -Ev "$left_out"; then
+    die "$program of the package uses these libraries of the system"
+  fi
+done
+clean tools/lab/private_net.sh "$try/$name/bin/isocenterd" --archive "$try/archive" >"$try/log" 2>&1 &
+daemon=$!
+for _ in $(seq 100); do
+  ! grep -q '^ready' "$try/log" || break
+  kill -0 "$daemon" 2>/dev/null || break
+  sleep 0.1
+done
+grep -q '^ready' "$try/log" || die "isocenterd of the package does not serve: $(tail -n 5 "$try/log")"
+kill -TERM "$daemon"
+wait "$daemon" || die "isocenterd of the package did not end well: $(tail -n 5 "$try/log")"
+daemon=
+say "$tree.tar.gz: $(du -h "$tree.tar.gz" | cut -f 1), runs where it is unpacked"

@@ -1,0 +1,1 @@
+"""Real peers on loopback, for the end-to-end tests and the demo."""

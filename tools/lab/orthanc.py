@@ -1,0 +1,88 @@
+"""Debian's Orthanc as the PACS that finds and pulls studies."""
+
+import json
+import pathlib
+import urllib.error
+import urllib.request
+
+from lab import process
+
+AE_TITLE = "ORTHANC"
+
+
+class Orthanc:
+    def __init__(self, folder, service_port, dicom_port=None):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.dicom_port = dicom_port or process.free_port()
+        self.http_port = process.free_port()
+        self.service_port = service_port  # of isocenterd's DICOM node
+        self.process = None
+
+    def start(self):
+        config = {
+            "Name": "IsocenterLab",
+            "StorageDirectory": str(self.folder / "db"),
+            "IndexDirectory": str(self.folder / "db"),
+            "HttpPort": self.http_port,
+            "HttpBindAddresses": ["127.0.0.1"],
+            "RemoteAccessAllowed": False,
+            "AuthenticationEnabled": False,
+            "DicomAet": AE_TITLE,
+            "DicomPort": self.dicom_port,
+            "DicomCheckCalledAet": False,
+            "DicomAlwaysAllowStore": True,
+            "DicomModalities": {"isocenter": ["ISOCENTER", "127.0.0.1", self.service_port]},
+            "Plugins": [],
+        }
+        file = self.folder / "orthanc.json"
+        file.write_text(json.dumps(config, indent=1))
+        self.process = process.Process(
+            [process.find_tool("Orthanc", "orthanc"), file],
+            self.folder / "orthanc.log",
+            cwd=self.folder,
+            env={"TCP_NODELAY": "1"},
+        )
+        self.process.wait_for(self._answers, 60, "an answer over HTTP")
+        return self
+
+    def _answers(self):
+        try:
+            return self.get("/system")
+        except (urllib.error.URLError, OSError):
+            return None
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=60) as answer:
+            return json.load(answer)
+
+    def post(self, path, body, seconds=300):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.http_port}{path}", json.dumps(body).encode(), method="POST"
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=seconds) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            detail = error.read().decode(errors="replace")
+            raise process.LabError(f"Orthanc refused POST {path}: {error.code} {detail}") from None
+
+    def find_studies(self, **keys):
+        """C-FIND at study level; (query id, list of answers as {keyword: value})."""
+        query = self.post("/modalities/isocenter/query", {"Level": "Study", "Query": keys})["ID"]
+        count = len(self.get(f"/queries/{query}/answers"))
+        answers = [
+            self.get(f"/queries/{query}/answers/{index}/content?simplify") for index in range(count)
+        ]
+        return query, answers
+
+    def retrieve(self, query):
+        """C-MOVE of everything that the query found, to Orthanc itself."""
+        self.post(f"/queries/{query}/retrieve", {"TargetAet": AE_TITLE, "Synchronous": True})
+
+    def instance_count(self):
+        return self.get("/statistics")["CountInstances"]
+
+    def stop(self):
+        if self.process:
+            self.process.stop()
