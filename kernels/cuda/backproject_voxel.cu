@@ -84,16 +84,26 @@ __global__ __launch_bounds__(kBlockX* kBlockY) void BackprojectKernel(
   const unsigned touching = __ballot_sync(0xffffffffu, own.touches);
   const unsigned inside = __ballot_sync(0xffffffffu, own.inside);
 
+  if (touching == 0) return;
+  // The sum goes on from the volume's value, so that it does not depend on how views are divided
+  // between calls.
+  const bool stored = x < e.nx && y < e.ny;
+  float* const target = volume + (static_cast<int64_t>(z0) * e.ny + y) * e.nx + x;
+  const int64_t slice = static_cast<int64_t>(e.ny) * e.nx;
   float sum[kDepth] = {};
+#pragma unroll
+  for (int k = 0; k < kDepth; ++k) {
+    if (stored && z0 + k < e.nz) sum[k] = target[k * slice];
+  }
   const int64_t view_size = static_cast<int64_t>(e.rows) * e.columns;
   for (unsigned rest = touching; rest != 0; rest &= rest - 1) {
     const int view = __ffs(rest) - 1;
     const float* m = matrices.m[view];
     const float* p = projections + view * view_size;
-    float uw = m[0] * x + m[1] * y + m[2] * z0 + m[3];
-    float vw = m[4] * x + m[5] * y + m[6] * z0 + m[7];
-    float w = m[8] * x + m[9] * y + m[10] * z0 + m[11];
     if ((inside >> view) & 1) {
+      float uw = m[0] * x + m[1] * y + m[2] * z0 + m[3];
+      float vw = m[4] * x + m[5] * y + m[6] * z0 + m[7];
+      float w = m[8] * x + m[9] * y + m[10] * z0 + m[11];
 #pragma unroll
       for (int k = 0; k < kDepth; ++k) {
         const float r = __frcp_rn(w);
@@ -103,20 +113,25 @@ __global__ __launch_bounds__(kBlockX* kBlockY) void BackprojectKernel(
         w += m[10];
       }
     } else {
+      // Blocks at the detector's border, or around the source, where w cancels: few, in float64.
+      const auto row = [&](int first, int z) {
+        return double{m[first]} * x + double{m[first + 1]} * y + double{m[first + 2]} * z +
+               m[first + 3];
+      };
 #pragma unroll
       for (int k = 0; k < kDepth; ++k) {
-        const float r = __frcp_rn(w);
-        if (w > 0) sum[k] = fmaf(r * r, SampleAnywhere(p, e, uw * r, vw * r), sum[k]);
-        uw += m[2];
-        vw += m[6];
-        w += m[10];
+        const double w = row(8, z0 + k);
+        if (!(w > 0)) continue;
+        const float u = static_cast<float>(row(0, z0 + k) / w),
+                    v = static_cast<float>(row(4, z0 + k) / w);
+        const float sample = SampleAnywhere(p, e, u, v);
+        if (sample != 0) sum[k] += static_cast<float>(sample / (w * w));
       }
     }
   }
-  if (touching == 0 || x >= e.nx || y >= e.ny) return;
 #pragma unroll
   for (int k = 0; k < kDepth; ++k) {
-    if (z0 + k < e.nz) volume[(static_cast<int64_t>(z0 + k) * e.ny + y) * e.nx + x] += sum[k];
+    if (stored && z0 + k < e.nz) target[k * slice] = sum[k];
   }
 }
 

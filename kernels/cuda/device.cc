@@ -17,9 +17,24 @@ absl::Status CopyAndWait(const CudaDevice& device, void* to, const void* from, i
   return ToStatus(cudaStreamSynchronize(device.stream()), "cudaStreamSynchronize");
 }
 
+// Rows and views become a grid of thread blocks; larger stacks do not occur.
+constexpr int64_t kLargestExtent = 65535;
+
 int64_t SliceCount(Shape3 shape) { return shape.middle * shape.fast; }
 
 }  // namespace
+
+absl::StatusOr<Reservation> Reservation::Take(std::atomic<int64_t>& used, int64_t bytes,
+                                              int64_t limit, absl::string_view what) {
+  const int64_t before = used.fetch_add(bytes);
+  Reservation reservation(used, bytes);
+  if (before > limit - bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(what, " needs ", bytes, " bytes; ", before,
+                                                     " are in use of the device's limit of ",
+                                                     limit));
+  }
+  return reservation;
+}
 
 absl::Status Stack::Upload(int64_t first_view, HostView3<const float> projections) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
@@ -85,18 +100,27 @@ absl::StatusOr<DeviceBuffer<float>> CudaDevice::NewZeroed(int64_t count) {
 
 absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CudaDevice::NewProjectionStack(
     Shape3 shape, ops::StackUse use) {
-  ISO_RETURN_IF_ERROR(ops::CheckAllocation("projections", shape, ProjectionStackBytes(shape, use),
-                                           limits_.memory_bytes));
+  if (std::max({shape.slow, shape.middle, shape.fast}) > kLargestExtent) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("projections of shape ", shape.slow, "x", shape.middle, "x", shape.fast,
+                     "; the device takes extents up to ", kLargestExtent));
+  }
+  const int64_t bytes = ProjectionStackBytes(shape, use);
+  ISO_RETURN_IF_ERROR(ops::CheckAllocation("projections", shape, bytes, limits_.memory_bytes));
+  ISO_ASSIGN_OR_RETURN(Reservation reservation,
+                       Reservation::Take(used_, bytes, limits_.memory_bytes, "projections"));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(shape.count()));
-  return std::make_unique<Stack>(*this, shape, use, std::move(data));
+  return std::make_unique<Stack>(*this, shape, use, std::move(reservation), std::move(data));
 }
 
 absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-  ISO_RETURN_IF_ERROR(
-      ops::CheckAllocation("volume", grid.shape(), VolumeBytes(grid), limits_.memory_bytes));
+  const int64_t bytes = VolumeBytes(grid);
+  ISO_RETURN_IF_ERROR(ops::CheckAllocation("volume", grid.shape(), bytes, limits_.memory_bytes));
+  ISO_ASSIGN_OR_RETURN(Reservation reservation,
+                       Reservation::Take(used_, bytes, limits_.memory_bytes, "volume"));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels()));
-  return std::make_unique<Volume>(*this, grid, std::move(data));
+  return std::make_unique<Volume>(*this, grid, std::move(reservation), std::move(data));
 }
 
 // The operations' own memory is counted with the stack that they write: raw frames with line

@@ -1,8 +1,10 @@
 // A CUDA device: linear float32 arrays in its memory, one stream for all work.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "kernels/cuda/owners.h"
 #include "kernels/ops/device.h"
@@ -11,13 +13,39 @@ namespace isocenter::cuda {
 
 class CudaDevice;
 
+/// A share of a device's memory limit, given back with the scope.
+class Reservation {
+ public:
+  /// `used` is the device's count of reserved bytes and outlives the reservation.
+  /// Errors: RESOURCE_EXHAUSTED, naming `what`, the bytes, what is in use and the limit.
+  static absl::StatusOr<Reservation> Take(std::atomic<int64_t>& used, int64_t bytes, int64_t limit,
+                                          absl::string_view what);
+  Reservation(Reservation&& other) noexcept
+      : used_(std::exchange(other.used_, nullptr)), bytes_(other.bytes_) {}
+  Reservation& operator=(Reservation&&) = delete;
+  ~Reservation() {
+    if (used_ != nullptr) *used_ -= bytes_;
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  Reservation(std::atomic<int64_t>& used, int64_t bytes) : used_(&used), bytes_(bytes) {}
+  std::atomic<int64_t>* used_;
+  int64_t bytes_;
+};
+
 /// [view][v][u] in device memory, for both uses.
 class Stack final : public ops::ProjectionStack {
  public:
-  Stack(const CudaDevice& device, Shape3 shape, ops::StackUse use, DeviceBuffer<float> data)
-      : device_(device), shape_(shape), use_(use), data_(std::move(data)) {}
+  Stack(const CudaDevice& device, Shape3 shape, ops::StackUse use, Reservation reservation,
+        DeviceBuffer<float> data)
+      : device_(device),
+        shape_(shape),
+        use_(use),
+        reservation_(std::move(reservation)),
+        data_(std::move(data)) {}
   const Shape3& shape() const override { return shape_; }
-  int64_t bytes() const override { return shape_.count() * static_cast<int64_t>(sizeof(float)); }
+  int64_t bytes() const override { return reservation_.bytes(); }
   absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
   absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
 
@@ -28,16 +56,21 @@ class Stack final : public ops::ProjectionStack {
   const CudaDevice& device_;
   Shape3 shape_;
   ops::StackUse use_;
+  Reservation reservation_;
   DeviceBuffer<float> data_;
 };
 
 /// [z][y][x] in device memory.
 class Volume final : public ops::VolumeBuffer {
  public:
-  Volume(const CudaDevice& device, const VolumeGrid& grid, DeviceBuffer<float> data)
-      : device_(device), grid_(grid), data_(std::move(data)) {}
+  Volume(const CudaDevice& device, const VolumeGrid& grid, Reservation reservation,
+         DeviceBuffer<float> data)
+      : device_(device),
+        grid_(grid),
+        reservation_(std::move(reservation)),
+        data_(std::move(data)) {}
   const VolumeGrid& grid() const override { return grid_; }
-  int64_t bytes() const override { return grid_.voxels() * static_cast<int64_t>(sizeof(float)); }
+  int64_t bytes() const override { return reservation_.bytes(); }
   absl::Status Clear() override;
   absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
@@ -47,6 +80,7 @@ class Volume final : public ops::VolumeBuffer {
  private:
   const CudaDevice& device_;
   VolumeGrid grid_;
+  Reservation reservation_;
   DeviceBuffer<float> data_;
 };
 
@@ -81,6 +115,7 @@ class CudaDevice final : public ops::Device {
   std::string description_;
   ops::DeviceLimits limits_;
   Stream stream_;
+  std::atomic<int64_t> used_{0};
 };
 
 /// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,

@@ -33,8 +33,9 @@ __global__ void PadKernel(const float* rows, int columns, int extension, int n, 
     value = row[u];
   } else if (u >= -extension && u < columns + extension) {
     const int k = u < 0 ? -u : u - (columns - 1);
-    value = row[u < 0 ? k : columns - 1 - k] * 0.5f *
-            (1 + cospif(static_cast<float>(k) / (extension + 1)));
+    const float edge = u < 0 ? row[0] : row[columns - 1];
+    const float mirrored = fmaxf(0.f, 2 * edge - row[u < 0 ? k : columns - 1 - k]);
+    value = mirrored * 0.5f * (1 + cospif(static_cast<float>(k) / (extension + 1)));
   }
   padded[static_cast<int64_t>(blockIdx.y) * n + at] = value;
 }
