@@ -3,10 +3,13 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
@@ -21,6 +24,7 @@
 #include "server/jobs/job_table.h"
 #include "server/metrics/metrics.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/scheduler/scheduler.h"
 #include "spdlog/sinks/stdout_sinks.h"
@@ -171,9 +175,8 @@ void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
         absl::StrCat("the service was stopped and the job did not end within ", seconds, " s")));
     engine.WaitUntilIdle(absl::Now() + kToCleanUp);
   }
-  server.Shutdown(std::max(deadline, absl::Now()) < absl::Now() + kToCleanUp
-                      ? std::max(deadline, absl::Now())
-                      : absl::Now() + kToCleanUp);
+  // What is left are answers on their way, watches and downloads.
+  server.Shutdown(std::clamp(deadline, absl::Now(), absl::Now() + kToCleanUp));
   spdlog::info("event=drain_ends");
 }
 
@@ -252,6 +255,7 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kExitBadConfiguration;
   }
   SetUpLog(flags.log_level);
+  rpc::RedirectLibraryLogs();
 
   const absl::StatusOr<v1::ServerConfig> config = Configure(flags);
   const absl::StatusOr<config::ProtocolBook> protocols =

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -25,10 +26,14 @@ constexpr int kSlab = 8;  // slices that are compared at once
 
 struct Options {
   std::string volume, truth, phantom;
-  double scale_mm = kDefaultPhantomScaleMm;
+  std::optional<double> scale_mm;
   int subsamples = 1;
   std::string json;
 };
+
+double ScaleMm(const Options& options) {
+  return options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom));
+}
 
 /// The truth on a run of slices of the volume's grid.
 class Truth {
@@ -70,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const Options& options) {
     return std::make_unique<VolumeTruth>(std::move(volume));
   }
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<phantom::Phantom> object,
-                       phantom::MakePhantom(options.phantom, options.scale_mm, kMuWaterPerMm));
+                       phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm));
   return std::make_unique<PhantomTruth>(std::move(object), options.subsamples);
 }
 
@@ -139,8 +144,7 @@ void AddCompareCommand(CLI::App& app, Action& action) {
   truth.add_option("--phantom", o.phantom, "analytic phantom")
       ->check(CLI::IsMember(phantom::PhantomNames()));
   truth.require_option(1);
-  command.add_option("--scale-mm", o.scale_mm, "scale of the phantom, as given to simulate")
-      ->capture_default_str()
+  command.add_option("--scale-mm", o.scale_mm, "scale of the phantom (default: that of simulate)")
       ->check(CLI::Range(1.0, 1000.0));
   command
       .add_option(

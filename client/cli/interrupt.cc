@@ -40,8 +40,14 @@ Interrupt::~Interrupt() {
 }
 
 void Interrupt::SetHandler(std::function<void()> handler) {
-  absl::MutexLock lock(&mutex_);
-  handler_ = std::move(handler);
+  {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(
+        +[](bool* running) { return !*running; }, &running_));
+    handler_ = handler;
+    if (!happened_.HasBeenNotified()) return;
+  }
+  if (handler) handler();
 }
 
 void Interrupt::Watch() {
@@ -51,10 +57,17 @@ void Interrupt::Watch() {
     signalfd_siginfo info;
     if (fds[0].revents == 0 || read(signal_fd_, &info, sizeof(info)) != sizeof(info)) continue;
     if (happened_.HasBeenNotified()) _exit(130);
-    happened_.Notify();
-    runner_ = std::thread([this] {  // its own thread, so that a second signal need not wait for it
+    std::function<void()> handler;
+    {
       absl::MutexLock lock(&mutex_);
-      if (handler_) handler_();
+      handler = handler_;
+      running_ = true;
+      happened_.Notify();
+    }
+    runner_ = std::thread([this, handler] {  // so that a second signal need not wait for it
+      if (handler) handler();
+      absl::MutexLock lock(&mutex_);
+      running_ = false;
     });
   }
 }

@@ -35,6 +35,8 @@ class Interrupt {
   absl::Notification happened_;
   absl::Mutex mutex_;
   std::function<void()> handler_ ABSL_GUARDED_BY(mutex_);
+  bool running_ ABSL_GUARDED_BY(mutex_) =
+      false;  // true before happened() is, until the handler ends
   int signal_fd_ = -1;
   int stop_fd_ = -1;
   std::thread watcher_;

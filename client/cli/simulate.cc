@@ -30,7 +30,7 @@ constexpr double kDefaultI0 = 60000;  // leaves room for the noise of unattenuat
 
 struct Options {
   std::string phantom;
-  double scale_mm = kDefaultPhantomScaleMm;
+  std::optional<double> scale_mm;
   std::string volume;
   std::vector<int> raw_shape;
   std::vector<double> raw_spacing{1, 1, 1};
@@ -51,6 +51,10 @@ struct Options {
 
   v1::PatientStudy study;
 };
+
+double ScaleMm(const Options& options) {
+  return options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom));
+}
 
 absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const Options& options) {
   std::optional<formats::RawLayout> layout;
@@ -120,7 +124,7 @@ formats::BundleDescription Describe(const Options& options) {
     description["volume"] = ObjectName(options);
   } else {
     description["phantom"] = options.phantom;
-    description["scale_mm"] = absl::StrCat(options.scale_mm);
+    description["scale_mm"] = absl::StrCat(ScaleMm(options));
   }
   return description;
 }
@@ -179,7 +183,7 @@ absl::Status Simulate(const Options& options) {
     ISO_ASSIGN_OR_RETURN(object, OpenVolume(options));
   } else {
     ISO_ASSIGN_OR_RETURN(object,
-                         phantom::MakePhantom(options.phantom, options.scale_mm, kMuWaterPerMm));
+                         phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm));
   }
   const v1::AcquisitionHeader header = MakeHeader(options, detector, trajectory);
   std::unique_ptr<formats::FrameSink> sink;
@@ -226,8 +230,10 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
                   "middle is put into the isocentre")
       ->type_name("PATH");
   object.require_option(1);
-  command.add_option("--scale-mm", o.scale_mm, "half edge of the cube that holds the phantom")
-      ->capture_default_str()
+  command
+      .add_option(
+          "--scale-mm", o.scale_mm,
+          "half edge of the cube that holds the phantom (default: fits the default geometry)")
       ->check(CLI::Range(1.0, 1000.0));
   command.add_option("--raw-shape", o.raw_shape, "voxels of a .raw volume")
       ->type_name("NXxNYxNZ")

@@ -27,6 +27,17 @@ int64_t PhysicalMemory() {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGE_SIZE)};
 }
 
+// Gives every page its memory now, on all threads, and not at the first touch inside a kernel.
+void Touch(ThreadPool& pool, DeviceMemory& memory) {
+  constexpr int64_t kPage = 4096 / sizeof(float), kPart = 512 * kPage;
+  pool.ParallelFor((memory.floats() + kPart - 1) / kPart, [&](int64_t part, int) {
+    const int64_t end = std::min((part + 1) * kPart, memory.floats());
+    for (int64_t i = part * kPart; i < end; i += kPage) {
+      *static_cast<volatile float*>(memory.data() + i) = 0;
+    }
+  });
+}
+
 // Filtered stacks: both copies transpose rows of the host into columns, a strip of columns at a
 // time.
 constexpr int64_t kStripColumns = 64;
@@ -159,6 +170,7 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CpuDevice::NewProjectionSt
   ISO_ASSIGN_OR_RETURN(
       DeviceMemory memory,
       DeviceMemory::Create(budget_, ProjectionStackBytes(shape, use) / int64_t{sizeof(float)}));
+  Touch(*pool_, memory);
   return std::make_unique<Stack>(shape, use, std::move(memory), pool_);
 }
 
@@ -168,6 +180,7 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CpuDevice::NewVolume(const Vo
       ops::CheckAllocation("volume", grid.shape(), VolumeBytes(grid), budget_->limit()));
   ISO_ASSIGN_OR_RETURN(DeviceMemory memory,
                        DeviceMemory::Create(budget_, VolumeLayout::Floats(grid)));
+  Touch(*pool_, memory);
   return std::make_unique<Volume>(grid, std::move(memory), pool_);
 }
 

@@ -21,6 +21,11 @@ struct RowLayout {
   static int64_t Floats(Shape3 shape) { return RowLayout(shape).view_stride * shape.slow; }
 };
 
+/// The next odd number of whole lines: neighbours at this distance fall into different cache sets.
+constexpr int64_t OddLines(int64_t floats) {
+  return RoundUpToLine(floats) + (RoundUpToLine(floats) / kLine % 2 == 0 ? kLine : 0);
+}
+
 /// Filtered projections: [view][u][v], so that neighbouring voxels along z read neighbouring
 /// values, with zeros around: a window that begins up to kRowMargin rows before the detector or
 /// ends as far behind it reads zeros, and so do kColumnMargin columns on both sides. The margin
@@ -30,9 +35,7 @@ struct ColumnLayout {
   static constexpr int64_t kColumnMargin = 2;
 
   explicit ColumnLayout(Shape3 shape)
-      // An odd number of cache lines: columns that are neighbours fall into different cache sets.
-      : column_stride(RoundUpToLine(shape.middle + kRowMargin) |
-                      (kLine * (1 - RoundUpToLine(shape.middle + kRowMargin) / kLine % 2))),
+      : column_stride(OddLines(shape.middle + kRowMargin)),
         view_stride(column_stride * (shape.fast + 2 * kColumnMargin) + kRowMargin),
         first(kRowMargin + kColumnMargin * column_stride) {}
   int64_t column_stride, view_stride;
@@ -40,12 +43,20 @@ struct ColumnLayout {
   static int64_t Floats(Shape3 shape) { return ColumnLayout(shape).view_stride * shape.slow; }
 };
 
-/// Volumes: [y][x][z], z padded to whole lines.
+/// Volumes: [y][x][z]. Back-projection works on square patches of columns: their cache lines must
+/// not fall into the same few sets, as they would with sizes that are powers of two.
 struct VolumeLayout {
   explicit VolumeLayout(const VolumeGrid& grid)
-      : column_stride(RoundUpToLine(grid.nz)), row_stride(column_stride * grid.nx) {}
+      : column_stride(OddLines(grid.nz)), row_stride(Spread(column_stride * grid.nx)) {}
   int64_t column_stride, row_stride;  // from x to x + 1, from y to y + 1
   static int64_t Floats(const VolumeGrid& grid) { return VolumeLayout(grid).row_stride * grid.ny; }
+
+ private:
+  // The next distance that is a quarter of a cache way off a multiple of it (64 sets).
+  static constexpr int64_t Spread(int64_t floats) {
+    constexpr int64_t kWay = 64 * kLine;
+    return (floats - kWay / 4 + kWay - 1) / kWay * kWay + kWay / 4;
+  }
 };
 
 }  // namespace isocenter::cpu

@@ -30,9 +30,9 @@ absl::StatusOr<VolumeGrid> GridFromProto(const v1::VolumeGrid& grid) {
   }
   if (grid.centered()) {
     if (!(result.origin == Vec3{})) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "grid.origin is (", grid.origin_x_mm(), ", ", grid.origin_y_mm(), ", ",
-          grid.origin_z_mm(), ") mm; legal is unset when grid.centered is true"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("grid.origin is (", grid.origin_x_mm(), ", ", grid.origin_y_mm(), ", ",
+                       grid.origin_z_mm(), ") mm; legal is unset when grid.centered is true"));
     }
     result.origin =
         -result.VoxelToWorld(0.5 * (result.nx - 1), 0.5 * (result.ny - 1), 0.5 * (result.nz - 1));

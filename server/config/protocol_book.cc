@@ -112,8 +112,8 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
                                                    "; legal is more than 0, at most 1"));
   }
   if (!(resolved.mu_water_per_mm() >= 0.001 && resolved.mu_water_per_mm() <= 0.1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "mu_water_per_mm is ", resolved.mu_water_per_mm(), "; legal is 0.001 to 0.1"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("mu_water_per_mm is ", resolved.mu_water_per_mm(), "; legal is 0.001 to 0.1"));
   }
   if (resolved.precision() != v1::PRECISION_EXACT) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -146,8 +146,8 @@ std::vector<v1::ReconstructionProtocol> BuiltInProtocols() {
 absl::StatusOr<Protocol> MakeProtocol(const v1::ReconstructionProtocol& protocol) {
   absl::StatusOr<Protocol> made = Translate(protocol);
   if (made.ok()) return made;
-  return absl::InvalidArgumentError(absl::StrCat("protocol '", protocol.name(),
-                                                 "': ", made.status().message()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("protocol '", protocol.name(), "': ", made.status().message()));
 }
 
 absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) {
@@ -158,8 +158,8 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
   std::set<std::string> configured;
   for (const v1::ReconstructionProtocol& entry : config.protocol()) {
     if (!configured.insert(entry.name()).second) {
-      return absl::InvalidArgumentError(absl::StrCat("protocol.name is '", entry.name(),
-                                                     "' in two entries; legal is once each"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("protocol.name is '", entry.name(), "' in two entries; legal is once each"));
     }
     ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], MakeProtocol(entry));
   }
@@ -175,9 +175,10 @@ absl::StatusOr<const Protocol*> ProtocolBook::Find(const std::string& name) cons
   const auto found = protocols_.find(name.empty() ? default_name_ : name);
   if (found != protocols_.end()) return &found->second;
   return absl::NotFoundError(absl::StrCat(
-      "protocol is '", name.substr(0, 80), "'; there are: ",
-      absl::StrJoin(protocols_, ", ",
-                    [](std::string* out, const auto& entry) { absl::StrAppend(out, entry.first); })));
+      "protocol is '", name.substr(0, 80),
+      "'; there are: ", absl::StrJoin(protocols_, ", ", [](std::string* out, const auto& entry) {
+        absl::StrAppend(out, entry.first);
+      })));
 }
 
 }  // namespace isocenter::config

@@ -137,8 +137,8 @@ void ApplyDefaults(v1::ServerConfig& config) {
   DefaultString(node.mutable_ae_title(), "ISOCENTER");
   DefaultString(node.mutable_address(), "127.0.0.1");
   Default(node, &v1::DicomNodeConfig::port, &v1::DicomNodeConfig::set_port, 11112u);
-  Default(node, &v1::DicomNodeConfig::max_associations,
-          &v1::DicomNodeConfig::set_max_associations, 32u);
+  Default(node, &v1::DicomNodeConfig::max_associations, &v1::DicomNodeConfig::set_max_associations,
+          32u);
 
   v1::LimitsConfig& limits = *config.mutable_limits();
   if (limits.memory_bytes() == 0) {

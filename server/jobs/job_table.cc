@@ -133,10 +133,9 @@ absl::Status JobTable::Transition(const std::string& id, JobState to,
     ISO_ASSIGN_OR_RETURN(const JobSnapshot before, Get(id));
     from = before->state;
     if (!IsLegalTransition(from, to)) {
-      return absl::FailedPreconditionError(absl::StrCat("job '", id, "' is ",
-                                                        std::string(Name(from)),
-                                                        " and cannot become ",
-                                                        std::string(Name(to))));
+      return absl::FailedPreconditionError(
+          absl::StrCat("job '", id, "' is ", std::string(Name(from)), " and cannot become ",
+                       std::string(Name(to))));
     }
     saved = store_.Save(*apply(*before));
     {
@@ -182,8 +181,7 @@ absl::StatusOr<JobTable::Subscription> JobTable::Subscribe(const std::string& id
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return NoSuchJob(id);
   const int64_t key = next_watcher_++;
-  found->second.watchers[key] =
-      std::make_shared<const std::function<void()>>(std::move(changed));
+  found->second.watchers[key] = std::make_shared<const std::function<void()>>(std::move(changed));
   return Subscription(this, id, key);
 }
 

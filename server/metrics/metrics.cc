@@ -25,7 +25,7 @@ using prometheus::Histogram;
 
 const Histogram::BucketBoundaries kSeconds = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
                                               0.5,   1,     2,     5,    10,   20,   50,  100};
-const Histogram::BucketBoundaries kGups = {0.1, 0.2, 0.5, 1,  1.5, 2,  3,   4,   5,
+const Histogram::BucketBoundaries kGups = {0.1, 0.2, 0.5, 1,  1.5, 2,   3,   4,   5,
                                            7,   10,  20,  50, 100, 200, 500, 1000};
 
 std::string Outcome(jobs::JobState state) { return std::string(jobs::Name(state)); }
@@ -68,12 +68,11 @@ struct Metrics::Impl {
           .Name("isocenter_stage_duration_seconds")
           .Help("Time that a stage was at work for one completed job.")
           .Register(*registry);
-  Histogram& after_last_frame =
-      prometheus::BuildHistogram()
-          .Name("isocenter_after_last_frame_seconds")
-          .Help("Last frame received to volume complete in host memory.")
-          .Register(*registry)
-          .Add({}, kSeconds);
+  Histogram& after_last_frame = prometheus::BuildHistogram()
+                                    .Name("isocenter_after_last_frame_seconds")
+                                    .Help("Last frame received to volume complete in host memory.")
+                                    .Register(*registry)
+                                    .Add({}, kSeconds);
   Histogram& kernel_gups =
       prometheus::BuildHistogram()
           .Name("isocenter_kernel_gups")

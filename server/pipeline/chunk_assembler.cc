@@ -45,11 +45,11 @@ absl::Status ChunkAssembler::CheckFrame(const Frame& frame) const {
                                                          : " (frames must leave no gap)"));
   }
   if (static_cast<int64_t>(frame.pixels.size()) != frame_bytes_) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "frame.pixels of frame ", frame.index, " has ", frame.pixels.size(), " bytes; legal is ",
-        frame_bytes_, " (", plan_.acquisition.detector.rows, " rows of ",
-        plan_.acquisition.detector.columns, " columns of ",
-        recon::PixelBytes(plan_.acquisition.pixel_type), " bytes)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame.pixels of frame ", frame.index, " has ", frame.pixels.size(),
+                     " bytes; legal is ", frame_bytes_, " (", plan_.acquisition.detector.rows,
+                     " rows of ", plan_.acquisition.detector.columns, " columns of ",
+                     recon::PixelBytes(plan_.acquisition.pixel_type), " bytes)"));
   }
   if (frame.crc32c) {
     const uint32_t found = Crc32c(frame.pixels);
@@ -161,9 +161,9 @@ absl::Status CheckMeasuredMatrix(const ProjectionMatrix& measured, const Project
   ISO_ASSIGN_OR_RETURN(const Camera expected, Decompose(planned));
   const double source_shift = Norm(found.source - expected.source);
   if (!(source_shift <= kLargestSourceShift)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("its source is ", source_shift, " mm from the planned one; legal is 0 to ",
-                     kLargestSourceShift));
+    return absl::InvalidArgumentError(absl::StrCat("its source is ", source_shift,
+                                                   " mm from the planned one; legal is 0 to ",
+                                                   kLargestSourceShift));
   }
   const Projected a = measured.Project({}), b = planned.Project({});
   const double shift = std::hypot(a.u() - b.u(), a.v() - b.v());

@@ -59,9 +59,16 @@ Engine::~Engine() {
   WaitUntilIdle(absl::InfiniteFuture());
 }
 
-void Engine::Accept(AcquisitionRequest request, std::function<void()> room, AcceptDone done) {
-  admission_lane_->Submit([this, request = std::move(request), room = std::move(room),
-                           done = std::move(done)] { done(AcceptNow(request, room)); });
+void Engine::Accept(AcquisitionRequest request, std::function<bool()> wanted,
+                    std::function<void()> room, AcceptDone done) {
+  admission_lane_->Submit([this, request = std::move(request), wanted = std::move(wanted),
+                           room = std::move(room), done = std::move(done)] {
+    if (wanted()) {
+      done(AcceptNow(request, room));
+    } else {
+      done(absl::CancelledError("the console left before its acquisition was planned"));
+    }
+  });
 }
 
 absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& request,
@@ -166,8 +173,8 @@ absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) 
   }
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot snapshot, table_.Get(job_id));
   if (job == nullptr || jobs::HasEnded(snapshot->state)) {
-    return absl::FailedPreconditionError(absl::StrCat("job '", job_id, "' has ended already: it is ",
-                                                      std::string(jobs::Name(snapshot->state))));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "job '", job_id, "' has ended already: it is ", std::string(jobs::Name(snapshot->state))));
   }
   job->Cancel(why);
   return absl::OkStatus();

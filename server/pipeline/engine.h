@@ -44,9 +44,12 @@ class Engine {
   using AcceptDone = std::function<void(absl::StatusOr<Accepted>)>;
 
   /// Plans and admits on a thread of its own, one acquisition after the other, and calls `done`
-  /// there. `room` as in ReconstructionJob. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED (what is
-  /// needed and what is free), UNAVAILABLE (draining), those of the job store.
-  void Accept(AcquisitionRequest request, std::function<void()> room, AcceptDone done);
+  /// there. `wanted` is asked when the turn comes: a console that has left costs no planning.
+  /// `room` as in ReconstructionJob. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED (what is needed
+  /// and what is free), UNAVAILABLE (draining), CANCELLED (not wanted any more), those of the job
+  /// store.
+  void Accept(AcquisitionRequest request, std::function<bool()> wanted, std::function<void()> room,
+              AcceptDone done);
 
   /// Errors: NOT_FOUND, FAILED_PRECONDITION (it has ended already).
   absl::Status Cancel(const std::string& job_id, const absl::Status& why);

@@ -37,8 +37,7 @@ std::string TrajectoryHash(const Trajectory& trajectory) {
                  EVP_sha256(), nullptr) != 1) {
     return "";
   }
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(digest), length));
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), length));
 }
 
 jobs::AcquisitionFacts FactsOf(const recon::ReconstructionPlan& plan) {

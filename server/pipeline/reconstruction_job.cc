@@ -116,9 +116,8 @@ absl::Status ReconstructionJob::ProcessChunk(std::unique_ptr<ChunkBuffer> buffer
   ISO_RETURN_IF_ERROR(reconstructor_->Push(assembler_.View(*buffer), buffer->measured));
   compute_seconds_ += SecondsSince(begin);
   if (assembler_.Recycle(std::move(buffer))) room_();
-  environment_.table.Update(id_, [&](Job& job) {
-    job.progress.frames_backprojected = chunk.first_view + chunk.views;
-  });
+  environment_.table.Update(
+      id_, [&](Job& job) { job.progress.frames_backprojected = chunk.first_view + chunk.views; });
   return chunk.first_view + chunk.views == plan_->views() ? CompleteVolume() : absl::OkStatus();
 }
 
@@ -132,8 +131,7 @@ absl::Status ReconstructionJob::CompleteVolume() {
     return absl::ResourceExhaustedError(
         absl::StrCat("no ", volume_bytes, " bytes of memory for the finished volume"));
   }
-  ISO_RETURN_IF_ERROR(
-      reconstructor_->ReadSlices(0, {hounsfield_.get(), plan_->grid.shape()}));
+  ISO_RETURN_IF_ERROR(reconstructor_->ReadSlices(0, {hounsfield_.get(), plan_->grid.shape()}));
   compute_seconds_ += SecondsSince(begin);
   const recon::StageSeconds seconds = reconstructor_->seconds();
   reconstructor_.reset();
@@ -210,8 +208,7 @@ void ReconstructionJob::EnterReconstructing() {
   // Reached by the producer with the last frame and by the slot's thread with the last chunk; the
   // one that comes second waits, so that states follow in order.
   absl::call_once(all_received_, [this] {
-    const absl::Status status =
-        environment_.table.Transition(id_, JobState::kReconstructing);
+    const absl::Status status = environment_.table.Transition(id_, JobState::kReconstructing);
     if (!status.ok() && !has_ended()) {
       spdlog::error("event=save_failed job={} error=\"{}\"", id_, status.ToString());
     }

@@ -42,8 +42,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// free.
   ReconstructionJob(std::string id, JobEnvironment environment, scheduler::Admission admission,
                     std::unique_ptr<const recon::ReconstructionPlan> plan,
-                    std::unique_ptr<recon::Reconstructor> reconstructor,
-                    std::function<void()> room, std::function<void()> ended);
+                    std::unique_ptr<recon::Reconstructor> reconstructor, std::function<void()> room,
+                    std::function<void()> ended);
 
   const std::string& id() const { return id_; }
   const recon::ReconstructionPlan& plan() const { return *plan_; }

@@ -7,8 +7,8 @@
 namespace isocenter::rpc {
 
 /// Messages arrive as raw bytes; AcquisitionStream parses them.
-class AcquisitionService
-    : public v1::AcquisitionService::WithRawCallbackMethod_Acquire<v1::AcquisitionService::Service> {
+class AcquisitionService : public v1::AcquisitionService::WithRawCallbackMethod_Acquire<
+                               v1::AcquisitionService::Service> {
  public:
   explicit AcquisitionService(AcquisitionContext& shared) : shared_(shared) {}
 

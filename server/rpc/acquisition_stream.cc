@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/proto_buffer_writer.h"
-#include "grpcpp/impl/codegen/proto_utils.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/grid_translation.h"
 #include "server/rpc/status_translation.h"
@@ -18,7 +18,7 @@ namespace isocenter::rpc {
 namespace {
 
 // 10000 matrices take about 1 MiB; parsed, a hostile message grows to some 30 times its size.
-constexpr int64_t kLongestHeaderBytes = 4 << 20;
+constexpr int64_t kLongestHeaderBytes = 2 << 20;
 constexpr int64_t kLongestFinishBytes = 4096;
 
 }  // namespace
@@ -27,9 +27,8 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
                                             grpc::CallbackServerContext* call) {
   std::shared_ptr<AcquisitionStream> stream(new AcquisitionStream(shared, call));
   stream->self_ = stream;
-  const int streams = ++shared.streams;
   absl::MutexLock lock(&stream->mutex_);
-  if (streams > shared.max_streams) {
+  if (stream->token_.number() > shared.max_streams) {
     const absl::Status full = absl::ResourceExhaustedError(
         absl::StrCat("1 acquisition stream is needed; 0 are free of ", shared.max_streams,
                      "; try again when other acquisitions have ended"));
@@ -43,9 +42,7 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
 }
 
 AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackServerContext* call)
-    : shared_(shared), call_(call), last_activity_(absl::Now()) {}
-
-AcquisitionStream::~AcquisitionStream() { --shared_.streams; }
+    : shared_(shared), token_(shared.calls), call_(call), last_activity_(absl::Now()) {}
 
 void AcquisitionStream::OnReadDone(bool ok) {
   {
@@ -123,6 +120,10 @@ absl::Status AcquisitionStream::HandleHeader() {
   std::weak_ptr<AcquisitionStream> weak = shared_from_this();
   shared_.engine.Accept(
       std::move(request),
+      [self = shared_from_this()] {
+        absl::MutexLock lock(&self->mutex_);
+        return self->phase_ == Phase::kPlanning;
+      },
       [weak] {
         if (const auto self = weak.lock()) {
           absl::MutexLock lock(&self->mutex_);
@@ -181,9 +182,8 @@ absl::Status AcquisitionStream::HandleFrame() {
   if (message.has_measured_matrix()) {
     const absl::StatusOr<ProjectionMatrix> matrix = MatrixFromProto(message.measured_matrix());
     if (!matrix.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ",
-                                                     message.index(), ": ",
-                                                     matrix.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "frame.measured_matrix of frame ", message.index(), ": ", matrix.status().message()));
     }
     frame.measured_matrix = *matrix;
   }
@@ -226,10 +226,10 @@ void AcquisitionStream::HandleLoss() {
   if (job == nullptr) return;
   const auto now = shared_.table.Get(job->id());
   const int frames = now.ok() ? (*now)->progress.frames_received : 0;
-  job->AbandonInput(jobs::JobState::kCancelled,
-                    absl::CancelledError(absl::StrCat("the console's stream ended after ", frames,
-                                                      " of ", job->plan().views(),
-                                                      " frames, before finish")));
+  job->AbandonInput(
+      jobs::JobState::kCancelled,
+      absl::CancelledError(absl::StrCat("the console's stream ended after ", frames, " of ",
+                                        job->plan().views(), " frames, before finish")));
 }
 
 void AcquisitionStream::OnCancel() {
@@ -256,7 +256,7 @@ void AcquisitionStream::OnDone() {
   jobs::JobTable::Subscription subscription;
   absl::MutexLock lock(&mutex_);
   subscription = std::move(subscription_);
-  if (idle_alarm_ != nullptr) idle_alarm_->Cancel();
+  idle_alarm_.reset();
   job_.reset();
   last = std::move(self_);
 }
@@ -325,9 +325,9 @@ std::optional<v1::AcquireResponse> AcquisitionStream::NextResponse() {
     return response;
   }
   // Received frames are acknowledged already; progress tells of the rest.
-  std::string progress = absl::StrCat(static_cast<int>(job.state), " ",
-                                      job.progress.frames_backprojected, " ",
-                                      job.progress.slices_exported);
+  std::string progress =
+      absl::StrCat(static_cast<int>(job.state), " ", job.progress.frames_backprojected, " ",
+                   job.progress.slices_exported);
   if (progress != progress_sent_) {
     progress_sent_ = std::move(progress);
     *response.mutable_progress() = ProgressToProto(job);
@@ -347,8 +347,10 @@ std::optional<v1::AcquireResponse> AcquisitionStream::NextResponse() {
 void AcquisitionStream::ArmIdleAlarm() {
   const auto deadline = absl::ToChronoTime(last_activity_ + shared_.idle_limit);
   idle_alarm_ = std::make_unique<grpc::Alarm>();
-  idle_alarm_->Set(deadline, [self = shared_from_this()](bool expired) {
-    if (expired) self->OnIdleAlarm();
+  // The alarm belongs to the stream and keeps its callback, which must not keep the stream.
+  idle_alarm_->Set(deadline, [weak = weak_from_this()](bool expired) {
+    const auto self = weak.lock();
+    if (expired && self != nullptr) self->OnIdleAlarm();
   });
 }
 
@@ -367,9 +369,9 @@ void AcquisitionStream::OnIdleAlarm() {
       return ArmIdleAlarm();
     }
     job = job_;
-    why = absl::DeadlineExceededError(
-        absl::StrCat("the console sent nothing for ", absl::FormatDuration(shared_.idle_limit),
-                     "; legal is at most that"));
+    why = absl::DeadlineExceededError(absl::StrCat("the console sent nothing for ",
+                                                   absl::FormatDuration(shared_.idle_limit),
+                                                   "; legal is at most that"));
     Close(why);
   }
   if (job != nullptr) job->AbandonInput(jobs::JobState::kCancelled, why);

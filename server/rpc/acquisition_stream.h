@@ -1,7 +1,6 @@
 // One Acquire call.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/call_counter.h"
 
 namespace isocenter::rpc {
 
@@ -31,7 +31,7 @@ struct AcquisitionContext {
   int64_t max_message_bytes;
   absl::Duration idle_limit;
   int max_streams;
-  std::atomic<int> streams{0};
+  CallCounter calls{};
 };
 
 /// Reads messages as raw bytes, so that each is held against the limit of its place in the stream
@@ -46,7 +46,6 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
  public:
   /// A reactor that lives until gRPC is done with it.
   static AcquisitionStream* Start(AcquisitionContext& shared, grpc::CallbackServerContext* call);
-  ~AcquisitionStream() override;
 
  private:
   enum class Phase {
@@ -86,6 +85,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void OnIdleAlarm();
 
   AcquisitionContext& shared_;
+  const CallCounter::Token token_;
   grpc::CallbackServerContext* const call_;
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 

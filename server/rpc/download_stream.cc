@@ -12,8 +12,9 @@
 namespace isocenter::rpc {
 
 DownloadStream* DownloadStream::Start(const jobs::JobTable& table, jobs::ResultStore& results,
+                                      CallCounter& calls,
                                       const v1::DownloadResultRequest& request) {
-  auto* stream = new DownloadStream;
+  auto* stream = new DownloadStream(calls);
   const absl::Status opened = stream->Open(table, results, request);
   if (opened.ok()) {
     stream->StartWrite(&stream->piece_);
@@ -27,9 +28,9 @@ absl::Status DownloadStream::Open(const jobs::JobTable& table, jobs::ResultStore
                                   const v1::DownloadResultRequest& request) {
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, table.Get(request.job_id()));
   if (job->state != jobs::JobState::kCompleted) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("job '", job->id, "' is ", std::string(jobs::Name(job->state)),
-                     "; legal is a completed job"));
+    return absl::FailedPreconditionError(absl::StrCat("job '", job->id, "' is ",
+                                                      std::string(jobs::Name(job->state)),
+                                                      "; legal is a completed job"));
   }
   switch (request.format()) {
     case v1::RESULT_FORMAT_DICOM: {

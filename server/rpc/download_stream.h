@@ -10,6 +10,7 @@
 #include "isocenter/v1/jobs.pb.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
+#include "server/rpc/call_counter.h"
 
 namespace isocenter::rpc {
 
@@ -19,9 +20,10 @@ class DownloadStream : public grpc::ServerWriteReactor<v1::DownloadResultRespons
  public:
   /// A reactor that deletes itself when gRPC is done with it.
   static DownloadStream* Start(const jobs::JobTable& table, jobs::ResultStore& results,
-                               const v1::DownloadResultRequest& request);
+                               CallCounter& calls, const v1::DownloadResultRequest& request);
 
  private:
+  explicit DownloadStream(CallCounter& calls) : token_(calls) {}
   static constexpr int64_t kPieceBytes = 1 << 20;
 
   absl::Status Open(const jobs::JobTable& table, jobs::ResultStore& results,
@@ -32,6 +34,7 @@ class DownloadStream : public grpc::ServerWriteReactor<v1::DownloadResultRespons
   void OnWriteDone(bool ok) override;
   void OnDone() override { delete this; }
 
+  const CallCounter::Token token_;
   // Used by one callback at a time: each starts the next write, or finishes.
   bool named_ = false;  // the files' names are sent (DICOM)
   bool done_ = false;

@@ -111,10 +111,10 @@ absl::Status CheckIdentifier(absl::string_view field, const std::string& text) {
 }
 
 absl::Status CheckCodeString(absl::string_view field, const std::string& text) {
-  const bool legal = text.size() <= 16 && std::all_of(text.begin(), text.end(), [](char c) {
-                       return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_' ||
-                              c == ' ';
-                     });
+  const bool legal =
+      text.size() <= 16 && std::all_of(text.begin(), text.end(), [](char c) {
+        return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '_' || c == ' ';
+      });
   if (legal) return absl::OkStatus();
   return Illegal(field, Shown(text), "at most 16 characters of [A-Z0-9_ ]");
 }

@@ -27,8 +27,8 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::
 absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& request,
                       v1::ListJobsResponse& response) {
   if (request.page_size() < 0 || request.page_size() > kLargestPageSize) {
-    return absl::InvalidArgumentError(absl::StrCat("page_size is ", request.page_size(),
-                                                   "; legal is 0 to ", kLargestPageSize));
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_size is ", request.page_size(), "; legal is 0 to ", kLargestPageSize));
   }
   const int page_size = request.page_size() == 0 ? kDefaultPageSize : request.page_size();
   ISO_ASSIGN_OR_RETURN(const jobs::JobFilter filter, FilterFromProto(request));
@@ -64,7 +64,7 @@ grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
 
 grpc::ServerWriteReactor<v1::Job>* JobService::WatchJob(grpc::CallbackServerContext*,
                                                         const v1::WatchJobRequest* request) {
-  return WatchStream::Start(table_, request->job_id());
+  return WatchStream::Start(table_, calls_, request->job_id());
 }
 
 grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* call,
@@ -91,7 +91,7 @@ grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* cal
 
 grpc::ServerWriteReactor<v1::DownloadResultResponse>* JobService::DownloadResult(
     grpc::CallbackServerContext*, const v1::DownloadResultRequest* request) {
-  return DownloadStream::Start(table_, results_, *request);
+  return DownloadStream::Start(table_, results_, calls_, *request);
 }
 
 }  // namespace isocenter::rpc

@@ -5,6 +5,7 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/call_counter.h"
 
 namespace isocenter::rpc {
 
@@ -13,6 +14,9 @@ class JobService : public v1::JobService::CallbackService {
   /// All must outlive the service.
   JobService(jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results)
       : table_(table), engine_(engine), results_(results) {}
+
+  /// The streaming calls.
+  const CallCounter& calls() const { return calls_; }
 
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* call,
                                      const v1::ListJobsRequest* request,
@@ -34,6 +38,7 @@ class JobService : public v1::JobService::CallbackService {
   jobs::JobTable& table_;
   pipeline::Engine& engine_;
   jobs::ResultStore& results_;
+  CallCounter calls_;
 };
 
 }  // namespace isocenter::rpc

@@ -51,8 +51,7 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .observer = observer,
                .max_message_bytes = config.limits().max_message_bytes(),
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
-               .max_streams =
-                   static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
+               .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
       acquisitions_(context_),
       jobs_(table, engine, results),
       protocols_(protocols) {}
@@ -61,8 +60,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
     pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer) {
   ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
-  std::unique_ptr<Server> server(
-      new Server(config, protocols, table, engine, results, observer));
+  std::unique_ptr<Server> server(new Server(config, protocols, table, engine, results, observer));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -91,7 +89,11 @@ Server::~Server() {
 void Server::StopServing() { server_->GetHealthCheckService()->SetServingStatus(false); }
 
 void Server::Shutdown(absl::Time deadline) {
-  server_->Shutdown(absl::ToChronoTime(deadline));
+  // gRPC itself would wait for idle connections as well, which clients may keep for minutes.
+  constexpr absl::Duration kToSendTheLastBytes = absl::Milliseconds(200);
+  context_.calls.WaitUntilNone(deadline);
+  jobs_.calls().WaitUntilNone(deadline);
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
   server_->Wait();
 }
 

@@ -25,12 +25,9 @@ class Server {
   /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
   /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
   /// listened on).
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const v1::ServerConfig& config,
-                                                       const config::ProtocolBook& protocols,
-                                                       jobs::JobTable& table,
-                                                       pipeline::Engine& engine,
-                                                       jobs::ResultStore& results,
-                                                       jobs::JobObserver& observer);
+  static absl::StatusOr<std::unique_ptr<Server>> Start(
+      const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
+      pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer);
   ~Server();
 
   /// host:port with the port that was chosen.

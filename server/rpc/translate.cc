@@ -16,7 +16,8 @@ google::protobuf::Timestamp TimestampOf(absl::Time time) {
   google::protobuf::Timestamp proto;
   const int64_t seconds = absl::ToUnixSeconds(time);
   proto.set_seconds(seconds);
-  proto.set_nanos(static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  proto.set_nanos(
+      static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
   return proto;
 }
 
@@ -145,9 +146,8 @@ absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& reque
 }
 
 std::string EncodePageToken(const jobs::JobCursor& cursor, const v1::ListJobsRequest& request) {
-  return absl::WebSafeBase64Escape(absl::StrCat(FilterFingerprint(request), " ",
-                                                absl::ToUnixNanos(cursor.create_time), " ",
-                                                cursor.id));
+  return absl::WebSafeBase64Escape(absl::StrCat(
+      FilterFingerprint(request), " ", absl::ToUnixNanos(cursor.create_time), " ", cursor.id));
 }
 
 absl::StatusOr<jobs::JobCursor> DecodePageToken(const v1::ListJobsRequest& request) {

@@ -28,8 +28,8 @@ absl::Status CheckIdentity(const v1::PatientStudy& study) {
   ISO_RETURN_IF_ERROR(CheckText("patient_study.accession_number", study.accession_number(), 16));
   ISO_RETURN_IF_ERROR(CheckText("patient_study.study_id", study.study_id(), 16));
   ISO_RETURN_IF_ERROR(CheckText("patient_study.study_description", study.study_description(), 64));
-  ISO_RETURN_IF_ERROR(CheckPersonName("patient_study.referring_physician_name",
-                                      study.referring_physician_name()));
+  ISO_RETURN_IF_ERROR(
+      CheckPersonName("patient_study.referring_physician_name", study.referring_physician_name()));
   ISO_RETURN_IF_ERROR(CheckDate("patient_study.study_date", study.study_date()));
   return CheckTime("patient_study.study_time", study.study_time());
 }

@@ -7,8 +7,9 @@
 
 namespace isocenter::rpc {
 
-WatchStream* WatchStream::Start(jobs::JobTable& table, const std::string& job_id) {
-  std::shared_ptr<WatchStream> stream(new WatchStream(table, job_id));
+WatchStream* WatchStream::Start(jobs::JobTable& table, CallCounter& calls,
+                                const std::string& job_id) {
+  std::shared_ptr<WatchStream> stream(new WatchStream(table, calls, job_id));
   stream->self_ = stream;
   std::weak_ptr<WatchStream> weak = stream;
   absl::StatusOr<jobs::JobTable::Subscription> subscription = table.Subscribe(job_id, [weak] {

@@ -9,6 +9,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "isocenter/v1/jobs.pb.h"
 #include "server/jobs/job_table.h"
+#include "server/rpc/call_counter.h"
 
 namespace isocenter::rpc {
 
@@ -17,11 +18,11 @@ namespace isocenter::rpc {
 class WatchStream : public grpc::ServerWriteReactor<v1::Job>,
                     public std::enable_shared_from_this<WatchStream> {
  public:
-  static WatchStream* Start(jobs::JobTable& table, const std::string& job_id);
+  static WatchStream* Start(jobs::JobTable& table, CallCounter& calls, const std::string& job_id);
 
  private:
-  WatchStream(jobs::JobTable& table, std::string job_id)
-      : table_(table), job_id_(std::move(job_id)) {}
+  WatchStream(jobs::JobTable& table, CallCounter& calls, std::string job_id)
+      : table_(table), token_(calls), job_id_(std::move(job_id)) {}
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -30,6 +31,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::Job>,
   void End(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   jobs::JobTable& table_;
+  const CallCounter::Token token_;
   const std::string job_id_;
   std::shared_ptr<WatchStream> self_;  // held until OnDone
 

@@ -40,9 +40,8 @@ void LaneExecutor::Work() {
     Unit unit;
     {
       absl::MutexLock lock(&mutex_);
-      auto wake = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-        return stopping_ || !ready_.empty();
-      };
+      auto wake = [this]()
+                      ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || !ready_.empty(); };
       mutex_.Await(absl::Condition(&wake));
       if (ready_.empty()) return;
       const std::shared_ptr<Lane> lane = std::move(ready_.front());

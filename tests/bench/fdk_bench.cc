@@ -146,7 +146,7 @@ absl::Status RunFdk(const FdkOptions& options) {
       "filter+prep ms/view", "whole FDK GUPS", "whole%", "prototype");
 
   for (const int size : options.sizes) {
-    const int views = options.views > 0 ? options.views : (size <= 256 ? 64 : 32);
+    const int views = options.views > 0 ? options.views : (size <= 256 ? 128 : 64);
     ISO_ASSIGN_OR_RETURN(const Trajectory full, MakeTrajectory(options.trajectory, views));
     for (const Case& test : CasesOf(size)) {
       const Detector detector{.columns = kFullDetector.columns / test.binning,

@@ -14,7 +14,7 @@ struct FdkOptions {
   std::vector<int> sizes = {256, 512};
   std::vector<int> threads = {1, 2};
   std::vector<std::string> simd;  // empty: AVX-512 and AVX2 as far as the machine has them
-  int views = 0;                  // 0: 64 for volumes up to 256³, 32 above
+  int views = 0;                  // 0: 128 for volumes up to 256³, 64 above
   std::string trajectory;         // a trajectory file of a 1240x960 detector of 0.308 mm; empty:
                                   // synthetic
   std::string json;               // file to write; empty: none

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
                    "Instruction sets: AVX-512, AVX2, SSE4, scalar (default: the first two)")
       ->delimiter(',');
   fdk_command
-      ->add_option("--views", fdk.views, "Views (default: 64 up to 256 voxels per axis, 32 above)")
+      ->add_option("--views", fdk.views, "Views (default: 128 up to 256 voxels per axis, 64 above)")
       ->check(CLI::Range(2, 10000));
   fdk_command
       ->add_option("--trajectory", fdk.trajectory,

@@ -135,7 +135,7 @@ TEST(AcquisitionStream, AServerThatGoesAwayUnblocksAWaitingSender) {
   auto stream = Open(server, 100, {.max_frames_in_flight = 2});
   ASSERT_TRUE(stream.ok());
   std::thread killer([&] {
-    server.WaitForFrames(1);
+    EXPECT_TRUE(server.WaitForFrames(1));
     gone.Notify();
     server.Stop();
   });
@@ -154,7 +154,7 @@ TEST(AcquisitionStream, CancelUnblocksTheSender) {
   auto stream = Open(server, 100, {.max_frames_in_flight = 1});
   ASSERT_TRUE(stream.ok());
   std::thread canceller([&] {
-    server.WaitForFrames(1);
+    EXPECT_TRUE(server.WaitForFrames(1));
     (*stream)->Cancel();
   });
   absl::Status status;

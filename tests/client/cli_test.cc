@@ -155,9 +155,9 @@ TEST(Cli, CtrlCCancelsTheJob) {
   FakeServer server;
   WriteBundle(directory / "b", 1000);
   Command command({"stream", directory / "b", "--server", server.address(), "--fps", "10"});
-  server.WaitForFrames(1);
+  EXPECT_TRUE(server.WaitForFrames(1));
   command.Signal(SIGINT);
-  server.WaitForCancel("job-1");
+  EXPECT_TRUE(server.WaitForCancel("job-1"));
   const Outcome outcome = command.Wait();
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("job job-1 was cancelled"));

@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
 #include "isocenter/v1/protocols.grpc.pb.h"
@@ -67,18 +68,19 @@ class FakeServer final : public v1::AcquisitionService::Service,
     absl::MutexLock lock(&mutex_);
     return static_cast<int64_t>(frames_.size());
   }
-  void WaitForCancel(const std::string& job) const {
+  /// False when it did not come within 20 s, as of a command that ended without it.
+  bool WaitForCancel(const std::string& job) const {
     absl::MutexLock lock(&mutex_);
     const auto cancelled = [&]()
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return cancelled_ == job; };
-    mutex_.Await(absl::Condition(&cancelled));
+    return mutex_.AwaitWithTimeout(absl::Condition(&cancelled), absl::Seconds(20));
   }
-  void WaitForFrames(int64_t count) const {
+  bool WaitForFrames(int64_t count) const {
     absl::MutexLock lock(&mutex_);
     const auto arrived = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return static_cast<int64_t>(frames_.size()) >= count;
     };
-    mutex_.Await(absl::Condition(&arrived));
+    return mutex_.AwaitWithTimeout(absl::Condition(&arrived), absl::Seconds(20));
   }
 
   grpc::Status Acquire(

@@ -96,8 +96,7 @@ TEST_F(HeaderTest, Trajectory) {
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_arc_deg(std::nan("")); }),
               Invalid({"arc"}));
   // Half a circle lacks the fan angle.
-  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_arc_deg(180); }),
-              Invalid({"arc"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_arc_deg(180); }), Invalid({"arc"}));
 }
 
 TEST_F(HeaderTest, TooShortForTheProtocol) {
@@ -140,8 +139,8 @@ TEST_F(HeaderTest, Grid) {
 
 TEST_F(HeaderTest, MoreThanTheMemory) {
   const auto status = Refusal([](auto& h) {
-    for (const auto set : {&v1::VolumeGrid::set_nx, &v1::VolumeGrid::set_ny,
-                           &v1::VolumeGrid::set_nz}) {
+    for (const auto set :
+         {&v1::VolumeGrid::set_nx, &v1::VolumeGrid::set_ny, &v1::VolumeGrid::set_nz}) {
       (h.mutable_grid()->*set)(4096);
     }
     h.mutable_grid()->set_spacing_x_mm(0.1);
@@ -209,11 +208,11 @@ TEST_F(HeaderTest, NamesAndNumbersBesides) {
 TEST_F(HeaderTest, TooLongAMessage) {
   // Larger than any header may be, but below the limit of gRPC messages.
   EXPECT_THAT(Refusal([](auto& h) { h.set_series_description(std::string(5 << 20, 'a')); }),
-              Invalid({"the message has", "legal is at most 4194304"}));
+              Invalid({"the message has", "legal is at most 2097152"}));
   // Above the limit of gRPC messages.
-  EXPECT_EQ(Refusal([](auto& h) { h.set_series_description(std::string(80 << 20, 'a')); })
-                .error_code(),
-            StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(
+      Refusal([](auto& h) { h.set_series_description(std::string(80 << 20, 'a')); }).error_code(),
+      StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST_F(HeaderTest, RefusalsAreCounted) {

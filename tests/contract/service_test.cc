@@ -132,7 +132,8 @@ TEST_F(ServiceTest, ATakenAddressIsAnError) {
   const auto second = rpc::Server::Start(config, protocols_, service_.table, *service_.engine,
                                          service_.results, service_.observer);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(second.status().message()), ::testing::HasSubstr("cannot be listened on"));
+  EXPECT_THAT(std::string(second.status().message()),
+              ::testing::HasSubstr("cannot be listened on"));
 }
 
 class TlsTest : public ServiceTest {

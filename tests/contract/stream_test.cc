@@ -93,9 +93,9 @@ TEST_F(StreamTest, TheHeaderComesFirstAndOnce) {
                       std::vector<const char*>({"first message is not a header"})));
   EXPECT_EQ(StatusOf({FinishMessage()}).error_code(), StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(StatusOf({}).error_code(), StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(StatusOf({HeaderMessage(SmallHeader()), HeaderMessage(SmallHeader())}),
-              Refused(StatusCode::FAILED_PRECONDITION,
-                      std::vector<const char*>({"a second header came"})));
+  EXPECT_THAT(
+      StatusOf({HeaderMessage(SmallHeader()), HeaderMessage(SmallHeader())}),
+      Refused(StatusCode::FAILED_PRECONDITION, std::vector<const char*>({"a second header came"})));
   EXPECT_EQ(StatusOf({v1::AcquireRequest()}).error_code(), StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(StatusOf({HeaderMessage(SmallHeader()), v1::AcquireRequest()}).error_code(),
             StatusCode::INVALID_ARGUMENT);
@@ -149,8 +149,9 @@ TEST_F(StreamTest, FramePayload) {
 }
 
 TEST_F(StreamTest, FrameChecksum) {
-  EXPECT_THAT(FrameRefusal(2, [](auto& f) { f.mutable_pixels()->front() ^= 1; }),
-              Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame.crc32c of frame 2"})));
+  EXPECT_THAT(
+      FrameRefusal(2, [](auto& f) { f.mutable_pixels()->front() ^= 1; }),
+      Refused(StatusCode::DATA_LOSS, std::vector<const char*>({"frame.crc32c of frame 2"})));
 }
 
 TEST_F(StreamTest, FramesWithoutChecksumAreLegal) {
@@ -192,7 +193,8 @@ TEST_F(StreamTest, TheSameRequestIdReturnsTheSameJob) {
 
 TEST_F(StreamTest, AStalledConsoleIsLetGo) {
   server_.reset();
-  StartServer([](v1::ServerConfig& config) { config.mutable_limits()->set_idle_stream_seconds(1); });
+  StartServer(
+      [](v1::ServerConfig& config) { config.mutable_limits()->set_idle_stream_seconds(1); });
   grpc::ClientContext context;
   SetDeadline(context);
   const auto stream = acquisitions_->Acquire(&context);
@@ -256,7 +258,8 @@ TEST_F(StreamTest, StreamsAreLimited) {
   }
   // Which of them are refused is the server's choice.
   const auto refused = [&] { return service_.observer.count("refused RESOURCE_EXHAUSTED"); };
-  for (int tries = 0; tries < 1000 && refused() < 3; ++tries) absl::SleepFor(absl::Milliseconds(10));
+  for (int tries = 0; tries < 1000 && refused() < 3; ++tries)
+    absl::SleepFor(absl::Milliseconds(10));
   EXPECT_EQ(refused(), 3);
   for (const auto& context : contexts) context->TryCancel();
 }

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
-SOURCE_FOLDERS = ("kernels", "server", "client", "bench")
+SOURCE_FOLDERS = ("kernels", "server", "client")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
 # <vector>, <cstdint>: the standard library's headers are the only ones without a folder and a suffix.
@@ -66,7 +66,11 @@ def table_rows(text, title):
     lines = [line for line in match[1].splitlines() if line.startswith("|")]
     if len(lines) < 3:
         raise TableError(f'no table in section "## {title}"')
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    for cells in rows:
+        if len(cells) != 3:
+            raise TableError(f'a row in section "## {title}" has {len(cells)} cells, not 3: {cells[0]}')
+    return rows
 
 
 def read_rooms(text):

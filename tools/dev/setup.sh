@@ -17,7 +17,9 @@ wanted() {
 # missing PACKAGE..: those that are not installed.
 missing() {
   local installed
-  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort -u)
+  # dpkg-query ends with 1 when it knows nothing of one of them.
+  installed=$({ dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true; } |
+    sed -n 's/^installed //p' | sort -u)
   comm -23 <(printf '%s\n' "$@" | sort -u) <(printf '%s\n' "$installed")
 }
 

@@ -86,8 +86,8 @@ TEST(GridTranslation, RoundTrip) {
 }
 
 TEST(GridTranslation, CenteringRespectsTheDirection) {
-  v1::VolumeGrid proto = GridToProto(
-      {.nx = 3, .ny = 5, .nz = 1, .direction = {0, -1, 0, 1, 0, 0, 0, 0, 1}});
+  v1::VolumeGrid proto =
+      GridToProto({.nx = 3, .ny = 5, .nz = 1, .direction = {0, -1, 0, 1, 0, 0, 0, 0, 1}});
   proto.set_centered(true);
   const auto grid = GridFromProto(proto);
   ASSERT_TRUE(grid.ok()) << grid.status();

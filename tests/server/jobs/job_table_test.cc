@@ -55,8 +55,7 @@ TEST_F(JobTableTest, FiltersByEachField) {
   EXPECT_THAT(Ids(table_.List({.accession_number = "A1"}, std::nullopt, 9)), ElementsAre("x"));
   EXPECT_TRUE(table_.List({.states = {JobState::kFailed}}, std::nullopt, 9).empty());
   ASSERT_TRUE(table_.Transition("y", JobState::kFailed).ok());
-  EXPECT_THAT(Ids(table_.List({.states = {JobState::kFailed}}, std::nullopt, 9)),
-              ElementsAre("y"));
+  EXPECT_THAT(Ids(table_.List({.states = {JobState::kFailed}}, std::nullopt, 9)), ElementsAre("y"));
 }
 
 TEST_F(JobTableTest, SavesEveryStateAndNoProgress) {
@@ -144,8 +143,8 @@ TEST_F(JobTableTest, TellsWatchersUntilTheyLeave) {
 TEST_F(JobTableTest, ForgetsOldUnsuccessfulJobs) {
   const int extra = 3;
   ASSERT_TRUE(table_.Insert(MakeJob("completed", -1)).ok());
-  for (const JobState state : {JobState::kReconstructing, JobState::kExporting,
-                               JobState::kCompleted}) {
+  for (const JobState state :
+       {JobState::kReconstructing, JobState::kExporting, JobState::kCompleted}) {
     ASSERT_TRUE(table_.Transition("completed", state).ok());
   }
   for (int i = 0; i < JobTable::kUnsuccessfulJobsKept + extra; ++i) {

@@ -50,10 +50,15 @@ class MetricsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const absl::Status status = metrics_.Serve(
-        "127.0.0.1:0",
-        {.jobs_by_state = [] { return std::map<jobs::JobState, int>{{jobs::JobState::kFailed, 3}}; },
-         .queue_depth = [] { return int64_t{5}; },
-         .device_memory = [] { return std::vector<DeviceMemory>{{"cpu0", 1000, 250}}; }});
+        "127.0.0.1:0", {.jobs_by_state =
+                            [] {
+                              return std::map<jobs::JobState, int>{{jobs::JobState::kFailed, 3}};
+                            },
+                        .queue_depth = [] { return int64_t{5}; },
+                        .device_memory =
+                            [] {
+                              return std::vector<DeviceMemory>{{"cpu0", 1000, 250}};
+                            }});
     ASSERT_TRUE(status.ok()) << status;
   }
   Metrics metrics_{{.version = "1.2.3", .backend = "cpu"}};

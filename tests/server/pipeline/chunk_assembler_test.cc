@@ -13,9 +13,9 @@
 namespace isocenter::pipeline {
 namespace {
 
-using ::testing::HasSubstr;
 using isocenter::testing::SmallFrame;
 using isocenter::testing::SmallRequest;
+using ::testing::HasSubstr;
 
 class ChunkAssemblerTest : public ::testing::Test {
  protected:
@@ -82,7 +82,8 @@ TEST_F(ChunkAssemblerTest, HasNoRoomWhenAllBuffersAreTaken) {
 TEST_F(ChunkAssemblerTest, RefusesFramesOutOfOrder) {
   absl::Status gap = AddStatus(MakeFrame(1));
   EXPECT_EQ(gap.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(gap.message()), HasSubstr("frame.index is 1; legal is 0, the next of 40"));
+  EXPECT_THAT(std::string(gap.message()),
+              HasSubstr("frame.index is 1; legal is 0, the next of 40"));
   ASSERT_TRUE(AddStatus(MakeFrame(0)).ok());
   EXPECT_THAT(std::string(AddStatus(MakeFrame(0)).message()), HasSubstr("has arrived already"));
   Frame far = MakeFrame(0);

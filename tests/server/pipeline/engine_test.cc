@@ -15,12 +15,12 @@
 namespace isocenter::pipeline {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using isocenter::testing::PipelineUnderTest;
 using isocenter::testing::SmallFrame;
 using isocenter::testing::SmallRequest;
 using jobs::JobState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
@@ -30,7 +30,7 @@ class EngineTest : public ::testing::Test {
     absl::StatusOr<Engine::Accepted> result;
     absl::Notification done;
     service_.engine->Accept(
-        request,
+        request, [] { return true; },
         [this] {
           absl::MutexLock lock(&mutex_);
           room_ = true;
@@ -51,9 +51,8 @@ class EngineTest : public ::testing::Test {
         absl::MutexLock lock(&mutex_);
         room_ = false;
       }
-      const absl::StatusOr<bool> room =
-          job.AddFrame({.index = static_cast<uint32_t>(view),
-                        .pixels = std::as_bytes(std::span(pixels))});
+      const absl::StatusOr<bool> room = job.AddFrame(
+          {.index = static_cast<uint32_t>(view), .pixels = std::as_bytes(std::span(pixels))});
       if (!room.ok()) return room.status();
       if (*room) continue;
       absl::MutexLock lock(&mutex_);
@@ -191,7 +190,8 @@ TEST_F(EngineTest, FinishTooEarlyFails) {
   EXPECT_EQ(accepted->job->FinishInput().code(), absl::StatusCode::kFailedPrecondition);
   const jobs::Job job = WaitUntilEnded(accepted->job->id());
   EXPECT_EQ(job.state, JobState::kFailed);
-  EXPECT_THAT(std::string(job.error.message()), HasSubstr("after 39 frames; legal is after all 40"));
+  EXPECT_THAT(std::string(job.error.message()),
+              HasSubstr("after 39 frames; legal is after all 40"));
 }
 
 TEST_F(EngineTest, CancelsWhileReceivingAndWhileStoring) {
@@ -257,6 +257,20 @@ TEST_F(EngineTest, LimitsTheNumberOfJobs) {
   const absl::Status refused = Accept(SmallRequest()).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("0 are free of 8"));
+}
+
+TEST_F(EngineTest, AConsoleThatLeftBeforeItsTurnCostsNothing) {
+  absl::Notification done;
+  absl::Status status;
+  service_.engine->Accept(
+      SmallRequest(), [] { return false; }, [] {},
+      [&](absl::StatusOr<Engine::Accepted> accepted) {
+        status = accepted.status();
+        done.Notify();
+      });
+  done.WaitForNotification();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(service_.observer.count("accepted"), 0);
 }
 
 TEST_F(EngineTest, AJobThatCannotBeRecordedIsNotAccepted) {

@@ -19,7 +19,8 @@ TEST(LaneExecutor, ServesLanesInTurnAndEachInOrder) {
     const auto second = executor.NewLane();
     absl::Notification all_submitted;
     executor.NewLane()->Submit([&] { all_submitted.WaitForNotification(); });
-    for (const char* unit : {"a1", "a2", "a3"}) first->Submit([&order, unit] { order.push_back(unit); });
+    for (const char* unit : {"a1", "a2", "a3"})
+      first->Submit([&order, unit] { order.push_back(unit); });
     for (const char* unit : {"b1", "b2"}) second->Submit([&order, unit] { order.push_back(unit); });
     all_submitted.Notify();
   }  // runs what was submitted

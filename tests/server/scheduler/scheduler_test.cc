@@ -23,7 +23,8 @@ TEST(Scheduler, ReservesMemoryUntilTheAdmissionEnds) {
     ASSERT_TRUE(admission.ok());
     const absl::Status refused = scheduler->Admit(0, 500).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("needs 500 bytes of memory; 400 are free of 1000"));
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("needs 500 bytes of memory; 400 are free of 1000"));
     admission->memory().ShrinkTo(100);
     EXPECT_EQ(scheduler->slots()[0]->memory.used(), 100);
     EXPECT_TRUE(scheduler->Admit(0, 500).ok());
