@@ -1,7 +1,9 @@
 // isocenterd: flags, wiring, drain.
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -143,7 +145,10 @@ void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
                  scheduler::SpeedEstimate& speed) {
   const auto recent = table.List({.states = {jobs::JobState::kCompleted}}, std::nullopt, 8);
   for (auto job = recent.rbegin(); job != recent.rend(); ++job) {
-    if ((*job)->result.backend == device.backend()) speed.Add((*job)->result.whole_gups);
+    const jobs::JobResult& result = (*job)->result;
+    if (result.backend != device.backend() || !(result.whole_gups > 0)) continue;
+    const double updates = static_cast<double>((*job)->grid.voxels()) * (*job)->facts.frames;
+    speed.Add(updates, updates / (result.whole_gups * 1e9));
   }
 }
 
@@ -178,6 +183,13 @@ void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
   // What is left are answers on their way, watches and downloads.
   server.Shutdown(std::clamp(deadline, absl::Now(), absl::Now() + kToCleanUp));
   spdlog::info("event=drain_ends");
+}
+
+// Meanwhile memory that large or hostile requests took goes back to the system: the allocator keeps
+// every page below one that is still in use, until it is asked.
+void WaitForSignal(const sigset_t& signals) {
+  constexpr timespec kBetweenTrims = {.tv_sec = 5, .tv_nsec = 0};
+  while (sigtimedwait(&signals, nullptr, &kBetweenTrims) < 0) malloc_trim(0);
 }
 
 absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
@@ -234,8 +246,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
               dicom_address.c_str());
   std::fflush(stdout);
 
-  int signal = 0;
-  sigwait(&stop_signals, &signal);
+  WaitForSignal(stop_signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   Drain(config.drain_seconds(), *server, engine);
@@ -246,6 +257,9 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
 }
 
 int Main(int argc, char** argv) {
+  // One heap: what a thread has freed, every other can use, and malloc_trim can give all of it back
+  // (of any further heap it keeps the top).
+  mallopt(M_ARENA_MAX, 1);
   Flags flags;
   CLI::App app("Isocenter reconstruction service", "isocenterd");
   Declare(app, flags);

@@ -11,25 +11,29 @@
 namespace isocenter::dicom {
 namespace {
 
-// An unpacked package brings the dictionary along, where the path that DCMTK was built with does
-// not exist.
-bool LoadPackagedDictionary() {
+// An unpacked package brings the dictionary along, for machines without DCMTK's package. Returns
+// the empty path where there is none.
+std::filesystem::path PackagedDictionary() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return false;
-  const std::filesystem::path file =
+  if (error) return {};
+  std::filesystem::path file =
       program.parent_path().parent_path() / "share" / "isocenter" / "dicom.dic";
-  if (!std::filesystem::exists(file, error)) return false;
-  DcmDataDictionary& dictionary = dcmDataDict.wrlock();
-  const bool loaded = dictionary.loadDictionary(file.c_str());
-  dcmDataDict.wrunlock();
-  return loaded;
+  return std::filesystem::exists(file, error) ? file : std::filesystem::path();
+}
+
+// DCMTK reads the variable when the dictionary is used for the first time.
+bool LoadDictionary() {
+  if (const std::filesystem::path file = PackagedDictionary(); !file.empty()) {
+    setenv("DCMDICTPATH", file.c_str(), /*overwrite=*/0);
+  }
+  return dcmDataDict.isDictionaryLoaded();
 }
 
 }  // namespace
 
 absl::Status CheckDictionary() {
-  static const bool loaded = dcmDataDict.isDictionaryLoaded() || LoadPackagedDictionary();
+  static const bool loaded = LoadDictionary();
   if (loaded) return absl::OkStatus();
   const char* path = std::getenv("DCMDICTPATH");
   return absl::FailedPreconditionError(absl::StrCat(

@@ -5,8 +5,10 @@
 
 namespace isocenter::dicom {
 
-/// Makes sure that the dictionary is loaded: DCMTK's own, or ../share/isocenter/dicom.dic beside
-/// the program's folder. FAILED_PRECONDITION, saying what to do, when there is none. Thread-safe.
+/// Makes sure that the dictionary is loaded: the one that DCMDICTPATH names, else
+/// ../share/isocenter/dicom.dic beside the program's folder, else DCMTK's own. FAILED_PRECONDITION,
+/// saying what to do, when there is none. The first call sets an environment variable: make it
+/// before other threads start.
 absl::Status CheckDictionary();
 
 }  // namespace isocenter::dicom

@@ -147,7 +147,7 @@ absl::Status ReconstructionJob::CompleteVolume() {
     after_last_frame = SecondsSince(last_frame_time_);
   }
   const double whole_gups = Gups(plan_->voxel_updates, compute_seconds_);
-  environment_.slot.speed.Add(whole_gups);
+  environment_.slot.speed.Add(plan_->voxel_updates, compute_seconds_);
   const absl::Status saved =
       environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
         job.result.timings.preprocess = seconds.preprocess;

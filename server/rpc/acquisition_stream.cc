@@ -215,28 +215,38 @@ void AcquisitionStream::HandleLoss() {
   std::shared_ptr<pipeline::ReconstructionJob> job;
   {
     absl::MutexLock lock(&mutex_);
-    // After finish the console may close its side and wait.
-    if (phase_ == Phase::kResult || phase_ == Phase::kClosed) return;
-    job = job_;
     if (phase_ == Phase::kHeader) {
       return Close(absl::FailedPreconditionError("the stream ended before its header"));
     }
-    if (phase_ == Phase::kFrames) phase_ = Phase::kResult;
+    // After finish the console may close its side and wait.
+    if (phase_ != Phase::kFrames) return;
+    phase_ = Phase::kResult;
+    job = job_;
   }
-  if (job == nullptr) return;
-  const auto now = shared_.table.Get(job->id());
-  const int frames = now.ok() ? (*now)->progress.frames_received : 0;
-  job->AbandonInput(
-      jobs::JobState::kCancelled,
-      absl::CancelledError(absl::StrCat("the console's stream ended after ", frames, " of ",
-                                        job->plan().views(), " frames, before finish")));
+  AbandonInput(*job);
 }
 
-void AcquisitionStream::OnCancel() {
-  HandleLoss();
-  absl::MutexLock lock(&mutex_);
-  Close(absl::CancelledError("the call was cancelled"));
+void AcquisitionStream::HandleLeft(const absl::Status& why) {
+  std::shared_ptr<pipeline::ReconstructionJob> job;
+  {
+    absl::MutexLock lock(&mutex_);
+    // In one step: a job that is accepted at this moment either is seen here or sees kClosed.
+    if (phase_ == Phase::kFrames) job = job_;
+    Close(why);
+  }
+  if (job != nullptr) AbandonInput(*job);
 }
+
+void AcquisitionStream::AbandonInput(pipeline::ReconstructionJob& job) {
+  const auto now = shared_.table.Get(job.id());
+  const int frames = now.ok() ? (*now)->progress.frames_received : 0;
+  job.AbandonInput(
+      jobs::JobState::kCancelled,
+      absl::CancelledError(absl::StrCat("the console's stream ended after ", frames, " of ",
+                                        job.plan().views(), " frames, before finish")));
+}
+
+void AcquisitionStream::OnCancel() { HandleLeft(absl::CancelledError("the call was cancelled")); }
 
 void AcquisitionStream::OnJobChanged() {
   absl::MutexLock lock(&mutex_);
@@ -244,11 +254,13 @@ void AcquisitionStream::OnJobChanged() {
 }
 
 void AcquisitionStream::OnWriteDone(bool ok) {
-  absl::MutexLock lock(&mutex_);
-  writing_ = false;
-  last_activity_ = absl::Now();
-  if (!ok) Close(absl::CancelledError("the console has gone"));
-  Pump();
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    last_activity_ = absl::Now();
+    if (ok) return Pump();
+  }
+  HandleLeft(absl::CancelledError("the console has gone"));
 }
 
 void AcquisitionStream::OnDone() {

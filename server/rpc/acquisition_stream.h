@@ -69,8 +69,11 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   absl::Status HandleFrame();
   /// Called whenever the job has changed.
   void OnJobChanged();
-  /// The console is gone.
+  /// The console will send nothing more; it may still listen.
   void HandleLoss();
+  /// The console is gone.
+  void HandleLeft(const absl::Status& why);
+  void AbandonInput(pipeline::ReconstructionJob& job);
   /// Ends the call with an error of the console's making.
   void Refuse(const absl::Status& why);
 

@@ -7,16 +7,17 @@
 
 namespace isocenter::scheduler {
 
-void SpeedEstimate::Add(double gups) {
-  if (!(gups > 0)) return;
-  constexpr double kNewest = 0.25;  // weight of the newest job: about the last eight count
+void SpeedEstimate::Add(double voxel_updates, double seconds) {
+  if (!(voxel_updates > 0 && seconds > 0)) return;
+  constexpr double kFading = 0.75;  // about the last eight jobs count
   absl::MutexLock lock(&mutex_);
-  gups_ = gups_ == 0 ? gups : (1 - kNewest) * gups_ + kNewest * gups;
+  updates_ = kFading * updates_ + voxel_updates;
+  seconds_ = kFading * seconds_ + seconds;
 }
 
 double SpeedEstimate::PredictSeconds(double voxel_updates) const {
   absl::MutexLock lock(&mutex_);
-  return gups_ == 0 ? 0 : voxel_updates / (gups_ * 1e9);
+  return updates_ == 0 ? 0 : voxel_updates * seconds_ / updates_;
 }
 
 Admission& Admission::operator=(Admission&& other) noexcept {

@@ -13,17 +13,20 @@
 
 namespace isocenter::scheduler {
 
-/// Moving average of how fast a device computes whole jobs. Thread-safe.
+/// Moving average of how fast a device computes whole jobs. Large jobs count more than small ones,
+/// whose time goes into other things than voxel updates. Thread-safe.
 class SpeedEstimate {
  public:
-  /// `gups`: 1e9 voxel updates per second of one job; values that are not above 0 are ignored.
-  void Add(double gups);
+  /// One job; ignored unless both are above 0.
+  void Add(double voxel_updates, double seconds);
   /// Computing time of so many voxel updates, 0 while nothing has been measured.
   double PredictSeconds(double voxel_updates) const;
 
  private:
   mutable absl::Mutex mutex_;
-  double gups_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Sums over the jobs, in which older ones fade.
+  double updates_ ABSL_GUARDED_BY(mutex_) = 0;
+  double seconds_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 /// One device: its memory, its thread and its measured speed. A job stays on its slot.

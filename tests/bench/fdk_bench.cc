@@ -39,7 +39,7 @@ std::vector<Case> CasesOf(int size) {
   const int binning = size <= 256 ? 2 : 1;
   const double magnified_pitch = kFullDetector.pitch_v_mm * binning / 1.6;
   std::vector<Case> cases;
-  for (const double mm : {200.0 / size, 102.4 / size}) {
+  for (const double mm : {200.0 / size, 96.0 / size}) {
     cases.push_back({size, mm, binning, mm / magnified_pitch});
   }
   return cases;

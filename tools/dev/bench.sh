@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of the release build: the FDK table, or whatever the arguments ask isocenter-bench for.
+# Runs the benchmarks of the release build: bench.sh [accuracy [TRAJECTORY.csv] | arguments of isocenter-bench]
+# Without arguments: the FDK table.
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
 source tools/dev/common.sh
 
+if [ "${1:-}" = accuracy ]; then
+  shift
+  tools/dev/build.sh --preset release isocenter isocenterd
+  exec python3 tools/lab/accuracy.py "$@"
+fi
 tools/dev/build.sh --preset release isocenter-bench
 [ $# -gt 0 ] || set -- fdk
 exec build/release/bin/isocenter-bench "$@"

@@ -7,7 +7,7 @@ source tools/dev/common.sh
 
 readonly programs=(isocenterd isocenter isocenter-bench)
 # glibc and what must fit the kernel and the drivers of the machine stay out.
-readonly left_out='^(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
+readonly left_out='^(ld-linux.*|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
 
 tools/dev/setup.sh build check
 tools/dev/build.sh --preset release "${programs[@]}"
@@ -48,14 +48,14 @@ try=$(mktemp -d)
 daemon=
 trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null; rm -rf "$try"' EXIT
 tar -C "$try" -xzf "$tree.tar.gz"
-clean() { env -i PATH=/usr/bin:/bin HOME="$try" LD_LIBRARY_PATH= "$@"; }
+clean=(env -i PATH=/usr/bin:/bin "HOME=$try" LD_LIBRARY_PATH=)
 for program in "${programs[@]}"; do
-  clean "$try/$name/bin/$program" --help >/dev/null || die "$program of the package does not start"
-  if clean ldd "$try/$name/bin/$program" | grep -v "$try" | awk '$3 ~ /^\// {print $1}' | grep -Ev "$left_out"; then
+  "${clean[@]}" "$try/$name/bin/$program" --help >/dev/null || die "$program of the package does not start"
+  if "${clean[@]}" ldd "$try/$name/bin/$program" | grep -v "$try" | awk '$3 ~ /^\// {print $1}' | grep -Ev "$left_out"; then
     die "$program of the package uses these libraries of the system"
   fi
 done
-clean tools/lab/private_net.sh "$try/$name/bin/isocenterd" --archive "$try/archive" >"$try/log" 2>&1 &
+"${clean[@]}" tools/lab/private_net.sh "$try/$name/bin/isocenterd" --archive "$try/archive" >"$try/log" 2>&1 &
 daemon=$!
 for _ in $(seq 100); do
   ! grep -q '^ready' "$try/log" || break

@@ -20,11 +20,12 @@ def binary(name):
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
-    def __init__(self, folder, peers=(), tls=None, dicom_port=None):
+    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=()):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
         self.tls = tls or {}  # fields of TlsConfig
+        self.flags = list(flags)  # of isocenterd, beside the configuration
         self.grpc = f"127.0.0.1:{process.free_port()}"
         self.metrics = f"127.0.0.1:{process.free_port()}"
         self.dicom_port = dicom_port or process.free_port()
@@ -52,7 +53,7 @@ class Service:
         self._write_config()
         self.log.write_bytes(b"")
         self.process = process.Process(
-            [binary("isocenterd"), "--config", self.config], self.log, env={"TCP_NODELAY": "1"}
+            [binary("isocenterd"), "--config", self.config, *self.flags], self.log, env={"TCP_NODELAY": "1"}
         )
         self.process.wait_for(self._is_ready, 30, 'its line "ready"')
         return self

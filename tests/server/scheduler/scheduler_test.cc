@@ -56,12 +56,13 @@ TEST(Scheduler, PrefersTheSlotWithTheMostFreeMemory) {
 TEST(SpeedEstimate, FollowsWhatIsMeasured) {
   SpeedEstimate speed;
   EXPECT_EQ(speed.PredictSeconds(1e9), 0);
-  speed.Add(2);
-  EXPECT_DOUBLE_EQ(speed.PredictSeconds(4e9), 2);
-  speed.Add(4);  // 0.75 * 2 + 0.25 * 4 = 2.5
-  EXPECT_DOUBLE_EQ(speed.PredictSeconds(5e9), 2);
-  speed.Add(0);
-  EXPECT_DOUBLE_EQ(speed.PredictSeconds(5e9), 2);
+  speed.Add(4e9, 2);
+  EXPECT_DOUBLE_EQ(speed.PredictSeconds(8e9), 4);
+  speed.Add(1e9, 1.5);  // 0.75 * 4e9 + 1e9 updates in 0.75 * 2 + 1.5 seconds
+  EXPECT_DOUBLE_EQ(speed.PredictSeconds(4e9), 3);
+  speed.Add(0, 1);
+  speed.Add(1, 0);
+  EXPECT_DOUBLE_EQ(speed.PredictSeconds(4e9), 3);
 }
 
 }  // namespace
