@@ -33,7 +33,7 @@ absl::StatusOr<ChosenDevice> OpenDevice(absl::string_view backend,
   }
   std::string reason = "this build has no CUDA backend: running on the CPU";
   if (Backends().devices.contains("cuda")) {
-    auto device = Backends().OpenDevice("cuda", {});
+    auto device = Backends().OpenDevice("cuda", limits);
     if (device.ok()) return ChosenDevice{*std::move(device), "a CUDA device was found"};
     reason = absl::StrCat(device.status().message(), ": running on the CPU");
   }

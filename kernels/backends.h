@@ -19,9 +19,7 @@ struct ChosenDevice {
 };
 
 /// Opens `backend`, or, when it is empty, the fastest that this machine has: CUDA, else the CPU.
-/// `limits.memory_bytes` limits the CPU backend alone when the backend is chosen here: a CUDA
-/// device brings its own memory. Errors: NOT_FOUND (no such backend in this build; all are listed),
-/// UNAVAILABLE (no such device).
+/// Errors: NOT_FOUND (no such backend in this build; all are listed), UNAVAILABLE (no such device).
 absl::StatusOr<ChosenDevice> OpenDevice(absl::string_view backend, const ops::DeviceLimits& limits);
 
 }  // namespace isocenter
