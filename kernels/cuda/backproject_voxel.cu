@@ -13,9 +13,14 @@ namespace {
 constexpr int kMaxViews = 32;  // one per lane
 constexpr int kBlockX = 32, kBlockY = 8, kDepth = 8;
 
-// By kernel parameter, not in a __constant__ symbol: concurrent jobs share nothing.
+// Below this depth (1 is the isocentre's) the sums cancel too much for float32.
+constexpr float kLeastDepth = 0.25f;
+
+// Voxel indices to detector pixels. By kernel parameter, not in a __constant__ symbol: concurrent
+// jobs share nothing.
 struct Matrices {
-  float m[kMaxViews][12];  // voxel indices to detector pixels
+  float m[kMaxViews][12];
+  double exact[kMaxViews][12];
 };
 
 struct Extent {
@@ -36,7 +41,7 @@ __device__ Footprint FootprintOf(const float* m, int x0, int y0, int z0, const E
     const float y = y0 + ((corner & 2) ? kBlockY - 1 : 0);
     const float z = z0 + ((corner & 4) ? kDepth - 1 : 0);
     const float w = m[8] * x + m[9] * y + m[10] * z + m[11];
-    in_front = in_front && w > 1e-3f;
+    in_front = in_front && w > kLeastDepth;
     const float u = (m[0] * x + m[1] * y + m[2] * z + m[3]) / w;
     const float v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / w;
     u_low = fminf(u_low, u);
@@ -114,9 +119,9 @@ __global__ __launch_bounds__(kBlockX* kBlockY) void BackprojectKernel(
       }
     } else {
       // Blocks at the detector's border, or around the source, where w cancels: few, in float64.
+      const double* exact = matrices.exact[view];
       const auto row = [&](int first, int z) {
-        return double{m[first]} * x + double{m[first + 1]} * y + double{m[first + 2]} * z +
-               m[first + 3];
+        return exact[first] * x + exact[first + 1] * y + exact[first + 2] * z + exact[first + 3];
       };
 #pragma unroll
       for (int k = 0; k < kDepth; ++k) {
@@ -160,6 +165,7 @@ class BackprojectVoxel final : public ops::Backproject {
       for (int i = 0; i < views; ++i) {
         const ProjectionMatrix indexed = ToVoxelIndices(matrices[first + i], grid);
         std::copy(indexed.m.begin(), indexed.m.end(), parameters.m[i]);
+        std::copy(indexed.m.begin(), indexed.m.end(), parameters.exact[i]);
       }
       BackprojectKernel<<<blocks, dim3(kBlockX, kBlockY), 0, device_.stream()>>>(
           parameters, views, stack->data() + first * shape.middle * shape.fast, extent,
