@@ -1,12 +1,12 @@
 #include "kernels/backends.h"
 
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/cpu/register.h"
 #include "kernels/reference/register.h"
 
 #ifdef ISOCENTER_HAS_CUDA
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "kernels/cuda/device_query.h"
+#include "kernels/cuda/register.h"
 #endif
 
 namespace isocenter {
@@ -16,24 +16,29 @@ const ops::Registry& Backends() {
     auto* all = new ops::Registry;
     reference::Register(*all);
     cpu::Register(*all);
+#ifdef ISOCENTER_HAS_CUDA
+    cuda::Register(*all);
+#endif
     return all;
   }();
   return *registry;
 }
 
-#ifdef ISOCENTER_HAS_CUDA
-std::string CudaSummary() {
-  const cuda::DeviceQuery query = cuda::QueryDevices();
-  if (query.names.empty()) {
-    return absl::StrCat("CUDA was built in, no device found (", query.reason,
-                        "): running on the CPU");
+absl::StatusOr<ChosenDevice> OpenDevice(absl::string_view backend,
+                                        const ops::DeviceLimits& limits) {
+  if (!backend.empty()) {
+    ISO_ASSIGN_OR_RETURN(auto device, Backends().OpenDevice(backend, limits));
+    return ChosenDevice{std::move(device),
+                        absl::StrCat("the configuration names backend ", backend)};
   }
-  return absl::StrCat("CUDA was built in, ", query.names.size(), " device(s) found (",
-                      absl::StrJoin(query.names, ", "),
-                      "), but this version has no CUDA backend yet: running on the CPU");
+  std::string reason = "this build has no CUDA backend: running on the CPU";
+  if (Backends().devices.contains("cuda")) {
+    auto device = Backends().OpenDevice("cuda", limits);
+    if (device.ok()) return ChosenDevice{*std::move(device), "a CUDA device was found"};
+    reason = absl::StrCat(device.status().message(), ": running on the CPU");
+  }
+  ISO_ASSIGN_OR_RETURN(auto device, Backends().OpenDevice("cpu", limits));
+  return ChosenDevice{std::move(device), std::move(reason)};
 }
-#else
-std::string CudaSummary() { return "CUDA was not built in: running on the CPU"; }
-#endif
 
 }  // namespace isocenter

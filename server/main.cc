@@ -47,7 +47,7 @@ struct Flags {
   std::optional<double> drain_seconds;
   bool no_dicom = false;
   bool check = false;
-  std::string backend = "cpu";
+  std::string backend;
   std::string log_level = "info";
 };
 
@@ -68,7 +68,8 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--memory_bytes", flags.memory_bytes, "Memory of all jobs together");
   app.add_option("--threads", flags.threads, "Threads of the CPU backend; 0: one per core");
   app.add_option("--drain_seconds", flags.drain_seconds, "Longest time from SIGTERM to exit");
-  app.add_option("--backend", flags.backend, "Backend that computes")->capture_default_str();
+  app.add_option("--backend", flags.backend,
+                 "Backend that computes (default: cuda where there is a device, else cpu)");
   app.add_option("--log_level", flags.log_level, "trace, debug, info, warn, err or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "err", "off"}))
       ->capture_default_str();
@@ -193,14 +194,16 @@ void WaitForSignal(const sigset_t& signals) {
 }
 
 absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
-                   const std::string& backend, const sigset_t& stop_signals) {
+                   const std::string& wanted_backend, const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
   const auto memory_bytes = static_cast<int64_t>(config.limits().memory_bytes());
   const ops::DeviceLimits limits{.memory_bytes = memory_bytes,
                                  .threads = static_cast<int>(config.limits().cpu_threads())};
-  ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(backend, limits));
-  spdlog::info("event=device backend={} device=\"{}\" note=\"{}\"", std::string(device->backend()),
-               device->description(), CudaSummary());
+  ISO_ASSIGN_OR_RETURN(const ChosenDevice chosen, OpenDevice(wanted_backend, limits));
+  ops::Device& device = *chosen.device;
+  const std::string backend(device.backend());
+  spdlog::info("event=device backend={} device=\"{}\" reason=\"{}\"", backend, device.description(),
+               chosen.reason);
 
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = backend});
   Observer observer(metrics);
@@ -213,12 +216,12 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(table.Load(absl::Now()));
 
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
-  slots.push_back(std::make_unique<scheduler::DeviceSlot>(absl::StrCat(backend, "0"), memory_bytes,
-                                                          "iso-slot-0"));
-  RecallSpeed(table, *device, slots[0]->speed);
+  slots.push_back(std::make_unique<scheduler::DeviceSlot>(
+      absl::StrCat(backend, "0"), device.limits().memory_bytes, "iso-slot-0"));
+  RecallSpeed(table, device, slots[0]->speed);
   scheduler::Scheduler scheduler(std::move(slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
-  pipeline::Engine engine(Backends(), {device.get()}, scheduler, table, *results, observer);
+  pipeline::Engine engine(Backends(), {&device}, scheduler, table, *results, observer);
 
   ISO_RETURN_IF_ERROR(metrics.Serve(
       config.metrics_address(),

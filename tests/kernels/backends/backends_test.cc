@@ -3,31 +3,34 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#ifdef ISOCENTER_HAS_CUDA
-#include "kernels/cuda/device_query.h"
-#endif
-
 namespace isocenter {
 namespace {
 
-using ::testing::EndsWith;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-TEST(CudaSummaryTest, SaysWhereTheWorkRuns) {
-  EXPECT_THAT(CudaSummary(), EndsWith("running on the CPU"));
+TEST(OpenDevice, ChoosesADeviceOfThisMachineAndSaysWhy) {
+  const auto chosen = OpenDevice("", {});
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  if (chosen->device->backend() == "cuda") {
+    EXPECT_EQ(chosen->reason, "a CUDA device was found");
+  } else {
+    EXPECT_EQ(chosen->device->backend(), "cpu");
+    EXPECT_THAT(chosen->reason, AnyOf(HasSubstr("no CUDA device"), HasSubstr("no CUDA backend")));
+  }
 }
 
-#ifdef ISOCENTER_HAS_CUDA
-TEST(QueryDevicesTest, HasEitherDevicesOrAReason) {
-  const cuda::DeviceQuery query = cuda::QueryDevices();
-  EXPECT_EQ(query.names.empty(), !query.reason.empty());
-  EXPECT_THAT(CudaSummary(), HasSubstr(query.names.empty() ? query.reason : query.names[0]));
+TEST(OpenDevice, OpensTheBackendThatIsNamed) {
+  const auto chosen = OpenDevice("reference", {});
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  EXPECT_EQ(chosen->device->backend(), "reference");
 }
-#else
-TEST(CudaSummaryTest, SaysThatCudaIsMissing) {
-  EXPECT_THAT(CudaSummary(), HasSubstr("not built in"));
+
+TEST(OpenDevice, RefusesABackendThatThisBuildLacks) {
+  const auto chosen = OpenDevice("abacus", {});
+  EXPECT_EQ(chosen.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(chosen.status().message(), HasSubstr("cpu"));
 }
-#endif
 
 }  // namespace
 }  // namespace isocenter

@@ -1,0 +1,21 @@
+// The CUDA implementations of the operations (contracts: kernels/ops/operations.h).
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/cuda/device.h"
+#include "kernels/ops/operations.h"
+
+namespace isocenter::cuda {
+
+absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(CudaDevice& device,
+                                                               const ops::RampFilterSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+
+/// Device memory that the ramp filter takes beside its stacks, at most.
+int64_t RampFilterWorkspaceBytes(int rows, int columns);
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,37 @@
+#include "kernels/cuda/register.h"
+
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/methods.h"
+
+namespace isocenter::cuda {
+namespace {
+
+absl::StatusOr<CudaDevice*> AsCuda(ops::Device& device) {
+  auto* own = dynamic_cast<CudaDevice*>(&device);
+  if (own == nullptr)
+    return absl::InvalidArgumentError("the device does not belong to the cuda backend");
+  return own;
+}
+
+// A factory of the registry from a function that takes the device itself.
+template <class Make>
+auto OnCuda(Make make) {
+  return [make](ops::Device& device,
+                const auto&... arguments) -> decltype(make(std::declval<CudaDevice&>(),
+                                                           arguments...)) {
+    ISO_ASSIGN_OR_RETURN(CudaDevice * own, AsCuda(device));
+    return make(*own, arguments...);
+  };
+}
+
+}  // namespace
+
+void Register(ops::Registry& registry) {
+  registry.devices["cuda"] = CudaDevice::Open;
+  registry.preprocess.Add("cuda", "fused", OnCuda(NewPreprocess));
+  registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilter));
+  registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
+  registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
+}
+
+}  // namespace isocenter::cuda
