@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace isocenter::conformance {
 
@@ -18,12 +19,21 @@ std::string MethodName(const Method& method) {
   return name;
 }
 
-std::vector<std::string> BackendsUnderTest() {
-  std::vector<std::string> names;
-  for (const auto& [backend, factory] : Backends().devices) {
-    if (backend != "reference") names.push_back(backend);
-  }
-  return names;
+const std::vector<std::string>& BackendsUnderTest() {
+  static const auto* const names = [] {
+    auto* found = new std::vector<std::string>;
+    for (const auto& [backend, factory] : Backends().devices) {
+      if (backend == "reference") continue;
+      const absl::Status status = Backends().OpenDevice(backend, {}).status();
+      if (absl::IsUnavailable(status)) {
+        std::printf("not tested: %s: %s\n", backend.c_str(), std::string(status.message()).c_str());
+      } else {
+        found->push_back(backend);
+      }
+    }
+    return found;
+  }();
+  return *names;
 }
 
 std::unique_ptr<ops::Device> OpenDevice(const std::string& backend, int threads) {
