@@ -237,9 +237,13 @@ absl::Status Archive::Delete(const std::string& job_id) {
   return absl::OkStatus();
 }
 
+absl::Status Archive::CheckRoom(uint64_t needed_bytes) const {
+  return CheckFreeBytes(StagingDirectory(), needed_bytes);
+}
+
 absl::StatusOr<Staging> Archive::Stage(const std::string& job_id, uint64_t needed_bytes) {
   ISO_RETURN_IF_ERROR(CheckJobId(job_id));
-  ISO_RETURN_IF_ERROR(CheckFreeBytes(StagingDirectory(), needed_bytes));
+  ISO_RETURN_IF_ERROR(CheckRoom(needed_bytes));
   // The random part tells a job's successive results apart.
   std::random_device entropy;
   const fs::path directory = StagingDirectory() / absl::StrFormat("%s.%08x", job_id, entropy());

@@ -65,6 +65,8 @@ class Archive : public jobs::JobStore {
   absl::StatusOr<std::vector<jobs::Job>> LoadAll() override;
   absl::Status Delete(const std::string& job_id) override;
 
+  /// RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
+  absl::Status CheckRoom(uint64_t needed_bytes) const;
   /// A place for a result's files. RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
   absl::StatusOr<Staging> Stage(const std::string& job_id, uint64_t needed_bytes);
   /// Writes a result's files to the disk and makes it visible at once, in place of an earlier one

@@ -24,6 +24,14 @@ constexpr int kSlicesPerReport = 32;
 constexpr uint64_t kHeaderBytes = 16384;
 constexpr uint64_t kIndexBytes = 4 << 20;
 
+/// An upper bound of what a stored volume takes: float32 values, int16 slices, the index.
+uint64_t StoredBytes(const Shape3& shape) {
+  const auto pixels = static_cast<uint64_t>(shape.middle * shape.fast);
+  return static_cast<uint64_t>(shape.slow) *
+             (pixels * (sizeof(float) + sizeof(int16_t)) + kHeaderBytes) +
+         kIndexBytes;
+}
+
 /// Keeps the first error of several threads.
 class FirstError {
  public:
@@ -64,6 +72,10 @@ absl::StatusOr<std::unique_ptr<jobs::ResultStore>> DicomResultStore::Create(
   return std::unique_ptr<jobs::ResultStore>(new DicomResultStore(archive));
 }
 
+absl::Status DicomResultStore::CheckRoom(const VolumeGrid& grid) {
+  return archive_.CheckRoom(StoredBytes(grid.shape()));
+}
+
 absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
     const jobs::Job& job, HostView3<const float> hounsfield,
     const std::function<bool(int slices)>& progress) {
@@ -81,8 +93,7 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
 
   const int64_t pixels = shape.middle * shape.fast;
   const uint64_t raw_bytes = hounsfield.span().size_bytes();
-  const uint64_t needed =
-      raw_bytes + shape.slow * (pixels * sizeof(int16_t) + kHeaderBytes) + kIndexBytes;
+  const uint64_t needed = StoredBytes(shape);
   ISO_ASSIGN_OR_RETURN(archive::Staging staging, archive_.Stage(job.id, needed));
   const std::filesystem::path directory = staging.directory();
   if (mkdir((directory / "dicom").c_str(), 0700) != 0) {

@@ -21,6 +21,7 @@ class DicomResultStore : public jobs::ResultStore {
   /// loaded).
   static absl::StatusOr<std::unique_ptr<jobs::ResultStore>> Create(archive::Archive& archive);
 
+  absl::Status CheckRoom(const VolumeGrid& grid) override;
   /// Besides the errors of the interface: INVALID_ARGUMENT (the volume's shape is not the grid's, a
   /// study UID that is none).
   absl::StatusOr<jobs::StoredSeries> Store(

@@ -33,6 +33,9 @@ struct StoredSeries {
 class ResultStore {
  public:
   virtual ~ResultStore() = default;
+  /// Whether a volume of this grid could be stored now. Errors: RESOURCE_EXHAUSTED (the free and
+  /// the needed bytes are named).
+  virtual absl::Status CheckRoom(const VolumeGrid& grid) = 0;
   /// Encodes and stores a volume in Hounsfield units, [z][y][x], so that either all of it becomes
   /// visible (to queries and after a restart) or nothing. Storing the same job again replaces it
   /// with the same UIDs. `progress` is called with the number of slices done, from one thread;

@@ -99,6 +99,8 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& req
   }
   const int64_t bytes = JobBytes(*plan);
   ISO_ASSIGN_OR_RETURN(scheduler::Admission admission, scheduler_.Admit(slot_index, bytes));
+  // Better to refuse now than to lose a scan of the patient at its end.
+  ISO_RETURN_IF_ERROR(results_.CheckRoom(grid));
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<recon::Reconstructor> reconstructor,
                        recon::Reconstructor::Create(*plan, registry_, device));
 

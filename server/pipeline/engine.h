@@ -45,9 +45,9 @@ class Engine {
 
   /// Plans and admits on a thread of its own, one acquisition after the other, and calls `done`
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning.
-  /// `room` as in ReconstructionJob. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED (what is needed
-  /// and what is free), UNAVAILABLE (draining), CANCELLED (not wanted any more), those of the job
-  /// store.
+  /// `room` as in ReconstructionJob. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED (memory or disk:
+  /// what is needed and what is free), UNAVAILABLE (draining), CANCELLED (not wanted any more),
+  /// those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, std::function<void()> room,
               AcceptDone done);
 

@@ -66,6 +66,10 @@ class FakeResultStore : public jobs::ResultStore {
     std::filesystem::create_directories(directory_);
   }
 
+  absl::Status CheckRoom(const VolumeGrid&) override {
+    absl::MutexLock lock(&mutex_);
+    return room_;
+  }
   absl::StatusOr<jobs::StoredSeries> Store(
       const jobs::Job& job, HostView3<const float> hounsfield,
       const std::function<bool(int slices)>& progress) override {
@@ -119,6 +123,10 @@ class FakeResultStore : public jobs::ResultStore {
     absl::MutexLock lock(&mutex_);
     error_ = std::move(error);
   }
+  void RefuseRoom(absl::Status error) {
+    absl::MutexLock lock(&mutex_);
+    room_ = std::move(error);
+  }
   std::vector<float> volume(const std::string& job_id) {
     absl::MutexLock lock(&mutex_);
     return volumes_[job_id];
@@ -135,6 +143,7 @@ class FakeResultStore : public jobs::ResultStore {
   bool gate_open_ ABSL_GUARDED_BY(mutex_) = true;
   bool storing_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  absl::Status room_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<float>> volumes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
 };

@@ -218,6 +218,16 @@ TEST_F(EngineTest, CancelsWhileReceivingAndWhileStoring) {
   EXPECT_EQ(service_.slot().memory.used(), 0);
 }
 
+TEST_F(EngineTest, ADiskWithoutRoomRefusesTheAcquisition) {
+  service_.results.RefuseRoom(absl::ResourceExhaustedError("needs 10 bytes; 3 are free"));
+  const absl::Status refused = Accept(SmallRequest()).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("3 are free"));
+  EXPECT_EQ(service_.slot().memory.used(), 0);
+  service_.results.RefuseRoom(absl::OkStatus());
+  EXPECT_TRUE(Accept(SmallRequest()).ok());
+}
+
 TEST_F(EngineTest, AFullDiskFailsTheJobWithItsReason) {
   service_.results.FailWith(absl::ResourceExhaustedError("needs 10 bytes; 3 are free"));
   const auto accepted = Accept(SmallRequest());
