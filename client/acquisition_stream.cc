@@ -131,8 +131,7 @@ absl::Status AcquisitionStream::SendFrame(uint32_t index, std::span<const std::b
     }
   }
   if (s.call->Write(request)) return absl::OkStatus();
-  const absl::Status status = s.WaitUntilEnded();
-  if (!status.ok()) return status;
+  ISO_RETURN_IF_ERROR(s.WaitUntilEnded());
   return absl::FailedPreconditionError(
       absl::StrCat("the server ended the acquisition before frame ", index));
 }

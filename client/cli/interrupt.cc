@@ -39,7 +39,7 @@ Interrupt::~Interrupt() {
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
-void Interrupt::SetHandler(std::function<void()> handler) {
+void Interrupt::SetHandler(const std::function<void()>& handler) {
   {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(

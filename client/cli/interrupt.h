@@ -27,7 +27,7 @@ class Interrupt {
   }
   /// Called once when interrupted, from a thread of this object; replaces the last one. Returns
   /// when a call under way has ended.
-  void SetHandler(std::function<void()> handler) ABSL_LOCKS_EXCLUDED(mutex_);
+  void SetHandler(const std::function<void()>& handler) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Watch();

@@ -126,7 +126,7 @@ absl::Status Stream(const Options& options) {
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
-  const auto cancelled = [&](absl::Status status) {
+  const auto cancelled = [&](const absl::Status& status) {
     return interrupt.happened()
                ? absl::CancelledError(absl::StrCat("interrupted; job ", stream->accepted().job_id(),
                                                    " was cancelled"))

@@ -9,6 +9,7 @@
 #include "kernels/base/thread_pool.h"
 #include "kernels/cpu/layout.h"
 #include "kernels/cpu/page_buffer.h"
+#include "kernels/ops/check.h"
 #include "kernels/ops/device.h"
 
 namespace isocenter::cpu {
@@ -113,8 +114,14 @@ class CpuDevice final : public ops::Device {
 /// The objects of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
 /// or a stack of another use).
 absl::StatusOr<CpuDevice*> AsCpuDevice(ops::Device& device);
-absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use);
-absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use);
-absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume);
+inline absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
+  return ops::OwnStack<Stack>(stack, use, "cpu");
+}
+inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
+  return ops::OwnStack<Stack>(stack, use, "cpu");
+}
+inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
+  return ops::OwnVolume<Volume>(volume, "cpu");
+}
 
 }  // namespace isocenter::cpu

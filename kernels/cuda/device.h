@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/cuda/owners.h"
+#include "kernels/ops/check.h"
 #include "kernels/ops/device.h"
 
 namespace isocenter::cuda {
@@ -120,8 +121,14 @@ class CudaDevice final : public ops::Device {
 
 /// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
 /// or another use).
-absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use);
-absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use);
-absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume);
+inline absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
+  return ops::OwnStack<Stack>(stack, use, "cuda");
+}
+inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
+  return ops::OwnStack<Stack>(stack, use, "cuda");
+}
+inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
+  return ops::OwnVolume<Volume>(volume, "cuda");
+}
 
 }  // namespace isocenter::cuda

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/views.h"
@@ -25,5 +27,29 @@ absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected)
 /// The errors for a buffer that another backend made, and for a stack laid out for another use.
 absl::Status ForeignBuffer(absl::string_view what, absl::string_view backend);
 absl::Status WrongUse(StackUse expected);
+
+/// The `backend`'s own type of buffer behind the interface; Stack has use(). Errors:
+/// INVALID_ARGUMENT (another backend's buffer, or a stack for another use).
+template <class Stack>
+absl::StatusOr<const Stack*> OwnStack(const ProjectionStack& stack, StackUse use,
+                                      absl::string_view backend) {
+  const auto* own = dynamic_cast<const Stack*>(&stack);
+  if (own == nullptr) return ForeignBuffer("projection stack", backend);
+  if (own->use() != use) return WrongUse(use);
+  return own;
+}
+
+template <class Stack>
+absl::StatusOr<Stack*> OwnStack(ProjectionStack& stack, StackUse use, absl::string_view backend) {
+  ISO_ASSIGN_OR_RETURN(const Stack* own, OwnStack<Stack>(std::as_const(stack), use, backend));
+  return const_cast<Stack*>(own);
+}
+
+template <class Volume>
+absl::StatusOr<Volume*> OwnVolume(VolumeBuffer& volume, absl::string_view backend) {
+  auto* own = dynamic_cast<Volume*>(&volume);
+  if (own == nullptr) return ForeignBuffer("volume", backend);
+  return own;
+}
 
 }  // namespace isocenter::ops

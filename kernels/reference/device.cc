@@ -67,23 +67,4 @@ int64_t ReferenceDevice::VolumeBytes(const VolumeGrid& grid) const {
   return grid.voxels() * static_cast<int64_t>(sizeof(double));
 }
 
-absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
-  const auto* own = dynamic_cast<const Stack*>(&stack);
-  if (own == nullptr) return ops::ForeignBuffer("projection stack", "reference");
-  if (own->use() != use) return ops::WrongUse(use);
-  return own;
-}
-
-absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
-  ISO_ASSIGN_OR_RETURN(const Stack* own,
-                       AsStack(static_cast<const ops::ProjectionStack&>(stack), use));
-  return const_cast<Stack*>(own);
-}
-
-absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
-  auto* own = dynamic_cast<Volume*>(&volume);
-  if (own == nullptr) return ops::ForeignBuffer("volume", "reference");
-  return own;
-}
-
 }  // namespace isocenter::reference

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/ops/check.h"
 #include "kernels/ops/device.h"
 
 namespace isocenter::reference {
@@ -63,8 +64,14 @@ class ReferenceDevice final : public ops::Device {
 
 /// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
 /// or another use).
-absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use);
-absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use);
-absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume);
+inline absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
+  return ops::OwnStack<Stack>(stack, use, "reference");
+}
+inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
+  return ops::OwnStack<Stack>(stack, use, "reference");
+}
+inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
+  return ops::OwnVolume<Volume>(volume, "reference");
+}
 
 }  // namespace isocenter::reference
