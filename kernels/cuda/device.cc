@@ -123,12 +123,13 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const V
   return std::make_unique<Volume>(*this, grid, std::move(reservation), std::move(data));
 }
 
-// The operations' own memory is counted with the stack that they write: raw frames with line
-// integrals, the transforms' work space with filtered projections.
+// The operations' own memory is counted with the stack that they use: raw frames with line
+// integrals; with filtered projections the transforms' work space and the copy that a
+// back-projection keeps in a layout of its own.
 int64_t CudaDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse use) const {
   const int64_t own = shape.count() * static_cast<int64_t>(sizeof(float));
   if (use == ops::StackUse::kLineIntegrals) return 2 * own;
-  return own +
+  return 2 * own +
          RampFilterWorkspaceBytes(static_cast<int>(shape.middle), static_cast<int>(shape.fast));
 }
 

@@ -12,6 +12,7 @@ namespace isocenter::cuda {
 absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(CudaDevice& device,
                                                                const ops::RampFilterSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectCulled(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
 

@@ -31,6 +31,7 @@ void Register(ops::Registry& registry) {
   registry.preprocess.Add("cuda", "fused", OnCuda(NewPreprocess));
   registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilter));
   registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
+  registry.backproject.Add("cuda", "culled", OnCuda(NewBackprojectCulled), ops::Precision::kFast);
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
 }
 

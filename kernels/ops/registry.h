@@ -17,40 +17,51 @@
 
 namespace isocenter::ops {
 
+/// How closely a method follows its contract. kExact: float32 all through. kFast: interpolation
+/// between detector pixels may be rounded to 1/256 of their difference, as texture units do.
+enum class Precision { kExact, kFast };
+
 /// Named methods of one operation, per backend. Filled once at start (RegisterBackends), then
 /// read-only.
 template <class Factory>
 class MethodTable {
  public:
-  /// The first method that a backend adds is its default.
-  void Add(std::string backend, std::string method, Factory factory) {
-    entries_.push_back({std::move(backend), std::move(method), std::move(factory)});
+  struct Entry {
+    std::string backend;
+    std::string method;
+    Factory factory;
+    Precision precision;
+  };
+
+  /// The first method of each precision that a backend adds is its default for it. Every backend
+  /// has an exact one.
+  void Add(std::string backend, std::string method, Factory factory,
+           Precision precision = Precision::kExact) {
+    entries_.push_back({std::move(backend), std::move(method), std::move(factory), precision});
   }
-  /// `method` empty: the backend's default. Errors: NOT_FOUND, listing what exists.
-  absl::StatusOr<Factory> Find(absl::string_view backend, absl::string_view method = "") const {
+  /// `method` empty: the backend's default for `precision`; its exact one where it has no other.
+  /// Errors: NOT_FOUND, listing what exists.
+  absl::StatusOr<Factory> Find(absl::string_view backend, absl::string_view method = "",
+                               Precision precision = Precision::kExact) const {
+    const Entry* exact = nullptr;
     for (const Entry& entry : entries_) {
-      if (entry.backend == backend && (method.empty() || entry.method == method))
+      if (entry.backend != backend) continue;
+      if (method.empty() ? entry.precision == precision : entry.method == method) {
         return entry.factory;
+      }
+      if (exact == nullptr && entry.precision == Precision::kExact) exact = &entry;
     }
+    if (method.empty() && exact != nullptr) return exact->factory;
     return absl::NotFoundError(absl::StrCat(
         "no method '", method, "' for backend '", backend,
         "'; there are: ", absl::StrJoin(entries_, ", ", [](std::string* out, const Entry& entry) {
           absl::StrAppend(out, entry.backend, "/", entry.method);
         })));
   }
-  /// (backend, method) pairs in order of registration.
-  std::vector<std::pair<std::string, std::string>> List() const {
-    std::vector<std::pair<std::string, std::string>> all;
-    for (const Entry& entry : entries_) all.emplace_back(entry.backend, entry.method);
-    return all;
-  }
+  /// All methods, in order of registration.
+  const std::vector<Entry>& List() const { return entries_; }
 
  private:
-  struct Entry {
-    std::string backend;
-    std::string method;
-    Factory factory;
-  };
   std::vector<Entry> entries_;
 };
 

@@ -12,6 +12,7 @@
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/device.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::recon {
 
@@ -27,7 +28,8 @@ struct FdkSettings {
   RedundancyWeighting redundancy = RedundancyWeighting::kAuto;
   bool extend_truncated_rows = false;
   double mu_water_per_mm = 0.02;
-  /// Method of the back-projection in the registry; empty: the backend's default.
+  ops::Precision precision = ops::Precision::kExact;
+  /// Method of the back-projection in the registry; empty: the backend's default for `precision`.
   std::string backproject_method;
 };
 

@@ -44,7 +44,8 @@ absl::StatusOr<std::unique_ptr<Reconstructor>> Reconstructor::Create(const Recon
   ISO_ASSIGN_OR_RETURN(const auto new_preprocess, registry.preprocess.Find(backend));
   ISO_ASSIGN_OR_RETURN(const auto new_ramp_filter, registry.ramp_filter.Find(backend));
   ISO_ASSIGN_OR_RETURN(const auto new_backproject,
-                       registry.backproject.Find(backend, plan.settings.backproject_method));
+                       registry.backproject.Find(backend, plan.settings.backproject_method,
+                                                 plan.settings.precision));
   ISO_ASSIGN_OR_RETURN(const auto new_to_hounsfield, registry.to_hounsfield.Find(backend));
   ISO_ASSIGN_OR_RETURN(self->preprocess_, new_preprocess(device));
   ISO_ASSIGN_OR_RETURN(self->ramp_filter_, new_ramp_filter(device, filter));

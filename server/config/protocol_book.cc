@@ -60,6 +60,19 @@ absl::StatusOr<ops::FilterWindow> WindowOf(v1::FilterWindow window) {
   }
 }
 
+absl::StatusOr<ops::Precision> PrecisionOf(v1::Precision precision) {
+  switch (precision) {
+    case v1::PRECISION_EXACT:
+      return ops::Precision::kExact;
+    case v1::PRECISION_FAST:
+      return ops::Precision::kFast;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("precision is ", static_cast<int>(precision),
+                       "; legal is PRECISION_EXACT or PRECISION_FAST"));
+  }
+}
+
 absl::StatusOr<RedundancyWeighting> RedundancyOf(v1::RedundancyWeights weights) {
   switch (weights) {
     case v1::REDUNDANCY_WEIGHTS_UNSPECIFIED:
@@ -115,10 +128,7 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
     return absl::InvalidArgumentError(
         absl::StrCat("mu_water_per_mm is ", resolved.mu_water_per_mm(), "; legal is 0.001 to 0.1"));
   }
-  if (resolved.precision() != v1::PRECISION_EXACT) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "precision is ", static_cast<int>(resolved.precision()), "; legal is PRECISION_EXACT"));
-  }
+  ISO_ASSIGN_OR_RETURN(protocol.settings.precision, PrecisionOf(resolved.precision()));
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
   protocol.settings.extend_truncated_rows = resolved.corrections().extend_truncated_rows();

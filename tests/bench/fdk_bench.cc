@@ -10,17 +10,15 @@
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/thread_pool.h"
-#include "kernels/base/units.h"
 #include "kernels/cpu/simd_target.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/recon/reconstructor.h"
 #include "tests/bench/machine.h"
+#include "tests/bench/scan.h"
+#include "tests/bench/summary.h"
 
 namespace isocenter::bench {
 namespace {
-
-constexpr Detector kFullDetector{
-    .columns = 1240, .rows = 960, .pitch_u_mm = 0.308, .pitch_v_mm = 0.308};
 
 // The study that these kernels are to beat: a prototype on the same kind of machine (Zen 4,
 // AVX-512, two threads), back-projection alone.
@@ -43,36 +41,6 @@ std::vector<Case> CasesOf(int size) {
     cases.push_back({size, mm, binning, mm / magnified_pitch});
   }
   return cases;
-}
-
-absl::StatusOr<Trajectory> MakeTrajectory(const std::string& file, int views) {
-  if (file.empty()) {
-    const CircularOrbit orbit{.views = views,
-                              .source_to_isocenter_mm = 750,
-                              .source_to_detector_mm = 1200,
-                              .arc = DegreesToRadians(204)};
-    return MakeWobblingOrbit(orbit, kFullDetector, 1.0, 1);
-  }
-  ISO_ASSIGN_OR_RETURN(const Trajectory all, ReadTrajectoryCsv(file));
-  if (static_cast<int>(all.size()) < views) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--views is ", views, "; the trajectory has ", all.size()));
-  }
-  Trajectory some;
-  for (int i = 0; i < views; ++i) some.push_back(all[i * (all.size() - 1) / (views - 1)]);
-  return some;
-}
-
-struct Summary {
-  double median = 0, least = 0, most = 0;
-};
-
-Summary Summarize(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  const double median =
-      values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {median, values.front(), values.back()};
 }
 
 nlohmann::json ToJson(const Summary& summary) {
@@ -105,13 +73,6 @@ absl::StatusOr<Measured> Measure(const recon::Acquisition& acquisition, const Vo
     measured.whole.push_back(whole.count());
   }
   return measured;
-}
-
-// Voxel updates per second of each time, in 1e9.
-Summary Gups(const std::vector<double>& seconds, double updates) {
-  std::vector<double> rates;
-  for (double s : seconds) rates.push_back(updates / s * 1e-9);
-  return Summarize(rates);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "tests/bench/backproject_bench.h"
 #include "tests/bench/fdk_bench.h"
 
 int main(int argc, char** argv) {
@@ -35,8 +36,33 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   fdk_command->add_option("--json", fdk.json, "Also write the figures to this file");
 
+  isocenter::bench::BackprojectOptions backproject;
+  CLI::App* backproject_command =
+      app.add_subcommand("backproject", "Back-projection alone, by backend and method, in GUPS");
+  backproject_command->add_option("--backend", backproject.backend, "Backend")
+      ->capture_default_str();
+  backproject_command
+      ->add_option("--method", backproject.methods, "Methods (default: all of the backend)")
+      ->delimiter(',');
+  backproject_command->add_option("--size", backproject.sizes, "Voxels per axis")
+      ->delimiter(',')
+      ->check(CLI::Range(16, 2048))
+      ->capture_default_str();
+  backproject_command->add_option("--views", backproject.views, "Views")
+      ->check(CLI::Range(2, 10000))
+      ->capture_default_str();
+  backproject_command->add_option("--repeats", backproject.repeats, "Runs per case")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  backproject_command
+      ->add_option("--trajectory", backproject.trajectory,
+                   "Trajectory file for 1240x960 pixels of 0.308 mm (default: a wobbling C-arm)")
+      ->check(CLI::ExistingFile);
+
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = isocenter::bench::RunFdk(fdk);
+  const absl::Status status = backproject_command->parsed()
+                                  ? isocenter::bench::RunBackproject(backproject)
+                                  : isocenter::bench::RunFdk(fdk);
   if (!status.ok()) {
     std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
     return 1;

@@ -22,6 +22,7 @@ namespace isocenter::conformance {
 struct Method {
   std::string backend;
   std::string name;
+  ops::Precision precision = ops::Precision::kExact;
 };
 void PrintTo(const Method& method, std::ostream* out);
 std::string MethodName(const Method& method);
@@ -34,10 +35,10 @@ const std::vector<std::string>& BackendsUnderTest();
 template <class Factory>
 std::vector<Method> MethodsUnderTest(const ops::MethodTable<Factory>& table) {
   std::vector<Method> methods;
-  for (const auto& [backend, name] : table.List()) {
-    const auto& tested = BackendsUnderTest();
-    if (std::find(tested.begin(), tested.end(), backend) != tested.end()) {
-      methods.push_back({backend, name});
+  const auto& tested = BackendsUnderTest();
+  for (const auto& entry : table.List()) {
+    if (std::find(tested.begin(), tested.end(), entry.backend) != tested.end()) {
+      methods.push_back({entry.backend, entry.method, entry.precision});
     }
   }
   return methods;

@@ -45,8 +45,7 @@ inline v1::AcquisitionHeader SmallHeader() {
 inline void ListMatrices(v1::AcquisitionHeader& header) {
   header.mutable_matrices();
   for (const ProjectionMatrix& matrix : SmallRequest().acquisition.trajectory) {
-    header.mutable_matrices()->add_matrix()->mutable_value()->Add(matrix.m.begin(),
-                                                                  matrix.m.end());
+    header.mutable_matrices()->add_matrix()->mutable_value()->Add(matrix.m.begin(), matrix.m.end());
   }
 }
 

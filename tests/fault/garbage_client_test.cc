@@ -31,8 +31,8 @@ namespace {
 
 // What stays after the attacks: caches of threads, tables that have grown, fragments. A leak of one
 // connection's or one stream's state (some 10 KiB each) in each of the thousands of attempts would
-// exceed it, as would one header of the largest legal size, 2 MiB, which grows to some 30 times that
-// when it is parsed.
+// exceed it, as would one header of the largest legal size, 2 MiB, which grows to some 30 times
+// that when it is parsed.
 constexpr int64_t kAllowedBytes = 24 << 20;
 // The server gives unused memory back every 5 seconds.
 constexpr absl::Duration kToGiveBack = absl::Seconds(15);
@@ -87,7 +87,8 @@ class GarbageClientTest : public ::testing::Test {
     const absl::Time stopped = absl::Now();
     daemon_->Signal(SIGTERM);
     EXPECT_EQ(daemon_->Wait(), 0);
-    EXPECT_LT(absl::Now() - stopped, absl::Seconds(20)) << "a job waited for a client that had left";
+    EXPECT_LT(absl::Now() - stopped, absl::Seconds(20))
+        << "a job waited for a client that had left";
   }
 
   std::unique_ptr<v1::AcquisitionService::Stub> NewStub() const {

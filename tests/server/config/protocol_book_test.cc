@@ -47,6 +47,7 @@ TEST(ProtocolBook, ASiteReplacesAndAdds) {
   const auto book = BookOf(R"(
     protocol { name: "fdk" mu_water_per_mm: 0.019 redundancy_weights: REDUNDANCY_WEIGHTS_SHORT_SCAN }
     protocol { name: "small" filter_window: FILTER_WINDOW_COSINE filter_cutoff: 0.5
+               precision: PRECISION_FAST
                grid { fixed { nx: 2 ny: 3 nz: 4 spacing_x_mm: 1 spacing_y_mm: 2 spacing_z_mm: 3
                               centered: true } } }
     default_protocol: "small")");
@@ -57,6 +58,8 @@ TEST(ProtocolBook, ASiteReplacesAndAdds) {
   const Protocol& small = **book->Find("");
   EXPECT_EQ(small.description.name(), "small");
   EXPECT_EQ(small.settings.window, ops::FilterWindow::kCosine);
+  EXPECT_EQ(small.settings.precision, ops::Precision::kFast);
+  EXPECT_EQ((*book->Find("fdk"))->settings.precision, ops::Precision::kExact);
   ASSERT_TRUE(small.fixed_grid.has_value());
   EXPECT_EQ(*small.fixed_grid, CenteredGrid(2, 3, 4, {1, 2, 3}));
 }
@@ -67,6 +70,8 @@ TEST(ProtocolBook, MistakesAreNamed) {
               HasSubstr("protocol 'a': filter_cutoff is 1.5; legal is more than 0, at most 1"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" mu_water_per_mm: 0.2 }"),
               HasSubstr("mu_water_per_mm is 0.2"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" precision: 7 }"),
+              HasSubstr("precision is 7; legal is PRECISION_EXACT or PRECISION_FAST"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" grid { auto { size: 8 } } }"),
               HasSubstr("grid.auto.size is 8; legal is 16 to 2048"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" grid { fixed { nx: 1 } } }"),

@@ -1,0 +1,55 @@
+#include "kernels/cuda/layered_texture.h"
+
+#include "kernels/cuda/status.h"
+
+namespace isocenter::cuda {
+namespace {
+
+cudaExtent ExtentOf(int views, int rows, int columns) {
+  return {static_cast<size_t>(columns), static_cast<size_t>(rows), static_cast<size_t>(views)};
+}
+
+}  // namespace
+
+absl::Status LayeredTexture::Fill(const float* from, int views, int rows, int columns,
+                                  cudaStream_t stream) {
+  ISO_RETURN_IF_ERROR(Reserve(views, rows, columns));
+  cudaMemcpy3DParms copy = {};
+  copy.srcPtr = cudaPitchedPtr{const_cast<float*>(from), columns * sizeof(float),
+                               static_cast<size_t>(columns), static_cast<size_t>(rows)};
+  copy.dstArray = array_;
+  copy.extent = ExtentOf(views, rows, columns);
+  copy.kind = cudaMemcpyDeviceToDevice;
+  return ToStatus(cudaMemcpy3DAsync(&copy, stream), "cudaMemcpy3DAsync");
+}
+
+absl::Status LayeredTexture::Reserve(int views, int rows, int columns) {
+  if (views <= views_ && rows == rows_ && columns == columns_) return absl::OkStatus();
+  Free();
+  const cudaChannelFormatDesc format =
+      cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  ISO_RETURN_IF_CUDA_ERROR(
+      cudaMalloc3DArray(&array_, &format, ExtentOf(views, rows, columns), cudaArrayLayered));
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array_;
+  cudaTextureDesc sampling = {};
+  for (auto& mode : sampling.addressMode) mode = cudaAddressModeBorder;
+  sampling.filterMode = cudaFilterModeLinear;
+  sampling.readMode = cudaReadModeElementType;
+  ISO_RETURN_IF_CUDA_ERROR(cudaCreateTextureObject(&texture_, &resource, &sampling, nullptr));
+  views_ = views;
+  rows_ = rows;
+  columns_ = columns;
+  return absl::OkStatus();
+}
+
+void LayeredTexture::Free() {
+  if (texture_ != 0) cudaDestroyTextureObject(texture_);
+  if (array_ != nullptr) cudaFreeArray(array_);
+  texture_ = 0;
+  array_ = nullptr;
+  views_ = 0;
+}
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,81 @@
+#include "tests/bench/backproject_bench.h"
+
+#include <chrono>
+#include <cstdio>
+#include <random>
+
+#include "kernels/backends.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/volume_grid.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/scan.h"
+#include "tests/bench/summary.h"
+
+namespace isocenter::bench {
+namespace {
+
+// Edge of the cube that is reconstructed, whatever the number of voxels.
+constexpr double kEdgeMm = 256;
+
+std::vector<float> Noise(int64_t count) {
+  std::mt19937 random(1);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random()) * 0x1p-32f - 0.5f;
+  return values;
+}
+
+absl::StatusOr<std::vector<double>> Measure(ops::Backproject& method, ops::Device& device,
+                                            const Trajectory& matrices,
+                                            const ops::ProjectionStack& filtered,
+                                            ops::VolumeBuffer& volume, int repeats) {
+  std::vector<double> seconds;
+  for (int i = 0; i <= repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ISO_RETURN_IF_ERROR(method.Run(matrices, filtered, volume));
+    ISO_RETURN_IF_ERROR(device.Synchronize());
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (i > 0) seconds.push_back(elapsed.count());  // the first one allocates
+  }
+  return seconds;
+}
+
+}  // namespace
+
+absl::Status RunBackproject(const BackprojectOptions& options) {
+  const auto& table = Backends().backproject;
+  std::vector<std::string> methods = options.methods;
+  if (methods.empty()) {
+    for (const auto& entry : table.List()) {
+      if (entry.backend == options.backend) methods.push_back(entry.method);
+    }
+  }
+  ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(options.backend, {.threads = 0}));
+  ISO_ASSIGN_OR_RETURN(const Trajectory matrices,
+                       MakeTrajectory(options.trajectory, options.views));
+  const Shape3 shape{options.views, kFullDetector.rows, kFullDetector.columns};
+  ISO_ASSIGN_OR_RETURN(const auto filtered,
+                       device->NewProjectionStack(shape, ops::StackUse::kFiltered));
+  ISO_RETURN_IF_ERROR(filtered->Upload(0, {Noise(shape.count()).data(), shape}));
+  std::printf("%s, commit %s\n", device->description().c_str(), Commit().c_str());
+  std::printf("%d views of %dx%d, cube of %g mm; GUPS: median (min-max) of %d runs\n",
+              options.views, kFullDetector.columns, kFullDetector.rows, kEdgeMm, options.repeats);
+  for (const int size : options.sizes) {
+    const double mm = kEdgeMm / size;
+    const VolumeGrid grid = CenteredGrid(size, size, size, {mm, mm, mm});
+    ISO_ASSIGN_OR_RETURN(const auto volume, device->NewVolume(grid));
+    for (const std::string& name : methods) {
+      ISO_ASSIGN_OR_RETURN(const auto factory, table.Find(options.backend, name));
+      ISO_ASSIGN_OR_RETURN(const auto method, factory(*device));
+      ISO_ASSIGN_OR_RETURN(
+          const std::vector<double> seconds,
+          Measure(*method, *device, matrices, *filtered, *volume, options.repeats));
+      const Summary gups = Gups(seconds, static_cast<double>(grid.voxels()) * options.views);
+      std::printf("%5d^3  %-12s %8.1f (%.1f-%.1f)\n", size, name.c_str(), gups.median, gups.least,
+                  gups.most);
+      std::fflush(stdout);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::bench

@@ -1,0 +1,16 @@
+// Figures of repeated runs.
+#pragma once
+
+#include <vector>
+
+namespace isocenter::bench {
+
+struct Summary {
+  double median = 0, least = 0, most = 0;
+};
+Summary Summarize(std::vector<double> values);
+
+/// Voxel updates per second of each time, in 1e9.
+Summary Gups(const std::vector<double>& seconds, double updates);
+
+}  // namespace isocenter::bench
