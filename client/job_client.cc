@@ -29,6 +29,7 @@ class FloatAssembler {
     bytes_.append(data.data(), data.size());
     values_.resize(bytes_.size() / sizeof(float));
     const size_t whole = values_.size() * sizeof(float);
+    if (values_.empty()) return absl::OkStatus();
     std::memcpy(values_.data(), bytes_.data(), whole);
     bytes_.erase(0, whole);
     return sink.OnVoxels(values_);
@@ -153,6 +154,16 @@ absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& job_id) const {
   v1::Job job;
   ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->CancelJob(&context, request, &job)));
   return job;
+}
+
+absl::StatusOr<std::string> JobClient::Trace(const std::string& job_id) const {
+  grpc::ClientContext context;
+  SetShortDeadline(context);
+  v1::GetJobTraceRequest request;
+  request.set_job_id(job_id);
+  v1::JobTrace trace;
+  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->GetJobTrace(&context, request, &trace)));
+  return trace.chrome_trace_json();
 }
 
 absl::Status JobClient::Delete(const std::string& job_id) const {

@@ -51,6 +51,8 @@ class JobClient {
                                 const std::function<bool(const v1::Job&)>& on_change) const;
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
   absl::Status Delete(const std::string& job_id) const;
+  /// What the devices did for a job and when, as JSON in Chrome's trace event format.
+  absl::StatusOr<std::string> Trace(const std::string& job_id) const;
   /// DATA_LOSS when less arrives than was announced.
   absl::Status DownloadDicom(const std::string& job_id, DicomSink& sink) const;
   absl::Status DownloadVolume(const std::string& job_id, VolumeSink& sink) const;

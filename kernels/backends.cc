@@ -24,21 +24,39 @@ const ops::Registry& Backends() {
   return *registry;
 }
 
-absl::StatusOr<ChosenDevice> OpenDevice(absl::string_view backend,
-                                        const ops::DeviceLimits& limits) {
+namespace {
+
+constexpr absl::string_view kCuda = "cuda";
+
+absl::StatusOr<ChosenDevices> Open(absl::string_view backend, const WantedDevices& wanted,
+                                   std::string reason) {
+  ChosenDevices chosen{.reason = std::move(reason)};
+  ops::DeviceLimits limits = backend == kCuda ? wanted.own_memory : wanted.host;
+  const int count = backend == kCuda ? wanted.count : 1;
+  for (limits.ordinal = 0; count == 0 || limits.ordinal < count; ++limits.ordinal) {
+    auto device = Backends().OpenDevice(backend, limits);
+    const bool no_more = count == 0 && limits.ordinal > 0;
+    if (no_more && absl::IsUnavailable(device.status())) break;
+    if (!device.ok()) return device.status();
+    chosen.devices.push_back(*std::move(device));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+absl::StatusOr<ChosenDevices> OpenDevices(absl::string_view backend, const WantedDevices& wanted) {
   if (!backend.empty()) {
-    ISO_ASSIGN_OR_RETURN(auto device, Backends().OpenDevice(backend, limits));
-    return ChosenDevice{std::move(device),
-                        absl::StrCat("the configuration names backend ", backend)};
+    return Open(backend, wanted, absl::StrCat("the configuration names backend ", backend));
   }
   std::string reason = "this build has no CUDA backend: running on the CPU";
-  if (Backends().devices.contains("cuda")) {
-    auto device = Backends().OpenDevice("cuda", limits);
-    if (device.ok()) return ChosenDevice{*std::move(device), "a CUDA device was found"};
-    reason = absl::StrCat(device.status().message(), ": running on the CPU");
+  if (Backends().devices.contains(kCuda)) {
+    auto found = Open(kCuda, wanted, "a CUDA device was found");
+    // Fewer devices than were asked for is a mistake to be told of; none at all is not.
+    if (found.ok() || Backends().OpenDevice(kCuda, {}).ok()) return found;
+    reason = absl::StrCat(found.status().message(), ": running on the CPU");
   }
-  ISO_ASSIGN_OR_RETURN(auto device, Backends().OpenDevice("cpu", limits));
-  return ChosenDevice{std::move(device), std::move(reason)};
+  return Open("cpu", wanted, std::move(reason));
 }
 
 }  // namespace isocenter

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/ops/registry.h"
 
@@ -12,14 +13,23 @@ namespace isocenter {
 /// it.
 const ops::Registry& Backends();
 
-/// A device and, for the operator, one sentence on why it was chosen.
-struct ChosenDevice {
-  std::unique_ptr<ops::Device> device;
+/// Devices of one backend and, for the operator, one sentence on why it was chosen.
+struct ChosenDevices {
+  std::vector<std::unique_ptr<ops::Device>> devices;
   std::string reason;
 };
 
-/// Opens `backend`, or, when it is empty, the fastest that this machine has: CUDA, else the CPU.
-/// Errors: NOT_FOUND (no such backend in this build; all are listed), UNAVAILABLE (no such device).
-absl::StatusOr<ChosenDevice> OpenDevice(absl::string_view backend, const ops::DeviceLimits& limits);
+/// What is wanted of the devices of a backend that has the host's memory, and of one whose devices
+/// have their own.
+struct WantedDevices {
+  ops::DeviceLimits host;
+  ops::DeviceLimits own_memory;
+  int count = 1;  // with memory of their own; 0: all
+};
+
+/// Opens devices of `backend`, or, when it is empty, of the fastest that this machine has: CUDA,
+/// else the CPU. Errors: NOT_FOUND (no such backend in this build; all are listed), UNAVAILABLE (no
+/// such device, or fewer than wanted).
+absl::StatusOr<ChosenDevices> OpenDevices(absl::string_view backend, const WantedDevices& wanted);
 
 }  // namespace isocenter

@@ -42,8 +42,8 @@ struct Flags {
   std::string config_file;
   std::optional<std::string> grpc_address, metrics_address, archive, dicom_address, dicom_aet;
   std::optional<std::string> tls_certificate, tls_key, tls_client_ca;
-  std::optional<uint32_t> dicom_port, threads;
-  std::optional<uint64_t> memory_bytes;
+  std::optional<uint32_t> dicom_port, threads, gpus, gpus_per_job;
+  std::optional<uint64_t> memory_bytes, device_memory_limit;
   std::optional<double> drain_seconds;
   bool no_dicom = false;
   bool check = false;
@@ -65,8 +65,12 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--tls_key", flags.tls_key, "PEM file of the certificate's private key");
   app.add_option("--tls_client_ca", flags.tls_client_ca,
                  "PEM file; clients must present a certificate of this authority");
-  app.add_option("--memory_bytes", flags.memory_bytes, "Memory of all jobs together");
+  app.add_option("--memory_bytes", flags.memory_bytes, "Memory of the host for all jobs together");
   app.add_option("--threads", flags.threads, "Threads of the CPU backend; 0: one per core");
+  app.add_option("--device_memory_limit", flags.device_memory_limit,
+                 "Bytes of each GPU's memory that may be used (default: all)");
+  app.add_option("--gpus", flags.gpus, "GPUs that are used; 0: all");
+  app.add_option("--gpus_per_job", flags.gpus_per_job, "GPUs that share each acquisition");
   app.add_option("--drain_seconds", flags.drain_seconds, "Longest time from SIGTERM to exit");
   app.add_option("--backend", flags.backend,
                  "Backend that computes (default: cuda where there is a device, else cpu)");
@@ -98,6 +102,11 @@ absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
   if (flags.tls_client_ca) tls.set_client_ca_file(*flags.tls_client_ca);
   if (flags.memory_bytes) config.mutable_limits()->set_memory_bytes(*flags.memory_bytes);
   if (flags.threads) config.mutable_limits()->set_cpu_threads(*flags.threads);
+  if (flags.device_memory_limit) {
+    config.mutable_limits()->set_device_memory_bytes(*flags.device_memory_limit);
+  }
+  if (flags.gpus) config.mutable_limits()->set_gpus(*flags.gpus);
+  if (flags.gpus_per_job) config.mutable_limits()->set_gpus_per_job(*flags.gpus_per_job);
   if (flags.drain_seconds) config.set_drain_seconds(*flags.drain_seconds);
   ISO_RETURN_IF_ERROR(config::ValidateServerConfig(config));
   return config;
@@ -193,17 +202,39 @@ void WaitForSignal(const sigset_t& signals) {
   while (sigtimedwait(&signals, nullptr, &kBetweenTrims) < 0) malloc_trim(0);
 }
 
+// Slots of `per_job` devices each; a device without memory of its own is a slot alone.
+absl::StatusOr<std::vector<pipeline::Engine::SlotDevices>> GroupDevices(const ChosenDevices& chosen,
+                                                                        int per_job) {
+  const auto count = static_cast<int>(chosen.devices.size());
+  if (!chosen.devices[0]->traits().own_memory) per_job = 1;
+  if (count % per_job != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("limits.gpus_per_job is ", per_job,
+                                                   "; legal is a divisor of the ", count,
+                                                   " GPUs that are used"));
+  }
+  std::vector<pipeline::Engine::SlotDevices> groups(count / per_job);
+  for (int i = 0; i < count; ++i) groups[i / per_job].push_back(chosen.devices[i].get());
+  return groups;
+}
+
 absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                    const std::string& wanted_backend, const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
-  const auto memory_bytes = static_cast<int64_t>(config.limits().memory_bytes());
-  const ops::DeviceLimits limits{.memory_bytes = memory_bytes,
-                                 .threads = static_cast<int>(config.limits().cpu_threads())};
-  ISO_ASSIGN_OR_RETURN(const ChosenDevice chosen, OpenDevice(wanted_backend, limits));
-  ops::Device& device = *chosen.device;
-  const std::string backend(device.backend());
-  spdlog::info("event=device backend={} device=\"{}\" reason=\"{}\"", backend, device.description(),
-               chosen.reason);
+  const v1::LimitsConfig& limits = config.limits();
+  const auto memory_bytes = static_cast<int64_t>(limits.memory_bytes());
+  ISO_ASSIGN_OR_RETURN(
+      const ChosenDevices chosen,
+      OpenDevices(
+          wanted_backend,
+          {.host = {.memory_bytes = memory_bytes,
+                    .threads = static_cast<int>(limits.cpu_threads())},
+           .own_memory = {.memory_bytes = static_cast<int64_t>(limits.device_memory_bytes())},
+           .count = static_cast<int>(limits.gpus())}));
+  const std::string backend(chosen.devices[0]->backend());
+  for (const auto& device : chosen.devices) {
+    spdlog::info("event=device backend={} device=\"{}\" reason=\"{}\"", backend,
+                 device->description(), chosen.reason);
+  }
 
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = backend});
   Observer observer(metrics);
@@ -215,13 +246,20 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   jobs::JobTable table(*archive, &observer);
   ISO_RETURN_IF_ERROR(table.Load(absl::Now()));
 
+  scheduler::MemoryBudget host_memory(memory_bytes);
+  ISO_ASSIGN_OR_RETURN(const std::vector<pipeline::Engine::SlotDevices> groups,
+                       GroupDevices(chosen, static_cast<int>(limits.gpus_per_job())));
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
-  slots.push_back(std::make_unique<scheduler::DeviceSlot>(
-      absl::StrCat(backend, "0"), device.limits().memory_bytes, "iso-slot-0"));
-  RecallSpeed(table, device, slots[0]->speed);
-  scheduler::Scheduler scheduler(std::move(slots),
-                                 static_cast<int>(config.limits().max_active_jobs()));
-  pipeline::Engine engine(Backends(), {&device}, scheduler, table, *results, observer);
+  for (const pipeline::Engine::SlotDevices& group : groups) {
+    const ops::Device& device = *group[0];
+    slots.push_back(std::make_unique<scheduler::DeviceSlot>(
+        absl::StrCat(backend, slots.size()), device.limits().memory_bytes,
+        absl::StrCat("iso-slot-", slots.size()),
+        device.traits().own_memory ? &host_memory : nullptr));
+    RecallSpeed(table, device, slots.back()->speed);
+  }
+  scheduler::Scheduler scheduler(std::move(slots), static_cast<int>(limits.max_active_jobs()));
+  pipeline::Engine engine(Backends(), groups, scheduler, table, *results, observer);
 
   ISO_RETURN_IF_ERROR(metrics.Serve(
       config.metrics_address(),

@@ -90,10 +90,11 @@ void PrintSummary(const v1::JobResult& result, const Sent& sent) {
       {"speed", absl::StrFormat("%.2f GUPS kernel, %.2f GUPS whole, backend %s",
                                 result.kernel_gups(), result.whole_gups(), result.backend())},
       {"stages",
-       absl::StrFormat("preprocess %.3f s, filter %.3f s, back-project %.3f s, hounsfield "
-                       "%.3f s, export %.3f s",
-                       t.preprocess_seconds(), t.filter_seconds(), t.backproject_seconds(),
-                       t.hounsfield_seconds(), t.export_seconds())},
+       absl::StrFormat("upload %.3f s, preprocess %.3f s, filter %.3f s, back-project %.3f s, "
+                       "hounsfield %.3f s, download %.3f s, export %.3f s",
+                       t.upload_seconds(), t.preprocess_seconds(), t.filter_seconds(),
+                       t.backproject_seconds(), t.hounsfield_seconds(), t.download_seconds(),
+                       t.export_seconds())},
       {"study", result.study_instance_uid()},
       {"series",
        absl::StrFormat("%s (%d instances)", result.series_instance_uid(), result.instance_count())},

@@ -69,6 +69,15 @@ DeviceMemory::~DeviceMemory() {
   if (budget_ != nullptr) budget_->Return(bytes());
 }
 
+absl::Status Stack::Reshape(Shape3 shape) {
+  ISO_RETURN_IF_ERROR(ops::CheckReshape(shape, capacity_));
+  if (shape == shape_) return absl::OkStatus();
+  shape_ = shape;
+  // The margins of another layout lie elsewhere, and must be zero.
+  std::fill_n(data(), memory_.floats(), 0.0f);
+  return absl::OkStatus();
+}
+
 absl::Status Stack::Upload(int64_t first_view, HostView3<const float> projections) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
   const int64_t views = projections.shape().slow, rows = shape_.middle, columns = shape_.fast;
@@ -128,6 +137,12 @@ absl::Status Volume::Clear() {
   return absl::OkStatus();
 }
 
+absl::Status Volume::Regrid(const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(ops::CheckReshape(grid.shape(), capacity_));
+  grid_ = grid;
+  return Clear();
+}
+
 absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
   const VolumeLayout layout(grid_);
@@ -157,6 +172,10 @@ CpuDevice::CpuDevice(const ops::DeviceLimits& limits)
 std::string CpuDevice::description() const {
   return absl::StrCat("CPU, ", pool_->threads(), pool_->threads() == 1 ? " thread, " : " threads, ",
                       SimdTargetName());
+}
+
+absl::StatusOr<std::unique_ptr<ops::Device>> CpuDevice::NewSession() {
+  return std::unique_ptr<ops::Device>(new CpuDevice(pool_, budget_));
 }
 
 ops::DeviceLimits CpuDevice::limits() const {

@@ -53,9 +53,14 @@ class DeviceMemory {
 class Stack final : public ops::ProjectionStack {
  public:
   Stack(Shape3 shape, ops::StackUse use, DeviceMemory memory, std::shared_ptr<ThreadPool> pool)
-      : shape_(shape), use_(use), memory_(std::move(memory)), pool_(std::move(pool)) {}
+      : capacity_(shape),
+        shape_(shape),
+        use_(use),
+        memory_(std::move(memory)),
+        pool_(std::move(pool)) {}
   const Shape3& shape() const override { return shape_; }
   int64_t bytes() const override { return memory_.bytes(); }
+  absl::Status Reshape(Shape3 shape) override;
   absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
   absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
 
@@ -64,6 +69,7 @@ class Stack final : public ops::ProjectionStack {
   const float* data() const { return memory_.data(); }
 
  private:
+  const Shape3 capacity_;
   Shape3 shape_;
   ops::StackUse use_;
   DeviceMemory memory_;
@@ -74,10 +80,11 @@ class Stack final : public ops::ProjectionStack {
 class Volume final : public ops::VolumeBuffer {
  public:
   Volume(const VolumeGrid& grid, DeviceMemory memory, std::shared_ptr<ThreadPool> pool)
-      : grid_(grid), memory_(std::move(memory)), pool_(std::move(pool)) {}
+      : capacity_(grid.shape()), grid_(grid), memory_(std::move(memory)), pool_(std::move(pool)) {}
   const VolumeGrid& grid() const override { return grid_; }
   int64_t bytes() const override { return memory_.bytes(); }
   absl::Status Clear() override;
+  absl::Status Regrid(const VolumeGrid& grid) override;
   absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
 
@@ -85,6 +92,7 @@ class Volume final : public ops::VolumeBuffer {
   int64_t floats() const { return memory_.floats(); }
 
  private:
+  const Shape3 capacity_;
   VolumeGrid grid_;
   DeviceMemory memory_;
   std::shared_ptr<ThreadPool> pool_;
@@ -96,6 +104,8 @@ class CpuDevice final : public ops::Device {
   absl::string_view backend() const override { return "cpu"; }
   std::string description() const override;
   ops::DeviceLimits limits() const override;
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override;
+  ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
       Shape3 shape, ops::StackUse use) override;
   absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
@@ -107,8 +117,12 @@ class CpuDevice final : public ops::Device {
   const std::shared_ptr<ThreadPool>& pool() const { return pool_; }
 
  private:
+  CpuDevice(std::shared_ptr<ThreadPool> pool, std::shared_ptr<MemoryBudget> budget)
+      : pool_(std::move(pool)), budget_(std::move(budget)) {}
+
   std::shared_ptr<ThreadPool> pool_;
   std::shared_ptr<MemoryBudget> budget_;
+  ops::HostTimeline timeline_;
 };
 
 /// The objects of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,

@@ -115,10 +115,11 @@ class RampFilterFft final : public ops::RampFilter {
                    ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
-    const Shape3 used{views, spec_.rows, spec_.columns};
+    const int64_t rows = std::min<int64_t>(spec_.rows, in->shape().middle);
+    const Shape3 used{views, rows, spec_.columns};
     ISO_RETURN_IF_ERROR(ops::CheckSlices("line integrals", 0, used, in->shape()));
     ISO_RETURN_IF_ERROR(ops::CheckSlices("filtered projections", 0, used, out->shape()));
-    const RowLayout rows(in->shape());
+    const RowLayout lines(in->shape());
     const ColumnLayout columns(out->shape());
     const int64_t batch_rows = HWY_DYNAMIC_DISPATCH(RowsPerBatch)();
     const auto filter = HWY_DYNAMIC_DISPATCH(FilterBatch);
@@ -126,13 +127,13 @@ class RampFilterFft final : public ops::RampFilter {
     if (scratch_.floats() < scratch_floats * pool_->threads()) {
       ISO_ASSIGN_OR_RETURN(scratch_, PageBuffer::Create(scratch_floats * pool_->threads()));
     }
-    const int64_t batches = (spec_.rows + batch_rows - 1) / batch_rows;
+    const int64_t batches = (rows + batch_rows - 1) / batch_rows;
     pool_->ParallelFor(views * batches, [&](int64_t index, int worker) {
       const int64_t view = index / batches, first = index % batches * batch_rows;
       filter({.plan = &plan_,
-              .in = in->data() + view * rows.view_stride + first * rows.row_stride,
-              .in_stride = rows.row_stride,
-              .rows = std::min(batch_rows, spec_.rows - first),
+              .in = in->data() + view * lines.view_stride + first * lines.row_stride,
+              .in_stride = lines.row_stride,
+              .rows = std::min(batch_rows, rows - first),
               .columns = spec_.columns,
               .fade = fade_,
               .out = out->data() + view * columns.view_stride + columns.first + first,

@@ -22,18 +22,34 @@ constexpr int64_t kLargestExtent = 65535;
 
 int64_t SliceCount(Shape3 shape) { return shape.middle * shape.fast; }
 
+class PinnedHostMemory final : public ops::HostMemory {
+ public:
+  explicit PinnedHostMemory(PinnedBuffer buffer) : buffer_(std::move(buffer)) {}
+  std::byte* data() override { return buffer_.data(); }
+
+ private:
+  PinnedBuffer buffer_;
+};
+
 }  // namespace
 
-absl::StatusOr<Reservation> Reservation::Take(std::atomic<int64_t>& used, int64_t bytes,
-                                              int64_t limit, absl::string_view what) {
-  const int64_t before = used.fetch_add(bytes);
-  Reservation reservation(used, bytes);
+absl::StatusOr<Reservation> Reservation::Take(std::shared_ptr<std::atomic<int64_t>> used,
+                                              int64_t bytes, int64_t limit,
+                                              absl::string_view what) {
+  const int64_t before = used->fetch_add(bytes);
+  Reservation reservation(std::move(used), bytes);
   if (before > limit - bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(what, " needs ", bytes, " bytes; ", before,
                                                      " are in use of the device's limit of ",
                                                      limit));
   }
   return reservation;
+}
+
+absl::Status Stack::Reshape(Shape3 shape) {
+  ISO_RETURN_IF_ERROR(ops::CheckReshape(shape, capacity_));
+  shape_ = shape;
+  return absl::OkStatus();
 }
 
 absl::Status Stack::Upload(int64_t first_view, HostView3<const float> projections) {
@@ -48,13 +64,46 @@ absl::Status Stack::Download(int64_t first_view, HostView3<float> projections) c
                      projections.shape().count() * sizeof(float), cudaMemcpyDeviceToHost);
 }
 
+absl::Status Volume::WaitForDownloads() {
+  if (!downloading_) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(device_.stream(), downloaded_.get()));
+  downloading_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status Volume::StartDownload(int64_t first_slice, HostView3<float> slices) {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  const cudaStream_t stream = device_.download_stream();
+  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(computed_.get(), device_.stream()));
+  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(stream, computed_.get()));
+  const size_t span = device_.timeline().BeginIn(ops::Stage::kDownload, stream);
+  ISO_RETURN_IF_CUDA_ERROR(
+      cudaMemcpyAsync(slices.data(), data() + first_slice * SliceCount(grid_.shape()),
+                      slices.shape().count() * sizeof(float), cudaMemcpyDeviceToHost, stream));
+  device_.timeline().EndIn(span, stream);
+  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(downloaded_.get(), stream));
+  downloading_ = true;
+  return absl::OkStatus();
+}
+
 absl::Status Volume::Clear() {
   ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-  return ToStatus(cudaMemsetAsync(data(), 0, bytes(), device_.stream()), "cudaMemsetAsync");
+  ISO_RETURN_IF_ERROR(WaitForDownloads());
+  return ToStatus(cudaMemsetAsync(data(), 0, grid_.voxels() * sizeof(float), device_.stream()),
+                  "cudaMemsetAsync");
+}
+
+absl::Status Volume::Regrid(const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(ops::CheckReshape(grid.shape(), capacity_));
+  grid_ = grid;
+  return Clear();
 }
 
 absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
+  ISO_RETURN_IF_ERROR(WaitForDownloads());
   return CopyAndWait(device_, data() + first_slice * SliceCount(grid_.shape()), slices.data(),
                      slices.shape().count() * sizeof(float), cudaMemcpyHostToDevice);
 }
@@ -66,7 +115,6 @@ absl::Status Volume::Download(int64_t first_slice, HostView3<float> slices) cons
 }
 
 absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceLimits& limits) {
-  constexpr int kOrdinal = 0;
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
@@ -75,20 +123,45 @@ absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceL
         absl::StrCat("no CUDA device: ",
                      error == cudaSuccess ? "the driver lists none" : cudaGetErrorString(error)));
   }
+  if (limits.ordinal < 0 || limits.ordinal >= count) {
+    return absl::UnavailableError(absl::StrCat("no CUDA device ", limits.ordinal,
+                                               "; the driver lists ", count, ", counted from 0"));
+  }
   cudaDeviceProp properties;
-  ISO_RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&properties, kOrdinal));
-  ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(kOrdinal));
-  ISO_ASSIGN_OR_RETURN(Stream stream, Stream::Create());
+  ISO_RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&properties, limits.ordinal));
   ops::DeviceLimits own{.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem),
-                        .threads = 1};
+                        .threads = 1,
+                        .ordinal = limits.ordinal};
   if (limits.memory_bytes > 0) own.memory_bytes = std::min(own.memory_bytes, limits.memory_bytes);
+  return Create(absl::StrCat(properties.name, ", ", properties.multiProcessorCount, " SMs"), own,
+                std::make_shared<std::atomic<int64_t>>(0));
+}
+
+absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Create(
+    const std::string& description, const ops::DeviceLimits& limits,
+    std::shared_ptr<std::atomic<int64_t>> used) {
+  ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(limits.ordinal));
+  ISO_ASSIGN_OR_RETURN(Stream kernels, Stream::Create());
+  ISO_ASSIGN_OR_RETURN(Stream uploads, Stream::Create());
+  ISO_ASSIGN_OR_RETURN(Stream downloads, Stream::Create());
+  ISO_ASSIGN_OR_RETURN(EventTimeline timeline, EventTimeline::Create(kernels.get()));
   return std::unique_ptr<ops::Device>(new CudaDevice(
-      kOrdinal, absl::StrCat(properties.name, ", ", properties.multiProcessorCount, " SMs"), own,
-      std::move(stream)));
+      description, limits, std::move(used),
+      {std::move(kernels), std::move(uploads), std::move(downloads)}, std::move(timeline)));
+}
+
+absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::NewSession() {
+  return Create(description_, limits_, used_);
+}
+
+ops::DeviceTraits CudaDevice::traits() const {
+  // Reading and writing the volume once per launch costs little beside 32 views; kernels work on
+  // runs of 16 slices.
+  return {.own_memory = true, .chunk_views = 32, .slab_slices = 16};
 }
 
 absl::Status CudaDevice::MakeCurrent() const {
-  return ToStatus(cudaSetDevice(ordinal_), "cudaSetDevice");
+  return ToStatus(cudaSetDevice(limits_.ordinal), "cudaSetDevice");
 }
 
 absl::StatusOr<DeviceBuffer<float>> CudaDevice::NewZeroed(int64_t count) {
@@ -120,16 +193,21 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const V
   ISO_ASSIGN_OR_RETURN(Reservation reservation,
                        Reservation::Take(used_, bytes, limits_.memory_bytes, "volume"));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels()));
-  return std::make_unique<Volume>(*this, grid, std::move(reservation), std::move(data));
+  ISO_ASSIGN_OR_RETURN(Event computed, Event::Create(cudaEventDisableTiming));
+  ISO_ASSIGN_OR_RETURN(Event downloaded, Event::Create(cudaEventDisableTiming));
+  return std::make_unique<Volume>(*this, grid, std::move(reservation), std::move(data),
+                                  std::move(computed), std::move(downloaded));
 }
 
-// The operations' own memory is counted with the stack that they use: raw frames with line
-// integrals; with filtered projections the transforms' work space and the copy that a
-// back-projection keeps in a layout of its own.
-int64_t CudaDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse use) const {
-  const int64_t own = shape.count() * static_cast<int64_t>(sizeof(float));
-  if (use == ops::StackUse::kLineIntegrals) return 2 * own;
-  return 2 * own +
+int64_t CudaDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse) const {
+  return shape.count() * static_cast<int64_t>(sizeof(float));
+}
+
+int64_t CudaDevice::WorkspaceBytes(Shape3 shape) const {
+  // Two sets of raw frames, the transforms' work space, and the copy of the filtered projections
+  // that a back-projection keeps in a layout of its own.
+  const int64_t stack = shape.count() * static_cast<int64_t>(sizeof(float));
+  return 3 * stack +
          RampFilterWorkspaceBytes(static_cast<int>(shape.middle), static_cast<int>(shape.fast));
 }
 
@@ -137,9 +215,18 @@ int64_t CudaDevice::VolumeBytes(const VolumeGrid& grid) const {
   return grid.voxels() * static_cast<int64_t>(sizeof(float));
 }
 
+absl::StatusOr<std::unique_ptr<ops::HostMemory>> CudaDevice::NewHostMemory(int64_t bytes) {
+  ISO_RETURN_IF_ERROR(MakeCurrent());
+  ISO_ASSIGN_OR_RETURN(PinnedBuffer buffer, PinnedBuffer::Create(bytes));
+  return std::make_unique<PinnedHostMemory>(std::move(buffer));
+}
+
 absl::Status CudaDevice::Synchronize() {
   ISO_RETURN_IF_ERROR(MakeCurrent());
-  return ToStatus(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  for (const Stream* stream : {&streams_.uploads, &streams_.kernels, &streams_.downloads}) {
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream->get()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace isocenter::cuda

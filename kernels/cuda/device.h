@@ -1,4 +1,5 @@
-// A CUDA device: linear float32 arrays in its memory, one stream for all work.
+// A CUDA device: linear float32 arrays in its memory; a session has a stream for its kernels and
+// one for each direction of copies.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "kernels/cuda/owners.h"
+#include "kernels/cuda/timeline.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/device.h"
 
@@ -17,12 +19,11 @@ class CudaDevice;
 /// A share of a device's memory limit, given back with the scope.
 class Reservation {
  public:
-  /// `used` is the device's count of reserved bytes and outlives the reservation.
+  /// `used` is the device's count of reserved bytes.
   /// Errors: RESOURCE_EXHAUSTED, naming `what`, the bytes, what is in use and the limit.
-  static absl::StatusOr<Reservation> Take(std::atomic<int64_t>& used, int64_t bytes, int64_t limit,
-                                          absl::string_view what);
-  Reservation(Reservation&& other) noexcept
-      : used_(std::exchange(other.used_, nullptr)), bytes_(other.bytes_) {}
+  static absl::StatusOr<Reservation> Take(std::shared_ptr<std::atomic<int64_t>> used, int64_t bytes,
+                                          int64_t limit, absl::string_view what);
+  Reservation(Reservation&& other) noexcept = default;
   Reservation& operator=(Reservation&&) = delete;
   ~Reservation() {
     if (used_ != nullptr) *used_ -= bytes_;
@@ -30,8 +31,9 @@ class Reservation {
   int64_t bytes() const { return bytes_; }
 
  private:
-  Reservation(std::atomic<int64_t>& used, int64_t bytes) : used_(&used), bytes_(bytes) {}
-  std::atomic<int64_t>* used_;
+  Reservation(std::shared_ptr<std::atomic<int64_t>> used, int64_t bytes)
+      : used_(std::move(used)), bytes_(bytes) {}
+  std::shared_ptr<std::atomic<int64_t>> used_;
   int64_t bytes_;
 };
 
@@ -41,20 +43,25 @@ class Stack final : public ops::ProjectionStack {
   Stack(const CudaDevice& device, Shape3 shape, ops::StackUse use, Reservation reservation,
         DeviceBuffer<float> data)
       : device_(device),
+        capacity_(shape),
         shape_(shape),
         use_(use),
         reservation_(std::move(reservation)),
         data_(std::move(data)) {}
   const Shape3& shape() const override { return shape_; }
   int64_t bytes() const override { return reservation_.bytes(); }
+  absl::Status Reshape(Shape3 shape) override;
   absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
   absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
 
   ops::StackUse use() const { return use_; }
+  /// The shape that it was made for.
+  const Shape3& capacity() const { return capacity_; }
   float* data() const { return data_.data(); }
 
  private:
   const CudaDevice& device_;
+  const Shape3 capacity_;
   Shape3 shape_;
   ops::StackUse use_;
   Reservation reservation_;
@@ -64,59 +71,85 @@ class Stack final : public ops::ProjectionStack {
 /// [z][y][x] in device memory.
 class Volume final : public ops::VolumeBuffer {
  public:
-  Volume(const CudaDevice& device, const VolumeGrid& grid, Reservation reservation,
-         DeviceBuffer<float> data)
+  Volume(CudaDevice& device, const VolumeGrid& grid, Reservation reservation,
+         DeviceBuffer<float> data, Event computed, Event downloaded)
       : device_(device),
+        capacity_(grid.shape()),
         grid_(grid),
         reservation_(std::move(reservation)),
-        data_(std::move(data)) {}
+        data_(std::move(data)),
+        computed_(std::move(computed)),
+        downloaded_(std::move(downloaded)) {}
   const VolumeGrid& grid() const override { return grid_; }
   int64_t bytes() const override { return reservation_.bytes(); }
   absl::Status Clear() override;
+  absl::Status Regrid(const VolumeGrid& grid) override;
   absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
+  absl::Status StartDownload(int64_t first_slice, HostView3<float> slices) override;
 
   float* data() const { return data_.data(); }
+  /// Has the work that is started from now on wait for downloads that go on.
+  absl::Status WaitForDownloads();
 
  private:
-  const CudaDevice& device_;
+  CudaDevice& device_;
+  const Shape3 capacity_;
   VolumeGrid grid_;
   Reservation reservation_;
   DeviceBuffer<float> data_;
+  Event computed_, downloaded_;
+  bool downloading_ = false;
 };
 
 class CudaDevice final : public ops::Device {
  public:
-  /// The first device. Errors: UNAVAILABLE (no driver, no device; CUDA's reason).
+  /// Errors: UNAVAILABLE (no driver, no device of that ordinal; CUDA's reason).
   static absl::StatusOr<std::unique_ptr<ops::Device>> Open(const ops::DeviceLimits& limits);
 
   absl::string_view backend() const override { return "cuda"; }
   std::string description() const override { return description_; }
   ops::DeviceLimits limits() const override { return limits_; }
+  ops::DeviceTraits traits() const override;
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override;
+  EventTimeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
       Shape3 shape, ops::StackUse use) override;
   absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
+  absl::StatusOr<std::unique_ptr<ops::HostMemory>> NewHostMemory(int64_t bytes) override;
   int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override;
   int64_t VolumeBytes(const VolumeGrid& grid) const override;
+  int64_t WorkspaceBytes(Shape3 shape) const override;
   absl::Status Synchronize() override;
 
-  cudaStream_t stream() const { return stream_.get(); }
+  /// Kernels; copies to the device; copies from it.
+  cudaStream_t stream() const { return streams_.kernels.get(); }
+  cudaStream_t upload_stream() const { return streams_.uploads.get(); }
+  cudaStream_t download_stream() const { return streams_.downloads.get(); }
   /// Makes this device the calling thread's; every entry point does so first.
   absl::Status MakeCurrent() const;
 
  private:
-  CudaDevice(int ordinal, std::string description, const ops::DeviceLimits& limits, Stream stream)
-      : ordinal_(ordinal),
-        description_(std::move(description)),
+  struct Streams {
+    Stream kernels, uploads, downloads;
+  };
+  CudaDevice(std::string description, const ops::DeviceLimits& limits,
+             std::shared_ptr<std::atomic<int64_t>> used, Streams streams, EventTimeline timeline)
+      : description_(std::move(description)),
         limits_(limits),
-        stream_(std::move(stream)) {}
+        used_(std::move(used)),
+        streams_(std::move(streams)),
+        timeline_(std::move(timeline)) {}
+  static absl::StatusOr<std::unique_ptr<ops::Device>> Create(
+      const std::string& description, const ops::DeviceLimits& limits,
+      std::shared_ptr<std::atomic<int64_t>> used);
   absl::StatusOr<DeviceBuffer<float>> NewZeroed(int64_t count);
 
-  int ordinal_;
-  std::string description_;
-  ops::DeviceLimits limits_;
-  Stream stream_;
-  std::atomic<int64_t> used_{0};
+  const std::string description_;
+  const ops::DeviceLimits limits_;
+  const std::shared_ptr<std::atomic<int64_t>> used_;  // bytes, by all sessions
+  Streams streams_;
+  EventTimeline timeline_;
 };
 
 /// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
@@ -127,8 +160,11 @@ inline absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse
 inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
   return ops::OwnStack<Stack>(stack, use, "cuda");
 }
+/// For work that is to be started on the volume.
 inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
-  return ops::OwnVolume<Volume>(volume, "cuda");
+  ISO_ASSIGN_OR_RETURN(Volume * own, ops::OwnVolume<Volume>(volume, "cuda"));
+  ISO_RETURN_IF_ERROR(own->WaitForDownloads());
+  return own;
 }
 
 }  // namespace isocenter::cuda

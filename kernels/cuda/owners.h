@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <cufft.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -33,6 +34,65 @@ class Stream {
  private:
   Stream() = default;
   cudaStream_t stream_ = nullptr;
+};
+
+/// A point in a stream's work.
+class Event {
+ public:
+  /// `flags`: cudaEventDefault for one whose time is read, cudaEventDisableTiming for order alone.
+  static absl::StatusOr<Event> Create(unsigned flags) {
+    Event event;
+    ISO_RETURN_IF_CUDA_ERROR(cudaEventCreateWithFlags(&event.event_, flags));
+    return event;
+  }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~Event() {
+    if (event_ != nullptr) cudaEventDestroy(event_);
+  }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  Event() = default;
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Page-locked host memory: copies run beside the host's and the device's work, at full speed.
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  static absl::StatusOr<PinnedBuffer> Create(int64_t bytes) {
+    PinnedBuffer buffer;
+    ISO_RETURN_IF_CUDA_ERROR(cudaHostAlloc(&buffer.data_, bytes, cudaHostAllocPortable));
+    buffer.bytes_ = bytes;
+    return buffer;
+  }
+  PinnedBuffer(PinnedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~PinnedBuffer() {
+    if (data_ != nullptr) cudaFreeHost(data_);
+  }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  int64_t bytes() const { return bytes_; }
+  /// Makes room for `bytes`; the contents are lost when it grows.
+  absl::Status Reserve(int64_t bytes) {
+    if (bytes <= bytes_) return absl::OkStatus();
+    *this = PinnedBuffer();
+    ISO_ASSIGN_OR_RETURN(*this, Create(bytes));
+    return absl::OkStatus();
+  }
+
+ private:
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
 };
 
 /// `count` elements of device memory, not initialised.

@@ -49,9 +49,25 @@ __global__ void PreprocessKernel(const Pixel* frames, const ViewGeometry* geomet
   out[at] = LineIntegral(frames[at], lowest, log_i0) * cosine * column_weight[view * columns + u];
 }
 
+// What one call works with on the device.
+struct Inputs {
+  DeviceBuffer<std::byte> frames;
+  DeviceBuffer<ViewGeometry> geometry;
+  DeviceBuffer<float> column_weight;
+  Event uploaded, consumed;
+
+  static absl::StatusOr<Inputs> Create() {
+    ISO_ASSIGN_OR_RETURN(Event uploaded, Event::Create(cudaEventDisableTiming));
+    ISO_ASSIGN_OR_RETURN(Event consumed, Event::Create(cudaEventDisableTiming));
+    return Inputs{.uploaded = std::move(uploaded), .consumed = std::move(consumed)};
+  }
+};
+
+// Two sets of inputs: while the kernels work on one, the other is uploaded.
 class Preprocess final : public ops::Preprocess {
  public:
-  explicit Preprocess(CudaDevice& device) : device_(device) {}
+  Preprocess(CudaDevice& device, Inputs first, Inputs second)
+      : device_(device), inputs_{std::move(first), std::move(second)} {}
 
   absl::Status Run(const ops::RawFrames& frames, const ops::CountRange& range,
                    std::span<const ops::ViewWeights> weights, ops::ProjectionStack& out) override {
@@ -64,65 +80,85 @@ class Preprocess final : public ops::Preprocess {
     }
     if (shape.slow == 0) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-    ISO_RETURN_IF_ERROR(UploadWeights(weights, shape.fast));
-    if (frames.counts.data() != nullptr) return Launch(frames.counts, range, *stack);
-    return Launch(frames.line_integrals, range, *stack);
+    if (frames.counts.data() != nullptr) return Process(frames.counts, range, weights, *stack);
+    return Process(frames.line_integrals, range, weights, *stack);
   }
 
  private:
-  absl::Status UploadWeights(std::span<const ops::ViewWeights> weights, int64_t columns) {
-    geometry_host_.clear();
-    column_weight_host_.clear();
-    for (const ops::ViewWeights& view : weights) {
-      if (static_cast<int64_t>(view.column_weight.size()) != columns) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(view.column_weight.size(), " column weights for ", columns, " columns"));
-      }
-      geometry_host_.push_back(MakeViewGeometry(view.matrix));
-      column_weight_host_.insert(column_weight_host_.end(), view.column_weight.begin(),
-                                 view.column_weight.end());
-    }
-    ISO_RETURN_IF_ERROR(geometry_.Reserve(geometry_host_.size()));
-    ISO_RETURN_IF_ERROR(column_weight_.Reserve(column_weight_host_.size()));
-    // From pageable memory: staged by the driver before the call returns, so the vectors may change
-    // at once.
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(geometry_.data(), geometry_host_.data(),
-                                             geometry_host_.size() * sizeof(ViewGeometry),
-                                             cudaMemcpyHostToDevice, device_.stream()));
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(column_weight_.data(), column_weight_host_.data(),
-                                             column_weight_host_.size() * sizeof(float),
-                                             cudaMemcpyHostToDevice, device_.stream()));
-    return absl::OkStatus();
-  }
-
   template <class Pixel>
-  absl::Status Launch(HostView3<const Pixel> frames, const ops::CountRange& range, Stack& out) {
+  absl::Status Process(HostView3<const Pixel> frames, const ops::CountRange& range,
+                       std::span<const ops::ViewWeights> weights, Stack& out) {
+    Inputs& inputs = inputs_[next_];
+    next_ = 1 - next_;
+    // Room for the largest chunk at once: growing would wait for the device.
+    ISO_RETURN_IF_ERROR(inputs.frames.Reserve(out.capacity().count() * sizeof(Pixel)));
+    const cudaStream_t uploads = device_.upload_stream();
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(uploads, inputs.consumed.get()));
+    const size_t span = device_.timeline().BeginIn(ops::Stage::kUpload, uploads);
+    ISO_RETURN_IF_ERROR(UploadWeights(weights, out.capacity(), inputs));
     const Shape3 shape = frames.shape();
-    ISO_RETURN_IF_ERROR(raw_.Reserve(shape.count()));
-    auto* raw = reinterpret_cast<Pixel*>(raw_.data());
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(raw, frames.data(), shape.count() * sizeof(Pixel),
-                                             cudaMemcpyHostToDevice, device_.stream()));
+    const int64_t view_bytes = shape.middle * shape.fast * sizeof(Pixel);
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(inputs.frames.data(), view_bytes, frames.data(),
+                                               frames.slow_stride() * sizeof(Pixel), view_bytes,
+                                               shape.slow, cudaMemcpyHostToDevice, uploads));
+    device_.timeline().EndIn(span, uploads);
+    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.uploaded.get(), uploads));
+
+    const cudaStream_t kernels = device_.stream();
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(kernels, inputs.uploaded.get()));
+    device_.timeline().BeginNow();
     const dim3 block(256);
     const dim3 grid((shape.fast + block.x - 1) / block.x, shape.middle, shape.slow);
-    PreprocessKernel<Pixel><<<grid, block, 0, device_.stream()>>>(
-        raw, geometry_.data(), column_weight_.data(), shape.middle, shape.fast,
-        static_cast<float>(range.lowest), static_cast<float>(std::log(range.i0)), out.data());
+    PreprocessKernel<Pixel><<<grid, block, 0, kernels>>>(
+        reinterpret_cast<const Pixel*>(inputs.frames.data()), inputs.geometry.data(),
+        inputs.column_weight.data(), shape.middle, shape.fast, static_cast<float>(range.lowest),
+        static_cast<float>(std::log(range.i0)), out.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
-    return device_.Synchronize();  // the frames are the caller's again
+    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.consumed.get(), kernels));
+    // The frames are the caller's again, and the staging memory free.
+    return ToStatus(cudaEventSynchronize(inputs.uploaded.get()), "cudaEventSynchronize");
+  }
+
+  absl::Status UploadWeights(std::span<const ops::ViewWeights> weights, const Shape3& capacity,
+                             Inputs& inputs) {
+    const int64_t columns = capacity.fast;
+    ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(capacity.slow));
+    ISO_RETURN_IF_ERROR(inputs.column_weight.Reserve(capacity.slow * columns));
+    const int64_t geometry_bytes = capacity.slow * sizeof(ViewGeometry);
+    ISO_RETURN_IF_ERROR(staging_.Reserve(geometry_bytes + capacity.slow * columns * sizeof(float)));
+    auto* geometry = reinterpret_cast<ViewGeometry*>(staging_.data());
+    auto* column_weight = reinterpret_cast<float*>(staging_.data() + geometry_bytes);
+    for (size_t view = 0; view < weights.size(); ++view) {
+      const std::span<const float> given = weights[view].column_weight;
+      if (static_cast<int64_t>(given.size()) != columns) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(given.size(), " column weights for ", columns, " columns"));
+      }
+      geometry[view] = MakeViewGeometry(weights[view].matrix);
+      std::copy(given.begin(), given.end(), column_weight + view * columns);
+    }
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(inputs.geometry.data(), geometry,
+                                             weights.size() * sizeof(ViewGeometry),
+                                             cudaMemcpyHostToDevice, device_.upload_stream()));
+    return ToStatus(cudaMemcpyAsync(inputs.column_weight.data(), column_weight,
+                                    weights.size() * columns * sizeof(float),
+                                    cudaMemcpyHostToDevice, device_.upload_stream()),
+                    "cudaMemcpyAsync");
   }
 
   CudaDevice& device_;
-  std::vector<ViewGeometry> geometry_host_;
-  std::vector<float> column_weight_host_;
-  DeviceBuffer<ViewGeometry> geometry_;
-  DeviceBuffer<float> column_weight_;
-  DeviceBuffer<float> raw_;
+  Inputs inputs_[2];
+  int next_ = 0;
+  PinnedBuffer staging_;  // geometry and column weights, on their way
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device) {
-  return std::make_unique<Preprocess>(device);
+  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  ISO_ASSIGN_OR_RETURN(Inputs first, Inputs::Create());
+  ISO_ASSIGN_OR_RETURN(Inputs second, Inputs::Create());
+  return std::make_unique<Preprocess>(device, std::move(first), std::move(second));
 }
 
 }  // namespace isocenter::cuda

@@ -7,7 +7,8 @@
 namespace isocenter::cuda {
 namespace {
 
-// Views whose rows are transformed at once: enough rows to fill the device, little memory.
+// Views (of the spec's rows) that are transformed at once: enough rows to fill the device, few
+// enough to stay in its cache.
 constexpr int kBatchViews = 4;
 
 // cuFFT is fastest for products of 2, 3, 5 and 7.
@@ -88,15 +89,16 @@ class RampFilter final : public ops::RampFilter {
                    ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
-    const Shape3 used{views, spec_.rows, spec_.columns};
+    const int64_t view_rows = std::min<int64_t>(spec_.rows, in->shape().middle);
+    const Shape3 used{views, view_rows, spec_.columns};
     ISO_RETURN_IF_ERROR(ops::CheckSlices("line integrals", 0, used, in->shape()));
     ISO_RETURN_IF_ERROR(ops::CheckSlices("filtered projections", 0, used, out->shape()));
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-    const int64_t view_size = int64_t{spec_.rows} * spec_.columns;
-    for (int first = 0; first < views; first += kBatchViews) {
-      ISO_RETURN_IF_ERROR(FilterBatch(std::min(kBatchViews, views - first),
-                                      in->data() + first * view_size,
-                                      out->data() + first * view_size));
+    const int64_t rows = views * view_rows, batch = int64_t{kBatchViews} * spec_.rows;
+    for (int64_t first = 0; first < rows; first += batch) {
+      ISO_RETURN_IF_ERROR(FilterBatch(std::min(batch, rows - first),
+                                      in->data() + first * spec_.columns,
+                                      out->data() + first * spec_.columns));
     }
     return absl::OkStatus();
   }
@@ -114,9 +116,8 @@ class RampFilter final : public ops::RampFilter {
         spectrum_(std::move(spectrum)),
         response_(std::move(response)) {}
 
-  absl::Status FilterBatch(int views, const float* in, float* out) {
+  absl::Status FilterBatch(unsigned rows, const float* in, float* out) {
     const cudaStream_t stream = device_.stream();
-    const unsigned rows = views * spec_.rows;
     const int extension = ops::ExtensionLength(spec_);
     const int frequencies = n_ / 2 + 1;
     constexpr unsigned kThreads = 256;

@@ -32,6 +32,15 @@ absl::Status CheckAllocation(absl::string_view what, Shape3 shape, int64_t bytes
   return absl::OkStatus();
 }
 
+absl::Status CheckReshape(Shape3 shape, Shape3 capacity) {
+  if (shape.slow < 1 || shape.middle < 1 || shape.fast < 1 || shape.slow > capacity.slow ||
+      shape.middle > capacity.middle || shape.fast > capacity.fast) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a buffer made for ", Text(capacity), " cannot take the shape ", Text(shape)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected) {
   if (got == expected) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -21,6 +21,9 @@ absl::Status CheckSlices(absl::string_view what, int64_t first, Shape3 part, Sha
 /// `limit`.
 absl::Status CheckAllocation(absl::string_view what, Shape3 shape, int64_t bytes, int64_t limit);
 
+/// INVALID_ARGUMENT unless `shape` is positive and no extent exceeds that of `capacity`.
+absl::Status CheckReshape(Shape3 shape, Shape3 capacity);
+
 /// INVALID_ARGUMENT unless the shapes are equal.
 absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected);
 

@@ -2,6 +2,7 @@
 // a backend lays out as its kernels want them, and explicit copies to and from host memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "kernels/base/views.h"
 #include "kernels/geometry/volume_grid.h"
+#include "kernels/ops/timeline.h"
 
 namespace isocenter::ops {
 
@@ -21,6 +23,9 @@ class ProjectionStack {
   /// views x rows x columns.
   virtual const Shape3& shape() const = 0;
   virtual int64_t bytes() const = 0;
+  /// Uses the memory for another shape; what it holds afterwards is undefined. Errors:
+  /// INVALID_ARGUMENT (an extent above that of the shape it was made for).
+  virtual absl::Status Reshape(Shape3 shape) = 0;
   /// Copies host projections [view][v][u] to the views from `first_view`. Errors: INVALID_ARGUMENT
   /// (shape).
   virtual absl::Status Upload(int64_t first_view, HostView3<const float> projections) = 0;
@@ -34,10 +39,25 @@ class VolumeBuffer {
   virtual const VolumeGrid& grid() const = 0;
   virtual int64_t bytes() const = 0;
   virtual absl::Status Clear() = 0;
+  /// Uses the memory for another grid, zero-filled. Errors: INVALID_ARGUMENT (it has more voxels
+  /// along an axis than the grid that the volume was made for).
+  virtual absl::Status Regrid(const VolumeGrid& grid) = 0;
   /// Copies host slices [z][y][x] to the slices from `first_slice`. Errors: INVALID_ARGUMENT
   /// (shape).
   virtual absl::Status Upload(int64_t first_slice, HostView3<const float> slices) = 0;
   virtual absl::Status Download(int64_t first_slice, HostView3<float> slices) const = 0;
+  /// Download that may go on after the call: the host memory must stay until Device::Synchronize,
+  /// and work that is started on the volume meanwhile waits for it.
+  virtual absl::Status StartDownload(int64_t first_slice, HostView3<float> slices) {
+    return Download(first_slice, slices);
+  }
+};
+
+/// Host memory that a device copies to and from as fast as it can.
+class HostMemory {
+ public:
+  virtual ~HostMemory() = default;
+  virtual std::byte* data() = 0;
 };
 
 /// What a projection stack is for; a backend may use another layout for each.
@@ -46,14 +66,33 @@ enum class StackUse {
   kFiltered,       // output of RampFilter, input of Backproject
 };
 
+/// What is asked of a device that is opened, and what an open one has.
 struct DeviceLimits {
   int64_t memory_bytes = 0;
   int threads = 1;
+  int ordinal = 0;  // which of the backend's devices, from 0
+};
+
+/// How a device likes its work.
+struct DeviceTraits {
+  /// Its memory is not the host's: copies between the two can run beside its other work, and what
+  /// does not fit stays in host memory until it is needed.
+  bool own_memory = false;
+  /// Views that are best filtered and back-projected at once.
+  int chunk_views = 16;
+  /// Slices in a row of which a multiple is best reconstructed at once.
+  int slab_slices = 1;
 };
 
 /// A device of one backend. Operations of the same backend (kernels/ops/registry.h) accept its
-/// buffers; buffers of another backend are refused with INVALID_ARGUMENT. Thread-safe; each buffer
-/// belongs to one job at a time.
+/// buffers; buffers of another backend are refused with INVALID_ARGUMENT.
+///
+/// Work may go on after the call that started it has returned; it runs in the order in which it was
+/// started, and Download, Synchronize and Timeline::Take wait for it. Host memory that is passed to
+/// a call is the caller's again when the call returns, StartDownload excepted.
+///
+/// Properties and NewSession are thread-safe. All else belongs to one thread at a time: jobs that
+/// run side by side have a session each.
 class Device {
  public:
   virtual ~Device() = default;
@@ -62,14 +101,25 @@ class Device {
   /// For people: e.g. "AMD EPYC, 2 threads, AVX-512".
   virtual std::string description() const = 0;
   virtual DeviceLimits limits() const = 0;
+  virtual DeviceTraits traits() const { return {}; }
+
+  /// The same hardware and memory with a queue of work and a timeline of its own. Errors:
+  /// RESOURCE_EXHAUSTED, INTERNAL.
+  virtual absl::StatusOr<std::unique_ptr<Device>> NewSession() = 0;
+  virtual Timeline& timeline() = 0;
 
   /// Zero-filled. Errors: RESOURCE_EXHAUSTED, INVALID_ARGUMENT.
   virtual absl::StatusOr<std::unique_ptr<ProjectionStack>> NewProjectionStack(Shape3 shape,
                                                                               StackUse use) = 0;
   virtual absl::StatusOr<std::unique_ptr<VolumeBuffer>> NewVolume(const VolumeGrid& grid) = 0;
+  /// Not initialised. Errors: RESOURCE_EXHAUSTED.
+  virtual absl::StatusOr<std::unique_ptr<HostMemory>> NewHostMemory(int64_t bytes);
   /// Bytes that the two calls above take; for admission.
   virtual int64_t ProjectionStackBytes(Shape3 shape, StackUse use) const = 0;
   virtual int64_t VolumeBytes(const VolumeGrid& grid) const = 0;
+  /// Bytes of device memory, at most, that operations take for themselves when they work on stacks
+  /// of this shape.
+  virtual int64_t WorkspaceBytes(Shape3) const { return 0; }
 
   /// Returns when all work that was started on the device has ended.
   virtual absl::Status Synchronize() = 0;

@@ -26,10 +26,18 @@ struct CountRange {
 };
 
 /// A run of frames in host memory, [view][v][u], either raw counts or line integrals; exactly one
-/// is set.
+/// is set. The views need not be dense.
 struct RawFrames {
   HostView3<const uint16_t> counts;
   HostView3<const float> line_integrals;
+  RawFrames views(int64_t first, int64_t count) const {
+    if (counts.data()) return {.counts = counts.slices(first, count)};
+    return {.line_integrals = line_integrals.slices(first, count)};
+  }
+  RawFrames rows(int64_t first, int64_t count) const {
+    if (counts.data()) return {.counts = counts.rows(first, count)};
+    return {.line_integrals = line_integrals.rows(first, count)};
+  }
   const Shape3& shape() const { return counts.data() ? counts.shape() : line_integrals.shape(); }
 };
 
@@ -62,7 +70,7 @@ class Preprocess {
 enum class FilterWindow { kRamLak, kSheppLogan, kCosine, kHamming, kHann };
 
 struct RampFilterSpec {
-  int rows = 0;
+  int rows = 0;  // at most; a stack may have fewer
   int columns = 0;
   FilterWindow window = FilterWindow::kRamLak;
   double cutoff = 1.0;  // fraction of the Nyquist frequency, (0, 1]; the response is zero above
@@ -90,7 +98,8 @@ std::vector<double> RampFilterResponse(const RampFilterSpec& spec, int n);
 /// 2 · (columns + ExtensionLength).
 int MinimumTransformLength(const RampFilterSpec& spec);
 
-/// Filters each row of the first `views` views. Errors: INVALID_ARGUMENT (shape, use, backend).
+/// Filters each row of the first `views` views. Both stacks have the same number of rows, at most
+/// the spec's. Errors: INVALID_ARGUMENT (shape, use, backend).
 class RampFilter {
  public:
   virtual ~RampFilter() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -9,22 +10,28 @@
 namespace isocenter::recon {
 namespace {
 
-// Large enough that reading and writing the volume per chunk costs little beside the updates of its
-// views.
-constexpr int kChunkViews = 16;
 // The end of an acquisition is cut finer: what is left to do after the last frame is the last
 // chunk.
 constexpr int kLastChunks[] = {8, 4, 4};
+// A device with memory of its own starts with small chunks: until the first has arrived there it
+// has nothing to do (Zinsser & Keck 2013, figure 3).
+constexpr int kFirstChunks[] = {8, 16, 24};
 
-std::vector<Chunk> MakeChunks(int views) {
+std::vector<Chunk> MakeChunks(int views, const ops::DeviceTraits& traits) {
   std::vector<Chunk> chunks;
   int next = 0;
   const auto add = [&](int count) {
     chunks.push_back({next, count});
     next += count;
   };
-  while (views - next >= 2 * kChunkViews) add(kChunkViews);
-  if (views - next > kChunkViews) add(views - next - kChunkViews);
+  const int size = traits.chunk_views;
+  if (traits.own_memory) {
+    for (int first : kFirstChunks) {
+      if (first < size && views - next >= 2 * size) add(first);
+    }
+  }
+  while (views - next >= size + 16) add(size);
+  if (views - next > 16) add(views - next - 16);
   for (int last : kLastChunks) {
     if (next < views) add(std::min(last, views - next));
   }
@@ -79,9 +86,16 @@ absl::Status ValidateAcquisition(const Acquisition& acquisition) {
   return absl::OkStatus();
 }
 
+int LargestChunk(const ReconstructionPlan& plan) {
+  int views = 0;
+  for (const Chunk& chunk : plan.chunks) views = std::max(views, chunk.views);
+  return views;
+}
+
 absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
                                             const FdkSettings& settings,
-                                            const ops::Device& device) {
+                                            std::span<const ops::Device* const> devices,
+                                            Arrival arrival) {
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(ValidateSettings(settings));
@@ -92,7 +106,7 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
   plan.arc = redundancy.arc;
   plan.full_scan = redundancy.full_scan;
-  plan.chunks = MakeChunks(plan.views());
+  plan.chunks = MakeChunks(plan.views(), devices[0]->traits());
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();
 
   // f = Σ Δβ · redundancy · w⁻² · (filtered row / pixel pitch at the isocentre): the unit-pitch
@@ -110,18 +124,16 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
     }
   }
 
-  const auto largest =
-      std::max_element(plan.chunks.begin(), plan.chunks.end(),
-                       [](const Chunk& a, const Chunk& b) { return a.views < b.views; });
-  const Shape3 stack{largest->views, acquisition.detector.rows, columns};
-  plan.peak_bytes = device.VolumeBytes(grid) +
-                    device.ProjectionStackBytes(stack, ops::StackUse::kLineIntegrals) +
-                    device.ProjectionStackBytes(stack, ops::StackUse::kFiltered);
-  const int64_t limit = device.limits().memory_bytes;
-  if (plan.peak_bytes > limit) {
-    return absl::ResourceExhaustedError(absl::StrCat("a volume of ", grid.nx, "x", grid.ny, "x",
-                                                     grid.nz, " needs ", plan.peak_bytes,
-                                                     " bytes of memory; the limit is ", limit));
+  ISO_ASSIGN_OR_RETURN(Division division,
+                       DivideVolume(grid, plan.views(), LargestChunk(plan),
+                                    acquisition.detector.rows, columns, arrival, devices));
+  plan.order = division.order;
+  plan.keep_projections = division.keep_projections;
+  plan.slabs = std::move(division.slabs);
+  plan.peak_bytes = division.peak_bytes;
+  if (plan.order == Order::kSlabsFirst && !plan.keep_projections && arrival == Arrival::kStreamed) {
+    plan.kept_frames_bytes = int64_t{plan.views()} * acquisition.detector.rows * columns *
+                             PixelBytes(acquisition.pixel_type);
   }
   return plan;
 }

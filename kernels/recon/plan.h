@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "kernels/ops/device.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/registry.h"
+#include "kernels/recon/slabs.h"
 
 namespace isocenter::recon {
 
@@ -59,17 +61,35 @@ struct ReconstructionPlan {
   double arc = 0;     // radians
   bool full_scan = false;
   std::vector<Chunk> chunks;  // in order; they cover all views
-  int64_t peak_bytes = 0;     // upper bound of device memory
-  double voxel_updates = 0;   // voxels times views
+  Order order = Order::kChunksFirst;
+  bool keep_projections = false;  // see Division
+  std::vector<Slab> slabs;        // in order; they cover all slices
+  int64_t peak_bytes = 0;         // upper bound of the memory of each device
+  int64_t kept_frames_bytes = 0;  // of host memory, when frames are needed again for each slab
+  double voxel_updates = 0;       // voxels times views
 
   int views() const { return static_cast<int>(acquisition.trajectory.size()); }
 };
 
-/// A pure function of its arguments. `device` states only how many bytes its buffers take.
-/// Errors: INVALID_ARGUMENT (detector, trajectory, grid, settings; the field, its value and what is
-/// legal), RESOURCE_EXHAUSTED (peak_bytes above device.limits().memory_bytes; both are named).
+/// Views of the plan's largest chunk.
+int LargestChunk(const ReconstructionPlan& plan);
+
+/// A pure function of its arguments. The devices, at least one and all of one kind, state only how
+/// they like their work and how many bytes it takes. Errors: INVALID_ARGUMENT (detector,
+/// trajectory, grid, settings; the field, its value and what is legal), RESOURCE_EXHAUSTED (what is
+/// needed and the device's limit).
 absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
-                                            const FdkSettings& settings, const ops::Device& device);
+                                            const FdkSettings& settings,
+                                            std::span<const ops::Device* const> devices,
+                                            Arrival arrival = Arrival::kStreamed);
+inline absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition,
+                                                   const VolumeGrid& grid,
+                                                   const FdkSettings& settings,
+                                                   const ops::Device& device,
+                                                   Arrival arrival = Arrival::kStreamed) {
+  const ops::Device* const one[] = {&device};
+  return MakePlan(acquisition, grid, settings, one, arrival);
+}
 
 /// The checks of MakePlan that need no grid: detector 1..8192 pixels and 0..10 mm,
 /// i0 1..65535, 1..10000 views, each matrix normalised with the isocentre in front of the source.

@@ -1,73 +1,43 @@
 #include "kernels/recon/reconstructor.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/check.h"
 
 namespace isocenter::recon {
-namespace {
 
-// Adds the time until its end to a stage. The device is synchronised first, so that the time is the
-// stage's own.
-class StageTimer {
- public:
-  StageTimer(ops::Device& device, double& seconds)
-      : device_(device), seconds_(seconds), start_(std::chrono::steady_clock::now()) {}
-  absl::Status Stop() {
-    const absl::Status status = device_.Synchronize();
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    return status;
+absl::StatusOr<std::unique_ptr<Reconstructor>> Reconstructor::Create(
+    const ReconstructionPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices) {
+  std::unique_ptr<Reconstructor> self(new Reconstructor(plan));
+  const std::span<const Slab> slabs = plan.slabs;
+  for (size_t first = 0, end = 0; first < slabs.size(); first = end) {
+    const int device = slabs[first].device;
+    while (end < slabs.size() && slabs[end].device == device) ++end;
+    if (device >= static_cast<int>(devices.size())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the plan is for ", device + 1, " devices or more; there are ", devices.size()));
+    }
+    ISO_ASSIGN_OR_RETURN(auto worker, DeviceWorker::Create(plan, slabs.subspan(first, end - first),
+                                                           registry, *devices[device]));
+    self->workers_.push_back(std::move(worker));
   }
-
- private:
-  ops::Device& device_;
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_;
-};
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Reconstructor>> Reconstructor::Create(const ReconstructionPlan& plan,
-                                                                     const ops::Registry& registry,
-                                                                     ops::Device& device) {
-  std::unique_ptr<Reconstructor> self(new Reconstructor(plan, device));
-  const Detector& detector = plan.acquisition.detector;
-  const ops::RampFilterSpec filter{.rows = detector.rows,
-                                   .columns = detector.columns,
-                                   .window = plan.settings.window,
-                                   .cutoff = plan.settings.cutoff,
-                                   .extend_truncated_rows = plan.settings.extend_truncated_rows};
-  const absl::string_view backend = device.backend();
-  ISO_ASSIGN_OR_RETURN(const auto new_preprocess, registry.preprocess.Find(backend));
-  ISO_ASSIGN_OR_RETURN(const auto new_ramp_filter, registry.ramp_filter.Find(backend));
-  ISO_ASSIGN_OR_RETURN(const auto new_backproject,
-                       registry.backproject.Find(backend, plan.settings.backproject_method,
-                                                 plan.settings.precision));
-  ISO_ASSIGN_OR_RETURN(const auto new_to_hounsfield, registry.to_hounsfield.Find(backend));
-  ISO_ASSIGN_OR_RETURN(self->preprocess_, new_preprocess(device));
-  ISO_ASSIGN_OR_RETURN(self->ramp_filter_, new_ramp_filter(device, filter));
-  ISO_ASSIGN_OR_RETURN(self->backproject_, new_backproject(device));
-  ISO_ASSIGN_OR_RETURN(self->to_hounsfield_, new_to_hounsfield(device));
-
-  int views = 0;
-  for (const Chunk& chunk : plan.chunks) views = std::max(views, chunk.views);
-  const Shape3 shape{views, detector.rows, detector.columns};
-  ISO_ASSIGN_OR_RETURN(self->line_integrals_,
-                       device.NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
-  ISO_ASSIGN_OR_RETURN(self->filtered_, device.NewProjectionStack(shape, ops::StackUse::kFiltered));
-  ISO_ASSIGN_OR_RETURN(self->volume_, device.NewVolume(plan.grid));
+  if (plan.kept_frames_bytes > 0) {
+    ISO_ASSIGN_OR_RETURN(self->kept_frames_, devices[0]->NewHostMemory(plan.kept_frames_bytes));
+  }
   return self;
 }
 
-absl::Status Reconstructor::Push(const ops::RawFrames& frames,
-                                 std::span<const ProjectionMatrix> measured) {
+absl::Status Reconstructor::CheckChunk(const ops::RawFrames& frames,
+                                       std::span<const ProjectionMatrix> measured) const {
   if (next_chunk_ >= static_cast<int>(plan_.chunks.size())) {
     return absl::FailedPreconditionError("all chunks of the plan have been pushed");
   }
-  const Chunk chunk = plan_.chunks[next_chunk_];
+  const Chunk& chunk = plan_.chunks[next_chunk_];
   const Acquisition& acquisition = plan_.acquisition;
   ISO_RETURN_IF_ERROR(ops::CheckSameShape(
       "frames", frames.shape(),
@@ -79,71 +49,132 @@ absl::Status Reconstructor::Push(const ops::RawFrames& frames,
     return absl::InvalidArgumentError(
         absl::StrCat(measured.size(), " measured matrices for a chunk of ", chunk.views, " views"));
   }
-  const std::span<const ProjectionMatrix> matrices =
-      measured.empty() ? std::span(acquisition.trajectory).subspan(chunk.first_view, chunk.views)
-                       : measured;
+  return absl::OkStatus();
+}
 
-  const int columns = acquisition.detector.columns;
-  std::vector<ops::ViewWeights> weights(chunk.views);
-  for (int i = 0; i < chunk.views; ++i) {
-    weights[i].matrix = matrices[i];
-    weights[i].column_weight =
-        std::span(plan_.column_weight)
-            .subspan(static_cast<size_t>(chunk.first_view + i) * columns, columns);
+absl::Status Reconstructor::Push(const ops::RawFrames& frames,
+                                 std::span<const ProjectionMatrix> measured) {
+  return PushChunk(frames, measured, /*stay=*/false);
+}
+
+absl::Status Reconstructor::PushChunk(const ops::RawFrames& frames,
+                                      std::span<const ProjectionMatrix> measured, bool stay) {
+  ISO_RETURN_IF_ERROR(CheckChunk(frames, measured));
+  if (plan_.order == Order::kSlabsFirst && !plan_.keep_projections) {
+    KeptChunk kept{.frames = frames, .measured = {measured.begin(), measured.end()}};
+    if (!stay) {
+      ISO_ASSIGN_OR_RETURN(kept.frames, CopyOf(frames));
+    }
+    kept_.push_back(std::move(kept));
   }
-
-  StageTimer preprocess(device_, seconds_.preprocess);
-  ISO_RETURN_IF_ERROR(preprocess_->Run(frames, ops::CountRange{.i0 = acquisition.i0_counts},
-                                       weights, *line_integrals_));
-  ISO_RETURN_IF_ERROR(preprocess.Stop());
-  StageTimer filter(device_, seconds_.filter);
-  ISO_RETURN_IF_ERROR(ramp_filter_->Run(chunk.views, *line_integrals_, *filtered_));
-  ISO_RETURN_IF_ERROR(filter.Stop());
-  StageTimer backproject(device_, seconds_.backproject);
-  ISO_RETURN_IF_ERROR(backproject_->Run(matrices, *filtered_, *volume_));
-  ISO_RETURN_IF_ERROR(backproject.Stop());
+  ISO_RETURN_IF_ERROR(AddToWorkers(next_chunk_, frames, measured));
   ++next_chunk_;
   return absl::OkStatus();
 }
 
-absl::Status Reconstructor::Finish() {
-  if (finished_)
-    return absl::FailedPreconditionError("the reconstruction has been finished already");
+absl::Status Reconstructor::AddToWorkers(int chunk, const ops::RawFrames& frames,
+                                         std::span<const ProjectionMatrix> measured) {
+  const Chunk& views = plan_.chunks[chunk];
+  const ChunkData data{
+      .chunk = views,
+      .frames = frames,
+      .matrices =
+          measured.empty()
+              ? std::span(plan_.acquisition.trajectory).subspan(views.first_view, views.views)
+              : measured};
+  for (const auto& worker : workers_) {
+    if (!worker->done()) ISO_RETURN_IF_ERROR(worker->Add(data));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ops::RawFrames> Reconstructor::CopyOf(const ops::RawFrames& frames) {
+  if (kept_frames_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "the plan was made for frames that are all in memory when it starts");
+  }
+  const Shape3& shape = frames.shape();
+  const int64_t view_pixels = shape.middle * shape.fast;
+  const int64_t at =
+      plan_.chunks[next_chunk_].first_view * view_pixels * PixelBytes(plan_.acquisition.pixel_type);
+  std::byte* const to = kept_frames_->data() + at;
+  ops::RawFrames copy;
+  if (frames.counts.data() != nullptr) {
+    copy.counts = {reinterpret_cast<const uint16_t*>(to), shape};
+    std::memcpy(to, frames.counts.data(), shape.count() * sizeof(uint16_t));
+  } else {
+    copy.line_integrals = {reinterpret_cast<const float*>(to), shape};
+    std::memcpy(to, frames.line_integrals.data(), shape.count() * sizeof(float));
+  }
+  return copy;
+}
+
+absl::Status Reconstructor::Finish(HostView3<float> volume) {
   if (next_chunk_ < static_cast<int>(plan_.chunks.size())) {
     return absl::FailedPreconditionError(absl::StrCat(
         "only ", next_chunk_, " of ", plan_.chunks.size(), " chunks have been pushed"));
   }
-  StageTimer hounsfield(device_, seconds_.hounsfield);
-  ISO_RETURN_IF_ERROR(to_hounsfield_->Run(plan_.settings.mu_water_per_mm, *volume_));
-  ISO_RETURN_IF_ERROR(hounsfield.Stop());
-  finished_ = true;
+  ISO_RETURN_IF_ERROR(
+      ops::CheckSameShape("the volume's slices", volume.shape(), plan_.grid.shape()));
+  for (const auto& worker : workers_) ISO_RETURN_IF_ERROR(worker->FinishSlabs(volume));
+  ISO_RETURN_IF_ERROR(FinishRemainingSlabs(volume));
+  for (const auto& worker : workers_) {
+    ISO_RETURN_IF_ERROR(worker->Synchronize());
+    ISO_RETURN_IF_ERROR(worker->Restart());
+  }
+  kept_.clear();
+  next_chunk_ = 0;
   return absl::OkStatus();
 }
 
-absl::Status Reconstructor::ReadSlices(int64_t first_slice, HostView3<float> slices) const {
-  if (!finished_) return absl::FailedPreconditionError("the reconstruction has not been finished");
-  return volume_->Download(first_slice, slices);
+absl::Status Reconstructor::FinishRemainingSlabs(HostView3<float> volume) {
+  const auto busy = [this] {
+    return std::any_of(workers_.begin(), workers_.end(), [](const auto& w) { return !w->done(); });
+  };
+  while (busy()) {
+    if (plan_.keep_projections) {
+      for (const auto& worker : workers_) {
+        if (!worker->done()) ISO_RETURN_IF_ERROR(worker->AddKept());
+      }
+    } else {
+      for (size_t chunk = 0; chunk < kept_.size(); ++chunk) {
+        ISO_RETURN_IF_ERROR(
+            AddToWorkers(static_cast<int>(chunk), kept_[chunk].frames, kept_[chunk].measured));
+      }
+    }
+    for (const auto& worker : workers_) {
+      if (!worker->done()) ISO_RETURN_IF_ERROR(worker->FinishSlabs(volume));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reconstructor::Run(const ops::RawFrames& frames, HostView3<float> volume) {
+  const Detector& detector = plan_.acquisition.detector;
+  ISO_RETURN_IF_ERROR(ops::CheckSameShape("frames", frames.shape(),
+                                          Shape3{plan_.views(), detector.rows, detector.columns}));
+  for (const Chunk& chunk : plan_.chunks) {
+    ISO_RETURN_IF_ERROR(PushChunk(frames.views(chunk.first_view, chunk.views), {}, /*stay=*/true));
+  }
+  return Finish(volume);
+}
+
+absl::StatusOr<std::vector<DeviceSpan>> Reconstructor::TakeTrace() {
+  std::vector<DeviceSpan> trace;
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, workers_[i]->timeline().Take());
+    for (const ops::Span& span : spans) trace.push_back({static_cast<int>(i), span});
+  }
+  return trace;
 }
 
 absl::StatusOr<StageSeconds> ReconstructAll(const ReconstructionPlan& plan,
                                             const ops::Registry& registry, ops::Device& device,
                                             const ops::RawFrames& frames, HostView3<float> volume) {
-  const Detector& detector = plan.acquisition.detector;
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape("frames", frames.shape(),
-                                          Shape3{plan.views(), detector.rows, detector.columns}));
   ISO_ASSIGN_OR_RETURN(const auto reconstructor, Reconstructor::Create(plan, registry, device));
-  for (const Chunk& chunk : plan.chunks) {
-    ops::RawFrames part;
-    if (frames.counts.data() != nullptr) {
-      part.counts = frames.counts.slices(chunk.first_view, chunk.views);
-    } else {
-      part.line_integrals = frames.line_integrals.slices(chunk.first_view, chunk.views);
-    }
-    ISO_RETURN_IF_ERROR(reconstructor->Push(part));
-  }
-  ISO_RETURN_IF_ERROR(reconstructor->Finish());
-  ISO_RETURN_IF_ERROR(reconstructor->ReadSlices(0, volume));
-  return reconstructor->seconds();
+  ISO_RETURN_IF_ERROR(reconstructor->Run(frames, volume));
+  ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> trace, reconstructor->TakeTrace());
+  return SecondsOf(trace);
 }
 
 }  // namespace isocenter::recon

@@ -9,6 +9,12 @@
 
 namespace isocenter::reference {
 
+absl::Status Stack::Reshape(Shape3 shape) {
+  ISO_RETURN_IF_ERROR(ops::CheckReshape(shape, capacity_));
+  shape_ = shape;
+  return absl::OkStatus();
+}
+
 absl::Status Stack::Upload(int64_t first_view, HostView3<const float> projections) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
   std::copy_n(projections.data(), projections.shape().count(), view().row(first_view, 0));
@@ -24,6 +30,12 @@ absl::Status Stack::Download(int64_t first_view, HostView3<float> projections) c
 absl::Status Volume::Clear() {
   std::fill(data_.begin(), data_.end(), 0.0);
   return absl::OkStatus();
+}
+
+absl::Status Volume::Regrid(const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(ops::CheckReshape(grid.shape(), capacity_));
+  grid_ = grid;
+  return Clear();
 }
 
 absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) {

@@ -12,9 +12,11 @@ namespace isocenter::reference {
 /// [view][v][u].
 class Stack final : public ops::ProjectionStack {
  public:
-  Stack(Shape3 shape, ops::StackUse use) : shape_(shape), use_(use), data_(shape.count(), 0.0) {}
+  Stack(Shape3 shape, ops::StackUse use)
+      : capacity_(shape), shape_(shape), use_(use), data_(shape.count(), 0.0) {}
   const Shape3& shape() const override { return shape_; }
-  int64_t bytes() const override { return shape_.count() * static_cast<int64_t>(sizeof(double)); }
+  int64_t bytes() const override { return data_.size() * sizeof(double); }
+  absl::Status Reshape(Shape3 shape) override;
   absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
   absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
 
@@ -23,6 +25,7 @@ class Stack final : public ops::ProjectionStack {
   HostView3<const double> view() const { return {data_.data(), shape_}; }
 
  private:
+  const Shape3 capacity_;
   Shape3 shape_;
   ops::StackUse use_;
   std::vector<double> data_;
@@ -31,16 +34,19 @@ class Stack final : public ops::ProjectionStack {
 /// [z][y][x].
 class Volume final : public ops::VolumeBuffer {
  public:
-  explicit Volume(const VolumeGrid& grid) : grid_(grid), data_(grid.voxels(), 0.0) {}
+  explicit Volume(const VolumeGrid& grid)
+      : capacity_(grid.shape()), grid_(grid), data_(grid.voxels(), 0.0) {}
   const VolumeGrid& grid() const override { return grid_; }
   int64_t bytes() const override { return grid_.voxels() * static_cast<int64_t>(sizeof(double)); }
   absl::Status Clear() override;
+  absl::Status Regrid(const VolumeGrid& grid) override;
   absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
 
   HostView3<double> view() { return {data_.data(), grid_.shape()}; }
 
  private:
+  const Shape3 capacity_;
   VolumeGrid grid_;
   std::vector<double> data_;
 };
@@ -51,6 +57,10 @@ class ReferenceDevice final : public ops::Device {
   absl::string_view backend() const override { return "reference"; }
   std::string description() const override { return "float64 reference, 1 thread"; }
   ops::DeviceLimits limits() const override { return limits_; }
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override {
+    return std::make_unique<ReferenceDevice>(limits_);
+  }
+  ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
       Shape3 shape, ops::StackUse use) override;
   absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
@@ -60,6 +70,7 @@ class ReferenceDevice final : public ops::Device {
 
  private:
   ops::DeviceLimits limits_;
+  ops::HostTimeline timeline_;
 };
 
 /// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,

@@ -21,14 +21,15 @@ class RampFilterConvolution final : public ops::RampFilter {
                    ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
-    const Shape3 used{views, spec_.rows, spec_.columns};
+    const int64_t rows = std::min<int64_t>(spec_.rows, in->shape().middle);
+    const Shape3 used{views, rows, spec_.columns};
     ISO_RETURN_IF_ERROR(ops::CheckSlices("line integrals", 0, used, in->shape()));
     ISO_RETURN_IF_ERROR(ops::CheckSlices("filtered projections", 0, used, out->shape()));
     const int n = spec_.columns;
     const int extension = ops::ExtensionLength(spec_);
     std::vector<double> row(n + 2 * extension);
     for (int64_t i = 0; i < views; ++i) {
-      for (int v = 0; v < spec_.rows; ++v) {
+      for (int64_t v = 0; v < rows; ++v) {
         const double* p = in->view().row(i, v);
         for (int u = 0; u < n; ++u) row[extension + u] = p[u];
         for (int k = 1; k <= extension; ++k) {

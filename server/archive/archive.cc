@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <optional>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -220,6 +221,22 @@ absl::StatusOr<std::vector<jobs::Job>> Archive::LoadAll() {
   return jobs;
 }
 
+absl::Status Archive::SaveTrace(const std::string& job_id, const std::string& trace) {
+  ISO_RETURN_IF_ERROR(CheckJobId(job_id));
+  absl::MutexLock lock(&mutex_);
+  return database_.Execute("INSERT OR REPLACE INTO traces (job_id, trace) VALUES (?1, ?2)",
+                           {job_id, trace});
+}
+
+absl::StatusOr<std::string> Archive::LoadTrace(const std::string& job_id) {
+  std::optional<std::string> trace;
+  absl::MutexLock lock(&mutex_);
+  ISO_RETURN_IF_ERROR(database_.Query("SELECT trace FROM traces WHERE job_id = ?1", {job_id},
+                                      [&](const Row& row) { trace = row.Text(0); }));
+  if (!trace) return absl::NotFoundError(absl::StrCat("job '", job_id, "' has no trace"));
+  return *std::move(trace);
+}
+
 absl::Status Archive::Delete(const std::string& job_id) {
   ISO_RETURN_IF_ERROR(CheckJobId(job_id));
   std::vector<std::string> directories;
@@ -228,6 +245,7 @@ absl::Status Archive::Delete(const std::string& job_id) {
     ISO_RETURN_IF_ERROR(
         database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
           ISO_RETURN_IF_ERROR(Remove(job_id, directories));
+          ISO_RETURN_IF_ERROR(database_.Execute("DELETE FROM traces WHERE job_id = ?1", {job_id}));
           return database_.Execute("DELETE FROM jobs WHERE id = ?1", {job_id});
         }));
   }

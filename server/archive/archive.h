@@ -63,6 +63,8 @@ class Archive : public jobs::JobStore {
   absl::Status Save(const jobs::Job& job) override;
   /// In order of creation.
   absl::StatusOr<std::vector<jobs::Job>> LoadAll() override;
+  absl::Status SaveTrace(const std::string& job_id, const std::string& trace) override;
+  absl::StatusOr<std::string> LoadTrace(const std::string& job_id) override;
   absl::Status Delete(const std::string& job_id) override;
 
   /// RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.

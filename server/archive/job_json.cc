@@ -74,6 +74,8 @@ void VisitMembers(const Visitor& visit, Progress& p) {
 template <class Visitor, class Timings>
 requires std::is_same_v<std::remove_const_t<Timings>, jobs::StageTimings>
 void VisitMembers(const Visitor& visit, Timings& t) {
+  visit("upload", t.upload);
+  visit("download", t.download);
   visit("preprocess", t.preprocess);
   visit("filter", t.filter);
   visit("backproject", t.backproject);

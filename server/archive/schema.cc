@@ -55,6 +55,9 @@ CREATE TABLE instances (
   PRIMARY KEY (series_key, position)
 ) WITHOUT ROWID;
 )sql",
+    R"sql(
+CREATE TABLE traces (job_id TEXT PRIMARY KEY, trace TEXT NOT NULL) WITHOUT ROWID;
+)sql",
 };
 
 }  // namespace

@@ -147,6 +147,7 @@ void ApplyDefaults(v1::ServerConfig& config) {
   }
   Default(limits, &v1::LimitsConfig::max_message_bytes, &v1::LimitsConfig::set_max_message_bytes,
           68u << 20);
+  Default(limits, &v1::LimitsConfig::gpus_per_job, &v1::LimitsConfig::set_gpus_per_job, 1u);
   Default(limits, &v1::LimitsConfig::max_active_jobs, &v1::LimitsConfig::set_max_active_jobs, 16u);
   Default(limits, &v1::LimitsConfig::idle_stream_seconds,
           &v1::LimitsConfig::set_idle_stream_seconds, 60.0);
@@ -165,6 +166,13 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
       CheckRange("limits.max_message_bytes", limits.max_message_bytes(), 1 << 20, 1 << 30));
   ISO_RETURN_IF_ERROR(CheckRange("limits.max_active_jobs", limits.max_active_jobs(), 1, 1024));
   ISO_RETURN_IF_ERROR(CheckRange("limits.cpu_threads", limits.cpu_threads(), 0, 1024));
+  if (limits.device_memory_bytes() != 0) {
+    ISO_RETURN_IF_ERROR(CheckRange("limits.device_memory_bytes",
+                                   static_cast<double>(limits.device_memory_bytes()), 64 << 20,
+                                   static_cast<double>(int64_t{1} << 50)));
+  }
+  ISO_RETURN_IF_ERROR(CheckRange("limits.gpus", limits.gpus(), 0, 64));
+  ISO_RETURN_IF_ERROR(CheckRange("limits.gpus_per_job", limits.gpus_per_job(), 1, 64));
   return CheckRange("limits.idle_stream_seconds", limits.idle_stream_seconds(), 1, 3600);
 }
 

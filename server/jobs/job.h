@@ -44,7 +44,8 @@ struct JobProgress {
 };
 
 struct StageTimings {
-  double preprocess = 0, filter = 0, backproject = 0, hounsfield = 0, export_ = 0, acquisition = 0,
+  double upload = 0, download = 0, preprocess = 0, filter = 0, backproject = 0, hounsfield = 0,
+         export_ = 0, acquisition = 0,
          total = 0;  // seconds
 };
 

@@ -157,6 +157,15 @@ absl::Status JobTable::Transition(const std::string& id, JobState to,
   return saved;
 }
 
+absl::Status JobTable::SaveTrace(const std::string& id, const std::string& trace) {
+  return store_.SaveTrace(id, trace);
+}
+
+absl::StatusOr<std::string> JobTable::TraceOf(const std::string& id) const {
+  ISO_RETURN_IF_ERROR(Get(id).status());
+  return store_.LoadTrace(id);
+}
+
 absl::Status JobTable::Delete(const std::string& id) {
   Watchers watchers;
   {

@@ -96,6 +96,11 @@ class JobTable {
   absl::Status Transition(const std::string& id, JobState to,
                           const std::function<void(Job&)>& change = nullptr);
 
+  /// What a job's devices did when, as JSON; kept with the job. Errors: the store's; for TraceOf
+  /// NOT_FOUND (no such job, or it has no trace: its volume was never completed).
+  absl::Status SaveTrace(const std::string& id, const std::string& trace);
+  absl::StatusOr<std::string> TraceOf(const std::string& id) const;
+
   /// Removes an ended job and everything stored for it. Errors: NOT_FOUND, FAILED_PRECONDITION (it
   /// is active), the store's.
   absl::Status Delete(const std::string& id);

@@ -19,6 +19,9 @@ class JobStore {
   /// Inserts or replaces by id.
   virtual absl::Status Save(const Job& job) = 0;
   virtual absl::StatusOr<std::vector<Job>> LoadAll() = 0;
+  /// Keeps a job's trace as text, for LoadTrace. Errors of LoadTrace: NOT_FOUND.
+  virtual absl::Status SaveTrace(const std::string& job_id, const std::string& trace) = 0;
+  virtual absl::StatusOr<std::string> LoadTrace(const std::string& job_id) = 0;
   /// Removes the record and everything stored for the job. OK when there is nothing.
   virtual absl::Status Delete(const std::string& job_id) = 0;
 };

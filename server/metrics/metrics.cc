@@ -148,10 +148,12 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
   impl_->ended.Add({{"outcome", Outcome(job.state)}}).Increment();
   if (job.state != jobs::JobState::kCompleted) return;
   const jobs::JobResult& result = job.result;
-  for (const auto& [stage, seconds] : {std::pair("preprocess", result.timings.preprocess),
+  for (const auto& [stage, seconds] : {std::pair("upload", result.timings.upload),
+                                       std::pair("preprocess", result.timings.preprocess),
                                        std::pair("filter", result.timings.filter),
                                        std::pair("backproject", result.timings.backproject),
                                        std::pair("hounsfield", result.timings.hounsfield),
+                                       std::pair("download", result.timings.download),
                                        std::pair("export", result.timings.export_)}) {
     impl_->stages.Add({{"stage", stage}}, kSeconds).Observe(seconds);
   }

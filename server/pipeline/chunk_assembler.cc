@@ -13,23 +13,34 @@
 namespace isocenter::pipeline {
 namespace {
 
-int LargestChunk(const recon::ReconstructionPlan& plan) {
-  int views = 0;
-  for (const recon::Chunk& chunk : plan.chunks) views = std::max(views, chunk.views);
-  return views;
+int BuffersOf(const recon::ReconstructionPlan& plan) {
+  return std::min<int>(ChunkAssembler::kBuffers, static_cast<int>(plan.chunks.size()));
 }
 
 }  // namespace
 
-ChunkAssembler::ChunkAssembler(const recon::ReconstructionPlan& plan)
+ChunkAssembler::ChunkAssembler(const recon::ReconstructionPlan& plan, Memory memory)
     : plan_(plan), frame_bytes_(FrameBytes(plan.acquisition)) {
   absl::MutexLock lock(&mutex_);
+  for (auto& pixels : memory) {
+    free_.push_back(std::make_unique<ChunkBuffer>(ChunkBuffer{.pixels = std::move(pixels)}));
+  }
   OpenNextChunk();
 }
 
 int64_t ChunkAssembler::BufferBytes(const recon::ReconstructionPlan& plan) {
-  const int buffers = std::min<int>(kBuffers, static_cast<int>(plan.chunks.size()));
-  return buffers * LargestChunk(plan) * FrameBytes(plan.acquisition);
+  return BuffersOf(plan) * recon::LargestChunk(plan) * FrameBytes(plan.acquisition);
+}
+
+absl::StatusOr<ChunkAssembler::Memory> ChunkAssembler::Allocate(
+    const recon::ReconstructionPlan& plan, ops::Device& device) {
+  Memory memory;
+  for (int i = 0; i < BuffersOf(plan); ++i) {
+    ISO_ASSIGN_OR_RETURN(auto pixels, device.NewHostMemory(recon::LargestChunk(plan) *
+                                                           FrameBytes(plan.acquisition)));
+    memory.push_back(std::move(pixels));
+  }
+  return memory;
 }
 
 absl::Status ChunkAssembler::CheckFrame(const Frame& frame) const {
@@ -92,7 +103,7 @@ absl::StatusOr<ChunkAssembler::Added> ChunkAssembler::Add(const Frame& frame) {
     if (filling_ == nullptr) return absl::InternalError("a frame was added without room");
   }
   if (frame.measured_matrix) ISO_RETURN_IF_ERROR(PlaceMatrix(frame));
-  std::memcpy(filling_->pixels.get() + filling_->frames * frame_bytes_, frame.pixels.data(),
+  std::memcpy(filling_->pixels->data() + filling_->frames * frame_bytes_, frame.pixels.data(),
               frame_bytes_);
   ++filling_->frames;
   ++next_frame_;
@@ -110,11 +121,6 @@ bool ChunkAssembler::OpenNextChunk() {
   if (!free_.empty()) {
     filling_ = std::move(free_.back());
     free_.pop_back();
-  } else if (allocated_ < kBuffers) {
-    ++allocated_;
-    filling_ = std::make_unique<ChunkBuffer>();
-    filling_->pixels =
-        std::make_unique_for_overwrite<std::byte[]>(LargestChunk(plan_) * frame_bytes_);
   } else {
     waiting_ = true;
     return false;
@@ -146,9 +152,9 @@ ops::RawFrames ChunkAssembler::View(const ChunkBuffer& buffer) const {
                      acquisition.detector.columns};
   ops::RawFrames frames;
   if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
-    frames.counts = {reinterpret_cast<const uint16_t*>(buffer.pixels.get()), shape};
+    frames.counts = {reinterpret_cast<const uint16_t*>(buffer.pixels->data()), shape};
   } else {
-    frames.line_integrals = {reinterpret_cast<const float*>(buffer.pixels.get()), shape};
+    frames.line_integrals = {reinterpret_cast<const float*>(buffer.pixels->data()), shape};
   }
   return frames;
 }

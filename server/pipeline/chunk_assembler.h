@@ -18,9 +18,9 @@ namespace isocenter::pipeline {
 
 /// The frames of one chunk in host memory.
 struct ChunkBuffer {
-  std::unique_ptr<std::byte[]> pixels;  // [view][v][u]
-  int chunk = 0;                        // index in plan.chunks
-  int frames = 0;                       // filled so far
+  std::unique_ptr<ops::HostMemory> pixels;  // [view][v][u]
+  int chunk = 0;                            // index in plan.chunks
+  int frames = 0;                           // filled so far
   /// Empty, or one normalised matrix per view of the chunk.
   std::vector<ProjectionMatrix> measured;
 };
@@ -32,11 +32,15 @@ class ChunkAssembler {
   /// Chunks that may be held at once: one fills, one computes, one is ready in between.
   static constexpr int kBuffers = 3;
 
-  /// `plan` must outlive the assembler.
-  explicit ChunkAssembler(const recon::ReconstructionPlan& plan);
-
-  /// Bytes that the buffers of a plan take, for admission.
+  using Memory = std::vector<std::unique_ptr<ops::HostMemory>>;
+  /// The memory of the buffers for a plan. Errors: RESOURCE_EXHAUSTED.
+  static absl::StatusOr<Memory> Allocate(const recon::ReconstructionPlan& plan,
+                                         ops::Device& device);
+  /// Bytes that it takes, for admission.
   static int64_t BufferBytes(const recon::ReconstructionPlan& plan);
+
+  /// `plan` must outlive the assembler; `memory` comes from Allocate.
+  ChunkAssembler(const recon::ReconstructionPlan& plan, Memory memory);
 
   struct Added {
     /// Set when the frame completed a chunk; to be given back with Recycle.
@@ -78,7 +82,6 @@ class ChunkAssembler {
   absl::Mutex mutex_;
   std::vector<std::unique_ptr<ChunkBuffer>> free_ ABSL_GUARDED_BY(mutex_);
   int next_chunk_ ABSL_GUARDED_BY(mutex_) = 0;
-  int allocated_ ABSL_GUARDED_BY(mutex_) = 0;
   bool waiting_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

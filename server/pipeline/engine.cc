@@ -30,20 +30,21 @@ int64_t PlanningBytes(const recon::Acquisition& acquisition) {
          static_cast<int64_t>(sizeof(double) + sizeof(float));
 }
 
-/// The volume on the device and its finished copy.
-int64_t VolumesBytes(const VolumeGrid& grid) { return 2 * grid.voxels() * 4; }
+int64_t VolumeBytes(const VolumeGrid& grid) {
+  return grid.voxels() * static_cast<int64_t>(sizeof(float));
+}
 
-/// Everything that a job holds at once, beyond a few kilobytes. Two frames are on their way through
-/// the wire's layers.
-int64_t JobBytes(const recon::ReconstructionPlan& plan) {
-  return plan.peak_bytes + ChunkAssembler::BufferBytes(plan) + 2 * FrameBytes(plan.acquisition) +
-         plan.grid.voxels() * static_cast<int64_t>(sizeof(float)) +
+/// Everything that a job holds in the host's memory at once, beyond a few kilobytes. Two frames are
+/// on their way through the wire's layers.
+int64_t HostBytes(const recon::ReconstructionPlan& plan) {
+  return ChunkAssembler::BufferBytes(plan) + plan.kept_frames_bytes +
+         2 * FrameBytes(plan.acquisition) + VolumeBytes(plan.grid) +
          static_cast<int64_t>(plan.column_weight.size() * sizeof(float));
 }
 
 }  // namespace
 
-Engine::Engine(const ops::Registry& registry, std::vector<ops::Device*> devices,
+Engine::Engine(const ops::Registry& registry, std::vector<SlotDevices> devices,
                scheduler::Scheduler& scheduler, jobs::JobTable& table, jobs::ResultStore& results,
                jobs::JobObserver& observer)
     : registry_(registry),
@@ -86,23 +87,29 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& req
 
   const int slot_index = scheduler_.EmptiestSlot();
   scheduler::DeviceSlot& slot = *scheduler_.slots()[slot_index];
-  ops::Device& device = *devices_[slot_index];
+  const SlotDevices& devices = devices_[slot_index];
+  const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
   std::unique_ptr<const recon::ReconstructionPlan> plan;
   {
     // Refuses what is hopeless before it costs time, and accounts for the planning.
-    ISO_ASSIGN_OR_RETURN(
-        const scheduler::Admission planning,
-        scheduler_.Admit(slot_index, PlanningBytes(request.acquisition) + VolumesBytes(grid)));
+    const int64_t on_device = devices[0]->traits().own_memory ? 0 : VolumeBytes(grid);
+    ISO_ASSIGN_OR_RETURN(const scheduler::Admission planning,
+                         scheduler_.Admit(slot_index, on_device,
+                                          PlanningBytes(request.acquisition) + VolumeBytes(grid)));
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan made,
-                         recon::MakePlan(request.acquisition, grid, request.settings, device));
+                         recon::MakePlan(request.acquisition, grid, request.settings, planned));
     plan = std::make_unique<const recon::ReconstructionPlan>(std::move(made));
   }
-  const int64_t bytes = JobBytes(*plan);
-  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission, scheduler_.Admit(slot_index, bytes));
+  const int64_t host_bytes = HostBytes(*plan);
+  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
+                       scheduler_.Admit(slot_index, plan->peak_bytes, host_bytes));
   // Better to refuse now than to lose a scan of the patient at its end.
   ISO_RETURN_IF_ERROR(results_.CheckRoom(grid));
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<recon::Reconstructor> reconstructor,
-                       recon::Reconstructor::Create(*plan, registry_, device));
+                       recon::Reconstructor::Create(*plan, registry_, devices));
+  HostBuffers buffers;
+  ISO_ASSIGN_OR_RETURN(buffers.frames, ChunkAssembler::Allocate(*plan, *devices[0]));
+  ISO_ASSIGN_OR_RETURN(buffers.volume, devices[0]->NewHostMemory(VolumeBytes(grid)));
 
   const absl::Time now = absl::Now();
   jobs::Job job;
@@ -124,14 +131,14 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& req
   job.grid = grid;
   job.progress.frames_total = plan->views();
   job.progress.slices_total = grid.nz;
-  job.result.backend = std::string(device.backend());
+  job.result.backend = std::string(devices[0]->backend());
   job.create_time = now;
 
-  Accepted accepted{.peak_bytes = bytes,
+  Accepted accepted{.peak_bytes = plan->peak_bytes + host_bytes,
                     .predicted_seconds = slot.speed.PredictSeconds(plan->voxel_updates)};
   accepted.job = std::make_shared<ReconstructionJob>(
       job.id, JobEnvironment{table_, results_, observer_, slot, exporter_}, std::move(admission),
-      std::move(plan), std::move(reconstructor), std::move(room),
+      std::move(plan), std::move(reconstructor), std::move(buffers), std::move(room),
       [this, id = job.id] { Forget(id); });
   {
     absl::MutexLock lock(&mutex_);
@@ -146,10 +153,10 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& req
   accepted.snapshot = std::make_shared<const jobs::Job>(job);
   spdlog::info(
       "event=job_accepted job={} protocol={} station={} frames={} detector={}x{} grid={}x{}x{} "
-      "peak_bytes={} predicted_seconds={:.2f}",
+      "device_bytes={} host_bytes={} predicted_seconds={:.2f}",
       job.id, job.protocol, job.station_name, job.progress.frames_total,
       request.acquisition.detector.columns, request.acquisition.detector.rows, grid.nx, grid.ny,
-      grid.nz, bytes, accepted.predicted_seconds);
+      grid.nz, accepted.peak_bytes - host_bytes, host_bytes, accepted.predicted_seconds);
   return accepted;
 }
 

@@ -25,8 +25,10 @@ namespace isocenter::pipeline {
 /// Thread-safe. Everything that it is given must outlive it.
 class Engine {
  public:
-  /// devices[i] belongs to scheduler.slots()[i].
-  Engine(const ops::Registry& registry, std::vector<ops::Device*> devices,
+  /// The devices of one slot share each of its jobs.
+  using SlotDevices = std::vector<ops::Device*>;
+  /// devices[i] belong to scheduler.slots()[i].
+  Engine(const ops::Registry& registry, std::vector<SlotDevices> devices,
          scheduler::Scheduler& scheduler, jobs::JobTable& table, jobs::ResultStore& results,
          jobs::JobObserver& observer);
   /// Ends all jobs and waits for them.
@@ -67,7 +69,7 @@ class Engine {
   void Forget(const std::string& job_id);
 
   const ops::Registry& registry_;
-  const std::vector<ops::Device*> devices_;
+  const std::vector<SlotDevices> devices_;
   scheduler::Scheduler& scheduler_;
   jobs::JobTable& table_;
   jobs::ResultStore& results_;

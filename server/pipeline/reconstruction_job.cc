@@ -1,7 +1,7 @@
 #include "server/pipeline/reconstruction_job.h"
 
-#include <new>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -23,7 +23,8 @@ ReconstructionJob::ReconstructionJob(std::string id, JobEnvironment environment,
                                      scheduler::Admission admission,
                                      std::unique_ptr<const recon::ReconstructionPlan> plan,
                                      std::unique_ptr<recon::Reconstructor> reconstructor,
-                                     std::function<void()> room, std::function<void()> ended)
+                                     HostBuffers buffers, std::function<void()> room,
+                                     std::function<void()> ended)
     : id_(std::move(id)),
       environment_(environment),
       plan_(std::move(plan)),
@@ -32,9 +33,10 @@ ReconstructionJob::ReconstructionJob(std::string id, JobEnvironment environment,
       chunks_(environment.slot.lanes.NewLane()),
       export_(environment.exporter.NewLane()),
       accepted_time_(absl::Now()),
-      assembler_(*plan_),
+      assembler_(*plan_, std::move(buffers.frames)),
       admission_(std::move(admission)),
-      reconstructor_(std::move(reconstructor)) {}
+      reconstructor_(std::move(reconstructor)),
+      hounsfield_(std::move(buffers.volume)) {}
 
 absl::StatusOr<bool> ReconstructionJob::AddFrame(const Frame& frame) {
   absl::StatusOr<ChunkAssembler::Added> added;
@@ -112,9 +114,7 @@ void ReconstructionJob::SubmitChunk(std::unique_ptr<ChunkBuffer> buffer) {
 
 absl::Status ReconstructionJob::ProcessChunk(std::unique_ptr<ChunkBuffer> buffer) {
   const recon::Chunk chunk = plan_->chunks[buffer->chunk];
-  const absl::Time begin = absl::Now();
   ISO_RETURN_IF_ERROR(reconstructor_->Push(assembler_.View(*buffer), buffer->measured));
-  compute_seconds_ += SecondsSince(begin);
   if (assembler_.Recycle(std::move(buffer))) room_();
   environment_.table.Update(
       id_, [&](Job& job) { job.progress.frames_backprojected = chunk.first_view + chunk.views; });
@@ -123,20 +123,12 @@ absl::Status ReconstructionJob::ProcessChunk(std::unique_ptr<ChunkBuffer> buffer
 
 absl::Status ReconstructionJob::CompleteVolume() {
   EnterReconstructing();
-  const absl::Time begin = absl::Now();
-  ISO_RETURN_IF_ERROR(reconstructor_->Finish());
-  hounsfield_.reset(new (std::nothrow) float[plan_->grid.voxels()]);
-  const int64_t volume_bytes = plan_->grid.voxels() * static_cast<int64_t>(sizeof(float));
-  if (hounsfield_ == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no ", volume_bytes, " bytes of memory for the finished volume"));
-  }
-  ISO_RETURN_IF_ERROR(reconstructor_->ReadSlices(0, {hounsfield_.get(), plan_->grid.shape()}));
-  compute_seconds_ += SecondsSince(begin);
-  const recon::StageSeconds seconds = reconstructor_->seconds();
+  ISO_RETURN_IF_ERROR(reconstructor_->Finish(Volume()));
+  ISO_ASSIGN_OR_RETURN(const std::vector<recon::DeviceSpan> trace, reconstructor_->TakeTrace());
+  const recon::StageSeconds seconds = recon::SecondsOf(trace);
   reconstructor_.reset();
   assembler_.Release();
-  admission_.memory().ShrinkTo(volume_bytes);
+  admission_.ShrinkToHost(plan_->grid.voxels() * static_cast<int64_t>(sizeof(float)));
 
   double acquisition_seconds, after_last_frame;
   {
@@ -146,10 +138,12 @@ absl::Status ReconstructionJob::CompleteVolume() {
     acquisition_seconds = acquisition_seconds_;
     after_last_frame = SecondsSince(last_frame_time_);
   }
-  const double whole_gups = Gups(plan_->voxel_updates, compute_seconds_);
-  environment_.slot.speed.Add(plan_->voxel_updates, compute_seconds_);
+  const double whole_gups = Gups(plan_->voxel_updates, seconds.busy);
+  environment_.slot.speed.Add(plan_->voxel_updates, seconds.busy);
   const absl::Status saved =
       environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
+        job.result.timings.upload = seconds.upload;
+        job.result.timings.download = seconds.download;
         job.result.timings.preprocess = seconds.preprocess;
         job.result.timings.filter = seconds.filter;
         job.result.timings.backproject = seconds.backproject;
@@ -160,14 +154,16 @@ absl::Status ReconstructionJob::CompleteVolume() {
         job.result.whole_gups = whole_gups;
       });
   if (!saved.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id_, saved.ToString());
+  // Nobody's volume should fail because of its trace.
+  const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(trace));
+  if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
   export_->Submit([self = shared_from_this()] { self->StoreVolume(); });
   return absl::OkStatus();
 }
 
 absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store() {
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
-  const HostView3<const float> volume(hounsfield_.get(), plan_->grid.shape());
-  return environment_.results.Store(*job, volume, [&](int slices) {
+  return environment_.results.Store(*job, Volume(), [&](int slices) {
     environment_.table.Update(id_,
                               [&](Job& changed) { changed.progress.slices_exported = slices; });
     return !cancel_requested_;

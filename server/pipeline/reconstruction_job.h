@@ -32,6 +32,12 @@ struct JobEnvironment {
   scheduler::LaneExecutor& exporter;
 };
 
+/// Host memory of one job: for frames on their way to the device, and for the finished volume.
+struct HostBuffers {
+  ChunkAssembler::Memory frames;
+  std::unique_ptr<ops::HostMemory> volume;
+};
+
 /// One admitted acquisition. Three threads meet here: the producer's (AddFrame, one call at a
 /// time), the slot's (chunks) and the exporter's; Cancel may come from any. The job keeps itself
 /// alive while work of it is queued.
@@ -42,8 +48,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// free.
   ReconstructionJob(std::string id, JobEnvironment environment, scheduler::Admission admission,
                     std::unique_ptr<const recon::ReconstructionPlan> plan,
-                    std::unique_ptr<recon::Reconstructor> reconstructor, std::function<void()> room,
-                    std::function<void()> ended);
+                    std::unique_ptr<recon::Reconstructor> reconstructor, HostBuffers buffers,
+                    std::function<void()> room, std::function<void()> ended);
 
   const std::string& id() const { return id_; }
   const recon::ReconstructionPlan& plan() const { return *plan_; }
@@ -72,6 +78,9 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   void StoreVolume();
   absl::StatusOr<jobs::StoredSeries> Store();
   void EnterReconstructing();
+  HostView3<float> Volume() const {
+    return {reinterpret_cast<float*>(hounsfield_->data()), plan_->grid.shape()};
+  }
 
   /// Ends the job as FAILED, unless it has ended or is being stored.
   void Fail(const absl::Status& why);
@@ -110,8 +119,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   // Of the slot's thread, then of the exporter's.
   scheduler::Admission admission_;
   std::unique_ptr<recon::Reconstructor> reconstructor_;
-  std::unique_ptr<float[]> hounsfield_;
-  double compute_seconds_ = 0;  // frames in host memory to volume in host memory
+  std::unique_ptr<ops::HostMemory> hounsfield_;
 };
 
 }  // namespace isocenter::pipeline

@@ -81,6 +81,14 @@ grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* cal
   return Answer(call, status);
 }
 
+grpc::ServerUnaryReactor* JobService::GetJobTrace(grpc::CallbackServerContext* call,
+                                                  const v1::GetJobTraceRequest* request,
+                                                  v1::JobTrace* response) {
+  absl::StatusOr<std::string> trace = table_.TraceOf(request->job_id());
+  if (trace.ok()) response->set_chrome_trace_json(*std::move(trace));
+  return Answer(call, trace.status());
+}
+
 grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* call,
                                                 const v1::DeleteJobRequest* request,
                                                 v1::DeleteJobResponse*) {

@@ -28,6 +28,9 @@ class JobService : public v1::JobService::CallbackService {
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* call,
                                       const v1::CancelJobRequest* request,
                                       v1::Job* response) override;
+  grpc::ServerUnaryReactor* GetJobTrace(grpc::CallbackServerContext* call,
+                                        const v1::GetJobTraceRequest* request,
+                                        v1::JobTrace* response) override;
   grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* call,
                                       const v1::DeleteJobRequest* request,
                                       v1::DeleteJobResponse* response) override;

@@ -100,6 +100,8 @@ v1::JobResult ResultToProto(const jobs::Job& job) {
   proto.set_kernel_gups(result.kernel_gups);
   proto.set_whole_gups(result.whole_gups);
   v1::StageTimings& timings = *proto.mutable_timings();
+  timings.set_upload_seconds(result.timings.upload);
+  timings.set_download_seconds(result.timings.download);
   timings.set_preprocess_seconds(result.timings.preprocess);
   timings.set_filter_seconds(result.timings.filter);
   timings.set_backproject_seconds(result.timings.backproject);

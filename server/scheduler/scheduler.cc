@@ -22,8 +22,14 @@ double SpeedEstimate::PredictSeconds(double voxel_updates) const {
 
 Admission& Admission::operator=(Admission&& other) noexcept {
   std::swap(scheduler_, other.scheduler_);
-  std::swap(memory_, other.memory_);
+  std::swap(device_memory_, other.device_memory_);
+  std::swap(host_memory_, other.host_memory_);
   return *this;
+}
+
+void Admission::ShrinkToHost(int64_t host_bytes) {
+  device_memory_.ShrinkTo(0);
+  host_memory_.ShrinkTo(host_bytes);
 }
 
 Admission::~Admission() {
@@ -41,8 +47,15 @@ int Scheduler::EmptiestSlot() const {
   return best;
 }
 
-absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t bytes) {
-  ISO_ASSIGN_OR_RETURN(Reservation memory, slots_[slot]->memory.Reserve(bytes));
+absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t device_bytes, int64_t host_bytes) {
+  DeviceSlot& chosen = *slots_[slot];
+  Reservation device_memory;
+  if (&chosen.host_memory == &chosen.memory) {
+    host_bytes += device_bytes;
+  } else {
+    ISO_ASSIGN_OR_RETURN(device_memory, chosen.memory.Reserve(device_bytes));
+  }
+  ISO_ASSIGN_OR_RETURN(Reservation host_memory, chosen.host_memory.Reserve(host_bytes));
   absl::MutexLock lock(&mutex_);
   if (active_jobs_ >= max_active_jobs_) {
     return absl::ResourceExhaustedError(
@@ -50,7 +63,7 @@ absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t bytes) {
                      "; try again when other jobs have ended"));
   }
   ++active_jobs_;
-  return Admission(this, std::move(memory));
+  return Admission(this, std::move(device_memory), std::move(host_memory));
 }
 
 void Scheduler::Leave() {

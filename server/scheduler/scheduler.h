@@ -29,21 +29,28 @@ class SpeedEstimate {
   double seconds_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-/// One device: its memory, its thread and its measured speed. A job stays on its slot.
+/// One device, or several that share each job: its memory, its thread and its measured speed. A job
+/// stays on its slot.
 struct DeviceSlot {
-  /// `thread_name` as in LaneExecutor.
-  DeviceSlot(std::string name, int64_t memory_bytes, const std::string& thread_name)
-      : name(std::move(name)), memory(memory_bytes), lanes(thread_name) {}
+  /// `thread_name` as in LaneExecutor. `host_memory`, which outlives the slot: what its jobs hold
+  /// in the host's memory; null for a device that has no other.
+  DeviceSlot(std::string name, int64_t memory_bytes, const std::string& thread_name,
+             MemoryBudget* host_memory = nullptr)
+      : name(std::move(name)),
+        memory(memory_bytes),
+        host_memory(host_memory == nullptr ? memory : *host_memory),
+        lanes(thread_name) {}
 
   const std::string name;  // "cpu0"; label of metrics
   MemoryBudget memory;
+  MemoryBudget& host_memory;
   SpeedEstimate speed;
   LaneExecutor lanes;
 };
 
 class Scheduler;
 
-/// A place among the active jobs and the memory on a slot; both are given back when destroyed.
+/// A place among the active jobs and memory of a slot; all is given back when destroyed.
 class Admission {
  public:
   Admission() = default;
@@ -51,14 +58,18 @@ class Admission {
   Admission& operator=(Admission&& other) noexcept;
   ~Admission();
 
-  Reservation& memory() { return memory_; }
+  /// Gives back all but `host_bytes` of host memory.
+  void ShrinkToHost(int64_t host_bytes);
 
  private:
   friend class Scheduler;
-  Admission(Scheduler* scheduler, Reservation memory)
-      : scheduler_(scheduler), memory_(std::move(memory)) {}
+  Admission(Scheduler* scheduler, Reservation device_memory, Reservation host_memory)
+      : scheduler_(scheduler),
+        device_memory_(std::move(device_memory)),
+        host_memory_(std::move(host_memory)) {}
   Scheduler* scheduler_ = nullptr;
-  Reservation memory_;
+  Reservation device_memory_;  // empty where the device has the host's
+  Reservation host_memory_;
 };
 
 /// Thread-safe. Must outlive its admissions.
@@ -73,7 +84,7 @@ class Scheduler {
   int EmptiestSlot() const;
 
   /// Errors: RESOURCE_EXHAUSTED naming what is needed and what is free (jobs or bytes).
-  absl::StatusOr<Admission> Admit(int slot, int64_t bytes);
+  absl::StatusOr<Admission> Admit(int slot, int64_t device_bytes, int64_t host_bytes);
 
   int active_jobs() const;
   /// Units that wait on all slots.

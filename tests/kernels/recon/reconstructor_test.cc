@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -89,11 +90,7 @@ TEST_F(ReconstructorTest, StreamedEqualsBatchBitForBit) {
                   .ok());
   auto reconstructor = *Reconstructor::Create(plan_, registry_, *device_);
   for (const Chunk& chunk : plan_.chunks) ASSERT_TRUE(reconstructor->Push(Frames(chunk)).ok());
-  ASSERT_TRUE(reconstructor->Finish().ok());
-  for (int z = 0; z < plan_.grid.nz; ++z) {  // slice by slice, as the exporter reads
-    ASSERT_TRUE(
-        reconstructor->ReadSlices(z, HostView3<float>(streamed.data() + z * 81, {1, 9, 9})).ok());
-  }
+  ASSERT_TRUE(reconstructor->Finish({streamed.data(), plan_.grid.shape()}).ok());
   EXPECT_EQ(batch, streamed);
 }
 
@@ -110,10 +107,8 @@ TEST_F(ReconstructorTest, MeasuredMatricesReplaceThePlannedOnes) {
     }
     ASSERT_TRUE(reconstructor->Push(Frames(chunk), measured).ok());
   }
-  ASSERT_TRUE(reconstructor->Finish().ok());
   std::vector<float> shifted(plan_.grid.voxels()), plain(plan_.grid.voxels());
-  ASSERT_TRUE(
-      reconstructor->ReadSlices(0, HostView3<float>(shifted.data(), plan_.grid.shape())).ok());
+  ASSERT_TRUE(reconstructor->Finish({shifted.data(), plan_.grid.shape()}).ok());
   ASSERT_TRUE(ReconstructAll(plan_, registry_, *device_, Frames({0, kViews}),
                              HostView3<float>(plain.data(), plan_.grid.shape()))
                   .ok());
@@ -132,16 +127,71 @@ TEST_F(ReconstructorTest, RefusesWrongShapesTypesAndOrder) {
           ->Push({.counts = HostView3<const uint16_t>(counts.data(), {16, kRows, kColumns})})
           .message(),
       HasSubstr("pixel type"));
-  EXPECT_EQ(reconstructor->Finish().code(), absl::StatusCode::kFailedPrecondition);
-  std::vector<float> volume(plan_.grid.voxels());
-  EXPECT_EQ(
-      reconstructor->ReadSlices(0, HostView3<float>(volume.data(), plan_.grid.shape())).code(),
-      absl::StatusCode::kFailedPrecondition);
+  std::vector<float> volume(plan_.grid.voxels()), small(81);
+  const HostView3<float> view(volume.data(), plan_.grid.shape());
+  EXPECT_THAT(reconstructor->Finish(view).message(), HasSubstr("only 0 of"));
   for (const Chunk& chunk : plan_.chunks) ASSERT_TRUE(reconstructor->Push(Frames(chunk)).ok());
   EXPECT_EQ(reconstructor->Push(Frames(plan_.chunks[0])).code(),
             absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(reconstructor->Finish().ok());
-  EXPECT_EQ(reconstructor->Finish().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(reconstructor->Finish({small.data(), {1, 9, 9}}).message(),
+              HasSubstr("slices have shape 1x9x9; expected 5x9x9"));
+  EXPECT_TRUE(reconstructor->Finish(view).ok());
+  EXPECT_EQ(reconstructor->Finish(view).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ReconstructorTest, ServesAnotherAcquisitionAfterTheFirst) {
+  auto reconstructor = *Reconstructor::Create(plan_, registry_, *device_);
+  std::vector<float> first(plan_.grid.voxels()), second(plan_.grid.voxels());
+  ASSERT_TRUE(reconstructor->Run(Frames({0, kViews}), {first.data(), plan_.grid.shape()}).ok());
+  ASSERT_TRUE(reconstructor->Run(Frames({0, kViews}), {second.data(), plan_.grid.shape()}).ok());
+  EXPECT_EQ(first, second);
+  EXPECT_GT(first[2 * 81 + 4 * 9 + 4], first[0] + 500);  // not two empty volumes
+}
+
+// However the work is ordered and divided, streamed or not, the volume is the same.
+TEST_F(ReconstructorTest, SlabsAndDevicesMakeNoDifference) {
+  std::vector<float> whole(plan_.grid.voxels());
+  ASSERT_TRUE(ReconstructAll(plan_, registry_, *device_, Frames({0, kViews}),
+                             {whole.data(), plan_.grid.shape()})
+                  .ok());
+  const auto second_device = *registry_.OpenDevice("reference", {});
+  ops::Device* const devices[] = {device_.get(), second_device.get()};
+  plan_.slabs = {{0, 0, 2}, {0, 2, 1}, {1, 3, 1}, {1, 4, 1}};
+  for (const auto& [order, keep] :
+       {std::pair(Order::kChunksFirst, false), std::pair(Order::kSlabsFirst, true),
+        std::pair(Order::kSlabsFirst, false)}) {
+    plan_.order = order;
+    plan_.keep_projections = keep;
+    plan_.kept_frames_bytes = int64_t{kViews} * kRows * kColumns * 4;
+    auto reconstructor = *Reconstructor::Create(plan_, registry_, devices);
+    std::vector<float> streamed(plan_.grid.voxels()), complete(plan_.grid.voxels());
+    for (const Chunk& chunk : plan_.chunks) {
+      // The caller's memory is its own again after the call.
+      std::vector<float> pixels(Frames(chunk).line_integrals.span().begin(),
+                                Frames(chunk).line_integrals.span().end());
+      const HostView3<const float> view(pixels.data(), {chunk.views, kRows, kColumns});
+      ASSERT_TRUE(reconstructor->Push({.line_integrals = view}).ok());
+      std::fill(pixels.begin(), pixels.end(), 1e9f);
+    }
+    ASSERT_TRUE(reconstructor->Finish({streamed.data(), plan_.grid.shape()}).ok());
+    ASSERT_TRUE(
+        reconstructor->Run(Frames({0, kViews}), {complete.data(), plan_.grid.shape()}).ok());
+    EXPECT_EQ(streamed, complete);
+    for (size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(streamed[i], whole[i], 1e-3) << i;
+    const auto trace = reconstructor->TakeTrace();
+    ASSERT_TRUE(trace.ok());
+    EXPECT_EQ(std::count_if(trace->begin(), trace->end(),
+                            [](const DeviceSpan& span) {
+                              return span.span.stage == ops::Stage::kDownload && span.device == 1;
+                            }),
+              4);  // two slabs, twice
+  }
+}
+
+TEST_F(ReconstructorTest, APlanForMoreDevicesThanThereAreIsRefused) {
+  plan_.slabs = {{0, 0, 3}, {1, 3, 2}};
+  EXPECT_EQ(Reconstructor::Create(plan_, registry_, *device_).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -31,9 +31,20 @@ class FakeJobStore : public jobs::JobStore {
     for (const auto& [id, job] : jobs_) all.push_back(job);
     return all;
   }
+  absl::Status SaveTrace(const std::string& job_id, const std::string& trace) override {
+    absl::MutexLock lock(&mutex_);
+    traces_[job_id] = trace;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> LoadTrace(const std::string& job_id) override {
+    absl::MutexLock lock(&mutex_);
+    if (!traces_.contains(job_id)) return absl::NotFoundError("no trace");
+    return traces_[job_id];
+  }
   absl::Status Delete(const std::string& job_id) override {
     absl::MutexLock lock(&mutex_);
     jobs_.erase(job_id);
+    traces_.erase(job_id);
     return absl::OkStatus();
   }
 
@@ -56,6 +67,7 @@ class FakeJobStore : public jobs::JobStore {
   mutable absl::Mutex mutex_;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> traces_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::pair<std::string, jobs::JobState>> history_ ABSL_GUARDED_BY(mutex_);
 };
 

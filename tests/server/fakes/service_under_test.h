@@ -22,8 +22,9 @@ struct PipelineUnderTest {
     slots.push_back(
         std::make_unique<scheduler::DeviceSlot>("reference0", memory_bytes, "iso-slot-0"));
     scheduler = std::make_unique<scheduler::Scheduler>(std::move(slots), max_active_jobs);
-    engine = std::make_unique<pipeline::Engine>(Backends(), std::vector{device.get()}, *scheduler,
-                                                table, results, observer);
+    engine = std::make_unique<pipeline::Engine>(
+        Backends(), std::vector<pipeline::Engine::SlotDevices>{{device.get()}}, *scheduler, table,
+        results, observer);
   }
 
   scheduler::DeviceSlot& slot() { return *scheduler->slots()[0]; }

@@ -19,11 +19,10 @@ using ::testing::HasSubstr;
 
 class ChunkAssemblerTest : public ::testing::Test {
  protected:
-  static recon::ReconstructionPlan Plan() {
+  recon::ReconstructionPlan Plan() const {
     const AcquisitionRequest request = SmallRequest();
-    const auto device = *Backends().OpenDevice("reference", {.memory_bytes = 64 << 20});
     return *recon::MakePlan(request.acquisition, std::get<VolumeGrid>(request.grid),
-                            request.settings, *device);
+                            request.settings, *device_);
   }
   Frame MakeFrame(int index) {
     pixels_ = SmallFrame(plan_.acquisition, index);
@@ -32,8 +31,10 @@ class ChunkAssemblerTest : public ::testing::Test {
   }
   absl::Status AddStatus(const Frame& frame) { return assembler_.Add(frame).status(); }
 
+  const std::unique_ptr<ops::Device> device_ =
+      *Backends().OpenDevice("reference", {.memory_bytes = 64 << 20});
   const recon::ReconstructionPlan plan_ = Plan();
-  ChunkAssembler assembler_{plan_};
+  ChunkAssembler assembler_{plan_, *ChunkAssembler::Allocate(plan_, *device_)};
   std::string pixels_;
 };
 

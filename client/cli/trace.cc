@@ -1,0 +1,45 @@
+// isocenter trace: what the devices did for a job, and when.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/server_flags.h"
+#include "client/job_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  std::string job_id;
+  std::filesystem::path out;
+};
+
+absl::Status Trace(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const std::string trace, client::JobClient(channel).Trace(options.job_id));
+  std::ofstream file(options.out, std::ios::binary);
+  file << trace;
+  file.close();
+  if (!file)
+    return absl::PermissionDeniedError(absl::StrCat("cannot write ", options.out.string()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTraceCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "trace", "Write what the devices did for a job, as JSON that ui.perfetto.dev opens");
+  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  command.add_option("--out", options->out, "file to write")->required()->type_name("FILE");
+  AddServerFlags(command, options->server);
+  command.callback([options, &action] { action = [options] { return Trace(*options); }; });
+}
+
+}  // namespace isocenter::cli

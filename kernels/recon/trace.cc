@@ -1,0 +1,108 @@
+#include "kernels/recon/trace.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace isocenter::recon {
+namespace {
+
+using ops::Stage;
+
+double& SecondsFor(StageSeconds& seconds, Stage stage) {
+  switch (stage) {
+    case Stage::kUpload:
+      return seconds.upload;
+    case Stage::kPreprocess:
+      return seconds.preprocess;
+    case Stage::kFilter:
+      return seconds.filter;
+    case Stage::kBackproject:
+      return seconds.backproject;
+    case Stage::kHounsfield:
+      return seconds.hounsfield;
+    default:
+      return seconds.download;
+  }
+}
+
+double BusySeconds(const std::vector<DeviceSpan>& trace) {
+  std::vector<std::pair<double, double>> spans;
+  for (const DeviceSpan& entry : trace) spans.emplace_back(entry.span.begin, entry.span.end);
+  std::sort(spans.begin(), spans.end());
+  double busy = 0, end = spans.empty() ? 0 : spans.front().first;
+  for (const auto& [begin, last] : spans) {
+    busy += std::max(0.0, last - std::max(begin, end));
+    end = std::max(end, last);
+  }
+  return busy;
+}
+
+struct Lane {
+  int id;
+  const char* name;
+};
+
+Lane LaneOf(Stage stage) {
+  if (stage == Stage::kUpload) return {1, "uploads"};
+  if (stage == Stage::kDownload) return {3, "downloads"};
+  return {2, "kernels"};
+}
+
+std::string Metadata(const char* what, int process, int thread, const std::string& name) {
+  return absl::StrFormat(R"({"name":"%s","ph":"M","pid":%d,"tid":%d,"args":{"name":"%s"}})", what,
+                         process, thread, name);
+}
+
+}  // namespace
+
+StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace) {
+  std::map<int, StageSeconds> devices;
+  for (const DeviceSpan& entry : trace) {
+    SecondsFor(devices[entry.device], entry.span.stage) += entry.span.end - entry.span.begin;
+  }
+  StageSeconds all{.busy = BusySeconds(trace)};
+  for (auto& [device, own] : devices) {
+    for (const Stage stage : {Stage::kUpload, Stage::kPreprocess, Stage::kFilter,
+                              Stage::kBackproject, Stage::kHounsfield, Stage::kDownload}) {
+      double& most = SecondsFor(all, stage);
+      most = std::max(most, SecondsFor(own, stage));
+    }
+  }
+  return all;
+}
+
+std::string ChromeTrace(const std::vector<DeviceSpan>& trace) {
+  std::vector<std::string> events;
+  std::map<int, bool> named;
+  double start = trace.empty() ? 0 : trace.front().span.begin;
+  for (const DeviceSpan& entry : trace) start = std::min(start, entry.span.begin);
+  std::map<std::pair<int, Stage>, int> count;
+  for (const DeviceSpan& entry : trace) {
+    if (!std::exchange(named[entry.device], true)) {
+      events.push_back(
+          Metadata("process_name", entry.device, 0, absl::StrCat("device ", entry.device)));
+      for (const Stage stage : {Stage::kUpload, Stage::kFilter, Stage::kDownload}) {
+        const Lane lane = LaneOf(stage);
+        events.push_back(Metadata("thread_name", entry.device, lane.id, lane.name));
+      }
+    }
+    const ops::Span& span = entry.span;
+    events.push_back(absl::StrFormat(
+        R"({"name":"%s","ph":"X","pid":%d,"tid":%d,"ts":%.3f,"dur":%.3f,"args":{"index":%d}})",
+        absl::string_view(ops::Name(span.stage).data(), ops::Name(span.stage).size()), entry.device,
+        LaneOf(span.stage).id, (span.begin - start) * 1e6, (span.end - span.begin) * 1e6,
+        count[{entry.device, span.stage}]++));
+  }
+  std::string json = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  for (size_t i = 0; i < events.size(); ++i) {
+    absl::StrAppend(&json, events[i], i + 1 < events.size() ? ",\n" : "\n");
+  }
+  return json + "]}\n";
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,224 @@
+#include "tests/bench/reconstruct_bench.h"
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/backends.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
+#include "kernels/recon/reconstructor.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/scan.h"
+#include "tests/bench/summary.h"
+
+#ifdef ISOCENTER_HAS_CUDA
+#include "tests/bench/cuda_ceilings.h"
+#endif
+
+namespace isocenter::bench {
+namespace {
+
+constexpr double kEdgeMm = 256;  // of the reconstructed cube
+constexpr double kMib = 1 << 20;
+
+struct Case {
+  recon::Acquisition acquisition;
+  VolumeGrid grid;
+};
+
+/// R512, R1024: a C-arm's flat panel over 200°, as in the literature's benchmarks. S512: a small
+/// panel, full circle. C512: a C-arm as it was measured, or one that wobbles like it.
+absl::StatusOr<Case> MakeCase(const std::string& name, const std::string& trajectory) {
+  const auto cube = [](int size) {
+    return CenteredGrid(size, size, size, {kEdgeMm / size, kEdgeMm / size, kEdgeMm / size});
+  };
+  if (name == "C512") {
+    Case test{.acquisition = {.detector = kFullDetector}, .grid = cube(512)};
+    ISO_ASSIGN_OR_RETURN(test.acquisition.trajectory, MakeTrajectory(trajectory, 494));
+    return test;
+  }
+  CircularOrbit orbit{.views = 496,
+                      .source_to_isocenter_mm = 750,
+                      .source_to_detector_mm = 1200,
+                      .arc = DegreesToRadians(200)};
+  Case test{.acquisition = {.detector = {.columns = 1248,
+                                         .rows = 960,
+                                         .pitch_u_mm = 0.32,
+                                         .pitch_v_mm = 0.32}}};
+  if (name == "R512" || name == "R1024") {
+    test.grid = cube(name == "R512" ? 512 : 1024);
+  } else if (name == "S512") {
+    test.acquisition.detector = {.columns = 512, .rows = 512, .pitch_u_mm = 0.8, .pitch_v_mm = 0.8};
+    orbit.views = 360;
+    orbit.arc = 2 * kPi * 359 / 360;
+    test.grid = cube(512);
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--case is '", name, "'; legal are R512, R1024, S512 and C512"));
+  }
+  ISO_ASSIGN_OR_RETURN(test.acquisition.trajectory,
+                       MakeCircularOrbit(orbit, test.acquisition.detector));
+  return test;
+}
+
+void FillWithCounts(uint16_t* counts, int64_t count) {
+  uint32_t state = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    counts[i] = static_cast<uint16_t>(20000 + (state >> 18));
+  }
+}
+
+nlohmann::json ToJson(const Summary& summary) {
+  return {{"median", summary.median}, {"min", summary.least}, {"max", summary.most}};
+}
+
+struct Measured {
+  std::vector<double> whole, backproject, filter, preprocess, upload, download;  // seconds
+};
+
+absl::StatusOr<Measured> Measure(recon::Reconstructor& reconstructor, const ops::RawFrames& frames,
+                                 HostView3<float> volume, int repeats,
+                                 std::vector<recon::DeviceSpan>& trace) {
+  Measured measured;
+  for (int i = 0; i <= repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ISO_RETURN_IF_ERROR(reconstructor.Run(frames, volume));
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    ISO_ASSIGN_OR_RETURN(trace, reconstructor.TakeTrace());
+    if (i == 0) continue;  // the first one loads kernels and makes room
+    const recon::StageSeconds seconds = recon::SecondsOf(trace);
+    measured.whole.push_back(elapsed.count());
+    measured.backproject.push_back(seconds.backproject);
+    measured.filter.push_back(seconds.filter);
+    measured.preprocess.push_back(seconds.preprocess);
+    measured.upload.push_back(seconds.upload);
+    measured.download.push_back(seconds.download);
+  }
+  return measured;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  return file ? absl::OkStatus() : absl::UnavailableError(absl::StrCat("cannot write ", path));
+}
+
+absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
+                     nlohmann::json& report) {
+  ISO_ASSIGN_OR_RETURN(const Case test, MakeCase(name, options.trajectory));
+  const recon::Acquisition& acquisition = test.acquisition;
+  const Shape3 shape{static_cast<int64_t>(acquisition.trajectory.size()), acquisition.detector.rows,
+                     acquisition.detector.columns};
+  for (const int count : options.devices) {
+    ISO_ASSIGN_OR_RETURN(
+        const ChosenDevices chosen,
+        OpenDevices(options.backend,
+                    {.own_memory = {.memory_bytes = options.device_memory_bytes}, .count = count}));
+    std::vector<ops::Device*> devices;
+    for (const auto& device : chosen.devices) devices.push_back(device.get());
+    ISO_ASSIGN_OR_RETURN(const auto frame_memory,
+                         devices[0]->NewHostMemory(shape.count() * int64_t{sizeof(uint16_t)}));
+    auto* counts = reinterpret_cast<uint16_t*>(frame_memory->data());
+    FillWithCounts(counts, shape.count());
+    const ops::RawFrames frames{.counts = {counts, shape}};
+    ISO_ASSIGN_OR_RETURN(const auto volume_memory,
+                         devices[0]->NewHostMemory(test.grid.voxels() * int64_t{sizeof(float)}));
+    const HostView3<float> volume(reinterpret_cast<float*>(volume_memory->data()),
+                                  test.grid.shape());
+    for (const std::string& precision : options.precisions) {
+      const recon::FdkSettings settings{.precision = precision == "fast" ? ops::Precision::kFast
+                                                                         : ops::Precision::kExact};
+      const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
+      ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
+                           recon::MakePlan(acquisition, test.grid, settings, planned,
+                                           recon::Arrival::kComplete));
+      ISO_ASSIGN_OR_RETURN(const auto reconstructor,
+                           recon::Reconstructor::Create(plan, Backends(), devices));
+      std::vector<recon::DeviceSpan> trace;
+      ISO_ASSIGN_OR_RETURN(const Measured measured,
+                           Measure(*reconstructor, frames, volume, options.repeats, trace));
+      const Summary whole = Gups(measured.whole, plan.voxel_updates);
+      const Summary kernel = Gups(measured.backproject, plan.voxel_updates);
+      const Summary whole_s = Summarize(measured.whole);
+      const auto ms = [](const std::vector<double>& seconds) {
+        return 1e3 * Summarize(seconds).median;
+      };
+      std::printf(
+          "%-6s %3d  %-6s %6.0f %5d %s %9.1f (%.1f-%.1f) %8.0f %8.0f %8.1f %6.1f %6.1f %6.1f %6.1f\n",
+          name.c_str(), count, precision.c_str(), static_cast<double>(plan.peak_bytes) / kMib,
+          static_cast<int>(plan.slabs.size()),
+          plan.order == recon::Order::kChunksFirst ? "together"
+          : plan.keep_projections                  ? "in turn "
+                                                   : "re-read ",
+          1e3 * whole_s.median, 1e3 * whole_s.least, 1e3 * whole_s.most, whole.median,
+          kernel.median, ms(measured.backproject), ms(measured.filter), ms(measured.preprocess),
+          ms(measured.upload), ms(measured.download));
+      std::fflush(stdout);
+      report["cases"].push_back({{"case", name},
+                                 {"devices", count},
+                                 {"precision", precision},
+                                 {"peak_bytes", plan.peak_bytes},
+                                 {"slabs", plan.slabs.size()},
+                                 {"whole_seconds", ToJson(whole_s)},
+                                 {"whole_gups", ToJson(whole)},
+                                 {"kernel_gups", ToJson(kernel)},
+                                 {"filter_seconds", ToJson(Summarize(measured.filter))},
+                                 {"preprocess_seconds", ToJson(Summarize(measured.preprocess))},
+                                 {"upload_seconds", ToJson(Summarize(measured.upload))},
+                                 {"download_seconds", ToJson(Summarize(measured.download))}});
+      if (!options.trace.empty()) {
+        ISO_RETURN_IF_ERROR(WriteFile(options.trace, recon::ChromeTrace(trace)));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunReconstruct(const ReconstructOptions& options) {
+  ISO_ASSIGN_OR_RETURN(const ChosenDevices chosen, OpenDevices(options.backend, {}));
+  const ops::Device& device = *chosen.devices[0];
+  nlohmann::json report = {{"benchmark", "reconstruct"},
+                           {"device", device.description()},
+                           {"commit", Commit()},
+                           {"repeats", options.repeats},
+                           {"device_memory_bytes", options.device_memory_bytes}};
+  std::printf("%s, commit %s, median (min-max) of %d runs\n", device.description().c_str(),
+              Commit().c_str(), options.repeats);
+#ifdef ISOCENTER_HAS_CUDA
+  if (device.backend() == "cuda") {
+    ISO_ASSIGN_OR_RETURN(const CudaCeilings ceilings, MeasureCudaCeilings());
+    std::printf(
+        "ceilings: upload %.1f GB/s, download %.1f GB/s, both at once %.1f + %.1f GB/s, device "
+        "copy %.0f GB/s, %.0f G texture samples/s at %.0f MHz\n",
+        ceilings.upload_gb_s, ceilings.download_gb_s, ceilings.upload_beside_gb_s,
+        ceilings.download_beside_gb_s, ceilings.device_copy_gb_s, ceilings.texture_gsamples_s,
+        ceilings.clock_mhz);
+    report["ceilings"] = {{"upload_gb_per_second", ceilings.upload_gb_s},
+                          {"download_gb_per_second", ceilings.download_gb_s},
+                          {"upload_beside_download_gb_per_second", ceilings.upload_beside_gb_s},
+                          {"download_beside_upload_gb_per_second", ceilings.download_beside_gb_s},
+                          {"device_copy_gb_per_second", ceilings.device_copy_gb_s},
+                          {"texture_gsamples_per_second", ceilings.texture_gsamples_s},
+                          {"clock_mhz", ceilings.clock_mhz}};
+  }
+#endif
+  std::printf(
+      "%-6s %3s  %-6s %6s %5s %8s %-20s %8s %8s %8s %6s %6s %6s %6s\n", "case", "dev", "prec.",
+      "MiB", "slabs", "in mem.", "whole ms", "GUPS", "kernel", "bp ms", "filter", "prep", "up",
+      "down");
+  for (const std::string& name : options.cases) {
+    ISO_RETURN_IF_ERROR(RunCase(name, options, report));
+  }
+  if (options.json.empty()) return absl::OkStatus();
+  return WriteFile(options.json, report.dump(2) + "\n");
+}
+
+}  // namespace isocenter::bench

@@ -1,0 +1,193 @@
+#include "kernels/recon/slabs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "kernels/base/units.h"
+#include "kernels/geometry/trajectory.h"
+
+namespace isocenter::recon {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A device that only says what things take: float32, and as much again as a chunk for operations.
+class PaperDevice final : public ops::Device {
+ public:
+  PaperDevice(int64_t memory_bytes, bool own_memory)
+      : limits_{.memory_bytes = memory_bytes},
+        traits_{.own_memory = own_memory, .chunk_views = 32, .slab_slices = 16} {}
+  absl::string_view backend() const override { return "paper"; }
+  std::string description() const override { return "paper"; }
+  ops::DeviceLimits limits() const override { return limits_; }
+  ops::DeviceTraits traits() const override { return traits_; }
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override { return Nothing(); }
+  ops::Timeline& timeline() override { return timeline_; }
+  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(Shape3,
+                                                                           ops::StackUse) override {
+    return Nothing();
+  }
+  absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid&) override {
+    return Nothing();
+  }
+  int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse) const override {
+    return shape.count() * 4;
+  }
+  int64_t VolumeBytes(const VolumeGrid& grid) const override { return grid.voxels() * 4; }
+  int64_t WorkspaceBytes(Shape3 shape) const override { return shape.count() * 4; }
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+
+ private:
+  static absl::Status Nothing() { return absl::UnimplementedError("paper"); }
+  const ops::DeviceLimits limits_;
+  const ops::DeviceTraits traits_;
+  ops::HostTimeline timeline_;
+};
+
+constexpr int64_t kMiB = 1 << 20;
+constexpr int kViews = 496, kChunk = 32, kRows = 960, kColumns = 1248;
+constexpr int64_t kChunkBytes = int64_t{3} * kChunk * kRows * kColumns * 4;
+constexpr int64_t kAllFiltered = int64_t{kViews} * kRows * kColumns * 4;
+
+absl::StatusOr<Division> DivideCube(int size, std::vector<const ops::Device*> devices,
+                                    Arrival arrival) {
+  return DivideVolume(CenteredGrid(size, size, size, {1, 1, 1}), kViews, kChunk, kRows, kColumns,
+                      arrival, devices);
+}
+
+// What the division promises, whatever it is.
+void ExpectSound(const Division& division, int slices, int64_t limit, int64_t slice_bytes) {
+  int next = 0, largest = 0, on_device = 0, device = 0;
+  for (const Slab& slab : division.slabs) {
+    EXPECT_EQ(slab.first_slice, next);
+    EXPECT_GE(slab.slices, 1);
+    EXPECT_GE(slab.device, device);
+    if (slab.device != device) on_device = 0;
+    device = slab.device;
+    next += slab.slices;
+    on_device += slab.slices;
+    largest = std::max(largest, division.order == Order::kChunksFirst
+                                    ? on_device
+                                    : std::min(2 * slab.slices, slices));
+  }
+  EXPECT_EQ(next, slices);
+  EXPECT_LE(division.peak_bytes, limit);
+  EXPECT_GE(division.peak_bytes,
+            kChunkBytes + (division.keep_projections ? kAllFiltered : 0) + largest * slice_bytes);
+}
+
+TEST(DivideVolume, HostMemoryIsNotDivided) {
+  const PaperDevice cpu(8192 * kMiB, /*own_memory=*/false);
+  const auto division = DivideCube(1024, {&cpu}, Arrival::kComplete);
+  ASSERT_TRUE(division.ok()) << division.status();
+  EXPECT_EQ(division->order, Order::kChunksFirst);
+  EXPECT_THAT(division->slabs, ::testing::ElementsAre(Slab{0, 0, 1024}));
+  const PaperDevice small(2048 * kMiB, /*own_memory=*/false);
+  EXPECT_THAT(std::string(DivideCube(1024, {&small}, Arrival::kComplete).status().message()),
+              HasSubstr("a volume of 1024x1024x1024 needs 4754964480 bytes of memory; the limit is "
+                        "2147483648"));
+}
+
+TEST(DivideVolume, ALargeDeviceKeepsTheProjectionsOnlyWhenAllFramesAreThere) {
+  const PaperDevice gpu(80000 * kMiB, true);
+  const auto complete = DivideCube(1024, {&gpu}, Arrival::kComplete);
+  ASSERT_TRUE(complete.ok());
+  EXPECT_EQ(complete->order, Order::kSlabsFirst);
+  EXPECT_TRUE(complete->keep_projections);
+  EXPECT_EQ(complete->slabs.size(), 8u);
+  ExpectSound(*complete, 1024, 80000 * kMiB, 4 * kMiB);
+  const auto streamed = DivideCube(1024, {&gpu}, Arrival::kStreamed);
+  EXPECT_EQ(streamed->order, Order::kChunksFirst);
+  ExpectSound(*streamed, 1024, 80000 * kMiB, 4 * kMiB);
+}
+
+TEST(DivideVolume, ASmallDeviceTakesTheVolumeInParts) {
+  for (const int64_t limit : {1024 * kMiB, 2048 * kMiB, 4096 * kMiB}) {
+    const PaperDevice gpu(limit, true);
+    for (const Arrival arrival : {Arrival::kStreamed, Arrival::kComplete}) {
+      const auto division = DivideCube(1024, {&gpu}, arrival);
+      ASSERT_TRUE(division.ok()) << division.status();
+      EXPECT_EQ(division->order, Order::kSlabsFirst);
+      ExpectSound(*division, 1024, limit, 4 * kMiB);
+    }
+  }
+  // 450 MiB for the chunk; two slabs of one slice take 8 MiB.
+  const PaperDevice tight(kChunkBytes + 8 * kMiB, true);
+  const auto slices = DivideCube(1024, {&tight}, Arrival::kStreamed);
+  ASSERT_TRUE(slices.ok()) << slices.status();
+  EXPECT_EQ(slices->slabs.size(), 1024u);
+  const PaperDevice hopeless(kChunkBytes + 8 * kMiB - 1, true);
+  EXPECT_EQ(DivideCube(1024, {&hopeless}, Arrival::kStreamed).status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(DivideVolume, DevicesShareEvenly) {
+  const PaperDevice a(80000 * kMiB, true), b(80000 * kMiB, true), c(80000 * kMiB, true);
+  const auto division = DivideCube(1000, {&a, &b, &c}, Arrival::kComplete);
+  ASSERT_TRUE(division.ok());
+  ExpectSound(*division, 1000, 80000 * kMiB, int64_t{1000} * 1000 * 4);
+  int slices[3] = {};
+  for (const Slab& slab : division->slabs) slices[slab.device] += slab.slices;
+  EXPECT_THAT(slices, ::testing::ElementsAre(336, 336, 328));
+  // Fewer slices than devices: some have nothing to do.
+  const auto flat = DivideVolume(CenteredGrid(8, 8, 1, {1, 1, 1}), 4, 4, 8, 8, Arrival::kComplete,
+                                 std::vector<const ops::Device*>{&a, &b});
+  ASSERT_TRUE(flat.ok());
+  EXPECT_THAT(flat->slabs, ::testing::ElementsAre(Slab{0, 0, 1}));
+}
+
+TEST(RowsSeen, HoldsEveryRowThatAVoxelSamples) {
+  const Detector detector{.columns = 100, .rows = 80, .pitch_u_mm = 2, .pitch_v_mm = 2};
+  const Trajectory trajectory = *MakeCircularOrbit(
+      {.views = 7, .source_to_isocenter_mm = 400, .source_to_detector_mm = 700, .arc = kPi},
+      detector);
+  const VolumeGrid grid = CenteredGrid(60, 50, 40, {1, 1.5, 2});
+  for (const auto& [first, count] :
+       {std::pair(0, 40), std::pair(0, 5), std::pair(12, 7), std::pair(39, 1)}) {
+    const VolumeGrid part = SlicesOf(grid, first, count);
+    const RowRange rows = RowsSeen(trajectory, part, detector.rows);
+    EXPECT_LE(rows.first + rows.count, detector.rows);
+    double least = 1e9, most = -1e9;
+    for (const ProjectionMatrix& matrix : trajectory) {
+      for (int x = 0; x < 60; ++x) {
+        for (int y = 0; y < 50; ++y) {
+          for (int z = first; z < first + count; ++z) {
+            const double v = matrix.Project(grid.VoxelToWorld(x, y, z)).v();
+            least = std::min(least, v);
+            most = std::max(most, v);
+          }
+        }
+      }
+    }
+    EXPECT_LE(rows.first, std::max(0.0, std::floor(least)));
+    EXPECT_GE(rows.first + rows.count, std::min(80.0, std::floor(most) + 2));
+    // Not simply all of them.
+    EXPECT_LT(rows.count, most - least + 9);
+  }
+}
+
+TEST(RowsSeen, NothingSeenAndTooCloseToTell) {
+  const Detector detector{.columns = 10, .rows = 8, .pitch_u_mm = 2, .pitch_v_mm = 2};
+  const Trajectory trajectory = *MakeCircularOrbit(
+      {.views = 3, .source_to_isocenter_mm = 400, .source_to_detector_mm = 700, .arc = kPi},
+      detector);
+  VolumeGrid above = CenteredGrid(4, 4, 4, {1, 1, 1});
+  above.origin.z += 200;
+  EXPECT_EQ(RowsSeen(trajectory, above, 8).count, 1);
+  const VolumeGrid around = CenteredGrid(100, 100, 4, {10, 10, 1});
+  EXPECT_EQ(RowsSeen(trajectory, around, 8), (RowRange{0, 8}));
+}
+
+TEST(WithoutRowsBefore, ShiftsV) {
+  ProjectionMatrix matrix{{1, 2, 3, 4, 5, 6, 7, 8, 0.1, 0.2, 0.3, 1}};
+  const Projected before = matrix.Project({1, 2, 3});
+  const Projected after = WithoutRowsBefore(matrix, 7).Project({1, 2, 3});
+  EXPECT_DOUBLE_EQ(after.u(), before.u());
+  EXPECT_NEAR(after.v(), before.v() - 7, 1e-12);
+}
+
+}  // namespace
+}  // namespace isocenter::recon
