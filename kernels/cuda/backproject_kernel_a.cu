@@ -9,7 +9,7 @@ namespace {
 constexpr int kViews = 4, kDepth = 8;
 constexpr dim3 kBlock(32, 8);
 
-void Launch(const Batch<kViews>& batch, cudaTextureObject_t texture) {
+void LaunchKernelA(const Batch<kViews>& batch, cudaTextureObject_t texture) {
   const Extent& e = batch.extent;
   KernelA<kViews, kDepth, kBlock.x, kBlock.y, false, Work::kAll>
       <<<BlocksCovering(e, dim3(kBlock.x, kBlock.y, kDepth)), kBlock, 0, batch.stream>>>(
@@ -19,7 +19,7 @@ void Launch(const Batch<kViews>& batch, cudaTextureObject_t texture) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<kViews, Launch>>(device);
+  return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelA>>(device);
 }
 
 }  // namespace isocenter::cuda

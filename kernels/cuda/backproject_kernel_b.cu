@@ -9,7 +9,7 @@ namespace {
 constexpr int kViews = 32, kDepth = 4;
 constexpr dim3 kBlock(16, 32);
 
-void Launch(const Batch<kViews>& batch, cudaTextureObject_t texture) {
+void LaunchKernelB(const Batch<kViews>& batch, cudaTextureObject_t texture) {
   const Extent& e = batch.extent;
   KernelB<kViews, kDepth, kBlock.x, kBlock.y, Work::kAll>
       <<<BlocksCovering(e, dim3(kBlock.x, kBlock.y, kDepth)), kBlock, 0, batch.stream>>>(
@@ -19,7 +19,7 @@ void Launch(const Batch<kViews>& batch, cudaTextureObject_t texture) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<kViews, Launch>>(device);
+  return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelB>>(device);
 }
 
 }  // namespace isocenter::cuda

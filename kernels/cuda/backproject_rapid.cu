@@ -52,7 +52,7 @@ __global__ __launch_bounds__(kTile* kQuarters) void RapidKernel(
   }
 }
 
-void Launch(const Batch<kViews>& batch, cudaTextureObject_t texture) {
+void LaunchRapid(const Batch<kViews>& batch, cudaTextureObject_t texture) {
   const Extent& e = batch.extent;
   const dim3 tiles = BlocksCovering(e, dim3(kTileX, kTileY, e.nz));
   RapidKernel<<<tiles, dim3(kTileX, kTileY, kQuarters), 0, batch.stream>>>(batch.matrices, texture,
@@ -62,7 +62,7 @@ void Launch(const Batch<kViews>& batch, cudaTextureObject_t texture) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<kViews, Launch>>(device);
+  return std::make_unique<BackprojectFromTexture<kViews, LaunchRapid>>(device);
 }
 
 }  // namespace isocenter::cuda

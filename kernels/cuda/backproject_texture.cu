@@ -21,7 +21,7 @@ __global__ __launch_bounds__(256) void TextureKernel(
                  *target);
 }
 
-void Launch(const Batch<1>& batch, cudaTextureObject_t texture) {
+void LaunchTexture(const Batch<1>& batch, cudaTextureObject_t texture) {
   TextureKernel<<<BlocksCovering(batch.extent, kVoxels), kVoxels, 0, batch.stream>>>(
       batch.matrices, texture, batch.extent, batch.volume);
 }
@@ -29,7 +29,7 @@ void Launch(const Batch<1>& batch, cudaTextureObject_t texture) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<1, Launch>>(device);
+  return std::make_unique<BackprojectFromTexture<1, LaunchTexture>>(device);
 }
 
 }  // namespace isocenter::cuda
