@@ -13,7 +13,7 @@ cudaExtent ExtentOf(int views, int rows, int columns) {
 
 absl::Status LayeredTexture::Fill(const float* from, int views, int rows, int columns,
                                   cudaStream_t stream) {
-  ISO_RETURN_IF_ERROR(Reserve(views, rows, columns));
+  ISO_RETURN_IF_ERROR(Reserve(views, rows, columns, stream));
   cudaMemcpy3DParms copy = {};
   copy.srcPtr = cudaPitchedPtr{const_cast<float*>(from), columns * sizeof(float),
                                static_cast<size_t>(columns), static_cast<size_t>(rows)};
@@ -23,8 +23,10 @@ absl::Status LayeredTexture::Fill(const float* from, int views, int rows, int co
   return ToStatus(cudaMemcpy3DAsync(&copy, stream), "cudaMemcpy3DAsync");
 }
 
-absl::Status LayeredTexture::Reserve(int views, int rows, int columns) {
+absl::Status LayeredTexture::Reserve(int views, int rows, int columns, cudaStream_t stream) {
   if (views <= views_ && rows == rows_ && columns == columns_) return absl::OkStatus();
+  // Kernels that are under way may still read the old one.
+  if (array_ != nullptr) ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
   Free();
   const cudaChannelFormatDesc format =
       cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);

@@ -25,7 +25,7 @@ class LayeredTexture {
   cudaTextureObject_t texture() const { return texture_; }
 
  private:
-  absl::Status Reserve(int views, int rows, int columns);
+  absl::Status Reserve(int views, int rows, int columns, cudaStream_t stream);
   void Free();
 
   int views_ = 0, rows_ = 0, columns_ = 0;

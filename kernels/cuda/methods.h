@@ -13,6 +13,11 @@ absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& devic
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(CudaDevice& device,
                                                                const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectCulled(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
 

@@ -32,6 +32,13 @@ void Register(ops::Registry& registry) {
   registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilter));
   registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
   registry.backproject.Add("cuda", "culled", OnCuda(NewBackprojectCulled), ops::Precision::kFast);
+  registry.backproject.Add("cuda", "naive", OnCuda(NewBackprojectNaive));
+  registry.backproject.Add("cuda", "texture", OnCuda(NewBackprojectTexture), ops::Precision::kFast);
+  registry.backproject.Add("cuda", "rapid", OnCuda(NewBackprojectRapid), ops::Precision::kFast);
+  registry.backproject.Add("cuda", "kernel_a", OnCuda(NewBackprojectKernelA),
+                           ops::Precision::kFast);
+  registry.backproject.Add("cuda", "kernel_b", OnCuda(NewBackprojectKernelB),
+                           ops::Precision::kFast);
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
 }
 

@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <random>
 
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/volume_grid.h"
 #include "tests/bench/machine.h"
+#include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
 #include "tests/bench/summary.h"
 
@@ -16,13 +16,6 @@ namespace {
 
 // Edge of the cube that is reconstructed, whatever the number of voxels.
 constexpr double kEdgeMm = 256;
-
-std::vector<float> Noise(int64_t count) {
-  std::mt19937 random(1);
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random()) * 0x1p-32f - 0.5f;
-  return values;
-}
 
 absl::StatusOr<std::vector<double>> Measure(ops::Backproject& method, ops::Device& device,
                                             const Trajectory& matrices,

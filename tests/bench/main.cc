@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "tests/bench/backproject_bench.h"
+#include "tests/bench/bottleneck_bench.h"
 #include "tests/bench/fdk_bench.h"
 
 int main(int argc, char** argv) {
@@ -59,10 +60,30 @@ int main(int argc, char** argv) {
                    "Trajectory file for 1240x960 pixels of 0.308 mm (default: a wobbling C-arm)")
       ->check(CLI::ExistingFile);
 
+  isocenter::bench::BottleneckOptions bottleneck;
+  CLI::App* bottleneck_command = app.add_subcommand(
+      "bottleneck", "What bounds back-projection on a CUDA device, by kernels with parts left out");
+  bottleneck_command->add_option("--size", bottleneck.size, "Voxels per axis")
+      ->check(CLI::Range(16, 2048))
+      ->capture_default_str();
+  // A layered texture has 2048 layers.
+  bottleneck_command->add_option("--views", bottleneck.views, "Views")
+      ->check(CLI::Range(2, 2048))
+      ->capture_default_str();
+  bottleneck_command->add_option("--repeats", bottleneck.repeats, "Runs per kernel")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  bottleneck_command
+      ->add_option("--trajectory", bottleneck.trajectory,
+                   "Trajectory file for 1240x960 pixels of 0.308 mm (default: a wobbling C-arm)")
+      ->check(CLI::ExistingFile);
+  bottleneck_command->add_option("--json", bottleneck.json, "Also write the figures to this file");
+
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = backproject_command->parsed()
-                                  ? isocenter::bench::RunBackproject(backproject)
-                                  : isocenter::bench::RunFdk(fdk);
+  const absl::Status status =
+      backproject_command->parsed()  ? isocenter::bench::RunBackproject(backproject)
+      : bottleneck_command->parsed() ? isocenter::bench::RunBottleneck(bottleneck)
+                                     : isocenter::bench::RunFdk(fdk);
   if (!status.ok()) {
     std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
     return 1;

@@ -120,6 +120,8 @@ std::vector<BackprojectCase> BackprojectCases() {
   carm("DetectorOfOneColumn", {3, 60, 1}, 1.0, cube(33, 1));
   carm("OneVoxel", odd, 1.0, cube(1, 1));
   carm("OneView", {1, 91, 117}, 1.0, cube(40, 1));
+  // More than any method adds in one launch.
+  carm("ManyViews", {67, 31, 37}, 1.0, cube(18, 1));
   carm("OneSlice", odd, 1.0, CenteredGrid(40, 30, 1, {1, 1, 1}));
   carm("FlatGrid", odd, 1.0, CenteredGrid(1, 40, 70, {1, 1, 1}));
   carm("AnisotropicVoxels", odd, 1.0, CenteredGrid(45, 20, 18, {0.7, 1.9, 2.6}));
@@ -140,6 +142,12 @@ std::vector<BackprojectCase> BackprojectCases() {
   const Shape3 wide{4, 80, 80};
   cases.push_back({"SourceInsideTheVolume", wide, RandomMatrices(200, wide, 500),
                    CenteredGrid(40, 42, 44, {45, 45, 45})});
+  // One view among others that needs more care than they do.
+  carm("OneSourceCloseToTheVolume", {5, 60, 60}, 1.0, cube(40, 1));
+  Camera close = Looking({25, 3, 2}, {0, 0, -1});
+  close.focal_u_px = close.focal_v_px = 25;
+  close.principal_u_px = close.principal_v_px = 30;
+  cases.back().matrices[2] = Normalized(close);
   carm("SourceInsideAlongTheOrbit", {5, 60, 60}, 0.05, CenteredGrid(44, 40, 36, {45, 45, 10}));
   return cases;
 }
