@@ -34,10 +34,9 @@ class RabbitCtDataSet : public formats::FrameSink {
     ops::Registry registry;
     cpu::Register(registry);
     ISO_ASSIGN_OR_RETURN(std::unique_ptr<ops::Device> device, registry.OpenDevice("cpu", {}));
-    ISO_ASSIGN_OR_RETURN(
-        recon::ReconstructionPlan plan,
-        recon::MakePlan(acquisition, BenchmarkGrid(kSmallest), {.mu_water_per_mm = kMuWaterPerMm},
-                        *device));
+    ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan plan,
+                         recon::MakePlan(acquisition, BenchmarkGrid(kSmallest),
+                                         {.mu_water_per_mm = kMuWaterPerMm}, *device));
     ISO_ASSIGN_OR_RETURN(
         formats::RabbitCtWriter writer,
         formats::RabbitCtWriter::Create(
@@ -61,8 +60,8 @@ class RabbitCtDataSet : public formats::FrameSink {
     const recon::Chunk& chunk = plan_.chunks[next_chunk_];
     const Detector& detector = plan_.acquisition.detector;
     const Shape3 shape{chunk.views, detector.rows, detector.columns};
-    const auto bytes = static_cast<size_t>(shape.count() *
-                                           recon::PixelBytes(plan_.acquisition.pixel_type));
+    const auto bytes =
+        static_cast<size_t>(shape.count() * recon::PixelBytes(plan_.acquisition.pixel_type));
     if (raw_.size() < bytes) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(Process(chunk, shape));
     ++next_chunk_;
@@ -102,11 +101,10 @@ class RabbitCtDataSet : public formats::FrameSink {
     for (int size = kSmallest; size <= largest; size *= 2) {
       auto volume = device_->NewVolume(BenchmarkGrid(size));
       if (!volume.ok()) {
-        return absl::Status(volume.status().code(),
-                            absl::StrCat("the reference volume of ", size,
-                                         "³ voxels does not fit into memory: ",
-                                         std::string(volume.status().message()),
-                                         "; choose a smaller --rabbitct-size"));
+        return absl::Status(
+            volume.status().code(),
+            absl::StrCat("the reference volume of ", size, "³ voxels does not fit into memory: ",
+                         volume.status().message(), "; choose a smaller --rabbitct-size"));
       }
       references_.push_back(*std::move(volume));
     }
@@ -131,8 +129,9 @@ class RabbitCtDataSet : public formats::FrameSink {
     const size_t columns = acquisition.detector.columns;
     std::vector<ops::ViewWeights> weights(chunk.views);
     for (int i = 0; i < chunk.views; ++i) {
-      weights[i] = {matrices[i], std::span(plan_.column_weight)
-                                     .subspan((chunk.first_view + i) * columns, columns)};
+      weights[i] = {
+          matrices[i],
+          std::span(plan_.column_weight).subspan((chunk.first_view + i) * columns, columns)};
     }
     ISO_RETURN_IF_ERROR(
         preprocess_->Run(frames, {.i0 = acquisition.i0_counts}, weights, *weighted_));
@@ -159,8 +158,7 @@ class RabbitCtDataSet : public formats::FrameSink {
       ISO_RETURN_IF_ERROR(
           volume.Download(z, {attenuation.data(), {kSlab, shape.middle, shape.fast}}));
       std::transform(attenuation.begin(), attenuation.end(), hu.begin(), [&](float mu) {
-        return static_cast<uint16_t>(
-            std::clamp(std::floor(factor * mu + 0.5f), 0.0f, kLargestHu));
+        return static_cast<uint16_t>(std::clamp(std::floor(factor * mu + 0.5f), 0.0f, kLargestHu));
       });
       ISO_RETURN_IF_ERROR(writer_.AppendReference(hu));
     }

@@ -21,7 +21,8 @@ struct RabbitCtChoice {
 /// filter). After them come the volumes that the runner compares with, up to `reference_size`,
 /// back-projected in float32 on the CPU. Attenuation becomes the benchmark's unsigned HU by the
 /// factors in the file: 1000 · mu / mu_water, air 0 and water 1000.
-/// Errors: those of RabbitCtWriter::Create and MakePlan; RESOURCE_EXHAUSTED when memory does not hold the volumes.
+/// Errors: those of RabbitCtWriter::Create and MakePlan; RESOURCE_EXHAUSTED when memory does not
+/// hold the volumes.
 absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateRabbitCtDataSet(
     const std::filesystem::path& path, const recon::Acquisition& acquisition,
     const RabbitCtChoice& choice);

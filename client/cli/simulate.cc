@@ -159,7 +159,8 @@ absl::Status WriteFrames(const Options& options, const phantom::Phantom& object,
   std::vector<uint16_t> counts(options.pixel == "counts" ? shape.count() : 0);
   ProgressBar bar("projections", "frames", static_cast<int64_t>(trajectory.size()));
   for (size_t view = 0; view < trajectory.size(); ++view) {
-    if (interrupt.happened()) return absl::CancelledError("interrupted; no acquisition was written");
+    if (interrupt.happened())
+      return absl::CancelledError("interrupted; no acquisition was written");
     phantom::ProjectView(object, trajectory[view], detector, options.subsamples, pool,
                          {line_integrals.data(), shape});
     if (counts.empty()) {
@@ -278,9 +279,10 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::IsMember({128, 256, 512, 1024}));
   command
-      .add_option("--rabbitct-version", o.rabbitct.version,
-                  "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
-                  "2 for the runner of 2012")
+      .add_option(
+          "--rabbitct-version", o.rabbitct.version,
+          "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
+          "2 for the runner of 2012")
       ->capture_default_str()
       ->check(CLI::IsMember({1, 2}));
   command

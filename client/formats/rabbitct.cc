@@ -75,8 +75,7 @@ class RabbitCtSource : public FrameSource {
   /// frame in the middle of the arc: the redundancy weights of the first may be zero.
   absl::Status CheckLineIntegrals() {
     std::vector<float> frame(frame_bytes_ / sizeof(float));
-    ISO_RETURN_IF_ERROR(
-        Read(header_.frame_count() / 2, std::as_writable_bytes(std::span(frame))));
+    ISO_RETURN_IF_ERROR(Read(header_.frame_count() / 2, std::as_writable_bytes(std::span(frame))));
     double sum = 0, magnitude = 0;
     for (const float pixel : frame) {
       sum += pixel;
@@ -124,10 +123,10 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenRabbitCt(const std::filesystem:
   const uint64_t record = sizeof(StoredMatrix) + *frame_bytes;
   const uint64_t expected = first_record + preamble.projections * record;
   if (file.size() < expected) {
-    return absl::DataLossError(absl::StrCat(
-        file.name(), " is truncated or no RabbitCT file: ", preamble.projections,
-        " projections of ", preamble.columns, " x ", preamble.rows, " need ", expected,
-        " bytes, and it has ", file.size()));
+    return absl::DataLossError(
+        absl::StrCat(file.name(), " is truncated or no RabbitCT file: ", preamble.projections,
+                     " projections of ", preamble.columns, " x ", preamble.rows, " need ", expected,
+                     " bytes, and it has ", file.size()));
   }
   // Some files have a table of all matrices before the records; their first matrix comes twice.
   const uint64_t table = uint64_t{preamble.projections} * sizeof(StoredMatrix);

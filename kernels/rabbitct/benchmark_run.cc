@@ -50,9 +50,9 @@ absl::StatusOr<std::unique_ptr<BenchmarkRun>> BenchmarkRun::Create(const Problem
                        Backends().backproject.Find(self->device_->backend(), problem.method));
   ISO_ASSIGN_OR_RETURN(self->backproject_, new_backproject(*self->device_));
   ISO_ASSIGN_OR_RETURN(self->volume_, self->device_->NewVolume(grid));
-  ISO_ASSIGN_OR_RETURN(
-      self->batch_, self->device_->NewProjectionStack({kBatch, problem.rows, problem.columns},
-                                                      ops::StackUse::kFiltered));
+  ISO_ASSIGN_OR_RETURN(self->batch_,
+                       self->device_->NewProjectionStack({kBatch, problem.rows, problem.columns},
+                                                         ops::StackUse::kFiltered));
   self->scaled_.resize(size_t{problem.columns} * problem.rows);
   ISO_RETURN_IF_ERROR(self->device_->Synchronize());
   return self;
@@ -60,8 +60,9 @@ absl::StatusOr<std::unique_ptr<BenchmarkRun>> BenchmarkRun::Create(const Problem
 
 absl::Status BenchmarkRun::Add(std::span<const double, 12> matrix, std::span<const float> image) {
   if (image.size() != scaled_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("an image of ", image.size(), " pixels; legal is ",
-                                                   problem_.columns, " x ", problem_.rows));
+    return absl::InvalidArgumentError(absl::StrCat("an image of ", image.size(),
+                                                   " pixels; legal is ", problem_.columns, " x ",
+                                                   problem_.rows));
   }
   // Our operations want w = 1 at the isocentre. The benchmark divides by the square of w as it
   // is, so that a matrix s·P with w(P) = 1 weights its projection by 1/s².
@@ -74,8 +75,8 @@ absl::Status BenchmarkRun::Add(std::span<const double, 12> matrix, std::span<con
   }
   const absl::StatusOr<ProjectionMatrix> normalized = NormalizeMatrix(world);
   if (!normalized.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("matrix of projection ", projections_, ": ",
-                                                   normalized.status().message()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("matrix of projection ", projections_, ": ", normalized.status().message()));
   }
   const auto weight = static_cast<float>(1 / (scale * scale));
   if (weight != 1) {

@@ -55,8 +55,8 @@ absl::Status Open(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
   delete std::exchange(session, nullptr);
 
   auto fresh = std::make_unique<Session>();
-  ISO_ASSIGN_OR_RETURN(fresh->run, BenchmarkRun::Create(
-                                       {.voxels_per_edge = data.L,
+  ISO_ASSIGN_OR_RETURN(
+      fresh->run, BenchmarkRun::Create({.voxels_per_edge = data.L,
                                         .columns = data.S_x,
                                         .rows = data.S_y,
                                         .voxel_mm = data.R_L,
@@ -81,7 +81,7 @@ absl::Status Open(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
 // it ever allocated them, and dies of that. Empty ones let it end with the module's message.
 void GiveBuffersToFree(RabbitCtGlobalData& data) {
   if (data.adv_pProjBuffers != nullptr || data.adv_numProjBuffers == 0) return;
-  std::unique_ptr<float*[]> buffers(new (std::nothrow) float* [data.adv_numProjBuffers]());
+  std::unique_ptr<float*[]> buffers(new (std::nothrow) float*[data.adv_numProjBuffers]());
   if (buffers == nullptr) return;
   buffers[0] = new (std::nothrow) float[1];
   data.adv_pProjBuffers = buffers.release();

@@ -6,14 +6,14 @@
 /// a module puts there. Newer runners append members of their own; nothing here reads them, so that
 /// one module fits all.
 struct RabbitCtGlobalData {
-  unsigned int L;                   // voxels per edge of the cubic volume
-  unsigned int S_x;                 // detector columns
-  unsigned int S_y;                 // detector rows
-  double* A_n;                      // 3x4 matrix, column by column: world millimetres to pixels
-  float* I_n;                       // [row][column], filtered; valid during the call only
-  float R_L;                        // voxel edge in mm
-  float O_L;                        // x, y and z of the first voxel's centre in mm
-  float* f_L;                       // result [z][y][x]; the module's when it sets it, else the runner's
+  unsigned int L;    // voxels per edge of the cubic volume
+  unsigned int S_x;  // detector columns
+  unsigned int S_y;  // detector rows
+  double* A_n;       // 3x4 matrix, column by column: world millimetres to pixels
+  float* I_n;        // [row][column], filtered; valid during the call only
+  float R_L;         // voxel edge in mm
+  float O_L;         // x, y and z of the first voxel's centre in mm
+  float* f_L;        // result [z][y][x]; the module's when it sets it, else the runner's
   unsigned int adv_numProjBuffers;  // images that the runner holds at once
   float** adv_pProjBuffers;         // those images; the module's when it sets them before Load ends
 };

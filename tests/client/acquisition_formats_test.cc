@@ -176,8 +176,8 @@ TEST(RabbitCt, FilteredProjectionsAreRefused) {
 
 TEST(RabbitCt, MissingOrSurplusProjectionsAreNoDataSet) {
   TemporaryDirectory directory;
-  auto writer = RabbitCtWriter::Create(directory / "a.rct",
-                                       {.columns = 5, .rows = 4, .projections = 1});
+  auto writer =
+      RabbitCtWriter::Create(directory / "a.rct", {.columns = 5, .rows = 4, .projections = 1});
   ASSERT_TRUE(writer.ok());
   EXPECT_EQ(writer->Finish().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(writer->AppendProjection({}, std::vector<float>(19)).code(),

@@ -79,9 +79,9 @@ std::vector<float> ReconstructBundle(const std::filesystem::path& path) {
   const auto plan = recon::MakePlan(acquisition, grid, {}, *device);
   EXPECT_TRUE(plan.ok()) << plan.status();
   std::vector<float> volume(static_cast<size_t>(grid.voxels()));
-  EXPECT_TRUE(recon::ReconstructAll(*plan, Backends(), *device, frames,
-                                    {volume.data(), grid.shape()})
-                  .ok());
+  EXPECT_TRUE(
+      recon::ReconstructAll(*plan, Backends(), *device, frames, {volume.data(), grid.shape()})
+          .ok());
   return volume;
 }
 

@@ -29,7 +29,8 @@ void CleanUp(GlobalData& data, Function unload) {
 absl::StatusOr<DataSet> ReadDataSet(const std::filesystem::path& path, int version) {
   std::ifstream file(path, std::ios::binary);
   const auto read = [&](void* to, size_t bytes) {
-    return static_cast<bool>(file.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes)));
+    return static_cast<bool>(
+        file.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes)));
   };
   uint32_t number = 2;
   if (version == 2 && (!read(&number, sizeof number) || number != 2)) {

@@ -29,8 +29,8 @@ struct GlobalData {
 struct DataSet {
   unsigned columns = 0, rows = 0;
   std::array<float, 2> hu_scaling{1, 0};
-  std::vector<std::array<double, 12>> matrices;  // column by column
-  std::vector<float> images;                     // [projection][row][column]
+  std::vector<std::array<double, 12>> matrices;   // column by column
+  std::vector<float> images;                      // [projection][row][column]
   std::vector<std::vector<uint16_t>> references;  // of 128³, 256³ ... voxels
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -49,8 +50,8 @@ class Module : public testing::Test {
   void TearDown() override { Choose("", ""); }
 };
 
-// Noise seen by a wobbling arm that cuts the corners of a 256 mm cube. The matrices have a scale and
-// a sign of their own, as the format allows.
+// Noise seen by a wobbling arm that cuts the corners of a 256 mm cube. The matrices have a scale
+// and a sign of their own, as the format allows.
 DataSet MakeDataSet() {
   constexpr Detector kDetector{.columns = 75, .rows = 58, .pitch_u_mm = 5, .pitch_v_mm = 5};
   const CircularOrbit orbit{.views = kProjections,
@@ -88,9 +89,9 @@ std::vector<float> Reference(const DataSet& data, const RunOptions& options) {
   const Shape3 shape{kProjections, data.rows, data.columns};
   std::vector<ProjectionMatrix> matrices(data.matrices.size());
   for (size_t i = 0; i < matrices.size(); ++i) {
-    for (int at = 0; at < 12; ++at) {
-      matrices[i].m[at] = std::copysign(1, data.matrices[i][11]) *
-                          data.matrices[i][static_cast<size_t>(at % 4 * 3 + at / 4)];
+    const std::array<double, 12>& stored = data.matrices[i];
+    for (size_t at = 0; at < 12; ++at) {
+      matrices[i].m[at] = std::copysign(1, stored[11]) * stored[at % 4 * 3 + at / 4];
     }
   }
   auto stack = *(*device)->NewProjectionStack(shape, ops::StackUse::kFiltered);
