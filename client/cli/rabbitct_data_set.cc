@@ -33,7 +33,8 @@ class RabbitCtDataSet : public formats::FrameSink {
       const RabbitCtChoice& choice) {
     ops::Registry registry;
     cpu::Register(registry);
-    ISO_ASSIGN_OR_RETURN(std::unique_ptr<ops::Device> device, registry.OpenDevice("cpu", {}));
+    ISO_ASSIGN_OR_RETURN(std::unique_ptr<ops::Device> device,
+                         registry.OpenDevice("cpu", {.threads = 0}));
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan plan,
                          recon::MakePlan(acquisition, BenchmarkGrid(kSmallest),
                                          {.mu_water_per_mm = kMuWaterPerMm}, *device));

@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<BenchmarkRun>> BenchmarkRun::Create(const Problem
 
   std::unique_ptr<BenchmarkRun> self(new BenchmarkRun);
   self->problem_ = problem;
-  ISO_ASSIGN_OR_RETURN(ChosenDevice chosen, OpenDevice(problem.backend, {}));
+  ISO_ASSIGN_OR_RETURN(ChosenDevice chosen, OpenDevice(problem.backend, {.threads = 0}));
   self->device_ = std::move(chosen.device);
   self->description_ = absl::StrCat(self->device_->description(), " (", chosen.reason, ")");
   ISO_ASSIGN_OR_RETURN(const auto new_backproject,

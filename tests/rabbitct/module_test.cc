@@ -161,7 +161,9 @@ TEST_F(Module, TheDeviceIsChosenAsByTheServer) {
   const auto outcome = RunModule(kModule, MakeDataSet(), {});
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_EQ(outcome->failed, "");
-  EXPECT_THAT(text, HasSubstr(OpenDevice("", {})->reason));
+  const auto chosen = OpenDevice("", {.threads = 0});  // all cores
+  EXPECT_THAT(text, HasSubstr(chosen->reason));
+  EXPECT_THAT(text, HasSubstr(chosen->device->description()));
   EXPECT_THAT(text, HasSubstr("45 projections"));
 }
 
