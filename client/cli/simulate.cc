@@ -10,11 +10,11 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/phantom_flags.h"
 #include "client/cli/progress_bar.h"
+#include "client/cli/rabbitct_data_set.h"
 #include "client/cli/server_flags.h"
 #include "client/cli/simulate_trajectory.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
-#include "client/formats/rabbitct.h"
 #include "client/formats/volume_input.h"
 #include "client/wire.h"
 #include "kernels/base/status_macros.h"
@@ -37,6 +37,8 @@ struct Options {
   std::string raw_type = "int16";
 
   std::string out;
+  std::string format;  // empty: by the ending of `out`
+  RabbitCtChoice rabbitct;
   TrajectoryChoice trajectory;
   std::vector<int> detector{620, 480};
   double pitch_mm = 0.616;
@@ -157,7 +159,8 @@ absl::Status WriteFrames(const Options& options, const phantom::Phantom& object,
   std::vector<uint16_t> counts(options.pixel == "counts" ? shape.count() : 0);
   ProgressBar bar("projections", "frames", static_cast<int64_t>(trajectory.size()));
   for (size_t view = 0; view < trajectory.size(); ++view) {
-    if (interrupt.happened()) return absl::CancelledError("interrupted; no bundle was written");
+    if (interrupt.happened())
+      return absl::CancelledError("interrupted; no acquisition was written");
     phantom::ProjectView(object, trajectory[view], detector, options.subsamples, pool,
                          {line_integrals.data(), shape});
     if (counts.empty()) {
@@ -169,6 +172,12 @@ absl::Status WriteFrames(const Options& options, const phantom::Phantom& object,
     bar.Update(static_cast<int64_t>(view) + 1);
   }
   return sink.Finish();
+}
+
+bool IsRabbitCt(const Options& options) {
+  if (!options.format.empty()) return options.format == "rabbitct";
+  const std::filesystem::path ending = std::filesystem::path(options.out).extension();
+  return ending == ".rct" || ending == ".rctd";
 }
 
 absl::Status Simulate(const Options& options) {
@@ -187,8 +196,14 @@ absl::Status Simulate(const Options& options) {
   }
   const v1::AcquisitionHeader header = MakeHeader(options, detector, trajectory);
   std::unique_ptr<formats::FrameSink> sink;
-  if (std::filesystem::path(options.out).extension() == ".rct") {
-    ISO_ASSIGN_OR_RETURN(sink, formats::CreateRabbitCt(options.out, header));
+  if (IsRabbitCt(options)) {
+    const recon::Acquisition acquisition{
+        .detector = detector,
+        .pixel_type = options.pixel == "counts" ? recon::PixelType::kUint16Counts
+                                                : recon::PixelType::kFloat32LineIntegrals,
+        .i0_counts = options.i0,
+        .trajectory = trajectory};
+    ISO_ASSIGN_OR_RETURN(sink, CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct));
   } else {
     ISO_ASSIGN_OR_RETURN(sink, formats::CreateBundle(options.out, header, Describe(options)));
   }
@@ -218,8 +233,10 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
       "  isocenter simulate --phantom shepp-logan --out sl --truth truth.mha\n"
       "  isocenter simulate --volume ct_series/ --out head --photons 30000 --electronic-counts 8\n"
       "  isocenter simulate --phantom head --trajectory measured.csv --binning 2 --out measured\n"
-      "The result streams with `isocenter stream`. A name that ends in .rct writes a RabbitCT "
-      "file.");
+      "  isocenter simulate --phantom head --format rabbitct --out head.rct --frames 496 \\\n"
+      "      --detector 1248x960 --pitch-mm 0.32 --rabbitct-size 512\n"
+      "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
+      "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");
 
   auto& object = *command.add_option_group("Object", "exactly one of these");
   object.add_option("--phantom", o.phantom, "analytic phantom with exact line integrals")
@@ -248,7 +265,26 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"int16", "float32"}))
       ->capture_default_str();
 
-  command.add_option("--out", o.out, "bundle directory to write")->required()->type_name("DIR");
+  command.add_option("--out", o.out, "bundle directory or RabbitCT file to write")
+      ->required()
+      ->type_name("PATH");
+  command
+      .add_option("--format", o.format,
+                  "what to write; rabbitct: filtered projections and reference volumes for the "
+                  "RabbitCT benchmark (default: by the name, rabbitct for .rct and .rctd)")
+      ->check(CLI::IsMember({"bundle", "rabbitct"}));
+  command
+      .add_option("--rabbitct-size", o.rabbitct.reference_size,
+                  "largest problem size that a RabbitCT data set has a reference volume for")
+      ->capture_default_str()
+      ->check(CLI::IsMember({128, 256, 512, 1024}));
+  command
+      .add_option(
+          "--rabbitct-version", o.rabbitct.version,
+          "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
+          "2 for the runner of 2012")
+      ->capture_default_str()
+      ->check(CLI::IsMember({1, 2}));
   command
       .add_option(
           "--trajectory", o.trajectory.kind,

@@ -112,9 +112,6 @@ absl::Status Stream(const Options& options) {
   }
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
                        formats::OpenAcquisition(options.input, options.projections, options.i0));
-  if (const std::string warning = source->warning(); !warning.empty()) {
-    std::fprintf(stderr, "isocenter: warning: %s\n", warning.c_str());
-  }
   v1::AcquisitionHeader header = source->header();
   ApplyOverrides(options, header);
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
@@ -163,11 +160,12 @@ void AddStreamCommand(CLI::App& app, Action& action) {
       "  isocenter stream head --fps 30\n"
       "  isocenter stream geometry.xml --projections projections.mha --grid 256x256x256 --voxel-mm "
       "1\n"
-      "  isocenter stream rabbit.rct --server recon1:50051 --ca ca.pem --json result.json\n"
+      "  isocenter stream head --server recon1:50051 --ca ca.pem --json result.json\n"
       "Ctrl-C cancels the job.");
   command
-      .add_option("input", o.input,
-                  "bundle directory, RTK geometry .xml (with --projections) or RabbitCT .rct")
+      .add_option(
+          "input", o.input,
+          "bundle directory, RTK geometry .xml (with --projections) or .rct of line integrals")
       ->required()
       ->type_name("INPUT");
   command

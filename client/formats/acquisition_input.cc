@@ -14,7 +14,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
   if (!std::filesystem::exists(path, ignored)) {
     return absl::NotFoundError(absl::StrCat("there is no ", path.string()));
   }
-  if (path.extension() == ".rct") return OpenRabbitCt(path);
+  if (path.extension() == ".rct" || path.extension() == ".rctd") return OpenRabbitCt(path);
   if (path.extension() == ".xml") {
     if (!projections.empty()) return OpenRtkAcquisition(path, projections, i0_counts);
     return absl::InvalidArgumentError(
@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
   return absl::InvalidArgumentError(absl::StrCat(
       "'", path.string(),
       "' is not an acquisition; legal is a bundle directory, an RTK geometry .xml with "
-      "--projections, or a RabbitCT .rct"));
+      "--projections, or a RabbitCT .rct of line integrals"));
 }
 
 }  // namespace isocenter::formats

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "absl/status/status.h"
 #include "isocenter/v1/acquisition.pb.h"
@@ -21,8 +20,6 @@ class FrameSource {
   /// Fills `pixels` (frame_bytes) with frame `index` as Frame.pixels wants it. Sources of
   /// compressed data can be read only in ascending order. Errors: DATA_LOSS, INVALID_ARGUMENT.
   virtual absl::Status Read(int64_t index, std::span<std::byte> pixels) = 0;
-  /// A sentence for the user on what cannot be known of such files; empty if nothing.
-  virtual std::string warning() const { return {}; }
 };
 
 /// Takes the frames of an acquisition in order. Not thread-safe.

@@ -155,7 +155,8 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
                                        std::pair("hounsfield", result.timings.hounsfield),
                                        std::pair("download", result.timings.download),
                                        std::pair("export", result.timings.export_)}) {
-    impl_->stages.Add({{"stage", stage}}, kSeconds).Observe(seconds);
+    // A device that works in the host's memory has no uploads.
+    if (seconds > 0) impl_->stages.Add({{"stage", stage}}, kSeconds).Observe(seconds);
   }
   impl_->after_last_frame.Observe(result.seconds_after_last_frame);
   impl_->kernel_gups.Observe(result.kernel_gups);

@@ -5,6 +5,7 @@
 #include "tests/bench/backproject_bench.h"
 #include "tests/bench/bottleneck_bench.h"
 #include "tests/bench/fdk_bench.h"
+#include "tests/bench/reconstruct_bench.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Measures Isocenter's kernels on this machine.");
@@ -79,11 +80,46 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   bottleneck_command->add_option("--json", bottleneck.json, "Also write the figures to this file");
 
+  isocenter::bench::ReconstructOptions reconstruct;
+  CLI::App* reconstruct_command = app.add_subcommand(
+      "reconstruct",
+      "Raw frames in host memory to a volume in host memory, on devices with memory of their own");
+  reconstruct_command->add_option("--backend", reconstruct.backend, "Backend")
+      ->capture_default_str();
+  reconstruct_command->add_option("--case", reconstruct.cases, "R512, R1024, S512, C512")
+      ->delimiter(',')
+      ->capture_default_str();
+  reconstruct_command->add_option("--precision", reconstruct.precisions, "exact, fast")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"exact", "fast"}))
+      ->capture_default_str();
+  reconstruct_command->add_option("--devices", reconstruct.devices, "Numbers of devices")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  reconstruct_command
+      ->add_option("--device-memory-limit", reconstruct.device_memory_bytes,
+                   "Memory of each device that may be used, e.g. 2GiB (default: all)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  reconstruct_command->add_option("--repeats", reconstruct.repeats, "Runs per case")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  reconstruct_command
+      ->add_option("--trajectory", reconstruct.trajectory,
+                   "Trajectory file of C512, for 1240x960 pixels of 0.308 mm (default: a wobbling "
+                   "C-arm)")
+      ->check(CLI::ExistingFile);
+  reconstruct_command->add_option(
+      "--trace", reconstruct.trace,
+      "Also write what the devices did in the last run, for ui.perfetto.dev");
+  reconstruct_command->add_option("--json", reconstruct.json, "Also write the figures to this file");
+
   CLI11_PARSE(app, argc, argv);
   const absl::Status status =
-      backproject_command->parsed()  ? isocenter::bench::RunBackproject(backproject)
-      : bottleneck_command->parsed() ? isocenter::bench::RunBottleneck(bottleneck)
-                                     : isocenter::bench::RunFdk(fdk);
+      backproject_command->parsed()   ? isocenter::bench::RunBackproject(backproject)
+      : bottleneck_command->parsed()  ? isocenter::bench::RunBottleneck(bottleneck)
+      : reconstruct_command->parsed() ? isocenter::bench::RunReconstruct(reconstruct)
+                                      : isocenter::bench::RunFdk(fdk);
   if (!status.ok()) {
     std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
     return 1;

@@ -112,41 +112,79 @@ TEST(Bundle, DamagedFilesAreRefusedWithWhatIsWrong) {
   EXPECT_EQ(OpenBundle(directory / "none").status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST(RabbitCt, KeepsMatricesAndFrames) {
-  TemporaryDirectory directory;
-  const v1::AcquisitionHeader header = Header(v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS);
-  auto sink = CreateRabbitCt(directory / "a.rct", header);
-  ASSERT_TRUE(sink.ok()) << sink.status();
-  ASSERT_TRUE(WriteFrames(**sink, 80).ok());
-  sink->reset();
-  const std::string bytes = ReadBytes(directory / "a.rct");
-  ASSERT_EQ(bytes.size(), 20u + kFrames * 96 + kFrames * (96 + 80));
-  // Column by column: the second double is row 1 of column 0.
-  EXPECT_EQ(bytes.substr(28, 8), Bytes(header.matrices().matrix(0).value(4)));
-  const auto source = OpenAcquisition(directory / "a.rct", "", 0);
-  ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_EQ((*source)->header().matrices().SerializeAsString(),
-            header.matrices().SerializeAsString());
-  EXPECT_EQ((*source)->header().detector().rows(), 4u);
-  std::vector<std::byte> pixels(80);
-  ASSERT_TRUE((*source)->Read(2, pixels).ok());
-  EXPECT_EQ(pixels, Frame(2, 80));
+const std::vector<float> kBright(20, 1.5f);  // as line integrals are: not negative
 
-  WriteBytes(directory / "a.rct", bytes.substr(0, bytes.size() - 1));
-  EXPECT_EQ(OpenRabbitCt(directory / "a.rct").status().code(), absl::StatusCode::kDataLoss);
+void WriteRabbitCt(const std::filesystem::path& path, int version, std::vector<float> image) {
+  const v1::AcquisitionHeader header = Header(v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS);
+  auto writer = RabbitCtWriter::Create(
+      path, {.version = version, .columns = 5, .rows = 4, .projections = kFrames});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  for (int i = 0; i < kFrames; ++i) {
+    ProjectionMatrix matrix;
+    for (int at = 0; at < 12; ++at) matrix.m[at] = header.matrices().matrix(i).value(at);
+    image[0] = static_cast<float>(i);
+    ASSERT_TRUE(writer->AppendProjection(matrix, image).ok());
+  }
+  ASSERT_TRUE(writer->Finish().ok());
 }
 
-TEST(RabbitCt, FilteredProjectionsAreNoticed) {
+TEST(RabbitCt, BothLayoutsKeepMatricesAndFrames) {
   TemporaryDirectory directory;
-  auto sink = CreateRabbitCt(directory / "a.rct", Header(v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS));
-  ASSERT_TRUE(sink.ok());
-  std::vector<float> frame(20);
-  for (int i = 0; i < 20; ++i) frame[i] = i % 2 == 0 ? 1.0f : -1.0f;
-  for (int i = 0; i < kFrames; ++i) {
-    ASSERT_TRUE((*sink)->Append(std::as_bytes(std::span(frame))).ok());
+  const v1::AcquisitionHeader header = Header(v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS);
+  for (const int version : {1, 2}) {
+    WriteRabbitCt(directory / "a.rct", version, kBright);
+    const std::string bytes = ReadBytes(directory / "a.rct");
+    const size_t begin = version == 1 ? 20 : 24;
+    ASSERT_EQ(bytes.size(), begin + kFrames * (96 + 80));
+    // Column by column: the second double is row 1 of column 0.
+    EXPECT_EQ(bytes.substr(begin + 8, 8), Bytes(header.matrices().matrix(0).value(4)));
+    const auto source = OpenAcquisition(directory / "a.rct", "", 0);
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_EQ((*source)->header().matrices().SerializeAsString(),
+              header.matrices().SerializeAsString());
+    EXPECT_EQ((*source)->header().detector().rows(), 4u);
+    std::vector<std::byte> pixels(80);
+    ASSERT_TRUE((*source)->Read(2, pixels).ok());
+    EXPECT_EQ(std::memcmp(pixels.data(), Bytes(2.0f).data(), 4), 0);
+
+    // Reference volumes may follow.
+    WriteBytes(directory / "a.rct", bytes + std::string(1000, 'x'));
+    EXPECT_TRUE(OpenRabbitCt(directory / "a.rct").ok());
+    // A table of all matrices may come first.
+    std::string table;
+    for (int i = 0; i < kFrames; ++i) table += bytes.substr(begin + i * (96 + 80), 96);
+    WriteBytes(directory / "a.rct", bytes.substr(0, begin) + table + bytes.substr(begin));
+    const auto with_table = OpenRabbitCt(directory / "a.rct");
+    ASSERT_TRUE(with_table.ok()) << with_table.status();
+    ASSERT_TRUE((*with_table)->Read(1, pixels).ok());
+    EXPECT_EQ(std::memcmp(pixels.data(), Bytes(1.0f).data(), 4), 0);
+
+    WriteBytes(directory / "a.rct", bytes.substr(0, bytes.size() - 1));
+    EXPECT_EQ(OpenRabbitCt(directory / "a.rct").status().code(), absl::StatusCode::kDataLoss);
   }
-  ASSERT_TRUE((*sink)->Finish().ok());
-  EXPECT_THAT((*OpenRabbitCt(directory / "a.rct"))->warning(), HasSubstr("filtered"));
+}
+
+TEST(RabbitCt, FilteredProjectionsAreRefused) {
+  TemporaryDirectory directory;
+  std::vector<float> frame(20);
+  for (int i = 0; i < 20; ++i) frame[i] = i % 2 == 0 ? 1.0f : -0.9f;
+  WriteRabbitCt(directory / "a.rct", 1, frame);
+  const absl::Status status = OpenRabbitCt(directory / "a.rct").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("filtered projections"));
+}
+
+TEST(RabbitCt, MissingOrSurplusProjectionsAreNoDataSet) {
+  TemporaryDirectory directory;
+  auto writer =
+      RabbitCtWriter::Create(directory / "a.rct", {.columns = 5, .rows = 4, .projections = 1});
+  ASSERT_TRUE(writer.ok());
+  EXPECT_EQ(writer->Finish().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(writer->AppendProjection({}, std::vector<float>(19)).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(writer->AppendProjection({}, kBright).ok());
+  EXPECT_EQ(writer->AppendProjection({}, kBright).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(std::filesystem::exists(directory / "a.rct"));
 }
 
 TEST(RabbitCt, HostileHeadersAreRefused) {

@@ -53,7 +53,8 @@ class PrometheusTest(support.ServiceTest):
             "isocenter_kernel_gups_count": 1,
             "isocenter_whole_gups_count": 1,
             "isocenter_after_last_frame_seconds_count": 1,
-            "sum(isocenter_stage_duration_seconds_count)": 5,
+            'isocenter_stage_duration_seconds_count{stage="backproject"}': 1,
+            'isocenter_stage_duration_seconds_count{stage="export"}': 1,
             "isocenter_queue_depth": 0,
             "count(isocenter_recent_job_kernel_gups > 0)": 1,
         }

@@ -6,11 +6,13 @@ set -euo pipefail
 source tools/dev/common.sh
 
 readonly programs=(isocenterd isocenter isocenter-bench)
+# The plug-in for the runner of the RabbitCT benchmark; it lies among its libraries.
+readonly module=libisocenter_rabbitct.so
 # glibc and what must fit the kernel and the drivers of the machine stay out.
 readonly left_out='^(ld-linux.*|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
 
 tools/dev/setup.sh build check
-tools/dev/build.sh --preset release "${programs[@]}"
+tools/dev/build.sh --preset release "${programs[@]}" isocenter_rabbitct
 
 version=$(sed -nE 's/^project\(isocenter VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
 name=isocenter-$version-$(uname -m)
@@ -18,9 +20,10 @@ tree=dist/$name
 rm -rf "$tree" "$tree.tar.gz"
 mkdir -p "$tree/bin" "$tree/lib" "$tree/share/isocenter"
 
-for program in "${programs[@]}"; do
-  cp "build/release/bin/$program" "$tree/bin/"
-  ldd "build/release/bin/$program" | awk '$3 ~ /^\// {print $3}'
+for program in "${programs[@]}"; do cp "build/release/bin/$program" "$tree/bin/"; done
+cp "build/release/lib/$module" "$tree/lib/"
+for file in "${programs[@]/#/build/release/bin/}" "build/release/lib/$module"; do
+  ldd "$file" | awk '$3 ~ /^\// {print $3}'
 done | sort -u >dist/libraries.txt
 while read -r library; do
   [[ $(basename "$library") =~ $left_out ]] || cp -L "$library" "$tree/lib/"
@@ -51,8 +54,12 @@ tar -C "$try" -xzf "$tree.tar.gz"
 clean=(env -i PATH=/usr/bin:/bin "HOME=$try" LD_LIBRARY_PATH=)
 for program in "${programs[@]}"; do
   "${clean[@]}" "$try/$name/bin/$program" --help >/dev/null || die "$program of the package does not start"
-  if "${clean[@]}" ldd "$try/$name/bin/$program" | grep -v "$try" | awk '$3 ~ /^\// {print $1}' | grep -Ev "$left_out"; then
-    die "$program of the package uses these libraries of the system"
+done
+"${clean[@]}" python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1]).RCTLoadAlgorithm' "$try/$name/lib/$module" ||
+  die "$module of the package cannot be loaded"
+for file in "${programs[@]/#/bin/}" "lib/$module"; do
+  if "${clean[@]}" ldd "$try/$name/$file" | grep -v "$try" | awk '$3 ~ /^\// {print $1}' | grep -Ev "$left_out"; then
+    die "$file of the package uses these libraries of the system"
   fi
 done
 "${clean[@]}" tools/lab/private_net.sh "$try/$name/bin/isocenterd" --archive "$try/archive" >"$try/log" 2>&1 &

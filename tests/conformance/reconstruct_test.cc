@@ -1,0 +1,152 @@
+// Whole reconstructions, by every backend, in every order that its memory may force, against the
+// reference.
+#include <gtest/gtest.h>
+
+#include "kernels/recon/reconstructor.h"
+#include "tests/conformance/conformance.h"
+#include "tests/conformance/geometries.h"
+
+namespace isocenter::conformance {
+namespace {
+
+using recon::Arrival;
+using recon::Order;
+
+constexpr Shape3 kFrames{70, 90, 80};
+
+recon::Acquisition MakeAcquisition(recon::PixelType type) {
+  recon::Acquisition acquisition{
+      .detector = {.columns = 80, .rows = 90, .pitch_u_mm = 2, .pitch_v_mm = 2},
+      .pixel_type = type,
+      .i0_counts = 50000};
+  acquisition.trajectory = CArmMatrices(static_cast<int>(kFrames.slow), kFrames, 0.8, 1, 0.02);
+  return acquisition;
+}
+
+struct Scan {
+  recon::Acquisition acquisition;
+  std::vector<uint16_t> counts;
+  ops::RawFrames frames() const { return {.counts = {counts.data(), kFrames}}; }
+};
+
+Scan MakeScan() {
+  Scan scan{.acquisition = MakeAcquisition(recon::PixelType::kUint16Counts)};
+  const Array noise = Noise(kFrames, 61);
+  for (const float value : noise.values) {
+    scan.counts.push_back(static_cast<uint16_t>(20000 + 10000 * value));
+  }
+  return scan;
+}
+
+// Tall: the parts of its height see different rows.
+const VolumeGrid kGrid = CenteredGrid(40, 36, 96, {1, 1, 1});
+
+class ReconstructTest : public testing::TestWithParam<std::string> {
+ protected:
+  static Array Reference(const Scan& scan, const recon::FdkSettings& settings) {
+    const auto device = OpenDevice("reference");
+    const auto plan = recon::MakePlan(scan.acquisition, kGrid, settings, *device);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    Array volume(kGrid.shape());
+    EXPECT_TRUE(
+        recon::ReconstructAll(*plan, Backends(), *device, scan.frames(), volume.view()).ok());
+    return volume;
+  }
+
+  /// Chunk by chunk, or all at once.
+  static Array Run(const recon::ReconstructionPlan& plan, ops::Device& device, const Scan& scan,
+                   bool stream) {
+    const auto reconstructor = recon::Reconstructor::Create(plan, Backends(), device);
+    EXPECT_TRUE(reconstructor.ok()) << reconstructor.status();
+    Array volume(kGrid.shape());
+    absl::Status status;
+    if (stream) {
+      for (const recon::Chunk& chunk : plan.chunks) {
+        status.Update((*reconstructor)->Push(scan.frames().views(chunk.first_view, chunk.views)));
+      }
+      status.Update((*reconstructor)->Finish(volume.view()));
+    } else {
+      status.Update((*reconstructor)->Run(scan.frames(), volume.view()));
+    }
+    EXPECT_TRUE(status.ok()) << status;
+    const auto trace = (*reconstructor)->TakeTrace();
+    EXPECT_TRUE(trace.ok()) << trace.status();
+    const recon::StageSeconds seconds = recon::SecondsOf(*trace);
+    EXPECT_GT(seconds.backproject, 0);
+    EXPECT_GT(seconds.download, 0);
+    EXPECT_GE(seconds.busy, seconds.backproject * 0.999);
+    return volume;
+  }
+
+  /// All ways that the backend has, by the memory that it is given.
+  static void ExpectAgreement(const std::string& backend, ops::Precision precision,
+                              double tolerance) {
+    const Scan scan = MakeScan();
+    // Little water, so that the -1000 HU of the background hide nothing.
+    const recon::FdkSettings settings{.mu_water_per_mm = 0.1, .precision = precision};
+    const Array expected = Reference(scan, settings);
+    const auto probe = OpenDevice(backend);
+    const auto ample = recon::MakePlan(scan.acquisition, kGrid, settings, *probe);
+    ASSERT_TRUE(ample.ok()) << ample.status();
+    const int64_t slices16 = probe->VolumeBytes(recon::SlicesOf(kGrid, 0, 16));
+    for (const int64_t missing : {int64_t{0}, slices16, 4 * slices16}) {
+      const auto device = Backends().OpenDevice(
+          backend, {.memory_bytes = ample->peak_bytes - missing, .threads = 2});
+      ASSERT_TRUE(device.ok()) << device.status();
+      for (const Arrival arrival : {Arrival::kStreamed, Arrival::kComplete}) {
+        const auto plan = recon::MakePlan(scan.acquisition, kGrid, settings, **device, arrival);
+        if (missing > 0 && !probe->traits().own_memory) {
+          EXPECT_TRUE(absl::IsResourceExhausted(plan.status()));
+          continue;
+        }
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        SCOPED_TRACE(testing::Message() << plan->slabs.size() << " slabs, order "
+                                        << static_cast<int>(plan->order) << ", projections kept "
+                                        << plan->keep_projections);
+        EXPECT_EQ(plan->order == Order::kSlabsFirst,
+                  missing > 0 || (probe->traits().own_memory && plan->keep_projections));
+        const Array whole = Run(*plan, **device, scan, /*stream=*/false);
+        EXPECT_LT(Compare(whole, expected).rms, tolerance);
+        if (arrival == Arrival::kStreamed) {
+          EXPECT_EQ(Run(*plan, **device, scan, /*stream=*/true).values, whole.values);
+        }
+      }
+    }
+  }
+};
+
+TEST_P(ReconstructTest, EveryOrderOfWorkGivesTheReferencesVolume) {
+  ExpectAgreement(GetParam(), ops::Precision::kExact, 1e-4);
+}
+
+TEST_P(ReconstructTest, FastIsWithinItsBound) {
+  ExpectAgreement(GetParam(), ops::Precision::kFast, 6e-3);
+}
+
+// Sessions of one device beside each other: neither sees anything of the other.
+TEST_P(ReconstructTest, TwoJobsOnOneDeviceDoNotMix) {
+  const auto device = OpenDevice(GetParam());
+  Scan scans[] = {MakeScan(), MakeScan()};
+  for (uint16_t& count : scans[1].counts) count = static_cast<uint16_t>(50000 - count);
+  const auto plan = recon::MakePlan(scans[0].acquisition, kGrid, {}, *device);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const Array alone[] = {Run(*plan, *device, scans[0], true), Run(*plan, *device, scans[1], true)};
+  auto first = *recon::Reconstructor::Create(*plan, Backends(), *device);
+  auto second = *recon::Reconstructor::Create(*plan, Backends(), *device);
+  for (const recon::Chunk& chunk : plan->chunks) {
+    ASSERT_TRUE(first->Push(scans[0].frames().views(chunk.first_view, chunk.views)).ok());
+    ASSERT_TRUE(second->Push(scans[1].frames().views(chunk.first_view, chunk.views)).ok());
+  }
+  Array volumes[] = {Array(kGrid.shape()), Array(kGrid.shape())};
+  ASSERT_TRUE(first->Finish(volumes[0].view()).ok());
+  ASSERT_TRUE(second->Finish(volumes[1].view()).ok());
+  EXPECT_EQ(volumes[0].values, alone[0].values);
+  EXPECT_EQ(volumes[1].values, alone[1].values);
+  EXPECT_NE(volumes[0].values, volumes[1].values);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReconstructTest, testing::ValuesIn(BackendsUnderTest()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace isocenter::conformance
