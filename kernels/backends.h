@@ -22,7 +22,7 @@ struct ChosenDevices {
 /// What is wanted of the devices of a backend that has the host's memory, and of one whose devices
 /// have their own.
 struct WantedDevices {
-  ops::DeviceLimits host;
+  ops::DeviceLimits host{.threads = 0};  // one per core
   ops::DeviceLimits own_memory;
   int count = 1;  // with memory of their own; 0: all
 };

@@ -10,8 +10,10 @@
 namespace isocenter::cuda {
 
 absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(CudaDevice& device,
-                                                               const ops::RampFilterSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
+    CudaDevice& device, const ops::RampFilterSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
+    CudaDevice& device, const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectCulled(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevice& device);
@@ -21,7 +23,7 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevi
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
 
-/// Device memory that the ramp filter takes beside its stacks, at most.
+/// Device memory that the default ramp filter takes beside its stacks, at most.
 int64_t RampFilterWorkspaceBytes(int rows, int columns);
 
 }  // namespace isocenter::cuda

@@ -29,7 +29,8 @@ auto OnCuda(Make make) {
 void Register(ops::Registry& registry) {
   registry.devices["cuda"] = CudaDevice::Open;
   registry.preprocess.Add("cuda", "fused", OnCuda(NewPreprocess));
-  registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilter));
+  registry.ramp_filter.Add("cuda", "fused", OnCuda(NewRampFilterFused));
+  registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilterCufft));
   registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
   registry.backproject.Add("cuda", "culled", OnCuda(NewBackprojectCulled), ops::Precision::kFast);
   registry.backproject.Add("cuda", "naive", OnCuda(NewBackprojectNaive));

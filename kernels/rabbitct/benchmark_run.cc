@@ -43,8 +43,8 @@ absl::StatusOr<std::unique_ptr<BenchmarkRun>> BenchmarkRun::Create(const Problem
 
   std::unique_ptr<BenchmarkRun> self(new BenchmarkRun);
   self->problem_ = problem;
-  ISO_ASSIGN_OR_RETURN(ChosenDevice chosen, OpenDevice(problem.backend, {.threads = 0}));
-  self->device_ = std::move(chosen.device);
+  ISO_ASSIGN_OR_RETURN(ChosenDevices chosen, OpenDevices(problem.backend, {}));
+  self->device_ = std::move(chosen.devices[0]);
   self->description_ = absl::StrCat(self->device_->description(), " (", chosen.reason, ")");
   ISO_ASSIGN_OR_RETURN(const auto new_backproject,
                        Backends().backproject.Find(self->device_->backend(), problem.method));

@@ -17,7 +17,7 @@ constexpr int kLastChunks[] = {8, 4, 4};
 // has nothing to do (Zinsser & Keck 2013, figure 3).
 constexpr int kFirstChunks[] = {8, 16, 24};
 
-std::vector<Chunk> MakeChunks(int views, const ops::DeviceTraits& traits) {
+std::vector<Chunk> MakeChunks(int views, const ops::DeviceTraits& traits, Arrival arrival) {
   std::vector<Chunk> chunks;
   int next = 0;
   const auto add = [&](int count) {
@@ -29,6 +29,9 @@ std::vector<Chunk> MakeChunks(int views, const ops::DeviceTraits& traits) {
     for (int first : kFirstChunks) {
       if (first < size && views - next >= 2 * size) add(first);
     }
+  }
+  if (traits.own_memory && arrival == Arrival::kComplete) {  // nobody waits for the last frame
+    while (next < views) add(std::min(size, views - next));
   }
   while (views - next >= size + 16) add(size);
   if (views - next > 16) add(views - next - 16);
@@ -106,7 +109,7 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
   plan.arc = redundancy.arc;
   plan.full_scan = redundancy.full_scan;
-  plan.chunks = MakeChunks(plan.views(), devices[0]->traits());
+  plan.chunks = MakeChunks(plan.views(), devices[0]->traits(), arrival);
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();
 
   // f = Σ Δβ · redundancy · w⁻² · (filtered row / pixel pitch at the isocentre): the unit-pitch

@@ -13,7 +13,7 @@ namespace {
 // A share that is downloaded while it is computed is cut into this many slabs: the last one's
 // download is all that is left at the end. Smaller slabs than this do not fill a device.
 constexpr int kSlabsOfShare = 8;
-constexpr int64_t kLeastSlabBytes = int64_t{64} << 20;
+constexpr int64_t kLeastSlabBytes = int64_t{128} << 20;
 
 constexpr int RoundUp(int value, int step) { return (value + step - 1) / step * step; }
 

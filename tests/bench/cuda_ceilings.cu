@@ -1,9 +1,8 @@
-#include "tests/bench/cuda_ceilings.h"
-
 #include <algorithm>
 
 #include "kernels/cuda/layered_texture.h"
 #include "kernels/cuda/owners.h"
+#include "tests/bench/cuda_ceilings.h"
 
 namespace isocenter::bench {
 namespace {
@@ -18,12 +17,13 @@ constexpr int kRepeats = 5;
 
 constexpr int kSamplesPerThread = 4096;
 
-__global__ void SampleOneTexel(cudaTextureObject_t texture, float u, float v, float* out) {
+__global__ void SampleOneTexel(cudaTextureObject_t texture, float u, float v, float step,
+                               float* out) {
   float sum[4] = {};
   for (int i = 0; i < kSamplesPerThread / 4; ++i) {
 #pragma unroll
-    for (int k = 0; k < 4; ++k) sum[k] += tex2DLayered<float>(texture, u, v, 0);
-    u += 1e-7f;  // so that no two samples are known to be the same
+    for (int k = 0; k < 4; ++k) sum[k] += tex2DLayered<float>(texture, u + k * step, v, 0);
+    u += step;  // no two samples are known to be the same
   }
   const float total = sum[0] + sum[1] + sum[2] + sum[3];
   if (total == 12345.f) out[0] = total;  // keeps the samples
@@ -53,7 +53,7 @@ absl::StatusOr<double> TextureRate(const Stream& stream, const cudaDeviceProp& p
   ISO_RETURN_IF_ERROR(texture.Fill(scratch.data(), 1, 16, 16, stream.get()));
   const int blocks = properties.multiProcessorCount * 16, threads = 256;
   return BestRate(stream.get(), double{1} * blocks * threads * kSamplesPerThread, [&] {
-    SampleOneTexel<<<blocks, threads, 0, stream.get()>>>(texture.texture(), 8.f, 8.f,
+    SampleOneTexel<<<blocks, threads, 0, stream.get()>>>(texture.texture(), 8.f, 8.f, 1e-6f,
                                                          scratch.data());
     return cuda::ToStatus(cudaGetLastError(), "SampleOneTexel");
   });
@@ -106,10 +106,9 @@ absl::StatusOr<CudaCeilings> MeasureCudaCeilings() {
                        BestRate(down.get(), kGigabytes, beside(download, upload)));
   ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(up.get()));
   ISO_ASSIGN_OR_RETURN(ceilings.device_copy_gb_s, BestRate(up.get(), 2 * kGigabytes, [&] {
-                         return cuda::ToStatus(
-                             cudaMemcpyAsync(second.data(), first.data(), kBytes,
-                                             cudaMemcpyDeviceToDevice, up.get()),
-                             "device copy");
+                         return cuda::ToStatus(cudaMemcpyAsync(second.data(), first.data(), kBytes,
+                                                               cudaMemcpyDeviceToDevice, up.get()),
+                                               "device copy");
                        }));
   ISO_ASSIGN_OR_RETURN(const double samples, TextureRate(up, properties, second));
   ceilings.texture_gsamples_s = 1e-9 * samples;

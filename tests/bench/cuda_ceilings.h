@@ -10,7 +10,7 @@ struct CudaCeilings {
   double upload_beside_gb_s = 0, download_beside_gb_s = 0;  // both at once
   double device_copy_gb_s = 0;                              // read plus written
   double texture_gsamples_s = 0;                            // bilinear, float32, all on one texel
-  double clock_mhz = 0;  // of the multiprocessors, at most
+  double clock_mhz = 0;                                     // of the multiprocessors, at most
 };
 
 /// Of device 0; best of several. Errors: UNAVAILABLE, INTERNAL.

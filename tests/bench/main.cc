@@ -112,7 +112,8 @@ int main(int argc, char** argv) {
   reconstruct_command->add_option(
       "--trace", reconstruct.trace,
       "Also write what the devices did in the last run, for ui.perfetto.dev");
-  reconstruct_command->add_option("--json", reconstruct.json, "Also write the figures to this file");
+  reconstruct_command->add_option("--json", reconstruct.json,
+                                  "Also write the figures to this file");
 
   CLI11_PARSE(app, argc, argv);
   const absl::Status status =

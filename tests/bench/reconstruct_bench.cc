@@ -45,10 +45,9 @@ absl::StatusOr<Case> MakeCase(const std::string& name, const std::string& trajec
                       .source_to_isocenter_mm = 750,
                       .source_to_detector_mm = 1200,
                       .arc = DegreesToRadians(200)};
-  Case test{.acquisition = {.detector = {.columns = 1248,
-                                         .rows = 960,
-                                         .pitch_u_mm = 0.32,
-                                         .pitch_v_mm = 0.32}}};
+  Case test{
+      .acquisition = {
+          .detector = {.columns = 1248, .rows = 960, .pitch_u_mm = 0.32, .pitch_v_mm = 0.32}}};
   if (name == "R512" || name == "R1024") {
     test.grid = cube(name == "R512" ? 512 : 1024);
   } else if (name == "S512") {
@@ -135,9 +134,9 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
       const recon::FdkSettings settings{.precision = precision == "fast" ? ops::Precision::kFast
                                                                          : ops::Precision::kExact};
       const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
-      ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
-                           recon::MakePlan(acquisition, test.grid, settings, planned,
-                                           recon::Arrival::kComplete));
+      ISO_ASSIGN_OR_RETURN(
+          const recon::ReconstructionPlan plan,
+          recon::MakePlan(acquisition, test.grid, settings, planned, recon::Arrival::kComplete));
       ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                            recon::Reconstructor::Create(plan, Backends(), devices));
       std::vector<recon::DeviceSpan> trace;
@@ -150,7 +149,8 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
         return 1e3 * Summarize(seconds).median;
       };
       std::printf(
-          "%-6s %3d  %-6s %6.0f %5d %s %9.1f (%.1f-%.1f) %8.0f %8.0f %8.1f %6.1f %6.1f %6.1f %6.1f\n",
+          "%-6s %3d  %-6s %6.0f %5d %s %9.1f (%.1f-%.1f) %8.0f %8.0f %8.1f %6.1f %6.1f %6.1f "
+          "%6.1f\n",
           name.c_str(), count, precision.c_str(), static_cast<double>(plan.peak_bytes) / kMib,
           static_cast<int>(plan.slabs.size()),
           plan.order == recon::Order::kChunksFirst ? "together"
@@ -210,10 +210,9 @@ absl::Status RunReconstruct(const ReconstructOptions& options) {
                           {"clock_mhz", ceilings.clock_mhz}};
   }
 #endif
-  std::printf(
-      "%-6s %3s  %-6s %6s %5s %8s %-20s %8s %8s %8s %6s %6s %6s %6s\n", "case", "dev", "prec.",
-      "MiB", "slabs", "in mem.", "whole ms", "GUPS", "kernel", "bp ms", "filter", "prep", "up",
-      "down");
+  std::printf("%-6s %3s  %-6s %6s %5s %8s %-20s %8s %8s %8s %6s %6s %6s %6s\n", "case", "dev",
+              "prec.", "MiB", "slabs", "in mem.", "whole ms", "GUPS", "kernel", "bp ms", "filter",
+              "prep", "up", "down");
   for (const std::string& name : options.cases) {
     ISO_RETURN_IF_ERROR(RunCase(name, options, report));
   }

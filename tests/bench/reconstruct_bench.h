@@ -1,4 +1,5 @@
-// Whole reconstructions on devices with memory of their own: raw frames in host memory to a volume in host memory.
+// Whole reconstructions on devices with memory of their own: raw frames in host memory to a volume
+// in host memory.
 #pragma once
 
 #include <cstdint>

@@ -100,9 +100,9 @@ class ReconstructTest : public testing::TestWithParam<std::string> {
           continue;
         }
         ASSERT_TRUE(plan.ok()) << plan.status();
-        SCOPED_TRACE(testing::Message() << plan->slabs.size() << " slabs, order "
-                                        << static_cast<int>(plan->order) << ", projections kept "
-                                        << plan->keep_projections);
+        SCOPED_TRACE(testing::Message()
+                     << plan->slabs.size() << " slabs, order " << static_cast<int>(plan->order)
+                     << ", projections kept " << plan->keep_projections);
         EXPECT_EQ(plan->order == Order::kSlabsFirst,
                   missing > 0 || (probe->traits().own_memory && plan->keep_projections));
         const Array whole = Run(*plan, **device, scan, /*stream=*/false);

@@ -122,7 +122,7 @@ TEST_F(Module, EveryMethodMatchesTheReference) {
   const std::vector<float> expected = Reference(data, options), zero(expected.size());
   int checked = 0;
   for (const auto& entry : Backends().backproject.List()) {
-    if (entry.backend == "reference" || !OpenDevice(entry.backend, {}).ok()) continue;
+    if (entry.backend == "reference" || !OpenDevices(entry.backend, {}).ok()) continue;
     Choose(entry.backend, entry.method);
     const auto outcome = RunModule(kModule, data, options);
     ASSERT_TRUE(outcome.ok()) << outcome.status();
@@ -161,9 +161,9 @@ TEST_F(Module, TheDeviceIsChosenAsByTheServer) {
   const auto outcome = RunModule(kModule, MakeDataSet(), {});
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_EQ(outcome->failed, "");
-  const auto chosen = OpenDevice("", {.threads = 0});  // all cores
+  const auto chosen = OpenDevices("", {});  // all cores
   EXPECT_THAT(text, HasSubstr(chosen->reason));
-  EXPECT_THAT(text, HasSubstr(chosen->device->description()));
+  EXPECT_THAT(text, HasSubstr(chosen->devices[0]->description()));
   EXPECT_THAT(text, HasSubstr("45 projections"));
 }
 

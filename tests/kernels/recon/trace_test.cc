@@ -37,7 +37,7 @@ TEST(ChromeTrace, NamesLanesAndCountsFromTheFirstSpan) {
       json,
       HasSubstr(
           R"({"name":"backproject","ph":"X","pid":1,"tid":2,"ts":2500000.000,"dur":500000.000,"args":{"index":1}})"));
-  EXPECT_EQ(json.substr(json.size() - 5), "\n]}\n");
+  EXPECT_EQ(json.substr(json.size() - 4), "\n]}\n");
   EXPECT_THAT(ChromeTrace({}), HasSubstr(R"("traceEvents":[)"));
 }
 

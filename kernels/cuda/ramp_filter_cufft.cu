@@ -1,7 +1,9 @@
+// The ramp filter by cuFFT, for rows of any length.
 #include <algorithm>
 #include <vector>
 
 #include "kernels/cuda/methods.h"
+#include "kernels/cuda/row_transform.h"
 #include "kernels/ops/check.h"
 
 namespace isocenter::cuda {
@@ -58,7 +60,7 @@ __global__ void CropKernel(const float* padded, int columns, int extension, int 
       padded[static_cast<int64_t>(blockIdx.y) * n + extension + u];
 }
 
-class RampFilter final : public ops::RampFilter {
+class RampFilterCufft final : public ops::RampFilter {
  public:
   static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaDevice& device,
                                                                  const ops::RampFilterSpec& spec) {
@@ -81,8 +83,8 @@ class RampFilter final : public ops::RampFilter {
                                              device.stream()));
     ISO_RETURN_IF_ERROR(device.Synchronize());
     return std::unique_ptr<ops::RampFilter>(
-        new RampFilter(device, spec, n, std::move(forward), std::move(inverse), std::move(padded),
-                       std::move(spectrum), std::move(response)));
+        new RampFilterCufft(device, spec, n, std::move(forward), std::move(inverse),
+                            std::move(padded), std::move(spectrum), std::move(response)));
   }
 
   absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
@@ -104,9 +106,9 @@ class RampFilter final : public ops::RampFilter {
   }
 
  private:
-  RampFilter(CudaDevice& device, const ops::RampFilterSpec& spec, int n, FftPlan forward,
-             FftPlan inverse, DeviceBuffer<float> padded, DeviceBuffer<cufftComplex> spectrum,
-             DeviceBuffer<float> response)
+  RampFilterCufft(CudaDevice& device, const ops::RampFilterSpec& spec, int n, FftPlan forward,
+                  FftPlan inverse, DeviceBuffer<float> padded, DeviceBuffer<cufftComplex> spectrum,
+                  DeviceBuffer<float> response)
       : device_(device),
         spec_(spec),
         n_(n),
@@ -146,17 +148,20 @@ class RampFilter final : public ops::RampFilter {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(CudaDevice& device,
-                                                               const ops::RampFilterSpec& spec) {
-  return RampFilter::Create(device, spec);
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
+    CudaDevice& device, const ops::RampFilterSpec& spec) {
+  return RampFilterCufft::Create(device, spec);
 }
 
 int64_t RampFilterWorkspaceBytes(int rows, int columns) {
-  // Padded rows, spectrum, and as much again for each of cuFFT's two plans; the longest transform,
-  // with extension.
+  // The longest transform, with extension.
   const ops::RampFilterSpec longest{
       .rows = rows, .columns = columns, .extend_truncated_rows = true};
-  const int64_t n = GoodLength(ops::MinimumTransformLength(longest));
+  const int least = ops::MinimumTransformLength(longest);
+  const RowTransform fused = ChooseRowTransform(least);
+  if (fused.fits_shared_memory()) return fused.n * int64_t{sizeof(float2) + sizeof(float)};
+  // Padded rows, spectrum, and as much again for each of cuFFT's two plans.
+  const int64_t n = GoodLength(least);
   return 4 * kBatchViews * int64_t{rows} * (n + 2) * static_cast<int64_t>(sizeof(float));
 }
 

@@ -1,0 +1,333 @@
+// The ramp filter as one kernel: a block transforms two rows at once as the real and the imaginary
+// part of one complex row, multiplies the spectrum with the real response, which keeps the two
+// apart, and transforms back; all in shared memory. A row is read and written once. Rows that do
+// not fit go to cuFFT (ramp_filter_cufft.cu).
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "kernels/base/units.h"
+#include "kernels/cuda/methods.h"
+#include "kernels/cuda/row_transform.h"
+#include "kernels/ops/check.h"
+
+namespace isocenter::cuda {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+__device__ inline float2 operator+(float2 a, float2 b) { return {a.x + b.x, a.y + b.y}; }
+__device__ inline float2 operator-(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
+__device__ inline float2 operator*(float s, float2 a) { return {s * a.x, s * a.y}; }
+__device__ inline float2 Multiply(float2 a, float2 b) {
+  return {fmaf(a.x, b.x, -a.y * b.y), fmaf(a.x, b.y, a.y * b.x)};
+}
+// a times -i of a forward transform, i of an inverse one.
+template <bool kInverse>
+__device__ inline float2 Turn(float2 a) {
+  return kInverse ? float2{-a.y, a.x} : float2{a.y, -a.x};
+}
+
+// v[q] = Σ_k v[k] exp(∓2πi kq/R): minus forward, plus inverse.
+template <bool kInverse>
+__device__ inline void Transform(float2 (&v)[2]) {
+  const float2 a = v[0];
+  v[0] = a + v[1];
+  v[1] = a - v[1];
+}
+template <bool kInverse>
+__device__ inline void Transform(float2 (&v)[3]) {
+  constexpr float kHalfRoot3 = 0.86602540378443864676f;
+  const float2 sum = v[1] + v[2], turned = kHalfRoot3 * Turn<kInverse>(v[1] - v[2]);
+  const float2 middle = v[0] - 0.5f * sum;
+  v[0] = v[0] + sum;
+  v[1] = middle + turned;
+  v[2] = middle - turned;
+}
+template <bool kInverse>
+__device__ inline void Transform(float2 (&v)[4]) {
+  const float2 a = v[0] + v[2], b = v[0] - v[2];
+  const float2 c = v[1] + v[3], d = Turn<kInverse>(v[1] - v[3]);
+  v[0] = a + c;
+  v[1] = b + d;
+  v[2] = a - c;
+  v[3] = b - d;
+}
+template <bool kInverse>
+__device__ inline void Transform(float2 (&v)[5]) {
+  constexpr float kCos1 = 0.30901699437494742410f, kCos2 = -0.80901699437494742410f;
+  constexpr float kSin1 = 0.95105651629515357212f, kSin2 = 0.58778525229247312917f;
+  const float2 a = v[1] + v[4], b = v[2] + v[3];
+  const float2 c = Turn<kInverse>(v[1] - v[4]), d = Turn<kInverse>(v[2] - v[3]);
+  const float2 p = v[0] + kCos1 * a + kCos2 * b, q = v[0] + kCos2 * a + kCos1 * b;
+  const float2 r = kSin1 * c + kSin2 * d, s = kSin2 * c - kSin1 * d;
+  v[0] = v[0] + a + b;
+  v[1] = p + r;
+  v[4] = p - r;
+  v[2] = q + s;
+  v[3] = q - s;
+}
+template <bool kInverse>
+__device__ inline void Transform(float2 (&v)[8]) {
+  constexpr float kHalfRoot2 = 0.70710678118654752440f;
+  float2 even[4] = {v[0], v[2], v[4], v[6]}, odd[4] = {v[1], v[3], v[5], v[7]};
+  Transform<kInverse>(even);
+  Transform<kInverse>(odd);
+  const float2 t1 = Turn<kInverse>(odd[1]), t3 = Turn<kInverse>(odd[3]);
+  odd[1] = kHalfRoot2 * (odd[1] + t1);
+  odd[2] = Turn<kInverse>(odd[2]);
+  odd[3] = kHalfRoot2 * (t3 - odd[3]);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    v[k] = even[k] + odd[k];
+    v[k + 4] = even[k] - odd[k];
+  }
+}
+
+// v[k] *= w^k.
+template <int kRadix>
+__device__ inline void Twiddle(float2 (&v)[kRadix], float2 w) {
+  float2 power[kRadix];
+  power[1] = w;
+  v[1] = Multiply(v[1], w);
+#pragma unroll
+  for (int k = 2; k < kRadix; ++k) {
+    power[k] = Multiply(power[k / 2], power[k - k / 2]);
+    v[k] = Multiply(v[k], power[k]);
+  }
+}
+
+__device__ inline int At(int i) { return i + (i >> 4); }  // RowTransform::At
+
+// Two rows; where there is only one, both are the same and the second result is not written.
+struct RowPair {
+  const float* in[2];
+  float* out[2];
+  int columns, extension;
+
+  // Value `i` of the padded rows: the extension on both sides (contract: RampFilterSpec), zeros
+  // behind.
+  __device__ float2 Load(int i) const {
+    const int u = i - extension;
+    return {LoadFrom(in[0], u), LoadFrom(in[1], u)};
+  }
+  __device__ float LoadFrom(const float* row, int u) const {
+    if (u >= 0 && u < columns) return row[u];
+    if (u < -extension || u >= columns + extension) return 0;
+    const int k = u < 0 ? -u : u - (columns - 1);
+    const float edge = u < 0 ? row[0] : row[columns - 1];
+    const float mirrored = fmaxf(0.f, 2 * edge - row[u < 0 ? k : columns - 1 - k]);
+    return mirrored * 0.5f * (1 + cospif(static_cast<float>(k) / (extension + 1)));
+  }
+  __device__ void Store(int i, float2 value) const {
+    const int u = i - extension;
+    if (u < 0 || u >= columns) return;
+    out[0][u] = value.x;
+    if (out[1] != nullptr) out[1][u] = value.y;
+  }
+};
+
+struct Tables {
+  const float2* twiddle;  // exp(-2πi t/n), t = 0..n-1
+  const float* response;  // /n, in digit-reversed order
+};
+
+// A forward pass. `length`: of the sequences that it splits. The last one multiplies with the
+// response and makes the first pass of the inverse transform, which works on the same values.
+template <int kRadix>
+__device__ void Forward(const RowTransform& transform, int length, const RowPair& rows,
+                        const Tables& tables, float2* values) {
+  const bool first = length == transform.n, last = length == kRadix;
+  const int part = length / kRadix;
+  for (int b = threadIdx.x; b < transform.n / kRadix; b += blockDim.x) {
+    const int j = last ? 0 : b % part;
+    const int base = last ? b * kRadix : b / part * length + j;
+    float2 v[kRadix];
+#pragma unroll
+    for (int k = 0; k < kRadix; ++k) {
+      v[k] = first ? rows.Load(base + k * part) : values[At(base + k * part)];
+    }
+    Transform<false>(v);
+    if (last) {
+#pragma unroll
+      for (int k = 0; k < kRadix; ++k) v[k] = __ldg(tables.response + base + k) * v[k];
+      Transform<true>(v);
+    } else {
+      Twiddle(v, __ldg(tables.twiddle + j * (transform.n / length)));
+    }
+#pragma unroll
+    for (int k = 0; k < kRadix; ++k) {
+      if (first && last) {
+        rows.Store(base + k * part, v[k]);
+      } else {
+        values[At(base + k * part)] = v[k];
+      }
+    }
+  }
+}
+
+// The pass of the inverse transform that undoes Forward's.
+template <int kRadix>
+__device__ void Backward(const RowTransform& transform, int length, const RowPair& rows,
+                         const Tables& tables, float2* values) {
+  const bool final = length == transform.n;
+  const int part = length / kRadix;
+  for (int b = threadIdx.x; b < transform.n / kRadix; b += blockDim.x) {
+    const int j = b % part;
+    const int base = b / part * length + j;
+    float2 v[kRadix];
+#pragma unroll
+    for (int k = 0; k < kRadix; ++k) v[k] = values[At(base + k * part)];
+    const float2 w = __ldg(tables.twiddle + j * (transform.n / length));
+    Twiddle(v, {w.x, -w.y});
+    Transform<true>(v);
+#pragma unroll
+    for (int k = 0; k < kRadix; ++k) {
+      if (final) {
+        rows.Store(base + k * part, v[k]);
+      } else {
+        values[At(base + k * part)] = v[k];
+      }
+    }
+  }
+}
+
+__global__ __launch_bounds__(kMaxThreads) void FilterKernel(
+    const __grid_constant__ RowTransform transform, const __grid_constant__ Tables tables,
+    const float* in, int64_t rows, int columns, int extension, float* out) {
+  extern __shared__ float2 values[];
+  const int64_t row = int64_t{2} * blockIdx.x;
+  const bool two = row + 1 < rows;
+  const float* first = in + row * columns;
+  float* target = out + row * columns;
+  const RowPair pair{{first, two ? first + columns : first},
+                     {target, two ? target + columns : nullptr},
+                     columns,
+                     extension};
+  int length = transform.n;
+  for (int pass = 0; pass < transform.passes; ++pass) {
+    if (pass > 0) __syncthreads();
+    const int radix = transform.radix[pass];
+    switch (radix) {
+      case 2:
+        Forward<2>(transform, length, pair, tables, values);
+        break;
+      case 3:
+        Forward<3>(transform, length, pair, tables, values);
+        break;
+      case 4:
+        Forward<4>(transform, length, pair, tables, values);
+        break;
+      case 5:
+        Forward<5>(transform, length, pair, tables, values);
+        break;
+      default:
+        Forward<8>(transform, length, pair, tables, values);
+    }
+    length /= radix;
+  }
+  length = transform.radix[transform.passes - 1];
+  for (int pass = transform.passes - 2; pass >= 0; --pass) {
+    __syncthreads();
+    length *= transform.radix[pass];
+    switch (transform.radix[pass]) {
+      case 2:
+        Backward<2>(transform, length, pair, tables, values);
+        break;
+      case 3:
+        Backward<3>(transform, length, pair, tables, values);
+        break;
+      case 4:
+        Backward<4>(transform, length, pair, tables, values);
+        break;
+      case 5:
+        Backward<5>(transform, length, pair, tables, values);
+        break;
+      default:
+        Backward<8>(transform, length, pair, tables, values);
+    }
+  }
+}
+
+class RampFilterFused final : public ops::RampFilter {
+ public:
+  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaDevice& device,
+                                                                 const ops::RampFilterSpec& spec,
+                                                                 const RowTransform& transform) {
+    ISO_ASSIGN_OR_RETURN(auto twiddle, DeviceBuffer<float2>::Create(transform.n));
+    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(transform.n));
+    std::vector<float2> factors;
+    for (int t = 0; t < transform.n; ++t) {
+      const double angle = -2 * kPi * t / transform.n;
+      factors.push_back({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
+    }
+    std::vector<float> ordered;
+    const std::vector<double> spectrum = ops::RampFilterResponse(spec, transform.n);
+    for (const int frequency : FrequencyOrder(transform)) {
+      const int folded = std::min(frequency, transform.n - frequency);
+      ordered.push_back(static_cast<float>(spectrum[folded] / transform.n));
+    }
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(twiddle.data(), factors.data(),
+                                             factors.size() * sizeof(float2),
+                                             cudaMemcpyHostToDevice, device.stream()));
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(response.data(), ordered.data(),
+                                             ordered.size() * sizeof(float), cudaMemcpyHostToDevice,
+                                             device.stream()));
+    // The same for all rows: the attribute belongs to the kernel, which jobs share.
+    constexpr int kSharedBytes = 96 << 10;
+    ISO_RETURN_IF_CUDA_ERROR(cudaFuncSetAttribute(
+        FilterKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
+    ISO_RETURN_IF_ERROR(device.Synchronize());
+    return std::unique_ptr<ops::RampFilter>(
+        new RampFilterFused(device, spec, transform, std::move(twiddle), std::move(response)));
+  }
+
+  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
+                   ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
+    const int64_t view_rows = std::min<int64_t>(spec_.rows, in->shape().middle);
+    const Shape3 used{views, view_rows, spec_.columns};
+    ISO_RETURN_IF_ERROR(ops::CheckSlices("line integrals", 0, used, in->shape()));
+    ISO_RETURN_IF_ERROR(ops::CheckSlices("filtered projections", 0, used, out->shape()));
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    const int64_t rows = views * view_rows;
+    if (rows == 0) return absl::OkStatus();
+    // One butterfly of radix 8 per thread.
+    const int threads = std::clamp((transform_.n / 8 + 31) / 32 * 32, 32, kMaxThreads);
+    FilterKernel<<<static_cast<unsigned>((rows + 1) / 2), threads, transform_.shared_bytes(),
+                   device_.stream()>>>(transform_, {twiddle_.data(), response_.data()}, in->data(),
+                                       rows, spec_.columns, ops::ExtensionLength(spec_),
+                                       out->data());
+    return ToStatus(cudaGetLastError(), "FilterKernel");
+  }
+
+ private:
+  RampFilterFused(CudaDevice& device, const ops::RampFilterSpec& spec,
+                  const RowTransform& transform, DeviceBuffer<float2> twiddle,
+                  DeviceBuffer<float> response)
+      : device_(device),
+        spec_(spec),
+        transform_(transform),
+        twiddle_(std::move(twiddle)),
+        response_(std::move(response)) {}
+
+  CudaDevice& device_;
+  ops::RampFilterSpec spec_;
+  RowTransform transform_;
+  DeviceBuffer<float2> twiddle_;
+  DeviceBuffer<float> response_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
+    CudaDevice& device, const ops::RampFilterSpec& spec) {
+  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  const RowTransform transform = ChooseRowTransform(ops::MinimumTransformLength(spec));
+  if (!transform.fits_shared_memory()) return NewRampFilterCufft(device, spec);
+  return RampFilterFused::Create(device, spec, transform);
+}
+
+}  // namespace isocenter::cuda
