@@ -124,12 +124,12 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const V
 }
 
 // The operations' own memory is counted with the stack that they use: raw frames with line
-// integrals; with filtered projections the transforms' work space and the copy that a
-// back-projection keeps in a layout of its own.
+// integrals; with filtered projections the transforms' work space and the copies
+// that a back-projection keeps in layouts of its own.
 int64_t CudaDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse use) const {
   const int64_t own = shape.count() * static_cast<int64_t>(sizeof(float));
   if (use == ops::StackUse::kLineIntegrals) return 2 * own;
-  return 2 * own +
+  return own + BackprojectWorkspaceBytes(shape) +
          RampFilterWorkspaceBytes(static_cast<int>(shape.middle), static_cast<int>(shape.fast));
 }
 

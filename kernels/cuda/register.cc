@@ -30,8 +30,9 @@ void Register(ops::Registry& registry) {
   registry.devices["cuda"] = CudaDevice::Open;
   registry.preprocess.Add("cuda", "fused", OnCuda(NewPreprocess));
   registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilter));
+  registry.backproject.Add("cuda", "staged", OnCuda(NewBackprojectStaged));
   registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
-  registry.backproject.Add("cuda", "culled", OnCuda(NewBackprojectCulled), ops::Precision::kFast);
+  registry.backproject.Add("cuda", "hybrid", OnCuda(NewBackprojectHybrid), ops::Precision::kFast);
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
 }
 

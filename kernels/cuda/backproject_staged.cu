@@ -1,0 +1,62 @@
+// Exact back-projection from shared memory: float32 pixels, weights and positions.
+#include "kernels/cuda/backproject_staged.cuh"
+#include "kernels/cuda/methods.h"
+
+namespace isocenter::cuda {
+namespace {
+
+class BackprojectStaged final : public ops::Backproject {
+ public:
+  explicit BackprojectStaged(CudaDevice& device) : device_(device) {}
+
+  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& filtered,
+                   ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kFiltered));
+    ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
+    ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), stack->shape()));
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    const VolumeGrid& grid = target->grid();
+    const Extent extent = ExtentOf(grid, stack->shape());
+    for (size_t first = 0; first < world.size(); first += kMaxViews) {
+      const int views = static_cast<int>(std::min<size_t>(kMaxViews, world.size() - first));
+      const Matrices matrices = MakeMatrices(world.subspan(first, views), grid);
+      const float* const projections =
+          stack->data() + static_cast<int64_t>(first) * extent.rows * extent.columns;
+      ISO_ASSIGN_OR_RETURN(const TiledViews tiled, Tiled(projections, views, extent));
+      const auto launch = FitFineTiles(matrices, views, extent)
+                              ? LaunchStaged<FineTile, FloatPixels, 0>
+                              : LaunchStaged<CoarseTile, FloatPixels, 0>;
+      ISO_RETURN_IF_ERROR(launch(matrices, views, tiled, 0, projections, grid, extent,
+                                 target->data(), device_.stream()));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // The views themselves, or a copy with rows of whole 16 bytes.
+  absl::StatusOr<TiledViews> Tiled(const float* projections, int views, const Extent& e) {
+    TiledViews tiled{projections, views, e.rows, e.columns, TilePitch(e.columns)};
+    if (tiled.pitch == e.columns) return tiled;
+    ISO_RETURN_IF_ERROR(padded_.Reserve(int64_t{views} * e.rows * tiled.pitch));
+    tiled.data = padded_.data();
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(
+        padded_.data(), tiled.pitch * sizeof(float), projections, e.columns * sizeof(float),
+        e.columns * sizeof(float), static_cast<size_t>(views) * e.rows, cudaMemcpyDeviceToDevice,
+        device_.stream()));
+    return tiled;
+  }
+
+  CudaDevice& device_;
+  DeviceBuffer<float> padded_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevice& device) {
+  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  ISO_ASSIGN_OR_RETURN(const bool copies_tiles, CopiesTiles());
+  if (!copies_tiles) return NewBackprojectVoxel(device);
+  return std::make_unique<BackprojectStaged>(device);
+}
+
+}  // namespace isocenter::cuda

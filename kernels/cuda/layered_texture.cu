@@ -1,0 +1,105 @@
+#include <cuda_fp16.h>
+
+#include "kernels/cuda/half_pixels.h"
+#include "kernels/cuda/layered_texture.h"
+#include "kernels/cuda/status.h"
+
+namespace isocenter::cuda {
+namespace {
+
+constexpr int kFillThreads = 128;
+constexpr int kRun = 8;  // rows of texels per thread: a row of pixels goes into four of them
+
+__global__ void FillPixelsKernel(const float* from, int rows, int columns,
+                                 cudaSurfaceObject_t surface) {
+  const int u = blockIdx.x * blockDim.x + threadIdx.x, v = blockIdx.y, view = blockIdx.z;
+  if (u >= columns) return;
+  const float pixel = from[(static_cast<int64_t>(view) * rows + v) * columns + u];
+  surf2DLayeredwrite(__half_as_ushort(__float2half_rn(kHalfScale * pixel)), surface, u * 2, v,
+                     view);
+}
+
+__global__ void FillRowsKernel(const float* from, int rows, int columns, uint32_t flipped,
+                               cudaSurfaceObject_t surface) {
+  constexpr int kAbove = LayeredTexture::kRowsAbove;
+  const int u = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * kRun, view = blockIdx.z;
+  if (u >= columns) return;
+  const float* const pixels = from + static_cast<int64_t>(view) * rows * columns + u;
+  const bool flip = (flipped >> view) & 1;
+  __half row[kRun + 3];
+#pragma unroll
+  for (int i = 0; i < kRun + 3; ++i) {
+    const int v = first + i - kAbove;
+    const bool exists = v >= 0 && v < rows;
+    const int64_t at = static_cast<int64_t>(flip ? rows - 1 - v : v) * columns;
+    row[i] = __float2half_rn(exists ? kHalfScale * pixels[at] : 0.f);
+  }
+#pragma unroll
+  for (int i = 0; i < kRun; ++i) {
+    if (first + i >= rows + kAbove) break;
+    const auto pair = [&](int at) {
+      return static_cast<unsigned>(__half_as_ushort(row[at])) |
+             static_cast<unsigned>(__half_as_ushort(row[at + 1])) << 16;
+    };
+    surf2DLayeredwrite(make_uint2(pair(i), pair(i + 2)), surface, u * 8, first + i, view);
+  }
+}
+
+unsigned BlocksAcross(int columns) { return (columns + kFillThreads - 1) / kFillThreads; }
+
+}  // namespace
+
+absl::Status LayeredTexture::FillPixels(const float* from, int views, int rows, int columns,
+                                        cudaStream_t stream) {
+  ISO_RETURN_IF_ERROR(Reserve(1, views, rows, columns));
+  FillPixelsKernel<<<dim3(BlocksAcross(columns), rows, views), kFillThreads, 0, stream>>>(
+      from, rows, columns, surface_);
+  return ToStatus(cudaGetLastError(), "FillPixelsKernel");
+}
+
+absl::Status LayeredTexture::FillRows(const float* from, int views, int rows, int columns,
+                                      uint32_t flipped, cudaStream_t stream) {
+  ISO_RETURN_IF_ERROR(Reserve(4, views, rows + kRowsAbove, columns));
+  const unsigned runs = (rows + kRowsAbove + kRun - 1) / kRun;
+  FillRowsKernel<<<dim3(BlocksAcross(columns), runs, views), kFillThreads, 0, stream>>>(
+      from, rows, columns, flipped, surface_);
+  return ToStatus(cudaGetLastError(), "FillRowsKernel");
+}
+
+absl::Status LayeredTexture::Reserve(int channels, int views, int rows, int columns) {
+  if (channels == channels_ && views <= views_ && rows == rows_ && columns == columns_)
+    return absl::OkStatus();
+  Free();
+  const cudaChannelFormatDesc format =
+      channels == 1 ? cudaCreateChannelDescHalf() : cudaCreateChannelDescHalf4();
+  const cudaExtent extent{static_cast<size_t>(columns), static_cast<size_t>(rows),
+                          static_cast<size_t>(views)};
+  ISO_RETURN_IF_CUDA_ERROR(
+      cudaMalloc3DArray(&array_, &format, extent, cudaArrayLayered | cudaArraySurfaceLoadStore));
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array_;
+  cudaTextureDesc sampling = {};
+  for (auto& mode : sampling.addressMode) mode = cudaAddressModeBorder;
+  sampling.filterMode = cudaFilterModeLinear;
+  sampling.readMode = cudaReadModeElementType;
+  ISO_RETURN_IF_CUDA_ERROR(cudaCreateTextureObject(&texture_, &resource, &sampling, nullptr));
+  ISO_RETURN_IF_CUDA_ERROR(cudaCreateSurfaceObject(&surface_, &resource));
+  channels_ = channels;
+  views_ = views;
+  rows_ = rows;
+  columns_ = columns;
+  return absl::OkStatus();
+}
+
+void LayeredTexture::Free() {
+  if (surface_ != 0) cudaDestroySurfaceObject(surface_);
+  if (texture_ != 0) cudaDestroyTextureObject(texture_);
+  if (array_ != nullptr) cudaFreeArray(array_);
+  surface_ = 0;
+  texture_ = 0;
+  array_ = nullptr;
+  views_ = 0;
+}
+
+}  // namespace isocenter::cuda
