@@ -18,7 +18,7 @@ inline constexpr int kMaxViews = 32;  // per launch: one per lane
 // A thread block covers 16 x 16 columns of voxels, a warp 8 x 4 of them: whatever the direction of
 // a view, the samples of a warp lie close together.
 inline constexpr int kBlockX = 16, kBlockY = 16, kThreads = kBlockX * kBlockY;
-inline constexpr int kWarpX = 8, kWarpY = 4, kWarps = kThreads / 32;
+inline constexpr int kWarpX = 8, kWarpY = 4;
 
 /// The first column of a warp, relative to its block.
 __device__ inline int2 ColumnOfWarp() {
@@ -99,20 +99,22 @@ inline absl::Status CheckMatrices(size_t matrices, const Shape3& stack) {
 
 // How a box of voxels lies on the detector in one view.
 struct Footprint {
-  bool touches;                        // something of it may be seen
-  bool in_front;                       // float32 serves
-  bool inside;                         // every sample has its four pixels
-  bool straight;                       // u, v and 1/w² are linear along z within kMaxBend
+  bool touches;   // something of it may be seen
+  bool in_front;  // float32 serves
+  bool inside;    // every sample has its four pixels
+  bool straight;  // u, v and 1/w² are linear along z within the bend that is allowed
   float u_low, u_high, v_low, v_high;  // pixels; of boxes in front
   float du_most, dv_least, dv_most;    // |du| and dv from voxel to voxel along z, likewise
 };
 
-// Of a position, in pixels. Far below what interpolation between pixels costs.
-inline constexpr float kMaxBend = 5e-4f;
+// How far positions between the ends of a run may be off where they are interpolated, in pixels. In
+// white noise it is about the relative error. The texture unit's weights are off by up to 1/512.
+inline constexpr float kExactBend = 1e-4f, kFastBend = 1e-3f;
 
 /// Of kX x kY x kZ voxels from (x0, y0, z0).
 template <int kX, int kY, int kZ>
-__device__ Footprint FootprintOf(const float* m, int x0, int y0, int z0, const Extent& e) {
+__device__ Footprint FootprintOf(const float* m, int x0, int y0, int z0, const Extent& e,
+                                 float most_bend) {
   Footprint f{true,     true,      false, false,    INFINITY, -INFINITY,
               INFINITY, -INFINITY, 0,     INFINITY, -INFINITY};
   float bend = 0;
@@ -148,7 +150,7 @@ __device__ Footprint FootprintOf(const float* m, int x0, int y0, int z0, const E
   f.inside =
       f.u_low > 0.1f && f.u_high < e.columns - 1.1f && f.v_low > 0.1f && f.v_high < e.rows - 1.1f;
   // 1/w² bends by about 3 (Δw / 2w)², of the weight.
-  f.straight = bend < kMaxBend && change < 0.002f;
+  f.straight = bend < most_bend && change < 0.002f;
   return f;
 }
 

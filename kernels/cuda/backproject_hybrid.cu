@@ -1,12 +1,12 @@
-// Fast back-projection: float16 pixels, and whatever unit serves a geometry best.
+// Fast back-projection: float16 pixels in textures, and whatever units serve a geometry best.
 //
 // Where neighbouring voxels along z are less than two rows apart, one fetch of the texture unit
 // serves two of them: it interpolates four channels at the rate of one, and the channels are four
 // consecutive rows (LayeredTexture::FillRows). The unit interpolates along u; between rows the
 // samples are interpolated here, in float32.
 //
-// Where they are further apart, most samples come from shared memory (backproject_staged.cuh) and
-// the rest from the texture unit, so that both work at once.
+// Where they are further apart, most samples come from shared memory, in float32
+// (backproject_staged.cuh), and the rest from the texture unit, so that both work at once.
 #include "kernels/cuda/backproject_staged.cuh"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/layered_texture.h"
@@ -16,9 +16,10 @@ namespace isocenter::cuda {
 namespace {
 
 constexpr int kDepth = 16;
-constexpr int kTextured = 4;  // of the kStagedDepth voxels of a run
-// Pairs take u from between their voxels: this much of it along z is half as large an error.
-constexpr float kMostDrift = 0.02f;
+constexpr int kTextured = 6;  // of the kStagedDepth voxels of a run
+// Pixels of u along z, from voxel to voxel. Pairs take u from between their voxels, which is wrong
+// by half as much for each.
+constexpr float kMostDrift = 0.008f;
 
 __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant__ Matrices matrices,
                                                           int views, cudaTextureObject_t texture,
@@ -33,11 +34,11 @@ __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant_
   bool touches = false, in_front = false, paired = false;
   if (lane < views) {
     const int2 warp = ColumnOfWarp();
-    const Footprint own =
-        FootprintOf<kWarpX, kWarpY, kDepth>(shared.m[lane], x0 + warp.x, y0 + warp.y, z0, e);
+    const Footprint own = FootprintOf<kWarpX, kWarpY, kDepth>(shared.m[lane], x0 + warp.x,
+                                                              y0 + warp.y, z0, e, kFastBend);
     touches = own.touches;
     in_front = own.in_front;
-    paired = own.straight && own.dv_least > 0 && own.dv_most < 1.99f && own.du_most < kMostDrift;
+    paired = own.straight && own.dv_least >= 0 && own.dv_most < 1.99f && own.du_most < kMostDrift;
   }
   const unsigned touching = __ballot_sync(0xffffffffu, touches);
   const unsigned all_in_front = __ballot_sync(0xffffffffu, in_front);
@@ -70,10 +71,11 @@ __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant_
         const float v_first = fmaf(k, dv, v), texel = centre(v_first);
         const float4 rows = tex2DLayered<float4>(texture, fmaf(k + 0.5f, du, u), texel, i);
         // The first voxel lies between the first two rows, the second between any two.
-        const float d = v_first - texel, d_second = d + dv;
-        const float one = fmaf(d, rows.y - rows.x, rows.x);
-        const float other = fmaf(__saturatef(d_second - 2), rows.w - rows.z,
-                                 fmaf(__saturatef(d_second - 1), rows.z - rows.y, rows.y));
+        const float d = v_first - texel, slope = rows.y - rows.x;
+        const float one = fmaf(d, slope, rows.x);
+        float other = fmaf(__saturatef(d + dv), slope, rows.x);
+        other = fmaf(__saturatef(d + (dv - 1)), rows.z - rows.y, other);
+        other = fmaf(__saturatef(d + (dv - 2)), rows.w - rows.z, other);
         const float pair_weight = fmaf(k + 0.5f, dweight, weight);
         sum[k] = fmaf(pair_weight, one, sum[k]);
         sum[k + 1] = fmaf(pair_weight, other, sum[k + 1]);
@@ -93,16 +95,6 @@ __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant_
     }
   }
   StoreRun(sum, e, x, y, z0, volume);
-}
-
-// Pixels as HalfPairs has them, `pitch` elements from row to row.
-__global__ void PairKernel(const float* from, int rows, int columns, int64_t pitch,
-                           __half2* pairs) {
-  const int u = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y, view = blockIdx.z;
-  if (u >= columns) return;
-  const float* const pixel = from + (static_cast<int64_t>(view) * rows + row) * columns + u;
-  pairs[(static_cast<int64_t>(view) * (rows + 1) + row) * pitch + u] = __floats2half2_rn(
-      row > 0 ? kHalfScale * pixel[-columns] : 0.f, row < rows ? kHalfScale * pixel[0] : 0.f);
 }
 
 class BackprojectHybrid final : public ops::Backproject {
@@ -171,35 +163,28 @@ class BackprojectHybrid final : public ops::Backproject {
   absl::Status AddByTiles(std::span<const ProjectionMatrix> world, const float* projections,
                           const Extent& e, Volume& volume) {
     const int views = static_cast<int>(world.size());
-    const int64_t pitch = TilePitch(e.columns);
-    ISO_RETURN_IF_ERROR(pairs_.Reserve(views * (int64_t{e.rows} + 1) * pitch));
-    const TiledViews tiled{pairs_.data(), views, e.rows + 1, e.columns, pitch};
-    constexpr int kFillThreads = 128;
-    PairKernel<<<dim3((e.columns + kFillThreads - 1) / kFillThreads, tiled.rows, views),
-                 kFillThreads, 0, device_.stream()>>>(projections, e.rows, e.columns, pitch,
-                                                      pairs_.data());
-    ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+    ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
+                         source_.Prepare(projections, views, e, device_.stream()));
     ISO_RETURN_IF_ERROR(
         pixels_.FillPixels(projections, views, e.rows, e.columns, device_.stream()));
-    return LaunchStaged<CoarseTile, HalfPairs, kTextured>(
-        MakeMatrices(world, volume.grid()), views, tiled, pixels_.texture(), projections,
-        volume.grid(), e, volume.data(), device_.stream());
+    return LaunchStaged<CoarseTile, kTextured>(MakeMatrices(world, volume.grid()), views, tiled,
+                                               pixels_.texture(), projections, volume.grid(), e,
+                                               volume.data(), device_.stream());
   }
 
   CudaDevice& device_;
   const bool copies_tiles_;
   LayeredTexture rows_, pixels_;
-  DeviceBuffer<__half2> pairs_;
+  TileSource source_;
 };
 
 }  // namespace
 
 int64_t BackprojectWorkspaceBytes(Shape3 stack) {
   const int64_t views = std::min<int64_t>(stack.slow, kMaxViews);
-  const int64_t pixels_bytes = views * stack.middle * stack.fast * int64_t{sizeof(__half)};
-  const int64_t pairs_bytes =
-      views * (stack.middle + 1) * TilePitch(stack.fast) * int64_t{sizeof(__half2)};
-  return LayeredTexture::RowsBytes(views, stack.middle, stack.fast) + pixels_bytes + pairs_bytes;
+  return LayeredTexture::RowsBytes(views, stack.middle, stack.fast) +
+         LayeredTexture::PixelsBytes(views, stack.middle, stack.fast) +
+         TileSource::Bytes(views, stack.middle, stack.fast);
 }
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaDevice& device) {

@@ -22,10 +22,10 @@ class BackprojectStaged final : public ops::Backproject {
       const Matrices matrices = MakeMatrices(world.subspan(first, views), grid);
       const float* const projections =
           stack->data() + static_cast<int64_t>(first) * extent.rows * extent.columns;
-      ISO_ASSIGN_OR_RETURN(const TiledViews tiled, Tiled(projections, views, extent));
-      const auto launch = FitFineTiles(matrices, views, extent)
-                              ? LaunchStaged<FineTile, FloatPixels, 0>
-                              : LaunchStaged<CoarseTile, FloatPixels, 0>;
+      ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
+                           source_.Prepare(projections, views, extent, device_.stream()));
+      const auto launch = FitFineTiles(matrices, views, extent) ? LaunchStaged<FineTile, 0>
+                                                                : LaunchStaged<CoarseTile, 0>;
       ISO_RETURN_IF_ERROR(launch(matrices, views, tiled, 0, projections, grid, extent,
                                  target->data(), device_.stream()));
     }
@@ -33,21 +33,8 @@ class BackprojectStaged final : public ops::Backproject {
   }
 
  private:
-  // The views themselves, or a copy with rows of whole 16 bytes.
-  absl::StatusOr<TiledViews> Tiled(const float* projections, int views, const Extent& e) {
-    TiledViews tiled{projections, views, e.rows, e.columns, TilePitch(e.columns)};
-    if (tiled.pitch == e.columns) return tiled;
-    ISO_RETURN_IF_ERROR(padded_.Reserve(int64_t{views} * e.rows * tiled.pitch));
-    tiled.data = padded_.data();
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(
-        padded_.data(), tiled.pitch * sizeof(float), projections, e.columns * sizeof(float),
-        e.columns * sizeof(float), static_cast<size_t>(views) * e.rows, cudaMemcpyDeviceToDevice,
-        device_.stream()));
-    return tiled;
-  }
-
   CudaDevice& device_;
-  DeviceBuffer<float> padded_;
+  TileSource source_;
 };
 
 }  // namespace

@@ -5,8 +5,6 @@
 // look-ups in the first-level cache; what bounds it is the rate at which instructions are issued.
 #pragma once
 
-#include <cuda_fp16.h>
-
 #include "kernels/cuda/backproject_common.cuh"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/tile_copy.cuh"
@@ -25,30 +23,16 @@ struct CoarseTile {  // up to about 3.3
   static constexpr int kColumns = 80, kRows = 64, kStep = 8, kStages = 2;
 };
 
-// What a tile's element holds, times kScale, and the sample at a position of which (column, row) is
-// the element at `address` and (u, v) the rest.
-struct FloatPixels {  // the pixel
-  static constexpr int kFirstRow = 0, kRowsPerSample = 2;
-  static constexpr float kScale = 1;
-  template <int kColumns>
-  static __device__ float Sample(unsigned address, float u, float v) {
-    const float a = LoadShared<0>(address), b = LoadShared<4>(address);
-    const float c = LoadShared<4 * kColumns>(address), d = LoadShared<4 * kColumns + 4>(address);
-    const float top = fmaf(u, b - a, a), bottom = fmaf(u, d - c, c);
-    return fmaf(v, bottom - top, top);
-  }
-};
-struct HalfPairs {  // element (u, j) is pixels (u, j - 1) and (u, j) as float16
-  static constexpr int kFirstRow = 1, kRowsPerSample = 1;
-  static constexpr float kScale = kHalfScale;
-  template <int kColumns>
-  static __device__ float Sample(unsigned address, float u, float v) {
-    const __half2 left = AsPair(LoadShared<0>(address)), right = AsPair(LoadShared<4>(address));
-    const float2 pair = __half22float2(__hfma2(__float2half2_rn(u), __hsub2(right, left), left));
-    return fmaf(v, pair.y - pair.x, pair.x);
-  }
-  static __device__ __half2 AsPair(float bits) { return *reinterpret_cast<const __half2*>(&bits); }
-};
+/// The bilinear sample at (column + u, row + v) of a tile whose element (column, row) is at
+/// `address`.
+template <class Tile>
+__device__ float SampleTile(unsigned address, float u, float v) {
+  constexpr int kNextRow = 4 * Tile::kColumns;
+  const float a = LoadShared<0>(address), b = LoadShared<4>(address);
+  const float c = LoadShared<kNextRow>(address), d = LoadShared<kNextRow + 4>(address);
+  const float top = fmaf(u, b - a, a), bottom = fmaf(u, d - c, c);
+  return fmaf(v, bottom - top, top);
+}
 
 // Where a view's tile lies, and the matrix from voxels of the block to positions in it.
 struct StagedView {
@@ -57,17 +41,19 @@ struct StagedView {
 };
 
 // The first kTextured voxels of each run are sampled by the texture unit, which works beside the
-// load/store units; `texture` holds the views as LayeredTexture::FillPixels does.
-template <class Tile, class Pixels, int kTextured>
+// load/store units; `texture` holds the views as LayeredTexture::FillPixels does. With
+// none of them the result is exact.
+template <class Tile, int kTextured>
 __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     const __grid_constant__ Matrices matrices, const __grid_constant__ TileMaps maps, int views,
     cudaTextureObject_t texture, const float* projections, Extent e, float* volume) {
 #if __CUDA_ARCH__ >= 900
+  constexpr float kBend = kTextured == 0 ? kExactBend : kFastBend;
   constexpr int kStages = Tile::kStages, kTileBytes = Tile::kColumns * Tile::kRows * 4;
   extern __shared__ __align__(128) unsigned char tiles[];
   __shared__ SharedMatrices shared;
   __shared__ StagedView staged[kMaxViews];
-  __shared__ TileBarrier filled[kStages], read[kStages];
+  __shared__ TileBarrier filled[kStages];
   // 2^23 + n has the bits of 2^23 plus n: the address of element n is 4 times the bits from here.
   // Through memory, or the compiler would subtract it for each sample.
   __shared__ unsigned origin[kStages];
@@ -82,9 +68,9 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
   bool touches = false;
   if (lane < views) {
     const int2 warp = ColumnOfWarp();
-    touches =
-        FootprintOf<kWarpX, kWarpY, kStagedDepth>(shared.m[lane], x0 + warp.x, y0 + warp.y, z0, e)
-            .touches;
+    touches = FootprintOf<kWarpX, kWarpY, kStagedDepth>(shared.m[lane], x0 + warp.x, y0 + warp.y,
+                                                        z0, e, kBend)
+                  .touches;
   }
   const unsigned own = __ballot_sync(0xffffffffu, touches);
   if (lane == 0 && own != 0) atomicOr(&block_touches, own);
@@ -97,11 +83,12 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     bool fits = false;
     if ((touching >> lane) & 1) {
       const float* m = shared.m[lane];
-      whole = FootprintOf<kBlockX, kBlockY, kStagedDepth>(m, x0, y0, z0, e);
-      part = FootprintOf<kBlockX, kBlockY, kStagedDepth - kTextured>(m, x0, y0, z0 + kTextured, e);
+      whole = FootprintOf<kBlockX, kBlockY, kStagedDepth>(m, x0, y0, z0, e, kBend);
+      part = FootprintOf<kBlockX, kBlockY, kStagedDepth - kTextured>(m, x0, y0, z0 + kTextured, e,
+                                                                     kBend);
       constexpr float kMargin = 0.05f;  // for rounding of u and v along the run
       const float u = floorf((part.u_low - kMargin) * 0.25f) * 4, v = floorf(part.v_low - kMargin);
-      const float rows = part.v_high + kMargin - v + (Pixels::kRowsPerSample - 1);
+      const float rows = part.v_high + kMargin - v + 1;
       fits = whole.in_front && part.u_high + kMargin - u < Tile::kColumns - 1 && rows < Tile::kRows;
       if (fits) {
         const double* exact = matrices.exact[lane];
@@ -131,8 +118,7 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
       block_straight = all_straight;
       block_in_front = all_in_front;
       for (int i = 0; i < kStages; ++i) {
-        filled[i].Init(1);
-        read[i].Init(kWarps);
+        filled[i].Init();
         origin[i] = SharedAddress(tiles + i * kTileBytes) - (__float_as_uint(0x1p23f) << 2);
       }
       TileBarrier::Publish();
@@ -149,7 +135,7 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     pending &= pending - 1;
     const StagedView& view = staged[i];
     filled[stage].ArriveAndExpect(view.bytes);
-    filled[stage].Copy(maps.of_height[view.height], view.column, view.row + Pixels::kFirstRow, i,
+    filled[stage].Copy(maps.of_height[view.height], view.column, view.row, i,
                        tiles + stage * kTileBytes);
   };
   if (threadIdx.x == 0) {
@@ -172,14 +158,10 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
       }
       continue;
     }
-    if (threadIdx.x == 0 && !first && pending != 0) {
-      // One view behind, so that the other warps have most likely read it.
-      const int previous = stage == 0 ? kStages - 1 : stage - 1;
-      read[previous].Wait(stage == 0 ? phase ^ 1 : phase);
-      copy(previous);
-    }
-    first = false;
     filled[stage].Wait(phase);
+    __syncthreads();  // all have read the tile before
+    if (threadIdx.x == 0 && !first && pending != 0) copy(stage == 0 ? kStages - 1 : stage - 1);
+    first = false;
     if ((own >> i) & 1) {
       const StagedView& view = staged[i];
       const float uw = fmaf(view.u.x, local_x, fmaf(view.u.y, local_y, view.u.w));
@@ -189,20 +171,20 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
       const auto sample = [&](float u, float v) {
         const float u_bits = __fadd_rd(u, 0x1p23f), v_floor = __fadd_rd(v, 0x1p23f) - 0x1p23f;
         const float element = fmaf(v_floor, static_cast<float>(Tile::kColumns), u_bits);
-        return Pixels::template Sample<Tile::kColumns>((__float_as_uint(element) << 2) + tile,
-                                                       u - (u_bits - 0x1p23f), v - v_floor);
+        return SampleTile<Tile>((__float_as_uint(element) << 2) + tile, u - (u_bits - 0x1p23f),
+                                v - v_floor);
       };
       const float column_centre = view.column + 0.5f, row_centre = view.row + 0.5f;
       const auto textured = [&](float u, float v) {
-        return tex2DLayered<float>(texture, u + column_centre, v + row_centre, i);
+        return tex2DLayered<float>(texture, u + column_centre, v + row_centre, i) / kHalfScale;
       };
       if ((block_straight >> i) & 1) {
         constexpr float kSteps = kStagedDepth - 1;
         const float near = Reciprocal(w), far = Reciprocal(fmaf(kSteps, view.w.z, w));
-        const float u = uw * near, v = vw * near, weight = near * near * (1 / Pixels::kScale);
+        const float u = uw * near, v = vw * near, weight = near * near;
         const float du = (fmaf(kSteps, view.u.z, uw) * far - u) * (1 / kSteps);
         const float dv = (fmaf(kSteps, view.v.z, vw) * far - v) * (1 / kSteps);
-        const float dweight = (far * far * (1 / Pixels::kScale) - weight) * (1 / kSteps);
+        const float dweight = (far * far - weight) * (1 / kSteps);
         float fetched[kTextured + 1];  // all asked for before the first is needed
 #pragma unroll
         for (int k = 0; k < kTextured; ++k) {
@@ -215,20 +197,17 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
         }
 #pragma unroll
         for (int k = 0; k < kTextured; ++k) {
-          sum[k] = fmaf(fmaf(k, dweight, weight), fetched[k], sum[k]);
+          sum[k] = fmaf(fmaf(k, dweight / kHalfScale, weight / kHalfScale), fetched[k], sum[k]);
         }
       } else {
 #pragma unroll
         for (int k = 0; k < kStagedDepth; ++k) {
           const float r = Reciprocal(fmaf(k, view.w.z, w));
           const float u = fmaf(k, view.u.z, uw) * r, v = fmaf(k, view.v.z, vw) * r;
-          sum[k] = fmaf(r * r * (1 / Pixels::kScale), k < kTextured ? textured(u, v) : sample(u, v),
-                        sum[k]);
+          sum[k] = fmaf(r * r, k < kTextured ? textured(u, v) : sample(u, v), sum[k]);
         }
       }
-      __syncwarp();
     }
-    if (lane == 0) read[stage].Arrive();
     if (++stage == kStages) {
       stage = 0;
       phase ^= 1;
@@ -264,8 +243,34 @@ inline bool FitFineTiles(const Matrices& matrices, int views, const Extent& e) {
   return true;
 }
 
+/// Views as tiles can be copied from: as they are, or with rows padded to whole 16 bytes.
+class TileSource {
+ public:
+  /// `projections` and what this returns are read on `stream` until the next call.
+  /// Errors: RESOURCE_EXHAUSTED (device memory).
+  absl::StatusOr<TiledViews> Prepare(const float* projections, int views, const Extent& e,
+                                     cudaStream_t stream) {
+    TiledViews tiled{projections, views, e.rows, e.columns, TilePitch(e.columns)};
+    if (tiled.pitch == e.columns) return tiled;
+    ISO_RETURN_IF_ERROR(padded_.Reserve(int64_t{views} * e.rows * tiled.pitch));
+    tiled.data = padded_.data();
+    ISO_RETURN_IF_CUDA_ERROR(
+        cudaMemcpy2DAsync(padded_.data(), tiled.pitch * sizeof(float), projections,
+                          e.columns * sizeof(float), e.columns * sizeof(float),
+                          static_cast<size_t>(views) * e.rows, cudaMemcpyDeviceToDevice, stream));
+    return tiled;
+  }
+  /// Device memory that Prepare takes.
+  static int64_t Bytes(int64_t views, int64_t rows, int64_t columns) {
+    return views * rows * TilePitch(columns) * static_cast<int64_t>(sizeof(float));
+  }
+
+ private:
+  DeviceBuffer<float> padded_;
+};
+
 /// Adds at most kMaxViews views. `tiled` holds the same as `projections` in elements of Pixels.
-template <class Tile, class Pixels, int kTextured>
+template <class Tile, int kTextured>
 absl::Status LaunchStaged(const Matrices& matrices, int views, const TiledViews& tiled,
                           cudaTextureObject_t texture, const float* projections,
                           const VolumeGrid& grid, const Extent& extent, float* volume,
@@ -273,7 +278,7 @@ absl::Status LaunchStaged(const Matrices& matrices, int views, const TiledViews&
   ISO_ASSIGN_OR_RETURN(const TileMaps maps,
                        MakeTileMaps(tiled, Tile::kColumns, Tile::kRows, Tile::kStep));
   constexpr int kBytes = Tile::kColumns * Tile::kRows * 4 * Tile::kStages;
-  const auto kernel = StagedKernel<Tile, Pixels, kTextured>;
+  const auto kernel = StagedKernel<Tile, kTextured>;
   ISO_RETURN_IF_CUDA_ERROR(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   kernel<<<BlocksOf<kStagedDepth>(grid), kThreads, kBytes, stream>>>(matrices, maps, views, texture,

@@ -32,7 +32,8 @@ __global__ __launch_bounds__(kThreads) void VoxelKernel(const __grid_constant__ 
   Load(matrices, views, shared);
   __syncthreads();
   Footprint own{};
-  if (lane < views) own = FootprintOf<kBlockX, kBlockY, kDepth>(shared.m[lane], x0, y0, z0, e);
+  if (lane < views)
+    own = FootprintOf<kBlockX, kBlockY, kDepth>(shared.m[lane], x0, y0, z0, e, kExactBend);
   const unsigned touching = __ballot_sync(0xffffffffu, own.touches);
   const unsigned inside = __ballot_sync(0xffffffffu, own.inside);
   if (touching == 0) return;

@@ -8,15 +8,19 @@ namespace isocenter::cuda {
 namespace {
 
 constexpr int kFillThreads = 128;
-constexpr int kRun = 8;  // rows of texels per thread: a row of pixels goes into four of them
+constexpr int kRun = 8;  // rows of texels per thread; FillRows needs each row of pixels for four
 
 __global__ void FillPixelsKernel(const float* from, int rows, int columns,
                                  cudaSurfaceObject_t surface) {
-  const int u = blockIdx.x * blockDim.x + threadIdx.x, v = blockIdx.y, view = blockIdx.z;
+  const int u = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * kRun, view = blockIdx.z;
   if (u >= columns) return;
-  const float pixel = from[(static_cast<int64_t>(view) * rows + v) * columns + u];
-  surf2DLayeredwrite(__half_as_ushort(__float2half_rn(kHalfScale * pixel)), surface, u * 2, v,
-                     view);
+  const float* const pixels = from + static_cast<int64_t>(view) * rows * columns + u;
+#pragma unroll
+  for (int v = first; v < first + kRun; ++v) {
+    if (v >= rows) break;
+    const __half pixel = __float2half_rn(kHalfScale * pixels[static_cast<int64_t>(v) * columns]);
+    surf2DLayeredwrite(__half_as_ushort(pixel), surface, u * 2, v, view);
+  }
 }
 
 __global__ void FillRowsKernel(const float* from, int rows, int columns, uint32_t flipped,
@@ -46,13 +50,14 @@ __global__ void FillRowsKernel(const float* from, int rows, int columns, uint32_
 }
 
 unsigned BlocksAcross(int columns) { return (columns + kFillThreads - 1) / kFillThreads; }
+unsigned RunsOf(int rows) { return (rows + kRun - 1) / kRun; }
 
 }  // namespace
 
 absl::Status LayeredTexture::FillPixels(const float* from, int views, int rows, int columns,
                                         cudaStream_t stream) {
   ISO_RETURN_IF_ERROR(Reserve(1, views, rows, columns));
-  FillPixelsKernel<<<dim3(BlocksAcross(columns), rows, views), kFillThreads, 0, stream>>>(
+  FillPixelsKernel<<<dim3(BlocksAcross(columns), RunsOf(rows), views), kFillThreads, 0, stream>>>(
       from, rows, columns, surface_);
   return ToStatus(cudaGetLastError(), "FillPixelsKernel");
 }
@@ -60,9 +65,8 @@ absl::Status LayeredTexture::FillPixels(const float* from, int views, int rows, 
 absl::Status LayeredTexture::FillRows(const float* from, int views, int rows, int columns,
                                       uint32_t flipped, cudaStream_t stream) {
   ISO_RETURN_IF_ERROR(Reserve(4, views, rows + kRowsAbove, columns));
-  const unsigned runs = (rows + kRowsAbove + kRun - 1) / kRun;
-  FillRowsKernel<<<dim3(BlocksAcross(columns), runs, views), kFillThreads, 0, stream>>>(
-      from, rows, columns, flipped, surface_);
+  FillRowsKernel<<<dim3(BlocksAcross(columns), RunsOf(rows + kRowsAbove), views), kFillThreads, 0,
+                   stream>>>(from, rows, columns, flipped, surface_);
   return ToStatus(cudaGetLastError(), "FillRowsKernel");
 }
 

@@ -30,7 +30,10 @@ class LayeredTexture {
 
   cudaTextureObject_t texture() const { return texture_; }
 
-  /// Device memory that FillRows takes.
+  /// Device memory that the two take.
+  static int64_t PixelsBytes(int64_t views, int64_t rows, int64_t columns) {
+    return views * rows * columns * 2;
+  }
   static int64_t RowsBytes(int64_t views, int64_t rows, int64_t columns) {
     return views * (rows + kRowsAbove) * columns * 8;
   }

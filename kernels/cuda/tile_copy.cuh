@@ -1,6 +1,5 @@
 // The instructions of a pipeline of tiles (PTX ISA, "Asynchronous copy", "mbarrier"): a thread
-// starts copies into shared memory, warps wait for them and tell when they have read them. Compute
-// capability 9.0 and later.
+// starts copies into shared memory, all wait for them. Compute capability 9.0 and later.
 #pragma once
 
 #include <cuda.h>
@@ -16,18 +15,13 @@ __device__ inline unsigned SharedAddress(const void* pointer) {
 /// A barrier in shared memory. `phase` counts how often it has been passed, modulo 2.
 class TileBarrier {
  public:
-  __device__ void Init(int arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(SharedAddress(&state_)),
-                 "r"(arrivals));
+  __device__ void Init() {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SharedAddress(&state_)));
   }
   /// By one thread after Init, before the block's __syncthreads.
   static __device__ void Publish() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  }
-  __device__ void Arrive() {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(&state_))
-                 : "memory");
   }
   /// Arrives, and holds the barrier until `bytes` have been copied.
   __device__ void ArriveAndExpect(unsigned bytes) {
