@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -96,6 +97,32 @@ inline absl::Status CheckMatrices(size_t matrices, const Shape3& stack) {
   return absl::InvalidArgumentError(
       absl::StrCat(matrices, " matrices for a stack of ", stack.slow, " views"));
 }
+
+/// The most pixels between neighbouring voxels at the isocentre, where w is 1.
+inline double PixelsPerVoxel(const ProjectionMatrix& world, const VolumeGrid& grid) {
+  const auto m = ToVoxelIndices(world, grid).m;
+  double most = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    most = std::max(most, std::hypot(m[axis] - world.m[3] * m[8 + axis],
+                                     m[4 + axis] - world.m[7] * m[8 + axis]));
+  }
+  return most;
+}
+
+/// How many views from the first on, at most kMaxViews, share what `kind` says of the first. Where
+/// a method chooses so, view by view, its result does not depend on how views are divided between
+/// calls.
+template <class Kind>
+int ViewsAlike(std::span<const ProjectionMatrix> world, Kind kind) {
+  size_t views = 1;
+  while (views < kMaxViews && views < world.size() && kind(world[views]) == kind(world[0])) ++views;
+  return static_cast<int>(views);
+}
+
+/// Exact, on devices of every kind: adds at most kMaxViews views (backproject_voxel.cu).
+absl::Status LaunchVoxel(const Matrices& matrices, int views, const float* projections,
+                         const VolumeGrid& grid, const Extent& extent, float* volume,
+                         cudaStream_t stream);
 
 // How a box of voxels lies on the detector in one view.
 struct Footprint {

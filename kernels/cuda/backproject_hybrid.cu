@@ -6,7 +6,8 @@
 // samples are interpolated here, in float32.
 //
 // Where they are further apart, most samples come from shared memory, in float32
-// (backproject_staged.cuh), and the rest from the texture unit, so that both work at once.
+// (backproject_staged.cuh), and the rest from the texture unit, so that both work at once. What is
+// too far apart for that takes one fetch of rows per voxel.
 #include "kernels/cuda/backproject_staged.cuh"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/layered_texture.h"
@@ -111,13 +112,10 @@ class BackprojectHybrid final : public ops::Backproject {
     const VolumeGrid& grid = target->grid();
     const Extent extent = ExtentOf(grid, stack->shape());
     for (size_t first = 0; first < world.size();) {
-      // Chosen view by view, so that it does not depend on how views are divided between calls.
       const bool rows = ServedByRows(world[first], grid);
-      int views = 1;
-      while (views < kMaxViews && first + views < world.size() &&
-             ServedByRows(world[first + views], grid) == rows) {
-        ++views;
-      }
+      const int views = ViewsAlike(world.subspan(first), [&](const ProjectionMatrix& view) {
+        return ServedByRows(view, grid);
+      });
       const auto add = rows ? &BackprojectHybrid::AddByRows : &BackprojectHybrid::AddByTiles;
       ISO_RETURN_IF_ERROR(
           (this->*add)(world.subspan(first, views),
@@ -136,8 +134,9 @@ class BackprojectHybrid final : public ops::Backproject {
   }
 
   bool ServedByRows(const ProjectionMatrix& world, const VolumeGrid& grid) const {
-    // Nearer to the source it is up to a quarter more; few voxels there may exceed 2.
-    return !copies_tiles_ || std::abs(RowsPerVoxel(world, grid)) < 1.6;
+    // Nearer to the source it is up to a third more; a few voxels there may exceed 2.
+    return !copies_tiles_ || std::abs(RowsPerVoxel(world, grid)) < 1.6 ||
+           PixelsPerVoxel(world, grid) >= kMostPixelsPerVoxel;
   }
 
   absl::Status AddByRows(std::span<const ProjectionMatrix> world, const float* projections,

@@ -17,17 +17,26 @@ class BackprojectStaged final : public ops::Backproject {
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const Extent extent = ExtentOf(grid, stack->shape());
-    for (size_t first = 0; first < world.size(); first += kMaxViews) {
-      const int views = static_cast<int>(std::min<size_t>(kMaxViews, world.size() - first));
+    const auto fits = [&grid](const ProjectionMatrix& view) {
+      return PixelsPerVoxel(view, grid) < kMostPixelsPerVoxel;
+    };
+    for (size_t first = 0; first < world.size();) {
+      const int views = ViewsAlike(world.subspan(first), fits);
       const Matrices matrices = MakeMatrices(world.subspan(first, views), grid);
       const float* const projections =
           stack->data() + static_cast<int64_t>(first) * extent.rows * extent.columns;
-      ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
-                           source_.Prepare(projections, views, extent, device_.stream()));
-      const auto launch = FitFineTiles(matrices, views, extent) ? LaunchStaged<FineTile, 0>
-                                                                : LaunchStaged<CoarseTile, 0>;
-      ISO_RETURN_IF_ERROR(launch(matrices, views, tiled, 0, projections, grid, extent,
-                                 target->data(), device_.stream()));
+      if (!fits(world[first])) {
+        ISO_RETURN_IF_ERROR(LaunchVoxel(matrices, views, projections, grid, extent, target->data(),
+                                        device_.stream()));
+      } else {
+        ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
+                             source_.Prepare(projections, views, extent, device_.stream()));
+        const auto launch = FitFineTiles(matrices, views, extent) ? LaunchStaged<FineTile, 0>
+                                                                  : LaunchStaged<CoarseTile, 0>;
+        ISO_RETURN_IF_ERROR(launch(matrices, views, tiled, 0, projections, grid, extent,
+                                   target->data(), device_.stream()));
+      }
+      first += views;
     }
     return absl::OkStatus();
   }

@@ -22,6 +22,8 @@ struct FineTile {  // up to about 1.6 pixels per voxel
 struct CoarseTile {  // up to about 3.3
   static constexpr int kColumns = 80, kRows = 64, kStep = 8, kStages = 2;
 };
+// At the isocentre. Nearer to the source it is up to a third more; a few blocks there may not fit.
+inline constexpr double kMostPixelsPerVoxel = 3;
 
 /// The bilinear sample at (column + u, row + v) of a tile whose element (column, row) is at
 /// `address`.
@@ -41,8 +43,8 @@ struct StagedView {
 };
 
 // The first kTextured voxels of each run are sampled by the texture unit, which works beside the
-// load/store units; `texture` holds the views as LayeredTexture::FillPixels does. With
-// none of them the result is exact.
+// load/store units; `texture` holds the views as LayeredTexture::FillPixels does. With none the
+// result is exact.
 template <class Tile, int kTextured>
 __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     const __grid_constant__ Matrices matrices, const __grid_constant__ TileMaps maps, int views,

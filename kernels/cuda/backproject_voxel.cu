@@ -79,10 +79,9 @@ class BackprojectVoxel final : public ops::Backproject {
     const VolumeGrid& grid = target->grid();
     for (size_t first = 0; first < matrices.size(); first += kMaxViews) {
       const int views = static_cast<int>(std::min<size_t>(kMaxViews, matrices.size() - first));
-      VoxelKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, device_.stream()>>>(
-          MakeMatrices(matrices.subspan(first, views), grid), views,
-          stack->data() + first * shape.middle * shape.fast, ExtentOf(grid, shape), target->data());
-      ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+      ISO_RETURN_IF_ERROR(LaunchVoxel(MakeMatrices(matrices.subspan(first, views), grid), views,
+                                      stack->data() + first * shape.middle * shape.fast, grid,
+                                      ExtentOf(grid, shape), target->data(), device_.stream()));
     }
     return absl::OkStatus();
   }
@@ -92,6 +91,14 @@ class BackprojectVoxel final : public ops::Backproject {
 };
 
 }  // namespace
+
+absl::Status LaunchVoxel(const Matrices& matrices, int views, const float* projections,
+                         const VolumeGrid& grid, const Extent& extent, float* volume,
+                         cudaStream_t stream) {
+  VoxelKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(matrices, views, projections, extent,
+                                                               volume);
+  return ToStatus(cudaGetLastError(), "VoxelKernel");
+}
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device) {
   return std::make_unique<BackprojectVoxel>(device);
