@@ -20,7 +20,7 @@ __global__ __launch_bounds__(256) void NearKernel(const __grid_constant__ ExactM
   if (x >= e.nx || y >= e.ny || z >= e.nz) return;
   float* const target = volume + OffsetOf(e, x, y, z);
   float sum[1] = {*target};
-  AddExactly<1>(matrix.m, view, e, x, y, z, sum);
+  AddAnywhere(matrix.m, view, e, x, y, z, sum);
   *target = sum[0];
 }
 

@@ -1,7 +1,7 @@
-// Voxel-driven back-projection from linear memory with float32 interpolation: exact, no texture
-// unit. A thread updates kDepth voxels along z from up to 32 views (kernel B of Zinsser & Keck
-// 2013); a lane of each warp tests one view against the block of voxels, so that views that miss
-// the block cost nothing and blocks that lie inside the detector need no tests per sample.
+// Voxel-driven back-projection from linear memory with float32 interpolation: exact, for devices of
+// every kind. A thread updates kDepth voxels along z from up to 32 views (kernel B of Zinsser &
+// Keck 2013); a lane of each warp tests one view against the block of voxels, so that views that
+// miss the block cost nothing and blocks that lie inside the detector need no tests per sample.
 #include <algorithm>
 
 #include "kernels/cuda/backproject_common.cuh"
@@ -21,29 +21,25 @@ __device__ float SampleInside(const float* view, int columns, float u, float v) 
   return fmaf(v - fv, bottom - top, top);
 }
 
-__global__ __launch_bounds__(kThreads) void BackprojectKernel(
-    const __grid_constant__ Matrices matrices, int views, const float* projections, Extent e,
-    float* volume) {
+__global__ __launch_bounds__(kThreads) void VoxelKernel(const __grid_constant__ Matrices matrices,
+                                                        int views, const float* projections,
+                                                        Extent e, float* volume) {
+  __shared__ SharedMatrices shared;
   const int x0 = blockIdx.x * kBlockX, y0 = blockIdx.y * kBlockY, z0 = blockIdx.z * kDepth;
   const int2 column = ColumnOfThread();
   const int x = x0 + column.x, y = y0 + column.y;
   const int lane = threadIdx.x % 32;
+  Load(matrices, views, shared);
+  __syncthreads();
   Footprint own{};
-  if (lane < views) own = FootprintOf<kDepth>(matrices.m[lane], x0, y0, z0, e);
+  if (lane < views)
+    own = FootprintOf<kBlockX, kBlockY, kDepth>(shared.m[lane], x0, y0, z0, e, kExactBend);
   const unsigned touching = __ballot_sync(0xffffffffu, own.touches);
   const unsigned inside = __ballot_sync(0xffffffffu, own.inside);
-
   if (touching == 0) return;
-  // The sum goes on from the volume's value, so that it does not depend on how views are divided
-  // between calls.
-  const bool stored = x < e.nx && y < e.ny;
-  float* const target = volume + (static_cast<int64_t>(z0) * e.ny + y) * e.nx + x;
-  const int64_t slice = static_cast<int64_t>(e.ny) * e.nx;
-  float sum[kDepth] = {};
-#pragma unroll
-  for (int k = 0; k < kDepth; ++k) {
-    if (stored && z0 + k < e.nz) sum[k] = target[k * slice];
-  }
+
+  float sum[kDepth];
+  LoadRun(volume, e, x, y, z0, sum);
   const int64_t view_size = static_cast<int64_t>(e.rows) * e.columns;
   for (unsigned rest = touching; rest != 0; rest &= rest - 1) {
     const int view = __ffs(rest) - 1;
@@ -63,13 +59,10 @@ __global__ __launch_bounds__(kThreads) void BackprojectKernel(
       }
     } else {
       // Blocks at the detector's border or around the source: few.
-      AddExactly<kDepth>(matrices.exact[view], p, e, x, y, z0, sum);
+      AddAnywhere(matrices.exact[view], p, e, x, y, z0, sum);
     }
   }
-#pragma unroll
-  for (int k = 0; k < kDepth; ++k) {
-    if (stored && z0 + k < e.nz) target[k * slice] = sum[k];
-  }
+  StoreRun(sum, e, x, y, z0, volume);
 }
 
 class BackprojectVoxel final : public ops::Backproject {
@@ -86,10 +79,9 @@ class BackprojectVoxel final : public ops::Backproject {
     const VolumeGrid& grid = target->grid();
     for (size_t first = 0; first < matrices.size(); first += kMaxViews) {
       const int views = static_cast<int>(std::min<size_t>(kMaxViews, matrices.size() - first));
-      BackprojectKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, device_.stream()>>>(
-          MakeMatrices(matrices.subspan(first, views), grid), views,
-          stack->data() + first * shape.middle * shape.fast, ExtentOf(grid, shape), target->data());
-      ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+      ISO_RETURN_IF_ERROR(LaunchVoxel(MakeMatrices(matrices.subspan(first, views), grid), views,
+                                      stack->data() + first * shape.middle * shape.fast, grid,
+                                      ExtentOf(grid, shape), target->data(), device_.stream()));
     }
     return absl::OkStatus();
   }
@@ -99,6 +91,14 @@ class BackprojectVoxel final : public ops::Backproject {
 };
 
 }  // namespace
+
+absl::Status LaunchVoxel(const Matrices& matrices, int views, const float* projections,
+                         const VolumeGrid& grid, const Extent& extent, float* volume,
+                         cudaStream_t stream) {
+  VoxelKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(matrices, views, projections, extent,
+                                                               volume);
+  return ToStatus(cudaGetLastError(), "VoxelKernel");
+}
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device) {
   return std::make_unique<BackprojectVoxel>(device);

@@ -204,11 +204,11 @@ int64_t CudaDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse) const {
 }
 
 int64_t CudaDevice::WorkspaceBytes(Shape3 shape) const {
-  // Two sets of raw frames, the transforms' work space, and the copy of the filtered projections
-  // that a back-projection keeps in a layout of its own.
-  const int64_t stack = shape.count() * static_cast<int64_t>(sizeof(float));
-  return 3 * stack +
-         RampFilterWorkspaceBytes(static_cast<int>(shape.middle), static_cast<int>(shape.fast));
+  // Two sets of raw frames, of up to four bytes; tables of the filter; projections in the layouts
+  // of the back-projection.
+  return 2 * shape.count() * int64_t{sizeof(float)} +
+         RampFilterWorkspaceBytes(static_cast<int>(shape.middle), static_cast<int>(shape.fast)) +
+         BackprojectWorkspaceBytes(shape);
 }
 
 int64_t CudaDevice::VolumeBytes(const VolumeGrid& grid) const {

@@ -14,15 +14,19 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
     CudaDevice& device, const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
     CudaDevice& device, const ops::RampFilterSpec& spec);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectCulled(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
 
+/// Device memory that a back-projection takes beside its stack, at most: copies of up to 32 views
+/// in layouts of its own.
+int64_t BackprojectWorkspaceBytes(Shape3 stack);
 /// Device memory that the default ramp filter takes beside its stacks, at most.
 int64_t RampFilterWorkspaceBytes(int rows, int columns);
 

@@ -31,8 +31,10 @@ void Register(ops::Registry& registry) {
   registry.preprocess.Add("cuda", "fused", OnCuda(NewPreprocess));
   registry.ramp_filter.Add("cuda", "fused", OnCuda(NewRampFilterFused));
   registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilterCufft));
+  // The first of each precision is its default.
+  registry.backproject.Add("cuda", "staged", OnCuda(NewBackprojectStaged));
+  registry.backproject.Add("cuda", "hybrid", OnCuda(NewBackprojectHybrid), ops::Precision::kFast);
   registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
-  registry.backproject.Add("cuda", "culled", OnCuda(NewBackprojectCulled), ops::Precision::kFast);
   registry.backproject.Add("cuda", "naive", OnCuda(NewBackprojectNaive));
   registry.backproject.Add("cuda", "texture", OnCuda(NewBackprojectTexture), ops::Precision::kFast);
   registry.backproject.Add("cuda", "rapid", OnCuda(NewBackprojectRapid), ops::Precision::kFast);

@@ -1,0 +1,118 @@
+#include <cuda_fp16.h>
+
+#include "kernels/cuda/half_pixels.h"
+#include "kernels/cuda/half_texture.h"
+#include "kernels/cuda/status.h"
+
+namespace isocenter::cuda {
+namespace {
+
+constexpr int kFillThreads = 128;
+constexpr int kRun = 8;  // rows of texels per thread; FillRows needs each row of pixels for four
+
+// Both write zeros below the last row, to the end of the array: earlier views may have had more.
+__global__ void FillPixelsKernel(const float* from, int rows, int columns, int array_rows,
+                                 cudaSurfaceObject_t surface) {
+  const int u = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * kRun, view = blockIdx.z;
+  if (u >= columns) return;
+  const float* const pixels = from + static_cast<int64_t>(view) * rows * columns + u;
+#pragma unroll
+  for (int v = first; v < first + kRun; ++v) {
+    if (v >= array_rows) break;
+    const float value = v < rows ? kHalfScale * pixels[static_cast<int64_t>(v) * columns] : 0.f;
+    const __half pixel = __float2half_rn(value);
+    surf2DLayeredwrite(__half_as_ushort(pixel), surface, u * 2, v, view);
+  }
+}
+
+__global__ void FillRowsKernel(const float* from, int rows, int columns, int array_rows,
+                               uint32_t flipped, cudaSurfaceObject_t surface) {
+  constexpr int kAbove = HalfTexture::kRowsAbove;
+  const int u = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * kRun, view = blockIdx.z;
+  if (u >= columns) return;
+  const float* const pixels = from + static_cast<int64_t>(view) * rows * columns + u;
+  const bool flip = (flipped >> view) & 1;
+  __half row[kRun + 3];
+#pragma unroll
+  for (int i = 0; i < kRun + 3; ++i) {
+    const int v = first + i - kAbove;
+    const bool exists = v >= 0 && v < rows;
+    const int64_t at = static_cast<int64_t>(flip ? rows - 1 - v : v) * columns;
+    row[i] = __float2half_rn(exists ? kHalfScale * pixels[at] : 0.f);
+  }
+#pragma unroll
+  for (int i = 0; i < kRun; ++i) {
+    if (first + i >= array_rows) break;
+    const auto pair = [&](int at) {
+      return static_cast<unsigned>(__half_as_ushort(row[at])) |
+             static_cast<unsigned>(__half_as_ushort(row[at + 1])) << 16;
+    };
+    surf2DLayeredwrite(make_uint2(pair(i), pair(i + 2)), surface, u * 8, first + i, view);
+  }
+}
+
+unsigned BlocksAcross(int columns) { return (columns + kFillThreads - 1) / kFillThreads; }
+unsigned RunsOf(int rows) { return (rows + kRun - 1) / kRun; }
+
+}  // namespace
+
+absl::Status HalfTexture::FillPixels(const float* from, int views, int rows, const Shape3& capacity,
+                                     cudaStream_t stream) {
+  ISO_RETURN_IF_ERROR(Reserve(1, capacity, stream));
+  const int columns = static_cast<int>(capacity.fast);
+  const int array_rows = static_cast<int>(array_shape_.middle);
+  FillPixelsKernel<<<dim3(BlocksAcross(columns), RunsOf(array_rows), views), kFillThreads, 0,
+                     stream>>>(from, rows, columns, array_rows, surface_);
+  return ToStatus(cudaGetLastError(), "FillPixelsKernel");
+}
+
+absl::Status HalfTexture::FillRows(const float* from, int views, int rows, const Shape3& capacity,
+                                   uint32_t flipped, cudaStream_t stream) {
+  ISO_RETURN_IF_ERROR(
+      Reserve(4, {capacity.slow, capacity.middle + kRowsAbove, capacity.fast}, stream));
+  const int columns = static_cast<int>(capacity.fast);
+  const int array_rows = static_cast<int>(array_shape_.middle);
+  FillRowsKernel<<<dim3(BlocksAcross(columns), RunsOf(array_rows), views), kFillThreads, 0,
+                   stream>>>(from, rows, columns, array_rows, flipped, surface_);
+  return ToStatus(cudaGetLastError(), "FillRowsKernel");
+}
+
+absl::Status HalfTexture::Reserve(int channels, const Shape3& array, cudaStream_t stream) {
+  if (channels == channels_ && array.slow <= array_shape_.slow &&
+      array.middle <= array_shape_.middle && array.fast == array_shape_.fast) {
+    return absl::OkStatus();
+  }
+  // Kernels may still read the array.
+  ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
+  Free();
+  const cudaChannelFormatDesc format =
+      channels == 1 ? cudaCreateChannelDescHalf() : cudaCreateChannelDescHalf4();
+  const cudaExtent extent{static_cast<size_t>(array.fast), static_cast<size_t>(array.middle),
+                          static_cast<size_t>(array.slow)};
+  ISO_RETURN_IF_CUDA_ERROR(
+      cudaMalloc3DArray(&array_, &format, extent, cudaArrayLayered | cudaArraySurfaceLoadStore));
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array_;
+  cudaTextureDesc sampling = {};
+  for (auto& mode : sampling.addressMode) mode = cudaAddressModeBorder;
+  sampling.filterMode = cudaFilterModeLinear;
+  sampling.readMode = cudaReadModeElementType;
+  ISO_RETURN_IF_CUDA_ERROR(cudaCreateTextureObject(&texture_, &resource, &sampling, nullptr));
+  ISO_RETURN_IF_CUDA_ERROR(cudaCreateSurfaceObject(&surface_, &resource));
+  channels_ = channels;
+  array_shape_ = array;
+  return absl::OkStatus();
+}
+
+void HalfTexture::Free() {
+  if (surface_ != 0) cudaDestroySurfaceObject(surface_);
+  if (texture_ != 0) cudaDestroyTextureObject(texture_);
+  if (array_ != nullptr) cudaFreeArray(array_);
+  surface_ = 0;
+  texture_ = 0;
+  array_ = nullptr;
+  array_shape_ = {};
+}
+
+}  // namespace isocenter::cuda
