@@ -12,6 +12,8 @@
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/half_texture.h"
 #include "kernels/cuda/methods.h"
+#include "kernels/geometry/detector_rows.h"
+#include "kernels/geometry/trajectory.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -151,16 +153,19 @@ class BackprojectHybrid final : public ops::Backproject {
     const int views = static_cast<int>(world.size());
     Matrices matrices = MakeMatrices(world, volume.grid());
     uint32_t flipped = 0;  // views are turned so that v grows with z
+    Trajectory turned(world.begin(), world.end());
     for (int i = 0; i < views; ++i) {
       if (RowsPerVoxel(world[i], volume.grid()) >= 0) continue;
       flipped |= 1u << i;
       const double* const m = matrices.exact[i];
       for (int c = 0; c < 4; ++c) {
         matrices.m[i][4 + c] = static_cast<float>((e.rows - 1) * m[8 + c] - m[4 + c]);
+        turned[i].m[4 + c] = (e.rows - 1) * world[i](2, c) - world[i](1, c);
       }
     }
+    const RowRange seen = RowsSeen(turned, volume.grid(), e.rows);
     ISO_RETURN_IF_ERROR(
-        rows_.FillRows(projections, views, e.rows, capacity, flipped, device_.stream()));
+        rows_.FillRows(projections, views, e.rows, seen, capacity, flipped, device_.stream()));
     RowsKernel<<<BlocksOf<kDepth>(volume.grid()), kThreads, 0, device_.stream()>>>(
         matrices, views, rows_.texture(), projections, e, volume.data());
     return ToStatus(cudaGetLastError(), "RowsKernel");
@@ -171,7 +176,9 @@ class BackprojectHybrid final : public ops::Backproject {
     const int views = static_cast<int>(world.size());
     ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
                          source_.Prepare(projections, views, e, device_.stream()));
-    ISO_RETURN_IF_ERROR(pixels_.FillPixels(projections, views, e.rows, capacity, device_.stream()));
+    const RowRange seen = RowsSeen(world, volume.grid(), e.rows);
+    ISO_RETURN_IF_ERROR(
+        pixels_.FillPixels(projections, views, e.rows, seen, capacity, device_.stream()));
     return LaunchStaged<CoarseTile, kTextured>(MakeMatrices(world, volume.grid()), views, tiled,
                                                pixels_.texture(), projections, volume.grid(), e,
                                                volume.data(), device_.stream());

@@ -144,7 +144,8 @@ absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Create(
   ISO_ASSIGN_OR_RETURN(Stream kernels, Stream::Create());
   ISO_ASSIGN_OR_RETURN(Stream uploads, Stream::Create());
   ISO_ASSIGN_OR_RETURN(Stream downloads, Stream::Create());
-  ISO_ASSIGN_OR_RETURN(EventTimeline timeline, EventTimeline::Create(kernels.get()));
+  ISO_ASSIGN_OR_RETURN(EventTimeline timeline,
+                       EventTimeline::Create(limits.ordinal, kernels.get()));
   return std::unique_ptr<ops::Device>(new CudaDevice(
       description, limits, std::move(used),
       {std::move(kernels), std::move(uploads), std::move(downloads)}, std::move(timeline)));

@@ -10,25 +10,28 @@ namespace {
 constexpr int kFillThreads = 128;
 constexpr int kRun = 8;  // rows of texels per thread; FillRows needs each row of pixels for four
 
-// Both write zeros below the last row, to the end of the array: earlier views may have had more.
-__global__ void FillPixelsKernel(const float* from, int rows, int columns, int array_rows,
+// Both write texels of rows [begin, end), zeros where there are no pixels: earlier views may have
+// had more rows.
+__global__ void FillPixelsKernel(const float* from, int rows, int columns, int begin, int end,
                                  cudaSurfaceObject_t surface) {
-  const int u = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * kRun, view = blockIdx.z;
+  const int u = blockIdx.x * blockDim.x + threadIdx.x, view = blockIdx.z;
+  const int first = begin + blockIdx.y * kRun;
   if (u >= columns) return;
   const float* const pixels = from + static_cast<int64_t>(view) * rows * columns + u;
 #pragma unroll
   for (int v = first; v < first + kRun; ++v) {
-    if (v >= array_rows) break;
+    if (v >= end) break;
     const float value = v < rows ? kHalfScale * pixels[static_cast<int64_t>(v) * columns] : 0.f;
     const __half pixel = __float2half_rn(value);
     surf2DLayeredwrite(__half_as_ushort(pixel), surface, u * 2, v, view);
   }
 }
 
-__global__ void FillRowsKernel(const float* from, int rows, int columns, int array_rows,
+__global__ void FillRowsKernel(const float* from, int rows, int columns, int begin, int end,
                                uint32_t flipped, cudaSurfaceObject_t surface) {
   constexpr int kAbove = HalfTexture::kRowsAbove;
-  const int u = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * kRun, view = blockIdx.z;
+  const int u = blockIdx.x * blockDim.x + threadIdx.x, view = blockIdx.z;
+  const int first = begin + blockIdx.y * kRun;
   if (u >= columns) return;
   const float* const pixels = from + static_cast<int64_t>(view) * rows * columns + u;
   const bool flip = (flipped >> view) & 1;
@@ -42,7 +45,7 @@ __global__ void FillRowsKernel(const float* from, int rows, int columns, int arr
   }
 #pragma unroll
   for (int i = 0; i < kRun; ++i) {
-    if (first + i >= array_rows) break;
+    if (first + i >= end) break;
     const auto pair = [&](int at) {
       return static_cast<unsigned>(__half_as_ushort(row[at])) |
              static_cast<unsigned>(__half_as_ushort(row[at + 1])) << 16;
@@ -56,24 +59,27 @@ unsigned RunsOf(int rows) { return (rows + kRun - 1) / kRun; }
 
 }  // namespace
 
-absl::Status HalfTexture::FillPixels(const float* from, int views, int rows, const Shape3& capacity,
-                                     cudaStream_t stream) {
+absl::Status HalfTexture::FillPixels(const float* from, int views, int rows, RowRange seen,
+                                     const Shape3& capacity, cudaStream_t stream) {
   ISO_RETURN_IF_ERROR(Reserve(1, capacity, stream));
   const int columns = static_cast<int>(capacity.fast);
-  const int array_rows = static_cast<int>(array_shape_.middle);
-  FillPixelsKernel<<<dim3(BlocksAcross(columns), RunsOf(array_rows), views), kFillThreads, 0,
-                     stream>>>(from, rows, columns, array_rows, surface_);
+  const int begin = seen.first;
+  const int end = seen.end() < rows ? seen.end() : static_cast<int>(array_shape_.middle);
+  FillPixelsKernel<<<dim3(BlocksAcross(columns), RunsOf(end - begin), views), kFillThreads, 0,
+                     stream>>>(from, rows, columns, begin, end, surface_);
   return ToStatus(cudaGetLastError(), "FillPixelsKernel");
 }
 
-absl::Status HalfTexture::FillRows(const float* from, int views, int rows, const Shape3& capacity,
-                                   uint32_t flipped, cudaStream_t stream) {
+absl::Status HalfTexture::FillRows(const float* from, int views, int rows, RowRange seen,
+                                   const Shape3& capacity, uint32_t flipped, cudaStream_t stream) {
   ISO_RETURN_IF_ERROR(
       Reserve(4, {capacity.slow, capacity.middle + kRowsAbove, capacity.fast}, stream));
   const int columns = static_cast<int>(capacity.fast);
-  const int array_rows = static_cast<int>(array_shape_.middle);
-  FillRowsKernel<<<dim3(BlocksAcross(columns), RunsOf(array_rows), views), kFillThreads, 0,
-                   stream>>>(from, rows, columns, array_rows, flipped, surface_);
+  const int begin = seen.first == 0 ? 0 : seen.first + kRowsAbove;
+  const int end =
+      seen.end() < rows ? seen.end() + kRowsAbove : static_cast<int>(array_shape_.middle);
+  FillRowsKernel<<<dim3(BlocksAcross(columns), RunsOf(end - begin), views), kFillThreads, 0,
+                   stream>>>(from, rows, columns, begin, end, flipped, surface_);
   return ToStatus(cudaGetLastError(), "FillRowsKernel");
 }
 

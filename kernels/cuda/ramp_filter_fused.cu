@@ -15,7 +15,7 @@
 namespace isocenter::cuda {
 namespace {
 
-constexpr int kMaxThreads = 1024;
+constexpr int kMaxThreads = 320;  // a butterfly of radix 8 each for rows of 1280 pixels
 
 __device__ inline float2 operator+(float2 a, float2 b) { return {a.x + b.x, a.y + b.y}; }
 __device__ inline float2 operator-(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
@@ -88,23 +88,25 @@ __device__ inline void Transform(float2 (&v)[8]) {
 // v[k] *= w^k.
 template <int kRadix>
 __device__ inline void Twiddle(float2 (&v)[kRadix], float2 w) {
-  float2 power[kRadix];
-  power[1] = w;
-  v[1] = Multiply(v[1], w);
+  // Two running powers: few registers, and few roundings in a row.
+  const float2 square = Multiply(w, w);
+  float2 odd = w, even = square;
 #pragma unroll
-  for (int k = 2; k < kRadix; ++k) {
-    power[k] = Multiply(power[k / 2], power[k - k / 2]);
-    v[k] = Multiply(v[k], power[k]);
+  for (int k = 1; k < kRadix; ++k) {
+    float2& power = k % 2 == 1 ? odd : even;
+    v[k] = Multiply(v[k], power);
+    if (k + 2 < kRadix) power = Multiply(power, square);
   }
 }
 
 __device__ inline int At(int i) { return i + (i >> 4); }  // RowTransform::At
 
 // Two rows; where there is only one, both are the same and the second result is not written.
+template <bool kExtended>
 struct RowPair {
   const float* in[2];
   float* out[2];
-  int columns, extension;
+  int columns, extension;  // 0 unless extended
 
   // Value `i` of the padded rows: the extension on both sides (contract: RampFilterSpec), zeros
   // behind.
@@ -114,7 +116,7 @@ struct RowPair {
   }
   __device__ float LoadFrom(const float* row, int u) const {
     if (u >= 0 && u < columns) return row[u];
-    if (u < -extension || u >= columns + extension) return 0;
+    if (!kExtended || u < -extension || u >= columns + extension) return 0;
     const int k = u < 0 ? -u : u - (columns - 1);
     const float edge = u < 0 ? row[0] : row[columns - 1];
     const float mirrored = fmaxf(0.f, 2 * edge - row[u < 0 ? k : columns - 1 - k]);
@@ -133,16 +135,32 @@ struct Tables {
   const float* response;  // /n, in digit-reversed order
 };
 
-// A forward pass. `length`: of the sequences that it splits. The last one multiplies with the
-// response and makes the first pass of the inverse transform, which works on the same values.
-template <int kRadix>
-__device__ void Forward(const RowTransform& transform, int length, const RowPair& rows,
-                        const Tables& tables, float2* values) {
-  const bool first = length == transform.n, last = length == kRadix;
-  const int part = length / kRadix;
-  for (int b = threadIdx.x; b < transform.n / kRadix; b += blockDim.x) {
-    const int j = last ? 0 : b % part;
-    const int base = last ? b * kRadix : b / part * length + j;
+// One pass over sequences of length `length`, of which each is made of or split into kRadix parts.
+struct Pass {
+  int length, part;
+  int sequences;  // of the row
+  int shift;      // part = 2^shift, or -1
+
+  __device__ Pass(int length, int radix, int sequences)
+      : length(length), part(length / radix), sequences(sequences) {
+    shift = (part & (part - 1)) == 0 ? __ffs(part) - 1 : -1;
+  }
+  // Butterfly b works on the values at base, base + part, ...; its twiddle factor is that of `j`.
+  // Most divisors are powers of two.
+  __device__ int SequenceOf(int b) const {
+    return sequences == 1 ? 0 : shift >= 0 ? b >> shift : b / part;
+  }
+};
+
+// A forward pass. The last one multiplies with the response and makes the first pass of the inverse
+// transform, which works on the same values.
+template <int kRadix, class Rows>
+__device__ void Forward(const Pass& pass, const Rows& rows, const Tables& tables, float2* values) {
+  const bool first = pass.sequences == 1, last = pass.part == 1;
+  const int part = pass.part;
+  for (int b = threadIdx.x; b < pass.sequences * part; b += blockDim.x) {
+    const int sequence = pass.SequenceOf(b), j = b - sequence * part;
+    const int base = sequence * pass.length + j;
     float2 v[kRadix];
 #pragma unroll
     for (int k = 0; k < kRadix; ++k) {
@@ -154,7 +172,7 @@ __device__ void Forward(const RowTransform& transform, int length, const RowPair
       for (int k = 0; k < kRadix; ++k) v[k] = __ldg(tables.response + base + k) * v[k];
       Transform<true>(v);
     } else {
-      Twiddle(v, __ldg(tables.twiddle + j * (transform.n / length)));
+      Twiddle(v, __ldg(tables.twiddle + j * pass.sequences));
     }
 #pragma unroll
     for (int k = 0; k < kRadix; ++k) {
@@ -168,18 +186,17 @@ __device__ void Forward(const RowTransform& transform, int length, const RowPair
 }
 
 // The pass of the inverse transform that undoes Forward's.
-template <int kRadix>
-__device__ void Backward(const RowTransform& transform, int length, const RowPair& rows,
-                         const Tables& tables, float2* values) {
-  const bool final = length == transform.n;
-  const int part = length / kRadix;
-  for (int b = threadIdx.x; b < transform.n / kRadix; b += blockDim.x) {
-    const int j = b % part;
-    const int base = b / part * length + j;
+template <int kRadix, class Rows>
+__device__ void Backward(const Pass& pass, const Rows& rows, const Tables& tables, float2* values) {
+  const bool final = pass.sequences == 1;
+  const int part = pass.part;
+  for (int b = threadIdx.x; b < pass.sequences * part; b += blockDim.x) {
+    const int sequence = pass.SequenceOf(b), j = b - sequence * part;
+    const int base = sequence * pass.length + j;
     float2 v[kRadix];
 #pragma unroll
     for (int k = 0; k < kRadix; ++k) v[k] = values[At(base + k * part)];
-    const float2 w = __ldg(tables.twiddle + j * (transform.n / length));
+    const float2 w = __ldg(tables.twiddle + j * pass.sequences);
     Twiddle(v, {w.x, -w.y});
     Transform<true>(v);
 #pragma unroll
@@ -193,61 +210,74 @@ __device__ void Backward(const RowTransform& transform, int length, const RowPai
   }
 }
 
-__global__ __launch_bounds__(kMaxThreads) void FilterKernel(
-    const __grid_constant__ RowTransform transform, const __grid_constant__ Tables tables,
-    const float* in, int64_t rows, int columns, int extension, float* out) {
+template <bool kExtended>
+__global__ __launch_bounds__(kMaxThreads,
+                             4) void FilterKernel(const __grid_constant__ RowTransform transform,
+                                                  const __grid_constant__ Tables tables,
+                                                  const float* in, int64_t rows, int columns,
+                                                  int extension, float* out) {
   extern __shared__ float2 values[];
   const int64_t row = int64_t{2} * blockIdx.x;
   const bool two = row + 1 < rows;
   const float* first = in + row * columns;
   float* target = out + row * columns;
-  const RowPair pair{{first, two ? first + columns : first},
-                     {target, two ? target + columns : nullptr},
-                     columns,
-                     extension};
-  int length = transform.n;
-  for (int pass = 0; pass < transform.passes; ++pass) {
-    if (pass > 0) __syncthreads();
-    const int radix = transform.radix[pass];
+  const RowPair<kExtended> pair{{first, two ? first + columns : first},
+                                {target, two ? target + columns : nullptr},
+                                columns,
+                                extension};
+  int length = transform.n, sequences = 1;
+  for (int i = 0; i < transform.passes; ++i) {
+    if (i > 0) __syncthreads();
+    const int radix = transform.radix[i];
+    const Pass pass(length, radix, sequences);
     switch (radix) {
       case 2:
-        Forward<2>(transform, length, pair, tables, values);
+        Forward<2>(pass, pair, tables, values);
         break;
       case 3:
-        Forward<3>(transform, length, pair, tables, values);
+        Forward<3>(pass, pair, tables, values);
         break;
       case 4:
-        Forward<4>(transform, length, pair, tables, values);
+        Forward<4>(pass, pair, tables, values);
         break;
       case 5:
-        Forward<5>(transform, length, pair, tables, values);
+        Forward<5>(pass, pair, tables, values);
         break;
       default:
-        Forward<8>(transform, length, pair, tables, values);
+        Forward<8>(pass, pair, tables, values);
     }
-    length /= radix;
+    length = pass.part;
+    sequences *= radix;
   }
+  sequences /= transform.radix[transform.passes - 1];
   length = transform.radix[transform.passes - 1];
-  for (int pass = transform.passes - 2; pass >= 0; --pass) {
+  for (int i = transform.passes - 2; i >= 0; --i) {
     __syncthreads();
-    length *= transform.radix[pass];
-    switch (transform.radix[pass]) {
+    const int radix = transform.radix[i];
+    length *= radix;
+    sequences /= radix;
+    const Pass pass(length, radix, sequences);
+    switch (radix) {
       case 2:
-        Backward<2>(transform, length, pair, tables, values);
+        Backward<2>(pass, pair, tables, values);
         break;
       case 3:
-        Backward<3>(transform, length, pair, tables, values);
+        Backward<3>(pass, pair, tables, values);
         break;
       case 4:
-        Backward<4>(transform, length, pair, tables, values);
+        Backward<4>(pass, pair, tables, values);
         break;
       case 5:
-        Backward<5>(transform, length, pair, tables, values);
+        Backward<5>(pass, pair, tables, values);
         break;
       default:
-        Backward<8>(transform, length, pair, tables, values);
+        Backward<8>(pass, pair, tables, values);
     }
   }
+}
+
+auto KernelFor(const ops::RampFilterSpec& spec) {
+  return spec.extend_truncated_rows ? FilterKernel<true> : FilterKernel<false>;
 }
 
 class RampFilterFused final : public ops::RampFilter {
@@ -276,8 +306,9 @@ class RampFilterFused final : public ops::RampFilter {
                                              device.stream()));
     // The same for all rows: the attribute belongs to the kernel, which jobs share.
     constexpr int kSharedBytes = 96 << 10;
-    ISO_RETURN_IF_CUDA_ERROR(cudaFuncSetAttribute(
-        FilterKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
+    const auto kernel = KernelFor(spec);
+    ISO_RETURN_IF_CUDA_ERROR(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
     ISO_RETURN_IF_ERROR(device.Synchronize());
     return std::unique_ptr<ops::RampFilter>(
         new RampFilterFused(device, spec, transform, std::move(twiddle), std::move(response)));
@@ -294,12 +325,11 @@ class RampFilterFused final : public ops::RampFilter {
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
     const int64_t rows = views * view_rows;
     if (rows == 0) return absl::OkStatus();
-    // One butterfly of radix 8 per thread.
     const int threads = std::clamp((transform_.n / 8 + 31) / 32 * 32, 32, kMaxThreads);
-    FilterKernel<<<static_cast<unsigned>((rows + 1) / 2), threads, transform_.shared_bytes(),
-                   device_.stream()>>>(transform_, {twiddle_.data(), response_.data()}, in->data(),
-                                       rows, spec_.columns, ops::ExtensionLength(spec_),
-                                       out->data());
+    KernelFor(spec_)<<<static_cast<unsigned>((rows + 1) / 2), threads, transform_.shared_bytes(),
+                       device_.stream()>>>(transform_, {twiddle_.data(), response_.data()},
+                                           in->data(), rows, spec_.columns,
+                                           ops::ExtensionLength(spec_), out->data());
     return ToStatus(cudaGetLastError(), "FilterKernel");
   }
 

@@ -5,11 +5,22 @@
 
 namespace isocenter::cuda {
 
-absl::StatusOr<EventTimeline> EventTimeline::Create(cudaStream_t main_stream) {
+absl::StatusOr<EventTimeline> EventTimeline::Create(int ordinal, cudaStream_t main_stream) {
   ISO_ASSIGN_OR_RETURN(Event origin, Event::Create(cudaEventDefault));
   ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(origin.get(), main_stream));
   ISO_RETURN_IF_CUDA_ERROR(cudaEventSynchronize(origin.get()));
-  return EventTimeline(main_stream, std::move(origin), ops::SteadySeconds());
+  return EventTimeline(ordinal, main_stream, std::move(origin), ops::SteadySeconds());
+}
+
+void EventTimeline::Begin(ops::Stage stage) {
+  MakeCurrent();
+  open_ = BeginIn(stage, main_stream_);
+}
+
+void EventTimeline::End() {
+  MakeCurrent();
+  EndIn(open_, main_stream_);
+  open_ = kNone;
 }
 
 size_t EventTimeline::BeginIn(ops::Stage stage, cudaStream_t stream) {
@@ -35,6 +46,7 @@ void EventTimeline::EndIn(size_t span, cudaStream_t stream) {
 }
 
 absl::StatusOr<std::vector<ops::Span>> EventTimeline::Take() {
+  MakeCurrent();
   const std::vector<Pair> pairs = std::exchange(pairs_, {});
   ISO_RETURN_IF_ERROR(std::exchange(status_, absl::OkStatus()));
   const auto seconds = [this](const Event& event) -> absl::StatusOr<double> {

@@ -10,21 +10,18 @@ namespace isocenter::cuda {
 
 class EventTimeline final : public ops::Timeline {
  public:
-  /// Begin and End act on `main_stream`, which outlives the timeline. Waits for it once, to tie the
-  /// device's clock to the host's.
-  static absl::StatusOr<EventTimeline> Create(cudaStream_t main_stream);
+  /// Begin and End act on `main_stream`, of device `ordinal`, which outlives the timeline. Waits
+  /// for it once, to tie the device's clock to the host's.
+  static absl::StatusOr<EventTimeline> Create(int ordinal, cudaStream_t main_stream);
   EventTimeline(EventTimeline&&) = default;
 
-  void Begin(ops::Stage stage) override { open_ = BeginIn(stage, main_stream_); }
-  void End() override {
-    EndIn(open_, main_stream_);
-    open_ = kNone;
-  }
+  void Begin(ops::Stage stage) override;
+  void End() override;
   absl::StatusOr<std::vector<ops::Span>> Take() override;
 
   /// Moves the begin of the open bracket to here: what came before was waiting.
   void BeginNow();
-  /// The same in another stream: EndIn takes what BeginIn returned.
+  /// The same in another stream of the device, which is current: EndIn takes what BeginIn returned.
   size_t BeginIn(ops::Stage stage, cudaStream_t stream);
   void EndIn(size_t span, cudaStream_t stream);
 
@@ -34,9 +31,15 @@ class EventTimeline final : public ops::Timeline {
     ops::Stage stage;
     Event begin, end;
   };
-  EventTimeline(cudaStream_t main_stream, Event origin, double origin_seconds)
-      : main_stream_(main_stream), origin_(std::move(origin)), origin_seconds_(origin_seconds) {}
+  EventTimeline(int ordinal, cudaStream_t main_stream, Event origin, double origin_seconds)
+      : ordinal_(ordinal),
+        main_stream_(main_stream),
+        origin_(std::move(origin)),
+        origin_seconds_(origin_seconds) {}
+  /// Events are made for the calling thread's device.
+  void MakeCurrent() { status_.Update(ToStatus(cudaSetDevice(ordinal_), "cudaSetDevice")); }
 
+  int ordinal_;
   cudaStream_t main_stream_;
   Event origin_;
   double origin_seconds_;

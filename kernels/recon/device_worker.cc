@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/geometry/detector_rows.h"
 
 namespace isocenter::recon {
 namespace {

@@ -26,6 +26,7 @@ absl::StatusOr<std::unique_ptr<Reconstructor>> Reconstructor::Create(
                                                            registry, *devices[device]));
     self->workers_.push_back(std::move(worker));
   }
+  self->threads_ = std::make_unique<ThreadPool>(static_cast<int>(self->workers_.size()));
   if (plan.kept_frames_bytes > 0) {
     ISO_ASSIGN_OR_RETURN(self->kept_frames_, devices[0]->NewHostMemory(plan.kept_frames_bytes));
   }
@@ -82,9 +83,15 @@ absl::Status Reconstructor::AddToWorkers(int chunk, const ops::RawFrames& frames
           measured.empty()
               ? std::span(plan_.acquisition.trajectory).subspan(views.first_view, views.views)
               : measured};
-  for (const auto& worker : workers_) {
-    if (!worker->done()) ISO_RETURN_IF_ERROR(worker->Add(data));
-  }
+  return OnWorkers([&data](DeviceWorker& worker) { return worker.Add(data); });
+}
+
+absl::Status Reconstructor::OnWorkers(const std::function<absl::Status(DeviceWorker&)>& work) {
+  std::vector<absl::Status> statuses(workers_.size());
+  threads_->ParallelFor(static_cast<int64_t>(workers_.size()), [&](int64_t i, int) {
+    if (!workers_[i]->done()) statuses[i] = work(*workers_[i]);
+  });
+  for (const absl::Status& status : statuses) ISO_RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }
 
@@ -116,7 +123,7 @@ absl::Status Reconstructor::Finish(HostView3<float> volume) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", volume.shape(), plan_.grid.shape()));
-  for (const auto& worker : workers_) ISO_RETURN_IF_ERROR(worker->FinishSlabs(volume));
+  ISO_RETURN_IF_ERROR(OnWorkers([&](DeviceWorker& worker) { return worker.FinishSlabs(volume); }));
   ISO_RETURN_IF_ERROR(FinishRemainingSlabs(volume));
   for (const auto& worker : workers_) {
     ISO_RETURN_IF_ERROR(worker->Synchronize());
@@ -133,18 +140,15 @@ absl::Status Reconstructor::FinishRemainingSlabs(HostView3<float> volume) {
   };
   while (busy()) {
     if (plan_.keep_projections) {
-      for (const auto& worker : workers_) {
-        if (!worker->done()) ISO_RETURN_IF_ERROR(worker->AddKept());
-      }
+      ISO_RETURN_IF_ERROR(OnWorkers([](DeviceWorker& worker) { return worker.AddKept(); }));
     } else {
       for (size_t chunk = 0; chunk < kept_.size(); ++chunk) {
         ISO_RETURN_IF_ERROR(
             AddToWorkers(static_cast<int>(chunk), kept_[chunk].frames, kept_[chunk].measured));
       }
     }
-    for (const auto& worker : workers_) {
-      if (!worker->done()) ISO_RETURN_IF_ERROR(worker->FinishSlabs(volume));
-    }
+    ISO_RETURN_IF_ERROR(
+        OnWorkers([&](DeviceWorker& worker) { return worker.FinishSlabs(volume); }));
   }
   return absl::OkStatus();
 }

@@ -1,12 +1,14 @@
 // Executes a plan on its devices, chunk by chunk as frames arrive.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/base/thread_pool.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/device_worker.h"
 #include "kernels/recon/plan.h"
@@ -68,8 +70,13 @@ class Reconstructor {
   absl::StatusOr<ops::RawFrames> CopyOf(const ops::RawFrames& frames);
   absl::Status FinishRemainingSlabs(HostView3<float> volume);
 
+  /// Calls work(worker) for each that is not done, side by side; the first error.
+  absl::Status OnWorkers(const std::function<absl::Status(DeviceWorker&)>& work);
+
   const ReconstructionPlan& plan_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;
+  /// A thread for each worker: one waits for its uploads while the others go on.
+  std::unique_ptr<ThreadPool> threads_;
   /// Where slabs need the frames again.
   std::vector<KeptChunk> kept_;
   std::unique_ptr<ops::HostMemory> kept_frames_;

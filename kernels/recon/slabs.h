@@ -1,4 +1,4 @@
-// How a volume is divided between devices and within one, and what of the detector a part needs.
+// How a volume is divided between devices and within one.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/geometry/projection_matrix.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/device.h"
 
@@ -22,20 +21,6 @@ struct Slab {
 
 /// The grid of a run of slices.
 VolumeGrid SlicesOf(const VolumeGrid& grid, int first_slice, int slices);
-
-/// Detector rows [first, first + count).
-struct RowRange {
-  int first = 0;
-  int count = 0;
-  friend bool operator==(const RowRange&, const RowRange&) = default;
-};
-
-/// The rows of a detector of `rows` rows whose pixels contribute to a grid in any of the views; all
-/// of them when part of the grid is close to the source or behind it. At least one row.
-RowRange RowsSeen(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid, int rows);
-
-/// The matrix of a detector that begins with row `first`.
-ProjectionMatrix WithoutRowsBefore(const ProjectionMatrix& matrix, int first);
 
 /// In which order the work of a device is done.
 enum class Order {

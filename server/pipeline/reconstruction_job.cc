@@ -13,8 +13,6 @@ namespace {
 using jobs::Job;
 using jobs::JobState;
 
-double SecondsSince(absl::Time time) { return absl::ToDoubleSeconds(absl::Now() - time); }
-
 double Gups(double updates, double seconds) { return seconds > 0 ? updates / seconds / 1e9 : 0; }
 
 }  // namespace
@@ -124,6 +122,7 @@ absl::Status ReconstructionJob::ProcessChunk(std::unique_ptr<ChunkBuffer> buffer
 absl::Status ReconstructionJob::CompleteVolume() {
   EnterReconstructing();
   ISO_RETURN_IF_ERROR(reconstructor_->Finish(Volume()));
+  const absl::Time complete = absl::Now();
   ISO_ASSIGN_OR_RETURN(const std::vector<recon::DeviceSpan> trace, reconstructor_->TakeTrace());
   const recon::StageSeconds seconds = recon::SecondsOf(trace);
   reconstructor_.reset();
@@ -136,7 +135,7 @@ absl::Status ReconstructionJob::CompleteVolume() {
     if (ended_) return absl::OkStatus();
     exporting_ = true;
     acquisition_seconds = acquisition_seconds_;
-    after_last_frame = SecondsSince(last_frame_time_);
+    after_last_frame = absl::ToDoubleSeconds(complete - last_frame_time_);
   }
   const double whole_gups = Gups(plan_->voxel_updates, seconds.busy);
   environment_.slot.speed.Add(plan_->voxel_updates, seconds.busy);

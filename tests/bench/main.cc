@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
       "Raw frames in host memory to a volume in host memory, on devices with memory of their own");
   reconstruct_command->add_option("--backend", reconstruct.backend, "Backend")
       ->capture_default_str();
-  reconstruct_command->add_option("--case", reconstruct.cases, "R512, R1024, S512, C512")
+  reconstruct_command->add_option("--case", reconstruct.cases, "R512, R1024, R2048, S512, C512")
       ->delimiter(',')
       ->capture_default_str();
   reconstruct_command->add_option("--precision", reconstruct.precisions, "exact, fast")

@@ -30,8 +30,8 @@ struct Case {
   VolumeGrid grid;
 };
 
-/// R512, R1024: a C-arm's flat panel over 200°, as in the literature's benchmarks. S512: a small
-/// panel, full circle. C512: a C-arm as it was measured, or one that wobbles like it.
+/// R512, R1024, R2048: a C-arm's flat panel over 200°, as in the literature's benchmarks. S512: a
+/// small panel, full circle. C512: a C-arm as it was measured, or one that wobbles like it.
 absl::StatusOr<Case> MakeCase(const std::string& name, const std::string& trajectory) {
   const auto cube = [](int size) {
     return CenteredGrid(size, size, size, {kEdgeMm / size, kEdgeMm / size, kEdgeMm / size});
@@ -48,8 +48,8 @@ absl::StatusOr<Case> MakeCase(const std::string& name, const std::string& trajec
   Case test{
       .acquisition = {
           .detector = {.columns = 1248, .rows = 960, .pitch_u_mm = 0.32, .pitch_v_mm = 0.32}}};
-  if (name == "R512" || name == "R1024") {
-    test.grid = cube(name == "R512" ? 512 : 1024);
+  if (name == "R512" || name == "R1024" || name == "R2048") {
+    test.grid = cube(name == "R512" ? 512 : name == "R1024" ? 1024 : 2048);
   } else if (name == "S512") {
     test.acquisition.detector = {.columns = 512, .rows = 512, .pitch_u_mm = 0.8, .pitch_v_mm = 0.8};
     orbit.views = 360;
@@ -57,7 +57,7 @@ absl::StatusOr<Case> MakeCase(const std::string& name, const std::string& trajec
     test.grid = cube(512);
   } else {
     return absl::InvalidArgumentError(
-        absl::StrCat("--case is '", name, "'; legal are R512, R1024, S512 and C512"));
+        absl::StrCat("--case is '", name, "'; legal are R512, R1024, R2048, S512 and C512"));
   }
   ISO_ASSIGN_OR_RETURN(test.acquisition.trajectory,
                        MakeCircularOrbit(orbit, test.acquisition.detector));
