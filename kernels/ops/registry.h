@@ -17,8 +17,9 @@
 
 namespace isocenter::ops {
 
-/// How closely a method follows its contract. kExact: float32 all through. kFast: interpolation
-/// between detector pixels may be rounded to 1/256 of their difference, as texture units do.
+/// How closely a method follows its contract. kExact: float32 all through. kFast: filtered
+/// projections may be held in float16, and interpolation between detector pixels rounded to 1/256
+/// of their difference, as texture units do.
 enum class Precision { kExact, kFast };
 
 /// Named methods of one operation, per backend. Filled once at start (RegisterBackends), then

@@ -53,6 +53,7 @@ absl::StatusOr<std::unique_ptr<DeviceWorker>> DeviceWorker::Create(const Reconst
   ISO_ASSIGN_OR_RETURN(self->backproject_, new_backproject(*self->session_));
   ISO_ASSIGN_OR_RETURN(self->to_hounsfield_, new_to_hounsfield(*self->session_));
   ISO_RETURN_IF_ERROR(self->AllocateBuffers());
+  ISO_RETURN_IF_ERROR(self->Restart());
   return self;
 }
 
@@ -81,12 +82,16 @@ absl::Status DeviceWorker::AllocateBuffers() {
 }
 
 std::span<const Slab> DeviceWorker::OpenSlabs() const {
-  const auto rest = slabs_.subspan(next_slab_);
-  return plan_.order == Order::kChunksFirst ? rest : rest.first(std::min<size_t>(1, rest.size()));
+  if (plan_.order == Order::kChunksFirst || done()) return slabs_.subspan(next_slab_);
+  // From the middle on, and then from the first: the outermost slabs are seen by few views, and
+  // would not keep the device busy while the first one waits for uploads and the last for nothing.
+  return slabs_.subspan((next_slab_ + slabs_.size() / 2) % slabs_.size(), 1);
 }
 
 ops::VolumeBuffer& DeviceWorker::VolumeOf(const Slab& slab) {
-  return *volumes_[(&slab - slabs_.data()) % volumes_.size()];
+  const size_t index =
+      plan_.order == Order::kChunksFirst ? &slab - slabs_.data() : next_slab_ % volumes_.size();
+  return *volumes_[index];
 }
 
 absl::Status DeviceWorker::Add(const ChunkData& data) {
