@@ -65,10 +65,13 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--tls_key", flags.tls_key, "PEM file of the certificate's private key");
   app.add_option("--tls_client_ca", flags.tls_client_ca,
                  "PEM file; clients must present a certificate of this authority");
-  app.add_option("--memory_bytes", flags.memory_bytes, "Memory of the host for all jobs together");
+  app.add_option("--memory_bytes", flags.memory_bytes,
+                 "Memory of the host for all jobs together, e.g. 16GiB")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
   app.add_option("--threads", flags.threads, "Threads of the CPU backend; 0: one per core");
   app.add_option("--device_memory_limit", flags.device_memory_limit,
-                 "Bytes of each GPU's memory that may be used (default: all)");
+                 "Memory of each GPU that may be used, e.g. 8GiB (default: all)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
   app.add_option("--gpus", flags.gpus, "GPUs that are used; 0: all");
   app.add_option("--gpus_per_job", flags.gpus_per_job, "GPUs that share each acquisition");
   app.add_option("--drain_seconds", flags.drain_seconds, "Longest time from SIGTERM to exit");
