@@ -1,6 +1,8 @@
 # ISOCENTER_SANITIZER=address,undefined or thread instruments everything that this build compiles.
 set(ISOCENTER_SANITIZER "" CACHE STRING "Sanitizers as g++'s -fsanitize takes them; empty: none")
+set(ISOCENTER_SANITIZED 0)
 if(ISOCENTER_SANITIZER)
+  set(ISOCENTER_SANITIZED 1)
   add_compile_options(-fsanitize=${ISOCENTER_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ISOCENTER_SANITIZER})
 
