@@ -7,7 +7,7 @@
 
 namespace isocenter::rpc {
 
-/// Thread-safe. Must outlive its tokens.
+/// Thread-safe. Must outlive its tokens: whoever destroys it waits until there is none.
 class CallCounter {
  public:
   /// Counts one call for as long as it lives.

@@ -95,6 +95,10 @@ void Server::Shutdown(absl::Time deadline) {
   jobs_.calls().WaitUntilNone(deadline);
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
   server_->Wait();
+  // gRPC is done with every call, but the job table or the engine may still be telling one, which
+  // then counts itself out.
+  context_.calls.WaitUntilNone(absl::InfiniteFuture());
+  jobs_.calls().WaitUntilNone(absl::InfiniteFuture());
 }
 
 }  // namespace isocenter::rpc
