@@ -47,7 +47,7 @@ absl::StatusOr<ChosenDevices> Open(absl::string_view backend, const WantedDevice
 
 absl::StatusOr<ChosenDevices> OpenDevices(absl::string_view backend, const WantedDevices& wanted) {
   if (!backend.empty()) {
-    return Open(backend, wanted, absl::StrCat("the configuration names backend ", backend));
+    return Open(backend, wanted, absl::StrCat("backend ", backend, " was asked for"));
   }
   std::string reason = "this build has no CUDA backend: running on the CPU";
   if (Backends().devices.contains(kCuda)) {

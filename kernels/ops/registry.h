@@ -41,7 +41,7 @@ class MethodTable {
     entries_.push_back({std::move(backend), std::move(method), std::move(factory), precision});
   }
   /// `method` empty: the backend's default for `precision`; its exact one where it has no other.
-  /// Errors: NOT_FOUND, listing what exists.
+  /// Errors: NOT_FOUND, listing what the backend has.
   absl::StatusOr<Factory> Find(absl::string_view backend, absl::string_view method = "",
                                Precision precision = Precision::kExact) const {
     const Entry* exact = nullptr;
@@ -53,11 +53,12 @@ class MethodTable {
       if (exact == nullptr && entry.precision == Precision::kExact) exact = &entry;
     }
     if (method.empty() && exact != nullptr) return exact->factory;
-    return absl::NotFoundError(absl::StrCat(
-        "no method '", method, "' for backend '", backend,
-        "'; there are: ", absl::StrJoin(entries_, ", ", [](std::string* out, const Entry& entry) {
-          absl::StrAppend(out, entry.backend, "/", entry.method);
-        })));
+    std::vector<absl::string_view> methods;
+    for (const Entry& entry : entries_) {
+      if (entry.backend == backend) methods.push_back(entry.method);
+    }
+    return absl::NotFoundError(absl::StrCat("no method '", method, "' for backend '", backend,
+                                            "'; there are: ", absl::StrJoin(methods, ", ")));
   }
   /// All methods, in order of registration.
   const std::vector<Entry>& List() const { return entries_; }
