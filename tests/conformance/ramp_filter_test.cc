@@ -53,6 +53,21 @@ TEST_P(RampFilterTest, AgreesWithReferenceForAllSizes) {
   }
 }
 
+// The widest detectors, in and beyond what fits a GPU's shared memory.
+TEST_P(RampFilterTest, AgreesWithReferenceForWideRows) {
+  for (const int columns : {2049, 4097, 8192}) {
+    for (const bool extend : {false, true}) {
+      const Array noise = Noise({1, 3, columns}, 13);
+      const ops::RampFilterSpec spec{
+          .rows = 3, .columns = columns, .extend_truncated_rows = extend};
+      const Difference difference =
+          Compare(RunTested(spec, noise), Run("reference", "", spec, noise));
+      EXPECT_LT(difference.rms, kRmsTolerance) << columns << " " << extend;
+      EXPECT_LT(difference.largest, kLargestTolerance) << columns << " " << extend;
+    }
+  }
+}
+
 TEST_P(RampFilterTest, AgreesWithReferenceForAllWindows) {
   const Array noise = Noise({1, 9, 150}, 12);
   for (const ops::FilterWindow window :
