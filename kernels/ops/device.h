@@ -91,8 +91,8 @@ struct DeviceTraits {
 /// started, and Download, Synchronize and Timeline::Take wait for it. Host memory that is passed to
 /// a call is the caller's again when the call returns, StartDownload excepted.
 ///
-/// Properties and NewSession are thread-safe. All else belongs to one thread at a time: jobs that
-/// run side by side have a session each.
+/// Properties, NewSession and NewHostMemory are thread-safe. All else belongs to one thread at a
+/// time: jobs that run side by side have a session each.
 class Device {
  public:
   virtual ~Device() = default;

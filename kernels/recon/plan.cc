@@ -13,6 +13,7 @@ namespace {
 // The end of an acquisition is cut finer: what is left to do after the last frame is the last
 // chunk.
 constexpr int kLastChunks[] = {8, 4, 4};
+constexpr int kLastViews = 16;  // their sum
 // A device with memory of its own starts with small chunks: until the first has arrived there it
 // has nothing to do (Zinsser & Keck 2013, figure 3).
 constexpr int kFirstChunks[] = {8, 16, 24};
@@ -33,8 +34,8 @@ std::vector<Chunk> MakeChunks(int views, const ops::DeviceTraits& traits, Arriva
   if (traits.own_memory && arrival == Arrival::kComplete) {  // nobody waits for the last frame
     while (next < views) add(std::min(size, views - next));
   }
-  while (views - next >= size + 16) add(size);
-  if (views - next > 16) add(views - next - 16);
+  while (views - next >= size + kLastViews) add(size);
+  if (views - next > kLastViews) add(views - next - kLastViews);
   for (int last : kLastChunks) {
     if (next < views) add(std::min(last, views - next));
   }

@@ -37,8 +37,8 @@ class Value {
   Value(const std::string& text) : text_(text), is_text_(true) {}  // NOLINT
   Value(const char* text) : text_(text), is_text_(true) {}         // NOLINT
   template <class T>
-  requires std::is_integral_v<T> Value(T integer)
-      : integer_(static_cast<int64_t>(integer)) {}  // NOLINT
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  requires std::is_integral_v<T> Value(T integer) : integer_(static_cast<int64_t>(integer)) {}
 
  private:
   friend class Database;

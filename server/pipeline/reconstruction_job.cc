@@ -74,7 +74,7 @@ absl::Status ReconstructionJob::FinishInput() {
     if (has_ended()) return EndStatus();
     frames = assembler_.frames();
   }
-  const absl::Status missing = absl::FailedPreconditionError(
+  absl::Status missing = absl::FailedPreconditionError(
       absl::StrCat("finish came after ", frames, " frames; legal is after all ", plan_->views()));
   Fail(missing);
   return missing;
