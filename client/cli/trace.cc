@@ -1,11 +1,10 @@
 // isocenter trace: what the devices did for a job, and when.
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/server_flags.h"
+#include "client/formats/file.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -22,12 +21,7 @@ absl::Status Trace(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const std::string trace, client::JobClient(channel).Trace(options.job_id));
-  std::ofstream file(options.out, std::ios::binary);
-  file << trace;
-  file.close();
-  if (!file)
-    return absl::PermissionDeniedError(absl::StrCat("cannot write ", options.out.string()));
-  return absl::OkStatus();
+  return formats::WriteText(options.out, trace);
 }
 
 }  // namespace

@@ -38,7 +38,6 @@ class HostView3 {
   const Shape3& shape() const { return shape_; }
   /// Elements from one slowest index to the next.
   int64_t slow_stride() const { return slow_stride_; }
-  bool dense() const { return slow_stride_ == shape_.middle * shape_.fast; }
   /// All elements of a dense array.
   std::span<T> span() const { return {data_, static_cast<size_t>(shape_.count())}; }
   T& operator()(int64_t slow, int64_t middle, int64_t fast) const {

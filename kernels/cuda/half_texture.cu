@@ -1,5 +1,6 @@
 #include <cuda_fp16.h>
 
+#include "kernels/cuda/bilinear_texture.h"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/half_texture.h"
 #include "kernels/cuda/status.h"
@@ -97,14 +98,10 @@ absl::Status HalfTexture::Reserve(int channels, const Shape3& array, cudaStream_
                           static_cast<size_t>(array.slow)};
   ISO_RETURN_IF_CUDA_ERROR(
       cudaMalloc3DArray(&array_, &format, extent, cudaArrayLayered | cudaArraySurfaceLoadStore));
+  ISO_ASSIGN_OR_RETURN(texture_, NewBilinearTexture(array_));
   cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeArray;
   resource.res.array.array = array_;
-  cudaTextureDesc sampling = {};
-  for (auto& mode : sampling.addressMode) mode = cudaAddressModeBorder;
-  sampling.filterMode = cudaFilterModeLinear;
-  sampling.readMode = cudaReadModeElementType;
-  ISO_RETURN_IF_CUDA_ERROR(cudaCreateTextureObject(&texture_, &resource, &sampling, nullptr));
   ISO_RETURN_IF_CUDA_ERROR(cudaCreateSurfaceObject(&surface_, &resource));
   channels_ = channels;
   array_shape_ = array;

@@ -1,5 +1,6 @@
 #include "kernels/cuda/layered_texture.h"
 
+#include "kernels/cuda/bilinear_texture.h"
 #include "kernels/cuda/status.h"
 
 namespace isocenter::cuda {
@@ -32,14 +33,7 @@ absl::Status LayeredTexture::Reserve(int views, int rows, int columns, cudaStrea
       cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
   ISO_RETURN_IF_CUDA_ERROR(
       cudaMalloc3DArray(&array_, &format, ExtentOf(views, rows, columns), cudaArrayLayered));
-  cudaResourceDesc resource = {};
-  resource.resType = cudaResourceTypeArray;
-  resource.res.array.array = array_;
-  cudaTextureDesc sampling = {};
-  for (auto& mode : sampling.addressMode) mode = cudaAddressModeBorder;
-  sampling.filterMode = cudaFilterModeLinear;
-  sampling.readMode = cudaReadModeElementType;
-  ISO_RETURN_IF_CUDA_ERROR(cudaCreateTextureObject(&texture_, &resource, &sampling, nullptr));
+  ISO_ASSIGN_OR_RETURN(texture_, NewBilinearTexture(array_));
   views_ = views;
   rows_ = rows;
   columns_ = columns;

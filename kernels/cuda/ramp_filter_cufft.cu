@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cuda/extended_row.cuh"
 #include "kernels/cuda/fft_plan.h"
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/row_transform.h"
@@ -25,23 +26,13 @@ int GoodLength(int least) {
   }
 }
 
-// Rows into the transform's padded rows: the extension on both sides (contract: RampFilterSpec),
-// zeros behind.
+// Rows into the transform's padded rows, zeros behind.
 __global__ void PadKernel(const float* rows, int columns, int extension, int n, float* padded) {
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= n) return;
   const float* row = rows + static_cast<int64_t>(blockIdx.y) * columns;
-  const int u = at - extension;
-  float value = 0;
-  if (u >= 0 && u < columns) {
-    value = row[u];
-  } else if (u >= -extension && u < columns + extension) {
-    const int k = u < 0 ? -u : u - (columns - 1);
-    const float edge = u < 0 ? row[0] : row[columns - 1];
-    const float mirrored = fmaxf(0.f, 2 * edge - row[u < 0 ? k : columns - 1 - k]);
-    value = mirrored * 0.5f * (1 + cospif(static_cast<float>(k) / (extension + 1)));
-  }
-  padded[static_cast<int64_t>(blockIdx.y) * n + at] = value;
+  padded[static_cast<int64_t>(blockIdx.y) * n + at] =
+      ExtendedPixel<true>(row, columns, extension, at - extension);
 }
 
 // `response` holds the kernel's transform over n, so that the unnormalised inverse returns the
@@ -92,10 +83,8 @@ class RampFilterCufft final : public ops::RampFilter {
                    ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
-    const int64_t view_rows = std::min<int64_t>(spec_.rows, in->shape().middle);
-    const Shape3 used{views, view_rows, spec_.columns};
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("line integrals", 0, used, in->shape()));
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("filtered projections", 0, used, out->shape()));
+    ISO_ASSIGN_OR_RETURN(const int64_t view_rows,
+                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
     const int64_t rows = views * view_rows, batch = int64_t{kBatchViews} * spec_.rows;
     for (int64_t first = 0; first < rows; first += batch) {

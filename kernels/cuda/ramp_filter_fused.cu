@@ -4,10 +4,12 @@
 // not fit go to cuFFT (ramp_filter_cufft.cu).
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "kernels/base/units.h"
+#include "kernels/cuda/extended_row.cuh"
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/row_transform.h"
 #include "kernels/ops/check.h"
@@ -108,19 +110,11 @@ struct RowPair {
   float* out[2];
   int columns, extension;  // 0 unless extended
 
-  // Value `i` of the padded rows: the extension on both sides (contract: RampFilterSpec), zeros
-  // behind.
+  // Value `i` of the padded rows, zeros behind.
   __device__ float2 Load(int i) const {
     const int u = i - extension;
-    return {LoadFrom(in[0], u), LoadFrom(in[1], u)};
-  }
-  __device__ float LoadFrom(const float* row, int u) const {
-    if (u >= 0 && u < columns) return row[u];
-    if (!kExtended || u < -extension || u >= columns + extension) return 0;
-    const int k = u < 0 ? -u : u - (columns - 1);
-    const float edge = u < 0 ? row[0] : row[columns - 1];
-    const float mirrored = fmaxf(0.f, 2 * edge - row[u < 0 ? k : columns - 1 - k]);
-    return mirrored * 0.5f * (1 + cospif(static_cast<float>(k) / (extension + 1)));
+    return {ExtendedPixel<kExtended>(in[0], columns, extension, u),
+            ExtendedPixel<kExtended>(in[1], columns, extension, u)};
   }
   __device__ void Store(int i, float2 value) const {
     const int u = i - extension;
@@ -210,6 +204,23 @@ __device__ void Backward(const Pass& pass, const Rows& rows, const Tables& table
   }
 }
 
+// Calls body with the radix as a compile-time constant.
+template <class Body>
+__device__ void WithRadix(int radix, const Body& body) {
+  switch (radix) {
+    case 2:
+      return body(std::integral_constant<int, 2>());
+    case 3:
+      return body(std::integral_constant<int, 3>());
+    case 4:
+      return body(std::integral_constant<int, 4>());
+    case 5:
+      return body(std::integral_constant<int, 5>());
+    default:
+      return body(std::integral_constant<int, 8>());
+  }
+}
+
 template <bool kExtended>
 __global__ __launch_bounds__(kMaxThreads,
                              4) void FilterKernel(const __grid_constant__ RowTransform transform,
@@ -230,22 +241,7 @@ __global__ __launch_bounds__(kMaxThreads,
     if (i > 0) __syncthreads();
     const int radix = transform.radix[i];
     const Pass pass(length, radix, sequences);
-    switch (radix) {
-      case 2:
-        Forward<2>(pass, pair, tables, values);
-        break;
-      case 3:
-        Forward<3>(pass, pair, tables, values);
-        break;
-      case 4:
-        Forward<4>(pass, pair, tables, values);
-        break;
-      case 5:
-        Forward<5>(pass, pair, tables, values);
-        break;
-      default:
-        Forward<8>(pass, pair, tables, values);
-    }
+    WithRadix(radix, [&](auto r) { Forward<decltype(r)::value>(pass, pair, tables, values); });
     length = pass.part;
     sequences *= radix;
   }
@@ -257,22 +253,7 @@ __global__ __launch_bounds__(kMaxThreads,
     length *= radix;
     sequences /= radix;
     const Pass pass(length, radix, sequences);
-    switch (radix) {
-      case 2:
-        Backward<2>(pass, pair, tables, values);
-        break;
-      case 3:
-        Backward<3>(pass, pair, tables, values);
-        break;
-      case 4:
-        Backward<4>(pass, pair, tables, values);
-        break;
-      case 5:
-        Backward<5>(pass, pair, tables, values);
-        break;
-      default:
-        Backward<8>(pass, pair, tables, values);
-    }
+    WithRadix(radix, [&](auto r) { Backward<decltype(r)::value>(pass, pair, tables, values); });
   }
 }
 
@@ -318,10 +299,8 @@ class RampFilterFused final : public ops::RampFilter {
                    ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
-    const int64_t view_rows = std::min<int64_t>(spec_.rows, in->shape().middle);
-    const Shape3 used{views, view_rows, spec_.columns};
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("line integrals", 0, used, in->shape()));
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("filtered projections", 0, used, out->shape()));
+    ISO_ASSIGN_OR_RETURN(const int64_t view_rows,
+                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
     const int64_t rows = views * view_rows;
     if (rows == 0) return absl::OkStatus();

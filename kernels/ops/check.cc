@@ -1,5 +1,6 @@
 #include "kernels/ops/check.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -45,6 +46,15 @@ absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected)
   if (got == expected) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(what, " have shape ", Text(got), "; expected ", Text(expected)));
+}
+
+absl::StatusOr<int64_t> CheckFilterStacks(const RampFilterSpec& spec, int views,
+                                          Shape3 line_integrals, Shape3 filtered) {
+  const int64_t rows = std::min<int64_t>(spec.rows, line_integrals.middle);
+  const Shape3 used{views, rows, spec.columns};
+  ISO_RETURN_IF_ERROR(CheckSlices("line integrals", 0, used, line_integrals));
+  ISO_RETURN_IF_ERROR(CheckSlices("filtered projections", 0, used, filtered));
+  return rows;
 }
 
 absl::Status ForeignBuffer(absl::string_view what, absl::string_view backend) {

@@ -10,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/views.h"
 #include "kernels/ops/device.h"
+#include "kernels/ops/operations.h"
 
 namespace isocenter::ops {
 
@@ -26,6 +27,12 @@ absl::Status CheckReshape(Shape3 shape, Shape3 capacity);
 
 /// INVALID_ARGUMENT unless the shapes are equal.
 absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected);
+
+/// The rows of each view that a ramp filter is to work on: those of the line integrals, at most the
+/// spec's. INVALID_ARGUMENT unless both stacks hold `views` views of as many rows and of the spec's
+/// columns.
+absl::StatusOr<int64_t> CheckFilterStacks(const RampFilterSpec& spec, int views,
+                                          Shape3 line_integrals, Shape3 filtered);
 
 /// The errors for a buffer that another backend made, and for a stack laid out for another use.
 absl::Status ForeignBuffer(absl::string_view what, absl::string_view backend);

@@ -21,10 +21,8 @@ class RampFilterConvolution final : public ops::RampFilter {
                    ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
-    const int64_t rows = std::min<int64_t>(spec_.rows, in->shape().middle);
-    const Shape3 used{views, rows, spec_.columns};
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("line integrals", 0, used, in->shape()));
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("filtered projections", 0, used, out->shape()));
+    ISO_ASSIGN_OR_RETURN(const int64_t rows,
+                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
     const int n = spec_.columns;
     const int extension = ops::ExtensionLength(spec_);
     std::vector<double> row(n + 2 * extension);

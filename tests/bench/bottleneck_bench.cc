@@ -4,7 +4,6 @@
 
 #ifdef ISOCENTER_HAS_CUDA
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +12,7 @@
 #include "tests/bench/machine.h"
 #include "tests/bench/scan.h"
 #include "tests/bench/summary.h"
+#include "tests/bench/write_file.h"
 #endif
 
 namespace isocenter::bench {
@@ -29,10 +29,6 @@ constexpr double kSamplesPerClock = 4;
 constexpr const char* kFormNames[kForms] = {"instructions", "instructions_memory",
                                             "instructions_memory_texture", "full"};
 constexpr int kHit = 2, kFull = 3;  // the forms that sample
-
-nlohmann::json ToJson(const Summary& summary) {
-  return {{"median", summary.median}, {"min", summary.least}, {"max", summary.most}};
-}
 
 }  // namespace
 
@@ -103,11 +99,7 @@ absl::Status RunBottleneck(const BottleneckOptions& options) {
         100 * hit_share, 100 * gups.median / peak);
   }
   if (options.json.empty()) return absl::OkStatus();
-  std::ofstream file(options.json);
-  file << report.dump(2) << "\n";
-  file.close();
-  if (!file) return absl::UnavailableError(absl::StrCat("cannot write ", options.json));
-  return absl::OkStatus();
+  return WriteFile(options.json, report.dump(2) + "\n");
 }
 
 #else

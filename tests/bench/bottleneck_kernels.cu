@@ -2,6 +2,7 @@
 #include <span>
 
 #include "kernels/cuda/layered_texture.h"
+#include "kernels/cuda/owners.h"
 #include "kernels/cuda/zinsser_keck.cuh"
 #include "tests/bench/bottleneck_kernels.h"
 #include "tests/bench/noise.h"
@@ -9,26 +10,8 @@
 namespace isocenter::bench {
 namespace {
 
+using cuda::Event;
 using cuda::Work;
-
-class Event {
- public:
-  static absl::StatusOr<Event> Create() {
-    Event event;
-    ISO_RETURN_IF_CUDA_ERROR(cudaEventCreate(&event.event_));
-    return event;
-  }
-  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&&) = delete;
-  ~Event() {
-    if (event_ != nullptr) cudaEventDestroy(event_);
-  }
-  cudaEvent_t get() const { return event_; }
-
- private:
-  Event() = default;
-  cudaEvent_t event_ = nullptr;
-};
 
 // What all launches of a form share.
 struct Scene {
@@ -150,8 +133,8 @@ absl::StatusOr<size_t> SharedBytesFor(const void* function, int threads, int blo
 
 absl::StatusOr<std::vector<double>> Times(const Form& form, const Scene& scene, size_t shared_bytes,
                                           int repeats) {
-  ISO_ASSIGN_OR_RETURN(const Event start, Event::Create());
-  ISO_ASSIGN_OR_RETURN(const Event end, Event::Create());
+  ISO_ASSIGN_OR_RETURN(const Event start, Event::Create(cudaEventDefault));
+  ISO_ASSIGN_OR_RETURN(const Event end, Event::Create(cudaEventDefault));
   std::vector<double> seconds;
   for (int i = 0; i <= repeats; ++i) {
     ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(start.get(), scene.stream));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -14,8 +13,10 @@
 #include "kernels/geometry/trajectory.h"
 #include "kernels/recon/reconstructor.h"
 #include "tests/bench/machine.h"
+#include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
 #include "tests/bench/summary.h"
+#include "tests/bench/write_file.h"
 
 namespace isocenter::bench {
 namespace {
@@ -41,10 +42,6 @@ std::vector<Case> CasesOf(int size) {
     cases.push_back({size, mm, binning, mm / magnified_pitch});
   }
   return cases;
-}
-
-nlohmann::json ToJson(const Summary& summary) {
-  return {{"median", summary.median}, {"min", summary.least}, {"max", summary.most}};
 }
 
 struct Measured {
@@ -119,11 +116,7 @@ absl::Status RunFdk(const FdkOptions& options) {
       const VolumeGrid grid =
           CenteredGrid(size, size, size, {test.voxel_mm, test.voxel_mm, test.voxel_mm});
       std::vector<uint16_t> frames(int64_t{views} * detector.rows * detector.columns);
-      uint32_t state = 1;
-      for (uint16_t& count : frames) {
-        state = state * 1664525u + 1013904223u;
-        count = static_cast<uint16_t>(20000 + (state >> 18));
-      }
+      FillWithCounts(frames);
       const double updates = static_cast<double>(grid.voxels()) * views;
       for (const std::string& target : simd) {
         if (!cpu::ForceSimdTarget(target)) {
@@ -168,11 +161,7 @@ absl::Status RunFdk(const FdkOptions& options) {
   }
   cpu::ForceSimdTarget("");
   if (options.json.empty()) return absl::OkStatus();
-  std::ofstream file(options.json);
-  file << report.dump(2) << "\n";
-  file.close();
-  if (!file) return absl::UnavailableError(absl::StrCat("cannot write ", options.json));
-  return absl::OkStatus();
+  return WriteFile(options.json, report.dump(2) + "\n");
 }
 
 }  // namespace isocenter::bench

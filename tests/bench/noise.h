@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace isocenter::bench {
 
 /// Uniform in [-0.5, 0.5], the same every time.
 std::vector<float> Noise(int64_t count);
+/// Raw detector counts around half of the range, the same every time.
+void FillWithCounts(std::span<uint16_t> counts);
 
 }  // namespace isocenter::bench

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,8 +11,10 @@
 #include "kernels/base/units.h"
 #include "kernels/recon/reconstructor.h"
 #include "tests/bench/machine.h"
+#include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
 #include "tests/bench/summary.h"
+#include "tests/bench/write_file.h"
 
 #ifdef ISOCENTER_HAS_CUDA
 #include "tests/bench/cuda_ceilings.h"
@@ -64,18 +65,6 @@ absl::StatusOr<Case> MakeCase(const std::string& name, const std::string& trajec
   return test;
 }
 
-void FillWithCounts(uint16_t* counts, int64_t count) {
-  uint32_t state = 1;
-  for (int64_t i = 0; i < count; ++i) {
-    state = state * 1664525u + 1013904223u;
-    counts[i] = static_cast<uint16_t>(20000 + (state >> 18));
-  }
-}
-
-nlohmann::json ToJson(const Summary& summary) {
-  return {{"median", summary.median}, {"min", summary.least}, {"max", summary.most}};
-}
-
 struct Measured {
   std::vector<double> whole, backproject, filter, preprocess, upload, download;  // seconds
 };
@@ -101,13 +90,6 @@ absl::StatusOr<Measured> Measure(recon::Reconstructor& reconstructor, const ops:
   return measured;
 }
 
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  return file ? absl::OkStatus() : absl::UnavailableError(absl::StrCat("cannot write ", path));
-}
-
 absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
                      nlohmann::json& report) {
   ISO_ASSIGN_OR_RETURN(const Case test, MakeCase(name, options.trajectory));
@@ -124,7 +106,7 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
     ISO_ASSIGN_OR_RETURN(const auto frame_memory,
                          devices[0]->NewHostMemory(shape.count() * int64_t{sizeof(uint16_t)}));
     auto* counts = reinterpret_cast<uint16_t*>(frame_memory->data());
-    FillWithCounts(counts, shape.count());
+    FillWithCounts({counts, static_cast<size_t>(shape.count())});
     const ops::RawFrames frames{.counts = {counts, shape}};
     ISO_ASSIGN_OR_RETURN(const auto volume_memory,
                          devices[0]->NewHostMemory(test.grid.voxels() * int64_t{sizeof(float)}));

@@ -1,6 +1,7 @@
 #include "tests/bench/summary.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace isocenter::bench {
 
@@ -10,6 +11,10 @@ Summary Summarize(std::vector<double> values) {
   const double median =
       values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
   return {median, values.front(), values.back()};
+}
+
+nlohmann::json ToJson(const Summary& summary) {
+  return {{"median", summary.median}, {"min", summary.least}, {"max", summary.most}};
 }
 
 Summary Gups(const std::vector<double>& seconds, double updates) {
