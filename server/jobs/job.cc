@@ -26,6 +26,18 @@ absl::string_view Name(JobState state) {
   return "unknown";
 }
 
+absl::string_view Name(JobClass job_class) {
+  switch (job_class) {
+    case JobClass::kLive:
+      return "live";
+    case JobClass::kInteractive:
+      return "interactive";
+    case JobClass::kBatch:
+      return "batch";
+  }
+  return "unknown";
+}
+
 bool IsLegalTransition(JobState from, JobState to) {
   if (HasEnded(from)) return false;
   if (to == JobState::kFailed || to == JobState::kCancelled) return true;

@@ -31,6 +31,13 @@ absl::string_view Name(JobState state);
 /// Whether a job may go from one state to the other.
 bool IsLegalTransition(JobState from, JobState to);
 
+/// Who is served first. Live: an arm that turns now; interactive: somebody waits for the volume;
+/// batch: nobody does.
+enum class JobClass { kLive, kInteractive, kBatch };
+
+/// Lower case, for logs, metrics and the store: "live", ...
+absl::string_view Name(JobClass job_class);
+
 /// Identity of patient and study, as the acquisition's header gave it. UTF-8. Never logged.
 struct PatientStudy {
   std::string patient_name, patient_id, patient_birth_date, patient_sex;
@@ -79,6 +86,8 @@ struct Job {
   PatientStudy patient_study;
   AcquisitionFacts facts;
   std::string protocol, station_name, request_id;
+  JobClass job_class = JobClass::kLive;
+  absl::Time deadline = absl::InfiniteFuture();  // until when the volume is wanted
   VolumeGrid grid;
   JobProgress progress;
   JobResult result;  // complete once the state is kCompleted

@@ -1,0 +1,86 @@
+// The port through which jobs keep their frames: durable, and readable any number of times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/geometry/projection_matrix.h"
+
+namespace isocenter::jobs {
+
+/// A frame on its way into the spool.
+struct SpoolFrame {
+  int index = 0;
+  /// The pixels [v][u], little-endian, in pieces as they came from the network; together as long as
+  /// a frame.
+  std::vector<std::span<const std::byte>> pixels;
+  /// Of the pixels; compared when set.
+  std::optional<uint32_t> crc32c;
+  /// Normalised; replaces the planned matrix.
+  std::optional<ProjectionMatrix> measured_matrix;
+  /// Keeps the pieces alive until the frame is written.
+  std::shared_ptr<const void> memory;
+};
+
+/// What a job's spool holds of one frame.
+enum class FrameState : uint8_t {
+  kMissing,
+  kPresent,
+  kGap,  // declared lost: a substitute is computed, and what comes later is not used
+};
+
+/// The frames of one job on disk. Each has a place of its own, so they may be written in any order
+/// and again. Thread-safe.
+class JobSpool {
+ public:
+  virtual ~JobSpool() = default;
+  /// What Create was given; only whoever wrote it can read it.
+  virtual const std::string& acquisition() const = 0;
+  /// As it is on disk; after a restart what survived, with its checksums verified.
+  virtual std::vector<FrameState> states() const = 0;
+  /// Whether Finish was recorded.
+  virtual bool finished() const = 0;
+
+  /// Calls `done` from a thread of the spool when the frame is as durable as the sync policy
+  /// promises, in any order. Never blocks; the caller bounds how many are under way. Errors of
+  /// `done`: DATA_LOSS (the checksum differs; nothing was written), RESOURCE_EXHAUSTED (disk full),
+  /// INTERNAL (the disk's error).
+  virtual void Append(SpoolFrame frame, std::function<void(absl::Status)> done) = 0;
+  /// Records that a frame is lost, and that the console has sent all. Small and synchronous.
+  virtual absl::Status DeclareGap(int index) = 0;
+  virtual absl::Status Finish() = 0;
+
+  /// The pixels of a frame that is present, into exactly its bytes, and its measured matrix. Errors:
+  /// DATA_LOSS (the checksum differs), NOT_FOUND, INTERNAL.
+  virtual absl::StatusOr<std::optional<ProjectionMatrix>> Read(int index,
+                                                               std::span<std::byte> pixels) = 0;
+};
+
+/// All spooled jobs. Thread-safe.
+class FrameSpool {
+ public:
+  virtual ~FrameSpool() = default;
+  /// Takes the disk space of all frames. `acquisition` is kept as it is. Errors: RESOURCE_EXHAUSTED
+  /// (the bytes that are needed, free and allowed), ALREADY_EXISTS, INTERNAL.
+  virtual absl::StatusOr<std::shared_ptr<JobSpool>> Create(const std::string& job_id,
+                                                           const std::string& acquisition,
+                                                           int frames, int64_t frame_bytes) = 0;
+  /// Ids of the jobs that are in the spool, also of those that have ended.
+  virtual std::vector<std::string> Jobs() const = 0;
+  /// Errors: NOT_FOUND, DATA_LOSS (not a spool file, or of another version; says which).
+  virtual absl::StatusOr<std::shared_ptr<JobSpool>> Open(const std::string& job_id) = 0;
+  /// The job has ended: from now on its space may be reclaimed, as the retention policy says.
+  virtual void Release(const std::string& job_id) = 0;
+  /// Removes the job's file. OK when there is none.
+  virtual absl::Status Remove(const std::string& job_id) = 0;
+};
+
+}  // namespace isocenter::jobs
