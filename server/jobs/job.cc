@@ -38,6 +38,42 @@ absl::string_view Name(JobClass job_class) {
   return "unknown";
 }
 
+absl::string_view Name(WarningKind kind) {
+  switch (kind) {
+    case WarningKind::kFrameGap:
+      return "frame_gap";
+    case WarningKind::kLateFrame:
+      return "late_frame";
+    case WarningKind::kSaturatedDetector:
+      return "saturated_detector";
+    case WarningKind::kDeadDetector:
+      return "dead_detector";
+    case WarningKind::kDoseDip:
+      return "dose_dip";
+    case WarningKind::kMatrixJump:
+      return "matrix_jump";
+    case WarningKind::kShortArc:
+      return "short_arc";
+    case WarningKind::kDeviceReplaced:
+      return "device_replaced";
+  }
+  return "unknown";
+}
+
+absl::string_view Name(PairRole role) {
+  switch (role) {
+    case PairRole::kNone:
+      return "none";
+    case PairRole::kMask:
+      return "mask";
+    case PairRole::kFill:
+      return "fill";
+    case PairRole::kSubtraction:
+      return "subtraction";
+  }
+  return "unknown";
+}
+
 bool IsLegalTransition(JobState from, JobState to) {
   if (HasEnded(from)) return false;
   if (to == JobState::kFailed || to == JobState::kCancelled) return true;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +49,52 @@ struct PatientStudy {
 
 struct JobProgress {
   int frames_received = 0, frames_backprojected = 0, frames_total = 0;
+  int frames_lost = 0;
   int slices_exported = 0, slices_total = 0;
 };
+
+enum class WarningKind {
+  kFrameGap,
+  kLateFrame,
+  kSaturatedDetector,
+  kDeadDetector,
+  kDoseDip,
+  kMatrixJump,
+  kShortArc,
+  kDeviceReplaced
+};
+
+/// Lower case with underscores, for logs, metrics and the store: "frame_gap", ...
+absl::string_view Name(WarningKind kind);
+
+/// What the operator of the X-ray system should know while the arm still turns.
+struct JobWarning {
+  WarningKind kind = WarningKind::kFrameGap;
+  std::optional<int> frame;
+  std::string text;  // a sentence that a technician understands
+  friend bool operator==(const JobWarning&, const JobWarning&) = default;
+};
+
+enum class PlaneOrientation { kAxial, kCoronal, kSagittal };
+
+struct PreviewPlane {
+  PlaneOrientation orientation = PlaneOrientation::kAxial;
+  int columns = 0, rows = 0;
+  double column_spacing_mm = 0, row_spacing_mm = 0;
+  std::vector<int16_t> hounsfield;  // [row][column]
+};
+
+/// What the volume looks like so far.
+struct Preview {
+  int frames_backprojected = 0;
+  std::vector<PreviewPlane> planes;
+};
+
+/// Half of a subtraction, or its result.
+enum class PairRole { kNone, kMask, kFill, kSubtraction };
+
+/// Lower case: "mask", ...; "none".
+absl::string_view Name(PairRole role);
 
 struct StageTimings {
   double upload = 0, download = 0, preprocess = 0, filter = 0, backproject = 0, hounsfield = 0,
@@ -80,6 +126,8 @@ struct AcquisitionFacts {
 };
 
 struct Job {
+  static constexpr size_t kMostWarnings = 100;
+
   std::string id;  // 1 to 64 of [A-Za-z0-9_.-]
   JobState state = JobState::kReceiving;
   absl::Status error;  // of a failed or cancelled job
@@ -88,8 +136,13 @@ struct Job {
   std::string protocol, station_name, request_id;
   JobClass job_class = JobClass::kLive;
   absl::Time deadline = absl::InfiniteFuture();  // until when the volume is wanted
+  std::string pair_id;  // empty: of no pair
+  PairRole pair_role = PairRole::kNone;
   VolumeGrid grid;
   JobProgress progress;
+  std::vector<JobWarning> warnings;        // the first kMostWarnings
+  std::shared_ptr<const Preview> preview;  // null: none yet; not stored
+  absl::Time predicted_finish = absl::InfiniteFuture();  // of the volume; not stored
   JobResult result;  // complete once the state is kCompleted
   absl::Time create_time = absl::InfinitePast();
   absl::Time end_time = absl::InfinitePast();

@@ -41,11 +41,16 @@ class ResultStore {
   virtual absl::Status CheckRoom(const VolumeGrid& grid) = 0;
   /// Encodes and stores a volume in Hounsfield units, [z][y][x], so that either all of it becomes
   /// visible (to queries and after a restart) or nothing. Storing the same job again replaces it
-  /// with the same UIDs. `progress` is called with the number of slices done, from one thread;
-  /// returning false cancels (CANCELLED). Errors: RESOURCE_EXHAUSTED (disk full; the free and the
-  /// needed bytes are named), INTERNAL, CANCELLED.
+  /// with the same UIDs. `await(n)` returns when the first n slices have their values, and may fail;
+  /// n ascends to the number of slices. `progress` is called with the number of slices done;
+  /// returning false cancels (CANCELLED). Both are called from one thread. Errors:
+  /// RESOURCE_EXHAUSTED (disk full; the free and the needed bytes are named), INTERNAL, CANCELLED,
+  /// those of `await`.
   virtual absl::StatusOr<StoredSeries> Store(const Job& job, HostView3<const float> hounsfield,
+                                             const std::function<absl::Status(int slices)>& await,
                                              const std::function<bool(int slices)>& progress) = 0;
+  /// What has been stored of a job. Errors: NOT_FOUND.
+  virtual absl::StatusOr<StoredSeries> Find(const Job& job) = 0;
   /// DICOM files of a completed job, in slice order. Errors: NOT_FOUND.
   virtual absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
       const std::string& job_id) = 0;
@@ -63,6 +68,16 @@ class JobObserver {
   /// Completed, failed or cancelled; `job.result` and `job.error` are final.
   virtual void OnJobEnded(const Job& job) = 0;
   virtual void OnRefused(const absl::Status& reason) = 0;
+  /// A frame is in the spool, so long after it came.
+  virtual void OnFrameSpooled(double seconds) = 0;
+  virtual void OnWarning(WarningKind kind) = 0;
+  /// A job's computing time on a device ("cuda0") as it was predicted, and as it was.
+  virtual void OnPrediction(const std::string& device, double predicted_seconds,
+                            double actual_seconds) = 0;
+  /// `reason`: "console" (a new stream went on with a job), "restart" (of the service), "device"
+  /// (another computes the job again).
+  virtual void OnJobResumed(absl::string_view reason) = 0;
+  virtual void OnDeviceLost(const std::string& device) = 0;
 };
 
 }  // namespace isocenter::jobs
