@@ -77,6 +77,8 @@ absl::string_view Name(PairRole role) {
 bool IsLegalTransition(JobState from, JobState to) {
   if (HasEnded(from)) return false;
   if (to == JobState::kFailed || to == JobState::kCancelled) return true;
+  // After a restart a job begins again with its spool.
+  if (to == JobState::kReceiving) return true;
   switch (from) {
     case JobState::kReceiving:
       return to == JobState::kReconstructing;

@@ -16,7 +16,7 @@
 namespace isocenter::jobs {
 
 /// RECEIVING -> RECONSTRUCTING -> (REFINING) -> EXPORTING -> COMPLETED, or FAILED / CANCELLED from
-/// any active state.
+/// any active state. After a restart of the service an active job is RECEIVING again.
 enum class JobState {
   kReceiving,
   kReconstructing,
@@ -88,6 +88,19 @@ struct PreviewPlane {
 struct Preview {
   int frames_backprojected = 0;
   std::vector<PreviewPlane> planes;
+};
+
+/// What becomes of a job that lacks frames.
+enum class MissingFramesPolicy {
+  kFail,
+  kInterpolate,  // blended from the neighbours, pixel by pixel
+  kReweight,     // left out; the nearest frame that is there counts for its part of the arc
+};
+
+struct MissingFrames {
+  MissingFramesPolicy policy = MissingFramesPolicy::kInterpolate;
+  int longest_gap = 4;         // frames in a row
+  double most_missing = 0.05;  // fraction of all frames
 };
 
 /// Half of a subtraction, or its result.

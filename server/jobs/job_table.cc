@@ -26,7 +26,8 @@ bool JobFilter::Matches(const Job& job) const {
   return (states.empty() || std::ranges::find(states, job.state) != states.end()) &&
          (protocol.empty() || protocol == job.protocol) &&
          (accession_number.empty() || accession_number == job.patient_study.accession_number) &&
-         (station_name.empty() || station_name == job.station_name);
+         (station_name.empty() || station_name == job.station_name) &&
+         (pair_id.empty() || pair_id == job.pair_id);
 }
 
 JobTable::Subscription& JobTable::Subscription::operator=(Subscription&& other) noexcept {

@@ -26,7 +26,7 @@ using JobSnapshot = std::shared_ptr<const Job>;
 /// Which jobs a listing shows. Empty members match every job.
 struct JobFilter {
   std::vector<JobState> states;
-  std::string protocol, accession_number, station_name;
+  std::string protocol, accession_number, station_name, pair_id;
 
   bool Matches(const Job& job) const;
 };

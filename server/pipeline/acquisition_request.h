@@ -2,15 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "absl/time/time.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
 
 namespace isocenter::pipeline {
+
+/// Frames of one job that may be on their way to the disk: what bounds the memory for them.
+inline constexpr int kMostAppends = 4;
 
 /// "auto": a cube that holds the field of view.
 struct AutoGridSize {
@@ -23,15 +29,24 @@ struct AcquisitionRequest {
   double tube_voltage_kv = 0;
   std::string body_part_examined, series_description;
   std::string protocol, station_name, request_id;
+  jobs::JobClass job_class = jobs::JobClass::kLive;
+  absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
+  double frame_rate_hz = 0;                            // 0: unknown
+  std::string pair_id;
+  jobs::PairRole pair_role = jobs::PairRole::kNone;
   recon::Acquisition acquisition;
   recon::FdkSettings settings;
+  jobs::MissingFrames missing_frames;
   std::variant<AutoGridSize, VolumeGrid> grid;
+  /// This request as it is kept with the frames, for a RequestDecoder.
+  std::string record;
 };
 
-/// One frame as it arrives; the memory belongs to the caller.
+/// One frame as it arrives.
 struct Frame {
   uint32_t index = 0;
-  std::span<const std::byte> pixels;  // [v][u], little-endian
+  std::vector<std::span<const std::byte>> pixels;  // [v][u], little-endian, in pieces
+  std::shared_ptr<const void> memory;              // of the pieces
   std::optional<uint32_t> crc32c;
   std::optional<ProjectionMatrix> measured_matrix;  // any scale
 };

@@ -1,11 +1,13 @@
 // Admits acquisitions and keeps the active ones until they have ended.
 #pragma once
 
-#include <cstdint>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -14,75 +16,124 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "kernels/ops/registry.h"
+#include "server/jobs/frame_spool.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/reconstruction_job.h"
+#include "server/pipeline/run_maker.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
 
-/// Thread-safe. Everything that it is given must outlive it.
-class Engine {
+/// Makes a device fail, for tests of what happens then.
+struct DeviceFault {
+  std::string slot;  // "cpu0"
+  int chunks = 0;    // that it computes before
+};
+
+/// What the engine works with; all of it outlives the engine.
+struct EngineEnvironment {
+  const ops::Registry& registry;
+  scheduler::Scheduler& scheduler;
+  jobs::JobTable& table;
+  jobs::FrameSpool& spool;
+  jobs::ResultStore& results;
+  jobs::JobObserver& observer;
+};
+
+struct EngineOptions {
+  absl::Duration reconnect_limit = absl::Minutes(2);
+  std::optional<DeviceFault> fault;
+  /// Called once, when the last healthy slot is gone; from any thread.
+  std::function<void()> no_device_left;
+};
+
+/// Thread-safe.
+class Engine : private JobKeeper {
  public:
-  /// The devices of one slot share each of its jobs.
-  using SlotDevices = std::vector<ops::Device*>;
   /// devices[i] belong to scheduler.slots()[i].
-  Engine(const ops::Registry& registry, std::vector<SlotDevices> devices,
-         scheduler::Scheduler& scheduler, jobs::JobTable& table, jobs::ResultStore& results,
-         jobs::JobObserver& observer);
-  /// Ends all jobs and waits for them.
-  ~Engine();
+  Engine(const EngineEnvironment& environment, std::vector<SlotDevices> devices,
+         EngineOptions options = {});
+  /// Suspends all jobs and waits until they have let go.
+  ~Engine() override;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  /// Turns AcquisitionRequest::record back into the request.
+  using RequestDecoder =
+      std::function<absl::StatusOr<AcquisitionRequest>(const std::string& record)>;
+  /// Goes on with the jobs that were active when the service stopped. Once, before Accept. Jobs that
+  /// cannot go on fail with the reason.
+  void Recover(const RequestDecoder& decode);
+
   struct Accepted {
-    /// Where the frames go; null when the request id belongs to a job that exists already.
+    /// Where the frames go; null when the job has ended already.
     std::shared_ptr<ReconstructionJob> job;
     jobs::JobSnapshot snapshot;
     int64_t peak_bytes = 0;
-    double predicted_seconds = 0;  // 0 until the first job has been measured
+    double predicted_seconds = 0;  // 0 until something has been measured
   };
   using AcceptDone = std::function<void(absl::StatusOr<Accepted>)>;
 
   /// Plans and admits on a thread of its own, one acquisition after the other, and calls `done`
-  /// there. `wanted` is asked when the turn comes: a console that has left costs no planning.
-  /// `room` as in ReconstructionJob. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED (memory or disk:
-  /// what is needed and what is free), UNAVAILABLE (draining), CANCELLED (not wanted any more),
+  /// there. `wanted` is asked when the turn comes: a console that has left costs no planning. A
+  /// request id that is known gives the job that it belongs to. Errors: INVALID_ARGUMENT,
+  /// RESOURCE_EXHAUSTED (memory, spool or disk: what is needed and what is free; see
+  /// scheduler::RetryAfter), UNAVAILABLE (draining, no device), CANCELLED (not wanted any more),
   /// those of the job store.
-  void Accept(AcquisitionRequest request, std::function<bool()> wanted, std::function<void()> room,
-              AcceptDone done);
+  void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
+
+  /// The job of a stream that broke. Errors: NOT_FOUND.
+  absl::StatusOr<Accepted> Resume(const std::string& job_id);
 
   /// Errors: NOT_FOUND, FAILED_PRECONDITION (it has ended already).
   absl::Status Cancel(const std::string& job_id, const absl::Status& why);
 
   /// From now on nothing is admitted.
   void StopAdmitting();
-  /// Whether all jobs ended before `deadline`.
+  /// Whether all jobs ended before `deadline`. Jobs whose console is gone are not waited for.
   bool WaitUntilIdle(absl::Time deadline);
-  void CancelAll(const absl::Status& why);
+  /// Lets go of all jobs without ending them: the next start goes on with them.
+  void SuspendAll();
 
  private:
-  absl::StatusOr<Accepted> AcceptNow(const AcquisitionRequest& request, std::function<void()> room);
+  absl::StatusOr<Accepted> AcceptNow(const AcquisitionRequest& request);
   absl::StatusOr<Accepted> Existing(const AcquisitionRequest& request,
                                     const jobs::JobSnapshot& job) const;
-  void Forget(const std::string& job_id);
+  jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;
+  JobEnvironment EnvironmentOfJobs();
+  absl::Status RecoverJob(const jobs::Job& job, const RequestDecoder& decode);
+  absl::Status CompleteStored(const jobs::Job& job, const jobs::StoredSeries& stored);
+  /// Looks for a slot for every job that has none.
+  void StartWaiting();
+  void AddActive(const std::shared_ptr<ReconstructionJob>& job);
+  std::vector<std::shared_ptr<ReconstructionJob>> ActiveJobs() const;
+  void WatchConsoles();
+  void SubtractIfComplete(const std::string& pair_id);
 
-  const ops::Registry& registry_;
-  const std::vector<SlotDevices> devices_;
-  scheduler::Scheduler& scheduler_;
-  jobs::JobTable& table_;
-  jobs::ResultStore& results_;
-  jobs::JobObserver& observer_;
+  absl::Status BeforeChunk(ReconstructionRun& run) override;
+  void OnDeviceLost(ReconstructionRun& run, const absl::Status& why) override;
+  void OnConsoleLeft() override;
+  void OnJobEnded(ReconstructionJob& job) override;
 
-  absl::Mutex mutex_;
+  const EngineEnvironment environment_;
+  const EngineOptions options_;
+  std::atomic<int> chunks_on_faulty_slot_{0};
+  std::atomic<bool> no_device_reported_{false};
+
+  mutable absl::Mutex mutex_;
   bool admitting_ ABSL_GUARDED_BY(mutex_) = true;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool consoles_changed_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::shared_ptr<ReconstructionJob>> active_ ABSL_GUARDED_BY(mutex_);
 
   // Last: their threads end before anything that they use.
+  RunMaker runs_;
   scheduler::LaneExecutor exporter_{"iso-export"};
   scheduler::LaneExecutor admission_{"iso-admission"};
   const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ = admission_.NewLane();
+  std::thread consoles_;
 };
 
 }  // namespace isocenter::pipeline

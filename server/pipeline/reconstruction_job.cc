@@ -1,10 +1,13 @@
 #include "server/pipeline/reconstruction_job.h"
 
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/device_lost.h"
+#include "server/pipeline/measured_matrix.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
@@ -15,178 +18,463 @@ using jobs::JobState;
 
 double Gups(double updates, double seconds) { return seconds > 0 ? updates / seconds / 1e9 : 0; }
 
+void LogUnsaved(const std::string& id, const absl::Status& status) {
+  if (!status.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id, status.ToString());
+}
+
 }  // namespace
 
-ReconstructionJob::ReconstructionJob(std::string id, JobEnvironment environment,
-                                     scheduler::Admission admission,
-                                     std::unique_ptr<const recon::ReconstructionPlan> plan,
-                                     std::unique_ptr<recon::Reconstructor> reconstructor,
-                                     HostBuffers buffers, std::function<void()> room,
-                                     std::function<void()> ended)
+ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request, VolumeGrid grid,
+                                     std::shared_ptr<jobs::JobSpool> spool,
+                                     const JobEnvironment& environment)
     : id_(std::move(id)),
+      request_(std::move(request)),
+      grid_(grid),
+      spool_(std::move(spool)),
       environment_(environment),
-      plan_(std::move(plan)),
-      room_(std::move(room)),
-      on_ended_(std::move(ended)),
-      chunks_(environment.slot.lanes.NewLane()),
-      export_(environment.exporter.NewLane()),
       accepted_time_(absl::Now()),
-      assembler_(*plan_, std::move(buffers.frames)),
-      admission_(std::move(admission)),
-      reconstructor_(std::move(reconstructor)),
-      hounsfield_(std::move(buffers.volume)) {}
-
-absl::StatusOr<bool> ReconstructionJob::AddFrame(const Frame& frame) {
-  absl::StatusOr<ChunkAssembler::Added> added;
-  bool all_received = false;
-  {
-    absl::MutexLock input(&input_mutex_);
-    if (has_ended()) return EndStatus();
-    if (assembler_.complete()) return assembler_.Add(frame).status();
-    added = assembler_.Add(frame);
-    if (added.ok()) {
-      const absl::Time now = absl::Now();
-      if (frame.index == 0) first_frame_time_ = now;
-      all_received = assembler_.complete();
-      absl::MutexLock lock(&mutex_);
-      last_frame_time_ = now;
-      acquisition_seconds_ = absl::ToDoubleSeconds(now - first_frame_time_);
-    }
-  }
-  if (!added.ok()) {
-    Fail(added.status());
-    return added.status();
-  }
-  environment_.observer.OnFrame(static_cast<int64_t>(frame.pixels.size()));
-  const int received = static_cast<int>(frame.index) + 1;
-  // The chunk goes first: what is left after the last frame should not wait for book-keeping.
-  if (added->complete != nullptr) SubmitChunk(std::move(added->complete));
-  environment_.table.Update(id_, [&](Job& job) { job.progress.frames_received = received; });
-  if (all_received) EnterReconstructing();
-  return added->room;
+      urgency_{request_.job_class, accepted_time_ + request_.deadline},
+      export_(environment.exporter.NewLane(urgency_)),
+      monitor_(request_.acquisition),
+      ledger_(spool_->states(), request_.missing_frames),
+      last_frame_time_(accepted_time_) {
+  absl::MutexLock lock(&mutex_);
+  finish_announced_ = spool_->finished();
+  // Without a stream, as after a restart, the job waits for one.
+  console_deadline_ = accepted_time_ + environment_.reconnect_limit;
 }
 
-absl::Status ReconstructionJob::FinishInput() {
-  int frames = 0;
-  {
-    absl::MutexLock input(&input_mutex_);
-    if (assembler_.complete()) return absl::OkStatus();
-    if (has_ended()) return EndStatus();
-    frames = assembler_.frames();
-  }
-  absl::Status missing = absl::FailedPreconditionError(
-      absl::StrCat("finish came after ", frames, " frames; legal is after all ", plan_->views()));
-  Fail(missing);
-  return missing;
-}
-
-void ReconstructionJob::AbandonInput(JobState state, const absl::Status& why) {
-  {
-    absl::MutexLock input(&input_mutex_);
-    if (assembler_.complete()) return;
-  }
-  if (ClaimEnd(why, /*by_exporter=*/false)) PublishEnd(state, why);
-}
-
-void ReconstructionJob::Cancel(const absl::Status& why) {
+void ReconstructionJob::StartRun(std::shared_ptr<ReconstructionRun> run) {
   {
     absl::MutexLock lock(&mutex_);
-    if (exporting_ && !has_ended()) {
-      if (!cancel_requested_) end_reason_ = why;
-      cancel_requested_ = true;
-      return;
-    }
+    if (ended_) return;
+    run_ = std::move(run);
+    chunks_scheduled_ = 0;
+    volume_complete_ = false;
   }
-  if (ClaimEnd(why, /*by_exporter=*/false)) PublishEnd(JobState::kCancelled, why);
+  CloseInput();
+  Schedule();
 }
 
-void ReconstructionJob::SubmitChunk(std::unique_ptr<ChunkBuffer> buffer) {
-  // std::function needs a copyable callable, so the buffer travels in a shared pointer.
-  auto shared = std::make_shared<std::unique_ptr<ChunkBuffer>>(std::move(buffer));
-  chunks_->Submit([self = shared_from_this(), shared] {
-    if (self->has_ended()) return;
-    const absl::Status status = self->ProcessChunk(std::move(*shared));
-    if (!status.ok()) self->Fail(status);
-  });
+std::shared_ptr<ReconstructionRun> ReconstructionJob::DropRun() {
+  absl::MutexLock lock(&mutex_);
+  if (ended_ || volume_complete_) return nullptr;
+  storing_ = false;
+  return std::exchange(run_, nullptr);
 }
 
-absl::Status ReconstructionJob::ProcessChunk(std::unique_ptr<ChunkBuffer> buffer) {
-  const recon::Chunk chunk = plan_->chunks[buffer->chunk];
-  ISO_RETURN_IF_ERROR(reconstructor_->Push(assembler_.View(*buffer), buffer->measured));
-  if (assembler_.Recycle(std::move(buffer))) room_();
-  environment_.table.Update(
-      id_, [&](Job& job) { job.progress.frames_backprojected = chunk.first_view + chunk.views; });
-  return chunk.first_view + chunk.views == plan_->views() ? CompleteVolume() : absl::OkStatus();
+std::shared_ptr<ReconstructionRun> ReconstructionJob::run() const {
+  absl::MutexLock lock(&mutex_);
+  return run_;
 }
 
-absl::Status ReconstructionJob::CompleteVolume() {
-  EnterReconstructing();
-  ISO_RETURN_IF_ERROR(reconstructor_->Finish(Volume()));
-  const absl::Time complete = absl::Now();
-  ISO_ASSIGN_OR_RETURN(const std::vector<recon::DeviceSpan> trace, reconstructor_->TakeTrace());
-  const recon::StageSeconds seconds = recon::SecondsOf(trace);
-  reconstructor_.reset();
-  assembler_.Release();
-  admission_.ShrinkToHost(plan_->grid.voxels() * static_cast<int64_t>(sizeof(float)));
+bool ReconstructionJob::IsCurrent(const std::shared_ptr<ReconstructionRun>& run) const {
+  absl::MutexLock lock(&mutex_);
+  return !ended_ && run_ == run;
+}
 
-  double acquisition_seconds, after_last_frame;
+// ---- Input -------------------------------------------------------------------------------------
+
+absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> producer) {
+  std::shared_ptr<FrameProducer> previous;
+  int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) return absl::OkStatus();
-    exporting_ = true;
-    acquisition_seconds = acquisition_seconds_;
-    after_last_frame = absl::ToDoubleSeconds(complete - last_frame_time_);
+    if (ended_) return EndStatusLocked();
+    previous = producer_.lock();
+    producer_ = std::move(producer);
+    producer_waits_ = false;
+    console_deadline_ = absl::InfiniteFuture();
+    ledger_.BeginStream();
+    stream = ++stream_;
   }
-  const double whole_gups = Gups(plan_->voxel_updates, seconds.busy);
-  environment_.slot.speed.Add(plan_->voxel_updates, seconds.busy);
-  const absl::Status saved =
-      environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
-        job.result.timings.upload = seconds.upload;
-        job.result.timings.download = seconds.download;
-        job.result.timings.preprocess = seconds.preprocess;
-        job.result.timings.filter = seconds.filter;
-        job.result.timings.backproject = seconds.backproject;
-        job.result.timings.hounsfield = seconds.hounsfield;
-        job.result.timings.acquisition = acquisition_seconds;
-        job.result.seconds_after_last_frame = after_last_frame;
-        job.result.kernel_gups = Gups(plan_->voxel_updates, seconds.backproject);
-        job.result.whole_gups = whole_gups;
-      });
-  if (!saved.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id_, saved.ToString());
-  // Nobody's volume should fail because of its trace.
-  const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(trace));
-  if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
-  export_->Submit([self = shared_from_this()] { self->StoreVolume(); });
+  if (previous != nullptr) {
+    previous->OnRefused(
+        absl::AbortedError(absl::StrCat("another stream has taken over job '", id_, "'")));
+  }
+  return stream;
+}
+
+absl::Status ReconstructionJob::CheckFrame(const Frame& frame) const {
+  const recon::Acquisition& acquisition = request_.acquisition;
+  if (frame.index >= static_cast<uint32_t>(frames())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame.index is ", frame.index, "; legal is 0 to ", frames() - 1));
+  }
+  size_t bytes = 0;
+  for (const auto& piece : frame.pixels) bytes += piece.size();
+  if (static_cast<int64_t>(bytes) != FrameBytes(acquisition)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame.pixels of frame ", frame.index, " has ", bytes, " bytes; legal is ",
+                     FrameBytes(acquisition), " (", acquisition.detector.rows, " rows of ",
+                     acquisition.detector.columns, " columns of ",
+                     recon::PixelBytes(acquisition.pixel_type), " bytes)"));
+  }
   return absl::OkStatus();
 }
 
-absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store() {
-  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
-  return environment_.results.Store(*job, Volume(), [&](int slices) {
-    environment_.table.Update(id_,
-                              [&](Job& changed) { changed.progress.slices_exported = slices; });
-    return !cancel_requested_;
+absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
+  const absl::Time came = absl::Now();
+  const int index = static_cast<int>(frame.index);
+  ISO_RETURN_IF_ERROR(CheckFrame(frame));
+  jobs::SpoolFrame spooled{.index = index,
+                           .pixels = std::move(frame.pixels),
+                           .crc32c = frame.crc32c,
+                           .memory = std::move(frame.memory)};
+  if (frame.measured_matrix) {
+    absl::StatusOr<ProjectionMatrix> matrix =
+        CheckedMeasuredMatrix(*frame.measured_matrix, request_.acquisition.trajectory[index],
+                              request_.acquisition.detector);
+    if (!matrix.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", index, ": ",
+                                                     matrix.status().message()));
+    }
+    spooled.measured_matrix = *matrix;
+  }
+  FrameLedger::Taken taken;
+  bool room = true;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_) return EndStatusLocked();
+    if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
+    taken = ledger_.Begin(index);
+    if (taken == FrameLedger::Taken::kNew) {
+      if (finish_announced_) {
+        ledger_.Abort(index);
+        return absl::FailedPreconditionError(
+            absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
+      }
+      first_frame_time_ = std::min(first_frame_time_, came);
+      last_frame_time_ = came;
+      room = ++appends_ < kMostAppends;
+      producer_waits_ = !room;
+    }
+  }
+  if (taken == FrameLedger::Taken::kLate) {
+    Warn({jobs::WarningKind::kLateFrame, index,
+          absl::StrCat("frame ", index, " came after it had been replaced; it is not used")});
+  }
+  if (taken != FrameLedger::Taken::kNew) return true;
+  environment_.observer.OnFrame(FrameBytes(request_.acquisition));
+  {
+    std::vector<jobs::JobWarning> warnings;
+    {
+      absl::MutexLock lock(&monitor_mutex_);
+      warnings = monitor_.Check(index, spooled.pixels, spooled.measured_matrix);
+    }
+    for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
+  }
+  spool_->Append(std::move(spooled), [self = shared_from_this(), stream, index,
+                                      came](const absl::Status& status) {
+    self->OnAppended(stream, index, came, status);
+  });
+  return room;
+}
+
+void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
+                                   const absl::Status& status) {
+  std::shared_ptr<FrameProducer> waiting, refused;
+  std::vector<int> overdue;
+  int present = 0;
+  bool damaged = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    --appends_;
+    const bool current = stream == stream_;
+    if (status.ok()) {
+      ledger_.Commit(index);
+      overdue = ledger_.Overdue();
+    } else {
+      ledger_.Abort(index);
+      damaged = absl::IsDataLoss(status);
+      if (damaged && current) {
+        refused = producer_.lock();
+        producer_.reset();
+        ++stream_;  // what this stream sends from now on is not taken
+        console_deadline_ = absl::Now() + environment_.reconnect_limit;
+      }
+    }
+    present = ledger_.present();
+    if (producer_waits_ && current) {
+      producer_waits_ = false;
+      waiting = producer_.lock();
+    }
+  }
+  if (!status.ok() && !damaged) return Fail(status);
+  if (refused != nullptr) {
+    environment_.keeper.OnConsoleLeft();
+    return refused->OnRefused(status);
+  }
+  if (status.ok()) {
+    environment_.observer.OnFrameSpooled(absl::ToDoubleSeconds(absl::Now() - came));
+    const absl::Status recorded = GiveUp(overdue);
+    if (!recorded.ok()) return Fail(recorded);
+    // The chunk goes first: what is left after the last frame should not wait for book-keeping.
+    Schedule();
+    environment_.table.Update(id_, [&](Job& job) {
+      job.progress.frames_received = std::max(job.progress.frames_received, present);
+    });
+    CloseInput();
+  }
+  if (waiting != nullptr) waiting->OnRoom();
+}
+
+absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
+  for (const int index : indices) {
+    // Recorded first: a restart must give up the same frames, or the volume would differ.
+    ISO_RETURN_IF_ERROR(spool_->DeclareGap(index));
+  }
+  if (indices.empty()) return absl::OkStatus();
+  int lost = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const int index : indices) ledger_.GiveUp(index);
+    lost = ledger_.lost();
+  }
+  environment_.table.Update(id_, [&](Job& job) { job.progress.frames_lost = lost; });
+  const bool blended = request_.missing_frames.policy == jobs::MissingFramesPolicy::kInterpolate;
+  Warn({jobs::WarningKind::kFrameGap, indices.front(),
+        absl::StrCat(indices.size() == 1
+                         ? absl::StrCat("frame ", indices.front(), " is")
+                         : absl::StrCat(indices.size(), " frames from ", indices.front(), " are"),
+                     " missing and ",
+                     blended ? "blended from the neighbours" : "replaced by the nearest frame")});
+  return absl::OkStatus();
+}
+
+absl::Status ReconstructionJob::FinishInput(int64_t stream) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
+    if (finish_announced_ || input_closed_) return absl::OkStatus();
+    if (ended_) return EndStatusLocked();
+    finish_announced_ = true;
+  }
+  CloseInput();
+  absl::MutexLock lock(&mutex_);
+  return ended_ && !end_reason_.ok() ? end_reason_ : absl::OkStatus();
+}
+
+void ReconstructionJob::CloseInput() {
+  absl::StatusOr<std::vector<int>> missing;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_ || input_closed_ || ledger_.being_written() > 0) return;
+    if (!finish_announced_ && !ledger_.complete()) return;
+    input_closed_ = true;
+    finish_announced_ = true;
+    console_deadline_ = absl::InfiniteFuture();
+    missing = ledger_.MissingAtEnd();
+  }
+  if (!missing.ok()) return Fail(missing.status());
+  absl::Status recorded = GiveUp(*missing);
+  if (recorded.ok()) recorded = spool_->Finish();
+  if (!recorded.ok()) return Fail(recorded);
+  Schedule();
+  const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
+  if (!saved.ok()) {
+    absl::MutexLock lock(&mutex_);
+    if (!ended_) LogUnsaved(id_, saved);
+  }
+}
+
+void ReconstructionJob::Detach(int64_t stream) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_ || stream != stream_) return;
+    producer_.reset();
+    if (input_closed_) return;
+    console_deadline_ = absl::Now() + environment_.reconnect_limit;
+  }
+  environment_.keeper.OnConsoleLeft();
+}
+
+void ReconstructionJob::Reject(int64_t stream, const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stream != stream_ || input_closed_ || ledger_.complete()) return;
+  }
+  Fail(why);
+}
+
+ReconstructionJob::Input ReconstructionJob::input() const {
+  absl::MutexLock lock(&mutex_);
+  return {ledger_.present(), ledger_.prefix(), ledger_.Beyond()};
+}
+
+absl::Time ReconstructionJob::console_deadline() const {
+  absl::MutexLock lock(&mutex_);
+  return ended_ ? absl::InfiniteFuture() : console_deadline_;
+}
+
+void ReconstructionJob::GiveUpConsole() {
+  int present = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_ || input_closed_ || absl::Now() < console_deadline_) return;
+    console_deadline_ = absl::InfiniteFuture();
+    present = ledger_.present();
+    if (ledger_.MissingAtEnd().ok()) finish_announced_ = true;  // good enough without the rest
+  }
+  CloseInput();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (input_closed_) return;
+  }
+  Fail(absl::DeadlineExceededError(absl::StrCat(
+      "the console's stream ended after ", present, " of ", frames(),
+      " frames and did not come back within ", absl::FormatDuration(environment_.reconnect_limit))));
+}
+
+void ReconstructionJob::Warn(jobs::JobWarning warning) {
+  environment_.observer.OnWarning(warning.kind);
+  spdlog::warn("event=job_warning job={} kind={} text=\"{}\"", id_,
+               std::string(jobs::Name(warning.kind)), warning.text);
+  environment_.table.Update(id_, [&](Job& job) {
+    if (job.warnings.size() >= Job::kMostWarnings) return;
+    job.result.warnings.push_back(warning.text);
+    job.warnings.push_back(warning);
   });
 }
 
-void ReconstructionJob::StoreVolume() {
-  const absl::Time begin = absl::Now();
-  const absl::StatusOr<jobs::StoredSeries> stored = Store();
-  if (!stored.ok()) {
-    const bool cancelled = cancel_requested_;
-    const absl::Status why = cancelled ? EndStatus() : stored.status();
-    if (ClaimEnd(why, /*by_exporter=*/true)) {
-      PublishEnd(cancelled ? JobState::kCancelled : JobState::kFailed, why);
+// ---- Computation -------------------------------------------------------------------------------
+
+void ReconstructionJob::Schedule() {
+  absl::MutexLock lock(&mutex_);
+  if (ended_ || run_ == nullptr) return;
+  const std::vector<recon::Chunk>& chunks = run_->plan().chunks;
+  while (chunks_scheduled_ < chunks.size() && ledger_.Ready(chunks[chunks_scheduled_])) {
+    const recon::Chunk& chunk = chunks[chunks_scheduled_++];
+    run_->lane().Submit([self = shared_from_this(), run = run_,
+                         sources = ledger_.Sources(chunk)] { self->ComputeChunk(run, sources); });
+    if (chunks_scheduled_ == chunks.size()) {
+      run_->lane().Submit(
+          [self = shared_from_this(), run = run_] { self->FinishVolume(run, /*first=*/true); });
     }
+  }
+}
+
+void ReconstructionJob::ComputeChunk(const std::shared_ptr<ReconstructionRun>& run,
+                                     const Sources& sources) {
+  if (!IsCurrent(run)) return;
+  const absl::Status status = TryChunk(*run, sources);
+  if (!status.ok()) OnRunFailed(run, status);
+}
+
+absl::Status ReconstructionJob::TryChunk(ReconstructionRun& run, const Sources& sources) {
+  ISO_RETURN_IF_ERROR(environment_.keeper.BeforeChunk(run));
+  ISO_RETURN_IF_ERROR(run.Push(*spool_, sources));
+  std::shared_ptr<const jobs::Preview> preview;
+  const int done = sources.back().view + 1;
+  if (done < frames()) {  // the last would only delay the volume
+    ISO_ASSIGN_OR_RETURN(preview, run.PreviewIfDue());
+  }
+  environment_.table.Update(id_, [&](Job& job) {
+    job.progress.frames_backprojected = done;
+    if (preview != nullptr) job.preview = preview;
+  });
+  return absl::OkStatus();
+}
+
+void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& run, bool first) {
+  if (!IsCurrent(run)) return;
+  if (first) {
+    // The speed is written into the objects, whose encoding begins before the volume is complete.
+    const absl::Status traced = run->TakeTrace();
+    if (!traced.ok()) return OnRunFailed(run, traced);
+    const double gups = Gups(run->plan().voxel_updates, run->seconds().backproject);
+    environment_.table.Update(id_, [&](Job& job) { job.result.kernel_gups = gups; });
+  }
+  const absl::StatusOr<bool> all_started = run->FinishStep();
+  if (!all_started.ok()) return OnRunFailed(run, all_started.status());
+  if (!*all_started) {
+    run->lane().Submit([self = shared_from_this(), run] { self->FinishVolume(run, false); });
     return;
   }
+  run->completion().Submit([self = shared_from_this(), run] { self->CompleteVolume(run); });
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_ || run_ != run) return;
+    storing_ = true;
+  }
+  export_->Submit([self = shared_from_this(), run] { self->StoreVolume(run); });
+}
+
+void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>& run) {
+  const absl::StatusOr<absl::Time> complete = run->Complete();
+  if (!complete.ok()) {
+    OnRunFailed(run, complete.status());
+    run->slices().Close(complete.status());
+    return;
+  }
+  double acquisition_seconds = 0, after_last_frame = 0;
+  bool current = true;
+  {
+    absl::MutexLock lock(&mutex_);
+    current = !ended_ && run_ == run;
+    volume_complete_ = current;
+    acquisition_seconds =
+        std::max(0.0, absl::ToDoubleSeconds(last_frame_time_ - first_frame_time_));
+    after_last_frame = absl::ToDoubleSeconds(*complete - last_frame_time_);
+  }
+  if (!current) return run->slices().Close(absl::CancelledError("the job has ended"));
+  const recon::StageSeconds seconds = run->seconds();
+  const double updates = run->plan().voxel_updates;
+  run->slot().cost.Add(updates, seconds.busy);
+  environment_.observer.OnPrediction(run->slot().name, run->predicted_seconds(), seconds.busy);
+  LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
+    job.result.timings.upload = seconds.upload;
+    job.result.timings.download = seconds.download;
+    job.result.timings.preprocess = seconds.preprocess;
+    job.result.timings.filter = seconds.filter;
+    job.result.timings.backproject = seconds.backproject;
+    job.result.timings.hounsfield = seconds.hounsfield;
+    job.result.timings.acquisition = acquisition_seconds;
+    job.result.seconds_after_last_frame = after_last_frame;
+    job.result.kernel_gups = Gups(updates, seconds.backproject);
+    job.result.whole_gups = Gups(updates, seconds.busy);
+  }));
+  run->slices().Close(absl::OkStatus());
+  // Nobody's volume should fail, or wait, because of its trace.
+  const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(run->trace()));
+  if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
+}
+
+void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& run) {
+  const absl::Time begin = absl::Now();
+  const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id_);
+  absl::StatusOr<jobs::StoredSeries> stored = job.status();
+  if (job.ok()) {
+    stored = environment_.results.Store(
+        **job, run->volume(), [&](int slices) { return run->slices().Await(slices); },
+        [&](int slices) {
+          environment_.table.Update(
+              id_, [&](Job& changed) { changed.progress.slices_exported = slices; });
+          return !cancel_requested_;
+        });
+  }
+  absl::Status why;
+  bool suspended = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (run_ != run) return;  // its device was lost; another run computes the volume again
+    suspended = suspended_;
+    why = cancel_requested_ ? EndStatusLocked() : stored.status();
+  }
+  if (!stored.ok()) {
+    // The completion's thread deals with a lost device.
+    if (ops::IsDeviceLost(stored.status()) && !cancel_requested_) return;
+    if (!ClaimEnd(why, Ending::kByExporter)) return;
+    if (suspended) return FreeMemory();
+    return PublishEnd(cancel_requested_ ? JobState::kCancelled : JobState::kFailed, why);
+  }
+  const absl::Time end = absl::Now();
   absl::Time last_frame;
   {
     absl::MutexLock lock(&mutex_);
     last_frame = last_frame_time_;
   }
-  const absl::Time end = absl::Now();
-  if (!ClaimEnd(absl::OkStatus(), /*by_exporter=*/true)) return;
+  if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
     changed.result.study_instance_uid = stored->study_instance_uid;
     changed.result.series_instance_uid = stored->series_instance_uid;
@@ -199,25 +487,58 @@ void ReconstructionJob::StoreVolume() {
   });
 }
 
-void ReconstructionJob::EnterReconstructing() {
-  // Reached by the producer with the last frame and by the slot's thread with the last chunk; the
-  // one that comes second waits, so that states follow in order.
-  absl::call_once(all_received_, [this] {
-    const absl::Status status = environment_.table.Transition(id_, JobState::kReconstructing);
-    if (!status.ok() && !has_ended()) {
-      spdlog::error("event=save_failed job={} error=\"{}\"", id_, status.ToString());
+void ReconstructionJob::OnRunFailed(const std::shared_ptr<ReconstructionRun>& run,
+                                    const absl::Status& why) {
+  if (!IsCurrent(run)) return;
+  if (ops::IsDeviceLost(why)) {
+    environment_.keeper.OnDeviceLost(*run, why);
+  } else {
+    Fail(why);
+  }
+}
+
+// ---- End ---------------------------------------------------------------------------------------
+
+void ReconstructionJob::Cancel(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (storing_ && !ended_) {
+      if (!cancel_requested_) end_reason_ = why;
+      cancel_requested_ = true;
+      return;
     }
-  });
+  }
+  if (ClaimEnd(why, Ending::kByAnyone)) PublishEnd(JobState::kCancelled, why);
 }
 
 void ReconstructionJob::Fail(const absl::Status& why) {
-  if (ClaimEnd(why, /*by_exporter=*/false)) PublishEnd(JobState::kFailed, why);
+  if (ClaimEnd(why, Ending::kByAnyone)) PublishEnd(JobState::kFailed, why);
 }
 
-bool ReconstructionJob::ClaimEnd(const absl::Status& why, bool by_exporter) {
+void ReconstructionJob::Suspend() {
+  const absl::Status why = absl::UnavailableError(
+      absl::StrCat("the service stops; job '", id_, "' goes on when it starts again"));
+  std::shared_ptr<FrameProducer> producer;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_) return;
+    suspended_ = true;
+    end_reason_ = why;
+    producer = producer_.lock();
+    if (storing_) {
+      cancel_requested_ = true;
+    } else {
+      ended_ = true;
+    }
+  }
+  if (producer != nullptr) producer->OnRefused(why);
+  if (!cancel_requested_) FreeMemory();
+}
+
+bool ReconstructionJob::ClaimEnd(const absl::Status& why, Ending ending) {
   absl::MutexLock lock(&mutex_);
-  if (ended_ || (exporting_ && !by_exporter)) return false;
-  ended_.store(true, std::memory_order_release);
+  if (ended_ || (storing_ && ending != Ending::kByExporter)) return false;
+  ended_ = true;
   end_reason_ = why;
   return true;
 }
@@ -225,26 +546,33 @@ bool ReconstructionJob::ClaimEnd(const absl::Status& why, bool by_exporter) {
 void ReconstructionJob::PublishEnd(JobState state, const absl::Status& why,
                                    const std::function<void(Job&)>& change) {
   const absl::Time now = absl::Now();
-  const absl::Status saved = environment_.table.Transition(id_, state, [&](Job& job) {
+  LogUnsaved(id_, environment_.table.Transition(id_, state, [&](Job& job) {
     job.error = why;
     job.end_time = now;
+    job.preview = nullptr;
     if (change) change(job);
-  });
-  if (!saved.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id_, saved.ToString());
-  chunks_->Submit([self = shared_from_this()] {
-    {
-      absl::MutexLock input(&self->input_mutex_);
-      self->assembler_.Release();
-    }
-    self->reconstructor_.reset();
-    self->hounsfield_.reset();
-    self->admission_ = scheduler::Admission();
-    self->on_ended_();
+  }));
+  FreeMemory();
+}
+
+void ReconstructionJob::FreeMemory() {
+  std::shared_ptr<ReconstructionRun> run;
+  {
+    absl::MutexLock lock(&mutex_);
+    run = std::move(run_);
+  }
+  if (run == nullptr) return environment_.keeper.OnJobEnded(*this);
+  // What waits is dropped; what runs on the slot's thread comes to its end first.
+  run->lane().Clear();
+  // The unit needs what the run holds, and the run the lane.
+  auto held = std::make_shared<std::shared_ptr<ReconstructionRun>>(run);
+  run->lane().Submit([self = shared_from_this(), held] {
+    held->reset();
+    self->environment_.keeper.OnJobEnded(*self);
   });
 }
 
-absl::Status ReconstructionJob::EndStatus() const {
-  absl::MutexLock lock(&mutex_);
+absl::Status ReconstructionJob::EndStatusLocked() const {
   return end_reason_.ok() ? absl::FailedPreconditionError(absl::StrCat("job '", id_, "' has ended"))
                           : end_reason_;
 }

@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
-#include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/proto_buffer_writer.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/grid_translation.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
 #include "server/rpc/translate_header.h"
+#include "server/scheduler/retry_after.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::rpc {
@@ -20,6 +20,19 @@ namespace {
 // 10000 matrices take about 1 MiB; parsed, a hostile message grows to some 30 times its size.
 constexpr int64_t kLongestHeaderBytes = 2 << 20;
 constexpr int64_t kLongestFinishBytes = 4096;
+constexpr char kRetryAfterKey[] = "isocenter-retry-after-ms";
+
+/// False: there is nothing to acknowledge.
+bool FillAcknowledgement(const pipeline::ReconstructionJob::Input& input,
+                         v1::Acknowledgement& acknowledgement) {
+  if (input.prefix > 0) acknowledgement.set_frame_index(input.prefix - 1);
+  for (const pipeline::FrameRange& range : input.beyond) {
+    v1::FrameRange& further = *acknowledgement.add_beyond();
+    further.set_first(range.first);
+    further.set_last(range.last);
+  }
+  return input.prefix > 0 || !input.beyond.empty();
+}
 
 }  // namespace
 
@@ -51,84 +64,77 @@ void AcquisitionStream::OnReadDone(bool ok) {
     last_activity_ = absl::Now();
     if (phase_ == Phase::kClosed) return;
   }
-  ok ? HandleMessage() : HandleLoss();
+  if (!ok) return HandleLoss();
+  const absl::Status status = HandleMessage();
+  if (!status.ok()) Refuse(status);
 }
 
-void AcquisitionStream::HandleMessage() {
+absl::Status AcquisitionStream::HandleMessage() {
+  const RawMessage raw(incoming_);
+  incoming_.Clear();
   Phase phase;
-  std::shared_ptr<pipeline::ReconstructionJob> job;
+  int64_t longest = kLongestHeaderBytes;
   {
     absl::MutexLock lock(&mutex_);
     phase = phase_;
-    job = job_;
+    if (phase == Phase::kFrames) longest = frame_bytes_ + kFrameOverheadBytes;
+    if (phase == Phase::kResult) longest = kLongestFinishBytes;
   }
-  if (phase == Phase::kHeader) {
-    const absl::Status status = HandleHeader();
-    if (!status.ok()) Refuse(status);
-    return;
+  if (raw.bytes() > longest) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the message has ", raw.bytes(), " bytes; legal is at most ", longest, " here"));
   }
-  const absl::Status parsed =
-      Parse(phase == Phase::kFrames ? frame_bytes_ + kFrameOverheadBytes : kLongestFinishBytes);
-  if (!parsed.ok()) return Refuse(parsed);
-  switch (message_.message_case()) {
+  if (phase == Phase::kHeader) return HandleFirst(raw);
+  ISO_ASSIGN_OR_RETURN(std::optional<RawMessage::Frame> frame, raw.AsFrame());
+  if (frame) {
+    if (phase == Phase::kFrames) return HandleFrame(*std::move(frame));
+    return absl::FailedPreconditionError(
+        absl::StrCat("frame.index is ", frame->fields.index(),
+                     "; no frame is legal after finish, or for a job that has all of them"));
+  }
+  ISO_ASSIGN_OR_RETURN(const v1::AcquireRequest message, raw.Parse());
+  switch (message.message_case()) {
+    case v1::AcquireRequest::kFinish:
+      return HandleFinish();
     case v1::AcquireRequest::kHeader:
-      return Refuse(absl::FailedPreconditionError(
-          "a second header came; legal are frames and finish after the first"));
-    case v1::AcquireRequest::kFrame: {
-      if (phase != Phase::kFrames) {
-        return Refuse(absl::FailedPreconditionError(
-            absl::StrCat("frame.index is ", message_.frame().index(),
-                         "; no frame is legal after finish, or for a job that exists already")));
-      }
-      const absl::Status status = HandleFrame();
-      if (!status.ok()) Refuse(status);
-      return;
-    }
-    case v1::AcquireRequest::kFinish: {
-      if (phase == Phase::kResult && job != nullptr) {
-        return Refuse(absl::FailedPreconditionError("finish came twice; legal is once"));
-      }
-      const absl::Status status = job != nullptr ? job->FinishInput() : absl::OkStatus();
-      if (!status.ok()) return Refuse(status);
-      absl::MutexLock lock(&mutex_);
-      if (phase_ == Phase::kClosed) return;
-      phase_ = Phase::kResult;
-      ReadNext();
-      return Pump();
-    }
-    case v1::AcquireRequest::MESSAGE_NOT_SET:
-      return Refuse(absl::InvalidArgumentError(
-          "message is unset or of a later version; legal is header, frame or finish"));
+    case v1::AcquireRequest::kResume:
+      return absl::FailedPreconditionError(
+          "a second header came; legal are frames and finish after the first");
+    default:
+      return absl::InvalidArgumentError(
+          "message is unset or of a later version; legal is header, resume, frame or finish");
   }
 }
 
-absl::Status AcquisitionStream::HandleHeader() {
-  ISO_RETURN_IF_ERROR(Parse(kLongestHeaderBytes));
-  if (!message_.has_header()) {
-    return absl::FailedPreconditionError("the first message is not a header; legal is a header");
+absl::Status AcquisitionStream::HandleFirst(const RawMessage& raw) {
+  ISO_ASSIGN_OR_RETURN(const v1::AcquireRequest message, raw.Parse());
+  if (message.has_header()) return HandleHeader(message.header());
+  if (!message.has_resume()) {
+    return absl::FailedPreconditionError(
+        "the first message is neither header nor resume; legal is one of them");
   }
-  ISO_ASSIGN_OR_RETURN(
-      pipeline::AcquisitionRequest request,
-      TranslateHeader(message_.header(), shared_.protocols, shared_.max_message_bytes));
-  message_.Clear();
-  frame_bytes_ = pipeline::FrameBytes(request.acquisition);
   {
     absl::MutexLock lock(&mutex_);
     if (phase_ == Phase::kClosed) return absl::OkStatus();
     phase_ = Phase::kPlanning;
   }
-  std::weak_ptr<AcquisitionStream> weak = shared_from_this();
+  HandleAccepted(shared_.engine.Resume(message.resume().job_id()));
+  return absl::OkStatus();
+}
+
+absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header) {
+  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
+                       TranslateHeader(header, shared_.protocols, shared_.max_message_bytes));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (phase_ == Phase::kClosed) return absl::OkStatus();
+    phase_ = Phase::kPlanning;
+  }
   shared_.engine.Accept(
       std::move(request),
       [self = shared_from_this()] {
         absl::MutexLock lock(&self->mutex_);
         return self->phase_ == Phase::kPlanning;
-      },
-      [weak] {
-        if (const auto self = weak.lock()) {
-          absl::MutexLock lock(&self->mutex_);
-          if (self->phase_ == Phase::kFrames) self->ReadNext();
-        }
       },
       [self = shared_from_this()](absl::StatusOr<pipeline::Engine::Accepted> accepted) {
         self->HandleAccepted(std::move(accepted));
@@ -139,17 +145,29 @@ absl::Status AcquisitionStream::HandleHeader() {
 void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted) {
   if (!accepted.ok()) return Refuse(accepted.status());
   const jobs::Job& job = *accepted->snapshot;
+  int64_t stream = 0;
+  if (accepted->job != nullptr) {
+    const absl::StatusOr<int64_t> attached = accepted->job->Attach(weak_from_this());
+    if (!attached.ok()) return Refuse(attached.status());
+    stream = *attached;
+  }
   bool closed = false;
   {
     absl::MutexLock lock(&mutex_);
     closed = phase_ == Phase::kClosed;
     if (!closed) {
       job_ = accepted->job;
+      stream_ = stream;
       job_id_ = job.id;
-      phase_ = job_ != nullptr ? Phase::kFrames : Phase::kResult;
       v1::Accepted& message = *accepted_.emplace().mutable_accepted();
       message.set_job_id(job.id);
-      message.set_next_frame_index(job_ != nullptr ? 0 : job.progress.frames_total);
+      message.set_next_frame_index(job.progress.frames_total);
+      phase_ = Phase::kResult;
+      if (job_ != nullptr) {
+        phase_ = Phase::kFrames;
+        frame_bytes_ = pipeline::FrameBytes(job_->request().acquisition);
+        message.set_next_frame_index(job_->input().prefix);
+      }
       *message.mutable_grid() = config::GridToProto(job.grid);
       message.set_peak_bytes(accepted->peak_bytes);
       message.set_predicted_seconds(accepted->predicted_seconds);
@@ -163,56 +181,88 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
       Pump();
     }
   }
-  if (closed && accepted->job != nullptr) {
-    accepted->job->AbandonInput(jobs::JobState::kCancelled,
-                                absl::CancelledError("the console left before the first frame"));
-  }
+  if (closed && accepted->job != nullptr) accepted->job->Detach(stream);
 }
 
-absl::Status AcquisitionStream::HandleFrame() {
+absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
   std::shared_ptr<pipeline::ReconstructionJob> job;
+  int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
+    if (job_ == nullptr) return absl::OkStatus();  // refused meanwhile
     job = job_;
+    stream = stream_;
   }
-  const v1::Frame& message = message_.frame();
-  pipeline::Frame frame{.index = message.index(),
-                        .pixels = std::as_bytes(std::span(message.pixels()))};
-  if (message.has_checksum()) frame.crc32c = message.crc32c();
-  if (message.has_measured_matrix()) {
-    const absl::StatusOr<ProjectionMatrix> matrix = MatrixFromProto(message.measured_matrix());
+  pipeline::Frame frame{.index = raw.fields.index(),
+                        .pixels = std::move(raw.pixels),
+                        .memory = std::move(raw.memory)};
+  if (raw.fields.has_checksum()) frame.crc32c = raw.fields.crc32c();
+  if (raw.fields.has_measured_matrix()) {
+    const absl::StatusOr<ProjectionMatrix> matrix = MatrixFromProto(raw.fields.measured_matrix());
     if (!matrix.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "frame.measured_matrix of frame ", message.index(), ": ", matrix.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", frame.index,
+                                                     ": ", matrix.status().message()));
     }
     frame.measured_matrix = *matrix;
   }
-  ISO_ASSIGN_OR_RETURN(const bool room, job->AddFrame(frame));
-  if (!room) return absl::OkStatus();  // the engine calls when there is
+  ISO_ASSIGN_OR_RETURN(const bool room, job->AddFrame(stream, std::move(frame)));
+  if (room) OnRoom();  // else the job calls when there is
+  return absl::OkStatus();
+}
+
+absl::Status AcquisitionStream::HandleFinish() {
+  std::shared_ptr<pipeline::ReconstructionJob> job;
+  int64_t stream = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (phase_ == Phase::kResult && job_ != nullptr) {
+      return absl::FailedPreconditionError("finish came twice; legal is once");
+    }
+    job = job_;
+    stream = stream_;
+  }
+  if (job != nullptr) ISO_RETURN_IF_ERROR(job->FinishInput(stream));
+  absl::MutexLock lock(&mutex_);
+  if (phase_ == Phase::kClosed) return absl::OkStatus();
+  phase_ = Phase::kResult;
+  ReadNext();
+  Pump();
+  return absl::OkStatus();
+}
+
+void AcquisitionStream::OnRoom() {
   absl::MutexLock lock(&mutex_);
   if (phase_ == Phase::kFrames) ReadNext();
-  return absl::OkStatus();
+}
+
+void AcquisitionStream::OnRefused(const absl::Status& why) {
+  absl::MutexLock lock(&mutex_);
+  job_.reset();  // it is not this stream's any more
+  Close(why);
 }
 
 void AcquisitionStream::Refuse(const absl::Status& why) {
   std::shared_ptr<pipeline::ReconstructionJob> job;
-  bool first = false;
+  int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
+    if (phase_ == Phase::kClosed) return;
     job = job_;
-    first = phase_ != Phase::kClosed;
-    if (first && job_id_.empty()) shared_.observer.OnRefused(why);
-    if (first) {
-      spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
-                   job_id_.empty() ? "none" : job_id_, Loggable(why));
+    stream = stream_;
+    if (job_id_.empty()) shared_.observer.OnRefused(why);
+    spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
+                 job_id_.empty() ? "none" : job_id_, Loggable(why));
+    if (const auto wait = scheduler::RetryAfter(why)) {
+      call_->AddTrailingMetadata(kRetryAfterKey, absl::StrCat(absl::ToInt64Milliseconds(*wait)));
     }
     Close(why);
   }
-  if (first && job != nullptr) job->AbandonInput(jobs::JobState::kFailed, why);
+  if (job != nullptr) job->Reject(stream, why);
 }
 
 void AcquisitionStream::HandleLoss() {
   std::shared_ptr<pipeline::ReconstructionJob> job;
+  int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
     if (phase_ == Phase::kHeader) {
@@ -222,28 +272,29 @@ void AcquisitionStream::HandleLoss() {
     if (phase_ != Phase::kFrames) return;
     phase_ = Phase::kResult;
     job = job_;
+    stream = stream_;
   }
-  AbandonInput(*job);
+  if (job != nullptr) job->Detach(stream);
 }
 
 void AcquisitionStream::HandleLeft(const absl::Status& why) {
   std::shared_ptr<pipeline::ReconstructionJob> job;
+  int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
     // In one step: a job that is accepted at this moment either is seen here or sees kClosed.
-    if (phase_ == Phase::kFrames) job = job_;
+    job = job_;
+    stream = stream_;
     Close(why);
   }
-  if (job != nullptr) AbandonInput(*job);
-}
-
-void AcquisitionStream::AbandonInput(pipeline::ReconstructionJob& job) {
-  const auto now = shared_.table.Get(job.id());
-  const int frames = now.ok() ? (*now)->progress.frames_received : 0;
-  job.AbandonInput(
-      jobs::JobState::kCancelled,
-      absl::CancelledError(absl::StrCat("the console's stream ended after ", frames, " of ",
-                                        job.plan().views(), " frames, before finish")));
+  if (job == nullptr) return;
+  // A console that gave its call a deadline does not want the volume any more; one whose connection
+  // broke does.
+  if (absl::FromChrono(call_->deadline()) <= absl::Now()) {
+    job->Cancel(absl::DeadlineExceededError("the deadline of the console's call has passed"));
+  } else {
+    job->Detach(stream);
+  }
 }
 
 void AcquisitionStream::OnCancel() { HandleLeft(absl::CancelledError("the call was cancelled")); }
@@ -271,20 +322,6 @@ void AcquisitionStream::OnDone() {
   idle_alarm_.reset();
   job_.reset();
   last = std::move(self_);
-}
-
-absl::Status AcquisitionStream::Parse(int64_t longest) {
-  const int64_t bytes = static_cast<int64_t>(incoming_.Length());
-  if (bytes > longest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the message has ", bytes, " bytes; legal is at most ", longest, " here"));
-  }
-  grpc::ProtoBufferReader reader(&incoming_);
-  const bool parsed = message_.ParseFromZeroCopyStream(&reader);
-  incoming_.Clear();
-  if (parsed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the message of ", bytes, " bytes is not an AcquireRequest; legal is valid protobuf"));
 }
 
 void AcquisitionStream::ReadNext() {
@@ -331,18 +368,30 @@ std::optional<v1::AcquireResponse> AcquisitionStream::NextResponse() {
   }
   const jobs::Job& job = **snapshot;
   v1::AcquireResponse response;
-  if (job.progress.frames_received > frames_acknowledged_) {
-    frames_acknowledged_ = job.progress.frames_received;
-    response.mutable_acknowledgement()->set_frame_index(frames_acknowledged_ - 1);
+  if (job_ != nullptr && FillAcknowledgement(job_->input(), *response.mutable_acknowledgement())) {
+    std::string acknowledgement = response.acknowledgement().SerializeAsString();
+    if (acknowledgement != acknowledged_) {
+      acknowledged_ = std::move(acknowledgement);
+      return response;
+    }
+  }
+  response.Clear();
+  if (job.warnings.size() > warnings_sent_) {
+    *response.mutable_warning() = WarningToProto(job.warnings[warnings_sent_++]);
     return response;
   }
   // Received frames are acknowledged already; progress tells of the rest.
   std::string progress =
       absl::StrCat(static_cast<int>(job.state), " ", job.progress.frames_backprojected, " ",
-                   job.progress.slices_exported);
+                   job.progress.slices_exported, " ", job.progress.frames_lost);
   if (progress != progress_sent_) {
     progress_sent_ = std::move(progress);
     *response.mutable_progress() = ProgressToProto(job);
+    return response;
+  }
+  if (job.preview != nullptr && job.preview != preview_sent_) {
+    preview_sent_ = job.preview;
+    *response.mutable_preview() = PreviewToProto(*job.preview);
     return response;
   }
   if (!jobs::HasEnded(job.state)) return std::nullopt;
@@ -368,7 +417,7 @@ void AcquisitionStream::ArmIdleAlarm() {
 
 void AcquisitionStream::OnIdleAlarm() {
   std::shared_ptr<pipeline::ReconstructionJob> job;
-  absl::Status why;
+  int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
     if (finished_) return;
@@ -381,12 +430,12 @@ void AcquisitionStream::OnIdleAlarm() {
       return ArmIdleAlarm();
     }
     job = job_;
-    why = absl::DeadlineExceededError(absl::StrCat("the console sent nothing for ",
+    stream = stream_;
+    Close(absl::DeadlineExceededError(absl::StrCat("the console sent nothing for ",
                                                    absl::FormatDuration(shared_.idle_limit),
-                                                   "; legal is at most that"));
-    Close(why);
+                                                   "; legal is at most that")));
   }
-  if (job != nullptr) job->AbandonInput(jobs::JobState::kCancelled, why);
+  if (job != nullptr) job->Detach(stream);
 }
 
 }  // namespace isocenter::rpc

@@ -19,6 +19,7 @@
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/call_counter.h"
+#include "server/rpc/raw_message.h"
 
 namespace isocenter::rpc {
 
@@ -35,13 +36,15 @@ struct AcquisitionContext {
 };
 
 /// Reads messages as raw bytes, so that each is held against the limit of its place in the stream
-/// before it is parsed: a few MiB for the header, a frame and a little more afterwards. At most one
-/// message is read ahead; while all chunk buffers of the job are full, none is read, and HTTP/2's
-/// flow control holds the console back.
+/// before it is parsed: a few MiB for the header, a frame and a little more afterwards. The pixels of
+/// a frame go from gRPC's memory to the disk. At most one message is read ahead; while as many frames
+/// as a job may have are on their way to the disk, none is read, and HTTP/2's flow control holds the
+/// console back.
 ///
 /// The calls that start gRPC operations are made under the mutex; gRPC reports their completion
 /// from its own threads, never from within those calls.
 class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                          public pipeline::FrameProducer,
                           public std::enable_shared_from_this<AcquisitionStream> {
  public:
   /// A reactor that lives until gRPC is done with it.
@@ -62,22 +65,24 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override;
+  void OnRoom() override;
+  void OnRefused(const absl::Status& why) override;
 
-  void HandleMessage();
-  absl::Status HandleHeader();
+  absl::Status HandleMessage();
+  absl::Status HandleFirst(const RawMessage& raw);
+  absl::Status HandleHeader(const v1::AcquisitionHeader& header);
   void HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted);
-  absl::Status HandleFrame();
+  absl::Status HandleFrame(RawMessage::Frame frame);
+  absl::Status HandleFinish();
   /// Called whenever the job has changed.
   void OnJobChanged();
   /// The console will send nothing more; it may still listen.
   void HandleLoss();
   /// The console is gone.
   void HandleLeft(const absl::Status& why);
-  void AbandonInput(pipeline::ReconstructionJob& job);
   /// Ends the call with an error of the console's making.
   void Refuse(const absl::Status& why);
 
-  absl::Status Parse(int64_t longest);
   void ReadNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Close(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Sends what is due, unless a write is on its way, and at the end the status.
@@ -94,12 +99,12 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
   // Of the thread that handles the one message that is being read.
   grpc::ByteBuffer incoming_;
-  v1::AcquireRequest message_;
-  int64_t frame_bytes_ = 0;
 
   absl::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kHeader;
   std::shared_ptr<pipeline::ReconstructionJob> job_ ABSL_GUARDED_BY(mutex_);
+  int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the job
+  int64_t frame_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string job_id_ ABSL_GUARDED_BY(mutex_);  // empty until accepted
   jobs::JobTable::Subscription subscription_ ABSL_GUARDED_BY(mutex_);
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
@@ -109,8 +114,10 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::AcquireResponse> accepted_ ABSL_GUARDED_BY(mutex_);
   bool result_sent_ ABSL_GUARDED_BY(mutex_) = false;
-  int frames_acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string acknowledged_ ABSL_GUARDED_BY(mutex_);  // as it was sent
   std::string progress_sent_ ABSL_GUARDED_BY(mutex_);
+  size_t warnings_sent_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const jobs::Preview> preview_sent_ ABSL_GUARDED_BY(mutex_);
   absl::Status final_status_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::Alarm> idle_alarm_ ABSL_GUARDED_BY(mutex_);
 };

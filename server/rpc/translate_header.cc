@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "isocenter/v1/spool.pb.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "server/config/grid_translation.h"
@@ -15,6 +17,8 @@ namespace isocenter::rpc {
 namespace {
 
 constexpr uint32_t kMaxDetectorPixels = 8192;  // per axis
+constexpr double kLongestDeadline = 604800;    // a week, in seconds
+constexpr double kHighestFrameRate = 10000;
 
 absl::Status CheckIdentity(const v1::PatientStudy& study) {
   ISO_RETURN_IF_ERROR(CheckPersonName("patient_study.patient_name", study.patient_name()));
@@ -137,6 +141,87 @@ absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& he
   return acquisition;
 }
 
+absl::StatusOr<jobs::JobClass> JobClassOf(v1::JobClass job_class) {
+  switch (job_class) {
+    case v1::JOB_CLASS_UNSPECIFIED:
+    case v1::JOB_CLASS_LIVE:
+      return jobs::JobClass::kLive;
+    case v1::JOB_CLASS_INTERACTIVE:
+      return jobs::JobClass::kInteractive;
+    case v1::JOB_CLASS_BATCH:
+      return jobs::JobClass::kBatch;
+    default:
+      return Illegal("job_class", absl::StrCat(static_cast<int>(job_class)),
+                     "JOB_CLASS_LIVE, JOB_CLASS_INTERACTIVE or JOB_CLASS_BATCH");
+  }
+}
+
+absl::StatusOr<jobs::PairRole> PairRoleOf(const v1::AcquisitionPair& pair) {
+  ISO_RETURN_IF_ERROR(CheckIdentifier("pair.pair_id", pair.pair_id()));
+  if (pair.pair_id().empty()) {
+    return Illegal("pair.pair_id", "\"\"", "1 to 64 characters of [A-Za-z0-9_.-]");
+  }
+  switch (pair.role()) {
+    case v1::PAIR_ROLE_MASK:
+      return jobs::PairRole::kMask;
+    case v1::PAIR_ROLE_FILL:
+      return jobs::PairRole::kFill;
+    default:
+      return Illegal("pair.role", absl::StrCat(static_cast<int>(pair.role())),
+                     "PAIR_ROLE_MASK or PAIR_ROLE_FILL");
+  }
+}
+
+absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
+                                                       const config::Protocol& protocol,
+                                                       int64_t max_message_bytes) {
+  ISO_RETURN_IF_ERROR(MarkPrivate(CheckIdentity(header.patient_study())));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", header.station_name()));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
+  if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
+    return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
+  }
+  ISO_RETURN_IF_ERROR(CheckCodeString("body_part_examined", header.body_part_examined()));
+  ISO_RETURN_IF_ERROR(
+      MarkPrivate(CheckText("series_description", header.series_description(), 64)));
+  if (!(header.deadline_seconds() >= 0 && header.deadline_seconds() <= kLongestDeadline)) {
+    return Illegal("deadline_seconds", absl::StrCat(header.deadline_seconds()),
+                   absl::StrCat("0 to ", kLongestDeadline));
+  }
+  if (!(header.frame_rate_hz() >= 0 && header.frame_rate_hz() <= kHighestFrameRate)) {
+    return Illegal("frame_rate_hz", absl::StrCat(header.frame_rate_hz()),
+                   absl::StrCat("0 to ", kHighestFrameRate));
+  }
+
+  pipeline::AcquisitionRequest request{
+      .patient_study = PatientStudyOf(header.patient_study()),
+      .tube_voltage_kv = header.tube_voltage_kv(),
+      .body_part_examined = header.body_part_examined(),
+      .series_description = header.series_description(),
+      .protocol = protocol.description.name(),
+      .station_name = header.station_name(),
+      .request_id = header.request_id(),
+      .frame_rate_hz = header.frame_rate_hz(),
+      .settings = protocol.settings,
+      .missing_frames = protocol.missing_frames,
+  };
+  if (header.deadline_seconds() > 0) request.deadline = absl::Seconds(header.deadline_seconds());
+  ISO_ASSIGN_OR_RETURN(request.job_class, JobClassOf(header.job_class()));
+  if (header.has_pair()) {
+    ISO_ASSIGN_OR_RETURN(request.pair_role, PairRoleOf(header.pair()));
+    request.pair_id = header.pair().pair_id();
+  }
+  ISO_ASSIGN_OR_RETURN(request.acquisition, AcquisitionOf(header, max_message_bytes));
+  if (header.has_grid()) {
+    ISO_ASSIGN_OR_RETURN(request.grid, config::GridFromProto(header.grid()));
+  } else if (protocol.fixed_grid) {
+    request.grid = *protocol.fixed_grid;
+  } else {
+    request.grid = pipeline::AutoGridSize{protocol.auto_grid_size};
+  }
+  return request;
+}
+
 }  // namespace
 
 absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix) {
@@ -152,35 +237,28 @@ absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& mat
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::AcquisitionHeader& header,
                                                              const config::ProtocolBook& protocols,
                                                              int64_t max_message_bytes) {
-  ISO_RETURN_IF_ERROR(MarkPrivate(CheckIdentity(header.patient_study())));
-  ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", header.station_name()));
-  ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
-  if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
-    return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
-  }
-  ISO_RETURN_IF_ERROR(CheckCodeString("body_part_examined", header.body_part_examined()));
-  ISO_RETURN_IF_ERROR(
-      MarkPrivate(CheckText("series_description", header.series_description(), 64)));
   ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol, protocols.Find(header.protocol()));
+  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
+                       Translate(header, *protocol, max_message_bytes));
+  v1::SpooledAcquisition record;
+  *record.mutable_header() = header;
+  *record.mutable_protocol() = protocol->description;
+  request.record = record.SerializeAsString();
+  return request;
+}
 
-  pipeline::AcquisitionRequest request{
-      .patient_study = PatientStudyOf(header.patient_study()),
-      .tube_voltage_kv = header.tube_voltage_kv(),
-      .body_part_examined = header.body_part_examined(),
-      .series_description = header.series_description(),
-      .protocol = protocol->description.name(),
-      .station_name = header.station_name(),
-      .request_id = header.request_id(),
-      .settings = protocol->settings,
-  };
-  ISO_ASSIGN_OR_RETURN(request.acquisition, AcquisitionOf(header, max_message_bytes));
-  if (header.has_grid()) {
-    ISO_ASSIGN_OR_RETURN(request.grid, config::GridFromProto(header.grid()));
-  } else if (protocol->fixed_grid) {
-    request.grid = *protocol->fixed_grid;
-  } else {
-    request.grid = pipeline::AutoGridSize{protocol->auto_grid_size};
+absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record) {
+  v1::SpooledAcquisition spooled;
+  if (!spooled.ParseFromString(record)) {
+    return absl::DataLossError(absl::StrCat("the spooled acquisition of ", record.size(),
+                                            " bytes cannot be read"));
   }
+  ISO_ASSIGN_OR_RETURN(const config::Protocol protocol,
+                       config::ProtocolFromProto(spooled.protocol()));
+  // Frames were accepted at this size already, whatever the limit is now.
+  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
+                       Translate(spooled.header(), protocol, std::numeric_limits<int64_t>::max()));
+  request.record = record;
   return request;
 }
 

@@ -21,6 +21,10 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::Acquisiti
                                                              const config::ProtocolBook& protocols,
                                                              int64_t max_message_bytes);
 
+/// AcquisitionRequest::record as TranslateHeader made it, perhaps before a restart: the acquisition
+/// with the protocol as it was. Errors: DATA_LOSS, INVALID_ARGUMENT.
+absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record);
+
 /// Row-major 3x4, any scale. Errors: INVALID_ARGUMENT (not 12 values).
 absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix);
 

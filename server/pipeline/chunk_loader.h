@@ -1,0 +1,26 @@
+// From the spool into the memory that a device takes its frames from.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kernels/recon/plan.h"
+#include "server/jobs/frame_spool.h"
+#include "server/pipeline/frame_ledger.h"
+
+namespace isocenter::pipeline {
+
+/// Fills `pixels`, [view][v][u], with what stands for the views of a chunk. `measured` becomes empty
+/// where all views have their planned matrix, else one matrix per view. Errors: those of
+/// JobSpool::Read.
+absl::Status LoadChunk(jobs::JobSpool& spool, const recon::Acquisition& acquisition,
+                       std::span<const ViewSource> sources, std::span<std::byte> pixels,
+                       std::vector<ProjectionMatrix>& measured);
+
+/// Loaded pixels as a reconstructor takes them.
+ops::RawFrames AsFrames(const recon::Acquisition& acquisition, int views,
+                        std::span<const std::byte> pixels);
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,192 @@
+#include "server/pipeline/frame_ledger.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace isocenter::pipeline {
+namespace {
+
+std::string Named(const FrameRange& range) {
+  return range.first == range.last ? absl::StrCat(range.first)
+                                   : absl::StrCat(range.first, " to ", range.last);
+}
+
+std::string Named(std::vector<FrameRange> ranges) {
+  constexpr size_t kMost = 5;
+  const bool more = ranges.size() > kMost;
+  if (more) ranges.resize(kMost);
+  return absl::StrCat(absl::StrJoin(ranges, ", ",
+                                    [](std::string* out, const FrameRange& range) {
+                                      absl::StrAppend(out, Named(range));
+                                    }),
+                      more ? ", ..." : "");
+}
+
+}  // namespace
+
+FrameLedger::FrameLedger(std::vector<jobs::FrameState> states,
+                         const jobs::MissingFrames& tolerated)
+    : tolerated_(tolerated),
+      entries_(states.size(), Entry::kMissing),
+      of_this_stream_(states.size(), false) {
+  for (int i = 0; i < frames(); ++i) {
+    if (states[i] == jobs::FrameState::kMissing) continue;
+    const bool present = states[i] == jobs::FrameState::kPresent;
+    entries_[i] = present ? Entry::kPresent : Entry::kLost;
+    ++(present ? present_ : lost_);
+    end_ = i + 1;
+  }
+  while (prefix_ < frames() && Settled(prefix_)) ++prefix_;
+}
+
+FrameLedger::Taken FrameLedger::Begin(int index) {
+  if (entries_[index] == Entry::kLost) return Taken::kLate;
+  if (entries_[index] != Entry::kMissing) return Taken::kDuplicate;
+  entries_[index] = Entry::kWriting;
+  ++writing_;
+  return Taken::kNew;
+}
+
+void FrameLedger::Commit(int index) {
+  entries_[index] = Entry::kPresent;
+  of_this_stream_[index] = true;
+  --writing_;
+  ++present_;
+  end_ = std::max(end_, index + 1);
+  while (prefix_ < frames() && Settled(prefix_)) ++prefix_;
+}
+
+void FrameLedger::Abort(int index) {
+  entries_[index] = Entry::kMissing;
+  --writing_;
+}
+
+void FrameLedger::BeginStream() { of_this_stream_.assign(entries_.size(), false); }
+
+void FrameLedger::GiveUp(int index) {
+  entries_[index] = Entry::kLost;
+  ++lost_;
+  end_ = std::max(end_, index + 1);
+  while (prefix_ < frames() && Settled(prefix_)) ++prefix_;
+}
+
+std::vector<FrameRange> FrameLedger::Gaps(int end) const {
+  std::vector<FrameRange> gaps;
+  for (int i = prefix_; i < end; ++i) {
+    if (entries_[i] != Entry::kMissing) continue;
+    if (!gaps.empty() && gaps.back().last == i - 1) {
+      gaps.back().last = i;
+    } else {
+      gaps.push_back({i, i});
+    }
+  }
+  return gaps;
+}
+
+std::vector<int> FrameLedger::Overdue() const {
+  std::vector<int> overdue;
+  if (prefix_ >= end_ || tolerated_.policy == jobs::MissingFramesPolicy::kFail) return overdue;
+  const int most = static_cast<int>(tolerated_.most_missing * frames());
+  int later = static_cast<int>(std::count(of_this_stream_.begin(), of_this_stream_.end(), true));
+  int seen = 0;
+  for (const FrameRange& gap : Gaps(end_)) {
+    for (; seen < gap.last; ++seen) later -= of_this_stream_[seen];
+    const int length = gap.last - gap.first + 1;
+    // What the job does not tolerate may still come; at the end of input it fails.
+    if (later < kPatience || length > tolerated_.longest_gap ||
+        lost_ + static_cast<int>(overdue.size()) + length > most) {
+      break;
+    }
+    for (int i = gap.first; i <= gap.last; ++i) overdue.push_back(i);
+  }
+  return overdue;
+}
+
+absl::StatusOr<std::vector<int>> FrameLedger::MissingAtEnd() const {
+  const std::vector<FrameRange> gaps = Gaps(frames());
+  std::vector<int> missing;
+  int longest = 0;
+  for (const FrameRange& gap : gaps) {
+    longest = std::max(longest, gap.last - gap.first + 1);
+    for (int i = gap.first; i <= gap.last; ++i) missing.push_back(i);
+  }
+  if (missing.empty()) return missing;
+  const int most = tolerated_.policy == jobs::MissingFramesPolicy::kFail
+                       ? 0
+                       : static_cast<int>(tolerated_.most_missing * frames());
+  if (lost_ + static_cast<int>(missing.size()) > most || longest > tolerated_.longest_gap ||
+      present_ == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        missing.size(), " of ", frames(), " frames are missing (", Named(gaps), "); legal are ",
+        most == 0 ? "none"
+                  : absl::StrCat("at most ", most - lost_, ", and ", tolerated_.longest_gap,
+                                 " in a row")));
+  }
+  return missing;
+}
+
+std::vector<FrameRange> FrameLedger::Beyond() const {
+  std::vector<FrameRange> ranges;
+  for (int i = prefix_; i < end_; ++i) {
+    if (!Settled(i)) continue;
+    if (!ranges.empty() && ranges.back().last == i - 1) {
+      ranges.back().last = i;
+    } else {
+      ranges.push_back({i, i});
+    }
+  }
+  return ranges;
+}
+
+int FrameLedger::Before(int index) const {
+  do --index;
+  while (index >= 0 && entries_[index] == Entry::kLost);
+  return index;
+}
+
+int FrameLedger::After(int index) const {
+  do ++index;
+  while (index < frames() && entries_[index] == Entry::kLost);
+  return index;
+}
+
+bool FrameLedger::Ready(const recon::Chunk& chunk) const {
+  const int end = chunk.first_view + chunk.views;
+  for (int i = chunk.first_view; i < end; ++i) {
+    if (!Settled(i)) return false;
+  }
+  // A gap at the chunk's end needs the frame after it; one at its beginning has the one before, as
+  // earlier chunks are ready first.
+  if (entries_[end - 1] != Entry::kLost) return true;
+  const int after = After(end - 1);
+  return after == frames() || entries_[after] == Entry::kPresent;
+}
+
+std::vector<ViewSource> FrameLedger::Sources(const recon::Chunk& chunk) const {
+  std::vector<ViewSource> sources;
+  for (int i = chunk.first_view; i < chunk.first_view + chunk.views; ++i) {
+    sources.push_back(entries_[i] == Entry::kLost ? SubstituteFor(i)
+                                                  : ViewSource{.view = i, .frame = i});
+  }
+  return sources;
+}
+
+ViewSource FrameLedger::SubstituteFor(int view) const {
+  const int before = Before(view), after = After(view);
+  if (before >= 0 && after < frames() &&
+      tolerated_.policy == jobs::MissingFramesPolicy::kInterpolate) {
+    return {.view = view,
+            .frame = before,
+            .blended_with = after,
+            .weight = static_cast<float>(view - before) / static_cast<float>(after - before),
+            .own_matrix = false};
+  }
+  // The neighbour's rays in the neighbour's geometry, with the weight of the missing view: it
+  // counts for both parts of the arc. Also at the ends of the arc, where there is nothing to blend.
+  const bool use_before = after >= frames() || (before >= 0 && view - before <= after - view);
+  return {.view = view, .frame = use_before ? before : after};
+}
+
+}  // namespace isocenter::pipeline

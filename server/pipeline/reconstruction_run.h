@@ -1,0 +1,104 @@
+// One attempt to reconstruct a job, on one slot.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "kernels/ops/registry.h"
+#include "kernels/recon/plan.h"
+#include "kernels/recon/reconstructor.h"
+#include "server/jobs/frame_spool.h"
+#include "server/jobs/job.h"
+#include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/frame_ledger.h"
+#include "server/pipeline/slice_gate.h"
+#include "server/scheduler/scheduler.h"
+
+namespace isocenter::pipeline {
+
+/// The devices of one slot share each of its jobs.
+using SlotDevices = std::vector<ops::Device*>;
+
+/// A slot as a run uses it; all of it outlives the run.
+struct RunPlace {
+  scheduler::DeviceSlot& slot;
+  SlotDevices devices;  // of several slots where one does not do; then `slot` is the first
+  /// Waits for what the devices still do after the last chunk, so that the slot's thread need not.
+  scheduler::LaneExecutor& completer;
+};
+
+/// The plan and all memory of one attempt. When its device fails, another run begins with the first
+/// frame. The slot's thread calls Push and FinishStep, then the completer's thread Complete; whoever
+/// drops the last reference has no work of it under way.
+class ReconstructionRun {
+ public:
+  /// Takes the memory. Errors: those of Reconstructor::Create and Device::NewHostMemory.
+  static absl::StatusOr<std::shared_ptr<ReconstructionRun>> Create(
+      std::unique_ptr<const recon::ReconstructionPlan> plan, const RunPlace& place,
+      scheduler::Admission admission, const ops::Registry& registry,
+      const scheduler::Urgency& urgency, absl::Time predicted_finish);
+  /// Bytes of host memory that a run holds, for admission.
+  static int64_t HostBytes(const recon::ReconstructionPlan& plan);
+  static int64_t VolumeBytes(const VolumeGrid& grid) {
+    return grid.voxels() * static_cast<int64_t>(sizeof(float));
+  }
+
+  const recon::ReconstructionPlan& plan() const { return *plan_; }
+  scheduler::DeviceSlot& slot() { return place_.slot; }
+  const SlotDevices& devices() const { return place_.devices; }
+  scheduler::LaneExecutor::Lane& lane() { return *lane_; }
+  scheduler::LaneExecutor::Lane& completion() { return *completion_; }
+  scheduler::Admission& admission() { return admission_; }
+  double predicted_seconds() const { return predicted_seconds_; }
+  absl::Time predicted_finish() const { return predicted_finish_; }
+  int64_t peak_bytes() const { return plan_->peak_bytes + HostBytes(*plan_); }
+
+  /// Loads the next chunk from the spool and starts its computation.
+  absl::Status Push(jobs::JobSpool& spool, std::span<const ViewSource> sources);
+  /// After each Push, at intervals: what the volume looks like so far. Null: not due.
+  absl::StatusOr<std::shared_ptr<const jobs::Preview>> PreviewIfDue();
+  /// Waits for what the devices do and adds it to the trace.
+  absl::Status TakeTrace();
+  recon::StageSeconds seconds() const { return recon::SecondsOf(trace_); }
+  const std::vector<recon::DeviceSpan>& trace() const { return trace_; }
+
+  /// After the last chunk: a part of what is left, as much as a chunk. True when all is started.
+  absl::StatusOr<bool> FinishStep();
+  /// Waits for the volume and frees all memory but the volume's. The time at which it was complete.
+  absl::StatusOr<absl::Time> Complete();
+
+  SliceGate& slices() { return *slices_; }
+  HostView3<float> volume() const {
+    return {reinterpret_cast<float*>(volume_->data()), plan_->grid.shape()};
+  }
+
+ private:
+  ReconstructionRun(std::unique_ptr<const recon::ReconstructionPlan> plan, const RunPlace& place,
+                    scheduler::Admission admission, const scheduler::Urgency& urgency,
+                    absl::Time predicted_finish);
+
+  const std::unique_ptr<const recon::ReconstructionPlan> plan_;
+  const RunPlace place_;
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> lane_;
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> completion_;
+  const bool with_preview_;
+  const double predicted_seconds_;
+  const absl::Time predicted_finish_;
+  scheduler::Admission admission_;  // before the memory that it counts
+  scheduler::Workload workload_;
+  const std::shared_ptr<SliceGate> slices_;  // the devices' callbacks may come late
+  std::unique_ptr<ops::HostMemory> chunk_;
+  std::unique_ptr<ops::HostMemory> volume_;
+  std::unique_ptr<recon::Reconstructor> reconstructor_;  // first to go
+  std::vector<ProjectionMatrix> measured_;
+  std::vector<recon::DeviceSpan> trace_;
+  int frames_pushed_ = 0;
+  absl::Time last_preview_ = absl::InfinitePast();
+};
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,146 @@
+#include "server/pipeline/run_maker.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/device_lost.h"
+
+namespace isocenter::pipeline {
+namespace {
+
+/// What planning itself takes: the redundancy table in float64 and its float32 copy in the plan.
+int64_t PlanningBytes(const recon::Acquisition& acquisition) {
+  return static_cast<int64_t>(acquisition.trajectory.size()) * acquisition.detector.columns *
+         static_cast<int64_t>(sizeof(double) + sizeof(float));
+}
+
+/// Everything that a job holds in the host's memory at once, beyond a few kilobytes: its run's part,
+/// frames on their way to the disk, and two on their way through the wire's layers.
+int64_t HostBytes(const recon::ReconstructionPlan& plan) {
+  return ReconstructionRun::HostBytes(plan) +
+         (kMostAppends + 2) * FrameBytes(plan.acquisition);
+}
+
+double VoxelUpdates(const AcquisitionRequest& request, const VolumeGrid& grid) {
+  return static_cast<double>(grid.voxels()) *
+         static_cast<double>(request.acquisition.trajectory.size());
+}
+
+absl::Duration AcquisitionTime(const AcquisitionRequest& request) {
+  return request.frame_rate_hz > 0
+             ? absl::Seconds(static_cast<double>(request.acquisition.trajectory.size()) /
+                             request.frame_rate_hz)
+             : absl::ZeroDuration();
+}
+
+}  // namespace
+
+RunMaker::RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
+                   std::vector<SlotDevices> devices)
+    : registry_(registry), scheduler_(scheduler), devices_(std::move(devices)) {
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    completers_.push_back(
+        std::make_unique<scheduler::LaneExecutor>(absl::StrCat("iso-volume-", i)));
+  }
+}
+
+absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::Make(
+    const AcquisitionRequest& request, const VolumeGrid& grid, const scheduler::Urgency& urgency) {
+  absl::Status refusal = absl::UnavailableError("no device of this service is healthy");
+  bool first = true;
+  for (const scheduler::Forecast& forecast :
+       scheduler_.Rank(VoxelUpdates(request, grid), urgency.job_class)) {
+    auto run = MakeOn(forecast, request, grid, urgency);
+    if (run.ok() || !absl::IsResourceExhausted(run.status())) return run;
+    if (std::exchange(first, false)) refusal = run.status();
+  }
+  return refusal;
+}
+
+absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
+    const scheduler::Forecast& forecast, const AcquisitionRequest& request, const VolumeGrid& grid,
+    const scheduler::Urgency& urgency) {
+  const std::vector<const ops::Device*> planned(devices_[forecast.slot].begin(),
+                                                devices_[forecast.slot].end());
+  const bool own_memory = planned[0]->traits().own_memory;
+  std::vector<int> slots{forecast.slot};
+  std::unique_ptr<recon::ReconstructionPlan> plan;
+  {
+    // Refuses what is hopeless before it costs time, and accounts for the planning.
+    const int64_t volume_bytes = ReconstructionRun::VolumeBytes(grid);
+    ISO_ASSIGN_OR_RETURN(
+        const scheduler::Admission planning,
+        scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
+                         PlanningBytes(request.acquisition) + volume_bytes));
+    ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan made,
+                         recon::MakePlan(request.acquisition, grid, request.settings, planned));
+    if (own_memory && made.order != recon::Order::kChunksFirst) {
+      ISO_ASSIGN_OR_RETURN(slots, WidenPlan(forecast.slot, request, grid, made));
+    }
+    plan = std::make_unique<recon::ReconstructionPlan>(std::move(made));
+  }
+  std::vector<scheduler::SlotDemand> demands;
+  SlotDevices devices;
+  for (const int slot : slots) {
+    demands.push_back({slot, plan->peak_bytes});
+    devices.insert(devices.end(), devices_[slot].begin(), devices_[slot].end());
+  }
+  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
+                       scheduler_.Admit(demands, HostBytes(*plan)));
+  const absl::Time end =
+      absl::Now() + std::max(forecast.finish(), AcquisitionTime(request));
+  admission.ExpectEnd(end);
+  return ReconstructionRun::Create(std::move(plan),
+                                   {.slot = *scheduler_.slots()[forecast.slot],
+                                    .devices = std::move(devices),
+                                    .completer = *completers_[forecast.slot]},
+                                   std::move(admission), registry_, urgency, end);
+}
+
+absl::StatusOr<std::vector<int>> RunMaker::WidenPlan(int first, const AcquisitionRequest& request,
+                                                     const VolumeGrid& grid,
+                                                     recon::ReconstructionPlan& plan) const {
+  std::vector<int> slots{first};
+  std::vector<const ops::Device*> devices(devices_[first].begin(), devices_[first].end());
+  for (int slot = 0; slot < static_cast<int>(devices_.size()); ++slot) {
+    if (slot == first || !scheduler_.slots()[slot]->healthy() ||
+        devices_[slot][0]->backend() != devices[0]->backend()) {
+      continue;
+    }
+    slots.push_back(slot);
+    devices.insert(devices.end(), devices_[slot].begin(), devices_[slot].end());
+    ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan wider,
+                         recon::MakePlan(request.acquisition, grid, request.settings, devices));
+    if (wider.order != recon::Order::kChunksFirst) continue;
+    plan = std::move(wider);
+    return slots;
+  }
+  return std::vector<int>{first};  // in parts, one after the other
+}
+
+bool RunMaker::IsLost(const scheduler::DeviceSlot& slot) const {
+  const auto& slots = scheduler_.slots();
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].get() != &slot) continue;
+    return std::ranges::any_of(devices_[i], [](ops::Device* device) {
+      return ops::IsDeviceLost(device->Synchronize());
+    });
+  }
+  return false;
+}
+
+std::vector<scheduler::DeviceSlot*> RunMaker::SlotsOf(const ReconstructionRun& run) const {
+  std::vector<scheduler::DeviceSlot*> slots;
+  for (size_t slot = 0; slot < devices_.size(); ++slot) {
+    if (std::ranges::find(run.devices(), devices_[slot][0]) != run.devices().end()) {
+      slots.push_back(scheduler_.slots()[slot].get());
+    }
+  }
+  return slots;
+}
+
+}  // namespace isocenter::pipeline

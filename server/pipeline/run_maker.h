@@ -1,0 +1,49 @@
+// Finds a place for a job and plans it there.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/ops/registry.h"
+#include "server/pipeline/reconstruction_run.h"
+#include "server/scheduler/scheduler.h"
+
+namespace isocenter::pipeline {
+
+/// Thread-compatible: one thread makes runs.
+class RunMaker {
+ public:
+  /// devices[i] belong to scheduler.slots()[i]; all outlive the maker and its runs.
+  RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
+           std::vector<SlotDevices> devices);
+
+  /// On the slot with the earliest predicted finish that has room; where the volume does not fit one
+  /// GPU, on as many of them as it needs. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
+  /// UNAVAILABLE (no slot is healthy).
+  absl::StatusOr<std::shared_ptr<ReconstructionRun>> Make(const AcquisitionRequest& request,
+                                                          const VolumeGrid& grid,
+                                                          const scheduler::Urgency& urgency);
+
+  /// The slots of a run's devices.
+  std::vector<scheduler::DeviceSlot*> SlotsOf(const ReconstructionRun& run) const;
+  /// Whether one of a slot's devices cannot be used any more.
+  bool IsLost(const scheduler::DeviceSlot& slot) const;
+
+ private:
+  absl::StatusOr<std::shared_ptr<ReconstructionRun>> MakeOn(const scheduler::Forecast& forecast,
+                                                            const AcquisitionRequest& request,
+                                                            const VolumeGrid& grid,
+                                                            const scheduler::Urgency& urgency);
+  /// `first` and further slots of its kind, as many as hold the volume at once.
+  absl::StatusOr<std::vector<int>> WidenPlan(int first, const AcquisitionRequest& request,
+                                             const VolumeGrid& grid,
+                                             recon::ReconstructionPlan& plan) const;
+
+  const ops::Registry& registry_;
+  scheduler::Scheduler& scheduler_;
+  const std::vector<SlotDevices> devices_;
+  std::vector<std::unique_ptr<scheduler::LaneExecutor>> completers_;  // one per slot
+};
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,174 @@
+#include "server/rpc/raw_message.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream.h"
+#include "google/protobuf/wire_format_lite.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::rpc {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+/// Protobuf's way of reading pieces of memory.
+class SliceStream : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit SliceStream(const std::vector<grpc::Slice>& slices) : slices_(slices) {}
+
+  bool Next(const void** data, int* size) override {
+    while (index_ < slices_.size()) {
+      const grpc::Slice& slice = slices_[index_];
+      if (offset_ < slice.size()) {
+        *data = slice.begin() + offset_;
+        *size = static_cast<int>(std::min<size_t>(slice.size() - offset_,
+                                                  std::numeric_limits<int>::max()));
+        offset_ += *size;
+        read_ += *size;
+        return true;
+      }
+      ++index_;
+      offset_ = 0;
+    }
+    return false;
+  }
+  void BackUp(int count) override {
+    offset_ -= count;
+    read_ -= count;
+  }
+  bool Skip(int count) override {
+    const void* data;
+    int size;
+    while (count > 0) {
+      if (!Next(&data, &size)) return false;
+      if (size > count) BackUp(size - count);
+      count -= std::min(size, count);
+    }
+    return true;
+  }
+  int64_t ByteCount() const override { return read_; }
+
+ private:
+  const std::vector<grpc::Slice>& slices_;
+  size_t index_ = 0, offset_ = 0;
+  int64_t read_ = 0;
+};
+
+constexpr uint32_t Tag(int field, WireFormatLite::WireType type) {
+  return WireFormatLite::MakeTag(field, type);
+}
+constexpr uint32_t kFrameTag =
+    Tag(v1::AcquireRequest::kFrameFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+constexpr uint32_t kIndexTag =
+    Tag(v1::Frame::kIndexFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+constexpr uint32_t kPixelsTag =
+    Tag(v1::Frame::kPixelsFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+constexpr uint32_t kCrcTag =
+    Tag(v1::Frame::kCrc32CFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
+constexpr uint32_t kHasCrcTag =
+    Tag(v1::Frame::kHasChecksumFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+constexpr uint32_t kMatrixTag =
+    Tag(v1::Frame::kMeasuredMatrixFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+
+struct PixelRange {
+  int64_t first = 0, count = 0;
+};
+
+/// The fields of a frame up to the current limit. Where a field comes twice the last one counts, as
+/// everywhere in protobuf.
+bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
+  while (const uint32_t tag = in.ReadTag()) {
+    uint32_t value = 0;
+    switch (tag) {
+      case kIndexTag:
+        if (!in.ReadVarint32(&value)) return false;
+        fields.set_index(value);
+        break;
+      case kPixelsTag:
+        if (!in.ReadVarint32(&value)) return false;
+        pixels = {in.CurrentPosition(), value};
+        if (!in.Skip(static_cast<int>(value))) return false;
+        break;
+      case kCrcTag:
+        if (!in.ReadLittleEndian32(&value)) return false;
+        fields.set_crc32c(value);
+        break;
+      case kHasCrcTag:
+        if (!in.ReadVarint32(&value)) return false;
+        fields.set_has_checksum(value != 0);
+        break;
+      case kMatrixTag: {
+        if (!in.ReadVarint32(&value)) return false;
+        std::string matrix;
+        if (!in.ReadString(&matrix, static_cast<int>(value)) ||
+            !fields.mutable_measured_matrix()->MergeFromString(matrix)) {
+          return false;
+        }
+        break;
+      }
+      default:
+        if (!WireFormatLite::SkipField(&in, tag)) return false;
+    }
+  }
+  return in.ConsumedEntireMessage();
+}
+
+}  // namespace
+
+RawMessage::RawMessage(const grpc::ByteBuffer& buffer)
+    : slices_(std::make_shared<std::vector<grpc::Slice>>()), bytes_(buffer.Length()) {
+  if (buffer.Valid() && !buffer.Dump(slices_.get()).ok()) bytes_ = 0;
+}
+
+absl::Status RawMessage::NotAMessage() const {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the message of ", bytes_, " bytes is not an AcquireRequest; legal is valid protobuf"));
+}
+
+absl::StatusOr<v1::AcquireRequest> RawMessage::Parse() const {
+  v1::AcquireRequest message;
+  SliceStream stream(*slices_);
+  if (!message.ParseFromZeroCopyStream(&stream)) return NotAMessage();
+  return message;
+}
+
+absl::StatusOr<std::optional<RawMessage::Frame>> RawMessage::AsFrame() const {
+  SliceStream stream(*slices_);
+  CodedInputStream in(&stream);
+  // A frame is sent as the message's only field; whatever else there may be is left to Parse.
+  uint32_t length = 0;
+  if (in.ReadTag() != kFrameTag || !in.ReadVarint32(&length) ||
+      in.CurrentPosition() + int64_t{length} != bytes_) {
+    return std::nullopt;
+  }
+  Frame frame;
+  PixelRange pixels;
+  const auto limit = in.PushLimit(static_cast<int>(length));
+  if (!ReadFrame(in, frame.fields, pixels)) return NotAMessage();
+  in.PopLimit(limit);
+  frame.pixels = Pieces(pixels.first, pixels.count);
+  frame.memory = slices_;
+  return frame;
+}
+
+std::vector<std::span<const std::byte>> RawMessage::Pieces(int64_t first, int64_t count) const {
+  std::vector<std::span<const std::byte>> pieces;
+  int64_t begin = 0;  // of the slice
+  for (const grpc::Slice& slice : *slices_) {
+    const auto size = static_cast<int64_t>(slice.size());
+    const int64_t from = std::max(first, begin), to = std::min(first + count, begin + size);
+    if (from < to) {
+      pieces.push_back(std::as_bytes(
+          std::span(slice.begin() + (from - begin), static_cast<size_t>(to - from))));
+    }
+    begin += size;
+  }
+  return pieces;
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,44 @@
+// Reads an AcquireRequest where it lies, so that a frame's pixels are never copied on their way from
+// the network to the disk.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/slice.h"
+#include "isocenter/v1/acquisition.pb.h"
+
+namespace isocenter::rpc {
+
+/// A message as gRPC received it: a run of slices.
+class RawMessage {
+ public:
+  explicit RawMessage(const grpc::ByteBuffer& buffer);
+
+  int64_t bytes() const { return bytes_; }
+
+  /// A frame whose pixels stay in the message's slices.
+  struct Frame {
+    v1::Frame fields;  // all but the pixels
+    std::vector<std::span<const std::byte>> pixels;
+    std::shared_ptr<const void> memory;  // of the pixels
+  };
+  /// Nothing when the message is not a frame. Errors: INVALID_ARGUMENT (not an AcquireRequest).
+  absl::StatusOr<std::optional<Frame>> AsFrame() const;
+
+  /// The whole message. Errors: INVALID_ARGUMENT (not an AcquireRequest).
+  absl::StatusOr<v1::AcquireRequest> Parse() const;
+
+ private:
+  absl::Status NotAMessage() const;
+  std::vector<std::span<const std::byte>> Pieces(int64_t first, int64_t count) const;
+
+  std::shared_ptr<std::vector<grpc::Slice>> slices_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace isocenter::rpc
