@@ -83,8 +83,11 @@ inline Bytes ReadFile(const std::filesystem::path& path) {
   return Bytes(bytes.begin(), bytes.end());
 }
 
+/// In place, which is several times faster than truncating first: ext4 then waits for the disk.
 inline void WriteFile(const std::filesystem::path& path, const Bytes& bytes) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  std::ofstream(path, std::ios::binary | std::ios::app);  // makes it
+  std::filesystem::resize_file(path, bytes.size());
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
