@@ -6,9 +6,11 @@
 
 namespace isocenter {
 
-uint32_t Crc32c(std::span<const std::byte> data) {
+uint32_t Crc32c(std::span<const std::byte> data) { return ExtendCrc32c(0, data); }
+
+uint32_t ExtendCrc32c(uint32_t crc, std::span<const std::byte> data) {
   constexpr size_t kLargestRun = size_t{1} << 30;  // the library counts in int
-  uint32_t crc = 0xFFFFFFFFu;
+  crc = ~crc;
   while (!data.empty()) {
     const size_t n = std::min(data.size(), kLargestRun);
     // The library takes a pointer to mutable bytes and does not write.

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <optional>
 #include <random>
@@ -14,27 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
-#include "server/archive/files.h"
 #include "server/archive/job_json.h"
 #include "server/archive/schema.h"
+#include "server/storage/files.h"
 
 namespace isocenter::archive {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::Status CheckJobId(const std::string& id) {
-  const bool legal =
-      !id.empty() && id.size() <= 64 &&
-      std::all_of(id.begin(), id.end(),
-                  [](unsigned char c) {
-                    return c < 0x80 && (std::isalnum(c) || c == '_' || c == '.' || c == '-');
-                  }) &&
-      id.find_first_not_of('.') != std::string::npos;
-  if (legal) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("job id '", id, "': legal is 1 to 64 of [A-Za-z0-9_.-], not dots only"));
-}
 
 /// Patients are told apart by their id; without one by name and birth date; without these, every
 /// study is somebody else's.
@@ -57,7 +43,7 @@ absl::Status MakeDirectory(const fs::path& path) {
     return absl::FailedPreconditionError(
         absl::StrCat(path.string(), " is a file; the archive needs a directory there"));
   }
-  return FileError(error, "create directory", path);
+  return storage::FileError(error, "create directory", path);
 }
 
 int64_t CountFiles(const fs::path& directory) {
@@ -77,20 +63,20 @@ absl::StatusOr<std::vector<fs::path>> Entries(const fs::path& directory) {
        it.increment(error)) {
     entries.push_back(it->path());
   }
-  if (error) return FileError(error.value(), "list", directory);
+  if (error) return storage::FileError(error.value(), "list", directory);
   return entries;
 }
 
 absl::Status Rename(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
-  return error ? FileError(error.value(), "rename", from) : absl::OkStatus();
+  return error ? storage::FileError(error.value(), "rename", from) : absl::OkStatus();
 }
 
 absl::Status RemoveAll(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);
-  return error ? FileError(error.value(), "remove", path) : absl::OkStatus();
+  return error ? storage::FileError(error.value(), "remove", path) : absl::OkStatus();
 }
 
 }  // namespace
@@ -107,7 +93,7 @@ Staging::~Staging() {
   if (!directory_.empty()) fs::remove_all(directory_, ignored);
 }
 
-Archive::Archive(fs::path directory, DirectoryLock lock, Database database)
+Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database)
     : directory_(std::move(directory)), lock_(std::move(lock)), database_(std::move(database)) {}
 
 fs::path Archive::ResultDirectory(const std::string& name) const {
@@ -117,17 +103,17 @@ fs::path Archive::ResultDirectory(const std::string& name) const {
 absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory) {
   std::error_code error;
   const fs::path root = fs::absolute(directory, error);
-  if (error) return FileError(error.value(), "find", directory);
+  if (error) return storage::FileError(error.value(), "find", directory);
   if (root.has_parent_path()) {
     fs::create_directories(root.parent_path(), error);
-    if (error) return FileError(error.value(), "create directory", root.parent_path());
+    if (error) return storage::FileError(error.value(), "create directory", root.parent_path());
   }
   ISO_RETURN_IF_ERROR(MakeDirectory(root));
-  if (access(root.c_str(), W_OK | X_OK) != 0) return FileError(errno, "write to", root);
+  if (access(root.c_str(), W_OK | X_OK) != 0) return storage::FileError(errno, "write to", root);
   ISO_RETURN_IF_ERROR(MakeDirectory(root / "staging"));
   ISO_RETURN_IF_ERROR(MakeDirectory(root / "results"));
 
-  ISO_ASSIGN_OR_RETURN(DirectoryLock lock, DirectoryLock::Take(root));
+  ISO_ASSIGN_OR_RETURN(storage::DirectoryLock lock, storage::DirectoryLock::Take(root));
   // SQLite removes its log when it closes in good order.
   const fs::path log = root / "index.sqlite-wal";
   const bool was_interrupted = fs::exists(log, error) && fs::file_size(log, error) > 0;
@@ -195,7 +181,7 @@ absl::Status Archive::Repair() {
 }
 
 absl::Status Archive::Save(const jobs::Job& job) {
-  ISO_RETURN_IF_ERROR(CheckJobId(job.id));
+  ISO_RETURN_IF_ERROR(jobs::CheckJobId(job.id));
   const int64_t created =
       job.create_time == absl::InfinitePast() ? 0 : absl::ToUnixMicros(job.create_time);
   const std::string record = JobToJson(job);
@@ -222,7 +208,7 @@ absl::StatusOr<std::vector<jobs::Job>> Archive::LoadAll() {
 }
 
 absl::Status Archive::SaveTrace(const std::string& job_id, const std::string& trace) {
-  ISO_RETURN_IF_ERROR(CheckJobId(job_id));
+  ISO_RETURN_IF_ERROR(jobs::CheckJobId(job_id));
   absl::MutexLock lock(&mutex_);
   return database_.Execute("INSERT OR REPLACE INTO traces (job_id, trace) VALUES (?1, ?2)",
                            {job_id, trace});
@@ -238,7 +224,7 @@ absl::StatusOr<std::string> Archive::LoadTrace(const std::string& job_id) {
 }
 
 absl::Status Archive::Delete(const std::string& job_id) {
-  ISO_RETURN_IF_ERROR(CheckJobId(job_id));
+  ISO_RETURN_IF_ERROR(jobs::CheckJobId(job_id));
   std::vector<std::string> directories;
   {
     absl::MutexLock lock(&mutex_);
@@ -256,16 +242,17 @@ absl::Status Archive::Delete(const std::string& job_id) {
 }
 
 absl::Status Archive::CheckRoom(uint64_t needed_bytes) const {
-  return CheckFreeBytes(StagingDirectory(), needed_bytes);
+  return storage::CheckFreeBytes(StagingDirectory(), needed_bytes);
 }
 
 absl::StatusOr<Staging> Archive::Stage(const std::string& job_id, uint64_t needed_bytes) {
-  ISO_RETURN_IF_ERROR(CheckJobId(job_id));
+  ISO_RETURN_IF_ERROR(jobs::CheckJobId(job_id));
   ISO_RETURN_IF_ERROR(CheckRoom(needed_bytes));
   // The random part tells a job's successive results apart.
   std::random_device entropy;
   const fs::path directory = StagingDirectory() / absl::StrFormat("%s.%08x", job_id, entropy());
-  if (mkdir(directory.c_str(), 0700) != 0) return FileError(errno, "create directory", directory);
+  if (mkdir(directory.c_str(), 0700) != 0)
+    return storage::FileError(errno, "create directory", directory);
   return Staging(job_id, directory);
 }
 
@@ -276,9 +263,9 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
   std::vector<std::string> replaced;
 
   const auto publish = [&]() -> absl::Status {
-    ISO_RETURN_IF_ERROR(SyncFileSystem(source));
+    ISO_RETURN_IF_ERROR(storage::SyncFileSystem(source));
     ISO_RETURN_IF_ERROR(Rename(source, target));
-    ISO_RETURN_IF_ERROR(SyncDirectory(target.parent_path()));
+    ISO_RETURN_IF_ERROR(storage::SyncDirectory(target.parent_path()));
     absl::MutexLock lock(&mutex_);
     return database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
       ISO_RETURN_IF_ERROR(Remove(staging.job_id_, replaced));

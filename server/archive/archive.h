@@ -13,10 +13,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/archive/database.h"
-#include "server/archive/files.h"
 #include "server/archive/records.h"
 #include "server/jobs/job.h"
 #include "server/jobs/ports.h"
+#include "server/storage/files.h"
 
 namespace isocenter::archive {
 
@@ -90,7 +90,7 @@ class Archive : public jobs::JobStore {
   absl::StatusOr<std::vector<InstanceRow>> FindInstances(const std::string& series_uid);
 
  private:
-  Archive(std::filesystem::path directory, DirectoryLock lock, Database database);
+  Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database);
 
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
@@ -102,7 +102,7 @@ class Archive : public jobs::JobStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::filesystem::path directory_;
-  const DirectoryLock lock_;
+  const storage::DirectoryLock lock_;
   std::vector<std::string> repairs_;
   absl::Mutex mutex_;
   Database database_ ABSL_GUARDED_BY(mutex_);

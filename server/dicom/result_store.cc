@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
-#include "server/archive/files.h"
 #include "server/dicom/ct_series.h"
 #include "server/dicom/dictionary.h"
+#include "server/storage/files.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -54,8 +54,8 @@ absl::Status WriteSlice(const CtSeries& series, const std::filesystem::path& dir
                         std::span<const int16_t> stored) {
   ISO_ASSIGN_OR_RETURN(const std::vector<std::byte> header, series.FileHeader(slice));
   ISO_ASSIGN_OR_RETURN(
-      archive::OutputFile file,
-      archive::OutputFile::Create(directory / series.index().instances[slice].file_name));
+      storage::OutputFile file,
+      storage::OutputFile::Create(directory / series.index().instances[slice].file_name));
   ISO_RETURN_IF_ERROR(file.WriteAt(0, header, std::as_bytes(stored)));
   file.StartWriteback();
   return absl::OkStatus();
@@ -97,11 +97,11 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
   ISO_ASSIGN_OR_RETURN(archive::Staging staging, archive_.Stage(job.id, needed));
   const std::filesystem::path directory = staging.directory();
   if (mkdir((directory / "dicom").c_str(), 0700) != 0) {
-    return archive::FileError(errno, "create directory", directory / "dicom", needed);
+    return storage::FileError(errno, "create directory", directory / "dicom", needed);
   }
   ISO_ASSIGN_OR_RETURN(
-      archive::OutputFile raw,
-      archive::OutputFile::Create(directory / series.index().raw_file_name, raw_bytes));
+      storage::OutputFile raw,
+      storage::OutputFile::Create(directory / series.index().raw_file_name, raw_bytes));
 
   FirstError error;
   std::vector<std::vector<int16_t>> scratch(pool_.threads(), std::vector<int16_t>(pixels));

@@ -1,7 +1,10 @@
 #include "server/jobs/job.h"
 
+#include <algorithm>
+#include <cctype>
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace isocenter::jobs {
@@ -97,6 +100,19 @@ std::string NewJobId(absl::Time now) {
   std::random_device entropy;
   return absl::StrFormat("%s-%08x", absl::FormatTime("%Y%m%dT%H%M%S", now, absl::UTCTimeZone()),
                          entropy());
+}
+
+absl::Status CheckJobId(const std::string& id) {
+  const bool legal =
+      !id.empty() && id.size() <= 64 &&
+      std::all_of(id.begin(), id.end(),
+                  [](unsigned char c) {
+                    return c < 0x80 && (std::isalnum(c) || c == '_' || c == '.' || c == '-');
+                  }) &&
+      id.find_first_not_of('.') != std::string::npos;
+  if (legal) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("job id '", id, "': legal is 1 to 64 of [A-Za-z0-9_.-], not dots only"));
 }
 
 }  // namespace isocenter::jobs

@@ -165,4 +165,8 @@ struct Job {
 /// "20260101T120000-7f3a9c21".
 std::string NewJobId(absl::Time now);
 
+/// Whether an id may name a file. Errors: INVALID_ARGUMENT, outside 1 to 64 of [A-Za-z0-9_.-], or
+/// of dots only.
+absl::Status CheckJobId(const std::string& id);
+
 }  // namespace isocenter::jobs

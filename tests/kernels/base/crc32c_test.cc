@@ -14,5 +14,13 @@ TEST(Crc32c, MatchesThePublishedCheckValue) {
 
 TEST(Crc32c, EmptyIsZero) { EXPECT_EQ(Crc32c({}), 0u); }
 
+TEST(Crc32c, PiecesGiveTheChecksumOfTheWhole) {
+  const std::string text = "123456789";
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  for (size_t cut = 0; cut <= bytes.size(); ++cut) {
+    EXPECT_EQ(ExtendCrc32c(Crc32c(bytes.first(cut)), bytes.subspan(cut)), 0xE3069283u) << cut;
+  }
+}
+
 }  // namespace
 }  // namespace isocenter

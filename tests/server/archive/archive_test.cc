@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/archive/files.h"
+#include "server/storage/files.h"
 #include "tests/server/archive/temporary_directory.h"
 
 namespace isocenter::archive {
@@ -311,7 +311,7 @@ TEST_F(ArchiveTest, DiskThatFillsWhileWriting) {
   {
     auto staging = archive_->Stage("job", 0);
     ASSERT_TRUE(staging.ok());
-    auto file = OutputFile::Create(staging->directory() / "big");
+    auto file = storage::OutputFile::Create(staging->directory() / "big");
     ASSERT_TRUE(file.ok()) << file.status();
     const std::vector<std::byte> data(3 << 20);
     status = file->WriteAt(0, data);

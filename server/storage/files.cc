@@ -1,4 +1,4 @@
-#include "server/archive/files.h"
+#include "server/storage/files.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
-namespace isocenter::archive {
+namespace isocenter::storage {
 
 absl::Status FileError(int error_number, absl::string_view action,
                        const std::filesystem::path& path, uint64_t needed_bytes) {
@@ -50,9 +50,9 @@ absl::StatusOr<uint64_t> FreeBytes(const std::filesystem::path& path) {
 absl::Status CheckFreeBytes(const std::filesystem::path& path, uint64_t needed_bytes) {
   ISO_ASSIGN_OR_RETURN(const uint64_t free_bytes, FreeBytes(path));
   if (free_bytes < needed_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the disk of the archive is full: ", free_bytes, " bytes are free, ",
-                     needed_bytes, " bytes are needed (", path.string(), ")"));
+    return absl::ResourceExhaustedError(absl::StrCat("the disk is full: ", free_bytes,
+                                                     " bytes are free, ", needed_bytes,
+                                                     " bytes are needed (", path.string(), ")"));
   }
   return absl::OkStatus();
 }
@@ -86,7 +86,7 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Take(const std::filesystem::path& d
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return FileError(errno, "lock", path);
   return absl::FailedPreconditionError(
-      absl::StrCat("archive ", directory.string(), " is in use by another process"));
+      absl::StrCat(directory.string(), " is in use by another process"));
 }
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept
@@ -144,4 +144,4 @@ void OutputFile::StartWriteback() {
   (void)sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-}  // namespace isocenter::archive
+}  // namespace isocenter::storage

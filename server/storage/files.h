@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace isocenter::archive {
+namespace isocenter::storage {
 
 /// Status of a failed system call. A full disk, an exceeded quota or file size limit become
 /// RESOURCE_EXHAUSTED and name the bytes that are free and the bytes that were to be written;
@@ -70,4 +70,4 @@ class OutputFile {
   std::filesystem::path path_;
 };
 
-}  // namespace isocenter::archive
+}  // namespace isocenter::storage

@@ -1,0 +1,305 @@
+#include "server/spool/spool.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "kernels/base/crc32c.h"
+#include "kernels/base/status_macros.h"
+#include "server/jobs/job.h"
+#include "server/spool/format.h"
+
+namespace isocenter::spool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kLive[] = ".spool";
+constexpr char kReleased[] = ".released";
+constexpr char kBeingCreated[] = ".creating";
+
+// After a file could not be removed: a disk that fails is not asked without pause.
+constexpr absl::Duration kRemoveAgain = absl::Minutes(1);
+
+SpoolOptions WithDefaults(SpoolOptions options) {
+  if (!options.clock) options.clock = absl::Now;
+  if (!options.sync_file) options.sync_file = fdatasync;
+  return options;
+}
+
+/// The job id of a file's name, if it ends in `suffix`.
+std::optional<std::string> JobIdOf(const fs::path& path, const char* suffix) {
+  const std::string name = path.filename().string();
+  absl::string_view id = name;
+  if (!absl::ConsumeSuffix(&id, suffix) || !jobs::CheckJobId(std::string(id)).ok()) {
+    return std::nullopt;
+  }
+  return std::string(id);
+}
+
+bool Unlink(const fs::path& path) { return unlink(path.c_str()) == 0 || errno == ENOENT; }
+
+}  // namespace
+
+Spool::Spool(SpoolOptions options, storage::DirectoryLock lock)
+    : options_(std::move(options)),
+      lock_(std::move(lock)),
+      committer_({options_.sync, options_.sync_interval, options_.sync_file, options_.on_sync}),
+      writers_(options_.writers),
+      services_{&writers_, &committer_, options_.clock, [this] { OnClose(); }} {}
+
+Spool::~Spool() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  if (housekeeper_.joinable()) housekeeper_.join();
+}
+
+absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(SpoolOptions options) {
+  std::error_code error;
+  options.directory = fs::absolute(options.directory, error);
+  if (error) return storage::FileError(error.value(), "find", options.directory);
+  fs::create_directories(options.directory, error);
+  if (error) return storage::FileError(error.value(), "create directory", options.directory);
+  ISO_ASSIGN_OR_RETURN(storage::DirectoryLock lock,
+                       storage::DirectoryLock::Take(options.directory));
+  std::unique_ptr<Spool> spool(new Spool(WithDefaults(std::move(options)), std::move(lock)));
+  ISO_RETURN_IF_ERROR(spool->Scan());
+  spool->housekeeper_ = std::thread([spool = spool.get()] { spool->KeepHouse(); });
+  return spool;
+}
+
+absl::Status Spool::Scan() {
+  std::error_code error;
+  absl::MutexLock lock(&mutex_);
+  fs::directory_iterator it(options_.directory, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    const fs::path& path = it->path();
+    if (JobIdOf(path, kBeingCreated)) {
+      if (!Unlink(path)) return storage::FileError(errno, "remove", path);
+      continue;
+    }
+    auto job_id = JobIdOf(path, kLive);
+    const bool released = !job_id;
+    if (released) job_id = JobIdOf(path, kReleased);
+    struct stat status {};
+    if (!job_id || lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    Entry& entry = entries_[*job_id];
+    entry.path = path;
+    entry.bytes = status.st_size;
+    entry.released = released;
+    entry.released_at = absl::TimeFromTimespec(status.st_mtim);
+  }
+  return error ? storage::FileError(error.value(), "list", options_.directory) : absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<jobs::JobSpool>> Spool::Create(const std::string& job_id,
+                                                              const std::string& acquisition,
+                                                              int frames, int64_t frame_bytes) {
+  ISO_RETURN_IF_ERROR(jobs::CheckJobId(job_id));
+  ISO_ASSIGN_OR_RETURN(const Layout layout, MakeLayout(frames, frame_bytes, acquisition.size()));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (entries_.contains(job_id)) {
+      return absl::AlreadyExistsError(absl::StrCat("job ", job_id, " is in the spool"));
+    }
+    ISO_RETURN_IF_ERROR(MakeRoom(job_id, layout.file_bytes));
+    // Holds the room while the file is made, which takes time.
+    Entry& entry = entries_[job_id];
+    entry.path = PathOf(job_id, kLive);
+    entry.bytes = layout.file_bytes;
+    entry.being_created = true;
+  }
+  auto file = MakeFile(job_id, acquisition, layout);
+  absl::MutexLock lock(&mutex_);
+  const auto entry = entries_.find(job_id);
+  if (!file.ok()) {
+    entries_.erase(entry);
+    return file.status();
+  }
+  entry->second.being_created = false;
+  entry->second.open = *file;
+  return *std::move(file);
+}
+
+absl::StatusOr<std::shared_ptr<JobFile>> Spool::MakeFile(const std::string& job_id,
+                                                         const std::string& acquisition,
+                                                         const Layout& layout) {
+  FileHeader header;
+  header.job_id = job_id;
+  header.layout = layout;
+  header.acquisition_crc32c = Crc32c(std::as_bytes(std::span(acquisition)));
+  header.created_us = absl::ToUnixMicros(options_.clock());
+  const fs::path temporary = PathOf(job_id, kBeingCreated), path = PathOf(job_id, kLive);
+  auto file = JobFile::Create(temporary, header, acquisition, services_);
+  absl::Status status = file.status();
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = storage::FileError(errno, "rename", temporary);
+  }
+  if (status.ok()) status = storage::SyncDirectory(options_.directory);
+  if (status.ok()) return file;
+  Unlink(temporary);
+  Unlink(path);
+  return status;
+}
+
+absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed) {
+  ReclaimExpired();
+  for (;;) {
+    ISO_ASSIGN_OR_RETURN(const uint64_t free, storage::FreeBytes(options_.directory));
+    const SpoolUsage usage = Count();
+    const auto fits = [&](int64_t reclaimed) {
+      return (options_.capacity_bytes == 0 ||
+              needed <= options_.capacity_bytes - usage.used_bytes + reclaimed) &&
+             needed <= static_cast<int64_t>(free) + reclaimed;
+    };
+    if (fits(0)) return absl::OkStatus();
+    auto oldest = entries_.end();
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if (it->second.is_reclaimable() &&
+          (oldest == entries_.end() || it->second.released_at < oldest->second.released_at)) {
+        oldest = it;
+      }
+    }
+    if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ", needed,
+          " bytes are needed, ", free, " are free on the disk, ", usage.used_bytes, " of ",
+          options_.capacity_bytes == 0 ? std::string("unlimited")
+                                       : absl::StrCat(options_.capacity_bytes),
+          " allowed bytes are used, ", usage.reclaimable_bytes, " of them reclaimable"));
+    }
+  }
+}
+
+std::vector<std::string> Spool::Jobs() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::string> ids;
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.being_created) ids.push_back(id);
+  }
+  return ids;
+}
+
+absl::StatusOr<std::shared_ptr<jobs::JobSpool>> Spool::Open(const std::string& job_id) {
+  const absl::Status not_found =
+      absl::NotFoundError(absl::StrCat("job ", job_id, " is not in the spool"));
+  absl::MutexLock opening(&opening_);
+  fs::path path;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto entry = entries_.find(job_id);
+    if (entry == entries_.end() || entry->second.being_created) return not_found;
+    if (auto open = entry->second.open.lock()) return open;
+    path = entry->second.path;
+  }
+  ISO_ASSIGN_OR_RETURN(std::shared_ptr<JobFile> file, JobFile::Open(path, job_id, services_));
+  absl::MutexLock lock(&mutex_);
+  const auto entry = entries_.find(job_id);
+  if (entry == entries_.end()) return not_found;  // removed meanwhile
+  entry->second.open = file;
+  return file;
+}
+
+void Spool::Release(const std::string& job_id) {
+  absl::MutexLock lock(&mutex_);
+  const auto it = entries_.find(job_id);
+  if (it == entries_.end() || it->second.being_created || it->second.released) return;
+  Entry& entry = it->second;
+  entry.released = true;
+  entry.released_at = options_.clock();
+  // The name and the time of change say so after a restart. Should either fail, the job comes back
+  // as not released, and is released again by whoever finds that it has ended.
+  const timespec time = absl::ToTimespec(entry.released_at);
+  const timespec times[] = {time, time};
+  const fs::path path = PathOf(job_id, kReleased);
+  utimensat(AT_FDCWD, entry.path.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  if (rename(entry.path.c_str(), path.c_str()) == 0) entry.path = path;
+  house_changed_ = true;
+  ReclaimExpired();
+}
+
+absl::Status Spool::Remove(const std::string& job_id) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto entry = entries_.find(job_id);
+    if (entry == entries_.end() || entry->second.being_created) return absl::OkStatus();
+    if (!Unlink(entry->second.path)) {
+      return storage::FileError(errno, "remove", entry->second.path);
+    }
+    entries_.erase(entry);
+  }
+  return storage::SyncDirectory(options_.directory);
+}
+
+SpoolUsage Spool::Count() const {
+  SpoolUsage usage;
+  usage.capacity_bytes = options_.capacity_bytes;
+  usage.unsynced_bytes = committer_.unsynced_bytes();
+  for (const auto& [id, entry] : entries_) {
+    usage.used_bytes += entry.bytes;
+    if (entry.is_reclaimable()) usage.reclaimable_bytes += entry.bytes;
+    if (!entry.being_created) ++usage.jobs;
+  }
+  return usage;
+}
+
+SpoolUsage Spool::usage() const {
+  absl::MutexLock lock(&mutex_);
+  return Count();
+}
+
+bool Spool::Reclaim(Entries::iterator entry) {
+  if (!Unlink(entry->second.path)) {
+    entry->second.not_before = options_.clock() + kRemoveAgain;
+    return false;
+  }
+  entries_.erase(entry);
+  return true;
+}
+
+absl::Time Spool::ExpiryOf(const Entry& entry) const {
+  return std::max(entry.released_at + options_.retention, entry.not_before);
+}
+
+absl::Time Spool::ReclaimExpired() {
+  const absl::Time now = options_.clock();
+  absl::Time next = absl::InfiniteFuture();
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const auto entry = it++;
+    if (!entry->second.is_reclaimable()) continue;
+    const bool is_due = ExpiryOf(entry->second) <= now;
+    if (is_due && Reclaim(entry)) continue;
+    next = std::min(next, ExpiryOf(entry->second));
+  }
+  return next;
+}
+
+void Spool::KeepHouse() {
+  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || house_changed_;
+  };
+  absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    house_changed_ = false;
+    const absl::Time next = ReclaimExpired();
+    mutex_.AwaitWithTimeout(absl::Condition(&has_work), next - options_.clock());
+  }
+}
+
+void Spool::OnClose() {
+  absl::MutexLock lock(&mutex_);
+  house_changed_ = true;
+}
+
+}  // namespace isocenter::spool
