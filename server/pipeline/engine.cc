@@ -85,7 +85,14 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& req
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));
 
-  const int slot_index = scheduler_.EmptiestSlot();
+  const std::vector<scheduler::Forecast> ranked =
+      scheduler_.Rank(static_cast<double>(grid.voxels()) *
+                          static_cast<double>(request.acquisition.trajectory.size()),
+                      jobs::JobClass::kLive);
+  if (ranked.empty()) {
+    return absl::UnavailableError("all devices are out of service; use another service");
+  }
+  const int slot_index = ranked.front().slot;
   scheduler::DeviceSlot& slot = *scheduler_.slots()[slot_index];
   const SlotDevices& devices = devices_[slot_index];
   const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
@@ -135,7 +142,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& req
   job.create_time = now;
 
   Accepted accepted{.peak_bytes = plan->peak_bytes + host_bytes,
-                    .predicted_seconds = slot.speed.PredictSeconds(plan->voxel_updates)};
+                    .predicted_seconds = slot.cost.PredictSeconds(plan->voxel_updates)};
   accepted.job = std::make_shared<ReconstructionJob>(
       job.id, JobEnvironment{table_, results_, observer_, slot, exporter_}, std::move(admission),
       std::move(plan), std::move(reconstructor), std::move(buffers), std::move(room),

@@ -41,15 +41,15 @@ class Engine {
     std::shared_ptr<ReconstructionJob> job;
     jobs::JobSnapshot snapshot;
     int64_t peak_bytes = 0;
-    double predicted_seconds = 0;  // 0 until the first job has been measured
+    double predicted_seconds = 0;  // assumed until the first job has been measured
   };
   using AcceptDone = std::function<void(absl::StatusOr<Accepted>)>;
 
   /// Plans and admits on a thread of its own, one acquisition after the other, and calls `done`
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning.
   /// `room` as in ReconstructionJob. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED (memory or disk:
-  /// what is needed and what is free), UNAVAILABLE (draining), CANCELLED (not wanted any more),
-  /// those of the job store.
+  /// what is needed and what is free), UNAVAILABLE (draining, no healthy device), CANCELLED (not
+  /// wanted any more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, std::function<void()> room,
               AcceptDone done);
 

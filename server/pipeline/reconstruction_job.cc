@@ -138,7 +138,7 @@ absl::Status ReconstructionJob::CompleteVolume() {
     after_last_frame = absl::ToDoubleSeconds(complete - last_frame_time_);
   }
   const double whole_gups = Gups(plan_->voxel_updates, seconds.busy);
-  environment_.slot.speed.Add(plan_->voxel_updates, seconds.busy);
+  environment_.slot.cost.Add(plan_->voxel_updates, seconds.busy);
   const absl::Status saved =
       environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
         job.result.timings.upload = seconds.upload;
