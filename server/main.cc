@@ -153,15 +153,20 @@ class Observer : public jobs::JobObserver {
   metrics::Metrics& metrics_;
 };
 
+// Until a job has been measured: what a GPU or a CPU with a few cores surely does
+// (docs/performance.md).
+constexpr double kGpuUpdatesPerSecond = 100e9;
+constexpr double kCpuUpdatesPerSecond = 1e9;
+
 // What was measured before a restart predicts what comes after it.
 void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
-                 scheduler::SpeedEstimate& speed) {
+                 scheduler::CostModel& cost) {
   const auto recent = table.List({.states = {jobs::JobState::kCompleted}}, std::nullopt, 8);
   for (auto job = recent.rbegin(); job != recent.rend(); ++job) {
     const jobs::JobResult& result = (*job)->result;
     if (result.backend != device.backend() || !(result.whole_gups > 0)) continue;
     const double updates = static_cast<double>((*job)->grid.voxels()) * (*job)->facts.frames;
-    speed.Add(updates, updates / (result.whole_gups * 1e9));
+    cost.Add(updates, updates / (result.whole_gups * 1e9));
   }
 }
 
@@ -255,11 +260,14 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
   for (const pipeline::Engine::SlotDevices& group : groups) {
     const ops::Device& device = *group[0];
+    const double assumed = device.traits().own_memory
+                               ? kGpuUpdatesPerSecond * static_cast<double>(group.size())
+                               : kCpuUpdatesPerSecond;
     slots.push_back(std::make_unique<scheduler::DeviceSlot>(
         absl::StrCat(backend, slots.size()), device.limits().memory_bytes,
         absl::StrCat("iso-slot-", slots.size()),
-        device.traits().own_memory ? &host_memory : nullptr));
-    RecallSpeed(table, device, slots.back()->speed);
+        device.traits().own_memory ? &host_memory : nullptr, assumed));
+    RecallSpeed(table, device, slots.back()->cost);
   }
   scheduler::Scheduler scheduler(std::move(slots), static_cast<int>(limits.max_active_jobs()));
   pipeline::Engine engine(Backends(), groups, scheduler, table, *results, observer);

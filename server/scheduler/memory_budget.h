@@ -20,6 +20,8 @@ class Reservation {
   ~Reservation() { ShrinkTo(0); }
 
   int64_t bytes() const { return bytes_; }
+  /// Null when empty.
+  const MemoryBudget* budget() const { return budget_; }
   /// Gives back what is above `bytes`.
   void ShrinkTo(int64_t bytes);
 
@@ -40,6 +42,7 @@ class MemoryBudget {
 
   int64_t limit() const { return limit_; }
   int64_t used() const;
+  int64_t free() const { return limit_ - used(); }
 
  private:
   friend class Reservation;

@@ -1,79 +1,178 @@
 #include "server/scheduler/scheduler.h"
 
-#include <utility>
+#include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/base/status_macros.h"
+#include "server/scheduler/retry_after.h"
 
 namespace isocenter::scheduler {
+namespace {
 
-void SpeedEstimate::Add(double voxel_updates, double seconds) {
-  if (!(voxel_updates > 0 && seconds > 0)) return;
-  constexpr double kFading = 0.75;  // about the last eight jobs count
-  absl::MutexLock lock(&mutex_);
-  updates_ = kFading * updates_ + voxel_updates;
-  seconds_ = kFading * seconds_ + seconds;
+/// What somebody gives back at some time.
+struct Return {
+  absl::Time time;
+  int64_t amount;
+};
+
+/// When what is given back amounts to `missing`.
+absl::Time WhenReturned(std::vector<Return> returns, int64_t missing) {
+  if (missing <= 0) return absl::InfinitePast();
+  std::sort(returns.begin(), returns.end(),
+            [](const Return& a, const Return& b) { return a.time < b.time; });
+  for (const Return& next : returns) {
+    missing -= next.amount;
+    if (missing <= 0) return next.time;
+  }
+  return absl::InfiniteFuture();
 }
 
-double SpeedEstimate::PredictSeconds(double voxel_updates) const {
-  absl::MutexLock lock(&mutex_);
-  return updates_ == 0 ? 0 : voxel_updates * seconds_ / updates_;
-}
+}  // namespace
 
 Admission& Admission::operator=(Admission&& other) noexcept {
   std::swap(scheduler_, other.scheduler_);
-  std::swap(device_memory_, other.device_memory_);
-  std::swap(host_memory_, other.host_memory_);
+  std::swap(id_, other.id_);
   return *this;
 }
 
-void Admission::ShrinkToHost(int64_t host_bytes) {
-  device_memory_.ShrinkTo(0);
-  host_memory_.ShrinkTo(host_bytes);
-}
-
 Admission::~Admission() {
-  if (scheduler_ != nullptr) scheduler_->Leave();
+  if (scheduler_ != nullptr) scheduler_->Leave(id_);
 }
 
-int Scheduler::EmptiestSlot() const {
-  const auto free = [&](int slot) {
-    return slots_[slot]->memory.limit() - slots_[slot]->memory.used();
-  };
-  int best = 0;
-  for (int slot = 1; slot < static_cast<int>(slots_.size()); ++slot) {
-    if (free(slot) > free(best)) best = slot;
+void Admission::ShrinkToHost(int64_t host_bytes) {
+  if (scheduler_ != nullptr) scheduler_->ShrinkToHost(id_, host_bytes);
+}
+
+void Admission::ExpectEnd(absl::Time end) {
+  if (scheduler_ != nullptr) scheduler_->ExpectEnd(id_, end);
+}
+
+std::vector<Forecast> Scheduler::Rank(double voxel_updates, jobs::JobClass job_class) const {
+  std::vector<Forecast> forecasts;
+  std::vector<int64_t> free(
+      slots_.size());  // once, so that the order is one while jobs come and go
+  for (int i = 0; i < static_cast<int>(slots_.size()); ++i) {
+    const DeviceSlot& slot = *slots_[i];
+    if (!slot.healthy()) continue;
+    free[i] = slot.memory.free();
+    const double ahead = slot.backlog.Ahead(job_class);
+    forecasts.push_back({.slot = i,
+                         .wait = absl::Seconds(slot.cost.PredictSeconds(ahead)),
+                         .compute = absl::Seconds(slot.cost.PredictSeconds(voxel_updates))});
   }
-  return best;
+  std::stable_sort(forecasts.begin(), forecasts.end(), [&](const Forecast& a, const Forecast& b) {
+    return a.finish() != b.finish() ? a.finish() < b.finish() : free[a.slot] > free[b.slot];
+  });
+  return forecasts;
+}
+
+std::vector<Scheduler::Need> Scheduler::Needs(std::span<const SlotDemand> slots,
+                                              int64_t host_bytes) const {
+  std::vector<Need> needs = {{&slots_[slots.front().slot]->host_memory, host_bytes}};
+  for (const SlotDemand& demand : slots) {
+    MemoryBudget* const budget = &slots_[demand.slot]->memory;
+    if (budget == needs.front().budget) {
+      needs.front().bytes += demand.device_bytes;
+    } else {
+      needs.push_back({budget, demand.device_bytes});
+    }
+  }
+  return needs;
 }
 
 absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t device_bytes, int64_t host_bytes) {
-  DeviceSlot& chosen = *slots_[slot];
-  Reservation device_memory;
-  if (&chosen.host_memory == &chosen.memory) {
-    host_bytes += device_bytes;
-  } else {
-    ISO_ASSIGN_OR_RETURN(device_memory, chosen.memory.Reserve(device_bytes));
+  const SlotDemand demand = {slot, device_bytes};
+  return Admit(std::span(&demand, 1), host_bytes);
+}
+
+absl::StatusOr<Admission> Scheduler::Admit(std::span<const SlotDemand> slots, int64_t host_bytes) {
+  for (const SlotDemand& demand : slots) {
+    const DeviceSlot& slot = *slots_[demand.slot];
+    if (!slot.healthy()) {
+      return absl::UnavailableError(absl::StrCat("device ", slot.name, " is out of service (",
+                                                 slot.quarantine_reason(), "); use another one"));
+    }
   }
-  ISO_ASSIGN_OR_RETURN(Reservation host_memory, chosen.host_memory.Reserve(host_bytes));
+  const std::vector<Need> needs = Needs(slots, host_bytes);
+  Holder holder{.host = needs.front().budget};
   absl::MutexLock lock(&mutex_);
-  if (active_jobs_ >= max_active_jobs_) {
-    return absl::ResourceExhaustedError(
+  absl::Status refused;
+  for (const Need& need : needs) {
+    absl::StatusOr<Reservation> reservation = need.budget->Reserve(need.bytes);
+    if (reservation.ok()) {
+      holder.memory.push_back(*std::move(reservation));
+    } else if (refused.ok() || need.bytes > need.budget->limit()) {
+      refused = reservation.status();  // what never fits is named before what does not fit now
+    }
+  }
+  if (refused.ok() && static_cast<int>(holders_.size()) >= max_active_jobs_) {
+    refused = absl::ResourceExhaustedError(
         absl::StrCat("1 place among the active jobs is needed; 0 are free of ", max_active_jobs_,
                      "; try again when other jobs have ended"));
   }
-  ++active_jobs_;
-  return Admission(this, std::move(device_memory), std::move(host_memory));
+  if (!refused.ok()) {
+    holder.memory.clear();  // before it is computed when there will be room
+    return Refuse(refused, needs);
+  }
+  const int64_t id = next_id_++;
+  holders_[id] = std::move(holder);
+  return Admission(this, id);
 }
 
-void Scheduler::Leave() {
+absl::Time Scheduler::EarliestRoom(const std::vector<Need>& needs) const {
+  std::vector<Return> places;
+  for (const auto& [id, holder] : holders_) places.push_back({holder.end, 1});
+  absl::Time earliest =
+      WhenReturned(places, static_cast<int64_t>(holders_.size()) + 1 - max_active_jobs_);
+  for (const Need& need : needs) {
+    std::vector<Return> bytes;
+    for (const auto& [id, holder] : holders_) {
+      for (const Reservation& held : holder.memory) {
+        if (held.budget() == need.budget) bytes.push_back({holder.end, held.bytes()});
+      }
+    }
+    earliest = std::max(earliest, WhenReturned(bytes, need.bytes - need.budget->free()));
+  }
+  return earliest;
+}
+
+absl::Status Scheduler::Refuse(const absl::Status& reason, const std::vector<Need>& needs) const {
+  const absl::Time earliest = EarliestRoom(needs);
+  if (earliest == absl::InfiniteFuture()) return reason;
+  // A second at least: who should have ended by now will hardly do so at once.
+  const int64_t seconds =
+      std::max(int64_t{1}, absl::ToInt64Seconds(absl::Ceil(earliest - clock_(), absl::Seconds(1))));
+  return WithRetryAfter(
+      absl::Status(reason.code(),
+                   absl::StrCat(reason.message(), ", at the earliest in about ", seconds, " s")),
+      absl::Seconds(seconds));
+}
+
+void Scheduler::ShrinkToHost(int64_t id, int64_t host_bytes) {
   absl::MutexLock lock(&mutex_);
-  --active_jobs_;
+  Holder& holder = holders_.at(id);
+  for (Reservation& held : holder.memory) {
+    held.ShrinkTo(held.budget() == holder.host ? host_bytes : 0);
+  }
+}
+
+void Scheduler::ExpectEnd(int64_t id, absl::Time end) {
+  absl::MutexLock lock(&mutex_);
+  holders_.at(id).end = end;
+}
+
+void Scheduler::Leave(int64_t id) {
+  absl::MutexLock lock(&mutex_);
+  holders_.erase(id);
 }
 
 int Scheduler::active_jobs() const {
   absl::MutexLock lock(&mutex_);
-  return active_jobs_;
+  return static_cast<int>(holders_.size());
+}
+
+int Scheduler::healthy_slots() const {
+  return static_cast<int>(std::count_if(slots_.begin(), slots_.end(),
+                                        [](const auto& slot) { return slot->healthy(); }));
 }
 
 int64_t Scheduler::queue_depth() const {

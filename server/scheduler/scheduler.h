@@ -1,56 +1,29 @@
-// Devices as slots, and who is let in.
+// Devices as slots: which one suits a job, and who is let in.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
-#include <string>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "server/scheduler/lane_executor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/jobs/job.h"
+#include "server/scheduler/device_slot.h"
 #include "server/scheduler/memory_budget.h"
 
 namespace isocenter::scheduler {
 
-/// Moving average of how fast a device computes whole jobs. Large jobs count more than small ones,
-/// whose time goes into other things than voxel updates. Thread-safe.
-class SpeedEstimate {
- public:
-  /// One job; ignored unless both are above 0.
-  void Add(double voxel_updates, double seconds);
-  /// Computing time of so many voxel updates, 0 while nothing has been measured.
-  double PredictSeconds(double voxel_updates) const;
-
- private:
-  mutable absl::Mutex mutex_;
-  // Sums over the jobs, in which older ones fade.
-  double updates_ ABSL_GUARDED_BY(mutex_) = 0;
-  double seconds_ ABSL_GUARDED_BY(mutex_) = 0;
-};
-
-/// One device, or several that share each job: its memory, its thread and its measured speed. A job
-/// stays on its slot.
-struct DeviceSlot {
-  /// `thread_name` as in LaneExecutor. `host_memory`, which outlives the slot: what its jobs hold
-  /// in the host's memory; null for a device that has no other.
-  DeviceSlot(std::string name, int64_t memory_bytes, const std::string& thread_name,
-             MemoryBudget* host_memory = nullptr)
-      : name(std::move(name)),
-        memory(memory_bytes),
-        host_memory(host_memory == nullptr ? memory : *host_memory),
-        lanes(thread_name) {}
-
-  const std::string name;  // "cpu0"; label of metrics
-  MemoryBudget memory;
-  MemoryBudget& host_memory;
-  SpeedEstimate speed;
-  LaneExecutor lanes;
-};
-
 class Scheduler;
 
-/// A place among the active jobs and memory of a slot; all is given back when destroyed.
+/// A place among the active jobs and memory of slots; all is given back when destroyed. Move-only,
+/// not thread-safe.
 class Admission {
  public:
   Admission() = default;
@@ -60,44 +33,88 @@ class Admission {
 
   /// Gives back all but `host_bytes` of host memory.
   void ShrinkToHost(int64_t host_bytes);
+  /// When the job is predicted to have ended; unknown until it is said, and may be said again. A
+  /// refused job is told from it when to come again.
+  void ExpectEnd(absl::Time end);
 
  private:
   friend class Scheduler;
-  Admission(Scheduler* scheduler, Reservation device_memory, Reservation host_memory)
-      : scheduler_(scheduler),
-        device_memory_(std::move(device_memory)),
-        host_memory_(std::move(host_memory)) {}
+  Admission(Scheduler* scheduler, int64_t id) : scheduler_(scheduler), id_(id) {}
   Scheduler* scheduler_ = nullptr;
-  Reservation device_memory_;  // empty where the device has the host's
-  Reservation host_memory_;
+  int64_t id_ = 0;
+};
+
+/// What a job needs of one slot's device.
+struct SlotDemand {
+  int slot = 0;  // index in Scheduler::slots()
+  int64_t device_bytes = 0;
+};
+
+/// What a slot would do with a job.
+struct Forecast {
+  int slot = 0;
+  absl::Duration wait;     // for the work that goes before it
+  absl::Duration compute;  // its own
+  absl::Duration finish() const { return wait + compute; }
 };
 
 /// Thread-safe. Must outlive its admissions.
 class Scheduler {
  public:
   /// At least one slot.
-  Scheduler(std::vector<std::unique_ptr<DeviceSlot>> slots, int max_active_jobs)
-      : slots_(std::move(slots)), max_active_jobs_(max_active_jobs) {}
+  Scheduler(std::vector<std::unique_ptr<DeviceSlot>> slots, int max_active_jobs,
+            std::function<absl::Time()> clock = absl::Now)
+      : slots_(std::move(slots)), max_active_jobs_(max_active_jobs), clock_(std::move(clock)) {}
 
   const std::vector<std::unique_ptr<DeviceSlot>>& slots() const { return slots_; }
-  /// The slot with the most free memory; ties go to the first.
-  int EmptiestSlot() const;
 
-  /// Errors: RESOURCE_EXHAUSTED naming what is needed and what is free (jobs or bytes).
+  /// The healthy slots, the one that is predicted to finish such a job first in front; ties go to
+  /// more free memory, then to the first. Computing only: that frames have yet to arrive delays
+  /// every slot alike.
+  std::vector<Forecast> Rank(double voxel_updates, jobs::JobClass job_class) const;
+
+  /// Admits a job that the given slots, at least one and each once, share; `host_bytes` are of the
+  /// first one's host memory, and where a device's memory is the host's, both come from the same
+  /// budget. All or nothing. Errors: UNAVAILABLE (a slot is in quarantine), RESOURCE_EXHAUSTED
+  /// naming what is needed and what is free (jobs or bytes). The latter says when it could be
+  /// accepted at the earliest (retry_after.h), as far as those who hold what is missing have said
+  /// when they end; not when it never fits.
+  absl::StatusOr<Admission> Admit(std::span<const SlotDemand> slots, int64_t host_bytes);
   absl::StatusOr<Admission> Admit(int slot, int64_t device_bytes, int64_t host_bytes);
 
   int active_jobs() const;
+  int healthy_slots() const;
   /// Units that wait on all slots.
   int64_t queue_depth() const;
 
  private:
   friend class Admission;
-  void Leave();
+  struct Need {
+    MemoryBudget* budget;
+    int64_t bytes;
+  };
+  struct Holder {
+    std::vector<Reservation> memory;
+    const MemoryBudget* host = nullptr;
+    absl::Time end = absl::InfiniteFuture();
+  };
+  /// One need for each budget; the host's first.
+  std::vector<Need> Needs(std::span<const SlotDemand> slots, int64_t host_bytes) const;
+  /// When all of it will be free, were nobody else admitted; InfiniteFuture when unknown or never.
+  absl::Time EarliestRoom(const std::vector<Need>& needs) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Refuse(const absl::Status& reason, const std::vector<Need>& needs) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ShrinkToHost(int64_t id, int64_t host_bytes);
+  void ExpectEnd(int64_t id, absl::Time end);
+  void Leave(int64_t id);
 
   const std::vector<std::unique_ptr<DeviceSlot>> slots_;
   const int max_active_jobs_;
+  const std::function<absl::Time()> clock_;
   mutable absl::Mutex mutex_;
-  int active_jobs_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<int64_t, Holder> holders_ ABSL_GUARDED_BY(mutex_);  // one for each active job
+  int64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace isocenter::scheduler
