@@ -8,6 +8,7 @@
 #include "kernels/cpu/device.h"
 #include "kernels/cpu/highway_targets.h"
 #include "kernels/cpu/methods.h"
+#include "kernels/cpu/turned_views.h"
 #include "kernels/ops/check.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -110,13 +111,42 @@ HWY_EXPORT(RunJob);
 constexpr int kBoxSide = 16;
 constexpr size_t kBoxesPerJob = 8;  // the next one's views are prefetched
 
-std::vector<VoxelBox> CutIntoBoxes(const VolumeGrid& grid) {
+// How the columns of a volume are worked on: nx x ny of them, nz voxels each, in boxes.
+struct Columns {
+  int nx, ny, nz, box_side;
+  int64_t column_stride, row_stride;
+};
+
+// Columns are done in patches of several along x and y. Where a grid has but one row of them they
+// are taken as rows of kFold, one after the other, so that patches are full.
+constexpr int kFold = 4;
+bool IsFolded(const VolumeGrid& grid) { return grid.ny == 1 && grid.nx % kFold == 0; }
+
+Columns ColumnsOf(const VolumeGrid& grid) {
+  const VolumeLayout layout(grid);
+  if (IsFolded(grid)) {
+    // A plane's boxes are small, or there would be fewer than threads.
+    return {kFold, grid.nx / kFold,      grid.nz,
+            kFold, layout.column_stride, kFold * layout.column_stride};
+  }
+  return {grid.nx, grid.ny, grid.nz, kBoxSide, layout.column_stride, layout.row_stride};
+}
+
+ProjectionMatrix ToColumnIndices(const ProjectionMatrix& world, const VolumeGrid& grid) {
+  ProjectionMatrix indexed = ToVoxelIndices(world, grid);
+  if (IsFolded(grid)) {
+    for (int row = 0; row < 3; ++row) indexed.m[4 * row + 1] = kFold * indexed.m[4 * row];
+  }
+  return indexed;
+}
+
+std::vector<VoxelBox> CutIntoBoxes(const Columns& c) {
   std::vector<VoxelBox> boxes;
-  for (int y = 0; y < grid.ny; y += kBoxSide) {
-    for (int z = 0; z < grid.nz; z += kBoxHeight) {
-      for (int x = 0; x < grid.nx; x += kBoxSide) {
-        boxes.push_back({x, std::min(x + kBoxSide, grid.nx), y, std::min(y + kBoxSide, grid.ny), z,
-                         std::min(z + kBoxHeight, grid.nz)});
+  for (int y = 0; y < c.ny; y += c.box_side) {
+    for (int z = 0; z < c.nz; z += kBoxHeight) {
+      for (int x = 0; x < c.nx; x += c.box_side) {
+        boxes.push_back({x, std::min(x + c.box_side, c.nx), y, std::min(y + c.box_side, c.ny), z,
+                         std::min(z + kBoxHeight, c.nz)});
       }
     }
   }
@@ -140,29 +170,33 @@ class BackprojectVoxel final : public ops::Backproject {
     std::vector<BackprojectView> views;
     for (size_t i = 0; i < matrices.size(); ++i) {
       views.push_back(
-          {.matrix = ToVoxelIndices(matrices[i], grid),
+          {.matrix = ToColumnIndices(matrices[i], grid),
            .image = stack->data() + static_cast<int64_t>(i) * columns.view_stride + columns.first,
            .stride = columns.column_stride,
            .rows = static_cast<int>(stack->shape().middle),
            .columns = static_cast<int>(stack->shape().fast)});
     }
-    const VolumeLayout layout(grid);
-    const std::vector<VoxelBox> boxes = CutIntoBoxes(grid);
+    ISO_RETURN_IF_ERROR(turned_.Turn(matrices, grid, *pool_, views));
+    const Columns voxels = ColumnsOf(grid);
+    const std::vector<VoxelBox> boxes = CutIntoBoxes(voxels);
     const auto run = HWY_DYNAMIC_DISPATCH(RunJob);
-    const auto jobs = static_cast<int64_t>((boxes.size() + kBoxesPerJob - 1) / kBoxesPerJob);
+    // Of few boxes each thread gets some.
+    const size_t per_job = std::clamp<size_t>(boxes.size() / pool_->threads(), 1, kBoxesPerJob);
+    const auto jobs = static_cast<int64_t>((boxes.size() + per_job - 1) / per_job);
     pool_->ParallelFor(jobs, [&](int64_t index, int) {
-      const size_t first = static_cast<size_t>(index) * kBoxesPerJob;
+      const size_t first = static_cast<size_t>(index) * per_job;
       run({.views = views,
-           .boxes = std::span(boxes).subspan(first, std::min(kBoxesPerJob, boxes.size() - first)),
+           .boxes = std::span(boxes).subspan(first, std::min(per_job, boxes.size() - first)),
            .volume = target->data(),
-           .column_stride = layout.column_stride,
-           .row_stride = layout.row_stride});
+           .column_stride = voxels.column_stride,
+           .row_stride = voxels.row_stride});
     });
     return absl::OkStatus();
   }
 
  private:
   std::shared_ptr<ThreadPool> pool_;
+  TurnedViews turned_;
 };
 
 }  // namespace

@@ -174,7 +174,7 @@ std::string CpuDevice::description() const {
                       SimdTargetName());
 }
 
-absl::StatusOr<std::unique_ptr<ops::Device>> CpuDevice::NewSession() {
+absl::StatusOr<std::unique_ptr<ops::Device>> CpuDevice::NewSession(const ops::SessionOptions&) {
   return std::unique_ptr<ops::Device>(new CpuDevice(pool_, budget_));
 }
 

@@ -104,7 +104,8 @@ class CpuDevice final : public ops::Device {
   absl::string_view backend() const override { return "cpu"; }
   std::string description() const override;
   ops::DeviceLimits limits() const override;
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override;
+  /// All sessions share the threads, whose loops are served in turn: none is more urgent.
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override;
   ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
       Shape3 shape, ops::StackUse use) override;

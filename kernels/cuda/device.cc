@@ -20,6 +20,13 @@ absl::Status CopyAndWait(const CudaDevice& device, void* to, const void* from, i
 // Rows and views become a grid of thread blocks; larger stacks do not occur.
 constexpr int64_t kLargestExtent = 65535;
 
+// Owns what it calls. CUDA calls it once, or never when the context is lost: then the function
+// stays behind, since nobody can tell any more whether it is being called.
+void CUDART_CB CallAndDelete(void* function) {
+  const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(function));
+  (*call)();
+}
+
 int64_t SliceCount(Shape3 shape) { return shape.middle * shape.fast; }
 
 class PinnedHostMemory final : public ops::HostMemory {
@@ -72,7 +79,8 @@ absl::Status Volume::WaitForDownloads() {
   return absl::OkStatus();
 }
 
-absl::Status Volume::StartDownload(int64_t first_slice, HostView3<float> slices) {
+absl::Status Volume::StartDownload(int64_t first_slice, HostView3<float> slices,
+                                   std::function<void()> arrived) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
   ISO_RETURN_IF_ERROR(device_.MakeCurrent());
   const cudaStream_t stream = device_.download_stream();
@@ -85,6 +93,11 @@ absl::Status Volume::StartDownload(int64_t first_slice, HostView3<float> slices)
   device_.timeline().EndIn(span, stream);
   ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(downloaded_.get(), stream));
   downloading_ = true;
+  if (arrived == nullptr) return absl::OkStatus();
+  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(device_.arrival_stream(), downloaded_.get()));
+  auto call = std::make_unique<std::function<void()>>(std::move(arrived));
+  ISO_RETURN_IF_CUDA_ERROR(cudaLaunchHostFunc(device_.arrival_stream(), CallAndDelete, call.get()));
+  call.release();
   return absl::OkStatus();
 }
 
@@ -134,25 +147,28 @@ absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceL
                         .ordinal = limits.ordinal};
   if (limits.memory_bytes > 0) own.memory_bytes = std::min(own.memory_bytes, limits.memory_bytes);
   return Create(absl::StrCat(properties.name, ", ", properties.multiProcessorCount, " SMs"), own,
-                std::make_shared<std::atomic<int64_t>>(0));
+                std::make_shared<std::atomic<int64_t>>(0), {});
 }
 
 absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Create(
     const std::string& description, const ops::DeviceLimits& limits,
-    std::shared_ptr<std::atomic<int64_t>> used) {
+    std::shared_ptr<std::atomic<int64_t>> used, const ops::SessionOptions& options) {
   ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(limits.ordinal));
-  ISO_ASSIGN_OR_RETURN(Stream kernels, Stream::Create());
-  ISO_ASSIGN_OR_RETURN(Stream uploads, Stream::Create());
-  ISO_ASSIGN_OR_RETURN(Stream downloads, Stream::Create());
+  ISO_ASSIGN_OR_RETURN(Stream kernels, Stream::Create(options.urgent));
+  ISO_ASSIGN_OR_RETURN(Stream uploads, Stream::Create(options.urgent));
+  ISO_ASSIGN_OR_RETURN(Stream downloads, Stream::Create(options.urgent));
+  ISO_ASSIGN_OR_RETURN(Stream arrivals, Stream::Create(options.urgent));
   ISO_ASSIGN_OR_RETURN(EventTimeline timeline,
                        EventTimeline::Create(limits.ordinal, kernels.get()));
   return std::unique_ptr<ops::Device>(new CudaDevice(
       description, limits, std::move(used),
-      {std::move(kernels), std::move(uploads), std::move(downloads)}, std::move(timeline)));
+      {std::move(kernels), std::move(uploads), std::move(downloads), std::move(arrivals)},
+      std::move(timeline)));
 }
 
-absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::NewSession() {
-  return Create(description_, limits_, used_);
+absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::NewSession(
+    const ops::SessionOptions& options) {
+  return Create(description_, limits_, used_, options);
 }
 
 ops::DeviceTraits CudaDevice::traits() const {
@@ -224,10 +240,18 @@ absl::StatusOr<std::unique_ptr<ops::HostMemory>> CudaDevice::NewHostMemory(int64
 
 absl::Status CudaDevice::Synchronize() {
   ISO_RETURN_IF_ERROR(MakeCurrent());
-  for (const Stream* stream : {&streams_.uploads, &streams_.kernels, &streams_.downloads}) {
+  for (const Stream* stream :
+       {&streams_.uploads, &streams_.kernels, &streams_.downloads, &streams_.arrivals}) {
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream->get()));
   }
   return absl::OkStatus();
+}
+
+absl::Status CudaDevice::Break() {
+  ISO_RETURN_IF_ERROR(MakeCurrent());
+  ISO_RETURN_IF_ERROR(LaunchIllegalWrite(stream()));
+  ISO_RETURN_IF_ERROR(Synchronize());
+  return absl::InternalError("CUDA: a write where there is no memory went unnoticed");
 }
 
 }  // namespace isocenter::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,7 +87,9 @@ class Volume final : public ops::VolumeBuffer {
   absl::Status Regrid(const VolumeGrid& grid) override;
   absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
-  absl::Status StartDownload(int64_t first_slice, HostView3<float> slices) override;
+  using VolumeBuffer::StartDownload;
+  absl::Status StartDownload(int64_t first_slice, HostView3<float> slices,
+                             std::function<void()> arrived) override;
 
   float* data() const { return data_.data(); }
   /// Has the work that is started from now on wait for downloads that go on.
@@ -111,7 +114,8 @@ class CudaDevice final : public ops::Device {
   std::string description() const override { return description_; }
   ops::DeviceLimits limits() const override { return limits_; }
   ops::DeviceTraits traits() const override;
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override;
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(
+      const ops::SessionOptions& options) override;
   EventTimeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
       Shape3 shape, ops::StackUse use) override;
@@ -121,17 +125,22 @@ class CudaDevice final : public ops::Device {
   int64_t VolumeBytes(const VolumeGrid& grid) const override;
   int64_t WorkspaceBytes(Shape3 shape) const override;
   absl::Status Synchronize() override;
+  /// Has a kernel write where there is no memory. The context is the process's: all sessions of the
+  /// device fail from then on, and no new one can be made.
+  absl::Status Break() override;
 
   /// Kernels; copies to the device; copies from it.
   cudaStream_t stream() const { return streams_.kernels.get(); }
   cudaStream_t upload_stream() const { return streams_.uploads.get(); }
   cudaStream_t download_stream() const { return streams_.downloads.get(); }
+  /// Calls of host functions, so that no copy waits for one to return.
+  cudaStream_t arrival_stream() const { return streams_.arrivals.get(); }
   /// Makes this device the calling thread's; every entry point does so first.
   absl::Status MakeCurrent() const;
 
  private:
   struct Streams {
-    Stream kernels, uploads, downloads;
+    Stream kernels, uploads, downloads, arrivals;
   };
   CudaDevice(std::string description, const ops::DeviceLimits& limits,
              std::shared_ptr<std::atomic<int64_t>> used, Streams streams, EventTimeline timeline)
@@ -142,7 +151,7 @@ class CudaDevice final : public ops::Device {
         timeline_(std::move(timeline)) {}
   static absl::StatusOr<std::unique_ptr<ops::Device>> Create(
       const std::string& description, const ops::DeviceLimits& limits,
-      std::shared_ptr<std::atomic<int64_t>> used);
+      std::shared_ptr<std::atomic<int64_t>> used, const ops::SessionOptions& options);
   absl::StatusOr<DeviceBuffer<float>> NewZeroed(int64_t count);
 
   const std::string description_;

@@ -24,6 +24,9 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevi
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
 
+/// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
+absl::Status LaunchIllegalWrite(cudaStream_t stream);
+
 /// Device memory that a back-projection takes beside its stack, at most: copies of up to 32 views
 /// in layouts of its own.
 int64_t BackprojectWorkspaceBytes(Shape3 stack);

@@ -15,9 +15,14 @@ namespace isocenter::cuda {
 /// A stream that does not wait for the default stream.
 class Stream {
  public:
-  static absl::StatusOr<Stream> Create() {
+  /// When a multiprocessor has room, blocks of an urgent stream's kernels go before those of
+  /// others; blocks that run are not stopped.
+  static absl::StatusOr<Stream> Create(bool urgent) {
+    int least = 0, greatest = 0;  // numbers: greatest <= least
+    ISO_RETURN_IF_CUDA_ERROR(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     Stream stream;
-    ISO_RETURN_IF_CUDA_ERROR(cudaStreamCreateWithFlags(&stream.stream_, cudaStreamNonBlocking));
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamCreateWithPriority(&stream.stream_, cudaStreamNonBlocking,
+                                                          urgent ? greatest : least));
     return stream;
   }
   Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}

@@ -11,7 +11,7 @@
 namespace isocenter::cuda {
 
 /// OK, RESOURCE_EXHAUSTED (device memory), or INTERNAL with CUDA's words and `action`, what was
-/// tried.
+/// tried; ops::DeviceLostError for errors after which the process cannot use the device any more.
 absl::Status ToStatus(cudaError_t error, absl::string_view action);
 absl::Status ToStatus(cufftResult result, absl::string_view action);
 

@@ -3,6 +3,8 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/device_lost.h"
 
 namespace isocenter::ops {
 namespace {
@@ -18,12 +20,23 @@ class PlainHostMemory final : public HostMemory {
 
 }  // namespace
 
+absl::Status VolumeBuffer::StartDownload(int64_t first_slice, HostView3<float> slices,
+                                         std::function<void()> arrived) {
+  ISO_RETURN_IF_ERROR(Download(first_slice, slices));
+  if (arrived != nullptr) arrived();
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<HostMemory>> Device::NewHostMemory(int64_t bytes) {
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("no ", bytes, " bytes of host memory"));
   }
   return std::make_unique<PlainHostMemory>(std::move(memory));
+}
+
+absl::Status Device::Break() {
+  return DeviceLostError(absl::StrCat("the ", backend(), " device was broken on request"));
 }
 
 }  // namespace isocenter::ops

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -47,9 +48,14 @@ class VolumeBuffer {
   virtual absl::Status Upload(int64_t first_slice, HostView3<const float> slices) = 0;
   virtual absl::Status Download(int64_t first_slice, HostView3<float> slices) const = 0;
   /// Download that may go on after the call: the host memory must stay until Device::Synchronize,
-  /// and work that is started on the volume meanwhile waits for it.
-  virtual absl::Status StartDownload(int64_t first_slice, HostView3<float> slices) {
-    return Download(first_slice, slices);
+  /// and work that is started on the volume meanwhile waits for it. `arrived`, if there is one, is
+  /// called once when the slices are in host memory, from any thread and perhaps before this
+  /// returns; it is not called when the copy fails. It should be quick, must not use the device,
+  /// and has returned when Device::Synchronize returns OK.
+  virtual absl::Status StartDownload(int64_t first_slice, HostView3<float> slices,
+                                     std::function<void()> arrived);
+  absl::Status StartDownload(int64_t first_slice, HostView3<float> slices) {
+    return StartDownload(first_slice, slices, nullptr);
   }
 };
 
@@ -73,12 +79,19 @@ struct DeviceLimits {
   int ordinal = 0;  // which of the backend's devices, from 0
 };
 
+/// What a session is for.
+struct SessionOptions {
+  /// Somebody waits for it: its work goes before that of other sessions of the device where it can,
+  /// without stopping what has begun.
+  bool urgent = false;
+};
+
 /// How a device likes its work.
 struct DeviceTraits {
   /// Its memory is not the host's: copies between the two can run beside its other work, and what
   /// does not fit stays in host memory until it is needed.
   bool own_memory = false;
-  /// Views that are best filtered and back-projected at once.
+  /// Views that are best filtered and back-projected at once when all are there.
   int chunk_views = 16;
   /// Slices in a row of which a multiple is best reconstructed at once.
   int slab_slices = 1;
@@ -105,14 +118,17 @@ class Device {
 
   /// The same hardware and memory with a queue of work and a timeline of its own. Errors:
   /// RESOURCE_EXHAUSTED, INTERNAL.
-  virtual absl::StatusOr<std::unique_ptr<Device>> NewSession() = 0;
+  virtual absl::StatusOr<std::unique_ptr<Device>> NewSession(const SessionOptions& options) = 0;
+  absl::StatusOr<std::unique_ptr<Device>> NewSession() { return NewSession(SessionOptions{}); }
   virtual Timeline& timeline() = 0;
 
   /// Zero-filled. Errors: RESOURCE_EXHAUSTED, INVALID_ARGUMENT.
   virtual absl::StatusOr<std::unique_ptr<ProjectionStack>> NewProjectionStack(Shape3 shape,
                                                                               StackUse use) = 0;
   virtual absl::StatusOr<std::unique_ptr<VolumeBuffer>> NewVolume(const VolumeGrid& grid) = 0;
-  /// Not initialised. Errors: RESOURCE_EXHAUSTED.
+  /// Not initialised: it may hold what an earlier owner left, pixels of another acquisition
+  /// included. Whoever takes it writes before he reads, and hands out no more than he has written.
+  /// Errors: RESOURCE_EXHAUSTED.
   virtual absl::StatusOr<std::unique_ptr<HostMemory>> NewHostMemory(int64_t bytes);
   /// Bytes that the two calls above take; for admission.
   virtual int64_t ProjectionStackBytes(Shape3 shape, StackUse use) const = 0;
@@ -123,6 +139,10 @@ class Device {
 
   /// Returns when all work that was started on the device has ended.
   virtual absl::Status Synchronize() = 0;
+
+  /// Makes the device fail as a lost one does, where the backend can, and returns the error that
+  /// says so (device_lost.h). For tests of what happens then.
+  virtual absl::Status Break();
 };
 
 }  // namespace isocenter::ops

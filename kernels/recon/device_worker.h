@@ -1,13 +1,16 @@
 // One device's part of a reconstruction: the slabs that are its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/geometry/detector_rows.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/plan.h"
+#include "kernels/recon/preview.h"
 
 namespace isocenter::recon {
 
@@ -18,6 +21,9 @@ struct ChunkData {
   std::span<const ProjectionMatrix> matrices;
 };
 
+/// Slices [first_slice, first_slice + slices) are in host memory.
+using SlicesArrived = std::function<void(int first_slice, int slices)>;
+
 /// Works in a session of its own; only starts work, and waits where the device has no more room for
 /// it. Not thread-safe.
 class DeviceWorker {
@@ -26,7 +32,13 @@ class DeviceWorker {
   static absl::StatusOr<std::unique_ptr<DeviceWorker>> Create(const ReconstructionPlan& plan,
                                                               std::span<const Slab> slabs,
                                                               const ops::Registry& registry,
-                                                              ops::Device& device);
+                                                              ops::Device& device,
+                                                              const ops::SessionOptions& session);
+  /// Waits for what has been started.
+  ~DeviceWorker();
+
+  /// Before the first chunk: makes the preview's planes too. Errors: RESOURCE_EXHAUSTED.
+  absl::Status MakePreview();
 
   /// Slabs that are not done yet: kChunksFirst works on all of them at once, kSlabsFirst on one.
   bool done() const { return next_slab_ >= slabs_.size(); }
@@ -34,11 +46,14 @@ class DeviceWorker {
   /// Back-projects the next chunk into the slabs that are worked on. With kept projections chunks
   /// are passed once, for the first slab; otherwise once for each round of slabs.
   absl::Status Add(const ChunkData& data);
-  /// The same from kept projections, for all chunks.
-  absl::Status AddKept();
+  /// The same from kept projections.
+  absl::Status AddKept(int chunk);
   /// After the last chunk: converts the slabs to Hounsfield units, starts their download into
-  /// `volume` (the whole grid's), and goes on to the next ones.
-  absl::Status FinishSlabs(HostView3<float> volume);
+  /// `volume` (the whole grid's), and goes on to the next ones. `arrived` is called for each piece
+  /// of them as ops::VolumeBuffer::StartDownload says.
+  absl::Status FinishSlabs(HostView3<float> volume, const SlicesArrived& arrived);
+  /// What the preview shows after the chunks of the first round so far; only with MakePreview.
+  absl::StatusOr<std::vector<PreviewPlane>> TakePreview() const;
   absl::Status Synchronize() { return session_->Synchronize(); }
   /// Back to the first slab.
   absl::Status Restart();
@@ -53,14 +68,28 @@ class DeviceWorker {
   std::span<const Slab> OpenSlabs() const;
   ops::VolumeBuffer& VolumeOf(const Slab& slab);
   absl::Status OpenNext();
-  absl::Status Backproject(std::span<const ProjectionMatrix> matrices,
-                           const ops::ProjectionStack& filtered);
 
   /// Filtered projections and the matrices of the rows that were filtered.
   struct Filtered {
     std::unique_ptr<ops::ProjectionStack> stack;
     std::vector<ProjectionMatrix> matrices;
   };
+  struct Preview {
+    std::unique_ptr<PreviewPlanes> planes;
+    /// Of one view; only where the rows that the slabs need are not all that the planes see.
+    std::unique_ptr<ops::ProjectionStack> line_integrals;
+    Filtered filtered;
+  };
+
+  /// Slabs whose rows are filtered together.
+  std::span<const Slab> ServedSlabs() const;
+  /// Filters `rows` of the frames. The stacks are cut to them.
+  absl::Status Filter(const ChunkData& data, RowRange rows, ops::ProjectionStack& line_integrals,
+                      Filtered& filtered);
+  absl::Status Backproject(const Filtered& filtered);
+  absl::Status AddToPreview(const ChunkData& data, const Filtered& filtered);
+  absl::Status StartDownloads(ops::VolumeBuffer& slices, const Slab& slab, HostView3<float> volume,
+                              const SlicesArrived& arrived);
 
   const ReconstructionPlan& plan_;
   const std::span<const Slab> slabs_;
@@ -72,6 +101,7 @@ class DeviceWorker {
   std::unique_ptr<ops::ProjectionStack> line_integrals_;
   std::vector<Filtered> filtered_;  // one for each chunk where projections are kept, else one
   std::vector<std::unique_ptr<ops::VolumeBuffer>> volumes_;
+  Preview preview_;
   size_t next_slab_ = 0;  // the first that is not done
   size_t next_kept_ = 0;  // in filtered_
 };

@@ -64,7 +64,7 @@ struct ReconstructionPlan {
   Order order = Order::kChunksFirst;
   bool keep_projections = false;  // see Division
   std::vector<Slab> slabs;        // in order; they cover all slices
-  int64_t peak_bytes = 0;         // upper bound of the memory of each device
+  int64_t peak_bytes = 0;         // upper bound of the memory of each device, with a preview
   int64_t kept_frames_bytes = 0;  // of host memory, when frames are needed again for each slab
   double voxel_updates = 0;       // voxels times views
 

@@ -4,15 +4,45 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/check.h"
 
 namespace isocenter::recon {
 
+/// Passes on what copies say, as long as somebody listens: a copy that failed may leave others
+/// behind it whose call is still to come. Thread-safe.
+class Reconstructor::Arrivals {
+ public:
+  void Open(const SlicesArrived& listener) {
+    absl::MutexLock lock(&mutex_);
+    listener_ = listener;
+  }
+  /// On return no call is under way, and none will be made.
+  void Close() {
+    absl::MutexLock lock(&mutex_);
+    listener_ = nullptr;
+  }
+  void Call(int first_slice, int slices) {
+    absl::MutexLock lock(&mutex_);
+    if (listener_ != nullptr) listener_(first_slice, slices);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  SlicesArrived listener_ ABSL_GUARDED_BY(mutex_);
+};
+
+Reconstructor::Reconstructor(const ReconstructionPlan& plan)
+    : plan_(plan), arrivals_(std::make_shared<Arrivals>()) {}
+
+Reconstructor::~Reconstructor() { arrivals_->Close(); }
+
 absl::StatusOr<std::unique_ptr<Reconstructor>> Reconstructor::Create(
     const ReconstructionPlan& plan, const ops::Registry& registry,
-    std::span<ops::Device* const> devices) {
+    std::span<ops::Device* const> devices, const ReconstructorOptions& options) {
   std::unique_ptr<Reconstructor> self(new Reconstructor(plan));
   const std::span<const Slab> slabs = plan.slabs;
   for (size_t first = 0, end = 0; first < slabs.size(); first = end) {
@@ -22,10 +52,13 @@ absl::StatusOr<std::unique_ptr<Reconstructor>> Reconstructor::Create(
       return absl::InvalidArgumentError(absl::StrCat(
           "the plan is for ", device + 1, " devices or more; there are ", devices.size()));
     }
-    ISO_ASSIGN_OR_RETURN(auto worker, DeviceWorker::Create(plan, slabs.subspan(first, end - first),
-                                                           registry, *devices[device]));
+    ISO_ASSIGN_OR_RETURN(auto worker,
+                         DeviceWorker::Create(plan, slabs.subspan(first, end - first), registry,
+                                              *devices[device], {.urgent = options.urgent}));
     self->workers_.push_back(std::move(worker));
   }
+  self->preview_ = options.preview;
+  if (options.preview) ISO_RETURN_IF_ERROR(self->workers_[0]->MakePreview());
   self->threads_ = std::make_unique<ThreadPool>(static_cast<int>(self->workers_.size()));
   if (plan.kept_frames_bytes > 0) {
     ISO_ASSIGN_OR_RETURN(self->kept_frames_, devices[0]->NewHostMemory(plan.kept_frames_bytes));
@@ -116,41 +149,72 @@ absl::StatusOr<ops::RawFrames> Reconstructor::CopyOf(const ops::RawFrames& frame
   return copy;
 }
 
-absl::Status Reconstructor::Finish(HostView3<float> volume) {
-  if (next_chunk_ < static_cast<int>(plan_.chunks.size())) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "only ", next_chunk_, " of ", plan_.chunks.size(), " chunks have been pushed"));
-  }
+absl::Status Reconstructor::RequireAllChunks() const {
+  if (next_chunk_ >= static_cast<int>(plan_.chunks.size())) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("only ", next_chunk_, " of ", plan_.chunks.size(), " chunks have been pushed"));
+}
+
+bool Reconstructor::Done() const {
+  return std::all_of(workers_.begin(), workers_.end(), [](const auto& w) { return w->done(); });
+}
+
+absl::StatusOr<bool> Reconstructor::FinishStep(HostView3<float> volume,
+                                               const SlicesArrived& arrived) {
+  ISO_RETURN_IF_ERROR(RequireAllChunks());
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", volume.shape(), plan_.grid.shape()));
-  ISO_RETURN_IF_ERROR(OnWorkers([&](DeviceWorker& worker) { return worker.FinishSlabs(volume); }));
-  ISO_RETURN_IF_ERROR(FinishRemainingSlabs(volume));
-  for (const auto& worker : workers_) {
-    ISO_RETURN_IF_ERROR(worker->Synchronize());
-    ISO_RETURN_IF_ERROR(worker->Restart());
+  if (Done()) return true;
+  if (!first_round_ && added_again_ < static_cast<int>(plan_.chunks.size())) {
+    ISO_RETURN_IF_ERROR(AddAgain(added_again_));
+    ++added_again_;
+    return false;
   }
+  SlicesArrived call;
+  if (arrived != nullptr) {
+    arrivals_->Open(arrived);
+    call = [arrivals = arrivals_](int first_slice, int slices) {
+      arrivals->Call(first_slice, slices);
+    };
+  }
+  ISO_RETURN_IF_ERROR(
+      OnWorkers([&](DeviceWorker& worker) { return worker.FinishSlabs(volume, call); }));
+  first_round_ = false;
+  added_again_ = 0;
+  return Done();
+}
+
+absl::Status Reconstructor::AddAgain(int chunk) {
+  if (plan_.keep_projections) {
+    return OnWorkers([chunk](DeviceWorker& worker) { return worker.AddKept(chunk); });
+  }
+  return AddToWorkers(chunk, kept_[chunk].frames, kept_[chunk].measured);
+}
+
+absl::Status Reconstructor::AwaitFinish() {
+  absl::Status status;
+  for (const auto& worker : workers_) status.Update(worker->Synchronize());
+  arrivals_->Close();
+  ISO_RETURN_IF_ERROR(status);
+  ISO_RETURN_IF_ERROR(RequireAllChunks());
+  if (!Done()) return absl::FailedPreconditionError("steps of the end are missing");
+  for (const auto& worker : workers_) ISO_RETURN_IF_ERROR(worker->Restart());
   kept_.clear();
   next_chunk_ = 0;
+  first_round_ = true;
   return absl::OkStatus();
 }
 
-absl::Status Reconstructor::FinishRemainingSlabs(HostView3<float> volume) {
-  const auto busy = [this] {
-    return std::any_of(workers_.begin(), workers_.end(), [](const auto& w) { return !w->done(); });
-  };
-  while (busy()) {
-    if (plan_.keep_projections) {
-      ISO_RETURN_IF_ERROR(OnWorkers([](DeviceWorker& worker) { return worker.AddKept(); }));
-    } else {
-      for (size_t chunk = 0; chunk < kept_.size(); ++chunk) {
-        ISO_RETURN_IF_ERROR(
-            AddToWorkers(static_cast<int>(chunk), kept_[chunk].frames, kept_[chunk].measured));
-      }
-    }
-    ISO_RETURN_IF_ERROR(
-        OnWorkers([&](DeviceWorker& worker) { return worker.FinishSlabs(volume); }));
+absl::Status Reconstructor::Finish(HostView3<float> volume) {
+  for (bool done = false; !done;) {
+    ISO_ASSIGN_OR_RETURN(done, FinishStep(volume, nullptr));
   }
-  return absl::OkStatus();
+  return AwaitFinish();
+}
+
+absl::StatusOr<std::vector<PreviewPlane>> Reconstructor::TakePreview() const {
+  if (!preview_) return absl::FailedPreconditionError("no preview was asked for");
+  return workers_[0]->TakePreview();
 }
 
 absl::Status Reconstructor::Run(const ops::RawFrames& frames, HostView3<float> volume) {

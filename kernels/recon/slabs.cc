@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/preview.h"
 
 namespace isocenter::recon {
 namespace {
@@ -37,7 +38,7 @@ struct Need {
   const ops::Device* device;
   const VolumeGrid* grid;
   Share share;
-  int64_t chunk_bytes;        // stacks and workspace of a chunk
+  int64_t chunk_bytes;        // stacks and workspace of a chunk, and the preview
   int64_t projections_bytes;  // all filtered projections, less those of a chunk
 
   int64_t limit() const { return device->limits().memory_bytes; }
@@ -69,6 +70,19 @@ struct Need {
     return low < share.slices && low > step ? low / step * step : low;
   }
 };
+
+// Stacks of some views and what operations on them take.
+int64_t StacksBytes(const ops::Device& device, const Shape3& views) {
+  return device.ProjectionStackBytes(views, ops::StackUse::kLineIntegrals) +
+         device.ProjectionStackBytes(views, ops::StackUse::kFiltered) +
+         device.WorkspaceBytes(views);
+}
+
+// At most, with stacks of one view where slabs may be cropped to other rows than the planes see.
+int64_t PreviewBytes(const ops::Device& device, const VolumeGrid& grid, int rows, int columns) {
+  const int64_t planes = PreviewPlanes::Bytes(grid, device);
+  return device.traits().own_memory ? planes + StacksBytes(device, {1, rows, columns}) : planes;
+}
 
 absl::Status TooLarge(const VolumeGrid& grid, int64_t bytes, int64_t limit) {
   return absl::ResourceExhaustedError(absl::StrCat("a volume of ", grid.nx, "x", grid.ny, "x",
@@ -130,10 +144,8 @@ absl::StatusOr<Division> DivideVolume(const VolumeGrid& grid, int views, int chu
   std::vector<Division> divisions;
   for (size_t i = 0; i < shares.size(); ++i) {
     const ops::Device& device = *devices[i];
-    const int64_t filtered = device.ProjectionStackBytes(chunk, ops::StackUse::kFiltered);
     Need need{.device = &device, .grid = &grid, .share = shares[i]};
-    need.chunk_bytes = device.ProjectionStackBytes(chunk, ops::StackUse::kLineIntegrals) +
-                       filtered + device.WorkspaceBytes(chunk);
+    need.chunk_bytes = StacksBytes(device, chunk) + PreviewBytes(device, grid, rows, columns);
     need.projections_bytes =
         device.ProjectionStackBytes({views, rows, columns}, ops::StackUse::kFiltered);
     ISO_ASSIGN_OR_RETURN(Division division, Divide(need, arrival));

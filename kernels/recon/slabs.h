@@ -42,7 +42,7 @@ struct Division {
   /// from host memory again.
   bool keep_projections = false;
   std::vector<Slab> slabs;  // in order of their slices; each device has a run of them
-  int64_t peak_bytes = 0;   // of the device that needs most
+  int64_t peak_bytes = 0;   // of the device that needs most, a preview included
 };
 
 /// Divides a volume evenly between devices and each device's share into slabs. `chunk_views` are

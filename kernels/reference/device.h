@@ -57,7 +57,7 @@ class ReferenceDevice final : public ops::Device {
   absl::string_view backend() const override { return "reference"; }
   std::string description() const override { return "float64 reference, 1 thread"; }
   ops::DeviceLimits limits() const override { return limits_; }
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override {
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override {
     return std::make_unique<ReferenceDevice>(limits_);
   }
   ops::Timeline& timeline() override { return timeline_; }

@@ -54,13 +54,13 @@ TEST(Plan, ChunksCoverAllViewsInOrderAndEndSmall) {
 
 TEST(Plan, PeakBytesAreWhatTheDeviceSaysAndTheLimitHolds) {
   const auto plan = *MakePlan(CircleOf(40), kGrid, {}, *OpenReference());
-  // Volume, and two stacks of 16 views, in float64.
-  EXPECT_EQ(plan.peak_bytes, 8 * (8 * 8 * 8 + 2 * 16 * 24 * 16));
+  // Volume, two stacks of 16 views, and three planes of a preview, in float64.
+  EXPECT_EQ(plan.peak_bytes, 8 * (8 * 8 * 8 + 2 * 16 * 24 * 16 + 3 * 8 * 8));
   EXPECT_TRUE(MakePlan(CircleOf(40), kGrid, {}, *OpenReference(plan.peak_bytes)).ok());
   const auto refused = MakePlan(CircleOf(40), kGrid, {}, *OpenReference(plan.peak_bytes - 1));
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(refused.status().message(),
-              HasSubstr("needs 102400 bytes of memory; the limit is 102399"));
+              HasSubstr("needs 103936 bytes of memory; the limit is 103935"));
 }
 
 TEST(Plan, WeightsOfAFullCircleAddUpToHalfAsManyRadians) {

@@ -18,7 +18,9 @@ class PaperDevice final : public ops::Device {
   std::string description() const override { return "paper"; }
   ops::DeviceLimits limits() const override { return limits_; }
   ops::DeviceTraits traits() const override { return traits_; }
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession() override { return Nothing(); }
+  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override {
+    return Nothing();
+  }
   ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(Shape3,
                                                                            ops::StackUse) override {
@@ -43,7 +45,9 @@ class PaperDevice final : public ops::Device {
 
 constexpr int64_t kMiB = 1 << 20;
 constexpr int kViews = 496, kChunk = 32, kRows = 960, kColumns = 1248;
-constexpr int64_t kChunkBytes = int64_t{3} * kChunk * kRows * kColumns * 4;
+// Stacks of a chunk and of a view, and the planes of a preview.
+constexpr int64_t kPlanesBytes = int64_t{3} * 256 * 256 * 4;
+constexpr int64_t kChunkBytes = int64_t{3} * (kChunk + 1) * kRows * kColumns * 4 + kPlanesBytes;
 constexpr int64_t kAllFiltered = int64_t{kViews} * kRows * kColumns * 4;
 
 absl::StatusOr<Division> DivideCube(int size, std::vector<const ops::Device*> devices,
@@ -81,7 +85,7 @@ TEST(DivideVolume, HostMemoryIsNotDivided) {
   EXPECT_THAT(division->slabs, ::testing::ElementsAre(Slab{0, 0, 1024}));
   const PaperDevice small(2048 * kMiB, /*own_memory=*/false);
   EXPECT_THAT(std::string(DivideCube(1024, {&small}, Arrival::kComplete).status().message()),
-              HasSubstr("a volume of 1024x1024x1024 needs 4755030016 bytes of memory; the limit is "
+              HasSubstr("a volume of 1024x1024x1024 needs 4755816448 bytes of memory; the limit is "
                         "2147483648"));
 }
 
@@ -108,7 +112,7 @@ TEST(DivideVolume, ASmallDeviceTakesTheVolumeInParts) {
       ExpectSound(*division, 1024, limit, 4 * kMiB);
     }
   }
-  // 450 MiB for the chunk; two slabs of one slice take 8 MiB.
+  // Two slabs of one slice take 8 MiB.
   const PaperDevice tight(kChunkBytes + 8 * kMiB, true);
   const auto slices = DivideCube(1024, {&tight}, Arrival::kStreamed);
   ASSERT_TRUE(slices.ok()) << slices.status();

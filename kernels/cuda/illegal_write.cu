@@ -1,0 +1,15 @@
+#include "kernels/cuda/methods.h"
+
+namespace isocenter::cuda {
+namespace {
+
+__global__ void IllegalWriteKernel(volatile int* address) { *address = 1; }
+
+}  // namespace
+
+absl::Status LaunchIllegalWrite(cudaStream_t stream) {
+  IllegalWriteKernel<<<1, 1, 0, stream>>>(nullptr);
+  return ToStatus(cudaGetLastError(), "IllegalWriteKernel");
+}
+
+}  // namespace isocenter::cuda
