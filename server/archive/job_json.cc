@@ -20,8 +20,10 @@ struct Writer {
   void operator()(const char* name, const T& value) const {
     json[name] = value;
   }
+  // A time without an end is the default of its member, and left out.
   void operator()(const char* name, const absl::Time& value) const {
-    if (value != absl::InfinitePast()) json[name] = absl::ToUnixMicros(value);
+    if (value == absl::InfinitePast() || value == absl::InfiniteFuture()) return;
+    json[name] = absl::ToUnixMicros(value);
   }
 };
 
@@ -67,6 +69,7 @@ void VisitMembers(const Visitor& visit, Progress& p) {
   visit("frames_received", p.frames_received);
   visit("frames_backprojected", p.frames_backprojected);
   visit("frames_total", p.frames_total);
+  visit("frames_lost", p.frames_lost);
   visit("slices_exported", p.slices_exported);
   visit("slices_total", p.slices_total);
 }
@@ -136,6 +139,8 @@ void VisitMembers(const Visitor& visit, Job& job) {
   visit("protocol", job.protocol);
   visit("station_name", job.station_name);
   visit("request_id", job.request_id);
+  visit("pair_id", job.pair_id);
+  visit("deadline_us", job.deadline);
   visit("create_time_us", job.create_time);
   visit("end_time_us", job.end_time);
 }
@@ -152,12 +157,29 @@ void FromJson(const Json& parent, const char* name, T& object) {
   if (const auto it = parent.find(name); it != parent.end()) VisitMembers(Reader{*it}, object);
 }
 
-absl::StatusOr<jobs::JobState> StateFromName(absl::string_view name) {
-  for (int i = 0; i <= static_cast<int>(jobs::JobState::kCancelled); ++i) {
-    const auto state = static_cast<jobs::JobState>(i);
-    if (jobs::Name(state) == name) return state;
+/// The value, up to `last`, whose name it is.
+template <class Enum>
+absl::StatusOr<Enum> FromName(const char* what, absl::string_view name, Enum last) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    const auto value = static_cast<Enum>(i);
+    if (jobs::Name(value) == name) return value;
   }
-  return absl::DataLossError(absl::StrCat("job record: the state is '", name, "'"));
+  return absl::DataLossError(absl::StrCat("job record: the ", what, " is '", name, "'"));
+}
+
+Json WarningToJson(const jobs::JobWarning& warning) {
+  Json json = {{"kind", std::string(jobs::Name(warning.kind))}, {"text", warning.text}};
+  if (warning.frame) json["frame"] = *warning.frame;
+  return json;
+}
+
+absl::StatusOr<jobs::JobWarning> WarningFromJson(const Json& json) {
+  jobs::JobWarning warning{.text = json.at("text").get<std::string>()};
+  ISO_ASSIGN_OR_RETURN(warning.kind,
+                       FromName("kind of a warning", json.at("kind").get<std::string>(),
+                                jobs::WarningKind::kDeviceReplaced));
+  if (const auto frame = json.find("frame"); frame != json.end()) warning.frame = frame->get<int>();
+  return warning;
 }
 
 }  // namespace
@@ -165,6 +187,8 @@ absl::StatusOr<jobs::JobState> StateFromName(absl::string_view name) {
 std::string JobToJson(const jobs::Job& job) {
   Json json = ToJson(job);
   json["state"] = std::string(jobs::Name(job.state));
+  json["class"] = std::string(jobs::Name(job.job_class));
+  json["pair_role"] = std::string(jobs::Name(job.pair_role));
   if (!job.error.ok()) {
     json["error"] = {{"code", job.error.raw_code()}, {"message", std::string(job.error.message())}};
   }
@@ -174,16 +198,28 @@ std::string JobToJson(const jobs::Job& job) {
   json["progress"] = ToJson(job.progress);
   json["result"] = ToJson(job.result);
   json["result"]["timings"] = ToJson(job.result.timings);
+  json["warnings"] = Json::array();
+  for (const jobs::JobWarning& warning : job.warnings) {
+    json["warnings"].push_back(WarningToJson(warning));
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
   jobs::Job job;
-  std::string state;
   try {  // the JSON library reports by exceptions
     const Json json = Json::parse(text.begin(), text.end());
     VisitMembers(Reader{json}, job);
-    state = json.at("state").get<std::string>();
+    ISO_ASSIGN_OR_RETURN(job.state, FromName("state", json.at("state").get<std::string>(),
+                                             jobs::JobState::kCancelled));
+    if (const auto name = json.find("class"); name != json.end()) {
+      ISO_ASSIGN_OR_RETURN(job.job_class,
+                           FromName("class", name->get<std::string>(), jobs::JobClass::kBatch));
+    }
+    if (const auto name = json.find("pair_role"); name != json.end()) {
+      ISO_ASSIGN_OR_RETURN(job.pair_role, FromName("pair_role", name->get<std::string>(),
+                                                   jobs::PairRole::kSubtraction));
+    }
     if (const auto error = json.find("error"); error != json.end()) {
       job.error = absl::Status(static_cast<absl::StatusCode>(error->at("code").get<int>()),
                                error->at("message").get<std::string>());
@@ -196,10 +232,14 @@ absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
     if (const auto result = json.find("result"); result != json.end()) {
       FromJson(*result, "timings", job.result.timings);
     }
+    if (const auto warnings = json.find("warnings"); warnings != json.end()) {
+      for (const Json& warning : *warnings) {
+        ISO_ASSIGN_OR_RETURN(job.warnings.emplace_back(), WarningFromJson(warning));
+      }
+    }
   } catch (const Json::exception& error) {
     return absl::DataLossError(absl::StrCat("job record: ", error.what()));
   }
-  ISO_ASSIGN_OR_RETURN(job.state, StateFromName(state));
   return job;
 }
 

@@ -9,8 +9,8 @@
 
 namespace isocenter::archive {
 
-/// All of a job. Numbers keep every bit; those that are not finite become NaN; times keep
-/// microseconds; bytes that are not UTF-8 are replaced.
+/// All of a job but its preview and what is predicted of it. Numbers keep every bit; those that are
+/// not finite become NaN; times keep microseconds; bytes that are not UTF-8 are replaced.
 std::string JobToJson(const jobs::Job& job);
 
 /// Members that are missing keep their defaults, so that records of older versions stay readable.

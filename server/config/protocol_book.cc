@@ -94,6 +94,45 @@ absl::StatusOr<RedundancyWeighting> RedundancyOf(v1::RedundancyWeights weights) 
   }
 }
 
+absl::StatusOr<jobs::MissingFramesPolicy> PolicyOf(v1::MissingFramesPolicy policy) {
+  switch (policy) {
+    case v1::MISSING_FRAMES_POLICY_FAIL:
+      return jobs::MissingFramesPolicy::kFail;
+    case v1::MISSING_FRAMES_POLICY_INTERPOLATE:
+      return jobs::MissingFramesPolicy::kInterpolate;
+    case v1::MISSING_FRAMES_POLICY_REWEIGHT:
+      return jobs::MissingFramesPolicy::kReweight;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("missing_frames.policy is ", static_cast<int>(policy),
+                       "; legal is a MissingFramesPolicy of this version"));
+  }
+}
+
+void ApplyDefaults(v1::MissingFrames& missing) {
+  if (missing.policy() == v1::MISSING_FRAMES_POLICY_UNSPECIFIED) {
+    missing.set_policy(v1::MISSING_FRAMES_POLICY_INTERPOLATE);
+  }
+  if (missing.longest_gap() == 0) missing.set_longest_gap(4);
+  if (missing.most_missing() == 0) missing.set_most_missing(0.05);
+}
+
+absl::StatusOr<jobs::MissingFrames> MissingFramesOf(const v1::MissingFrames& missing) {
+  if (missing.longest_gap() < 1 || missing.longest_gap() > 100) {
+    return absl::InvalidArgumentError(absl::StrCat("missing_frames.longest_gap is ",
+                                                   missing.longest_gap(), "; legal is 1 to 100"));
+  }
+  if (!(missing.most_missing() > 0 && missing.most_missing() <= 0.5)) {
+    return absl::InvalidArgumentError(absl::StrCat("missing_frames.most_missing is ",
+                                                   missing.most_missing(),
+                                                   "; legal is more than 0, at most 0.5"));
+  }
+  ISO_ASSIGN_OR_RETURN(const jobs::MissingFramesPolicy policy, PolicyOf(missing.policy()));
+  return jobs::MissingFrames{.policy = policy,
+                             .longest_gap = static_cast<int>(missing.longest_gap()),
+                             .most_missing = missing.most_missing()};
+}
+
 absl::Status CheckName(const std::string& name) {
   bool legal = !name.empty() && name.size() <= 64;
   for (const char c : name) {
@@ -121,6 +160,7 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   if (!resolved.grid().has_fixed() && resolved.grid().auto_().size() == 0) {
     resolved.mutable_grid()->mutable_auto_()->set_size(256);
   }
+  ApplyDefaults(*resolved.mutable_missing_frames());
 
   ISO_RETURN_IF_ERROR(CheckName(resolved.name()));
   ISO_ASSIGN_OR_RETURN(protocol.settings.window, WindowOf(resolved.filter_window()));
@@ -133,6 +173,7 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
     return absl::InvalidArgumentError(
         absl::StrCat("mu_water_per_mm is ", resolved.mu_water_per_mm(), "; legal is 0.001 to 0.1"));
   }
+  ISO_ASSIGN_OR_RETURN(protocol.missing_frames, MissingFramesOf(resolved.missing_frames()));
   ISO_ASSIGN_OR_RETURN(protocol.settings.precision, PrecisionOf(resolved.precision()));
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
@@ -158,7 +199,7 @@ std::vector<v1::ReconstructionProtocol> BuiltInProtocols() {
   return {config.protocol().begin(), config.protocol().end()};
 }
 
-absl::StatusOr<Protocol> MakeProtocol(const v1::ReconstructionProtocol& protocol) {
+absl::StatusOr<Protocol> ProtocolFromProto(const v1::ReconstructionProtocol& protocol) {
   absl::StatusOr<Protocol> made = Translate(protocol);
   if (made.ok()) return made;
   return absl::InvalidArgumentError(
@@ -168,7 +209,7 @@ absl::StatusOr<Protocol> MakeProtocol(const v1::ReconstructionProtocol& protocol
 absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) {
   ProtocolBook book;
   for (const v1::ReconstructionProtocol& entry : BuiltInProtocols()) {
-    ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], MakeProtocol(entry));
+    ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], ProtocolFromProto(entry));
   }
   std::set<std::string> configured;
   for (const v1::ReconstructionProtocol& entry : config.protocol()) {
@@ -176,7 +217,7 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
       return absl::InvalidArgumentError(
           absl::StrCat("protocol.name is '", entry.name(), "' in two entries; legal is once each"));
     }
-    ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], MakeProtocol(entry));
+    ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], ProtocolFromProto(entry));
   }
   book.default_name_ = config.default_protocol();
   const absl::Status found = book.Find(book.default_name_).status();

@@ -11,6 +11,7 @@
 #include "isocenter/v1/server_config.pb.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/recon/plan.h"
+#include "server/jobs/job.h"
 
 namespace isocenter::config {
 
@@ -21,15 +22,16 @@ struct Protocol {
   /// Grid of acquisitions that name none; unset: a cube of auto_grid_size over the field of view.
   std::optional<VolumeGrid> fixed_grid;
   int auto_grid_size = 256;
+  jobs::MissingFrames missing_frames;
 };
 
 /// Protocols that exist without any configuration: fdk, fdk_fast, fdk_sharp, fdk_smooth,
 /// fdk_truncated.
 std::vector<v1::ReconstructionProtocol> BuiltInProtocols();
 
-/// Resolves defaults and translates. Errors: INVALID_ARGUMENT naming the protocol, the field, its
-/// value and what is legal.
-absl::StatusOr<Protocol> MakeProtocol(const v1::ReconstructionProtocol& protocol);
+/// Resolves defaults and translates: an entry of the configuration, or what a spooled job brings
+/// with it. Errors: INVALID_ARGUMENT naming the protocol, the field, its value and what is legal.
+absl::StatusOr<Protocol> ProtocolFromProto(const v1::ReconstructionProtocol& protocol);
 
 /// Immutable.
 class ProtocolBook {

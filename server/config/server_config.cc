@@ -94,6 +94,22 @@ absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSpool(const v1::SpoolConfig& spool) {
+  // Enums are open: a number of a later version may have come in.
+  if (!v1::SyncPolicy_IsValid(spool.sync())) {
+    return Illegal("spool.sync", absl::StrCat(static_cast<int>(spool.sync())),
+                   "a SyncPolicy of this version");
+  }
+  ISO_RETURN_IF_ERROR(
+      CheckRange("spool.sync_interval_seconds", spool.sync_interval_seconds(), 0.01, 60));
+  if (spool.capacity_bytes() != 0) {
+    ISO_RETURN_IF_ERROR(CheckRange("spool.capacity_bytes",
+                                   static_cast<double>(spool.capacity_bytes()), 1 << 20,
+                                   static_cast<double>(int64_t{1} << 50)));
+  }
+  return CheckRange("spool.retain_seconds", spool.retain_seconds(), 0, 31536000);
+}
+
 template <class Message, class Value>
 void Default(Message& message, Value (Message::*get)() const, void (Message::*set)(Value),
              Value value) {
@@ -151,6 +167,20 @@ void ApplyDefaults(v1::ServerConfig& config) {
   Default(limits, &v1::LimitsConfig::max_active_jobs, &v1::LimitsConfig::set_max_active_jobs, 16u);
   Default(limits, &v1::LimitsConfig::idle_stream_seconds,
           &v1::LimitsConfig::set_idle_stream_seconds, 60.0);
+  Default(limits, &v1::LimitsConfig::reconnect_seconds, &v1::LimitsConfig::set_reconnect_seconds,
+          120.0);
+
+  // The directory and the capacity depend on what flags and the disk say.
+  v1::SpoolConfig& spool = *config.mutable_spool();
+  Default(spool, &v1::SpoolConfig::sync, &v1::SpoolConfig::set_sync, v1::SYNC_POLICY_INTERVAL);
+  Default(spool, &v1::SpoolConfig::sync_interval_seconds,
+          &v1::SpoolConfig::set_sync_interval_seconds, 0.2);
+  Default(spool, &v1::SpoolConfig::retain_seconds, &v1::SpoolConfig::set_retain_seconds, 86400.0);
+}
+
+std::string SpoolDirectory(const v1::ServerConfig& config) {
+  if (!config.spool().directory().empty()) return config.spool().directory();
+  return absl::StrCat(config.archive_directory(), "/spool");
 }
 
 absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
@@ -173,7 +203,10 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   }
   ISO_RETURN_IF_ERROR(CheckRange("limits.gpus", limits.gpus(), 0, 64));
   ISO_RETURN_IF_ERROR(CheckRange("limits.gpus_per_job", limits.gpus_per_job(), 1, 64));
-  return CheckRange("limits.idle_stream_seconds", limits.idle_stream_seconds(), 1, 3600);
+  ISO_RETURN_IF_ERROR(
+      CheckRange("limits.idle_stream_seconds", limits.idle_stream_seconds(), 1, 3600));
+  ISO_RETURN_IF_ERROR(CheckRange("limits.reconnect_seconds", limits.reconnect_seconds(), 1, 86400));
+  return CheckSpool(config.spool());
 }
 
 }  // namespace isocenter::config

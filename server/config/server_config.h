@@ -21,6 +21,9 @@ absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path);
 /// Puts the documented default wherever a field is unset.
 void ApplyDefaults(v1::ServerConfig& config);
 
+/// Where frames are kept: as configured, else "spool" in the archive directory.
+std::string SpoolDirectory(const v1::ServerConfig& config);
+
 /// Checks a configuration with defaults. Errors: INVALID_ARGUMENT naming the field, its value and
 /// what is legal.
 absl::Status ValidateServerConfig(const v1::ServerConfig& config);

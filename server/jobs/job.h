@@ -101,6 +101,7 @@ struct MissingFrames {
   MissingFramesPolicy policy = MissingFramesPolicy::kInterpolate;
   int longest_gap = 4;         // frames in a row
   double most_missing = 0.05;  // fraction of all frames
+  friend bool operator==(const MissingFrames&, const MissingFrames&) = default;
 };
 
 /// Half of a subtraction, or its result.
@@ -149,14 +150,14 @@ struct Job {
   std::string protocol, station_name, request_id;
   JobClass job_class = JobClass::kLive;
   absl::Time deadline = absl::InfiniteFuture();  // until when the volume is wanted
-  std::string pair_id;  // empty: of no pair
+  std::string pair_id;                           // empty: of no pair
   PairRole pair_role = PairRole::kNone;
   VolumeGrid grid;
   JobProgress progress;
-  std::vector<JobWarning> warnings;        // the first kMostWarnings
-  std::shared_ptr<const Preview> preview;  // null: none yet; not stored
+  std::vector<JobWarning> warnings;                      // the first kMostWarnings
+  std::shared_ptr<const Preview> preview;                // null: none yet; not stored
   absl::Time predicted_finish = absl::InfiniteFuture();  // of the volume; not stored
-  JobResult result;  // complete once the state is kCompleted
+  JobResult result;                                      // complete once the state is kCompleted
   absl::Time create_time = absl::InfinitePast();
   absl::Time end_time = absl::InfinitePast();
 };

@@ -41,11 +41,11 @@ JobTable::Subscription::~Subscription() {
   if (table_ != nullptr) table_->Unsubscribe(job_id_, key_);
 }
 
-absl::Status JobTable::Load(absl::Time now) {
+absl::Status JobTable::Load(absl::Time now, const std::function<bool(const Job&)>& resumable) {
   absl::MutexLock store_lock(&store_mutex_);
   ISO_ASSIGN_OR_RETURN(std::vector<Job> stored, store_.LoadAll());
   for (Job& job : stored) {
-    if (!HasEnded(job.state)) {
+    if (!HasEnded(job.state) && !(resumable && resumable(job))) {
       job.error = absl::AbortedError(absl::StrCat("the service stopped while this job was ",
                                                   std::string(Name(job.state)),
                                                   "; the acquisition has to be sent again"));
@@ -129,6 +129,7 @@ absl::Status JobTable::Transition(const std::string& id, JobState to,
   JobState from;
   JobSnapshot job;
   Watchers watchers;
+  std::vector<std::string> removed;
   {
     absl::MutexLock store_lock(&store_mutex_);
     ISO_ASSIGN_OR_RETURN(const JobSnapshot before, Get(id));
@@ -148,13 +149,14 @@ absl::Status JobTable::Transition(const std::string& id, JobState to,
       job = entry.job;
       watchers = WatchersOf(entry);
     }
-    if (IsUnsuccessful(to)) DropOldUnsuccessfulJobs();
+    if (IsUnsuccessful(to)) removed = DropOldUnsuccessfulJobs();
   }
   if (observer_ != nullptr) {
     observer_->OnStateChanged(*job, from);
     if (HasEnded(to)) observer_->OnJobEnded(*job);
   }
   Tell(watchers);
+  TellRemoved(removed);
   return saved;
 }
 
@@ -182,6 +184,7 @@ absl::Status JobTable::Delete(const std::string& id) {
     EraseLocked(id);
   }
   Tell(watchers);
+  TellRemoved({id});
   return absl::OkStatus();
 }
 
@@ -195,10 +198,10 @@ absl::StatusOr<JobTable::Subscription> JobTable::Subscribe(const std::string& id
   return Subscription(this, id, key);
 }
 
-std::map<JobState, int> JobTable::CountByState() const {
-  std::map<JobState, int> counts;
+JobCounts JobTable::Count() const {
+  JobCounts counts;
   absl::MutexLock lock(&mutex_);
-  for (const auto& [id, entry] : jobs_) ++counts[entry.job->state];
+  for (const auto& [id, entry] : jobs_) ++counts[{entry.job->state, entry.job->job_class}];
   return counts;
 }
 
@@ -231,8 +234,8 @@ void JobTable::Unsubscribe(const std::string& job_id, int64_t key) {
   if (found != jobs_.end()) found->second.watchers.erase(key);
 }
 
-void JobTable::DropOldUnsuccessfulJobs() {
-  std::vector<std::string> old;
+std::vector<std::string> JobTable::DropOldUnsuccessfulJobs() {
+  std::vector<std::string> old, removed;
   {
     absl::MutexLock lock(&mutex_);
     int kept = 0;
@@ -244,9 +247,16 @@ void JobTable::DropOldUnsuccessfulJobs() {
   for (const std::string& id : old) {
     // A record that cannot be removed now is tried again with the next job that ends.
     if (!store_.Delete(id).ok()) continue;
+    removed.push_back(id);
     absl::MutexLock lock(&mutex_);
     EraseLocked(id);
   }
+  return removed;
+}
+
+void JobTable::TellRemoved(const std::vector<std::string>& ids) {
+  if (!on_removed_) return;
+  for (const std::string& id : ids) on_removed_(id);
 }
 
 }  // namespace isocenter::jobs

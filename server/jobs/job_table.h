@@ -23,6 +23,9 @@ namespace isocenter::jobs {
 /// A job as it was at one moment.
 using JobSnapshot = std::shared_ptr<const Job>;
 
+/// How many jobs there are; what is not in it is 0.
+using JobCounts = std::map<std::pair<JobState, JobClass>, int>;
+
 /// Which jobs a listing shows. Empty members match every job.
 struct JobFilter {
   std::vector<JobState> states;
@@ -65,12 +68,18 @@ class JobTable {
     int64_t key_ = 0;
   };
 
-  /// `store` and `observer` must outlive the table; `observer` may be null.
-  JobTable(JobStore& store, JobObserver* observer) : store_(store), observer_(observer) {}
+  /// `store` and `observer` must outlive the table; `observer` may be null. `on_removed` is told of
+  /// every job that the table has forgotten, whether it was deleted or was the oldest of too many,
+  /// so that what others keep of it can go as well; from the thread that removed it, which holds no
+  /// lock. It is not told of jobs that went when a crash came between.
+  JobTable(JobStore& store, JobObserver* observer,
+           std::function<void(const std::string& id)> on_removed = nullptr)
+      : store_(store), observer_(observer), on_removed_(std::move(on_removed)) {}
 
   /// Reads the stored jobs, once, before anything else. Jobs that were active when the service
-  /// stopped become FAILED. Errors: those of the store.
-  absl::Status Load(absl::Time now);
+  /// stopped stay as they are where `resumable` says so; the others, and all where it is null,
+  /// become FAILED. Errors: those of the store.
+  absl::Status Load(absl::Time now, const std::function<bool(const Job&)>& resumable = nullptr);
 
   /// Errors: ALREADY_EXISTS, or the store's, in which case the job is not kept.
   absl::Status Insert(const Job& job);
@@ -109,7 +118,7 @@ class JobTable {
   /// the job with Get. It must be quick. Errors: NOT_FOUND.
   absl::StatusOr<Subscription> Subscribe(const std::string& id, std::function<void()> changed);
 
-  std::map<JobState, int> CountByState() const;
+  JobCounts Count() const;
 
  private:
   struct Entry {
@@ -122,10 +131,13 @@ class JobTable {
   void EraseLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static Watchers WatchersOf(const Entry& entry);
   void Unsubscribe(const std::string& job_id, int64_t key);
-  void DropOldUnsuccessfulJobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
+  /// Returns the ids of those that it has removed.
+  std::vector<std::string> DropOldUnsuccessfulJobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
+  void TellRemoved(const std::vector<std::string>& ids) ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
 
   JobStore& store_;
   JobObserver* const observer_;
+  const std::function<void(const std::string& id)> on_removed_;
   /// Serialises what is saved, so that the store's last word is the newest state. Taken before
   /// mutex_, which is never held while the store works.
   absl::Mutex store_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);

@@ -41,11 +41,11 @@ class ResultStore {
   virtual absl::Status CheckRoom(const VolumeGrid& grid) = 0;
   /// Encodes and stores a volume in Hounsfield units, [z][y][x], so that either all of it becomes
   /// visible (to queries and after a restart) or nothing. Storing the same job again replaces it
-  /// with the same UIDs. `await(n)` returns when the first n slices have their values, and may fail;
-  /// n ascends to the number of slices. `progress` is called with the number of slices done;
-  /// returning false cancels (CANCELLED). Both are called from one thread. Errors:
-  /// RESOURCE_EXHAUSTED (disk full; the free and the needed bytes are named), INTERNAL, CANCELLED,
-  /// those of `await`.
+  /// with the same UIDs. `await(n)` returns when the first n slices have their values, and may
+  /// fail; n ascends to the number of slices. `progress` is called with the number of slices done;
+  /// returning false cancels (CANCELLED). Both are called from one thread; either may be null.
+  /// Errors: RESOURCE_EXHAUSTED (disk full; the free and the needed bytes are named), INTERNAL,
+  /// CANCELLED, those of `await`.
   virtual absl::StatusOr<StoredSeries> Store(const Job& job, HostView3<const float> hounsfield,
                                              const std::function<absl::Status(int slices)>& await,
                                              const std::function<bool(int slices)>& progress) = 0;

@@ -28,7 +28,25 @@ const Histogram::BucketBoundaries kSeconds = {0.001, 0.002, 0.005, 0.01, 0.02, 0
 const Histogram::BucketBoundaries kGups = {0.1, 0.2, 0.5, 1,  1.5, 2,   3,   4,   5,
                                            7,   10,  20,  50, 100, 200, 500, 1000};
 
-std::string Outcome(jobs::JobState state) { return std::string(jobs::Name(state)); }
+// From the page cache of an idle disk to one that cannot keep up.
+const Histogram::BucketBoundaries kAckSeconds = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
+                                                 0.02,   0.05,   0.1,    0.2,   0.5,   1,     5};
+// Around 1, where a prediction is right.
+const Histogram::BucketBoundaries kRatios = {0.2,  0.5, 0.7, 0.8, 0.9, 0.95, 1,
+                                             1.05, 1.1, 1.2, 1.3, 1.5, 2,    5};
+
+prometheus::Labels ClassLabel(jobs::JobClass job_class) {
+  return {{"class", std::string(jobs::Name(job_class))}};
+}
+
+prometheus::Labels EndLabels(jobs::JobState outcome, jobs::JobClass job_class) {
+  return {{"outcome", std::string(jobs::Name(outcome))},
+          {"class", std::string(jobs::Name(job_class))}};
+}
+
+prometheus::Labels KindLabel(jobs::WarningKind kind) {
+  return {{"kind", std::string(jobs::Name(kind))}};
+}
 
 }  // namespace
 
@@ -36,7 +54,7 @@ struct Metrics::Impl {
   std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
   prometheus::Family<Counter>& ended = prometheus::BuildCounter()
                                            .Name("isocenter_jobs_total")
-                                           .Help("Jobs that have ended, by outcome.")
+                                           .Help("Jobs that have ended, by outcome and class.")
                                            .Register(*registry);
   prometheus::Family<Counter>& refused =
       prometheus::BuildCounter()
@@ -48,11 +66,24 @@ struct Metrics::Impl {
           .Name("isocenter_dicom_operations_total")
           .Help("Finished operations of the DICOM node, by kind and outcome.")
           .Register(*registry);
-  Counter& accepted = prometheus::BuildCounter()
-                          .Name("isocenter_accepted_jobs_total")
-                          .Help("Acquisitions that were admitted.")
-                          .Register(*registry)
-                          .Add({});
+  prometheus::Family<Counter>& accepted = prometheus::BuildCounter()
+                                              .Name("isocenter_accepted_jobs_total")
+                                              .Help("Acquisitions that were admitted, by class.")
+                                              .Register(*registry);
+  prometheus::Family<Counter>& warnings =
+      prometheus::BuildCounter()
+          .Name("isocenter_warnings_total")
+          .Help("What operators of X-ray systems were warned of, by kind.")
+          .Register(*registry);
+  prometheus::Family<Counter>& resumed =
+      prometheus::BuildCounter()
+          .Name("isocenter_jobs_resumed_total")
+          .Help("Jobs that went on, by what had interrupted them.")
+          .Register(*registry);
+  prometheus::Family<Counter>& device_lost = prometheus::BuildCounter()
+                                                 .Name("isocenter_device_lost_total")
+                                                 .Help("Devices that failed and were set aside.")
+                                                 .Register(*registry);
   Counter& frames = prometheus::BuildCounter()
                         .Name("isocenter_received_frames_total")
                         .Help("Projection frames taken over.")
@@ -63,6 +94,16 @@ struct Metrics::Impl {
                        .Help("Bytes of the pixels of the frames taken over.")
                        .Register(*registry)
                        .Add({});
+  Histogram& frame_ack = prometheus::BuildHistogram()
+                             .Name("isocenter_frame_ack_seconds")
+                             .Help("Frame received to frame in the spool.")
+                             .Register(*registry)
+                             .Add({}, kAckSeconds);
+  prometheus::Family<Histogram>& prediction_error =
+      prometheus::BuildHistogram()
+          .Name("isocenter_prediction_error_ratio")
+          .Help("Actual by predicted computing time of a job; above 1 it took longer.")
+          .Register(*registry);
   prometheus::Family<Histogram>& stages =
       prometheus::BuildHistogram()
           .Name("isocenter_stage_duration_seconds")
@@ -106,15 +147,30 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
       .Add({{"version", build.version}, {"backend", build.backend}})
       .Set(1);
   // Series exist from the start, so that rates over a first event are right.
-  for (const jobs::JobState state :
-       {jobs::JobState::kCompleted, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
-    impl_->ended.Add({{"outcome", Outcome(state)}});
+  for (const jobs::JobClass job_class :
+       {jobs::JobClass::kLive, jobs::JobClass::kInteractive, jobs::JobClass::kBatch}) {
+    impl_->accepted.Add(ClassLabel(job_class));
+    for (const jobs::JobState state :
+         {jobs::JobState::kCompleted, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
+      impl_->ended.Add(EndLabels(state, job_class));
+    }
+  }
+  for (int kind = 0; kind <= static_cast<int>(jobs::WarningKind::kDeviceReplaced); ++kind) {
+    impl_->warnings.Add(KindLabel(static_cast<jobs::WarningKind>(kind)));
+  }
+  for (const char* reason : {"console", "restart", "device"}) {
+    impl_->resumed.Add({{"reason", reason}});
   }
 }
 
 Metrics::~Metrics() { Stop(); }
 
 absl::Status Metrics::Serve(const std::string& address, Sources sources) {
+  if (sources.devices_healthy) {
+    for (const DeviceHealth& device : sources.devices_healthy()) {
+      impl_->device_lost.Add({{"device", device.device}});
+    }
+  }
   impl_->scrape = std::make_shared<Scrape>(std::move(sources));
   try {
     impl_->exposer = std::make_unique<prometheus::Exposer>(address, 2);
@@ -135,7 +191,9 @@ int Metrics::port() const {
 
 void Metrics::Stop() { impl_->exposer.reset(); }
 
-void Metrics::OnJobAccepted(const jobs::Job&) { impl_->accepted.Increment(); }
+void Metrics::OnJobAccepted(const jobs::Job& job) {
+  impl_->accepted.Add(ClassLabel(job.job_class)).Increment();
+}
 
 void Metrics::OnStateChanged(const jobs::Job&, jobs::JobState) {}
 
@@ -145,7 +203,7 @@ void Metrics::OnFrame(int64_t bytes) {
 }
 
 void Metrics::OnJobEnded(const jobs::Job& job) {
-  impl_->ended.Add({{"outcome", Outcome(job.state)}}).Increment();
+  impl_->ended.Add(EndLabels(job.state, job.job_class)).Increment();
   if (job.state != jobs::JobState::kCompleted) return;
   const jobs::JobResult& result = job.result;
   for (const auto& [stage, seconds] : {std::pair("upload", result.timings.upload),
@@ -175,6 +233,27 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
 void Metrics::OnRefused(const absl::Status& reason) {
   const std::string code = absl::AsciiStrToLower(absl::StatusCodeToString(reason.code()));
   impl_->refused.Add({{"reason", code}}).Increment();
+}
+
+void Metrics::OnFrameSpooled(double seconds) { impl_->frame_ack.Observe(seconds); }
+
+void Metrics::OnWarning(jobs::WarningKind kind) {
+  impl_->warnings.Add(KindLabel(kind)).Increment();
+}
+
+void Metrics::OnPrediction(const std::string& device, double predicted_seconds,
+                           double actual_seconds) {
+  if (!(predicted_seconds > 0)) return;  // nothing was predicted
+  impl_->prediction_error.Add({{"device", device}}, kRatios)
+      .Observe(actual_seconds / predicted_seconds);
+}
+
+void Metrics::OnJobResumed(absl::string_view reason) {
+  impl_->resumed.Add({{"reason", std::string(reason)}}).Increment();
+}
+
+void Metrics::OnDeviceLost(const std::string& device) {
+  impl_->device_lost.Add({{"device", device}}).Increment();
 }
 
 void Metrics::OnDicomOperation(absl::string_view operation, absl::string_view outcome) {

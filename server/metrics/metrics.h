@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/jobs/job.h"
+#include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 
 namespace isocenter::metrics {
@@ -22,11 +22,26 @@ struct DeviceMemory {
   int64_t used = 0;
 };
 
-/// What is read at each scrape; called from the HTTP server's threads.
+struct DeviceHealth {
+  std::string device;
+  bool healthy = true;
+};
+
+/// The disk space of the frame spool, and how long its last sync took.
+struct SpoolState {
+  int64_t capacity_bytes = 0;
+  int64_t used_bytes = 0;         // by all jobs
+  int64_t reclaimable_bytes = 0;  // of these, by jobs that have ended
+  double last_sync_seconds = 0;
+};
+
+/// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
-  std::function<std::map<jobs::JobState, int>()> jobs_by_state;
+  std::function<jobs::JobCounts()> jobs;
   std::function<int64_t()> queue_depth;
   std::function<std::vector<DeviceMemory>()> device_memory;
+  std::function<std::vector<DeviceHealth>()> devices_healthy;
+  std::function<SpoolState()> spool;
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of
@@ -56,6 +71,12 @@ class Metrics : public jobs::JobObserver {
   void OnFrame(int64_t bytes) override;
   void OnJobEnded(const jobs::Job& job) override;
   void OnRefused(const absl::Status& reason) override;
+  void OnFrameSpooled(double seconds) override;
+  void OnWarning(jobs::WarningKind kind) override;
+  void OnPrediction(const std::string& device, double predicted_seconds,
+                    double actual_seconds) override;
+  void OnJobResumed(absl::string_view reason) override;
+  void OnDeviceLost(const std::string& device) override;
   /// One finished operation of the DICOM node; both are from small fixed sets.
   void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
 

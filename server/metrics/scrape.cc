@@ -21,30 +21,74 @@ void AddSample(prometheus::MetricFamily& family, Labels labels, double value) {
   sample.gauge.value = value;
 }
 
+prometheus::MetricFamily JobFamily(const jobs::JobCounts& counts) {
+  prometheus::MetricFamily family =
+      GaugeFamily("isocenter_jobs", "Jobs that the service knows, by state and class.");
+  for (int state = 0; state <= static_cast<int>(jobs::JobState::kCancelled); ++state) {
+    for (int job_class = 0; job_class <= static_cast<int>(jobs::JobClass::kBatch); ++job_class) {
+      const std::pair key(static_cast<jobs::JobState>(state),
+                          static_cast<jobs::JobClass>(job_class));
+      const auto found = counts.find(key);
+      AddSample(family,
+                {{"state", std::string(jobs::Name(key.first))},
+                 {"class", std::string(jobs::Name(key.second))}},
+                found == counts.end() ? 0 : found->second);
+    }
+  }
+  return family;
+}
+
+prometheus::MetricFamily MemoryFamily(const std::vector<DeviceMemory>& devices) {
+  prometheus::MetricFamily family = GaugeFamily(
+      "isocenter_device_memory_bytes", "Memory that jobs may take and have been promised.");
+  for (const DeviceMemory& device : devices) {
+    AddSample(family, {{"device", device.device}, {"kind", "limit"}},
+              static_cast<double>(device.limit));
+    AddSample(family, {{"device", device.device}, {"kind", "used"}},
+              static_cast<double>(device.used));
+  }
+  return family;
+}
+
+prometheus::MetricFamily HealthFamily(const std::vector<DeviceHealth>& devices) {
+  prometheus::MetricFamily family =
+      GaugeFamily("isocenter_device_healthy", "1: the device computes; 0: it failed.");
+  for (const DeviceHealth& device : devices) {
+    AddSample(family, {{"device", device.device}}, device.healthy ? 1 : 0);
+  }
+  return family;
+}
+
+prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
+  prometheus::MetricFamily family =
+      GaugeFamily("isocenter_spool_bytes", "Disk space of the frame spool.");
+  for (const auto& [kind, bytes] :
+       {std::pair("capacity", spool.capacity_bytes), std::pair("used", spool.used_bytes),
+        std::pair("reclaimable", spool.reclaimable_bytes)}) {
+    AddSample(family, {{"kind", kind}}, static_cast<double>(bytes));
+  }
+  return family;
+}
+
 }  // namespace
 
 std::vector<prometheus::MetricFamily> Scrape::Collect() const {
-  prometheus::MetricFamily jobs =
-      GaugeFamily("isocenter_jobs", "Jobs that the service knows, by state.");
-  const std::map<jobs::JobState, int> counts = sources_.jobs_by_state();
-  for (int state = 0; state <= static_cast<int>(jobs::JobState::kCancelled); ++state) {
-    const auto found = counts.find(static_cast<jobs::JobState>(state));
-    AddSample(jobs, {{"state", std::string(jobs::Name(static_cast<jobs::JobState>(state)))}},
-              found == counts.end() ? 0 : found->second);
+  std::vector<prometheus::MetricFamily> families;
+  if (sources_.jobs) families.push_back(JobFamily(sources_.jobs()));
+  if (sources_.queue_depth) {
+    families.push_back(GaugeFamily("isocenter_queue_depth", "Chunks that wait for a device."));
+    AddSample(families.back(), {}, static_cast<double>(sources_.queue_depth()));
   }
-  prometheus::MetricFamily queue =
-      GaugeFamily("isocenter_queue_depth", "Chunks that wait for a device.");
-  AddSample(queue, {}, static_cast<double>(sources_.queue_depth()));
-
-  prometheus::MetricFamily memory = GaugeFamily(
-      "isocenter_device_memory_bytes", "Memory that jobs may take and have been promised.");
-  for (const DeviceMemory& device : sources_.device_memory()) {
-    AddSample(memory, {{"device", device.device}, {"kind", "limit"}},
-              static_cast<double>(device.limit));
-    AddSample(memory, {{"device", device.device}, {"kind", "used"}},
-              static_cast<double>(device.used));
+  if (sources_.device_memory) families.push_back(MemoryFamily(sources_.device_memory()));
+  if (sources_.devices_healthy) families.push_back(HealthFamily(sources_.devices_healthy()));
+  if (sources_.spool) {
+    const SpoolState spool = sources_.spool();
+    families.push_back(SpoolSpaceFamily(spool));
+    families.push_back(GaugeFamily("isocenter_spool_last_sync_seconds",
+                                   "How long the last sync of the frame spool took."));
+    AddSample(families.back(), {}, spool.last_sync_seconds);
   }
-  return {std::move(jobs), std::move(queue), std::move(memory)};
+  return families;
 }
 
 }  // namespace isocenter::metrics

@@ -45,10 +45,10 @@ class PrometheusTest(support.ServiceTest):
         self.stream(service)
         child.wait_for(lambda: query("isocenter_received_frames_total") == 100, 30, "100 frames")
         wanted = {
-            "isocenter_accepted_jobs_total": 1,
-            'isocenter_jobs_total{outcome="completed"}': 1,
+            "sum(isocenter_accepted_jobs_total)": 1,
+            'isocenter_jobs_total{outcome="completed",class="live"}': 1,
             "sum(isocenter_jobs_total)": 1,
-            'isocenter_jobs{state="completed"}': 1,
+            'isocenter_jobs{state="completed",class="live"}': 1,
             "isocenter_received_bytes_total": 100 * 155 * 120 * 2,
             "isocenter_kernel_gups_count": 1,
             "isocenter_whole_gups_count": 1,

@@ -25,7 +25,13 @@ jobs::Job FullJob() {
   job.request_id = "request-7";
   job.grid = {.nx = 3, .ny = 4, .nz = 5, .spacing = {0.1, 0.2, 0.3}, .origin = {-1, -2.5, 1.0 / 3}};
   job.grid.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
-  job.progress = {1, 2, 3, 4, 5};
+  job.progress = {1, 2, 3, 4, 5, 6};
+  job.job_class = jobs::JobClass::kBatch;
+  job.deadline = absl::FromUnixMicros(1767323085654321);
+  job.pair_id = "pair-8";
+  job.pair_role = jobs::PairRole::kFill;
+  job.warnings = {{jobs::WarningKind::kDoseDip, 17, "the dose \"dips\""},
+                  {jobs::WarningKind::kShortArc, std::nullopt, "the arc is short"}};
   job.result.study_instance_uid = "1.2";
   job.result.series_instance_uid = "1.3";
   job.result.frame_of_reference_uid = "1.4";
@@ -58,6 +64,12 @@ TEST(JobJsonTest, EveryMemberComesBack) {
   EXPECT_EQ(read->facts.trajectory_hash, job.facts.trajectory_hash);
   EXPECT_EQ(read->grid, job.grid);
   EXPECT_EQ(read->progress.slices_total, job.progress.slices_total);
+  EXPECT_EQ(read->progress.frames_lost, job.progress.frames_lost);
+  EXPECT_EQ(read->job_class, job.job_class);
+  EXPECT_EQ(read->deadline, job.deadline);
+  EXPECT_EQ(read->pair_id, job.pair_id);
+  EXPECT_EQ(read->pair_role, job.pair_role);
+  EXPECT_EQ(read->warnings, job.warnings);
   EXPECT_EQ(read->result.warnings, job.result.warnings);
   EXPECT_EQ(read->result.timings.preprocess, job.result.timings.preprocess);
   EXPECT_EQ(read->result.timings.total, job.result.timings.total);
@@ -73,6 +85,7 @@ TEST(JobJsonTest, DefaultsComeBack) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->create_time, absl::InfinitePast());
   EXPECT_EQ(read->end_time, absl::InfinitePast());
+  EXPECT_EQ(read->deadline, absl::InfiniteFuture());
   EXPECT_TRUE(read->error.ok());
   EXPECT_EQ(read->state, jobs::JobState::kReceiving);
 }
@@ -96,6 +109,10 @@ TEST(JobJsonTest, RecordsOfOlderVersionsKeepDefaults) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->state, jobs::JobState::kCompleted);
   EXPECT_EQ(read->grid, VolumeGrid());
+  EXPECT_EQ(read->job_class, jobs::JobClass::kLive);
+  EXPECT_EQ(read->deadline, absl::InfiniteFuture());
+  EXPECT_EQ(read->pair_role, jobs::PairRole::kNone);
+  EXPECT_TRUE(read->warnings.empty());
 }
 
 TEST(JobJsonTest, DamagedRecordsAreRefused) {
@@ -104,6 +121,13 @@ TEST(JobJsonTest, DamagedRecordsAreRefused) {
   }
   const auto status = JobFromJson(R"({"id": "j", "state": "dancing"})").status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("dancing"));
+  for (const char* text :
+       {R"({"id": "j", "state": "failed", "class": "first"})",
+        R"({"id": "j", "state": "failed", "pair_role": "third"})",
+        R"({"id": "j", "state": "failed", "warnings": [{"kind": "odd", "text": ""}]})",
+        R"({"id": "j", "state": "failed", "warnings": [7]})"}) {
+    EXPECT_EQ(JobFromJson(text).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
 }
 
 }  // namespace

@@ -36,6 +36,10 @@ TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
   EXPECT_EQ(fdk.settings.redundancy, RedundancyWeighting::kAuto);
   EXPECT_EQ(fdk.auto_grid_size, 256);
   EXPECT_FALSE(fdk.settings.extend_truncated_rows);
+  EXPECT_EQ(fdk.missing_frames, jobs::MissingFrames());
+  EXPECT_EQ(fdk.description.missing_frames().policy(), v1::MISSING_FRAMES_POLICY_INTERPOLATE);
+  EXPECT_EQ(fdk.description.missing_frames().longest_gap(), 4u);
+  EXPECT_EQ(fdk.description.missing_frames().most_missing(), 0.05);
   EXPECT_EQ((*book->Find("fdk_fast"))->settings.precision, ops::Precision::kFast);
   EXPECT_EQ((*book->Find("fdk_sharp"))->settings.window, ops::FilterWindow::kSheppLogan);
   EXPECT_EQ((*book->Find("fdk_smooth"))->settings.window, ops::FilterWindow::kHann);
@@ -49,6 +53,8 @@ TEST(ProtocolBook, ASiteReplacesAndAdds) {
     protocol { name: "fdk" mu_water_per_mm: 0.019 redundancy_weights: REDUNDANCY_WEIGHTS_SHORT_SCAN }
     protocol { name: "small" filter_window: FILTER_WINDOW_COSINE filter_cutoff: 0.5
                precision: PRECISION_FAST
+               missing_frames { policy: MISSING_FRAMES_POLICY_REWEIGHT longest_gap: 9
+                                most_missing: 0.25 }
                grid { fixed { nx: 2 ny: 3 nz: 4 spacing_x_mm: 1 spacing_y_mm: 2 spacing_z_mm: 3
                               centered: true } } }
     default_protocol: "small")");
@@ -63,6 +69,20 @@ TEST(ProtocolBook, ASiteReplacesAndAdds) {
   EXPECT_EQ((*book->Find("fdk"))->settings.precision, ops::Precision::kExact);
   ASSERT_TRUE(small.fixed_grid.has_value());
   EXPECT_EQ(*small.fixed_grid, CenteredGrid(2, 3, 4, {1, 2, 3}));
+  EXPECT_EQ(small.missing_frames,
+            (jobs::MissingFrames{jobs::MissingFramesPolicy::kReweight, 9, 0.25}));
+}
+
+TEST(ProtocolBook, WhatWasResolvedMeansTheSameAgain) {
+  const auto book = BookOf("");
+  ASSERT_TRUE(book.ok());
+  for (const auto& [name, protocol] : book->all()) {
+    const auto again = ProtocolFromProto(protocol.description);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->description.SerializeAsString(), protocol.description.SerializeAsString());
+    EXPECT_EQ(again->settings.window, protocol.settings.window);
+    EXPECT_EQ(again->missing_frames, protocol.missing_frames);
+  }
 }
 
 TEST(ProtocolBook, MistakesAreNamed) {
@@ -73,6 +93,12 @@ TEST(ProtocolBook, MistakesAreNamed) {
               HasSubstr("mu_water_per_mm is 0.2"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" precision: 7 }"),
               HasSubstr("precision is 7; legal is PRECISION_EXACT or PRECISION_FAST"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" missing_frames { policy: 9 } }"),
+              HasSubstr("missing_frames.policy is 9; legal is a MissingFramesPolicy"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" missing_frames { longest_gap: 101 } }"),
+              HasSubstr("missing_frames.longest_gap is 101; legal is 1 to 100"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" missing_frames { most_missing: 0.6 } }"),
+              HasSubstr("missing_frames.most_missing is 0.6; legal is more than 0, at most 0.5"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" grid { auto { size: 8 } } }"),
               HasSubstr("grid.auto.size is 8; legal is 16 to 2048"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" grid { fixed { nx: 1 } } }"),

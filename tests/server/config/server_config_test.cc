@@ -39,6 +39,11 @@ TEST(ServerConfig, AnEmptyFileIsLegal) {
   EXPECT_EQ(config->limits().max_message_bytes(), 68u << 20);
   EXPECT_EQ(config->limits().max_active_jobs(), 16u);
   EXPECT_GT(config->limits().memory_bytes(), 0u);
+  EXPECT_EQ(config->limits().reconnect_seconds(), 120);
+  EXPECT_EQ(config->spool().sync(), v1::SYNC_POLICY_INTERVAL);
+  EXPECT_EQ(config->spool().sync_interval_seconds(), 0.2);
+  EXPECT_EQ(config->spool().capacity_bytes(), 0u);
+  EXPECT_EQ(config->spool().retain_seconds(), 86400);
 }
 
 TEST(ServerConfig, WhatIsSetStays) {
@@ -49,6 +54,15 @@ TEST(ServerConfig, WhatIsSetStays) {
   EXPECT_EQ(config->grpc_address(), "0.0.0.0:7");
   EXPECT_EQ(config->limits().max_active_jobs(), 3u);
   EXPECT_EQ(config->dicom_node().port(), 104u);
+}
+
+TEST(ServerConfig, TheSpoolIsInTheArchiveUnlessItHasAPlaceOfItsOwn) {
+  v1::ServerConfig config;
+  ApplyDefaults(config);
+  config.set_archive_directory("/data/archive");  // by a flag, after the defaults
+  EXPECT_EQ(SpoolDirectory(config), "/data/archive/spool");
+  config.mutable_spool()->set_directory("/fast");
+  EXPECT_EQ(SpoolDirectory(config), "/fast");
 }
 
 TEST(ServerConfig, MistakesAreReportedWithTheirPlace) {
@@ -93,6 +107,16 @@ TEST(ServerConfig, EachFieldHasItsRange) {
               HasSubstr("limits.max_active_jobs is 1025; legal is 1 to 1024"));
   EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_idle_stream_seconds(0.5); }),
               HasSubstr("limits.idle_stream_seconds is 0.5; legal is 1 to 3600"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_reconnect_seconds(0.5); }),
+              HasSubstr("limits.reconnect_seconds is 0.5; legal is 1 to 86400"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_spool()->set_sync(v1::SyncPolicy(9)); }),
+              HasSubstr("spool.sync is 9; legal is a SyncPolicy of this version"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_spool()->set_sync_interval_seconds(61); }),
+              HasSubstr("spool.sync_interval_seconds is 61; legal is 0.01 to 60"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_spool()->set_capacity_bytes(1000); }),
+              HasSubstr("spool.capacity_bytes is 1000"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_spool()->set_retain_seconds(-1); }),
+              HasSubstr("spool.retain_seconds is -1"));
 }
 
 }  // namespace

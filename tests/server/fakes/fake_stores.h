@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "kernels/base/status_macros.h"
 #include "server/jobs/ports.h"
 
 namespace isocenter::testing {
@@ -84,6 +85,7 @@ class FakeResultStore : public jobs::ResultStore {
   }
   absl::StatusOr<jobs::StoredSeries> Store(
       const jobs::Job& job, HostView3<const float> hounsfield,
+      const std::function<absl::Status(int slices)>& await,
       const std::function<bool(int slices)>& progress) override {
     absl::Status error;
     {
@@ -96,6 +98,7 @@ class FakeResultStore : public jobs::ResultStore {
     }
     if (!error.ok()) return error;
     for (int slice = 1; slice <= hounsfield.shape().slow; ++slice) {
+      if (await) ISO_RETURN_IF_ERROR(await(slice));
       if (!progress(slice)) return absl::CancelledError("cancelled between slices");
     }
     const auto span = hounsfield.span();
@@ -108,10 +111,12 @@ class FakeResultStore : public jobs::ResultStore {
     absl::MutexLock lock(&mutex_);
     volumes_[job.id].assign(span.begin(), span.end());
     jobs_[job.id] = job;
-    return jobs::StoredSeries{.study_instance_uid = "1.2.3",
-                              .series_instance_uid = "1.2.3.4",
-                              .frame_of_reference_uid = "1.2.3.5",
-                              .instance_count = static_cast<int>(hounsfield.shape().slow)};
+    return SeriesOf(job);
+  }
+  absl::StatusOr<jobs::StoredSeries> Find(const jobs::Job& job) override {
+    absl::MutexLock lock(&mutex_);
+    if (!volumes_.contains(job.id)) return absl::NotFoundError("no volume");
+    return SeriesOf(job);
   }
   absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
       const std::string& job_id) override {
@@ -150,6 +155,13 @@ class FakeResultStore : public jobs::ResultStore {
   }
 
  private:
+  static jobs::StoredSeries SeriesOf(const jobs::Job& job) {
+    return {.study_instance_uid = "1.2.3",
+            .series_instance_uid = "1.2.3.4",
+            .frame_of_reference_uid = "1.2.3.5",
+            .instance_count = job.grid.nz};
+  }
+
   const std::filesystem::path directory_;
   absl::Mutex mutex_;
   bool gate_open_ ABSL_GUARDED_BY(mutex_) = true;
@@ -172,6 +184,15 @@ class FakeObserver : public jobs::JobObserver {
   void OnRefused(const absl::Status& reason) override {
     Count("refused " + absl::StatusCodeToString(reason.code()));
   }
+  void OnFrameSpooled(double) override { Count("frame spooled"); }
+  void OnWarning(jobs::WarningKind kind) override {
+    Count(absl::StrCat("warning ", jobs::Name(kind)));
+  }
+  void OnPrediction(const std::string& device, double, double) override {
+    Count("prediction " + device);
+  }
+  void OnJobResumed(absl::string_view reason) override { Count(absl::StrCat("resumed ", reason)); }
+  void OnDeviceLost(const std::string& device) override { Count("lost " + device); }
   int count(const std::string& what) {
     absl::MutexLock lock(&mutex_);
     return counts_[what];

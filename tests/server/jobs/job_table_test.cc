@@ -29,7 +29,8 @@ class JobTableTest : public ::testing::Test {
  protected:
   isocenter::testing::FakeJobStore store_;
   isocenter::testing::FakeObserver observer_;
-  JobTable table_{store_, &observer_};
+  std::vector<std::string> removed_;
+  JobTable table_{store_, &observer_, [this](const std::string& id) { removed_.push_back(id); }};
 };
 
 TEST_F(JobTableTest, ListsNewestFirstPageByPage) {
@@ -111,6 +112,42 @@ TEST_F(JobTableTest, JobsOfACrashAreFailedAndOthersAreKept) {
   EXPECT_EQ(table_.FindByRequestId("request"), failed);
 }
 
+TEST_F(JobTableTest, ResumableJobsStayAsTheyAre) {
+  for (const auto& [id, state] :
+       {std::pair("resumable", JobState::kExporting), std::pair("lost", JobState::kReceiving),
+        std::pair("done", JobState::kCompleted)}) {
+    Job job = MakeJob(id, 1);
+    job.state = state;
+    ASSERT_TRUE(store_.Save(job).ok());
+  }
+  std::vector<std::string> asked;
+  ASSERT_TRUE(table_
+                  .Load(absl::FromUnixSeconds(5000),
+                        [&](const Job& job) {
+                          asked.push_back(job.id);
+                          return job.id == "resumable";
+                        })
+                  .ok());
+  EXPECT_THAT(asked, ElementsAre("lost", "resumable"));  // the fake stores by id
+  EXPECT_EQ((*table_.Get("resumable"))->state, JobState::kExporting);
+  EXPECT_EQ((*table_.Get("resumable"))->end_time, absl::InfinitePast());
+  EXPECT_EQ((*table_.Get("lost"))->state, JobState::kFailed);
+  EXPECT_EQ((*table_.Get("done"))->state, JobState::kCompleted);
+  // It goes on from there.
+  EXPECT_TRUE(table_.Transition("resumable", JobState::kCompleted).ok());
+}
+
+TEST_F(JobTableTest, CountsByStateAndClass) {
+  Job batch = MakeJob("batch", 1);
+  batch.job_class = JobClass::kBatch;
+  ASSERT_TRUE(table_.Insert(batch).ok());
+  ASSERT_TRUE(table_.Insert(MakeJob("live", 2)).ok());
+  ASSERT_TRUE(table_.Transition("live", JobState::kReconstructing).ok());
+  EXPECT_THAT(table_.Count(),
+              ElementsAre(std::pair(std::pair(JobState::kReceiving, JobClass::kBatch), 1),
+                          std::pair(std::pair(JobState::kReconstructing, JobClass::kLive), 1)));
+}
+
 TEST_F(JobTableTest, DeletesEndedJobsOnly) {
   Job job = MakeJob("a", 1);
   job.request_id = "request";
@@ -121,6 +158,7 @@ TEST_F(JobTableTest, DeletesEndedJobsOnly) {
   EXPECT_TRUE(store_.jobs().empty());
   EXPECT_EQ(table_.FindByRequestId("request"), nullptr);
   EXPECT_EQ(table_.Delete("a").code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(removed_, ElementsAre("a"));
 }
 
 TEST_F(JobTableTest, TellsWatchersUntilTheyLeave) {
@@ -152,9 +190,11 @@ TEST_F(JobTableTest, ForgetsOldUnsuccessfulJobs) {
     ASSERT_TRUE(table_.Insert(MakeJob(id, i)).ok());
     ASSERT_TRUE(table_.Transition(id, JobState::kCancelled).ok());
   }
-  EXPECT_EQ(table_.CountByState()[JobState::kCancelled], JobTable::kUnsuccessfulJobsKept);
+  const std::pair cancelled(JobState::kCancelled, JobClass::kLive);
+  EXPECT_EQ(table_.Count()[cancelled], JobTable::kUnsuccessfulJobsKept);
   EXPECT_EQ(table_.Get("job2").status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(table_.Get("job3").ok());
+  EXPECT_THAT(removed_, ElementsAre("job0", "job1", "job2"));
   EXPECT_TRUE(table_.Get("completed").ok());
   EXPECT_EQ(static_cast<int>(store_.jobs().size()), JobTable::kUnsuccessfulJobsKept + 1);
 }

@@ -50,14 +50,27 @@ class MetricsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const absl::Status status = metrics_.Serve(
-        "127.0.0.1:0", {.jobs_by_state =
+        "127.0.0.1:0", {.jobs =
                             [] {
-                              return std::map<jobs::JobState, int>{{jobs::JobState::kFailed, 3}};
+                              return jobs::JobCounts{
+                                  {{jobs::JobState::kFailed, jobs::JobClass::kLive}, 3},
+                                  {{jobs::JobState::kFailed, jobs::JobClass::kBatch}, 4}};
                             },
                         .queue_depth = [] { return int64_t{5}; },
                         .device_memory =
                             [] {
                               return std::vector<DeviceMemory>{{"cpu0", 1000, 250}};
+                            },
+                        .devices_healthy =
+                            [] {
+                              return std::vector<DeviceHealth>{{"cuda0", true}, {"cuda1", false}};
+                            },
+                        .spool =
+                            [] {
+                              return SpoolState{.capacity_bytes = 5000,
+                                                .used_bytes = 3000,
+                                                .reclaimable_bytes = 2000,
+                                                .last_sync_seconds = 0.25};
                             }});
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -71,6 +84,7 @@ TEST_F(MetricsTest, CountsWhatHappens) {
   metrics_.OnJobEnded(CompletedJob("job-1", 4.2));
   jobs::Job failed;
   failed.state = jobs::JobState::kFailed;
+  failed.job_class = jobs::JobClass::kInteractive;
   metrics_.OnJobEnded(failed);
   metrics_.OnRefused(absl::ResourceExhaustedError(""));
   metrics_.OnDicomOperation("find", "success");
@@ -78,11 +92,15 @@ TEST_F(MetricsTest, CountsWhatHappens) {
   for (const char* line : {
            "isocenter_received_frames_total 2\n",
            "isocenter_received_bytes_total 250\n",
-           "isocenter_jobs_total{outcome=\"completed\"} 1\n",
-           "isocenter_jobs_total{outcome=\"failed\"} 1\n",
-           "isocenter_jobs_total{outcome=\"cancelled\"} 0\n",
-           "isocenter_jobs{state=\"failed\"} 3\n",
-           "isocenter_jobs{state=\"receiving\"} 0\n",
+           "isocenter_accepted_jobs_total{class=\"live\"} 1\n",
+           "isocenter_accepted_jobs_total{class=\"batch\"} 0\n",
+           "isocenter_jobs_total{class=\"live\",outcome=\"completed\"} 1\n",
+           "isocenter_jobs_total{class=\"interactive\",outcome=\"failed\"} 1\n",
+           "isocenter_jobs_total{class=\"live\",outcome=\"failed\"} 0\n",
+           "isocenter_jobs_total{class=\"live\",outcome=\"cancelled\"} 0\n",
+           "isocenter_jobs{state=\"failed\",class=\"live\"} 3\n",
+           "isocenter_jobs{state=\"failed\",class=\"batch\"} 4\n",
+           "isocenter_jobs{state=\"receiving\",class=\"interactive\"} 0\n",
            "isocenter_stage_duration_seconds_bucket{stage=\"backproject\",le=\"1\"} 0\n",
            "isocenter_stage_duration_seconds_bucket{stage=\"backproject\",le=\"2\"} 1\n",
            "isocenter_kernel_gups_bucket{le=\"4\"} 0\n",
@@ -102,6 +120,39 @@ TEST_F(MetricsTest, CountsWhatHappens) {
   EXPECT_THAT(text, Not(HasSubstr("Doe")));
 }
 
+TEST_F(MetricsTest, CountsWhatHappensWhileTheArmTurns) {
+  metrics_.OnFrameSpooled(0.0003);
+  metrics_.OnFrameSpooled(0.03);
+  metrics_.OnWarning(jobs::WarningKind::kDoseDip);
+  metrics_.OnPrediction("cuda0", 2.0, 3.0);
+  metrics_.OnPrediction("cuda0", 0.0, 3.0);  // not known
+  metrics_.OnJobResumed("console");
+  metrics_.OnDeviceLost("cuda1");
+  const std::string text = Scraped(metrics_.port());
+  for (const char* line : {
+           "isocenter_frame_ack_seconds_bucket{le=\"0.0002\"} 0\n",
+           "isocenter_frame_ack_seconds_bucket{le=\"0.0005\"} 1\n",
+           "isocenter_frame_ack_seconds_count 2\n",
+           "isocenter_warnings_total{kind=\"dose_dip\"} 1\n",
+           "isocenter_warnings_total{kind=\"device_replaced\"} 0\n",
+           "isocenter_prediction_error_ratio_count{device=\"cuda0\"} 1\n",
+           "isocenter_prediction_error_ratio_sum{device=\"cuda0\"} 1.5\n",
+           "isocenter_jobs_resumed_total{reason=\"console\"} 1\n",
+           "isocenter_jobs_resumed_total{reason=\"restart\"} 0\n",
+           "isocenter_jobs_resumed_total{reason=\"device\"} 0\n",
+           "isocenter_device_lost_total{device=\"cuda0\"} 0\n",
+           "isocenter_device_lost_total{device=\"cuda1\"} 1\n",
+           "isocenter_device_healthy{device=\"cuda0\"} 1\n",
+           "isocenter_device_healthy{device=\"cuda1\"} 0\n",
+           "isocenter_spool_bytes{kind=\"capacity\"} 5000\n",
+           "isocenter_spool_bytes{kind=\"used\"} 3000\n",
+           "isocenter_spool_bytes{kind=\"reclaimable\"} 2000\n",
+           "isocenter_spool_last_sync_seconds 0.25\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
 TEST_F(MetricsTest, TheWindowOfRecentJobsIsBounded) {
   for (size_t i = 0; i < Metrics::kRecentJobs + 3; ++i) {
     metrics_.OnJobEnded(CompletedJob(absl::StrCat("job-", i), 1));
@@ -119,6 +170,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
   metrics_.OnJobEnded(CompletedJob("job-1", 4.2));
   metrics_.OnRefused(absl::NotFoundError(""));
   metrics_.OnDicomOperation("echo", "success");
+  metrics_.OnPrediction("cuda0", 2.0, 3.0);
   const std::string file = ::testing::TempDir() + "isocenter_metrics_test.txt";
   std::ofstream(file) << Scraped(metrics_.port());
   EXPECT_EQ(std::system(("promtool check metrics < " + file).c_str()), 0);
