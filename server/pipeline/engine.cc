@@ -9,6 +9,7 @@
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/ops/device_lost.h"
 #include "server/pipeline/facts.h"
+#include "server/pipeline/frame_monitor.h"
 #include "server/pipeline/subtraction.h"
 #include "spdlog/spdlog.h"
 
@@ -168,7 +169,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& giv
       job.progress.frames_total, kept.acquisition.detector.columns, kept.acquisition.detector.rows,
       grid.nx, grid.ny, grid.nz, run->slot().name, run->plan().peak_bytes,
       ReconstructionRun::HostBytes(run->plan()), accepted.predicted_seconds);
-  if (const auto warning = FrameMonitor::CheckArc(run->plan())) accepted.job->Warn(*warning);
+  if (const auto warning = ShortArcWarning(run->plan())) accepted.job->Warn(*warning);
   return accepted;
 }
 

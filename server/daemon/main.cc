@@ -1,0 +1,268 @@
+// isocenterd: flags, wiring, drain.
+
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "kernels/backends.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/device_lost.h"
+#include "server/archive/archive.h"
+#include "server/config/protocol_book.h"
+#include "server/config/server_config.h"
+#include "server/daemon/flags.h"
+#include "server/daemon/observer.h"
+#include "server/daemon/slots.h"
+#include "server/dicom/dictionary.h"
+#include "server/dicom/node.h"
+#include "server/dicom/result_store.h"
+#include "server/jobs/job_table.h"
+#include "server/metrics/metrics.h"
+#include "server/pipeline/engine.h"
+#include "server/rpc/library_log.h"
+#include "server/rpc/server.h"
+#include "server/rpc/translate_header.h"
+#include "server/scheduler/scheduler.h"
+#include "server/spool/spool.h"
+#include "spdlog/sinks/stdout_sinks.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitBadConfiguration = 2;
+// For the supervisor: start again, which is the only cure.
+constexpr int kExitDeviceLost = 3;
+
+void SetUpLog(const std::string& level) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("isocenterd"));
+  spdlog::set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
+  spdlog::set_level(spdlog::level::from_str(level));
+}
+
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
+                                                            archive::Archive& archive,
+                                                            metrics::Metrics& metrics) {
+  dicom::NodeOptions options{.ae_title = config.ae_title(),
+                             .address = config.address(),
+                             .port = static_cast<int>(config.port()),
+                             .max_associations = static_cast<int>(config.max_associations())};
+  for (const v1::DicomPeer& peer : config.peer()) {
+    options.peers.push_back(
+        {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
+  }
+  return dicom::Node::Start(
+      options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
+        metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
+      });
+}
+
+void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
+  constexpr absl::Duration kToCleanUp = absl::Seconds(5);
+  const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
+  spdlog::info("event=drain_begins seconds={}", seconds);
+  server.StopServing();
+  engine.StopAdmitting();
+  if (!engine.WaitUntilIdle(deadline)) {
+    // The next start goes on with them.
+    engine.SuspendAll();
+    engine.WaitUntilIdle(absl::Now() + kToCleanUp);
+  }
+  // What is left are answers on their way, watches and downloads.
+  server.Shutdown(std::clamp(deadline, absl::Now(), absl::Now() + kToCleanUp));
+  spdlog::info("event=drain_ends");
+}
+
+// Meanwhile memory that large or hostile requests took goes back to the system: the allocator keeps
+// every page below one that is still in use, until it is asked.
+void WaitForSignal(const sigset_t& signals) {
+  constexpr timespec kBetweenTrims = {.tv_sec = 5, .tv_nsec = 0};
+  while (sigtimedwait(&signals, nullptr, &kBetweenTrims) < 0) malloc_trim(0);
+}
+
+absl::StatusOr<std::unique_ptr<spool::Spool>> OpenSpool(const v1::ServerConfig& config,
+                                                        std::atomic<double>& last_sync_seconds) {
+  const v1::SpoolConfig& wanted = config.spool();
+  spool::SpoolOptions options{
+      .directory = config::SpoolDirectory(config),
+      .sync = wanted.sync() == v1::SYNC_POLICY_ALWAYS  ? spool::SyncPolicy::kAlways
+              : wanted.sync() == v1::SYNC_POLICY_NEVER ? spool::SyncPolicy::kNever
+                                                       : spool::SyncPolicy::kInterval,
+      .sync_interval = absl::Seconds(wanted.sync_interval_seconds()),
+      .capacity_bytes = static_cast<int64_t>(wanted.capacity_bytes()),
+      .retention = absl::Seconds(wanted.retain_seconds()),
+      .on_sync = [&](absl::Duration took) { last_sync_seconds = absl::ToDoubleSeconds(took); }};
+  if (options.capacity_bytes == 0) {
+    std::error_code error;
+    std::filesystem::create_directories(options.directory, error);
+    const std::filesystem::space_info disk = std::filesystem::space(options.directory, error);
+    if (!error) options.capacity_bytes = static_cast<int64_t>(disk.available / 5 * 4);
+  }
+  return spool::Spool::Open(std::move(options));
+}
+
+metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Scheduler& scheduler,
+                           const spool::Spool& spool, const std::atomic<double>& last_sync_seconds) {
+  metrics::Sources sources;
+  sources.jobs = [&table] { return table.Count(); };
+  sources.queue_depth = [&scheduler] { return scheduler.queue_depth(); };
+  sources.device_memory = [&scheduler] {
+    std::vector<metrics::DeviceMemory> memory;
+    for (const auto& slot : scheduler.slots()) {
+      memory.push_back({slot->name, slot->memory.limit(), slot->memory.used()});
+    }
+    return memory;
+  };
+  sources.devices_healthy = [&scheduler] {
+    std::vector<metrics::DeviceHealth> health;
+    for (const auto& slot : scheduler.slots()) health.push_back({slot->name, slot->healthy()});
+    return health;
+  };
+  sources.spool = [&spool, &last_sync_seconds] {
+    const spool::SpoolUsage usage = spool.usage();
+    return metrics::SpoolState{usage.capacity_bytes, usage.used_bytes, usage.reclaimable_bytes,
+                               last_sync_seconds};
+  };
+  return sources;
+}
+
+/// Whether a job of an earlier run of the service can go on.
+bool IsResumable(const spool::Spool& spool, const jobs::Job& job) {
+  if (job.pair_role == jobs::PairRole::kSubtraction) return true;  // made of stored volumes
+  const std::vector<std::string> spooled = spool.Jobs();
+  return std::ranges::find(spooled, job.id) != spooled.end();
+}
+
+/// A lost device as error: the last one, so that a restart is the only cure.
+absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
+                   const std::string& wanted_backend,
+                   const std::optional<pipeline::DeviceFault>& fault,
+                   const sigset_t& stop_signals) {
+  ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
+  ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
+  metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
+  daemon::Observer observer(metrics);
+  ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(config.archive_directory()));
+  for (const std::string& repair : archive->repairs()) {
+    spdlog::warn("event=archive_repaired what=\"{}\"", repair);
+  }
+  ISO_ASSIGN_OR_RETURN(const auto results, dicom::DicomResultStore::Create(*archive));
+  std::atomic<double> last_sync_seconds{0};
+  ISO_ASSIGN_OR_RETURN(const auto spool, OpenSpool(config, last_sync_seconds));
+  jobs::JobTable table(*archive, &observer,
+                       [&spool](const std::string& id) { (void)spool->Remove(id); });
+  ISO_RETURN_IF_ERROR(table.Load(
+      absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
+  daemon::RecallSpeeds(table, slots);
+  scheduler::Scheduler scheduler(std::move(slots.slots),
+                                 static_cast<int>(config.limits().max_active_jobs()));
+  std::atomic<bool> no_device_left{false};
+  pipeline::Engine engine({.registry = Backends(),
+                           .scheduler = scheduler,
+                           .table = table,
+                           .spool = *spool,
+                           .results = *results,
+                           .observer = observer},
+                          slots.groups,
+                          {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
+                           .fault = fault,
+                           .no_device_left = [&no_device_left] {
+                             no_device_left = true;
+                             kill(getpid(), SIGTERM);
+                           }});
+  engine.Recover(rpc::TranslateRecord);
+
+  ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
+                                    SourcesOf(table, scheduler, *spool, last_sync_seconds)));
+  ISO_ASSIGN_OR_RETURN(const auto server,
+                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
+  std::unique_ptr<dicom::Node> node;
+  std::string dicom_address = "off";
+  if (!config.dicom_node().disabled()) {
+    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
+    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+  }
+  const std::string& metrics_address = config.metrics_address();
+  std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
+              metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
+              dicom_address.c_str());
+  std::fflush(stdout);
+
+  WaitForSignal(stop_signals);
+  // A second signal ends the process at once.
+  pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
+  // Without a device nothing that is waited for would end.
+  Drain(no_device_left ? 0 : config.drain_seconds(), *server, engine);
+  // The node goes last: what a draining job has stored can still be pulled.
+  if (node != nullptr) node->Stop();
+  metrics.Stop();
+  if (no_device_left) {
+    return ops::DeviceLostError(
+        "all devices are lost; active jobs go on when the service starts again");
+  }
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  // One heap: what a thread has freed, every other can use, and malloc_trim can give all of it back
+  // (of any further heap it keeps the top).
+  mallopt(M_ARENA_MAX, 1);
+  daemon::Flags flags;
+  CLI::App app("Isocenter reconstruction service", "isocenterd");
+  daemon::Declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitBadConfiguration;
+  }
+  SetUpLog(flags.log_level);
+  rpc::RedirectLibraryLogs();
+
+  const absl::StatusOr<v1::ServerConfig> config = daemon::Configure(flags);
+  const auto fault = daemon::FaultOf(flags);
+  const absl::StatusOr<config::ProtocolBook> protocols =
+      config.ok() ? config::ProtocolBook::Make(*config) : config.status();
+  for (const absl::Status& status : {protocols.status(), fault.status()}) {
+    if (status.ok()) continue;
+    std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
+    return kExitBadConfiguration;
+  }
+  if (flags.check) return 0;
+
+  // Blocked before any thread exists, so that every thread inherits it and sigwait gets them.
+  sigset_t stop_signals;
+  sigemptyset(&stop_signals);
+  sigaddset(&stop_signals, SIGTERM);
+  sigaddset(&stop_signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  const absl::Status status = Serve(*config, *protocols, flags.backend, *fault, stop_signals);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
+  if (ops::IsDeviceLost(status)) return kExitDeviceLost;
+  return status.code() == absl::StatusCode::kInvalidArgument ||
+                 status.code() == absl::StatusCode::kNotFound
+             ? kExitBadConfiguration
+             : kExitFailed;
+}
+
+}  // namespace
+}  // namespace isocenter
+
+int main(int argc, char** argv) { return isocenter::Main(argc, argv); }

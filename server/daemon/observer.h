@@ -1,0 +1,57 @@
+// What happens to jobs, for operators.
+#pragma once
+
+#include <string>
+
+#include "server/jobs/ports.h"
+#include "server/metrics/metrics.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::daemon {
+
+/// Metrics and a line in the log for whatever happens to jobs.
+class Observer : public jobs::JobObserver {
+ public:
+  explicit Observer(metrics::Metrics& metrics) : metrics_(metrics) {}
+  void OnJobAccepted(const jobs::Job& job) override { metrics_.OnJobAccepted(job); }
+  void OnFrame(int64_t bytes) override { metrics_.OnFrame(bytes); }
+  void OnFrameSpooled(double seconds) override { metrics_.OnFrameSpooled(seconds); }
+  void OnWarning(jobs::WarningKind kind) override { metrics_.OnWarning(kind); }
+  void OnPrediction(const std::string& device, double predicted_seconds,
+                    double actual_seconds) override {
+    metrics_.OnPrediction(device, predicted_seconds, actual_seconds);
+  }
+  void OnJobResumed(absl::string_view reason) override { metrics_.OnJobResumed(reason); }
+  void OnDeviceLost(const std::string& device) override { metrics_.OnDeviceLost(device); }
+  void OnRefused(const absl::Status& reason) override { metrics_.OnRefused(reason); }
+  void OnStateChanged(const jobs::Job& job, jobs::JobState from) override {
+    spdlog::info("event=job_state job={} from={} to={}", job.id, std::string(Name(from)),
+                 std::string(Name(job.state)));
+    metrics_.OnStateChanged(job, from);
+  }
+  void OnJobEnded(const jobs::Job& job) override {
+    metrics_.OnJobEnded(job);
+    if (job.state != jobs::JobState::kCompleted) {
+      spdlog::warn("event=job_ended job={} outcome={} error=\"{}\"", job.id,
+                   std::string(Name(job.state)), job.error.ToString());
+      return;
+    }
+    const jobs::JobResult& result = job.result;
+    spdlog::info(
+        "event=job_ended job={} outcome=completed frames={} instances={} "
+        "seconds_after_last_frame={:.3f} seconds_to_stored={:.3f} kernel_gups={:.3f} "
+        "whole_gups={:.3f}",
+        job.id, job.progress.frames_total, result.instance_count, result.seconds_after_last_frame,
+        result.seconds_to_stored, result.kernel_gups, result.whole_gups);
+  }
+
+ private:
+  metrics::Metrics& metrics_;
+};
+
+// Until a job has been measured: what a GPU or a CPU with a few cores surely does
+// (docs/performance.md).
+constexpr double kGpuUpdatesPerSecond = 100e9;
+constexpr double kCpuUpdatesPerSecond = 1e9;
+
+}  // namespace isocenter::daemon
