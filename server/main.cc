@@ -128,6 +128,17 @@ class Observer : public jobs::JobObserver {
   void OnJobAccepted(const jobs::Job& job) override { metrics_.OnJobAccepted(job); }
   void OnFrame(int64_t bytes) override { metrics_.OnFrame(bytes); }
   void OnRefused(const absl::Status& reason) override { metrics_.OnRefused(reason); }
+  void OnFrameSpooled(double seconds) override { metrics_.OnFrameSpooled(seconds); }
+  void OnWarning(jobs::WarningKind kind) override { metrics_.OnWarning(kind); }
+  void OnPrediction(const std::string& device, double predicted_seconds,
+                    double actual_seconds) override {
+    metrics_.OnPrediction(device, predicted_seconds, actual_seconds);
+  }
+  void OnJobResumed(absl::string_view reason) override { metrics_.OnJobResumed(reason); }
+  void OnDeviceLost(const std::string& device) override {
+    spdlog::error("event=device_lost device={}", device);
+    metrics_.OnDeviceLost(device);
+  }
   void OnStateChanged(const jobs::Job& job, jobs::JobState from) override {
     spdlog::info("event=job_state job={} from={} to={}", job.id, std::string(Name(from)),
                  std::string(Name(job.state)));
@@ -266,7 +277,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
 
   ISO_RETURN_IF_ERROR(metrics.Serve(
       config.metrics_address(),
-      {.jobs_by_state = [&] { return table.CountByState(); },
+      {.jobs = [&] { return table.Count(); },
        .queue_depth = [&] { return scheduler.queue_depth(); },
        .device_memory =
            [&] {
