@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -73,32 +74,45 @@ std::string SexCode(const std::string& sex) {
   return sex == "M" || sex == "F" || sex == "O" ? sex : "";
 }
 
-archive::Result MakeIndex(const jobs::Job& job, int series_number) {
+/// The name from which UIDs are made that the jobs of a pair share. No job has it, as ids have no
+/// slashes. A pair id that two patients' acquisitions were given by mistake makes two names.
+std::string SharedName(const jobs::Job& job) {
+  if (job.pair_id.empty()) return job.id;
+  return absl::StrCat("pair/", job.pair_id, "/", job.patient_study.patient_id);
+}
+
+std::string SeriesDescription(const jobs::Job& job) {
+  if (!job.facts.series_description.empty()) return job.facts.series_description;
+  if (job.pair_role == jobs::PairRole::kNone) return absl::StrCat("Cone-beam CT ", job.protocol);
+  return absl::StrCat("Cone-beam CT ", jobs::Name(job.pair_role), " ", job.protocol);
+}
+
+archive::Result MakeIndex(const jobs::Job& job, const StudyContext& context) {
   const jobs::PatientStudy& given = job.patient_study;
   const DateAndTime start = AcquisitionStart(job);
+  const archive::Study study = context.study.value_or(archive::Study{
+      .date = start.date, .time = start.time, .id = absl::StrCat(start.date, start.time)});
   archive::Result index;
   index.patient = {Text(given.patient_id, 64), PersonName(given.patient_name),
                    DateOrNothing(given.patient_birth_date), SexCode(given.patient_sex)};
   index.study = {.instance_uid = StudyInstanceUid(job),
-                 .date = OrElse(DateOrNothing(given.study_date), start.date),
-                 .time = OrElse(TimeOrNothing(given.study_time), start.time),
+                 .date = OrElse(DateOrNothing(given.study_date), study.date),
+                 .time = OrElse(TimeOrNothing(given.study_time), study.time),
                  .accession_number = Text(given.accession_number, 16),
-                 .id = Text(OrElse(given.study_id, start.date + start.time), 16),
+                 .id = Text(OrElse(given.study_id, study.id), 16),
                  .description = Text(given.study_description, 64),
                  .referring_physician_name = PersonName(given.referring_physician_name)};
-  index.series = {
-      .instance_uid = MakeUid(UidRole::kSeries, job.id),
-      .modality = "CT",
-      .date = start.date,
-      .time = start.time,
-      .description = Text(
-          OrElse(job.facts.series_description, absl::StrCat("Cone-beam CT ", job.protocol)), 64),
-      .body_part_examined = CodeString(job.facts.body_part_examined),
-      .protocol_name = Text(job.protocol, 64),
-      .station_name = Text(job.station_name, 16),
-      .manufacturer = kManufacturer,
-      .frame_of_reference_uid = MakeUid(UidRole::kFrameOfReference, job.id),
-      .number = series_number};
+  index.series = {.instance_uid = SeriesInstanceUid(job),
+                  .modality = "CT",
+                  .date = start.date,
+                  .time = start.time,
+                  .description = Text(SeriesDescription(job), 64),
+                  .body_part_examined = CodeString(job.facts.body_part_examined),
+                  .protocol_name = Text(job.protocol, 64),
+                  .station_name = Text(job.station_name, 16),
+                  .manufacturer = kManufacturer,
+                  .frame_of_reference_uid = FrameOfReferenceUid(job),
+                  .number = context.series_number};
   for (int k = 0; k < job.grid.nz; ++k) {
     index.instances.push_back({.sop_instance_uid = MakeUid(UidRole::kInstance, job.id, k),
                                .sop_class_uid = UID_CTImageStorage,
@@ -112,6 +126,15 @@ archive::Result MakeIndex(const jobs::Job& job, int series_number) {
   return index;
 }
 
+/// The kinds of a job's warnings, each once.
+std::string WarningKinds(const jobs::Job& job) {
+  std::set<jobs::WarningKind> kinds;
+  for (const jobs::JobWarning& warning : job.warnings) kinds.insert(warning.kind);
+  return absl::StrJoin(kinds, ", ", [](std::string* out, jobs::WarningKind kind) {
+    absl::StrAppend(out, jobs::Name(kind));
+  });
+}
+
 /// What has no attribute of its own.
 std::string ImageComments(const jobs::Job& job) {
   std::vector<std::string> parts = {absl::StrCat("job ", job.id)};
@@ -119,6 +142,10 @@ std::string ImageComments(const jobs::Job& job) {
     parts.push_back(absl::StrFormat("%d frames over %.1f degrees", job.facts.frames,
                                     std::abs(job.facts.arc_deg)));
   }
+  if (job.progress.frames_lost > 0) {
+    parts.push_back(absl::StrCat(job.progress.frames_lost, " frames lost"));
+  }
+  if (!job.warnings.empty()) parts.push_back(absl::StrCat("warnings: ", WarningKinds(job)));
   if (!job.facts.filter_description.empty()) {
     parts.push_back(absl::StrCat("filter ", job.facts.filter_description));
   }
@@ -184,6 +211,45 @@ void InsertAcquisition(const jobs::Job& job, Inserter& put) {
   put(DCM_ImageComments, ImageComments(job));
 }
 
+/// An item of a sequence of coded concepts of DICOM's own terminology (PS3.16 D).
+absl::Status InsertCode(DcmItem& item, const DcmTagKey& sequence, const char* value,
+                        const char* meaning) {
+  DcmItem* code = nullptr;
+  if (const OFCondition made = item.findOrCreateSequenceItem(sequence, code); made.bad()) {
+    return absl::InternalError(
+        absl::StrCat("attribute ", sequence.toString().c_str(), ": ", made.text()));
+  }
+  Inserter put(*code);
+  put(DCM_CodeValue, value);
+  put(DCM_CodingSchemeDesignator, "DCM");
+  put(DCM_CodeMeaning, meaning);
+  return put.status();
+}
+
+/// How a subtraction came to be. The Source Image Sequence differs from slice to slice.
+absl::Status InsertDerivation(DcmItem& dataset) {
+  Inserter put(dataset);
+  put(DCM_ImageType, "DERIVED\\SECONDARY\\AXIAL");
+  put(DCM_DerivationDescription, "fill minus mask, in Hounsfield units");
+  ISO_RETURN_IF_ERROR(put.status());
+  return InsertCode(dataset, DCM_DerivationCodeSequence, "113062", "Pixel by pixel subtraction");
+}
+
+absl::Status InsertSource(DcmItem& dataset, int number, const std::string& instance_uid) {
+  DcmItem* source = nullptr;
+  if (const OFCondition made =
+          dataset.findOrCreateSequenceItem(DCM_SourceImageSequence, source, number);
+      made.bad()) {
+    return absl::InternalError(absl::StrCat("Source Image Sequence: ", made.text()));
+  }
+  Inserter put(*source);
+  put(DCM_ReferencedSOPClassUID, UID_CTImageStorage);
+  put(DCM_ReferencedSOPInstanceUID, instance_uid);
+  ISO_RETURN_IF_ERROR(put.status());
+  return InsertCode(*source, DCM_PurposeOfReferenceCodeSequence, "121322",
+                    "Source image for image processing operation");
+}
+
 void InsertImage(const VolumeGrid& grid, Inserter& put) {
   put(DCM_SOPClassUID, UID_CTImageStorage);
   put(DCM_SpecificCharacterSet, "ISO_IR 192");
@@ -242,8 +308,14 @@ void ToStoredValues(std::span<const float> hounsfield, std::span<int16_t> stored
 
 std::string StudyInstanceUid(const jobs::Job& job) {
   const std::string& given = job.patient_study.study_instance_uid;
-  return given.empty() ? MakeUid(UidRole::kStudy, job.id) : given;
+  return given.empty() ? MakeUid(UidRole::kStudy, SharedName(job)) : given;
 }
+
+std::string FrameOfReferenceUid(const jobs::Job& job) {
+  return MakeUid(UidRole::kFrameOfReference, SharedName(job));
+}
+
+std::string SeriesInstanceUid(const jobs::Job& job) { return MakeUid(UidRole::kSeries, job.id); }
 
 // DCMTK moves a cursor in the list that it copies from, so copies are made one after the other.
 struct CtSeries::Prototype {
@@ -251,13 +323,17 @@ struct CtSeries::Prototype {
   DcmDataset dataset ABSL_GUARDED_BY(mutex);
 };
 
-CtSeries::CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::Result index)
-    : prototype_(std::move(prototype)), grid_(grid), index_(std::move(index)) {}
+CtSeries::CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::Result index,
+                   std::vector<std::string> source_jobs)
+    : prototype_(std::move(prototype)),
+      grid_(grid),
+      index_(std::move(index)),
+      source_jobs_(std::move(source_jobs)) {}
 CtSeries::CtSeries(CtSeries&&) noexcept = default;
 CtSeries& CtSeries::operator=(CtSeries&&) noexcept = default;
 CtSeries::~CtSeries() = default;
 
-absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, int series_number) {
+absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, const StudyContext& context) {
   ISO_RETURN_IF_ERROR(CheckDictionary());
   ISO_RETURN_IF_ERROR(ValidateGrid(job.grid));
   if (const std::string uid = StudyInstanceUid(job); !IsUid(uid)) {
@@ -265,7 +341,7 @@ absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, int series_numbe
         absl::StrCat("study_instance_uid is '", uid,
                      "'; legal is a DICOM UID: up to 64 digits and dots, no leading zeros"));
   }
-  archive::Result index = MakeIndex(job, series_number);
+  archive::Result index = MakeIndex(job, context);
   auto prototype = std::make_unique<Prototype>();
   {
     absl::MutexLock lock(&prototype->mutex);
@@ -274,8 +350,11 @@ absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, int series_numbe
     InsertAcquisition(job, put);
     InsertImage(job.grid, put);
     ISO_RETURN_IF_ERROR(put.status());
+    if (job.pair_role == jobs::PairRole::kSubtraction) {
+      ISO_RETURN_IF_ERROR(InsertDerivation(prototype->dataset));
+    }
   }
-  return CtSeries(std::move(prototype), job.grid, std::move(index));
+  return CtSeries(std::move(prototype), job.grid, std::move(index), context.source_jobs);
 }
 
 absl::StatusOr<std::vector<std::byte>> CtSeries::FileHeader(int slice) const {
@@ -297,6 +376,10 @@ absl::StatusOr<std::vector<std::byte>> CtSeries::FileHeader(int slice) const {
   const auto& d = grid_.direction;
   put(DCM_SliceLocation, Dot(position, Vec3{d[2], d[5], d[8]}));
   ISO_RETURN_IF_ERROR(put.status());
+  for (size_t i = 0; i < source_jobs_.size(); ++i) {
+    ISO_RETURN_IF_ERROR(InsertSource(*file.getDataset(), static_cast<int>(i),
+                                     MakeUid(UidRole::kInstance, source_jobs_[i], slice)));
+  }
 
   std::vector<std::byte> bytes(65536);
   DcmOutputBufferStream stream(bytes.data(), static_cast<offile_off_t>(bytes.size()));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,16 +19,29 @@ namespace isocenter::dicom {
 /// `stored` has the length of `hounsfield`.
 void ToStoredValues(std::span<const float> hounsfield, std::span<int16_t> stored);
 
-/// The study of a job: as the console gave it, else made from the job's id.
+/// The study of a job: as the console gave it, else made from the job's id, or for the jobs of a
+/// pair from the pair's.
 std::string StudyInstanceUid(const jobs::Job& job);
+/// The patient's position in the scanner: one for each job, or for each pair.
+std::string FrameOfReferenceUid(const jobs::Job& job);
+std::string SeriesInstanceUid(const jobs::Job& job);
+
+/// What a series has to fit to.
+struct StudyContext {
+  int series_number = 1;  // of the series in its study
+  /// The study as other series have it; what the job does not say of it is taken from there.
+  std::optional<archive::Study> study;
+  /// The jobs that a subtraction was made of. Their volumes have its grid.
+  std::vector<std::string> source_jobs;
+};
 
 /// The objects of one job's volume: CT Image Storage, one per slice, Explicit VR Little Endian.
 /// docs/dicom.md says where each attribute comes from. Immutable; thread-safe.
 class CtSeries {
  public:
-  /// `series_number`: that of the series in its study. Errors: INVALID_ARGUMENT (the grid, a study
-  /// UID that is none); FAILED_PRECONDITION (no dictionary).
-  static absl::StatusOr<CtSeries> Create(const jobs::Job& job, int series_number);
+  /// Errors: INVALID_ARGUMENT (the grid, a study UID that is none); FAILED_PRECONDITION (no
+  /// dictionary).
+  static absl::StatusOr<CtSeries> Create(const jobs::Job& job, const StudyContext& context);
   CtSeries(CtSeries&&) noexcept;
   CtSeries& operator=(CtSeries&&) noexcept;
   ~CtSeries();
@@ -42,11 +56,13 @@ class CtSeries {
 
  private:
   struct Prototype;
-  CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::Result index);
+  CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::Result index,
+           std::vector<std::string> source_jobs);
 
   std::unique_ptr<Prototype> prototype_;  // the attributes that all slices share
   VolumeGrid grid_;
   archive::Result index_;
+  std::vector<std::string> source_jobs_;
 };
 
 }  // namespace isocenter::dicom

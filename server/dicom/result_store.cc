@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
-#include "server/dicom/ct_series.h"
 #include "server/dicom/dictionary.h"
 #include "server/storage/files.h"
 
@@ -76,8 +75,29 @@ absl::Status DicomResultStore::CheckRoom(const VolumeGrid& grid) {
   return archive_.CheckRoom(StoredBytes(grid.shape()));
 }
 
+absl::StatusOr<StudyContext> DicomResultStore::ContextOf(const jobs::Job& job) {
+  // A study UID that the job lacks is made from its id, so the number is stable either way.
+  const std::string study_uid = StudyInstanceUid(job);
+  StudyContext context;
+  ISO_ASSIGN_OR_RETURN(context.series_number, archive_.SeriesNumber(study_uid, job.id));
+  ISO_ASSIGN_OR_RETURN(std::vector<archive::StudyRow> studies,
+                       archive_.FindStudies({.study_uids = {study_uid}}));
+  if (!studies.empty()) context.study = std::move(studies.front().study);
+  if (job.pair_role != jobs::PairRole::kSubtraction) return context;
+  ISO_ASSIGN_OR_RETURN(const std::vector<archive::SeriesRow> others,
+                       archive_.FindSeries({.study_uids = {study_uid}}));
+  for (const archive::SeriesRow& other : others) {
+    if (other.series.frame_of_reference_uid == FrameOfReferenceUid(job) && other.job_id != job.id &&
+        other.instance_count == job.grid.nz) {
+      context.source_jobs.push_back(other.job_id);
+    }
+  }
+  return context;
+}
+
 absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
     const jobs::Job& job, HostView3<const float> hounsfield,
+    const std::function<absl::Status(int slices)>& await,
     const std::function<bool(int slices)>& progress) {
   const Shape3 shape = hounsfield.shape();
   if (!(shape == job.grid.shape())) {
@@ -86,10 +106,8 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
                      " voxels [z][y][x]; the grid of job ", job.id, " has ", job.grid.nz, "x",
                      job.grid.ny, "x", job.grid.nx));
   }
-  // A study UID that the job lacks is made from its id, so the number is stable either way.
-  ISO_ASSIGN_OR_RETURN(const int series_number,
-                       archive_.SeriesNumber(StudyInstanceUid(job), job.id));
-  ISO_ASSIGN_OR_RETURN(const CtSeries series, CtSeries::Create(job, series_number));
+  ISO_ASSIGN_OR_RETURN(const StudyContext context, ContextOf(job));
+  ISO_ASSIGN_OR_RETURN(const CtSeries series, CtSeries::Create(job, context));
 
   const int64_t pixels = shape.middle * shape.fast;
   const uint64_t raw_bytes = hounsfield.span().size_bytes();
@@ -107,6 +125,7 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
   std::vector<std::vector<int16_t>> scratch(pool_.threads(), std::vector<int16_t>(pixels));
   for (int first = 0; first < shape.slow; first += kSlicesPerReport) {
     const int count = std::min<int>(kSlicesPerReport, static_cast<int>(shape.slow) - first);
+    if (await) ISO_RETURN_IF_ERROR(await(first + count));
     pool_.ParallelFor(count, [&](int64_t index, int worker) {
       const int slice = first + static_cast<int>(index);
       const std::span<const float> values = hounsfield.slices(slice, 1).span();
@@ -126,6 +145,18 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
   return jobs::StoredSeries{index.study.instance_uid, index.series.instance_uid,
                             index.series.frame_of_reference_uid,
                             static_cast<int>(index.instances.size())};
+}
+
+absl::StatusOr<jobs::StoredSeries> DicomResultStore::Find(const jobs::Job& job) {
+  ISO_ASSIGN_OR_RETURN(const std::vector<archive::SeriesRow> found,
+                       archive_.FindSeries({.series_uids = {SeriesInstanceUid(job)}}));
+  if (found.empty()) {
+    return absl::NotFoundError(absl::StrCat("no result is stored for job '", job.id, "'"));
+  }
+  const archive::SeriesRow& row = found.front();
+  return jobs::StoredSeries{row.study.instance_uid, row.series.instance_uid,
+                            row.series.frame_of_reference_uid,
+                            static_cast<int>(row.instance_count)};
 }
 
 absl::StatusOr<std::vector<std::filesystem::path>> DicomResultStore::DicomFiles(

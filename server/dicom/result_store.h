@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/base/thread_pool.h"
 #include "server/archive/archive.h"
+#include "server/dicom/ct_series.h"
 #include "server/jobs/ports.h"
 
 namespace isocenter::dicom {
@@ -26,12 +27,16 @@ class DicomResultStore : public jobs::ResultStore {
   /// study UID that is none).
   absl::StatusOr<jobs::StoredSeries> Store(
       const jobs::Job& job, HostView3<const float> hounsfield,
+      const std::function<absl::Status(int slices)>& await,
       const std::function<bool(int slices)>& progress) override;
+  absl::StatusOr<jobs::StoredSeries> Find(const jobs::Job& job) override;
   absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(const std::string& job_id) override;
   absl::StatusOr<std::filesystem::path> RawFile(const std::string& job_id) override;
 
  private:
   explicit DicomResultStore(archive::Archive& archive);
+  /// What the archive has of the study that a job's series belongs to.
+  absl::StatusOr<StudyContext> ContextOf(const jobs::Job& job);
 
   archive::Archive& archive_;
   ThreadPool pool_;

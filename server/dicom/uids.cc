@@ -62,9 +62,9 @@ std::string Decimal(std::array<uint8_t, 16> number) {
 
 }  // namespace
 
-std::string MakeUid(UidRole role, absl::string_view job_id, int index) {
+std::string MakeUid(UidRole role, absl::string_view name, int index) {
   return absl::StrCat("2.25.",
-                      Decimal(NameBasedUuid(absl::StrCat(Name(role), "/", job_id, "/", index))));
+                      Decimal(NameBasedUuid(absl::StrCat(Name(role), "/", name, "/", index))));
 }
 
 bool IsUid(absl::string_view uid) {

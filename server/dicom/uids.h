@@ -10,10 +10,10 @@ namespace isocenter::dicom {
 /// What a UID identifies; part of the name that it is made from.
 enum class UidRole { kStudy, kSeries, kFrameOfReference, kInstance };
 
-/// The UID of one of a job's objects: always the same for the same job, role and index, so that a
-/// repeated export replaces instead of adding. Form: "2.25." and the decimal value of a name-based
-/// UUID (RFC 4122 version 5; DICOM PS3.5 B.2).
-std::string MakeUid(UidRole role, absl::string_view job_id, int index = 0);
+/// The UID of an object of `name`, a job's id or what the jobs of a pair share: always the same for
+/// the same name, role and index, so that a repeated export replaces instead of adding. Form:
+/// "2.25." and the decimal value of a name-based UUID (RFC 4122 version 5; DICOM PS3.5 B.2).
+std::string MakeUid(UidRole role, absl::string_view name, int index = 0);
 
 /// Whether `uid` is a legal UID: 1 to 64 characters, numbers without leading zeros between dots.
 bool IsUid(absl::string_view uid);

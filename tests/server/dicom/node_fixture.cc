@@ -67,7 +67,7 @@ void NodeTest::SetUp() {
   third.patient_study.study_date = "20251231";
   for (const jobs::Job& job : {first, second, third}) {
     const auto volume = TestVolume(job.grid);
-    const auto stored = store_->Store(job, View(volume, job.grid), nullptr);
+    const auto stored = store_->Store(job, View(volume, job.grid), nullptr, nullptr);
     ASSERT_TRUE(stored.ok()) << stored.status();
   }
 }

@@ -42,7 +42,7 @@ class ResultStoreTest : public ::testing::Test {
   }
   std::vector<std::filesystem::path> StoreAndList(const jobs::Job& job,
                                                   const std::vector<float>& volume) {
-    const auto stored = store_->Store(job, View(volume, job.grid), nullptr);
+    const auto stored = store_->Store(job, View(volume, job.grid), nullptr, nullptr);
     EXPECT_TRUE(stored.ok()) << stored.status();
     auto files = store_->DicomFiles(job.id);
     EXPECT_TRUE(files.ok()) << files.status();
@@ -245,10 +245,11 @@ TEST_F(ResultStoreTest, SeriesOfOneStudyAreNumbered) {
 TEST_F(ResultStoreTest, CancelledStoreLeavesNothing) {
   const jobs::Job job = TestJob("cancelled", 8, 8, 100);
   int reported = 0;
-  const auto stored = store_->Store(job, View(TestVolume(job.grid), job.grid), [&](int slices) {
-    reported = slices;
-    return slices < 50;
-  });
+  const auto stored =
+      store_->Store(job, View(TestVolume(job.grid), job.grid), nullptr, [&](int slices) {
+        reported = slices;
+        return slices < 50;
+      });
   EXPECT_EQ(stored.status().code(), absl::StatusCode::kCancelled);
   EXPECT_GE(reported, 50);
   EXPECT_LT(reported, 100);
@@ -261,7 +262,7 @@ TEST_F(ResultStoreTest, ProgressEndsWithAllSlices) {
   const jobs::Job job = TestJob("progress", 4, 4, 70);
   std::vector<int> reports;
   ASSERT_TRUE(store_
-                  ->Store(job, View(TestVolume(job.grid), job.grid),
+                  ->Store(job, View(TestVolume(job.grid), job.grid), nullptr,
                           [&](int slices) {
                             reports.push_back(slices);
                             return true;
@@ -271,14 +272,145 @@ TEST_F(ResultStoreTest, ProgressEndsWithAllSlices) {
   EXPECT_EQ(reports.back(), 70);
 }
 
+TEST_F(ResultStoreTest, SlicesAreEncodedWhenTheyHaveTheirValues) {
+  const jobs::Job job = TestJob("late", 4, 4, 70);
+  const auto wanted = TestVolume(job.grid);
+  std::vector<float> volume(wanted.size());
+  std::vector<int> awaited;
+  const auto stored = store_->Store(
+      job, View(volume, job.grid),
+      [&](int slices) {
+        awaited.push_back(slices);
+        std::copy_n(wanted.begin(), slices * 16, volume.begin());
+        return absl::OkStatus();
+      },
+      [&](int slices) { return slices == awaited.back(); });
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_TRUE(std::is_sorted(awaited.begin(), awaited.end()));
+  EXPECT_GT(awaited.size(), 1u);
+  EXPECT_EQ(awaited.back(), 70);
+  ExpectSameVolume(*store_->DicomFiles(job.id), job, wanted);
+}
+
+TEST_F(ResultStoreTest, AVolumeThatNeverComesLeavesNothing) {
+  const jobs::Job job = TestJob("never", 4, 4, 70);
+  const auto stored = store_->Store(
+      job, View(TestVolume(job.grid), job.grid),
+      [](int slices) {
+        return slices < 40 ? absl::OkStatus() : absl::UnavailableError("the device is lost");
+      },
+      nullptr);
+  EXPECT_EQ(stored.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store_->Find(job).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() / "archive/staging"));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() / "archive/results"));
+}
+
+TEST_F(ResultStoreTest, WhatWasStoredIsFound) {
+  const jobs::Job job = TestJob("found");
+  EXPECT_EQ(store_->Find(job).status().code(), absl::StatusCode::kNotFound);
+  const auto volume = TestVolume(job.grid);
+  const auto stored = store_->Store(job, View(volume, job.grid), nullptr, nullptr);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  Open();  // also by the next process
+  const auto found = store_->Find(job);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->study_instance_uid, stored->study_instance_uid);
+  EXPECT_EQ(found->series_instance_uid, stored->series_instance_uid);
+  EXPECT_EQ(found->frame_of_reference_uid, stored->frame_of_reference_uid);
+  EXPECT_EQ(found->instance_count, 5);
+}
+
+/// Mask, fill and subtraction of one patient, minutes apart, with headers that name no study.
+std::vector<jobs::Job> TestPair(const std::string& patient_id) {
+  std::vector<jobs::Job> pair;
+  for (const jobs::PairRole role :
+       {jobs::PairRole::kMask, jobs::PairRole::kFill, jobs::PairRole::kSubtraction}) {
+    jobs::Job job = TestJob(absl::StrCat(patient_id, "-", jobs::Name(role)));
+    job.patient_study.patient_id = patient_id;
+    job.patient_study.study_id = job.patient_study.study_date = job.patient_study.study_time = "";
+    job.create_time += absl::Minutes(3 * static_cast<int>(role));
+    job.pair_id = "pair-1";
+    job.pair_role = role;
+    pair.push_back(std::move(job));
+  }
+  return pair;
+}
+
+TEST_F(ResultStoreTest, TheJobsOfAPairShareStudyAndFrameOfReference) {
+  for (const jobs::Job& job : TestPair("P1")) StoreAndList(job, TestVolume(job.grid));
+  const auto series = archive_->FindSeries({});
+  ASSERT_TRUE(series.ok());
+  ASSERT_EQ(series->size(), 3u);
+  EXPECT_EQ(archive_->FindStudies({})->size(), 1u);
+  std::vector<std::string> descriptions;
+  for (const archive::SeriesRow& row : *series) {
+    descriptions.push_back(row.series.description);
+    EXPECT_EQ(row.series.frame_of_reference_uid, (*series)[0].series.frame_of_reference_uid);
+  }
+  EXPECT_EQ(descriptions,
+            (std::vector<std::string>{"Cone-beam CT mask fdk", "Cone-beam CT fill fdk",
+                                      "Cone-beam CT subtraction fdk"}));
+  // The same attributes of the study in every object of it, whenever it was made.
+  std::set<std::string> times;
+  for (const jobs::Job& job : TestPair("P1")) {
+    DcmFileFormat file;
+    ASSERT_TRUE(file.loadFile(store_->DicomFiles(job.id)->at(0).c_str()).good());
+    times.insert(String(*file.getDataset(), DCM_StudyTime) + " " +
+                 String(*file.getDataset(), DCM_StudyID));
+  }
+  EXPECT_EQ(times.size(), 1u);
+  // Another patient's acquisitions with the same pair id stay another patient's.
+  StoreAndList(TestPair("P2")[0], TestVolume(TestPair("P2")[0].grid));
+  EXPECT_EQ(archive_->FindStudies({})->size(), 2u);
+}
+
+TEST_F(ResultStoreTest, ASubtractionNamesWhatItWasMadeOf) {
+  const std::vector<jobs::Job> pair = TestPair("P1");
+  std::vector<std::vector<std::filesystem::path>> files;
+  for (const jobs::Job& job : pair) files.push_back(StoreAndList(job, TestVolume(job.grid)));
+  const int slice = 3;
+  DcmFileFormat file;
+  ASSERT_TRUE(file.loadFile(files[2][slice].c_str()).good());
+  DcmDataset& dataset = *file.getDataset();
+  EXPECT_EQ(String(dataset, DCM_ImageType), "DERIVED\\SECONDARY\\AXIAL");
+  EXPECT_THAT(String(dataset, DCM_DerivationDescription), HasSubstr("fill minus mask"));
+  DcmSequenceOfItems* sources = nullptr;
+  ASSERT_TRUE(dataset.findAndGetSequence(DCM_SourceImageSequence, sources).good());
+  ASSERT_EQ(sources->card(), 2u);
+  for (unsigned long i = 0; i < 2; ++i) {
+    DcmFileFormat source;
+    ASSERT_TRUE(source.loadFile(files[i][slice].c_str()).good());
+    EXPECT_EQ(String(*source.getDataset(), DCM_ImageType), "ORIGINAL\\PRIMARY\\AXIAL");
+    OFString uid;
+    sources->getItem(i)->findAndGetOFString(DCM_ReferencedSOPInstanceUID, uid);
+    EXPECT_EQ(std::string(uid.c_str()), String(*source.getDataset(), DCM_SOPInstanceUID));
+  }
+  for (const auto& series : files) EXPECT_EQ(Validate(series[slice]), "CTImage\n");
+}
+
+TEST_F(ResultStoreTest, ImagesSayWhatTheirAcquisitionLacked) {
+  jobs::Job job = TestJob("warned");
+  job.progress.frames_lost = 3;
+  job.warnings = {{jobs::WarningKind::kFrameGap, 7, "one"},
+                  {jobs::WarningKind::kFrameGap, 9, "two"},
+                  {jobs::WarningKind::kShortArc, std::nullopt, "three"}};
+  const auto files = StoreAndList(job, TestVolume(job.grid));
+  DcmFileFormat file;
+  ASSERT_TRUE(file.loadFile(files.at(0).c_str()).good());
+  EXPECT_THAT(String(*file.getDataset(), DCM_ImageComments),
+              HasSubstr("; 3 frames lost; warnings: frame_gap, short_arc; filter"));
+  EXPECT_EQ(Validate(files[0]), "CTImage\n");
+}
+
 TEST_F(ResultStoreTest, BadInputIsNamed) {
   jobs::Job job = TestJob("bad");
   const auto volume = TestVolume(job.grid);
   const HostView3<const float> wrong(volume.data(), {1, 2, 3});
-  EXPECT_THAT(std::string(store_->Store(job, wrong, nullptr).status().message()),
+  EXPECT_THAT(std::string(store_->Store(job, wrong, nullptr, nullptr).status().message()),
               HasSubstr("1x2x3"));
   job.patient_study.study_instance_uid = "1.2.x";
-  const auto status = store_->Store(job, View(volume, job.grid), nullptr).status();
+  const auto status = store_->Store(job, View(volume, job.grid), nullptr, nullptr).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("1.2.x"));
 }

@@ -1,0 +1,239 @@
+#include "server/pipeline/frame_monitor.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+#include "kernels/base/units.h"
+#include "kernels/geometry/redundancy.h"
+
+namespace isocenter::pipeline {
+namespace {
+
+constexpr int kSampledRows = 16;
+constexpr double kBadPixels = 0.01;
+constexpr double kAboveAir = 1.05;
+constexpr double kDippedTo = 0.7;
+constexpr double kRecoveredTo = 0.8;  // higher, so that noise at the limit is one dip
+constexpr size_t kDoseFrames = 8;
+constexpr double kDoseArc = DegreesToRadians(6);
+constexpr double kJumpMm = 2, kJumpPixels = 2;
+// Logarithms are slow: they are taken of every eighth sampled pixel.
+constexpr size_t kLogStride = 8;
+
+}  // namespace
+
+FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition)
+    : detector_(acquisition.detector),
+      pixel_type_(acquisition.pixel_type),
+      i0_counts_(acquisition.i0_counts),
+      deviations_(acquisition.trajectory.size()) {
+  planned_.reserve(acquisition.trajectory.size());
+  for (const ProjectionMatrix& matrix : acquisition.trajectory) {
+    planned_.push_back(PoseOf(matrix));
+  }
+  sample_.resize(static_cast<size_t>(std::min(kSampledRows, detector_.rows)) * detector_.columns *
+                 recon::PixelBytes(pixel_type_));
+}
+
+std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
+    int index, std::span<const std::span<const std::byte>> pixels,
+    const std::optional<ProjectionMatrix>& measured) {
+  std::vector<jobs::JobWarning> warnings;
+  Sample(pixels);
+  const Statistics frame =
+      pixel_type_ == recon::PixelType::kUint16Counts ? OfCounts() : OfLineIntegrals();
+  CheckDetector(index, frame, warnings);
+  if (frame.log_intensity) CheckDose(index, *frame.log_intensity, warnings);
+  CheckMatrix(index, measured, warnings);
+  return warnings;
+}
+
+FrameMonitor::Pose FrameMonitor::PoseOf(const ProjectionMatrix& matrix) {
+  const std::array<double, 9> inverse = InverseLeft(matrix);
+  const double a = matrix(0, 3), b = matrix(1, 3), c = matrix(2, 3);
+  return {.source = {-(inverse[0] * a + inverse[1] * b + inverse[2] * c),
+                     -(inverse[3] * a + inverse[4] * b + inverse[5] * c),
+                     -(inverse[6] * a + inverse[7] * b + inverse[8] * c)},
+          .u = a / c,
+          .v = b / c};
+}
+
+void FrameMonitor::Sample(std::span<const std::span<const std::byte>> pixels) {
+  const int rows = std::min(kSampledRows, detector_.rows);
+  const size_t row_bytes = sample_.size() / rows;
+  size_t piece = 0, piece_begin = 0;  // in the frame
+  for (int i = 0; i < rows; ++i) {
+    const auto row = static_cast<size_t>((2 * i + 1) * detector_.rows / (2 * rows));
+    size_t from = row * row_bytes;
+    const size_t end = from + row_bytes;
+    std::byte* to = &sample_[i * row_bytes];
+    while (from < end && piece < pixels.size()) {
+      const size_t piece_end = piece_begin + pixels[piece].size();
+      if (piece_end <= from) {
+        piece_begin = piece_end;
+        ++piece;
+        continue;
+      }
+      const size_t bytes = std::min(end, piece_end) - from;
+      std::memcpy(to, pixels[piece].data() + (from - piece_begin), bytes);
+      from += bytes;
+      to += bytes;
+    }
+  }
+}
+
+FrameMonitor::Statistics FrameMonitor::OfCounts() const {
+  const std::span counts(reinterpret_cast<const uint16_t*>(sample_.data()),
+                         sample_.size() / sizeof(uint16_t));
+  uint16_t lowest = 65535, highest = 0;
+  uint32_t zeros = 0;
+  for (const uint16_t count : counts) {
+    lowest = std::min(lowest, count);
+    highest = std::max(highest, count);
+    zeros += count == 0;
+  }
+  double sum = 0;
+  int used = 0;
+  for (size_t i = 0; i < counts.size(); i += kLogStride) {
+    if (counts[i] == 0) continue;
+    sum += std::log(static_cast<float>(counts[i]));
+    ++used;
+  }
+  const auto size = static_cast<double>(counts.size());
+  Statistics frame{.dead = zeros / size,
+                   .constant = lowest == highest,
+                   .highest_count = static_cast<double>(highest),
+                   .log_intensity = used == 0 ? 0 : sum / used};
+  if (highest > kAboveAir * i0_counts_) {
+    frame.saturated = static_cast<double>(std::ranges::count(counts, highest)) / size;
+  }
+  return frame;
+}
+
+FrameMonitor::Statistics FrameMonitor::OfLineIntegrals() const {
+  const std::span values(reinterpret_cast<const float*>(sample_.data()),
+                         sample_.size() / sizeof(float));
+  uint32_t bad = 0, different = 0;
+  for (const float value : values) {
+    bad += !(std::abs(value) <= std::numeric_limits<float>::max());
+    different += value != values[0];
+  }
+  double sum = 0;
+  int used = 0;
+  for (size_t i = 0; i < values.size(); i += kLogStride) {
+    if (!std::isfinite(values[i])) continue;
+    // No attenuation is that high; one pixel must not be all of the mean.
+    sum -= std::clamp(values[i], -20.0f, 20.0f);
+    ++used;
+  }
+  Statistics frame{.dead = bad / static_cast<double>(values.size()), .constant = different == 0};
+  if (used > 0) frame.log_intensity = sum / used;
+  return frame;
+}
+
+void FrameMonitor::CheckDetector(int index, const Statistics& frame,
+                                 std::vector<jobs::JobWarning>& warnings) {
+  if (saturated_.Update(frame.saturated > kBadPixels)) {
+    warnings.push_back(
+        {jobs::WarningKind::kSaturatedDetector, index,
+         absl::StrFormat("%.1f %% of the detector's pixels are saturated at %.0f counts; expected "
+                         "are at most %.0f %%, and %.0f counts in air",
+                         100 * frame.saturated, frame.highest_count, 100 * kBadPixels,
+                         i0_counts_)});
+  }
+  const bool constant = frame.constant && !(frame.saturated > kBadPixels);
+  if (!dead_.Update(frame.dead > kBadPixels || constant)) return;
+  warnings.push_back(
+      {jobs::WarningKind::kDeadDetector, index,
+       frame.dead > kBadPixels
+           ? absl::StrFormat("%.1f %% of the detector's pixels show nothing; expected are at most "
+                             "%.0f %%",
+                             100 * frame.dead, 100 * kBadPixels)
+           : "all pixels of the detector have the same value"});
+}
+
+std::optional<double> FrameMonitor::UsualLevel(int index) const {
+  const Vec3 source = planned_[index].source;
+  std::vector<double> near;
+  for (const Level& level : levels_) {
+    const Vec3 other = planned_[level.frame].source;
+    if (std::atan2(Norm(Cross(source, other)), Dot(source, other)) <= kDoseArc) {
+      near.push_back(level.log_intensity);
+    }
+  }
+  if (near.empty()) return std::nullopt;
+  const auto middle = near.begin() + static_cast<std::ptrdiff_t>(near.size() / 2);
+  std::ranges::nth_element(near, middle);
+  return *middle;
+}
+
+void FrameMonitor::CheckDose(int index, double log_intensity,
+                             std::vector<jobs::JobWarning>& warnings) {
+  if (frames_in_dip_ > 0) {
+    const bool ended = log_intensity >= level_before_dip_ + std::log(kRecoveredTo);
+    if (!ended && ++frames_in_dip_ <= static_cast<int>(kDoseFrames)) return;
+    if (!ended) levels_.clear();
+    frames_in_dip_ = 0;
+  } else if (const std::optional<double> usual = UsualLevel(index);
+             usual && log_intensity < *usual + std::log(kDippedTo)) {
+    level_before_dip_ = *usual;
+    frames_in_dip_ = 1;
+    warnings.push_back(
+        {jobs::WarningKind::kDoseDip, index,
+         absl::StrFormat("the detector receives %.0f %% of the dose of the frames before; expected "
+                         "is at least %.0f %%",
+                         100 * std::exp(log_intensity - *usual), 100 * kDippedTo)});
+    return;
+  }
+  levels_.push_back({index, log_intensity});
+  if (levels_.size() > kDoseFrames) levels_.pop_front();
+}
+
+void FrameMonitor::CheckMatrix(int index, const std::optional<ProjectionMatrix>& measured,
+                               std::vector<jobs::JobWarning>& warnings) {
+  Pose deviation;
+  if (measured) {
+    const Pose pose = PoseOf(*measured), &plan = planned_[index];
+    deviation = {.source = pose.source - plan.source, .u = pose.u - plan.u, .v = pose.v - plan.v};
+  }
+  deviations_[index] = deviation;
+  double millimetres = 0, pixels = 0;
+  bool compared = false;
+  for (const int neighbour : {index - 1, index + 1}) {
+    if (neighbour < 0 || neighbour >= static_cast<int>(deviations_.size())) continue;
+    const std::optional<Pose>& other = deviations_[neighbour];
+    if (!other) continue;
+    compared = true;
+    millimetres = std::max(millimetres, Norm(deviation.source - other->source));
+    pixels = std::max(pixels, std::hypot(deviation.u - other->u, deviation.v - other->v));
+  }
+  if (!compared || !jump_.Update(millimetres > kJumpMm || pixels > kJumpPixels)) return;
+  warnings.push_back(
+      {jobs::WarningKind::kMatrixJump, index,
+       absl::StrFormat(
+           "the measured position jumps against the planned one: the source by %.1f mm, "
+           "the isocentre's image by %.1f pixels from one frame to the next; expected "
+           "are at most %.0f mm and %.0f pixels",
+           millimetres, pixels, kJumpMm, kJumpPixels)});
+}
+
+std::optional<jobs::JobWarning> ShortArcWarning(const recon::ReconstructionPlan& plan) {
+  if (plan.full_scan) return std::nullopt;
+  const absl::StatusOr<RedundancyTable> redundancy = ComputeRedundancy(
+      plan.acquisition.trajectory, plan.acquisition.detector, plan.settings.redundancy);
+  if (!redundancy.ok()) return std::nullopt;  // there is no such plan
+  const double needed = kPi + redundancy->fan_angle;
+  constexpr double kRounding = 1e-6;
+  if (redundancy->arc >= needed - kRounding) return std::nullopt;
+  return jobs::JobWarning{
+      jobs::WarningKind::kShortArc, std::nullopt,
+      absl::StrFormat("the arc is %.1f degrees; %.1f are needed for complete data at the edge of "
+                      "the field of view",
+                      RadiansToDegrees(redundancy->arc), RadiansToDegrees(needed))};
+}
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,115 @@
+// What is wrong with an acquisition while the arm still turns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/geometry/projection_matrix.h"
+#include "kernels/geometry/vec3.h"
+#include "kernels/recon/plan.h"
+#include "server/jobs/job.h"
+
+namespace isocenter::pipeline {
+
+/// Looks at a few rows of every frame, and at its measured matrix. What it finds is reported when
+/// it begins, and again only after it has ended.
+///
+/// Saturated: more than 1 % of the pixels have one and the same highest count, and that is more
+/// than 5 % above the unattenuated intensity. So a detector that ends below 65535 counts is found
+/// as well, and open air is not taken for saturation where i0 is declared close to 65535. Counts
+/// only: line integrals do not show it.
+///
+/// Dead: more than 1 % of the pixels have no value (count 0; a line integral that is not finite),
+/// or all have the same.
+///
+/// Dose dip: the mean logarithm of the intensities is that of a dose more than 30 % below the
+/// median of the last eight frames within 6 degrees of the arc. The mean intensity, or the
+/// brightest part, would not do: where a body fills the detector, both are what passes beside it,
+/// and gone as soon as its outline reaches the edge. A body's mean attenuation changes less on so
+/// short an arc: that of a trunk that lets seven times as much through from the front as from the
+/// side by 20 % on the steepest 6 degrees. Frames that are further apart are not compared. A dose
+/// that stays low is the new normal after eight frames.
+///
+/// Matrix jump: measured minus planned position of the source, or of the isocentre's image, differs
+/// by more than 2 mm or 2 pixels between neighbouring frames. Without a measured matrix a frame is
+/// where it was planned.
+///
+/// Not thread-safe.
+class FrameMonitor {
+ public:
+  explicit FrameMonitor(const recon::Acquisition& acquisition);
+
+  /// A frame that came, in any order, each once. `pixels`: [v][u], little-endian, in pieces that
+  /// need not end between pixels, together as long as a frame. `measured`: normalised.
+  std::vector<jobs::JobWarning> OnFrame(int index,
+                                        std::span<const std::span<const std::byte>> pixels,
+                                        const std::optional<ProjectionMatrix>& measured);
+
+ private:
+  /// True when a condition begins.
+  class Onset {
+   public:
+    bool Update(bool now) {
+      const bool begins = now && !active_;
+      active_ = now;
+      return begins;
+    }
+
+   private:
+    bool active_ = false;
+  };
+
+  /// Where a matrix sees things.
+  struct Pose {
+    Vec3 source;          // mm
+    double u = 0, v = 0;  // of the isocentre, pixels
+  };
+
+  /// What the sampled pixels of a frame say.
+  struct Statistics {
+    double saturated = 0;  // shares of the pixels
+    double dead = 0;
+    bool constant = false;
+    double highest_count = 0;
+    std::optional<double> log_intensity;  // mean over the pixels that have a value
+  };
+
+  struct Level {
+    int frame = 0;
+    double log_intensity = 0;
+  };
+
+  static Pose PoseOf(const ProjectionMatrix& matrix);
+  void Sample(std::span<const std::span<const std::byte>> pixels);
+  Statistics OfCounts() const;
+  Statistics OfLineIntegrals() const;
+  void CheckDetector(int index, const Statistics& frame, std::vector<jobs::JobWarning>& warnings);
+  void CheckDose(int index, double log_intensity, std::vector<jobs::JobWarning>& warnings);
+  void CheckMatrix(int index, const std::optional<ProjectionMatrix>& measured,
+                   std::vector<jobs::JobWarning>& warnings);
+  /// The median of what came last near a frame; nothing when there is none.
+  std::optional<double> UsualLevel(int index) const;
+
+  const Detector detector_;
+  const recon::PixelType pixel_type_;
+  const double i0_counts_;
+  std::vector<Pose> planned_;                    // [view]
+  std::vector<std::optional<Pose>> deviations_;  // [view], measured minus planned; unset: not come
+  std::vector<std::byte> sample_;                // rows, one after the other
+  std::deque<Level> levels_;                     // the last frames of normal dose
+  double level_before_dip_ = 0;
+  int frames_in_dip_ = 0;  // 0: there is none
+  Onset saturated_, dead_, jump_;
+};
+
+/// Whether a plan's arc, between half a step before its first view and half a step after its last,
+/// is shorter than 180 degrees plus the fan angle, so that the edge of the field of view is not
+/// seen from all sides. (A little shorter is usual and reconstructed; MakePlan refuses less than
+/// 180 degrees plus 90 % of the fan angle.)
+std::optional<jobs::JobWarning> ShortArcWarning(const recon::ReconstructionPlan& plan);
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,323 @@
+#include "server/pipeline/frame_monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/units.h"
+#include "kernels/geometry/trajectory.h"
+
+namespace isocenter::pipeline {
+namespace {
+
+using jobs::WarningKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr double kSourceToIsocenter = 750, kSourceToDetector = 1200;
+
+recon::Acquisition TestAcquisition(int views, double arc_deg, recon::PixelType type, double i0) {
+  recon::Acquisition acquisition{
+      .detector = {.columns = 160, .rows = 24, .pitch_u_mm = 2.4, .pitch_v_mm = 2.4},
+      .pixel_type = type,
+      .i0_counts = i0};
+  acquisition.trajectory = *MakeCircularOrbit({.views = views,
+                                               .source_to_isocenter_mm = kSourceToIsocenter,
+                                               .source_to_detector_mm = kSourceToDetector,
+                                               .arc = DegreesToRadians(arc_deg)},
+                                              acquisition.detector);
+  return acquisition;
+}
+
+/// An elliptical cylinder of water along z, off the isocentre.
+struct Body {
+  double a_mm = 0, b_mm = 0;
+  double x_mm = 10;
+};
+
+/// The line integral that a view's column sees.
+double LineIntegral(const Body& body, double angle, double u_mm) {
+  const double magnified = u_mm / kSourceToDetector;
+  const Vec3 source{kSourceToIsocenter * std::cos(angle), kSourceToIsocenter * std::sin(angle), 0};
+  Vec3 ray{-std::cos(angle) - magnified * std::sin(angle),
+           -std::sin(angle) + magnified * std::cos(angle), 0};
+  ray = (1 / Norm(ray)) * ray;
+  // In the coordinates in which the ellipse is the unit circle.
+  const double px = (source.x - body.x_mm) / body.a_mm, py = source.y / body.b_mm;
+  const double dx = ray.x / body.a_mm, dy = ray.y / body.b_mm;
+  const double a = dx * dx + dy * dy, b = px * dx + py * dy, c = px * px + py * py - 1;
+  const double discriminant = b * b - a * c;
+  return discriminant <= 0 ? 0 : 0.02 * 2 * std::sqrt(discriminant) / a;
+}
+
+/// A scan whose frames a test may spoil.
+class Scan {
+ public:
+  Scan(recon::Acquisition acquisition, Body body)
+      : acquisition_(std::move(acquisition)),
+        body_(body),
+        angles_(*SourceAngles(acquisition_.trajectory)),
+        monitor_(acquisition_) {}
+
+  /// The frame at full dose times `dose`, with noise of 2 %.
+  std::string Frame(int index, double dose = 1) {
+    const Detector& detector = acquisition_.detector;
+    std::normal_distribution<double> noise(1, 0.02);
+    std::string bytes;
+    for (int v = 0; v < detector.rows; ++v) {
+      for (int u = 0; u < detector.columns; ++u) {
+        const double u_mm = (u - 0.5 * (detector.columns - 1)) * detector.pitch_u_mm;
+        const double intensity =
+            dose * noise(random_) * std::exp(-LineIntegral(body_, angles_[index], u_mm));
+        if (acquisition_.pixel_type == recon::PixelType::kUint16Counts) {
+          Append(bytes, static_cast<uint16_t>(std::lround(
+                            std::clamp(acquisition_.i0_counts * intensity, 0.0, 65535.0))));
+        } else {
+          Append(bytes, static_cast<float>(-std::log(intensity)));
+        }
+      }
+    }
+    return bytes;
+  }
+
+  /// Gives a frame to the monitor and notes what it says.
+  void Give(int index, const std::string& bytes,
+            const std::optional<ProjectionMatrix>& measured = std::nullopt) {
+    const std::span<const std::byte> all = std::as_bytes(std::span(bytes));
+    // Pieces of odd lengths, as a network gives them.
+    std::vector<std::span<const std::byte>> pieces;
+    for (size_t at = 0; at < all.size(); at += 1021) {
+      pieces.push_back(all.subspan(at, std::min<size_t>(1021, all.size() - at)));
+    }
+    for (const jobs::JobWarning& warning : monitor_.OnFrame(index, pieces, measured)) {
+      EXPECT_EQ(warning.frame, index);
+      warnings_.push_back(warning);
+    }
+  }
+  void GiveAll() {
+    for (int i = 0; i < views(); ++i) Give(i, Frame(i));
+  }
+
+  /// Kind and frame of all warnings so far.
+  std::vector<std::pair<WarningKind, int>> warnings() const {
+    std::vector<std::pair<WarningKind, int>> found;
+    for (const auto& warning : warnings_) found.emplace_back(warning.kind, *warning.frame);
+    return found;
+  }
+  const std::string& text(int warning) const { return warnings_[warning].text; }
+  int views() const { return static_cast<int>(acquisition_.trajectory.size()); }
+  const Trajectory& trajectory() const { return acquisition_.trajectory; }
+  size_t pixels() const {
+    return static_cast<size_t>(acquisition_.detector.rows) * acquisition_.detector.columns;
+  }
+
+ private:
+  template <class T>
+  static void Append(std::string& bytes, T value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+
+  const recon::Acquisition acquisition_;
+  const Body body_;
+  const std::vector<double> angles_;
+  FrameMonitor monitor_;
+  std::mt19937 random_{7};
+  std::vector<jobs::JobWarning> warnings_;
+};
+
+Scan CountScan(Body body = {.a_mm = 80, .b_mm = 100}, int views = 60, double arc_deg = 30,
+               double i0 = 50000) {
+  return Scan(TestAcquisition(views, arc_deg, recon::PixelType::kUint16Counts, i0), body);
+}
+
+Scan FloatScan(Body body = {.a_mm = 80, .b_mm = 100}) {
+  return Scan(TestAcquisition(60, 30, recon::PixelType::kFloat32LineIntegrals, 0), body);
+}
+
+std::string Constant(const Scan& scan, uint16_t count) {
+  std::string bytes;
+  for (size_t i = 0; i < scan.pixels(); ++i) {
+    bytes.append(reinterpret_cast<const char*>(&count), sizeof count);
+  }
+  return bytes;
+}
+
+TEST(FrameMonitor, HasNothingToSayOfAPatientWhoTurns) {
+  for (const Body body : {Body{80, 100}, Body{110, 190}, Body{140, 260, 0}}) {
+    for (const int views : {500, 250, 100, 40}) {
+      Scan scan = CountScan(body, views, 200);
+      scan.GiveAll();
+      EXPECT_THAT(scan.warnings(), IsEmpty()) << body.b_mm << " mm, " << views << " views";
+    }
+  }
+}
+
+TEST(FrameMonitor, FindsEachDipOfTheDoseOnce) {
+  for (const bool counts : {true, false}) {
+    Scan scan = counts ? CountScan() : FloatScan();
+    for (int i = 0; i < scan.views(); ++i) {
+      const bool dip = (i >= 20 && i < 23) || i == 40;
+      scan.Give(i, scan.Frame(i, dip ? 0.6 : 1));
+    }
+    EXPECT_THAT(scan.warnings(),
+                ElementsAre(Pair(WarningKind::kDoseDip, 20), Pair(WarningKind::kDoseDip, 40)));
+    EXPECT_THAT(scan.text(0), HasSubstr("% of the dose of the frames before"));
+  }
+}
+
+TEST(FrameMonitor, ASmallDipIsNone) {
+  Scan scan = CountScan();
+  for (int i = 0; i < scan.views(); ++i) scan.Give(i, scan.Frame(i, i == 20 ? 0.75 : 1));
+  EXPECT_THAT(scan.warnings(), IsEmpty());
+}
+
+TEST(FrameMonitor, ADoseThatStaysLowIsReportedOnceAndThenNormal) {
+  Scan scan = CountScan();
+  for (int i = 0; i < scan.views(); ++i) {
+    scan.Give(i, scan.Frame(i, i < 20 ? 1 : i == 50 ? 0.25 : 0.5));
+  }
+  EXPECT_THAT(scan.warnings(),
+              ElementsAre(Pair(WarningKind::kDoseDip, 20), Pair(WarningKind::kDoseDip, 50)));
+}
+
+TEST(FrameMonitor, AnyOrderWillDo) {
+  Scan scan = CountScan({.a_mm = 110, .b_mm = 190}, 250, 200);
+  for (int i = 0; i < scan.views(); ++i) {
+    const int index = 97 * i % scan.views();
+    scan.Give(index, scan.Frame(index), scan.trajectory()[index]);
+  }
+  EXPECT_THAT(scan.warnings(), IsEmpty());
+}
+
+TEST(FrameMonitor, FindsSaturationAtTheTopOfAnyDetector) {
+  for (const uint16_t top : {uint16_t{65535}, uint16_t{16383}}) {
+    Scan scan = CountScan({80, 100}, 60, 30, /*i0=*/top / 1.5);
+    for (int i = 0; i < scan.views(); ++i) {
+      std::string bytes = scan.Frame(i, i < 10 ? 1 : 2);
+      std::vector<uint16_t> counts(scan.pixels());
+      std::memcpy(counts.data(), bytes.data(), bytes.size());
+      for (uint16_t& count : counts) count = std::min(count, top);
+      std::memcpy(bytes.data(), counts.data(), bytes.size());
+      scan.Give(i, bytes);
+    }
+    EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kSaturatedDetector, 10)));
+    EXPECT_THAT(scan.text(0), HasSubstr(absl::StrCat("saturated at ", top, " counts")));
+  }
+}
+
+TEST(FrameMonitor, AirAtTheTopOfTheRangeIsNotSaturation) {
+  Scan scan = CountScan({80, 100}, 60, 30, /*i0=*/65535);
+  scan.GiveAll();  // half of the air's pixels are at 65535
+  EXPECT_THAT(scan.warnings(), IsEmpty());
+}
+
+TEST(FrameMonitor, FindsDeadPixels) {
+  Scan scan = CountScan();
+  for (int i = 0; i < scan.views(); ++i) {
+    std::string bytes = scan.Frame(i);
+    const size_t dead = i < 10 ? 0 : i < 20 ? 4 : i < 30 ? 3 : i < 55 ? 0 : 2;  // columns of 160
+    for (size_t row = 0; row < bytes.size(); row += 320) std::memset(&bytes[row], 0, 2 * dead);
+    if (i >= 40 && i < 50) std::memset(bytes.data(), 0, 2);  // one pixel is no loss
+    scan.Give(i, bytes);
+  }
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 10),
+                                           Pair(WarningKind::kDeadDetector, 55)));
+  EXPECT_THAT(scan.text(0), HasSubstr("2.5 % of the detector's pixels show nothing"));
+}
+
+TEST(FrameMonitor, LineIntegralsThatAreNoneAreDeadPixels) {
+  Scan scan = FloatScan();
+  scan.Give(0, scan.Frame(0));
+  std::string bytes = scan.Frame(1);
+  for (const float value :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (size_t row = 0; row < bytes.size(); row += 640) {
+      std::memcpy(&bytes[row + (std::isnan(value) ? 0 : 4)], &value, sizeof value);
+    }
+  }
+  scan.Give(1, bytes);
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 1)));
+}
+
+TEST(FrameMonitor, AConstantFrameIsDead) {
+  Scan scan = CountScan();
+  scan.Give(0, Constant(scan, 30000));
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kDeadDetector, 0)));
+  EXPECT_THAT(scan.text(0), HasSubstr("the same value"));
+}
+
+TEST(FrameMonitor, FindsAMatrixThatJumps) {
+  // The arm sags by more and more; at one frame the tracker is wrong, later it stops measuring.
+  Scan scan = CountScan({80, 100}, 200, 200);
+  for (int i = 0; i < scan.views(); ++i) {
+    Camera camera = *Decompose(scan.trajectory()[i]);
+    camera.source.z += 0.05 * i + (i == 50 ? 2.5 : 0);
+    const std::optional<ProjectionMatrix> measured = Compose(camera);
+    scan.Give(i, scan.Frame(i), i < 150 ? measured : std::nullopt);
+  }
+  EXPECT_THAT(scan.warnings(),
+              ElementsAre(Pair(WarningKind::kMatrixJump, 50), Pair(WarningKind::kMatrixJump, 150)));
+  EXPECT_THAT(scan.text(0), HasSubstr("the source by 2.5 mm"));
+}
+
+TEST(FrameMonitor, FindsAnImageThatJumps) {
+  Scan scan = CountScan();
+  for (int i = 0; i < scan.views(); ++i) {
+    Camera camera = *Decompose(scan.trajectory()[i]);
+    camera.principal_u_px += i < 30 ? 0 : 2.5;
+    scan.Give(i, scan.Frame(i), Compose(camera));
+  }
+  EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kMatrixJump, 30)));
+  EXPECT_THAT(scan.text(0), HasSubstr("by 2.5 pixels"));
+}
+
+TEST(FrameMonitor, ARealArmDoesNotJump) {
+  Scan scan = CountScan({80, 100}, 200, 200);
+  const CircularOrbit orbit{.views = 200,
+                            .source_to_isocenter_mm = kSourceToIsocenter,
+                            .source_to_detector_mm = kSourceToDetector,
+                            .arc = DegreesToRadians(200)};
+  const Detector detector{.columns = 160, .rows = 24, .pitch_u_mm = 2.4, .pitch_v_mm = 2.4};
+  const Trajectory measured = *MakeWobblingOrbit(orbit, detector, 3, 11);
+  for (int i = 0; i < scan.views(); ++i) scan.Give(i, scan.Frame(i), measured[i]);
+  EXPECT_THAT(scan.warnings(), IsEmpty());
+}
+
+recon::ReconstructionPlan PlanWithArc(double arc_deg) {
+  recon::ReconstructionPlan plan;
+  plan.acquisition =
+      TestAcquisition(200, arc_deg * 199 / 200, recon::PixelType::kUint16Counts, 50000);
+  return plan;
+}
+
+TEST(ShortArcWarning, TellsWhatIsThereAndWhatIsNeeded) {
+  // The fan of 160 columns of 2.4 mm, to the outermost pixels' centres.
+  const double fan = 2 * std::atan(79.5 * 2.4 / kSourceToDetector);
+  const double needed = 180 + RadiansToDegrees(fan);
+  const auto warning = ShortArcWarning(PlanWithArc(needed - 1));
+  ASSERT_TRUE(warning.has_value());
+  EXPECT_EQ(warning->kind, WarningKind::kShortArc);
+  EXPECT_EQ(warning->frame, std::nullopt);
+  EXPECT_THAT(warning->text, HasSubstr("the arc is 197.1 degrees; 198.1 are needed"));
+  EXPECT_EQ(ShortArcWarning(PlanWithArc(needed)), std::nullopt);
+  EXPECT_EQ(ShortArcWarning(PlanWithArc(needed + 1)), std::nullopt);
+}
+
+TEST(ShortArcWarning, AFullTurnIsNeverShort) {
+  recon::ReconstructionPlan plan = PlanWithArc(360);
+  plan.full_scan = true;
+  EXPECT_EQ(ShortArcWarning(plan), std::nullopt);
+}
+
+}  // namespace
+}  // namespace isocenter::pipeline
