@@ -10,6 +10,7 @@
 #include "server/config/grid_translation.h"
 #include "server/rpc/field_checks.h"
 #include "server/rpc/status_translation.h"
+#include "server/rpc/translate.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -137,6 +138,26 @@ absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& he
   return acquisition;
 }
 
+absl::Status CheckScheduling(const v1::AcquisitionHeader& header) {
+  ISO_RETURN_IF_ERROR(JobClassFromProto(header.job_class()).status());
+  if (!(header.deadline_seconds() >= 0 && header.deadline_seconds() <= 604800)) {
+    return Illegal("deadline_seconds", absl::StrCat(header.deadline_seconds()), "0 to 604800");
+  }
+  if (!(header.frame_rate_hz() >= 0 && header.frame_rate_hz() <= 10000)) {
+    return Illegal("frame_rate_hz", absl::StrCat(header.frame_rate_hz()), "0 to 10000");
+  }
+  if (!header.has_pair()) return absl::OkStatus();
+  if (header.pair().pair_id().empty()) {
+    return Illegal("pair.pair_id", "''", "1 to 64 characters of [A-Za-z0-9_.-]");
+  }
+  ISO_RETURN_IF_ERROR(CheckIdentifier("pair.pair_id", header.pair().pair_id()));
+  if (header.pair().role() != v1::PAIR_ROLE_MASK && header.pair().role() != v1::PAIR_ROLE_FILL) {
+    return Illegal("pair.role", absl::StrCat(static_cast<int>(header.pair().role())),
+                   "PAIR_ROLE_MASK or PAIR_ROLE_FILL");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix) {
@@ -161,6 +182,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::Acquisiti
   ISO_RETURN_IF_ERROR(CheckCodeString("body_part_examined", header.body_part_examined()));
   ISO_RETURN_IF_ERROR(
       MarkPrivate(CheckText("series_description", header.series_description(), 64)));
+  ISO_RETURN_IF_ERROR(CheckScheduling(header));
   ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol, protocols.Find(header.protocol()));
 
   pipeline::AcquisitionRequest request{
