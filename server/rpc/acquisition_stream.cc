@@ -20,7 +20,6 @@ namespace {
 // 10000 matrices take about 1 MiB; parsed, a hostile message grows to some 30 times its size.
 constexpr int64_t kLongestHeaderBytes = 2 << 20;
 constexpr int64_t kLongestFinishBytes = 4096;
-constexpr char kRetryAfterKey[] = "isocenter-retry-after-ms";
 
 /// False: there is nothing to acknowledge.
 bool FillAcknowledgement(const pipeline::ReconstructionJob::Input& input,
@@ -252,9 +251,7 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     if (job_id_.empty()) shared_.observer.OnRefused(why);
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
                  job_id_.empty() ? "none" : job_id_, Loggable(why));
-    if (const auto wait = scheduler::RetryAfter(why)) {
-      call_->AddTrailingMetadata(kRetryAfterKey, absl::StrCat(absl::ToInt64Milliseconds(*wait)));
-    }
+    AddRetryAfter(scheduler::RetryAfter(why), *call_);
     Close(why);
   }
   if (job != nullptr) job->Reject(stream, why);

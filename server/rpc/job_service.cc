@@ -64,7 +64,7 @@ grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
 
 grpc::ServerWriteReactor<v1::Job>* JobService::WatchJob(grpc::CallbackServerContext*,
                                                         const v1::WatchJobRequest* request) {
-  return WatchStream::Start(table_, calls_, request->job_id());
+  return WatchStream::Start(table_, calls_, *request);
 }
 
 grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* call,

@@ -1,5 +1,7 @@
 #include "server/rpc/translate.h"
 
+#include <bit>
+#include <span>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -11,6 +13,8 @@
 
 namespace isocenter::rpc {
 namespace {
+
+static_assert(std::endian::native == std::endian::little, "previews are sent as they are");
 
 google::protobuf::Timestamp TimestampOf(absl::Time time) {
   google::protobuf::Timestamp proto;
@@ -41,6 +45,18 @@ absl::StatusOr<jobs::JobState> StateFromProto(int state) {
       return absl::InvalidArgumentError(
           absl::StrCat("state is ", state, "; legal is a JobState other than UNSPECIFIED"));
   }
+}
+
+v1::PlaneOrientation OrientationToProto(jobs::PlaneOrientation orientation) {
+  switch (orientation) {
+    case jobs::PlaneOrientation::kAxial:
+      return v1::PLANE_ORIENTATION_AXIAL;
+    case jobs::PlaneOrientation::kCoronal:
+      return v1::PLANE_ORIENTATION_CORONAL;
+    case jobs::PlaneOrientation::kSagittal:
+      return v1::PLANE_ORIENTATION_SAGITTAL;
+  }
+  return v1::PLANE_ORIENTATION_UNSPECIFIED;
 }
 
 uint32_t FilterFingerprint(const v1::ListJobsRequest& request) {
@@ -76,11 +92,84 @@ v1::JobState ToProto(jobs::JobState state) {
   return v1::JOB_STATE_UNSPECIFIED;
 }
 
+v1::JobClass ToProto(jobs::JobClass job_class) {
+  switch (job_class) {
+    case jobs::JobClass::kLive:
+      return v1::JOB_CLASS_LIVE;
+    case jobs::JobClass::kInteractive:
+      return v1::JOB_CLASS_INTERACTIVE;
+    case jobs::JobClass::kBatch:
+      return v1::JOB_CLASS_BATCH;
+  }
+  return v1::JOB_CLASS_UNSPECIFIED;
+}
+
+v1::PairRole ToProto(jobs::PairRole role) {
+  switch (role) {
+    case jobs::PairRole::kNone:
+      return v1::PAIR_ROLE_UNSPECIFIED;
+    case jobs::PairRole::kMask:
+      return v1::PAIR_ROLE_MASK;
+    case jobs::PairRole::kFill:
+      return v1::PAIR_ROLE_FILL;
+    case jobs::PairRole::kSubtraction:
+      return v1::PAIR_ROLE_SUBTRACTION;
+  }
+  return v1::PAIR_ROLE_UNSPECIFIED;
+}
+
+v1::WarningKind ToProto(jobs::WarningKind kind) {
+  switch (kind) {
+    case jobs::WarningKind::kFrameGap:
+      return v1::WARNING_KIND_FRAME_GAP;
+    case jobs::WarningKind::kLateFrame:
+      return v1::WARNING_KIND_LATE_FRAME;
+    case jobs::WarningKind::kSaturatedDetector:
+      return v1::WARNING_KIND_SATURATED_DETECTOR;
+    case jobs::WarningKind::kDeadDetector:
+      return v1::WARNING_KIND_DEAD_DETECTOR;
+    case jobs::WarningKind::kDoseDip:
+      return v1::WARNING_KIND_DOSE_DIP;
+    case jobs::WarningKind::kMatrixJump:
+      return v1::WARNING_KIND_MATRIX_JUMP;
+    case jobs::WarningKind::kShortArc:
+      return v1::WARNING_KIND_SHORT_ARC;
+    case jobs::WarningKind::kDeviceReplaced:
+      return v1::WARNING_KIND_DEVICE_REPLACED;
+  }
+  return v1::WARNING_KIND_UNSPECIFIED;
+}
+
+v1::JobWarning WarningToProto(const jobs::JobWarning& warning) {
+  v1::JobWarning proto;
+  proto.set_kind(ToProto(warning.kind));
+  if (warning.frame) proto.set_frame_index(*warning.frame);
+  proto.set_text(warning.text);
+  return proto;
+}
+
+v1::Preview PreviewToProto(const jobs::Preview& preview) {
+  v1::Preview proto;
+  proto.set_frames_backprojected(preview.frames_backprojected);
+  for (const jobs::PreviewPlane& plane : preview.planes) {
+    v1::PreviewPlane& out = *proto.add_plane();
+    out.set_orientation(OrientationToProto(plane.orientation));
+    out.set_columns(plane.columns);
+    out.set_rows(plane.rows);
+    out.set_column_spacing_mm(plane.column_spacing_mm);
+    out.set_row_spacing_mm(plane.row_spacing_mm);
+    const std::span<const std::byte> pixels = std::as_bytes(std::span(plane.hounsfield));
+    out.set_hounsfield(pixels.data(), pixels.size());
+  }
+  return proto;
+}
+
 v1::JobProgress ProgressToProto(const jobs::Job& job) {
   v1::JobProgress proto;
   proto.set_frames_received(job.progress.frames_received);
   proto.set_frames_backprojected(job.progress.frames_backprojected);
   proto.set_frames_total(job.progress.frames_total);
+  proto.set_frames_lost(job.progress.frames_lost);
   proto.set_slices_exported(job.progress.slices_exported);
   proto.set_slices_total(job.progress.slices_total);
   proto.set_state(ToProto(job.state));
@@ -132,7 +221,32 @@ v1::Job ToProto(const jobs::Job& job) {
   proto.set_study_instance_uid(job.result.study_instance_uid.empty()
                                    ? job.patient_study.study_instance_uid
                                    : job.result.study_instance_uid);
+  for (const jobs::JobWarning& warning : job.warnings) {
+    *proto.add_warning() = WarningToProto(warning);
+  }
+  proto.set_job_class(ToProto(job.job_class));
+  proto.set_pair_id(job.pair_id);
+  proto.set_pair_role(ToProto(job.pair_role));
+  const bool complete = job.state >= jobs::JobState::kExporting;
+  if (!complete && job.predicted_finish != absl::InfiniteFuture()) {
+    *proto.mutable_predicted_finish_time() = TimestampOf(job.predicted_finish);
+  }
   return proto;
+}
+
+absl::StatusOr<jobs::JobClass> JobClassFromProto(int job_class) {
+  switch (job_class) {
+    case v1::JOB_CLASS_UNSPECIFIED:
+    case v1::JOB_CLASS_LIVE:
+      return jobs::JobClass::kLive;
+    case v1::JOB_CLASS_INTERACTIVE:
+      return jobs::JobClass::kInteractive;
+    case v1::JOB_CLASS_BATCH:
+      return jobs::JobClass::kBatch;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("job_class is ", job_class, "; legal is a JobClass of this version"));
+  }
 }
 
 absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& request) {

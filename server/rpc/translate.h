@@ -11,9 +11,19 @@
 namespace isocenter::rpc {
 
 v1::JobState ToProto(jobs::JobState state);
+v1::JobClass ToProto(jobs::JobClass job_class);
+/// kNone: unspecified.
+v1::PairRole ToProto(jobs::PairRole role);
+v1::WarningKind ToProto(jobs::WarningKind kind);
+v1::JobWarning WarningToProto(const jobs::JobWarning& warning);
+v1::Preview PreviewToProto(const jobs::Preview& preview);
 v1::JobProgress ProgressToProto(const jobs::Job& job);
 v1::JobResult ResultToProto(const jobs::Job& job);
+/// Without the preview.
 v1::Job ToProto(const jobs::Job& job);
+
+/// Unspecified is live. Errors: INVALID_ARGUMENT (a class that does not exist).
+absl::StatusOr<jobs::JobClass> JobClassFromProto(int job_class);
 
 /// Errors: INVALID_ARGUMENT (a state that does not exist).
 absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& request);

@@ -12,6 +12,7 @@
 #include "server/config/grid_translation.h"
 #include "server/rpc/field_checks.h"
 #include "server/rpc/status_translation.h"
+#include "server/rpc/translate.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -141,21 +142,6 @@ absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& he
   return acquisition;
 }
 
-absl::StatusOr<jobs::JobClass> JobClassOf(v1::JobClass job_class) {
-  switch (job_class) {
-    case v1::JOB_CLASS_UNSPECIFIED:
-    case v1::JOB_CLASS_LIVE:
-      return jobs::JobClass::kLive;
-    case v1::JOB_CLASS_INTERACTIVE:
-      return jobs::JobClass::kInteractive;
-    case v1::JOB_CLASS_BATCH:
-      return jobs::JobClass::kBatch;
-    default:
-      return Illegal("job_class", absl::StrCat(static_cast<int>(job_class)),
-                     "JOB_CLASS_LIVE, JOB_CLASS_INTERACTIVE or JOB_CLASS_BATCH");
-  }
-}
-
 absl::StatusOr<jobs::PairRole> PairRoleOf(const v1::AcquisitionPair& pair) {
   ISO_RETURN_IF_ERROR(CheckIdentifier("pair.pair_id", pair.pair_id()));
   if (pair.pair_id().empty()) {
@@ -206,7 +192,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
       .missing_frames = protocol.missing_frames,
   };
   if (header.deadline_seconds() > 0) request.deadline = absl::Seconds(header.deadline_seconds());
-  ISO_ASSIGN_OR_RETURN(request.job_class, JobClassOf(header.job_class()));
+  ISO_ASSIGN_OR_RETURN(request.job_class, JobClassFromProto(header.job_class()));
   if (header.has_pair()) {
     ISO_ASSIGN_OR_RETURN(request.pair_role, PairRoleOf(header.pair()));
     request.pair_id = header.pair().pair_id();

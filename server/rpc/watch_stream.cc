@@ -8,16 +8,17 @@
 namespace isocenter::rpc {
 
 WatchStream* WatchStream::Start(jobs::JobTable& table, CallCounter& calls,
-                                const std::string& job_id) {
-  std::shared_ptr<WatchStream> stream(new WatchStream(table, calls, job_id));
+                                const v1::WatchJobRequest& request) {
+  std::shared_ptr<WatchStream> stream(new WatchStream(table, calls, request));
   stream->self_ = stream;
   std::weak_ptr<WatchStream> weak = stream;
-  absl::StatusOr<jobs::JobTable::Subscription> subscription = table.Subscribe(job_id, [weak] {
-    if (const auto self = weak.lock()) {
-      absl::MutexLock lock(&self->mutex_);
-      self->Pump();
-    }
-  });
+  absl::StatusOr<jobs::JobTable::Subscription> subscription =
+      table.Subscribe(request.job_id(), [weak] {
+        if (const auto self = weak.lock()) {
+          absl::MutexLock lock(&self->mutex_);
+          self->Pump();
+        }
+      });
   absl::MutexLock lock(&stream->mutex_);
   if (subscription.ok()) stream->subscription_ = *std::move(subscription);
   stream->Pump();
@@ -30,8 +31,12 @@ void WatchStream::Pump() {
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(job_id_);
   if (!job.ok()) return End(ToGrpc(job.status()));
   if (*job != sent_) {
+    const auto known_preview = sent_ == nullptr ? nullptr : sent_->preview;
     sent_ = *job;
     outgoing_ = ToProto(*sent_);
+    if (previews_ && sent_->preview != nullptr && sent_->preview != known_preview) {
+      *outgoing_.mutable_preview() = PreviewToProto(*sent_->preview);
+    }
     writing_ = true;
     StartWrite(&outgoing_);
   } else if (jobs::HasEnded(sent_->state)) {

@@ -14,15 +14,17 @@
 namespace isocenter::rpc {
 
 /// Sends the job as it is, and again when it has changed; changes that happen while a message is on
-/// its way are sent as one. As in AcquisitionStream, operations are started under the mutex.
+/// its way are sent as one, with the last preview of them where previews are wanted. As in
+/// AcquisitionStream, operations are started under the mutex.
 class WatchStream : public grpc::ServerWriteReactor<v1::Job>,
                     public std::enable_shared_from_this<WatchStream> {
  public:
-  static WatchStream* Start(jobs::JobTable& table, CallCounter& calls, const std::string& job_id);
+  static WatchStream* Start(jobs::JobTable& table, CallCounter& calls,
+                            const v1::WatchJobRequest& request);
 
  private:
-  WatchStream(jobs::JobTable& table, CallCounter& calls, std::string job_id)
-      : table_(table), token_(calls), job_id_(std::move(job_id)) {}
+  WatchStream(jobs::JobTable& table, CallCounter& calls, const v1::WatchJobRequest& request)
+      : table_(table), token_(calls), job_id_(request.job_id()), previews_(request.previews()) {}
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -33,6 +35,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::Job>,
   jobs::JobTable& table_;
   const CallCounter::Token token_;
   const std::string job_id_;
+  const bool previews_;
   std::shared_ptr<WatchStream> self_;  // held until OnDone
 
   absl::Mutex mutex_;

@@ -50,6 +50,36 @@ TEST_F(HeaderTest, PixelTypeAndIntensity) {
   }
 }
 
+TEST_F(HeaderTest, Scheduling) {
+  EXPECT_THAT(Refusal([](auto& h) { h.set_job_class(static_cast<v1::JobClass>(9)); }),
+              Invalid({"job_class is 9", "a JobClass of this version"}));
+  for (const double seconds : {-1., 604801., std::nan("")}) {
+    EXPECT_THAT(Refusal([&](auto& h) { h.set_deadline_seconds(seconds); }),
+                Invalid({"deadline_seconds is", "0 to 604800"}));
+  }
+  for (const double rate : {-1., 10001., std::nan("")}) {
+    EXPECT_THAT(Refusal([&](auto& h) { h.set_frame_rate_hz(rate); }),
+                Invalid({"frame_rate_hz is", "0 to 10000"}));
+  }
+}
+
+TEST_F(HeaderTest, Pair) {
+  EXPECT_THAT(Refusal([](auto& h) { h.mutable_pair()->set_role(v1::PAIR_ROLE_MASK); }),
+              Invalid({"pair.pair_id is ''", "1 to 64 characters"}));
+  EXPECT_THAT(Refusal([](auto& h) {
+                h.mutable_pair()->set_pair_id("a/b");
+                h.mutable_pair()->set_role(v1::PAIR_ROLE_MASK);
+              }),
+              Invalid({"pair.pair_id is 'a/b'"}));
+  for (const auto role : {v1::PAIR_ROLE_UNSPECIFIED, v1::PAIR_ROLE_SUBTRACTION}) {
+    EXPECT_THAT(Refusal([&](auto& h) {
+                  h.mutable_pair()->set_pair_id("p");
+                  h.mutable_pair()->set_role(role);
+                }),
+                Invalid({"pair.role is", "PAIR_ROLE_MASK or PAIR_ROLE_FILL"}));
+  }
+}
+
 TEST_F(HeaderTest, FrameCount) {
   EXPECT_THAT(Refusal([](auto& h) { h.set_frame_count(0); }),
               Invalid({"frame_count is 0", "1 to 10000"}));

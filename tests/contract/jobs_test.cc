@@ -166,6 +166,52 @@ TEST_F(JobsTest, WatchEndsWithTheJob) {
   EXPECT_EQ(unknown->Finish().error_code(), StatusCode::NOT_FOUND);
 }
 
+TEST_F(JobsTest, WatchSendsPreviewsToThoseWhoWantThem) {
+  const auto job = ReceivingJob();
+  const auto preview = std::make_shared<jobs::Preview>();
+  preview->frames_backprojected = 7;
+  preview->planes.push_back({.orientation = jobs::PlaneOrientation::kCoronal,
+                             .columns = 2,
+                             .rows = 1,
+                             .column_spacing_mm = 0.5,
+                             .row_spacing_mm = 1.5,
+                             .hounsfield = {-1000, 258}});
+  service_.table.Update(job->job_id, [&](jobs::Job& now) { now.preview = preview; });
+  for (const bool wanted : {false, true}) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::WatchJobRequest request;
+    request.set_job_id(job->job_id);
+    request.set_previews(wanted);
+    const auto watch = jobs_->WatchJob(&context, request);
+    v1::Job update;
+    ASSERT_TRUE(watch->Read(&update));
+    EXPECT_EQ(update.has_preview(), wanted);
+    if (wanted) {
+      EXPECT_EQ(update.preview().frames_backprojected(), 7u);
+      ASSERT_EQ(update.preview().plane_size(), 1);
+      const v1::PreviewPlane& plane = update.preview().plane(0);
+      EXPECT_EQ(plane.orientation(), v1::PLANE_ORIENTATION_CORONAL);
+      EXPECT_EQ(plane.columns(), 2u);
+      EXPECT_EQ(plane.rows(), 1u);
+      EXPECT_EQ(plane.column_spacing_mm(), 0.5);
+      EXPECT_EQ(plane.row_spacing_mm(), 1.5);
+      EXPECT_EQ(plane.hounsfield(), std::string("\x18\xfc\x02\x01"));
+    }
+    // What has been sent is not sent again with other news.
+    service_.table.Update(job->job_id, [](jobs::Job& now) { ++now.progress.frames_lost; });
+    ASSERT_TRUE(watch->Read(&update));
+    EXPECT_GT(update.progress().frames_lost(), 0u);
+    EXPECT_FALSE(update.has_preview());
+    context.TryCancel();
+    while (watch->Read(&update)) {
+    }
+    watch->Finish();
+  }
+  EXPECT_FALSE(GetJob(job->job_id).has_preview());
+  job->context.TryCancel();
+}
+
 TEST_F(JobsTest, CancelEndsJobAndStream) {
   const auto job = ReceivingJob();
   v1::CancelJobRequest request;
