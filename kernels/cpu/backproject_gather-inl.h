@@ -19,6 +19,32 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
+// first = from[index], second = from[index + 1].
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+// Neighbours come as one number of 64 bits: gathers take as long as they have lanes.
+HWY_INLINE void GatherPairs(const float* HWY_RESTRICT from, hn::Vec<hn::RebindToSigned<D>> index,
+                            V& first, V& second) {
+  const D d;
+  const hn::Repartition<int64_t, D> pairs;
+  const hn::Half<hn::RebindToSigned<D>> half;
+  const auto offset = hn::ShiftLeft<2>(index);
+  const auto* const base = reinterpret_cast<const int64_t*>(from);
+  const auto lower =
+      hn::GatherOffset(pairs, base, hn::PromoteTo(pairs, hn::LowerHalf(half, offset)));
+  const auto upper =
+      hn::GatherOffset(pairs, base, hn::PromoteTo(pairs, hn::UpperHalf(half, offset)));
+  first = hn::ConcatEven(d, hn::BitCast(d, upper), hn::BitCast(d, lower));
+  second = hn::ConcatOdd(d, hn::BitCast(d, upper), hn::BitCast(d, lower));
+}
+#else
+HWY_INLINE void GatherPairs(const float* HWY_RESTRICT from, hn::Vec<hn::RebindToSigned<D>> index,
+                            V& first, V& second) {
+  const D d;
+  first = hn::GatherIndex(d, from, index);
+  second = hn::GatherIndex(d, from + 1, index);
+}
+#endif
+
 // Adds one view to the voxels (x, y, z) to (x, y, z + lanes - 1), which begin at `voxels`.
 HWY_INLINE void GatherBlock(const BackprojectView& view, int x, int y, int z,
                             float* HWY_RESTRICT voxels) {
@@ -54,9 +80,9 @@ HWY_INLINE void GatherBlock(const BackprojectView& view, int x, int y, int z,
   const auto index = hn::Add(hn::Mul(hn::ConvertTo(di, iu), stride), hn::ConvertTo(di, iv));
   const float* image =
       view.image + static_cast<int64_t>(near_u) * view.stride + static_cast<int64_t>(near_v);
-  const V p00 = hn::GatherIndex(d, image, index), p01 = hn::GatherIndex(d, image + 1, index);
-  const V p10 = hn::GatherIndex(d, image + view.stride, index);
-  const V p11 = hn::GatherIndex(d, image + view.stride + 1, index);
+  V p00, p01, p10, p11;
+  GatherPairs(image, index, p00, p01);
+  GatherPairs(image + view.stride, index, p10, p11);
   const V left = hn::MulAdd(b, hn::Sub(p01, p00), p00);
   const V right = hn::MulAdd(b, hn::Sub(p11, p10), p10);
   const V value = hn::MulAdd(a, hn::Sub(right, left), left);

@@ -1,5 +1,7 @@
 #include "kernels/cuda/device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -31,12 +33,31 @@ int64_t SliceCount(Shape3 shape) { return shape.middle * shape.fast; }
 
 class PinnedHostMemory final : public ops::HostMemory {
  public:
-  explicit PinnedHostMemory(PinnedBuffer buffer) : buffer_(std::move(buffer)) {}
-  std::byte* data() override { return buffer_.data(); }
+  explicit PinnedHostMemory(HostMemoryPool::Block block) : block_(std::move(block)) {}
+  std::byte* data() override { return block_.data(); }
 
  private:
-  PinnedBuffer buffer_;
+  HostMemoryPool::Block block_;
 };
+
+// Of a device, which is made current because CUDA would else take the first one.
+std::shared_ptr<HostMemoryPool> NewHostMemoryPool(int ordinal) {
+  constexpr int64_t kMostKept = int64_t{8} << 30;
+  const int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGE_SIZE)};
+  return HostMemoryPool::Create(
+      {.allocate = [ordinal](int64_t bytes) -> absl::StatusOr<void*> {
+         ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(ordinal));
+         void* memory = nullptr;
+         ISO_RETURN_IF_CUDA_ERROR(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable));
+         return memory;
+       },
+       .free =
+           [ordinal](void* memory) {
+             cudaSetDevice(ordinal);
+             cudaFreeHost(memory);
+           }},
+      std::min(kMostKept, physical / 4));
+}
 
 }  // namespace
 
@@ -146,29 +167,31 @@ absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceL
                         .threads = 1,
                         .ordinal = limits.ordinal};
   if (limits.memory_bytes > 0) own.memory_bytes = std::min(own.memory_bytes, limits.memory_bytes);
-  return Create(absl::StrCat(properties.name, ", ", properties.multiProcessorCount, " SMs"), own,
-                std::make_shared<std::atomic<int64_t>>(0), {});
+  return Create(
+      {.description = absl::StrCat(properties.name, ", ", properties.multiProcessorCount, " SMs"),
+       .limits = own,
+       .used = std::make_shared<std::atomic<int64_t>>(0),
+       .host_memory = NewHostMemoryPool(limits.ordinal)},
+      {});
 }
 
 absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Create(
-    const std::string& description, const ops::DeviceLimits& limits,
-    std::shared_ptr<std::atomic<int64_t>> used, const ops::SessionOptions& options) {
-  ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(limits.ordinal));
+    const Hardware& hardware, const ops::SessionOptions& options) {
+  const int ordinal = hardware.limits.ordinal;
+  ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(ordinal));
   ISO_ASSIGN_OR_RETURN(Stream kernels, Stream::Create(options.urgent));
   ISO_ASSIGN_OR_RETURN(Stream uploads, Stream::Create(options.urgent));
   ISO_ASSIGN_OR_RETURN(Stream downloads, Stream::Create(options.urgent));
   ISO_ASSIGN_OR_RETURN(Stream arrivals, Stream::Create(options.urgent));
-  ISO_ASSIGN_OR_RETURN(EventTimeline timeline,
-                       EventTimeline::Create(limits.ordinal, kernels.get()));
+  ISO_ASSIGN_OR_RETURN(EventTimeline timeline, EventTimeline::Create(ordinal, kernels.get()));
   return std::unique_ptr<ops::Device>(new CudaDevice(
-      description, limits, std::move(used),
-      {std::move(kernels), std::move(uploads), std::move(downloads), std::move(arrivals)},
+      hardware, {std::move(kernels), std::move(uploads), std::move(downloads), std::move(arrivals)},
       std::move(timeline)));
 }
 
 absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::NewSession(
     const ops::SessionOptions& options) {
-  return Create(description_, limits_, used_, options);
+  return Create(hardware_, options);
 }
 
 ops::DeviceTraits CudaDevice::traits() const {
@@ -178,7 +201,7 @@ ops::DeviceTraits CudaDevice::traits() const {
 }
 
 absl::Status CudaDevice::MakeCurrent() const {
-  return ToStatus(cudaSetDevice(limits_.ordinal), "cudaSetDevice");
+  return ToStatus(cudaSetDevice(hardware_.limits.ordinal), "cudaSetDevice");
 }
 
 absl::StatusOr<DeviceBuffer<float>> CudaDevice::NewZeroed(int64_t count) {
@@ -196,9 +219,11 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CudaDevice::NewProjectionS
                      "; the device takes extents up to ", kLargestExtent));
   }
   const int64_t bytes = ProjectionStackBytes(shape, use);
-  ISO_RETURN_IF_ERROR(ops::CheckAllocation("projections", shape, bytes, limits_.memory_bytes));
-  ISO_ASSIGN_OR_RETURN(Reservation reservation,
-                       Reservation::Take(used_, bytes, limits_.memory_bytes, "projections"));
+  ISO_RETURN_IF_ERROR(
+      ops::CheckAllocation("projections", shape, bytes, hardware_.limits.memory_bytes));
+  ISO_ASSIGN_OR_RETURN(
+      Reservation reservation,
+      Reservation::Take(hardware_.used, bytes, hardware_.limits.memory_bytes, "projections"));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(shape.count()));
   return std::make_unique<Stack>(*this, shape, use, std::move(reservation), std::move(data));
 }
@@ -206,9 +231,11 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CudaDevice::NewProjectionS
 absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   const int64_t bytes = VolumeBytes(grid);
-  ISO_RETURN_IF_ERROR(ops::CheckAllocation("volume", grid.shape(), bytes, limits_.memory_bytes));
-  ISO_ASSIGN_OR_RETURN(Reservation reservation,
-                       Reservation::Take(used_, bytes, limits_.memory_bytes, "volume"));
+  ISO_RETURN_IF_ERROR(
+      ops::CheckAllocation("volume", grid.shape(), bytes, hardware_.limits.memory_bytes));
+  ISO_ASSIGN_OR_RETURN(
+      Reservation reservation,
+      Reservation::Take(hardware_.used, bytes, hardware_.limits.memory_bytes, "volume"));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels()));
   ISO_ASSIGN_OR_RETURN(Event computed, Event::Create(cudaEventDisableTiming));
   ISO_ASSIGN_OR_RETURN(Event downloaded, Event::Create(cudaEventDisableTiming));
@@ -233,9 +260,8 @@ int64_t CudaDevice::VolumeBytes(const VolumeGrid& grid) const {
 }
 
 absl::StatusOr<std::unique_ptr<ops::HostMemory>> CudaDevice::NewHostMemory(int64_t bytes) {
-  ISO_RETURN_IF_ERROR(MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(PinnedBuffer buffer, PinnedBuffer::Create(bytes));
-  return std::make_unique<PinnedHostMemory>(std::move(buffer));
+  ISO_ASSIGN_OR_RETURN(HostMemoryPool::Block block, hardware_.host_memory->Take(bytes));
+  return std::make_unique<PinnedHostMemory>(std::move(block));
 }
 
 absl::Status CudaDevice::Synchronize() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/cuda/host_memory_pool.h"
 #include "kernels/cuda/owners.h"
 #include "kernels/cuda/timeline.h"
 #include "kernels/ops/check.h"
@@ -111,8 +112,8 @@ class CudaDevice final : public ops::Device {
   static absl::StatusOr<std::unique_ptr<ops::Device>> Open(const ops::DeviceLimits& limits);
 
   absl::string_view backend() const override { return "cuda"; }
-  std::string description() const override { return description_; }
-  ops::DeviceLimits limits() const override { return limits_; }
+  std::string description() const override { return hardware_.description; }
+  ops::DeviceLimits limits() const override { return hardware_.limits; }
   ops::DeviceTraits traits() const override;
   absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(
       const ops::SessionOptions& options) override;
@@ -142,21 +143,22 @@ class CudaDevice final : public ops::Device {
   struct Streams {
     Stream kernels, uploads, downloads, arrivals;
   };
-  CudaDevice(std::string description, const ops::DeviceLimits& limits,
-             std::shared_ptr<std::atomic<int64_t>> used, Streams streams, EventTimeline timeline)
-      : description_(std::move(description)),
-        limits_(limits),
-        used_(std::move(used)),
+  // What all sessions of a device have in common.
+  struct Hardware {
+    std::string description;
+    ops::DeviceLimits limits;
+    std::shared_ptr<std::atomic<int64_t>> used;  // bytes
+    std::shared_ptr<HostMemoryPool> host_memory;
+  };
+  CudaDevice(Hardware hardware, Streams streams, EventTimeline timeline)
+      : hardware_(std::move(hardware)),
         streams_(std::move(streams)),
         timeline_(std::move(timeline)) {}
-  static absl::StatusOr<std::unique_ptr<ops::Device>> Create(
-      const std::string& description, const ops::DeviceLimits& limits,
-      std::shared_ptr<std::atomic<int64_t>> used, const ops::SessionOptions& options);
+  static absl::StatusOr<std::unique_ptr<ops::Device>> Create(const Hardware& hardware,
+                                                             const ops::SessionOptions& options);
   absl::StatusOr<DeviceBuffer<float>> NewZeroed(int64_t count);
 
-  const std::string description_;
-  const ops::DeviceLimits limits_;
-  const std::shared_ptr<std::atomic<int64_t>> used_;  // bytes, by all sessions
+  const Hardware hardware_;
   Streams streams_;
   EventTimeline timeline_;
 };

@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
 #include "tests/conformance/conformance.h"
 
 namespace isocenter::conformance {
@@ -57,6 +62,57 @@ TEST_P(DeviceTest, VolumesKeepWhatIsUploaded) {
     }
     ASSERT_TRUE(volume->Clear().ok());
     for (float value : Downloaded(*volume).values) ASSERT_EQ(value, 0);
+  }
+}
+
+// Every piece is told of once, when its values are there.
+TEST_P(DeviceTest, StartedDownloadsTellWhenSlicesAreThere) {
+  const auto device = OpenDevice(GetParam());
+  for (const bool urgent : {false, true}) {
+    auto session = device->NewSession({.urgent = urgent});
+    ASSERT_TRUE(session.ok()) << session.status();
+    const VolumeGrid grid = CenteredGrid(61, 47, 50, {1, 1, 1});
+    const Array noise = Noise(grid.shape(), 5);
+    std::vector<std::atomic<int>> told(grid.nz);
+    std::atomic<bool> all_there = true;
+    const auto memory = (*session)->NewHostMemory(grid.voxels() * int64_t{sizeof(float)});
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    const HostView3<float> target(reinterpret_cast<float*>((*memory)->data()), grid.shape());
+    std::fill_n(target.data(), grid.voxels(), 7.f);
+    const auto volume = NewVolume(**session, grid);
+    ASSERT_TRUE(volume->Upload(0, noise.view()).ok());
+    for (int64_t first = 0; first < grid.nz; first += 8) {
+      const int64_t count = std::min<int64_t>(8, grid.nz - first);
+      const HostView3<float> slices = target.slices(first, count);
+      ASSERT_TRUE(volume
+                      ->StartDownload(first, slices,
+                                      [&, first, slices] {
+                                        for (int64_t z = 0; z < slices.shape().slow; ++z) {
+                                          ++told[first + z];
+                                        }
+                                        if (!std::equal(slices.span().begin(), slices.span().end(),
+                                                        noise.view().row(first, 0))) {
+                                          all_there = false;
+                                        }
+                                      })
+                      .ok());
+    }
+    // Work that is started meanwhile waits for the downloads.
+    ASSERT_TRUE(volume->Clear().ok());
+    ASSERT_TRUE((*session)->Synchronize().ok());
+    for (const std::atomic<int>& count : told) EXPECT_EQ(count, 1);
+    EXPECT_TRUE(all_there);
+    EXPECT_TRUE(std::equal(noise.values.begin(), noise.values.end(), target.data()));
+  }
+}
+
+TEST_P(DeviceTest, HostMemoryComesAndGoes) {
+  const auto device = OpenDevice(GetParam());
+  for (int round = 0; round < 1000; ++round) {
+    const int64_t bytes = (int64_t{1} << 16) + 1024 * (round % 7);
+    const auto memory = device->NewHostMemory(bytes);
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    (*memory)->data()[0] = (*memory)->data()[bytes - 1] = std::byte{1};
   }
 }
 

@@ -2,6 +2,9 @@
 // reference.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <vector>
+
 #include "kernels/recon/reconstructor.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/geometries.h"
@@ -121,6 +124,60 @@ TEST_P(ReconstructTest, EveryOrderOfWorkGivesTheReferencesVolume) {
 
 TEST_P(ReconstructTest, FastIsWithinItsBound) {
   ExpectAgreement(GetParam(), ops::Precision::kFast, 6e-3);
+}
+
+// While frames arrive: a preview changes nothing, and the end in steps tells of every slice once.
+TEST_P(ReconstructTest, APreviewAndStepsAtTheEndChangeNotOneBit) {
+  const Scan scan = MakeScan();
+  const auto probe = OpenDevice(GetParam());
+  const auto ample = recon::MakePlan(scan.acquisition, kGrid, {}, *probe);
+  ASSERT_TRUE(ample.ok()) << ample.status();
+  const int64_t slices16 = probe->VolumeBytes(recon::SlicesOf(kGrid, 0, 16));
+  for (const int64_t missing : {int64_t{0}, 4 * slices16}) {
+    if (missing > 0 && !probe->traits().own_memory) continue;
+    const auto device = Backends().OpenDevice(
+        GetParam(), {.memory_bytes = ample->peak_bytes - missing, .threads = 2});
+    ASSERT_TRUE(device.ok()) << device.status();
+    const auto plan = recon::MakePlan(scan.acquisition, kGrid, {}, **device);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    const Array expected = Run(*plan, **device, scan, /*stream=*/true);
+    const auto reconstructor = recon::Reconstructor::Create(*plan, Backends(), **device,
+                                                            {.urgent = true, .preview = true});
+    ASSERT_TRUE(reconstructor.ok()) << reconstructor.status();
+    for (const recon::Chunk& chunk : plan->chunks) {
+      ASSERT_TRUE((*reconstructor)->Push(scan.frames().views(chunk.first_view, chunk.views)).ok());
+    }
+    const auto planes = (*reconstructor)->TakePreview();
+    ASSERT_TRUE(planes.ok()) << planes.status();
+    Array volume(kGrid.shape());
+    std::vector<std::atomic<int>> told(kGrid.nz);
+    absl::StatusOr<bool> done = false;
+    while (done.ok() && !*done) {
+      done = (*reconstructor)->FinishStep(volume.view(), [&told](int first, int slices) {
+        for (int z = first; z < first + slices; ++z) ++told[z];
+      });
+    }
+    ASSERT_TRUE(done.ok()) << done.status();
+    ASSERT_TRUE((*reconstructor)->AwaitFinish().ok());
+    EXPECT_EQ(volume.values, expected.values);
+    for (const std::atomic<int>& count : told) EXPECT_EQ(count, 1);
+    // The grid has even sizes: a plane lies between two slices, and in this noise is near neither.
+    // What it is must be what a volume of that one slice would be.
+    for (const recon::PreviewPlane& plane : *planes) {
+      const auto alone = recon::MakePlan(scan.acquisition, plane.grid, {}, *probe);
+      ASSERT_TRUE(alone.ok()) << alone.status();
+      Array slice(plane.grid.shape());
+      ASSERT_TRUE(
+          recon::ReconstructAll(*alone, Backends(), *probe, scan.frames(), slice.view()).ok());
+      Array got(plane.grid.shape());
+      got.values = plane.hounsfield;
+      // Less water's -1000 HU, which would hide differences.
+      for (float& value : slice.values) value += 1000;
+      for (float& value : got.values) value += 1000;
+      // Both are within 1e-4 of the truth.
+      EXPECT_LT(Compare(got, slice).rms, 2e-4) << static_cast<int>(plane.orientation);
+    }
+  }
 }
 
 // Sessions of one device beside each other: neither sees anything of the other.

@@ -8,10 +8,12 @@
 #include "kernels/base/units.h"
 #include "kernels/ops/registry.h"
 #include "kernels/reference/register.h"
+#include "tests/kernels/recon/own_memory_device.h"
 
 namespace isocenter::recon {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::unique_ptr<ops::Device> OpenReference(int64_t memory_bytes = 0) {
@@ -50,6 +52,28 @@ TEST(Plan, ChunksCoverAllViewsInOrderAndEndSmall) {
       EXPECT_LE(plan->chunks.back().views, 4) << views;
     }
   }
+}
+
+std::vector<int> ViewsOfChunks(int views, Arrival arrival) {
+  const OwnMemoryDevice device;
+  std::vector<int> sizes;
+  int next = 0;
+  const auto plan = *MakePlan(CircleOf(views), kGrid, {}, device, arrival);
+  for (const Chunk& chunk : plan.chunks) {
+    EXPECT_EQ(chunk.first_view, next);
+    sizes.push_back(chunk.views);
+    next += chunk.views;
+  }
+  EXPECT_EQ(next, views);
+  return sizes;
+}
+
+TEST(Plan, ADeviceWithOwnMemoryGetsSmallChunksWhileFramesArrive) {
+  EXPECT_THAT(ViewsOfChunks(24, Arrival::kStreamed), ElementsAre(6, 6, 6, 4, 2));
+  EXPECT_THAT(ViewsOfChunks(26, Arrival::kStreamed), ElementsAre(6, 6, 6, 2, 4, 2));
+  EXPECT_THAT(ViewsOfChunks(6, Arrival::kStreamed), ElementsAre(4, 2));
+  EXPECT_THAT(ViewsOfChunks(3, Arrival::kStreamed), ElementsAre(3));
+  EXPECT_THAT(ViewsOfChunks(26, Arrival::kComplete), ElementsAre(8, 8, 8, 2));
 }
 
 TEST(Plan, PeakBytesAreWhatTheDeviceSaysAndTheLimitHolds) {
