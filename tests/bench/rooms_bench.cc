@@ -112,7 +112,16 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
       return probe.status();
     }
   }
-  if (!options.metrics.empty()) ISO_RETURN_IF_ERROR(ReadResidentBytes(options.metrics).status());
+  bool has_metrics = !options.metrics.empty();
+  if (has_metrics) {
+    const absl::Status status = ReadResidentBytes(options.metrics).status();
+    has_metrics = status.ok();
+    if (absl::IsNotFound(status)) {
+      std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
+    } else if (!status.ok()) {
+      return status;
+    }
+  }
 
   // Each console has a connection and frames of its own, as in a hospital.
   struct Console {
@@ -143,7 +152,7 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
   RoomsReport report;
   absl::Mutex mutex;
   std::optional<MemoryProbe> memory;
-  if (!options.metrics.empty()) memory.emplace(options.metrics);
+  if (has_metrics) memory.emplace(options.metrics);
   const double cpu_begin = CpuSeconds();
   const absl::Time begin = absl::Now();
   const absl::Time end = begin + absl::Seconds(options.seconds);

@@ -195,6 +195,8 @@ class FakeServer final : public v1::AcquisitionService::Service,
           request->job_id() == "bad" ? v1::JOB_STATE_FAILED : v1::JOB_STATE_COMPLETED}) {
       job.set_state(state);
       if (state == v1::JOB_STATE_FAILED) job.set_error_message("the disk is full");
+      if (behaviour_.warns && job.warning().empty()) job.add_warning()->set_text("frame 3 is dark");
+      if (request->previews()) *job.mutable_preview() = SmallPreview();
       writer->Write(job);
     }
     return grpc::Status::OK;
@@ -236,6 +238,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
     job.set_job_id(id);
     job.set_state(v1::JOB_STATE_RECEIVING);
     job.set_protocol("fdk");
+    job.set_job_class(v1::JOB_CLASS_INTERACTIVE);
     job.mutable_progress()->set_frames_total(9);
     job.mutable_create_time()->set_seconds(1800000000);
     return job;
