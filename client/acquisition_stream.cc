@@ -94,12 +94,14 @@ struct AcquisitionStream::State {
   /// How the acquisition ends after a call that ended with `status`; nothing when it is tried
   /// again.
   std::optional<absl::Status> Verdict(absl::Status status, const Call& c, bool was_resume,
-                                      Reconnect& reconnect) const ABSL_LOCKS_EXCLUDED(mutex);
+                                      Reconnect& reconnect) ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
                     const std::optional<ProjectionMatrix>& measured);
   absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
-  std::optional<absl::Status> broken_promise;  // of the server; the thread's own
+  // The thread's own:
+  std::optional<absl::Status> broken_promise;  // of the server
+  absl::Status last_break;                     // with which the last call ended
 };
 
 void AcquisitionStream::State::StartNextWrite() {
@@ -235,7 +237,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
 
 std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status status, const Call& c,
                                                               bool was_resume,
-                                                              Reconnect& reconnect) const {
+                                                              Reconnect& reconnect) {
   absl::MutexLock lock(&mutex);
   if (cancelled) return absl::CancelledError("cancelled by the console");
   if (broken_promise) return broken_promise;
@@ -246,9 +248,16 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
         absl::StrCat("the connection broke and the server does not know job ", accepted->job_id(),
                      " any more: ", status.message()));
   }
-  status = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
-  if (!status.ok()) return status;
-  return std::nullopt;
+  const absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
+  const absl::Status before = std::exchange(last_break, status);
+  if (verdict.ok()) return std::nullopt;
+  if (!was_resume || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
+    return verdict;
+  }
+  // Why a job cannot be taken up is often said by what broke it: it was cancelled, or failed.
+  return absl::Status(
+      verdict.code(),
+      absl::StrCat(verdict.message(), " (the stream had ended with ", before.ToString(), ")"));
 }
 
 void AcquisitionStream::State::Run(v1::AcquireRequest opening) {

@@ -316,6 +316,20 @@ TEST(AcquisitionStream, AJobThatTheServerForgotIsSaidToBe) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("does not know job job-1 any more"));
 }
 
+TEST(AcquisitionStream, WhatBrokeAJobIsSaidWhenItCannotBeTakenUp) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {4};
+  behaviour.break_status = {grpc::StatusCode::CANCELLED, "the job was cancelled on request"};
+  behaviour.refuse_resumes = {{grpc::StatusCode::FAILED_PRECONDITION, "job job-1 has ended"}};
+  FakeServer server(behaviour);
+  auto stream = Open(server, 10);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  const absl::Status status = SendAll(**stream, 10).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has ended"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cancelled on request"));
+}
+
 TEST(AcquisitionStream, AnAcknowledgedFrameThatTheServerLostIsDataLoss) {
   Behaviour behaviour;
   behaviour.break_at_frames = {4};
