@@ -1,107 +1,351 @@
 #include "client/acquisition_stream.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "client/frame_message.h"
+#include "client/frame_window.h"
+#include "client/reconnect.h"
 #include "client/rpc_status.h"
 #include "client/wire.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
-#include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
+namespace {
 
-/// The call and what its reading thread has learned. The caller's thread writes, `reader` reads and
-/// ends the call, so that a server's error is seen at once and not only with the next write.
-struct AcquisitionStream::State {
-  AcquisitionStreamOptions options;
-  std::unique_ptr<v1::AcquisitionService::Stub> stub;
+// Messages go out as bytes, because Protobuf would copy the pixels into one of its own.
+using RawStub = grpc::TemplatedGenericStub<grpc::ByteBuffer, v1::AcquireResponse>;
+using RawStream = grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, v1::AcquireResponse>;
+
+// A call that lasted so long has moved the acquisition on, even if no frame was left to send.
+constexpr absl::Duration kMovedOn = absl::Seconds(5);
+
+enum Event : uintptr_t { kStarted = 1, kRead, kWritten, kFinished };
+void* Tag(Event event) { return reinterpret_cast<void*>(event); }
+
+std::string AcquireMethod() {
+  return absl::StrCat("/", v1::AcquisitionService::service_full_name(), "/Acquire");
+}
+
+grpc::ByteBuffer Serialize(const v1::AcquireRequest& request) {
+  const grpc::Slice bytes(request.SerializeAsString());
+  return grpc::ByteBuffer(&bytes, 1);
+}
+
+/// One call of Acquire; an acquisition whose connection breaks has several.
+struct Call {
   grpc::ClientContext context;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::AcquireRequest, v1::AcquireResponse>> call;
-  std::thread reader;
-
-  mutable absl::Mutex mutex;
-  std::optional<v1::Accepted> accepted ABSL_GUARDED_BY(mutex);
-  std::optional<v1::JobResult> result ABSL_GUARDED_BY(mutex);
-  int64_t acknowledged ABSL_GUARDED_BY(mutex) = 0;  // index after the last one taken over
-  std::optional<absl::Status> ended ABSL_GUARDED_BY(mutex);
-
-  void Read();
-  absl::Status WaitUntilEnded() ABSL_LOCKS_EXCLUDED(mutex);
-  bool WindowOpen(int64_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    return ended.has_value() || index - acknowledged < std::max(1, options.max_frames_in_flight);
-  }
+  grpc::CompletionQueue queue;
+  std::unique_ptr<RawStream> stream;
+  absl::Time accepted = absl::InfiniteFuture();
+  bool moved_on = false;
 };
 
-void AcquisitionStream::State::Read() {
-  v1::AcquireResponse response;
-  while (call->Read(&response)) {
-    if (response.has_progress()) {
-      if (options.on_progress) options.on_progress(response.progress());
-      continue;
-    }
+}  // namespace
+
+/// One thread runs the calls, one after the other, and reads. Whoever finds no write under way
+/// starts the next one: the thread, or the caller of SendFrame.
+struct AcquisitionStream::State {
+  State(const ServiceChannel& channel, AcquisitionStreamOptions stream_options,
+        const v1::AcquisitionHeader& header, int64_t bytes)
+      : options(std::move(stream_options)),
+        stub(channel.grpc_channel()),
+        frame_count(header.frame_count()),
+        frame_bytes(bytes),
+        window(header.frame_count(), std::max(1, options.max_frames_in_flight),
+               options.max_bytes_in_flight) {}
+
+  const AcquisitionStreamOptions options;
+  RawStub stub;
+  const uint32_t frame_count;
+  const int64_t frame_bytes;
+  std::thread thread;
+
+  mutable absl::Mutex mutex;
+  FrameWindow window ABSL_GUARDED_BY(mutex);
+  Call* call ABSL_GUARDED_BY(mutex) = nullptr;           // the one under way
+  RawStream* writable ABSL_GUARDED_BY(mutex) = nullptr;  // its stream, while it takes frames
+  bool writing ABSL_GUARDED_BY(mutex) = false;           // a write of the call is under way
+  bool finish_requested ABSL_GUARDED_BY(mutex) = false;  // by the console
+  bool finish_written ABSL_GUARDED_BY(mutex) = false;    // in this call
+  bool cancelled ABSL_GUARDED_BY(mutex) = false;
+  int64_t reconnects ABSL_GUARDED_BY(mutex) = 0;
+  std::optional<v1::Accepted> accepted ABSL_GUARDED_BY(mutex);
+  std::optional<v1::JobResult> result ABSL_GUARDED_BY(mutex);
+  std::optional<absl::Status> ended ABSL_GUARDED_BY(mutex);
+
+  /// Until the acquisition has ended.
+  void Run(v1::AcquireRequest opening);
+  /// One call, from its first message to its status.
+  absl::Status RunCall(const v1::AcquireRequest& opening, Call& c);
+  void Handle(const v1::AcquireResponse& response, Call& c);
+  absl::Status AcceptedAgain(const v1::Accepted& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  /// How the acquisition ends after a call that ended with `status`; nothing when it is tried
+  /// again.
+  std::optional<absl::Status> Verdict(absl::Status status, const Call& c, bool was_resume,
+                                      Reconnect& reconnect) ABSL_LOCKS_EXCLUDED(mutex);
+  absl::Status Send(uint32_t index, const grpc::Slice& pixels,
+                    const std::optional<ProjectionMatrix>& measured);
+  absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+
+  // The thread's own:
+  std::optional<absl::Status> broken_promise;  // of the server
+  absl::Status last_break;                     // with which the last call ended
+};
+
+void AcquisitionStream::State::StartNextWrite() {
+  if (writable == nullptr || writing) return;
+  if (const grpc::ByteBuffer* message = window.Next()) {
+    writing = true;
+    writable->Write(*message, Tag(kWritten));
+  } else if (finish_requested && !finish_written) {
+    v1::AcquireRequest request;
+    request.mutable_finish();
+    finish_written = true;
+    writing = true;
+    writable->WriteLast(Serialize(request), grpc::WriteOptions(), Tag(kWritten));
+  }
+}
+
+absl::Status AcquisitionStream::State::AcceptedAgain(const v1::Accepted& answer) {
+  ++reconnects;
+  if (!window.WasReleased(answer.next_frame_index())) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the server lacks frame ", answer.next_frame_index(),
+                                          " of job ", answer.job_id(),
+                                          ", which it had acknowledged"));
+}
+
+void AcquisitionStream::State::Handle(const v1::AcquireResponse& response, Call& c) {
+  std::vector<uint32_t> acknowledged;
+  {
     absl::MutexLock lock(&mutex);
     if (response.has_accepted()) {
-      accepted = response.accepted();
-      acknowledged = response.accepted().next_frame_index();
+      if (accepted) {
+        if (absl::Status status = AcceptedAgain(response.accepted()); !status.ok()) {
+          broken_promise = std::move(status);
+          c.context.TryCancel();
+          return;
+        }
+      } else {
+        accepted = response.accepted();
+      }
+      c.accepted = absl::Now();
+      acknowledged = window.Rewind(response.accepted().next_frame_index());
+      writable = c.stream.get();
+      StartNextWrite();
     } else if (response.has_acknowledgement()) {
-      acknowledged = std::max(acknowledged, int64_t{response.acknowledgement().frame_index()} + 1);
+      acknowledged = window.Acknowledge(response.acknowledgement());
     } else if (response.has_result()) {
       result = response.result();
     }
   }
-  const absl::Status status = FromGrpc(call->Finish());
-  absl::MutexLock lock(&mutex);
-  ended = status;
+  if (!acknowledged.empty()) c.moved_on = true;
+  if (options.on_acknowledged) {
+    for (const uint32_t index : acknowledged) options.on_acknowledged(index);
+  }
+  if (response.has_progress() && options.on_progress) options.on_progress(response.progress());
+  if (response.has_warning() && options.on_warning) options.on_warning(response.warning());
+  if (response.has_preview() && options.on_preview) options.on_preview(response.preview());
 }
 
-absl::Status AcquisitionStream::State::WaitUntilEnded() {
+absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening, Call& c) {
+  {
+    absl::MutexLock lock(&mutex);
+    if (cancelled) return absl::CancelledError("cancelled by the console");
+    c.stream = stub.PrepareCall(&c.context, AcquireMethod(), &c.queue);
+    call = &c;
+    finish_written = false;
+  }
+  c.stream->StartCall(Tag(kStarted));
+  v1::AcquireResponse response;
+  grpc::Status status;
+  bool answered = false, late = false, finished = false;
+  const absl::Time admission_deadline = absl::Now() + options.admission_timeout;
+  for (bool idle = false; !(finished && idle);) {
+    void* tag = nullptr;
+    bool ok = false;
+    const absl::Time until = answered || late ? absl::InfiniteFuture() : admission_deadline;
+    if (c.queue.AsyncNext(&tag, &ok, absl::ToChronoTime(until)) == grpc::CompletionQueue::TIMEOUT) {
+      late = true;
+      c.context.TryCancel();
+      continue;
+    }
+    switch (static_cast<Event>(reinterpret_cast<uintptr_t>(tag))) {
+      case kStarted:
+        if (!ok) {
+          c.stream->Finish(&status, Tag(kFinished));
+          break;
+        }
+        {
+          absl::MutexLock lock(&mutex);
+          writing = true;
+        }
+        c.stream->Write(Serialize(opening), Tag(kWritten));
+        c.stream->Read(&response, Tag(kRead));
+        break;
+      case kRead:
+        if (ok) {
+          answered = true;
+          Handle(response, c);
+          c.stream->Read(&response, Tag(kRead));
+        } else {
+          absl::MutexLock lock(&mutex);
+          writable = nullptr;
+          c.stream->Finish(&status, Tag(kFinished));
+        }
+        break;
+      case kWritten: {
+        absl::MutexLock lock(&mutex);
+        writing = false;
+        if (!ok) writable = nullptr;
+        StartNextWrite();
+        break;
+      }
+      case kFinished:
+        finished = true;
+        break;
+    }
+    absl::MutexLock lock(&mutex);
+    idle = !writing;
+    if (finished && idle) call = nullptr;
+  }
+  c.queue.Shutdown();
+  void* none = nullptr;
+  bool ok = false;
+  while (c.queue.Next(&none, &ok)) {
+  }
+  c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
+  if (!answered && late) {
+    const std::string text = absl::StrCat("the server did not admit the acquisition within ",
+                                          absl::FormatDuration(options.admission_timeout));
+    // An unanswered resume says nothing about the job.
+    return opening.has_header() ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+  }
+  return FromGrpc(status);
+}
+
+std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status status, const Call& c,
+                                                              bool was_resume,
+                                                              Reconnect& reconnect) {
   absl::MutexLock lock(&mutex);
-  mutex.Await(absl::Condition(
-      +[](std::optional<absl::Status>* status) { return status->has_value(); }, &ended));
-  return *ended;
+  if (cancelled) return absl::CancelledError("cancelled by the console");
+  if (broken_promise) return broken_promise;
+  if (result) return absl::OkStatus();  // what ends the call after it does not matter
+  if (!accepted || status.ok()) return status;
+  if (absl::IsNotFound(status) && was_resume) {
+    return absl::NotFoundError(
+        absl::StrCat("the connection broke and the server does not know job ", accepted->job_id(),
+                     " any more: ", status.message()));
+  }
+  const absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
+  const absl::Status before = std::exchange(last_break, status);
+  if (verdict.ok()) return std::nullopt;
+  if (!was_resume || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
+    return verdict;
+  }
+  // Why a job cannot be taken up is often said by what broke it: it was cancelled, or failed.
+  return absl::Status(
+      verdict.code(),
+      absl::StrCat(verdict.message(), " (the stream had ended with ", before.ToString(), ")"));
+}
+
+void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
+  Reconnect reconnect(options.reconnect_timeout);
+  std::optional<absl::Status> end;
+  for (;;) {
+    Call c;
+    const absl::Status status = RunCall(opening, c);
+    end = Verdict(status, c, opening.has_resume(), reconnect);
+    if (end) break;
+    absl::MutexLock lock(&mutex);
+    mutex.AwaitWithTimeout(absl::Condition(&cancelled), reconnect.Pause());
+    opening.mutable_resume()->set_job_id(accepted->job_id());
+  }
+  absl::MutexLock lock(&mutex);
+  ended = end;
+}
+
+absl::Status AcquisitionStream::State::EndedBefore(uint32_t index) const {
+  if (!ended->ok()) return *ended;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the server ended the acquisition before frame ", index));
+}
+
+absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& pixels,
+                                            const std::optional<ProjectionMatrix>& measured) {
+  if (index >= frame_count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame index is ", index, "; legal is 0 to ", frame_count - 1));
+  }
+  if (static_cast<int64_t>(pixels.size()) != frame_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame ", index, " has ", pixels.size(), " bytes; legal is ", frame_bytes));
+  }
+  grpc::ByteBuffer message = FrameMessage(index, pixels, measured);
+  const auto bytes = static_cast<int64_t>(message.Length());
+  absl::MutexLock lock(&mutex);
+  const auto go_on = [this, index, bytes]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return ended.has_value() || window.Has(index) || window.HasRoomFor(bytes);
+  };
+  mutex.Await(absl::Condition(&go_on));
+  if (ended) return EndedBefore(index);
+  if (window.Has(index)) return absl::OkStatus();
+  window.Add(index, std::move(message));
+  StartNextWrite();
+  return absl::OkStatus();
 }
 
 AcquisitionStream::AcquisitionStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 AcquisitionStream::~AcquisitionStream() {
-  state_->context.TryCancel();
-  state_->reader.join();
+  Cancel();
+  state_->thread.join();
+}
+
+absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
+    const ServiceChannel& channel, const v1::AcquisitionHeader& header, v1::AcquireRequest opening,
+    AcquisitionStreamOptions options) {
+  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, CheckedFrameBytes(header));
+  auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes);
+  State& s = *state;
+  s.thread = std::thread([&s, opening = std::move(opening)] { s.Run(opening); });
+  // From here on the destructor ends the call and joins the thread.
+  auto stream = std::unique_ptr<AcquisitionStream>(new AcquisitionStream(std::move(state)));
+  absl::MutexLock lock(&s.mutex);
+  const auto answered = [&s]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(s.mutex) {
+    return s.accepted.has_value() || s.ended.has_value();
+  };
+  s.mutex.Await(absl::Condition(&answered));
+  if (s.accepted) return stream;
+  if (!s.ended->ok()) return *s.ended;
+  return absl::InternalError("the server ended the call without an answer");
 }
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header,
     AcquisitionStreamOptions options) {
-  ISO_RETURN_IF_ERROR(CheckedFrameBytes(header).status());
-  auto state = std::make_unique<State>();
-  State& s = *state;
-  const absl::Duration timeout = options.admission_timeout;
-  s.options = std::move(options);
-  s.stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
-  s.call = s.stub->Acquire(&s.context);
-  s.reader = std::thread([&s] { s.Read(); });
-  // From here on the destructor ends the call and joins the reader.
-  auto stream = std::unique_ptr<AcquisitionStream>(new AcquisitionStream(std::move(state)));
+  v1::AcquireRequest opening;
+  *opening.mutable_header() = header;
+  return Start(channel, header, std::move(opening), std::move(options));
+}
 
-  v1::AcquireRequest request;
-  *request.mutable_header() = header;
-  s.call->Write(request);  // a failure shows as the end of the call, below
-  absl::MutexLock lock(&s.mutex);
-  const auto answered = [&s]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(s.mutex) {
-    return s.accepted.has_value() || s.ended.has_value();
-  };
-  if (!s.mutex.AwaitWithTimeout(absl::Condition(&answered), timeout)) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        "the server did not admit the acquisition within ", absl::FormatDuration(timeout)));
-  }
-  if (s.accepted) return stream;
-  if (!s.ended->ok()) return *s.ended;
-  return absl::InternalError("the server ended the call without an answer");
+absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
+    const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
+    AcquisitionStreamOptions options) {
+  v1::AcquireRequest opening;
+  opening.mutable_resume()->set_job_id(job_id);
+  return Start(channel, header, std::move(opening), std::move(options));
 }
 
 const v1::Accepted& AcquisitionStream::accepted() const {
@@ -111,48 +355,41 @@ const v1::Accepted& AcquisitionStream::accepted() const {
 
 absl::Status AcquisitionStream::SendFrame(uint32_t index, std::span<const std::byte> pixels,
                                           const std::optional<ProjectionMatrix>& measured) {
-  State& s = *state_;
-  v1::AcquireRequest request;
-  v1::Frame& frame = *request.mutable_frame();
-  frame.set_index(index);
-  frame.set_pixels(pixels.data(), pixels.size());
-  frame.set_crc32c(Crc32c(pixels));
-  frame.set_has_checksum(true);
-  if (measured) *frame.mutable_measured_matrix() = ToProto(*measured);
-  {
-    absl::MutexLock lock(&s.mutex);
-    const auto open = [&s, index]()
-                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(s.mutex) { return s.WindowOpen(index); };
-    s.mutex.Await(absl::Condition(&open));
-    if (s.ended) {
-      return s.ended->ok() ? absl::FailedPreconditionError(absl::StrCat(
-                                 "the server ended the acquisition before frame ", index))
-                           : *s.ended;
-    }
-  }
-  if (s.call->Write(request)) return absl::OkStatus();
-  ISO_RETURN_IF_ERROR(s.WaitUntilEnded());
-  return absl::FailedPreconditionError(
-      absl::StrCat("the server ended the acquisition before frame ", index));
+  return state_->Send(index, CopyPixels(pixels), measured);
+}
+
+absl::Status AcquisitionStream::SendFrame(uint32_t index, std::vector<std::byte>&& pixels,
+                                          const std::optional<ProjectionMatrix>& measured) {
+  return state_->Send(index, OwnPixels(std::move(pixels)), measured);
 }
 
 absl::StatusOr<v1::JobResult> AcquisitionStream::Finish() {
   State& s = *state_;
-  v1::AcquireRequest request;
-  request.mutable_finish();
-  s.call->Write(request);
-  s.call->WritesDone();  // failures of both show as the end of the call
-  ISO_RETURN_IF_ERROR(s.WaitUntilEnded());
   absl::MutexLock lock(&s.mutex);
+  s.finish_requested = true;
+  s.StartNextWrite();
+  s.mutex.Await(absl::Condition(
+      +[](std::optional<absl::Status>* status) { return status->has_value(); }, &s.ended));
+  if (!s.ended->ok()) return *s.ended;
   if (!s.result) return absl::InternalError("the server ended the call without a result");
   return *s.result;
 }
 
-void AcquisitionStream::Cancel() { state_->context.TryCancel(); }
+void AcquisitionStream::Cancel() {
+  absl::MutexLock lock(&state_->mutex);
+  if (state_->ended) return;
+  state_->cancelled = true;
+  if (state_->call != nullptr) state_->call->context.TryCancel();
+}
 
 int64_t AcquisitionStream::acknowledged_frames() const {
   absl::MutexLock lock(&state_->mutex);
-  return state_->acknowledged;
+  return state_->window.acknowledged();
+}
+
+int64_t AcquisitionStream::reconnects() const {
+  absl::MutexLock lock(&state_->mutex);
+  return state_->reconnects;
 }
 
 }  // namespace isocenter::client

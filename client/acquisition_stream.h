@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -16,13 +18,21 @@
 
 namespace isocenter::client {
 
+/// The functions are called from the stream's own thread, one at a time, and must return quickly.
 struct AcquisitionStreamOptions {
-  /// Frames that may be sent and not yet acknowledged; SendFrame waits beyond. At least 1.
+  /// Frames and bytes that may be sent and not yet acknowledged; SendFrame waits beyond. They are
+  /// kept in memory, to be sent again when the connection breaks. One frame is always allowed.
   int max_frames_in_flight = 64;
-  /// How long the server may take to admit the acquisition.
+  int64_t max_bytes_in_flight = int64_t{512} << 20;
+  /// How long the server may take to admit the acquisition, and to take it up again.
   absl::Duration admission_timeout = absl::Seconds(30);
-  /// Called for each progress message, from the stream's own thread; must return quickly.
+  /// How long a broken connection is tried again; zero: its error ends the acquisition.
+  absl::Duration reconnect_timeout = absl::Seconds(120);
   std::function<void(const v1::JobProgress&)> on_progress;
+  std::function<void(const v1::JobWarning&)> on_warning;
+  std::function<void(const v1::Preview&)> on_preview;
+  /// For each frame that SendFrame took, once, when the server has it.
+  std::function<void(uint32_t frame_index)> on_acknowledged;
 };
 
 /// One acquisition: Open, then SendFrame for each frame, then Finish.
@@ -32,8 +42,10 @@ struct AcquisitionStreamOptions {
 ///     if (auto s = (*stream)->SendFrame(i, pixels(i)); !s.ok()) return s;
 ///   auto result = (*stream)->Finish();
 ///
-/// SendFrame and Finish belong to one thread; Cancel and acknowledged_frames may be called from
-/// any.
+/// When the connection breaks, before or after Finish, the stream makes a new one, takes up the job
+/// where it stands and sends again what the server lacks. Only SendFrame and Finish take longer.
+///
+/// SendFrame and Finish belong to one thread; the other functions may be called from any.
 class AcquisitionStream {
  public:
   /// Sends the header and waits until the server admits it. Errors: those of
@@ -42,18 +54,29 @@ class AcquisitionStream {
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
       AcquisitionStreamOptions options = {});
 
+  /// Goes on with a job that another stream or process began with this header. Errors: as Open;
+  /// NOT_FOUND when the server does not know the job.
+  static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Resume(
+      const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
+      AcquisitionStreamOptions options = {});
+
   /// Ends the call, as Cancel, when it is still under way.
   ~AcquisitionStream();
   AcquisitionStream(const AcquisitionStream&) = delete;
   AcquisitionStream& operator=(const AcquisitionStream&) = delete;
 
-  /// What the server answered to the header: job id, grid, first frame that it wants.
+  /// What the server answered first: job id, grid, first frame that it wants.
   const v1::Accepted& accepted() const;
 
-  /// Sends one frame with its CRC-32C. Waits while the window of unacknowledged frames is full.
-  /// `pixels` as Frame.pixels; `measured` replaces the planned matrix. Errors: the error with which
-  /// the server ended the call; CANCELLED.
+  /// Sends one frame with its CRC-32C. Frames may come in any order, and some never. One that was
+  /// sent already, or that the server has, is not sent again. Waits while the window of
+  /// unacknowledged frames is full. `pixels` as Frame.pixels; `measured` replaces the planned
+  /// matrix. The pixels are copied; the second overload takes them over instead.
+  /// Errors: INVALID_ARGUMENT (index or size do not fit the header); the error with which the
+  /// server ended the call; NOT_FOUND (after a break: it knows the job no more); CANCELLED.
   absl::Status SendFrame(uint32_t index, std::span<const std::byte> pixels,
+                         const std::optional<ProjectionMatrix>& measured = std::nullopt);
+  absl::Status SendFrame(uint32_t index, std::vector<std::byte>&& pixels,
                          const std::optional<ProjectionMatrix>& measured = std::nullopt);
 
   /// Tells the server that all frames are sent, and waits for the result. Errors: as SendFrame.
@@ -62,12 +85,17 @@ class AcquisitionStream {
   /// Breaks the call off: the other functions return CANCELLED.
   void Cancel();
 
-  /// Frames that the server has taken over, counted from the first of the acquisition.
+  /// Frames that the server has.
   int64_t acknowledged_frames() const;
+  /// How often a broken connection was replaced.
+  int64_t reconnects() const;
 
  private:
   struct State;
   explicit AcquisitionStream(std::unique_ptr<State> state);
+  static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Start(
+      const ServiceChannel& channel, const v1::AcquisitionHeader& header,
+      v1::AcquireRequest opening, AcquisitionStreamOptions options);
   std::unique_ptr<State> state_;
 };
 

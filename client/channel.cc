@@ -44,6 +44,12 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   // The server states its own limit; what it sends back is bounded by pieces of a volume.
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetMaxReceiveMessageSize(64 << 20);
+  // A server that comes back is found within seconds, and a cable that was pulled is noticed.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);  // what one attempt may take
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   return ServiceChannel(grpc::CreateCustomChannel(address.address, credentials, arguments));
 }
 

@@ -127,11 +127,13 @@ absl::StatusOr<v1::Job> JobClient::Get(const std::string& job_id) const {
   return job;
 }
 
-absl::StatusOr<v1::Job> JobClient::Watch(
-    const std::string& job_id, const std::function<bool(const v1::Job&)>& on_change) const {
+absl::StatusOr<v1::Job> JobClient::Watch(const std::string& job_id,
+                                         const std::function<bool(const v1::Job&)>& on_change,
+                                         bool previews) const {
   grpc::ClientContext context;
   v1::WatchJobRequest request;
   request.set_job_id(job_id);
+  request.set_previews(previews);
   auto reader = stubs_->jobs->WatchJob(&context, request);
   v1::Job job;
   while (reader->Read(&job)) {

@@ -46,9 +46,10 @@ class JobClient {
   absl::StatusOr<std::vector<v1::Job>> List(v1::ListJobsRequest filter, int limit) const;
   absl::StatusOr<v1::Job> Get(const std::string& job_id) const;
   /// Calls `on_change` at once and after every change until the job has ended or `on_change`
-  /// returns false; returns the last state seen.
+  /// returns false; returns the last state seen. `previews`: the jobs have those, too.
   absl::StatusOr<v1::Job> Watch(const std::string& job_id,
-                                const std::function<bool(const v1::Job&)>& on_change) const;
+                                const std::function<bool(const v1::Job&)>& on_change,
+                                bool previews = false) const;
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
   absl::Status Delete(const std::string& job_id) const;
   /// What the devices did for a job and when, as JSON in Chrome's trace event format.

@@ -14,6 +14,11 @@ nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid) {
           {"spacing_mm", {grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm()}}};
 }
 
+std::string RoleName(v1::PairRole role) {
+  return absl::AsciiStrToLower(
+      std::string(absl::StripPrefix(v1::PairRole_Name(role), "PAIR_ROLE_")));
+}
+
 absl::Time FromProto(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
@@ -25,6 +30,12 @@ std::string StateName(v1::JobState state) {
       std::string(absl::StripPrefix(v1::JobState_Name(state), "JOB_STATE_")));
 }
 
+std::string ClassName(v1::JobClass job_class) {
+  if (job_class == v1::JOB_CLASS_UNSPECIFIED) job_class = v1::JOB_CLASS_LIVE;
+  return absl::AsciiStrToLower(
+      std::string(absl::StripPrefix(v1::JobClass_Name(job_class), "JOB_CLASS_")));
+}
+
 std::string ProgressLine(const v1::JobProgress& p) {
   std::string line =
       absl::StrFormat("%s: frames %d/%d, back-projected %d", StateName(p.state()),
@@ -32,6 +43,7 @@ std::string ProgressLine(const v1::JobProgress& p) {
   if (p.slices_exported() > 0) {
     absl::StrAppend(&line, ", slices stored ", p.slices_exported(), "/", p.slices_total());
   }
+  if (p.frames_lost() > 0) absl::StrAppend(&line, ", frames lost ", p.frames_lost());
   return line;
 }
 
@@ -76,12 +88,14 @@ nlohmann::ordered_json ToJson(const v1::JobResult& result) {
 nlohmann::ordered_json ToJson(const v1::Job& job) {
   nlohmann::ordered_json json{{"job_id", job.job_id()},
                               {"state", StateName(job.state())},
+                              {"class", ClassName(job.job_class())},
                               {"protocol", job.protocol()},
                               {"station_name", job.station_name()},
                               {"accession_number", job.accession_number()},
                               {"study_instance_uid", job.study_instance_uid()},
                               {"frames_received", job.progress().frames_received()},
                               {"frames_backprojected", job.progress().frames_backprojected()},
+                              {"frames_lost", job.progress().frames_lost()},
                               {"frames_total", job.progress().frames_total()},
                               {"grid", ToJson(job.grid())}};
   if (job.has_create_time()) {
@@ -90,6 +104,16 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   if (job.has_end_time()) {
     json["end_time"] = absl::FormatTime(FromProto(job.end_time()), absl::UTCTimeZone());
   }
+  if (job.has_predicted_finish_time()) {
+    json["predicted_finish_time"] =
+        absl::FormatTime(FromProto(job.predicted_finish_time()), absl::UTCTimeZone());
+  }
+  if (!job.pair_id().empty()) {
+    json["pair_id"] = job.pair_id();
+    json["pair_role"] = RoleName(job.pair_role());
+  }
+  json["warnings"] = nlohmann::ordered_json::array();
+  for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());
   if (job.error_code() != 0) {
     json["error_code"] = job.error_code();
     json["error_message"] = job.error_message();

@@ -10,6 +10,8 @@ namespace isocenter::cli {
 
 /// "receiving", "completed", ...
 std::string StateName(v1::JobState state);
+/// "live", "interactive" or "batch".
+std::string ClassName(v1::JobClass job_class);
 /// One line of progress, e.g. "receiving: frames 120/248, back-projected 112".
 std::string ProgressLine(const v1::JobProgress& progress);
 /// "2026-01-31 12:00:00" in local time; empty when unset.

@@ -44,13 +44,13 @@ absl::Status Jobs(const Options& options) {
     std::puts(all.dump(2).c_str());
     return absl::OkStatus();
   }
-  std::vector<TableRow> rows = {
-      {"JOB", "STATE", "CREATED", "PROTOCOL", "STATION", "FRAMES", "AFTER LAST", "GUPS", "ERROR"}};
+  std::vector<TableRow> rows = {{"JOB", "STATE", "CLASS", "CREATED", "PROTOCOL", "STATION",
+                                 "FRAMES", "AFTER LAST", "GUPS", "ERROR"}};
   for (const v1::Job& job : jobs) {
     const bool done = job.has_result();
     rows.push_back(
-        {job.job_id(), StateName(job.state()), LocalTime(job.create_time()), job.protocol(),
-         job.station_name(),
+        {job.job_id(), StateName(job.state()), ClassName(job.job_class()),
+         LocalTime(job.create_time()), job.protocol(), job.station_name(),
          absl::StrCat(job.progress().frames_received(), "/", job.progress().frames_total()),
          done ? absl::StrFormat("%.3f s", job.result().seconds_after_last_frame()) : "-",
          done ? absl::StrFormat("%.2f", job.result().kernel_gups()) : "-", job.error_message()});

@@ -1,6 +1,7 @@
 // isocenter stream: an acquisition on disk plays the scanner.
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/cleanup/cleanup.h"
@@ -10,11 +11,14 @@
 #include "absl/time/clock.h"
 #include "client/acquisition_stream.h"
 #include "client/cli/commands.h"
+#include "client/cli/frame_list.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/job_text.h"
+#include "client/cli/preview_file.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/server_flags.h"
 #include "client/cli/table.h"
+#include "client/cli/warning_printer.h"
 #include "client/formats/acquisition_input.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
@@ -34,12 +38,28 @@ struct Options {
   std::vector<int> grid;
   double voxel_mm = 0;
   std::string json;
+  std::string job_class;
+  double deadline_seconds = 0;
+  std::string pair, role;
+  std::string resume;
+  std::string skip_frames;
+  std::string preview;
   v1::PatientStudy study;
 };
 
 void ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {
   if (!options.protocol.empty()) header.set_protocol(options.protocol);
   header.mutable_patient_study()->MergeFrom(options.study);  // proto3: only what is not empty
+  if (options.job_class == "live") header.set_job_class(v1::JOB_CLASS_LIVE);
+  if (options.job_class == "interactive") header.set_job_class(v1::JOB_CLASS_INTERACTIVE);
+  if (options.job_class == "batch") header.set_job_class(v1::JOB_CLASS_BATCH);
+  if (options.deadline_seconds > 0) header.set_deadline_seconds(options.deadline_seconds);
+  if (options.fps > 0) header.set_frame_rate_hz(options.fps);
+  if (!options.pair.empty()) {
+    header.mutable_pair()->set_pair_id(options.pair);
+    header.mutable_pair()->set_role(options.role == "mask" ? v1::PAIR_ROLE_MASK
+                                                           : v1::PAIR_ROLE_FILL);
+  }
   if (!options.grid.empty()) {
     const double s = options.voxel_mm;
     v1::VolumeGrid& grid = *header.mutable_grid();
@@ -54,14 +74,16 @@ struct Sent {
   absl::Time begin, last_frame, result;
 };
 
-absl::StatusOr<Sent> SendFrames(const Options& options, formats::FrameSource& source,
-                                client::AcquisitionStream& stream, const Interrupt& interrupt) {
+absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>& skipped,
+                                formats::FrameSource& source, client::AcquisitionStream& stream,
+                                const Interrupt& interrupt) {
   const int64_t frames = source.header().frame_count();
   const int64_t first = stream.accepted().next_frame_index();
   std::vector<std::byte> pixels(source.frame_bytes());
   ProgressBar bar("frames", "frames", frames);
   Sent sent{.begin = absl::Now()};
   for (int64_t i = first; i < frames; ++i) {
+    if (skipped.count(static_cast<uint32_t>(i)) != 0) continue;
     ISO_RETURN_IF_ERROR(source.Read(i, pixels));
     if (options.fps > 0) {
       // Deadlines from the start, so that late frames do not delay all that follow.
@@ -76,10 +98,10 @@ absl::StatusOr<Sent> SendFrames(const Options& options, formats::FrameSource& so
   return sent;
 }
 
-void PrintSummary(const v1::JobResult& result, const Sent& sent) {
+void PrintSummary(const v1::JobResult& result, const Sent& sent, int64_t reconnects) {
   const v1::StageTimings& t = result.timings();
   const double sending = absl::ToDoubleSeconds(sent.last_frame - sent.begin);
-  const std::vector<TableRow> rows = {
+  std::vector<TableRow> rows = {
       {"job", result.job_id()},
       {"frames", absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
                                  sending > 0 ? (sent.frames - 1) / sending : 0.0)},
@@ -99,47 +121,75 @@ void PrintSummary(const v1::JobResult& result, const Sent& sent) {
       {"series",
        absl::StrFormat("%s (%d instances)", result.series_instance_uid(), result.instance_count())},
   };
+  if (reconnects > 0) rows.push_back({"reconnects", absl::StrCat(reconnects)});
   std::fputs(FormatTable(rows).c_str(), stdout);
-  for (const std::string& warning : result.warning()) {
-    std::fprintf(stderr, "isocenter: warning: %s\n", warning.c_str());
+}
+
+absl::Status CheckTogether(const Options& options) {
+  if (options.grid.empty() != (options.voxel_mm == 0)) {
+    return absl::InvalidArgumentError("--grid and --voxel-mm must be given together");
   }
+  if (options.pair.empty() != options.role.empty()) {
+    return absl::InvalidArgumentError("--pair and --role must be given together");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
+    const Options& options, const client::ServiceChannel& channel,
+    const v1::AcquisitionHeader& header, WarningPrinter& warnings, PreviewFile& preview) {
+  client::AcquisitionStreamOptions stream;
+  stream.on_warning = [&warnings](const v1::JobWarning& w) { warnings.Print(w.text()); };
+  stream.on_preview = [&preview](const v1::Preview& p) { preview.Show(p); };
+  if (options.resume.empty()) {
+    return client::AcquisitionStream::Open(channel, header, std::move(stream));
+  }
+  return client::AcquisitionStream::Resume(channel, header, options.resume, std::move(stream));
 }
 
 absl::Status Stream(const Options& options) {
   Interrupt interrupt;
-  if (options.grid.empty() != (options.voxel_mm == 0)) {
-    return absl::InvalidArgumentError("--grid and --voxel-mm must be given together");
-  }
+  ISO_RETURN_IF_ERROR(CheckTogether(options));
+  ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped, ParseFrameList(options.skip_frames));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
                        formats::OpenAcquisition(options.input, options.projections, options.i0));
   v1::AcquisitionHeader header = source->header();
   ApplyOverrides(options, header);
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
+  WarningPrinter warnings;
+  PreviewFile preview(options.preview);
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<client::AcquisitionStream> stream,
-                       client::AcquisitionStream::Open(channel, header));
+                       OpenStream(options, channel, header, warnings, preview));
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
   interrupt.SetHandler([&] {
     client::JobClient(channel).Cancel(stream->accepted().job_id()).IgnoreError();
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
-  const auto cancelled = [&](const absl::Status& status) {
-    return interrupt.happened()
-               ? absl::CancelledError(absl::StrCat("interrupted; job ", stream->accepted().job_id(),
-                                                   " was cancelled"))
-               : status;
+  const auto explained = [&](const absl::Status& status) {
+    const std::string& job_id = stream->accepted().job_id();
+    if (interrupt.happened()) {
+      return absl::CancelledError(absl::StrCat("interrupted; job ", job_id, " was cancelled"));
+    }
+    if (!absl::IsUnavailable(status)) return status;
+    return absl::UnavailableError(
+        absl::StrCat(status.message(), "; the job can be taken up again with --resume ", job_id));
   };
 
-  absl::StatusOr<Sent> sent = SendFrames(options, *source, *stream, interrupt);
-  if (!sent.ok()) return cancelled(sent.status());
+  absl::StatusOr<Sent> sent = SendFrames(options, skipped, *source, *stream, interrupt);
+  if (!sent.ok()) return explained(sent.status());
   const absl::StatusOr<v1::JobResult> result = stream->Finish();
   sent->result = absl::Now();
-  if (!result.ok()) return cancelled(result.status());
-  PrintSummary(*result, *sent);
+  if (!result.ok()) return explained(result.status());
+  for (const std::string& warning : result->warning()) warnings.Print(warning);
+  // A preview that could not be written does not spoil the job.
+  if (const absl::Status s = preview.Close(); !s.ok()) warnings.Print(std::string(s.message()));
+  PrintSummary(*result, *sent, stream->reconnects());
   if (!options.json.empty()) {
     nlohmann::ordered_json json = ToJson(*result);
     json["frames"] = sent->frames;
+    json["reconnects"] = stream->reconnects();
     json["stream_seconds"] = absl::ToDoubleSeconds(sent->last_frame - sent->begin);
     json["client_seconds_after_last_frame"] =
         absl::ToDoubleSeconds(sent->result - sent->last_frame);
@@ -161,6 +211,7 @@ void AddStreamCommand(CLI::App& app, Action& action) {
       "  isocenter stream geometry.xml --projections projections.mha --grid 256x256x256 --voxel-mm "
       "1\n"
       "  isocenter stream head --server recon1:50051 --ca ca.pem --json result.json\n"
+      "  isocenter stream head --resume 20260131T120000-9a08e8f8\n"
       "Ctrl-C cancels the job.");
   command
       .add_option(
@@ -187,6 +238,26 @@ void AddStreamCommand(CLI::App& app, Action& action) {
   command.add_option("--voxel-mm", o.voxel_mm, "voxel size of --grid")
       ->check(CLI::Range(0.001, 100.0));
   command.add_option("--json", o.json, "write the result to this file, too")->type_name("FILE");
+  command
+      .add_option("--class", o.job_class,
+                  "who is served first: live (the default), interactive, batch")
+      ->check(CLI::IsMember({"live", "interactive", "batch"}));
+  command
+      .add_option("--deadline", o.deadline_seconds,
+                  "seconds until the volume is wanted; orders the jobs of one class")
+      ->check(CLI::Range(0.0, 604800.0));
+  command.add_option("--pair", o.pair, "one half of a subtraction: its id, with --role")
+      ->type_name("ID");
+  command.add_option("--role", o.role, "mask (before the contrast agent) or fill, with --pair")
+      ->check(CLI::IsMember({"mask", "fill"}));
+  command.add_option("--resume", o.resume, "go on with this job, which was begun with this input")
+      ->type_name("JOB");
+  command
+      .add_option("--skip-frames", o.skip_frames,
+                  "frames that are not sent, e.g. 10,20-22: what happens to gaps")
+      ->type_name("LIST");
+  command.add_option("--preview", o.preview, "PNG of three planes, replaced as the volume grows")
+      ->type_name("FILE");
   AddServerFlags(command, o.server);
   AddPatientFlags(command, o.study);
   command.callback([options, &action] { action = [options] { return Stream(*options); }; });

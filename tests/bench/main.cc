@@ -6,9 +6,10 @@
 #include "tests/bench/bottleneck_bench.h"
 #include "tests/bench/fdk_bench.h"
 #include "tests/bench/reconstruct_bench.h"
+#include "tests/bench/rooms_flags.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures Isocenter's kernels on this machine.");
+  CLI::App app("Measures Isocenter's kernels on this machine, and servers under load.");
   app.require_subcommand(1);
 
   isocenter::bench::FdkOptions fdk;
@@ -115,10 +116,14 @@ int main(int argc, char** argv) {
   reconstruct_command->add_option("--json", reconstruct.json,
                                   "Also write the figures to this file");
 
+  isocenter::bench::RoomsOptions rooms;
+  CLI::App* rooms_command = isocenter::bench::AddRoomsCommand(app, rooms);
+
   CLI11_PARSE(app, argc, argv);
   const absl::Status status =
       backproject_command->parsed()   ? isocenter::bench::RunBackproject(backproject)
       : bottleneck_command->parsed()  ? isocenter::bench::RunBottleneck(bottleneck)
+      : rooms_command->parsed()       ? isocenter::bench::RunRooms(rooms)
       : reconstruct_command->parsed() ? isocenter::bench::RunReconstruct(reconstruct)
                                       : isocenter::bench::RunFdk(fdk);
   if (!status.ok()) {

@@ -11,8 +11,8 @@ std::vector<float> Noise(int64_t count) {
   return values;
 }
 
-void FillWithCounts(std::span<uint16_t> counts) {
-  uint32_t state = 1;
+void FillWithCounts(std::span<uint16_t> counts, uint32_t seed) {
+  uint32_t state = seed;
   for (uint16_t& count : counts) {
     state = state * 1664525u + 1013904223u;
     count = static_cast<uint16_t>(20000 + (state >> 18));

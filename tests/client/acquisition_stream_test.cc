@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "client/frame_message.h"
+#include "client/reconnect.h"
+#include "client/wire.h"
+#include "kernels/base/status_macros.h"
 #include "tests/client/fake_server.h"
 
 namespace isocenter::client {
@@ -132,7 +137,8 @@ TEST(AcquisitionStream, AServerThatGoesAwayUnblocksAWaitingSender) {
   absl::Notification gone;
   behaviour.before_acknowledge = [&](int64_t) { gone.WaitForNotification(); };
   FakeServer server(behaviour);
-  auto stream = Open(server, 100, {.max_frames_in_flight = 2});
+  auto stream =
+      Open(server, 100, {.max_frames_in_flight = 2, .reconnect_timeout = absl::Milliseconds(200)});
   ASSERT_TRUE(stream.ok());
   std::thread killer([&] {
     EXPECT_TRUE(server.WaitForFrames(1));
@@ -184,6 +190,320 @@ TEST(AcquisitionStream, AnEndWithoutResultIsAnError) {
   ASSERT_TRUE(stream.ok());
   ASSERT_TRUE((*stream)->SendFrame(0, Pixels(0)).ok());
   EXPECT_EQ((*stream)->Finish().status().code(), absl::StatusCode::kInternal);
+}
+
+/// Sends all frames but those in `skipped`, in order, and finishes.
+absl::StatusOr<v1::JobResult> SendAll(AcquisitionStream& stream, int frames,
+                                      const std::set<int>& skipped = {}) {
+  for (int i = 0; i < frames; ++i) {
+    if (skipped.count(i) == 0) ISO_RETURN_IF_ERROR(stream.SendFrame(i, Pixels(i)));
+  }
+  return stream.Finish();
+}
+
+/// Indices that the server took over, each once and with its own pixels, in any order.
+std::set<uint32_t> Held(const FakeServer& server) {
+  std::set<uint32_t> indices;
+  for (const v1::Frame& frame : server.frames()) {
+    indices.insert(frame.index());
+    EXPECT_EQ(frame.pixels(), std::string(16, static_cast<char>(frame.index())));
+  }
+  return indices;
+}
+
+class BrokenStream : public testing::TestWithParam<grpc::StatusCode> {};
+
+TEST_P(BrokenStream, GoesOnAndLosesNothing) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {0, 5, 5, 30};
+  behaviour.breaks_after_finish = 1;
+  behaviour.break_status = {GetParam(), "broken"};
+  FakeServer server(behaviour);
+  std::atomic<int> acknowledged = 0;
+  auto stream =
+      Open(server, 50,
+           {.max_frames_in_flight = 8, .on_acknowledged = [&](uint32_t) { ++acknowledged; }});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  const absl::StatusOr<v1::JobResult> result = SendAll(**stream, 50);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->job_id(), "job-1");
+  EXPECT_EQ((*stream)->reconnects(), 5);
+  EXPECT_EQ((*stream)->acknowledged_frames(), 50);
+  EXPECT_EQ(acknowledged, 50);
+  EXPECT_EQ(Held(server).size(), 50u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, BrokenStream,
+                         testing::Values(grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::CANCELLED,
+                                         grpc::StatusCode::INTERNAL, grpc::StatusCode::UNKNOWN,
+                                         grpc::StatusCode::DATA_LOSS));
+
+class FinalError : public testing::TestWithParam<grpc::StatusCode> {};
+
+TEST_P(FinalError, EndsTheAcquisition) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {3};
+  behaviour.break_status = {GetParam(), "no more"};
+  FakeServer server(behaviour);
+  auto stream = Open(server, 20);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  const absl::Status status = SendAll(**stream, 20).status();
+  EXPECT_EQ(static_cast<int>(status.code()), static_cast<int>(GetParam()));
+  EXPECT_EQ(server.resumes(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, FinalError,
+                         testing::Values(grpc::StatusCode::ABORTED,
+                                         grpc::StatusCode::INVALID_ARGUMENT,
+                                         grpc::StatusCode::FAILED_PRECONDITION,
+                                         grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                         grpc::StatusCode::DEADLINE_EXCEEDED));
+
+TEST(AcquisitionStream, AServerThatIsBusyRestartingIsWaitedFor) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {4};
+  const grpc::Status away(grpc::StatusCode::UNAVAILABLE, "starting");
+  behaviour.refuse_resumes = {away, away, away, away};
+  FakeServer server(behaviour);
+  auto stream = Open(server, 10);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_TRUE(SendAll(**stream, 10).ok());
+  EXPECT_EQ(server.resumes(), 5);
+  EXPECT_EQ((*stream)->reconnects(), 1);
+}
+
+TEST(AcquisitionStream, AServerThatComesBackAtItsAddressIsFoundAgain) {
+  FakeServer server;
+  auto stream = Open(server, 30, {.max_frames_in_flight = 4});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE((*stream)->SendFrame(i, Pixels(i)).ok());
+  server.Stop();
+  std::thread starter([&] {
+    absl::SleepFor(absl::Milliseconds(500));
+    server.Start();
+  });
+  const absl::StatusOr<v1::JobResult> result = SendAll(**stream, 30);
+  starter.join();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ((*stream)->reconnects(), 1);
+  EXPECT_EQ(Held(server).size(), 30u);
+}
+
+TEST(AcquisitionStream, TheOutageHasABound) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {4};
+  behaviour.refuse_resumes.assign(1000, {grpc::StatusCode::UNAVAILABLE, "starting"});
+  FakeServer server(behaviour);
+  auto stream = Open(server, 10, {.reconnect_timeout = absl::Milliseconds(300)});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  const absl::Time begin = absl::Now();
+  const absl::Status status = SendAll(**stream, 10).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no new connection within 300ms"));
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(300));
+  EXPECT_GE(server.resumes(), 2);
+}
+
+TEST(AcquisitionStream, AJobThatTheServerForgotIsSaidToBe) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {4};
+  behaviour.refuse_resumes = {{grpc::StatusCode::NOT_FOUND, "there is no job 'job-1'"}};
+  FakeServer server(behaviour);
+  auto stream = Open(server, 10);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  const absl::Status status = SendAll(**stream, 10).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("does not know job job-1 any more"));
+}
+
+TEST(AcquisitionStream, WhatBrokeAJobIsSaidWhenItCannotBeTakenUp) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {4};
+  behaviour.break_status = {grpc::StatusCode::CANCELLED, "the job was cancelled on request"};
+  behaviour.refuse_resumes = {{grpc::StatusCode::FAILED_PRECONDITION, "job job-1 has ended"}};
+  FakeServer server(behaviour);
+  auto stream = Open(server, 10);
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  const absl::Status status = SendAll(**stream, 10).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has ended"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cancelled on request"));
+}
+
+TEST(AcquisitionStream, AnAcknowledgedFrameThatTheServerLostIsDataLoss) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {4};
+  behaviour.forgets_frames = true;
+  FakeServer server(behaviour);
+  // Waits for each acknowledgement, so that frame 0 has its own before the break.
+  auto stream = Open(server, 10, {.max_frames_in_flight = 1});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  const absl::Status status = SendAll(**stream, 10).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("frame 0 of job job-1"));
+}
+
+TEST(AcquisitionStream, FramesThatNeverComeDoNotCloseTheWindow) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {40};
+  FakeServer server(behaviour);
+  auto stream = Open(server, 60, {.max_frames_in_flight = 3});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  ASSERT_TRUE(SendAll(**stream, 60, {0, 10, 11, 41}).ok());
+  EXPECT_EQ(Held(server).size(), 56u);
+  EXPECT_EQ((*stream)->acknowledged_frames(), 56);
+}
+
+TEST(AcquisitionStream, FramesMayComeInAnyOrderAndAreSentOnce) {
+  FakeServer server;
+  auto stream = Open(server, 20, {.max_frames_in_flight = 4});
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  for (int i = 19; i >= 0; --i) {
+    ASSERT_TRUE((*stream)->SendFrame(i, Pixels(i)).ok());
+    ASSERT_TRUE((*stream)->SendFrame(i, Pixels(i)).ok());
+  }
+  EXPECT_TRUE((*stream)->Finish().ok());
+  EXPECT_EQ(server.frames_read(), 20);
+  EXPECT_EQ(Held(server).size(), 20u);
+}
+
+TEST(AcquisitionStream, TheWindowIsBoundedInBytes) {
+  absl::Notification go_on;
+  Behaviour behaviour;
+  behaviour.before_acknowledge = [&](int64_t) { go_on.WaitForNotification(); };
+  FakeServer server(behaviour);
+  auto stream = Open(server, 20, {.max_bytes_in_flight = 100});  // a message has 27 or so
+  ASSERT_TRUE(stream.ok());
+  std::atomic<int> sent = 0;
+  std::thread sender([&] {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE((*stream)->SendFrame(i, Pixels(i)).ok());
+      ++sent;
+    }
+  });
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_EQ(sent, 3);
+  go_on.Notify();
+  sender.join();
+  EXPECT_TRUE((*stream)->Finish().ok());
+}
+
+TEST(AcquisitionStream, FramesThatDoNotFitTheHeaderAreRefused) {
+  FakeServer server;
+  auto stream = Open(server, 20);
+  ASSERT_TRUE(stream.ok());
+  EXPECT_EQ((*stream)->SendFrame(20, Pixels(1)).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ((*stream)->SendFrame(0, std::vector<std::byte>(15)).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AcquisitionStream, WarningsAndPreviewsReachTheConsole) {
+  Behaviour behaviour;
+  behaviour.warns = true;
+  FakeServer server(behaviour);
+  std::atomic<int> warnings = 0, previews = 0;
+  auto stream =
+      Open(server, 4,
+           {.on_warning =
+                [&](const v1::JobWarning& warning) { warnings += warning.text().empty() ? 0 : 1; },
+            .on_preview = [&](const v1::Preview& p) { previews += p.plane_size(); }});
+  ASSERT_TRUE(stream.ok());
+  ASSERT_TRUE(SendAll(**stream, 4).ok());
+  EXPECT_EQ(warnings, 4);
+  EXPECT_EQ(previews, 12);
+}
+
+TEST(AcquisitionStream, AnotherProcessGoesOnWithTheJob) {
+  FakeServer server;
+  {
+    auto first = Open(server, 10, {.max_frames_in_flight = 1});
+    ASSERT_TRUE(first.ok());
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE((*first)->SendFrame(i, Pixels(i)).ok());
+  }
+  const ServiceChannel channel = *ServiceChannel::Open({.address = server.address()});
+  auto second = AcquisitionStream::Resume(channel, Header(10), "job-1");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_GE((*second)->accepted().next_frame_index(), 5u);
+  EXPECT_TRUE(SendAll(**second, 10).ok());
+  EXPECT_EQ(Held(server).size(), 10u);
+  EXPECT_LE(server.frames_read(), 11);
+  EXPECT_EQ(AcquisitionStream::Resume(channel, Header(10), "none").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(AcquisitionStream, CancelEndsAnOutage) {
+  Behaviour behaviour;
+  behaviour.break_at_frames = {0};
+  behaviour.refuse_resumes.assign(1000, {grpc::StatusCode::UNAVAILABLE, "starting"});
+  FakeServer server(behaviour);
+  auto stream = Open(server, 10);
+  ASSERT_TRUE(stream.ok());
+  std::thread canceller([&] {
+    while (server.resumes() < 2) absl::SleepFor(absl::Milliseconds(5));
+    (*stream)->Cancel();
+  });
+  EXPECT_EQ(SendAll(**stream, 10).status().code(), absl::StatusCode::kCancelled);
+  canceller.join();
+}
+
+TEST(FrameMessage, HasTheBytesOfTheProtobufMessage) {
+  for (const uint32_t index : {0u, 1u, 127u, 128u, 9999u}) {
+    for (const size_t bytes : {size_t{0}, size_t{1}, size_t{127}, size_t{128}, size_t{70000}}) {
+      for (const bool with_matrix : {false, true}) {
+        std::vector<std::byte> pixels(bytes, std::byte(0x5A));
+        v1::AcquireRequest request;
+        v1::Frame& frame = *request.mutable_frame();
+        frame.set_index(index);
+        frame.set_pixels(pixels.data(), pixels.size());
+        frame.set_crc32c(Crc32c(pixels));
+        frame.set_has_checksum(true);
+        std::optional<ProjectionMatrix> measured;
+        if (with_matrix) {
+          measured = ProjectionMatrix{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+          *frame.mutable_measured_matrix() = ToProto(*measured);
+        }
+        for (const grpc::Slice& slice : {CopyPixels(pixels), OwnPixels(pixels)}) {
+          grpc::Slice flat;
+          ASSERT_TRUE(FrameMessage(index, slice, measured).DumpToSingleSlice(&flat).ok());
+          EXPECT_TRUE(std::string(flat.begin(), flat.end()) == request.SerializeAsString())
+              << index << ", " << bytes << " bytes, matrix " << with_matrix;
+        }
+      }
+    }
+  }
+}
+
+TEST(FrameMessage, OwnedPixelsAreNotCopied) {
+  std::vector<std::byte> pixels(70000);
+  const std::byte* at = pixels.data();
+  const grpc::Slice slice = OwnPixels(std::move(pixels));
+  EXPECT_EQ(static_cast<const void*>(slice.begin()), at);
+  std::vector<grpc::Slice> slices;
+  ASSERT_TRUE(FrameMessage(3, slice, std::nullopt).Dump(&slices).ok());
+  ASSERT_EQ(slices.size(), 3u);
+  EXPECT_EQ(static_cast<const void*>(slices[1].begin()), at);
+}
+
+TEST(Reconnect, PausesGrowWithinBounds) {
+  Reconnect reconnect(absl::Seconds(120));
+  absl::Duration longest = absl::Milliseconds(50);
+  for (int i = 0; i < 10; ++i) {
+    const absl::Duration pause = reconnect.Pause();
+    EXPECT_GE(pause, longest / 2);
+    EXPECT_LE(pause, longest);
+    longest = std::min(2 * longest, absl::Seconds(2));
+  }
+}
+
+TEST(Reconnect, AnOutageEndsWhenACallMovesOn) {
+  Reconnect reconnect(absl::Seconds(10));
+  const absl::Status broken = absl::UnavailableError("reset");
+  const absl::Time begin = absl::UnixEpoch();
+  EXPECT_TRUE(reconnect.MayTryAgain(broken, true, begin).ok());
+  EXPECT_TRUE(reconnect.MayTryAgain(broken, false, begin + absl::Seconds(9)).ok());
+  EXPECT_TRUE(reconnect.MayTryAgain(broken, true, begin + absl::Seconds(11)).ok());
+  EXPECT_TRUE(reconnect.MayTryAgain(broken, false, begin + absl::Seconds(20)).ok());
+  EXPECT_FALSE(reconnect.MayTryAgain(broken, false, begin + absl::Seconds(21)).ok());
 }
 
 TEST(ServiceChannel, IncompleteCredentialsAreRefused) {

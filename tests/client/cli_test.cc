@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -138,6 +139,101 @@ TEST(Cli, StreamGoesOnWhereTheServerWants) {
   EXPECT_EQ(server.frames()[0].pixels()[0], 4);
 }
 
+TEST(Cli, StreamDeclaresClassDeadlineRateAndPair) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 3);
+  const Outcome outcome =
+      RunCommand({"stream", directory / "b", "--server", server.address(), "--class", "batch",
+                  "--deadline", "90", "--fps", "500", "--pair", "dsa-7", "--role", "fill"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const v1::AcquisitionHeader header = server.header();
+  EXPECT_EQ(header.job_class(), v1::JOB_CLASS_BATCH);
+  EXPECT_EQ(header.deadline_seconds(), 90);
+  EXPECT_EQ(header.frame_rate_hz(), 500);
+  EXPECT_EQ(header.pair().pair_id(), "dsa-7");
+  EXPECT_EQ(header.pair().role(), v1::PAIR_ROLE_FILL);
+  EXPECT_EQ(RunCommand({"stream", directory / "b", "--class", "urgent"}).exit_code, 2);
+  EXPECT_EQ(RunCommand({"stream", directory / "b", "--role", "subtraction"}).exit_code, 2);
+  EXPECT_THAT(RunCommand({"stream", directory / "b", "--pair", "dsa-7"}).err,
+              HasSubstr("--pair and --role"));
+}
+
+TEST(Cli, SkippedFramesAreNotSent) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 12);
+  const Outcome outcome = RunCommand({"stream", directory / "b", "--server", server.address(),
+                                      "--skip-frames", "0,5-7", "--json", directory / "r"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::vector<uint32_t> indices;
+  for (const v1::Frame& frame : server.frames()) indices.push_back(frame.index());
+  EXPECT_THAT(indices, testing::ElementsAre(1, 2, 3, 4, 8, 9, 10, 11));
+  EXPECT_EQ(nlohmann::json::parse(ReadBytes(directory / "r"))["frames"], 8);
+  for (const char* list : {"5-3", "x", "1,", "10000", "1-2-3"}) {
+    EXPECT_EQ(RunCommand({"stream", directory / "b", "--skip-frames", list}).exit_code, 1) << list;
+  }
+}
+
+TEST(Cli, AnotherRunGoesOnWithTheJob) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 8);
+  const std::string address = server.address();
+  ASSERT_EQ(RunCommand({"stream", directory / "b", "--server", address, "--skip-frames", "3,6-7"})
+                .exit_code,
+            0);
+  const Outcome outcome =
+      RunCommand({"stream", directory / "b", "--server", address, "--resume", "job-1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::set<uint32_t> indices;
+  for (const v1::Frame& frame : server.frames()) indices.insert(frame.index());
+  EXPECT_EQ(indices.size(), 8u);
+  EXPECT_EQ(server.acquisitions(), 1);
+  const Outcome unknown =
+      RunCommand({"stream", directory / "b", "--server", address, "--resume", "none"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no job"));
+}
+
+TEST(Cli, BrokenConnectionsAreReported) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.break_at_frames = {2};
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 6);
+  const Outcome outcome = RunCommand(
+      {"stream", directory / "b", "--server", server.address(), "--json", directory / "r"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("reconnects"));
+  EXPECT_EQ(nlohmann::json::parse(ReadBytes(directory / "r"))["reconnects"], 1);
+}
+
+TEST(Cli, WarningsAndPreviewsOfAStreamAndAJob) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.warns = true;
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 4);
+  const Outcome stream = RunCommand(
+      {"stream", directory / "b", "--server", server.address(), "--preview", directory / "p.png"});
+  ASSERT_EQ(stream.exit_code, 0) << stream.err;
+  EXPECT_EQ(stream.err,
+            "isocenter: warning: frame 0 is dark\nisocenter: warning: frame 1 is dark\n"
+            "isocenter: warning: frame 2 is dark\nisocenter: warning: frame 3 is dark\n");
+  EXPECT_EQ(ReadBytes(directory / "p.png").substr(1, 3), "PNG");
+  const Outcome watch = RunCommand(
+      {"watch", "job-1", "--server", server.address(), "--preview", directory / "w.png"});
+  ASSERT_EQ(watch.exit_code, 0) << watch.err;
+  EXPECT_EQ(watch.err, "isocenter: warning: frame 3 is dark\n");  // once, not once per change
+  EXPECT_EQ(ReadBytes(directory / "w.png"), ReadBytes(directory / "p.png"));
+  // The job is done whatever becomes of its previews.
+  const Outcome unwritable = RunCommand(
+      {"stream", directory / "b", "--server", server.address(), "--preview", "/nonexistent/p.png"});
+  EXPECT_EQ(unwritable.exit_code, 0);
+  EXPECT_THAT(unwritable.err, HasSubstr("/nonexistent/p.png"));
+}
+
 TEST(Cli, PacingKeepsToTheClock) {
   TemporaryDirectory directory;
   FakeServer server;
@@ -180,7 +276,7 @@ TEST(Cli, JobCommands) {
   const std::string address = server.address();
   const Outcome table = RunCommand({"jobs", "--server", address});
   EXPECT_EQ(table.exit_code, 0);
-  EXPECT_THAT(table.out, HasSubstr("job-4  receiving"));
+  EXPECT_THAT(table.out, HasSubstr("job-4  receiving  interactive"));
   EXPECT_EQ(nlohmann::json::parse(RunCommand({"jobs", "--json", "--server", address}).out).size(),
             5u);
   EXPECT_THAT(RunCommand({"watch", "job-1", "--server", address}).out, HasSubstr("completed"));

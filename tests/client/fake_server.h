@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,13 @@ struct Behaviour {
   grpc::Status failure = grpc::Status::OK;
   uint32_t next_frame_index = 0;
   bool no_result = false;
+  // Breaks: each ends one call, with `break_status`, in place of taking over the frame.
+  std::deque<int64_t> break_at_frames;
+  int breaks_after_finish = 0;
+  grpc::Status break_status = {grpc::StatusCode::UNAVAILABLE, "the connection was reset"};
+  std::deque<grpc::Status> refuse_resumes;  // answers to the first resumes
+  bool forgets_frames = false;              // a resume begins at frame 0
+  bool warns = false;                       // with every frame: a warning and a preview
   std::function<void(int64_t frame)> before_acknowledge = [](int64_t) {};
   std::string dicom_file_name = "slice1.dcm";
   int announced_files = 2;
@@ -40,19 +50,28 @@ class FakeServer final : public v1::AcquisitionService::Service,
                          public v1::JobService::Service,
                          public v1::ProtocolService::Service {
  public:
-  explicit FakeServer(Behaviour behaviour = {}) : behaviour_(std::move(behaviour)) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(static_cast<v1::AcquisitionService::Service*>(this));
-    builder.RegisterService(static_cast<v1::JobService::Service*>(this));
-    builder.RegisterService(static_cast<v1::ProtocolService::Service*>(this));
-    builder.SetMaxReceiveMessageSize(64 << 20);
-    server_ = builder.BuildAndStart();
+  explicit FakeServer(Behaviour behaviour = {})
+      : behaviour_(std::move(behaviour)),
+        break_at_frames_(behaviour_.break_at_frames),
+        refuse_resumes_(behaviour_.refuse_resumes),
+        breaks_after_finish_(behaviour_.breaks_after_finish) {
+    Start();
   }
   ~FakeServer() override { Stop(); }
   /// Breaks all calls off, as a crash would.
   void Stop() {
     if (server_) server_->Shutdown(std::chrono::system_clock::now());
+    server_.reset();
+  }
+  /// Comes back at the same address after Stop, with the frames that it had.
+  void Start() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address(), grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(static_cast<v1::AcquisitionService::Service*>(this));
+    builder.RegisterService(static_cast<v1::JobService::Service*>(this));
+    builder.RegisterService(static_cast<v1::ProtocolService::Service*>(this));
+    builder.SetMaxReceiveMessageSize(64 << 20);
+    server_ = builder.BuildAndStart();
   }
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
 
@@ -83,43 +102,65 @@ class FakeServer final : public v1::AcquisitionService::Service,
     return mutex_.AwaitWithTimeout(absl::Condition(&arrived), absl::Seconds(20));
   }
 
+  int64_t resumes() const {
+    absl::MutexLock lock(&mutex_);
+    return resumes_;
+  }
+  int64_t acquisitions() const {
+    absl::MutexLock lock(&mutex_);
+    return static_cast<int64_t>(held_.size());
+  }
+
   grpc::Status Acquire(
       grpc::ServerContext* context,
       grpc::ServerReaderWriter<v1::AcquireResponse, v1::AcquireRequest>* stream) override {
     v1::AcquireRequest request;
-    if (!stream->Read(&request) || !request.has_header()) {
+    if (!stream->Read(&request) || (!request.has_header() && !request.has_resume())) {
       return {grpc::StatusCode::FAILED_PRECONDITION, "no header"};
     }
-    {
-      absl::MutexLock lock(&mutex_);
-      header_ = request.header();
-    }
-    if (!behaviour_.refuse.ok()) return behaviour_.refuse;
-    if (behaviour_.never_answer) {
-      stream->Read(&request);  // until the client gives up
-      return {grpc::StatusCode::CANCELLED, ""};
-    }
     v1::AcquireResponse response;
-    response.mutable_accepted()->set_job_id("job-1");
-    response.mutable_accepted()->set_next_frame_index(behaviour_.next_frame_index);
+    if (request.has_resume()) {
+      if (grpc::Status status = Resume(request.resume(), *response.mutable_accepted());
+          !status.ok()) {
+        return status;
+      }
+    } else {
+      if (!behaviour_.refuse.ok()) {
+        absl::MutexLock lock(&mutex_);
+        header_ = request.header();
+        return behaviour_.refuse;
+      }
+      if (behaviour_.never_answer) {
+        stream->Read(&request);  // until the client gives up
+        return {grpc::StatusCode::CANCELLED, ""};
+      }
+      Accept(request.header(), *response.mutable_accepted());
+    }
+    const std::string job = response.accepted().job_id();
     stream->Write(response);
     while (stream->Read(&request)) {
-      if (request.has_finish()) return Finish(stream);
+      if (request.has_finish()) return Finish(stream, job);
       const v1::Frame& frame = request.frame();
       if (frame.has_checksum() &&
           Crc32c(std::as_bytes(std::span(frame.pixels()))) != frame.crc32c()) {
         return {grpc::StatusCode::DATA_LOSS, "checksum"};
       }
+      if (frame.index() == behaviour_.fail_at_frame) return behaviour_.failure;
       {
         absl::MutexLock lock(&mutex_);
+        if (!break_at_frames_.empty() && frame.index() == break_at_frames_.front()) {
+          break_at_frames_.pop_front();
+          return behaviour_.break_status;
+        }
         frames_.push_back(frame);
+        held_[job].insert(frame.index());
       }
-      if (frame.index() == behaviour_.fail_at_frame) return behaviour_.failure;
       behaviour_.before_acknowledge(frame.index());
-      response.mutable_acknowledgement()->set_frame_index(frame.index());
+      Acknowledge(job, *response.mutable_acknowledgement());
       stream->Write(response);
       response.mutable_progress()->set_frames_received(frame.index() + 1);
       stream->Write(response);
+      if (behaviour_.warns) Warn(frame.index(), stream);
     }
     return context->IsCancelled()
                ? grpc::Status(grpc::StatusCode::CANCELLED, "cancelled")
@@ -139,6 +180,10 @@ class FakeServer final : public v1::AcquisitionService::Service,
                       v1::Job* response) override {
     if (request->job_id() == "none") return NoJob();
     *response = JobNamed(request->job_id());
+    absl::MutexLock lock(&mutex_);
+    if (const auto held = held_.find(request->job_id()); held != held_.end()) {
+      response->mutable_progress()->set_frames_received(held->second.size());
+    }
     return grpc::Status::OK;
   }
   grpc::Status WatchJob(grpc::ServerContext*, const v1::WatchJobRequest* request,
@@ -150,6 +195,8 @@ class FakeServer final : public v1::AcquisitionService::Service,
           request->job_id() == "bad" ? v1::JOB_STATE_FAILED : v1::JOB_STATE_COMPLETED}) {
       job.set_state(state);
       if (state == v1::JOB_STATE_FAILED) job.set_error_message("the disk is full");
+      if (behaviour_.warns && job.warning().empty()) job.add_warning()->set_text("frame 3 is dark");
+      if (request->previews()) *job.mutable_preview() = SmallPreview();
       writer->Write(job);
     }
     return grpc::Status::OK;
@@ -191,14 +238,93 @@ class FakeServer final : public v1::AcquisitionService::Service,
     job.set_job_id(id);
     job.set_state(v1::JOB_STATE_RECEIVING);
     job.set_protocol("fdk");
+    job.set_job_class(v1::JOB_CLASS_INTERACTIVE);
     job.mutable_progress()->set_frames_total(9);
     job.mutable_create_time()->set_seconds(1800000000);
     return job;
   }
-  grpc::Status Finish(grpc::ServerReaderWriter<v1::AcquireResponse, v1::AcquireRequest>* stream) {
-    if (behaviour_.no_result) return grpc::Status::OK;
+  void Accept(const v1::AcquisitionHeader& header, v1::Accepted& accepted) {
+    absl::MutexLock lock(&mutex_);
+    header_ = header;
+    accepted.set_job_id(absl::StrCat("job-", held_.size() + 1));
+    accepted.set_next_frame_index(behaviour_.next_frame_index);
+    std::set<uint32_t>& held = held_[accepted.job_id()];
+    for (uint32_t i = 0; i < behaviour_.next_frame_index; ++i) held.insert(i);
+  }
+  grpc::Status Resume(const v1::Resume& resume, v1::Accepted& accepted) {
+    absl::MutexLock lock(&mutex_);
+    ++resumes_;
+    if (!refuse_resumes_.empty()) {
+      const grpc::Status status = refuse_resumes_.front();
+      refuse_resumes_.pop_front();
+      if (!status.ok()) return status;
+    }
+    if (resume.job_id() == "none") return NoJob();
+    accepted.set_job_id(resume.job_id());
+    std::set<uint32_t>& held = held_[resume.job_id()];
+    if (behaviour_.forgets_frames) held.clear();
+    uint32_t next = 0;
+    while (held.count(next) != 0) ++next;
+    accepted.set_next_frame_index(next);
+    return grpc::Status::OK;
+  }
+  /// What is held: up to the first gap, and ranges beyond.
+  void Acknowledge(const std::string& job, v1::Acknowledgement& acknowledgement) const {
+    absl::MutexLock lock(&mutex_);
+    acknowledgement.Clear();
+    const std::set<uint32_t>& held = held_.at(job);
+    v1::FrameRange* range = nullptr;
+    for (auto it = held.begin(); it != held.end(); ++it) {
+      if (*it == (acknowledgement.has_frame_index() ? acknowledgement.frame_index() + 1 : 0) &&
+          range == nullptr) {
+        acknowledgement.set_frame_index(*it);
+      } else if (range != nullptr && range->last() + 1 == *it) {
+        range->set_last(*it);
+      } else {
+        range = acknowledgement.add_beyond();
+        range->set_first(*it);
+        range->set_last(*it);
+      }
+    }
+  }
+  static void Warn(uint32_t frame,
+                   grpc::ServerReaderWriter<v1::AcquireResponse, v1::AcquireRequest>* stream) {
     v1::AcquireResponse response;
-    response.mutable_result()->set_job_id("job-1");
+    response.mutable_warning()->set_kind(v1::WARNING_KIND_DOSE_DIP);
+    response.mutable_warning()->set_frame_index(frame);
+    response.mutable_warning()->set_text(absl::StrCat("frame ", frame, " is dark"));
+    stream->Write(response);
+    *response.mutable_preview() = SmallPreview();
+    stream->Write(response);
+  }
+  /// Three planes of 2 x 2 pixels: -1000, 0, 1000 and 2000 HU.
+  static v1::Preview SmallPreview() {
+    v1::Preview preview;
+    for (const auto orientation : {v1::PLANE_ORIENTATION_AXIAL, v1::PLANE_ORIENTATION_CORONAL,
+                                   v1::PLANE_ORIENTATION_SAGITTAL}) {
+      v1::PreviewPlane& plane = *preview.add_plane();
+      plane.set_orientation(orientation);
+      plane.set_columns(2);
+      plane.set_rows(2);
+      plane.set_column_spacing_mm(1);
+      plane.set_row_spacing_mm(1);
+      const int16_t values[] = {-1000, 0, 1000, 2000};
+      plane.set_hounsfield(values, sizeof(values));
+    }
+    return preview;
+  }
+  grpc::Status Finish(grpc::ServerReaderWriter<v1::AcquireResponse, v1::AcquireRequest>* stream,
+                      const std::string& job) {
+    if (behaviour_.no_result) return grpc::Status::OK;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (breaks_after_finish_ > 0) {
+        --breaks_after_finish_;
+        return behaviour_.break_status;
+      }
+    }
+    v1::AcquireResponse response;
+    response.mutable_result()->set_job_id(job);
     response.mutable_result()->set_series_instance_uid("1.2.3");
     response.mutable_result()->set_kernel_gups(4.5);
     stream->Write(response);
@@ -248,6 +374,11 @@ class FakeServer final : public v1::AcquisitionService::Service,
   v1::AcquisitionHeader header_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::Frame> frames_ ABSL_GUARDED_BY(mutex_);
   std::string cancelled_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::set<uint32_t>> held_ ABSL_GUARDED_BY(mutex_);  // frames, by job
+  std::deque<int64_t> break_at_frames_ ABSL_GUARDED_BY(mutex_);
+  std::deque<grpc::Status> refuse_resumes_ ABSL_GUARDED_BY(mutex_);
+  int breaks_after_finish_ ABSL_GUARDED_BY(mutex_);
+  int64_t resumes_ ABSL_GUARDED_BY(mutex_) = 0;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

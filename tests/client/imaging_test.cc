@@ -11,6 +11,7 @@
 #include "client/imaging/difference.h"
 #include "client/imaging/label.h"
 #include "client/imaging/planes.h"
+#include "client/imaging/preview_image.h"
 #include "client/imaging/resample.h"
 #include "tests/client/test_files.h"
 
@@ -139,6 +140,51 @@ TEST(ContactSheet, HasOneRowPerVolume) {
   EXPECT_EQ(one.width, three.width);
   EXPECT_GT(three.height, 2 * one.height);
   EXPECT_GT(one.width, 3 * 400);
+}
+
+v1::PreviewPlane PlaneOf(v1::PlaneOrientation orientation, uint32_t columns,
+                         const std::vector<int16_t>& hounsfield, double column_mm, double row_mm) {
+  v1::PreviewPlane plane;
+  plane.set_orientation(orientation);
+  plane.set_columns(columns);
+  plane.set_rows(hounsfield.size() / columns);
+  plane.set_column_spacing_mm(column_mm);
+  plane.set_row_spacing_mm(row_mm);
+  plane.set_hounsfield(hounsfield.data(), 2 * hounsfield.size());
+  return plane;
+}
+
+TEST(Preview, PlanesStandSideBySideInSquarePixels) {
+  v1::Preview preview;
+  *preview.add_plane() = PlaneOf(v1::PLANE_ORIENTATION_AXIAL, 2, {-1000, 0, 1000, 3000}, 1, 1);
+  *preview.add_plane() = PlaneOf(v1::PLANE_ORIENTATION_CORONAL, 1, {-1000, 1000}, 1, 2);
+  const auto image = PreviewImage(preview, {.center = 0, .width = 2000});
+  ASSERT_TRUE(image.ok()) << image.status();
+  ASSERT_EQ(image->width, 3);
+  ASSERT_EQ(image->height, 4);
+  // The coronal plane's rows are twice as high, and its last one is above.
+  EXPECT_EQ(image->pixels, (std::vector<uint8_t>{0, 128, 255,    //
+                                                 255, 255, 255,  //
+                                                 0, 0, 0,        //
+                                                 0, 0, 0}));
+}
+
+TEST(Preview, PlanesThatAreNotWhatTheySayAreRefused) {
+  const auto code = [](const v1::PreviewPlane& plane) {
+    v1::Preview preview;
+    *preview.add_plane() = plane;
+    return PreviewImage(preview, {}).status().code();
+  };
+  v1::PreviewPlane plane = PlaneOf(v1::PLANE_ORIENTATION_AXIAL, 2, {1, 2, 3, 4}, 1, 1);
+  EXPECT_EQ(code(plane), absl::StatusCode::kOk);
+  plane.set_rows(3);
+  EXPECT_EQ(code(plane), absl::StatusCode::kDataLoss);
+  plane.set_rows(0x80000000);
+  EXPECT_EQ(code(plane), absl::StatusCode::kDataLoss);
+  plane.set_rows(2);
+  plane.set_row_spacing_mm(0);
+  EXPECT_EQ(code(plane), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(PreviewImage({}, {}).status().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(Png, IsReadBackByLibpng) {

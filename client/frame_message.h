@@ -1,0 +1,28 @@
+// One frame as the bytes of an AcquireRequest, without a copy of its pixels. For .cc files of
+// client/ only.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/geometry/projection_matrix.h"
+
+namespace isocenter::client {
+
+/// A slice with a copy of `pixels`.
+grpc::Slice CopyPixels(std::span<const std::byte> pixels);
+/// A slice that owns `pixels`; they are freed with its last reference.
+grpc::Slice OwnPixels(std::vector<std::byte> pixels);
+
+/// The same bytes as AcquireRequest.SerializeAsString() of a frame with these fields and the
+/// CRC-32C of its pixels, which are referred to and not copied.
+grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,
+                              const std::optional<ProjectionMatrix>& measured);
+
+}  // namespace isocenter::client
