@@ -1,9 +1,6 @@
 #include "server/spool/committer.h"
 
-#include <cerrno>
 #include <utility>
-
-#include "server/storage/files.h"
 
 namespace isocenter::spool {
 
@@ -68,11 +65,9 @@ void Committer::Add(const std::shared_ptr<File>& file, int64_t bytes, Done done)
 
 absl::Status Committer::Sync(File& file) {
   const absl::Time start = absl::Now();
-  if (settings_.sync(file.descriptor()) != 0) {
-    file.SetError(storage::FileError(errno, "sync", file.path()));
-  }
+  const absl::Status status = file.Sync(settings_.sync);
   if (settings_.on_sync) settings_.on_sync(absl::Now() - start);
-  return file.error();
+  return status;
 }
 
 void Committer::Run() {

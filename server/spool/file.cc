@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 #include "server/storage/files.h"
 
 namespace isocenter::spool {
@@ -94,17 +95,18 @@ absl::StatusOr<int64_t> File::Bytes() const {
   return status.st_size;
 }
 
-absl::Status File::Sync() {
-  return fdatasync(descriptor_) == 0 ? absl::OkStatus() : storage::FileError(errno, "sync", path_);
+absl::Status File::Sync(const std::function<int(int)>& sync) {
+  absl::MutexLock syncing(&syncing_);
+  ISO_RETURN_IF_ERROR(error());
+  if (sync(descriptor_) == 0) return absl::OkStatus();
+  absl::Status error = storage::FileError(errno, "sync", path_);
+  absl::MutexLock lock(&mutex_);
+  error_ = error;
+  return error;
 }
 
 void File::StartWriteback(int64_t offset, int64_t bytes) {
   (void)sync_file_range(descriptor_, offset, bytes, SYNC_FILE_RANGE_WRITE);
-}
-
-void File::SetError(absl::Status error) {
-  absl::MutexLock lock(&mutex_);
-  if (error_.ok()) error_ = std::move(error);
 }
 
 absl::Status File::error() const {

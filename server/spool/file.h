@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,17 +43,16 @@ class File {
   absl::Status Read(int64_t offset, std::vector<iovec> pieces) const;
   absl::StatusOr<int64_t> Bytes() const;
 
-  /// Waits until all that was written is on the disk.
-  absl::Status Sync();
+  /// Waits until all that was written is on the disk. `sync` is fdatasync, or what a test puts in
+  /// its place. Once one has failed, this and all later ones fail: the system may have dropped what
+  /// it could not write, and would report success the next time.
+  absl::Status Sync(const std::function<int(int descriptor)>& sync)
+      ABSL_LOCKS_EXCLUDED(syncing_, mutex_);
+  /// That of the sync that has failed.
+  absl::Status error() const ABSL_LOCKS_EXCLUDED(mutex_);
   /// Lets the disk begin to write a range, without waiting for it. A hint.
   void StartWriteback(int64_t offset, int64_t bytes);
 
-  /// Once a sync has failed, the system may have dropped what was written, and the next sync
-  /// succeeds all the same: the file is not to be trusted with anything more.
-  void SetError(absl::Status error) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status error() const ABSL_LOCKS_EXCLUDED(mutex_);
-
-  int descriptor() const { return descriptor_; }
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -60,6 +60,8 @@ class File {
 
   const int descriptor_;
   const std::filesystem::path path_;
+  // One sync at a time: the system reports an error to one of those that wait for it only.
+  absl::Mutex syncing_;
   mutable absl::Mutex mutex_;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
 };

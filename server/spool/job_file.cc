@@ -1,5 +1,7 @@
 #include "server/spool/job_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -47,7 +49,7 @@ absl::StatusOr<std::shared_ptr<JobFile>> JobFile::Create(const std::filesystem::
   ISO_RETURN_IF_ERROR(file->Write(0, {Piece(page)}));
   ISO_RETURN_IF_ERROR(
       file->Write(kAcquisitionOffset, {Piece(std::as_bytes(std::span(acquisition)))}));
-  ISO_RETURN_IF_ERROR(file->Sync());
+  ISO_RETURN_IF_ERROR(file->Sync(fdatasync));
   return std::shared_ptr<JobFile>(
       new JobFile(std::move(file), header, FileTag(page), acquisition, services));
 }
