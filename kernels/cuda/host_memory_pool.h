@@ -17,7 +17,8 @@ namespace isocenter::cuda {
 /// Locking pages takes a second for 4 GB, and a job's volume is as large as that of the job before.
 /// Memory that is given back stays locked, up to a limit, and is handed out again to whoever asks
 /// for about as much. It still holds what its last owner wrote, pixels of another patient perhaps:
-/// owners write before they read (ops::Device::NewHostMemory). Thread-safe.
+/// owners write before they read (ops::Device::NewHostMemory). And they give it back only when no
+/// copy of theirs is under way: nothing waits for it here, as freeing would. Thread-safe.
 class HostMemoryPool : public std::enable_shared_from_this<HostMemoryPool> {
  public:
   struct Allocator {

@@ -127,8 +127,8 @@ class Device {
                                                                               StackUse use) = 0;
   virtual absl::StatusOr<std::unique_ptr<VolumeBuffer>> NewVolume(const VolumeGrid& grid) = 0;
   /// Not initialised: it may hold what an earlier owner left, pixels of another acquisition
-  /// included. Whoever takes it writes before he reads, and hands out no more than he has written.
-  /// Errors: RESOURCE_EXHAUSTED.
+  /// included. An owner writes before it reads, hands out no more than it has written, and gives it
+  /// back only when no copy to or from it is under way. Errors: RESOURCE_EXHAUSTED.
   virtual absl::StatusOr<std::unique_ptr<HostMemory>> NewHostMemory(int64_t bytes);
   /// Bytes that the two calls above take; for admission.
   virtual int64_t ProjectionStackBytes(Shape3 shape, StackUse use) const = 0;

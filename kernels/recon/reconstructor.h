@@ -110,13 +110,13 @@ class Reconstructor {
   absl::Status OnWorkers(const std::function<absl::Status(DeviceWorker&)>& work);
 
   const ReconstructionPlan& plan_;
+  /// Where slabs need the frames again. Before the workers, whose end waits for copies.
+  std::vector<KeptChunk> kept_;
+  std::unique_ptr<ops::HostMemory> kept_frames_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;  // the first one makes the preview
   bool preview_ = false;
   /// A thread for each worker: one waits for its uploads while the others go on.
   std::unique_ptr<ThreadPool> threads_;
-  /// Where slabs need the frames again.
-  std::vector<KeptChunk> kept_;
-  std::unique_ptr<ops::HostMemory> kept_frames_;
   int next_chunk_ = 0;
   /// Chunks that were added again in the present round of slabs; none in the first.
   int added_again_ = 0;

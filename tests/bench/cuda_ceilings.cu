@@ -67,8 +67,8 @@ absl::StatusOr<CudaCeilings> MeasureCudaCeilings() {
   int clock_khz = 0;
   ISO_RETURN_IF_CUDA_ERROR(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
   ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(0));
-  ISO_ASSIGN_OR_RETURN(const Stream up, Stream::Create());
-  ISO_ASSIGN_OR_RETURN(const Stream down, Stream::Create());
+  ISO_ASSIGN_OR_RETURN(const Stream up, Stream::Create(/*urgent=*/false));
+  ISO_ASSIGN_OR_RETURN(const Stream down, Stream::Create(/*urgent=*/false));
   ISO_ASSIGN_OR_RETURN(const PinnedBuffer from, PinnedBuffer::Create(kBytes));
   ISO_ASSIGN_OR_RETURN(const PinnedBuffer to, PinnedBuffer::Create(kBytes));
   ISO_ASSIGN_OR_RETURN(const auto first, DeviceBuffer<float>::Create(kBytes / 4));
