@@ -440,19 +440,20 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
   if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
 }
 
+absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store(ReconstructionRun& run) {
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
+  return environment_.results.Store(
+      *job, run.volume(), [&](int slices) { return run.slices().Await(slices); },
+      [&](int slices) {
+        environment_.table.Update(
+            id_, [&](Job& changed) { changed.progress.slices_exported = slices; });
+        return !cancel_requested_;
+      });
+}
+
 void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& run) {
   const absl::Time begin = absl::Now();
-  const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id_);
-  absl::StatusOr<jobs::StoredSeries> stored = job.status();
-  if (job.ok()) {
-    stored = environment_.results.Store(
-        **job, run->volume(), [&](int slices) { return run->slices().Await(slices); },
-        [&](int slices) {
-          environment_.table.Update(
-              id_, [&](Job& changed) { changed.progress.slices_exported = slices; });
-          return !cancel_requested_;
-        });
-  }
+  const absl::StatusOr<jobs::StoredSeries> stored = Store(*run);
   absl::Status why;
   bool suspended = false;
   {

@@ -135,6 +135,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   void FinishVolume(const std::shared_ptr<ReconstructionRun>& run, bool first);
   void CompleteVolume(const std::shared_ptr<ReconstructionRun>& run);
   void StoreVolume(const std::shared_ptr<ReconstructionRun>& run);
+  absl::StatusOr<jobs::StoredSeries> Store(ReconstructionRun& run);
   /// A step of the run has failed.
   void OnRunFailed(const std::shared_ptr<ReconstructionRun>& run, const absl::Status& why);
   bool IsCurrent(const std::shared_ptr<ReconstructionRun>& run) const;
