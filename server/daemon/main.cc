@@ -24,6 +24,7 @@
 #include "server/archive/archive.h"
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
+#include "server/daemon/background.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/slots.h"
@@ -117,7 +118,8 @@ absl::StatusOr<std::unique_ptr<spool::Spool>> OpenSpool(const v1::ServerConfig& 
 }
 
 metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Scheduler& scheduler,
-                           const spool::Spool& spool, const std::atomic<double>& last_sync_seconds) {
+                           const spool::Spool& spool,
+                           const std::atomic<double>& last_sync_seconds) {
   metrics::Sources sources;
   sources.jobs = [&table] { return table.Count(); };
   sources.queue_depth = [&scheduler] { return scheduler.queue_depth(); };
@@ -161,13 +163,15 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   for (const std::string& repair : archive->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
-  ISO_ASSIGN_OR_RETURN(const auto results, dicom::DicomResultStore::Create(*archive));
+  ISO_ASSIGN_OR_RETURN(const auto results, daemon::InBackground([&] {
+                         return dicom::DicomResultStore::Create(*archive);
+                       }));
   std::atomic<double> last_sync_seconds{0};
   ISO_ASSIGN_OR_RETURN(const auto spool, OpenSpool(config, last_sync_seconds));
   jobs::JobTable table(*archive, &observer,
                        [&spool](const std::string& id) { (void)spool->Remove(id); });
-  ISO_RETURN_IF_ERROR(table.Load(
-      absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
+  ISO_RETURN_IF_ERROR(
+      table.Load(absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
   daemon::RecallSpeeds(table, slots);
   scheduler::Scheduler scheduler(std::move(slots.slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
@@ -222,6 +226,10 @@ int Main(int argc, char** argv) {
   // One heap: what a thread has freed, every other can use, and malloc_trim can give all of it back
   // (of any further heap it keeps the top).
   mallopt(M_ARENA_MAX, 1);
+  // Frames come and go some hundred times a second: their memory stays, instead of being mapped and
+  // cleared by the kernel for each. WaitForSignal gives it back.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
   daemon::Flags flags;
   CLI::App app("Isocenter reconstruction service", "isocenterd");
   daemon::Declare(app, flags);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/daemon/background.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
@@ -28,7 +29,7 @@ void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
 
 // Slots of `per_job` devices each; a device without memory of its own is a slot alone.
 absl::StatusOr<std::vector<pipeline::SlotDevices>> GroupDevices(const ChosenDevices& chosen,
-                                                                        int per_job) {
+                                                                int per_job) {
   const auto count = static_cast<int>(chosen.devices.size());
   if (!chosen.devices[0]->traits().own_memory) per_job = 1;
   if (count % per_job != 0) {
@@ -43,19 +44,20 @@ absl::StatusOr<std::vector<pipeline::SlotDevices>> GroupDevices(const ChosenDevi
 
 }  // namespace
 
-absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits,
-                                const std::string& wanted_backend) {
+absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::string& wanted_backend) {
   const auto memory_bytes = static_cast<int64_t>(limits.memory_bytes());
   const WantedDevices wanted{
       .host = {.memory_bytes = memory_bytes, .threads = static_cast<int>(limits.cpu_threads())},
       .own_memory = {.memory_bytes = static_cast<int64_t>(limits.device_memory_bytes())},
       .count = static_cast<int>(limits.gpus())};
-  ISO_ASSIGN_OR_RETURN(ChosenDevices chosen, OpenDevices(wanted_backend, wanted));
+  ISO_ASSIGN_OR_RETURN(ChosenDevices chosen,
+                       InBackground([&] { return OpenDevices(wanted_backend, wanted); }));
   Slots opened{.backend = std::string(chosen.devices[0]->backend())};
   ISO_ASSIGN_OR_RETURN(opened.groups,
                        GroupDevices(chosen, static_cast<int>(limits.gpus_per_job())));
   if (chosen.devices[0]->traits().own_memory && wanted_backend.empty()) {
-    ISO_ASSIGN_OR_RETURN(ChosenDevices cpu, OpenDevices("cpu", wanted));
+    ISO_ASSIGN_OR_RETURN(ChosenDevices cpu,
+                         InBackground([&] { return OpenDevices("cpu", wanted); }));
     opened.groups.push_back({cpu.devices[0].get()});
     chosen.devices.push_back(std::move(cpu.devices[0]));
   }
@@ -65,9 +67,11 @@ absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits,
   std::unique_ptr<scheduler::DeviceSlot> on_host;
   const ops::Device& last = *opened.devices.back();
   if (!last.traits().own_memory) {
-    on_host = std::make_unique<scheduler::DeviceSlot>(absl::StrCat(std::string(last.backend()), 0),
-                                                      memory_bytes, "iso-slot-host", nullptr,
-                                                      kCpuUpdatesPerSecond);
+    on_host = InBackground([&] {
+      return std::make_unique<scheduler::DeviceSlot>(absl::StrCat(std::string(last.backend()), 0),
+                                                     memory_bytes, "iso-slot-host", nullptr,
+                                                     kCpuUpdatesPerSecond);
+    });
   } else {
     opened.host_memory = std::make_unique<scheduler::MemoryBudget>(memory_bytes);
   }

@@ -17,14 +17,14 @@ namespace isocenter::daemon {
 struct Slots {
   std::string backend;  // of the fastest
   std::vector<std::unique_ptr<ops::Device>> devices;
-  std::vector<pipeline::SlotDevices> groups;       // of devices; one for each slot
+  std::vector<pipeline::SlotDevices> groups;             // of devices; one for each slot
   std::unique_ptr<scheduler::MemoryBudget> host_memory;  // unless a slot has it
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
 };
 
-/// GPUs in groups of limits.gpus_per_job, and the CPU: alone where there is no GPU, else as the slot
-/// that is left when GPUs fail (unless `wanted_backend` names another). Errors: those of OpenDevices,
-/// INVALID_ARGUMENT (gpus_per_job).
+/// GPUs in groups of limits.gpus_per_job, and the CPU: alone where there is no GPU, else as the
+/// slot that is left when GPUs fail (unless `wanted_backend` names another). Errors: those of
+/// OpenDevices, INVALID_ARGUMENT (gpus_per_job).
 absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::string& wanted_backend);
 
 /// What was measured before a restart predicts what comes after it.

@@ -15,7 +15,8 @@ void Blend(std::span<std::byte> out, std::span<const std::byte> other, float wei
   T* const a = reinterpret_cast<T*>(out.data());
   const T* const b = reinterpret_cast<const T*>(other.data());
   for (size_t i = 0; i < out.size() / sizeof(T); ++i) {
-    const float blended = (1 - weight) * static_cast<float>(a[i]) + weight * static_cast<float>(b[i]);
+    const float blended =
+        (1 - weight) * static_cast<float>(a[i]) + weight * static_cast<float>(b[i]);
     a[i] = std::is_integral_v<T> ? static_cast<T>(blended + 0.5F) : static_cast<T>(blended);
   }
 }

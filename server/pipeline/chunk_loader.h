@@ -12,8 +12,8 @@
 
 namespace isocenter::pipeline {
 
-/// Fills `pixels`, [view][v][u], with what stands for the views of a chunk. `measured` becomes empty
-/// where all views have their planned matrix, else one matrix per view. Errors: those of
+/// Fills `pixels`, [view][v][u], with what stands for the views of a chunk. `measured` becomes
+/// empty where all views have their planned matrix, else one matrix per view. Errors: those of
 /// JobSpool::Read.
 absl::Status LoadChunk(jobs::JobSpool& spool, const recon::Acquisition& acquisition,
                        std::span<const ViewSource> sources, std::span<std::byte> pixels,

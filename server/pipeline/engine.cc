@@ -131,9 +131,8 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& giv
   ISO_RETURN_IF_ERROR(environment_.results.CheckRoom(grid));
 
   const absl::Time now = absl::Now();
-  ISO_ASSIGN_OR_RETURN(
-      std::shared_ptr<ReconstructionRun> run,
-      runs_.Make(request, grid, {request.job_class, now + request.deadline}));
+  ISO_ASSIGN_OR_RETURN(std::shared_ptr<ReconstructionRun> run,
+                       runs_.Make(request, grid, {request.job_class, now + request.deadline}));
   jobs::Job job = NewJob(request, grid);
   job.facts = FactsOf(run->plan());
   job.facts.tube_voltage_kv = request.tube_voltage_kv;
@@ -141,10 +140,9 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& giv
   job.facts.series_description = request.series_description;
   job.result.backend = std::string(run->devices()[0]->backend());
   job.predicted_finish = run->predicted_finish();
-  ISO_ASSIGN_OR_RETURN(
-      const std::shared_ptr<jobs::JobSpool> spool,
-      environment_.spool.Create(job.id, request.record, job.progress.frames_total,
-                                FrameBytes(request.acquisition)));
+  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<jobs::JobSpool> spool,
+                       environment_.spool.Create(job.id, request.record, job.progress.frames_total,
+                                                 FrameBytes(request.acquisition)));
   Accepted accepted{.peak_bytes = run->peak_bytes(), .predicted_seconds = run->predicted_seconds()};
   accepted.job = std::make_shared<ReconstructionJob>(job.id, std::move(request), grid, spool,
                                                      EnvironmentOfJobs());

@@ -63,8 +63,8 @@ class Engine : private JobKeeper {
   /// Turns AcquisitionRequest::record back into the request.
   using RequestDecoder =
       std::function<absl::StatusOr<AcquisitionRequest>(const std::string& record)>;
-  /// Goes on with the jobs that were active when the service stopped. Once, before Accept. Jobs that
-  /// cannot go on fail with the reason.
+  /// Goes on with the jobs that were active when the service stopped. Once, before Accept. Jobs
+  /// that cannot go on fail with the reason.
   void Recover(const RequestDecoder& decode);
 
   struct Accepted {

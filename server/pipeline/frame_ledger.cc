@@ -26,8 +26,7 @@ std::string Named(std::vector<FrameRange> ranges) {
 
 }  // namespace
 
-FrameLedger::FrameLedger(std::vector<jobs::FrameState> states,
-                         const jobs::MissingFrames& tolerated)
+FrameLedger::FrameLedger(std::vector<jobs::FrameState> states, const jobs::MissingFrames& tolerated)
     : tolerated_(tolerated),
       entries_(states.size(), Entry::kMissing),
       of_this_stream_(states.size(), false) {

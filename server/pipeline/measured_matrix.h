@@ -7,9 +7,9 @@
 
 namespace isocenter::pipeline {
 
-/// Normalises a measured matrix and checks that it is a plausible correction of the planned one: the
-/// source within 100 mm and the isocentre within a quarter of the detector's larger side. Errors:
-/// INVALID_ARGUMENT with what was found.
+/// Normalises a measured matrix and checks that it is a plausible correction of the planned one:
+/// the source within 100 mm and the isocentre within a quarter of the detector's larger side.
+/// Errors: INVALID_ARGUMENT with what was found.
 absl::StatusOr<ProjectionMatrix> CheckedMeasuredMatrix(const ProjectionMatrix& measured,
                                                        const ProjectionMatrix& planned,
                                                        const Detector& detector);

@@ -126,8 +126,8 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
         CheckedMeasuredMatrix(*frame.measured_matrix, request_.acquisition.trajectory[index],
                               request_.acquisition.detector);
     if (!matrix.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", index, ": ",
-                                                     matrix.status().message()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("frame.measured_matrix of frame ", index, ": ", matrix.status().message()));
     }
     spooled.measured_matrix = *matrix;
   }
@@ -164,10 +164,10 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     }
     for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
   }
-  spool_->Append(std::move(spooled), [self = shared_from_this(), stream, index,
-                                      came](const absl::Status& status) {
-    self->OnAppended(stream, index, came, status);
-  });
+  spool_->Append(std::move(spooled),
+                 [self = shared_from_this(), stream, index, came](const absl::Status& status) {
+                   self->OnAppended(stream, index, came, status);
+                 });
   return room;
 }
 
@@ -321,9 +321,10 @@ void ReconstructionJob::GiveUpConsole() {
     absl::MutexLock lock(&mutex_);
     if (input_closed_) return;
   }
-  Fail(absl::DeadlineExceededError(absl::StrCat(
-      "the console's stream ended after ", present, " of ", frames(),
-      " frames and did not come back within ", absl::FormatDuration(environment_.reconnect_limit))));
+  Fail(absl::DeadlineExceededError(
+      absl::StrCat("the console's stream ended after ", present, " of ", frames(),
+                   " frames and did not come back within ",
+                   absl::FormatDuration(environment_.reconnect_limit))));
 }
 
 void ReconstructionJob::Warn(jobs::JobWarning warning) {
@@ -345,8 +346,9 @@ void ReconstructionJob::Schedule() {
   const std::vector<recon::Chunk>& chunks = run_->plan().chunks;
   while (chunks_scheduled_ < chunks.size() && ledger_.Ready(chunks[chunks_scheduled_])) {
     const recon::Chunk& chunk = chunks[chunks_scheduled_++];
-    run_->lane().Submit([self = shared_from_this(), run = run_,
-                         sources = ledger_.Sources(chunk)] { self->ComputeChunk(run, sources); });
+    run_->lane().Submit([self = shared_from_this(), run = run_, sources = ledger_.Sources(chunk)] {
+      self->ComputeChunk(run, sources);
+    });
     if (chunks_scheduled_ == chunks.size()) {
       run_->lane().Submit(
           [self = shared_from_this(), run = run_] { self->FinishVolume(run, /*first=*/true); });
@@ -445,8 +447,8 @@ absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store(ReconstructionRun& r
   return environment_.results.Store(
       *job, run.volume(), [&](int slices) { return run.slices().Await(slices); },
       [&](int slices) {
-        environment_.table.Update(
-            id_, [&](Job& changed) { changed.progress.slices_exported = slices; });
+        environment_.table.Update(id_,
+                                  [&](Job& changed) { changed.progress.slices_exported = slices; });
         return !cancel_requested_;
       });
 }

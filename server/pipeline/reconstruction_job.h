@@ -61,8 +61,8 @@ struct JobEnvironment {
 };
 
 /// One admitted acquisition. Frames go into the spool as they come, whatever the devices do; chunks
-/// of them are read back and computed when their turn comes. Thread-safe. The job keeps itself alive
-/// while work of it is under way.
+/// of them are read back and computed when their turn comes. Thread-safe. The job keeps itself
+/// alive while work of it is under way.
 class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob> {
  public:
   ReconstructionJob(std::string id, AcquisitionRequest request, VolumeGrid grid,
@@ -97,8 +97,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// The console is at fault: ends the job as FAILED, unless all frames are here.
   void Reject(int64_t stream, const absl::Status& why);
 
-  /// Frames at the beginning that are in the spool (or given up), and those beyond the first that is
-  /// missing.
+  /// Frames at the beginning that are in the spool (or given up), and those beyond the first that
+  /// is missing.
   struct Input {
     int present = 0;
     int prefix = 0;

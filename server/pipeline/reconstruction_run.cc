@@ -25,8 +25,7 @@ jobs::PreviewPlane Shown(const recon::PreviewPlane& plane) {
       shown = {jobs::PlaneOrientation::kCoronal, grid.nx, grid.nz, grid.spacing.x, grid.spacing.z};
       break;
     case recon::PlaneOrientation::kSagittal:
-      shown = {jobs::PlaneOrientation::kSagittal, grid.ny, grid.nz, grid.spacing.y,
-               grid.spacing.z};
+      shown = {jobs::PlaneOrientation::kSagittal, grid.ny, grid.nz, grid.spacing.y, grid.spacing.z};
       break;
   }
   shown.hounsfield.reserve(plane.hounsfield.size());
@@ -41,14 +40,12 @@ jobs::PreviewPlane Shown(const recon::PreviewPlane& plane) {
 
 int64_t ReconstructionRun::HostBytes(const recon::ReconstructionPlan& plan) {
   return recon::LargestChunk(plan) * FrameBytes(plan.acquisition) + plan.kept_frames_bytes +
-         VolumeBytes(plan.grid) +
-         static_cast<int64_t>(plan.column_weight.size() * sizeof(float));
+         VolumeBytes(plan.grid) + static_cast<int64_t>(plan.column_weight.size() * sizeof(float));
 }
 
 ReconstructionRun::ReconstructionRun(std::unique_ptr<const recon::ReconstructionPlan> plan,
                                      const RunPlace& place, scheduler::Admission admission,
-                                     const scheduler::Urgency& urgency,
-                                     absl::Time predicted_finish)
+                                     const scheduler::Urgency& urgency, absl::Time predicted_finish)
     : plan_(std::move(plan)),
       place_(place),
       lane_(place.slot.lanes.NewLane(urgency)),
@@ -68,9 +65,9 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> ReconstructionRun::Create(
       std::move(plan), place, std::move(admission), urgency, predicted_finish));
   ISO_ASSIGN_OR_RETURN(
       run->reconstructor_,
-      recon::Reconstructor::Create(*run->plan_, registry, place.devices,
-                                   {.urgent = urgency.job_class == jobs::JobClass::kLive,
-                                    .preview = run->with_preview_}));
+      recon::Reconstructor::Create(
+          *run->plan_, registry, place.devices,
+          {.urgent = urgency.job_class == jobs::JobClass::kLive, .preview = run->with_preview_}));
   ops::Device& device = *place.devices[0];
   ISO_ASSIGN_OR_RETURN(run->chunk_, device.NewHostMemory(recon::LargestChunk(*run->plan_) *
                                                          FrameBytes(run->plan_->acquisition)));
@@ -108,9 +105,8 @@ absl::Status ReconstructionRun::TakeTrace() {
 }
 
 absl::StatusOr<bool> ReconstructionRun::FinishStep() {
-  return reconstructor_->FinishStep(volume(), [slices = slices_](int first, int count) {
-    slices->Arrived(first, count);
-  });
+  return reconstructor_->FinishStep(
+      volume(), [slices = slices_](int first, int count) { slices->Arrived(first, count); });
 }
 
 absl::StatusOr<absl::Time> ReconstructionRun::Complete() {

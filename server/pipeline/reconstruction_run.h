@@ -33,8 +33,8 @@ struct RunPlace {
 };
 
 /// The plan and all memory of one attempt. When its device fails, another run begins with the first
-/// frame. The slot's thread calls Push and FinishStep, then the completer's thread Complete; whoever
-/// drops the last reference has no work of it under way.
+/// frame. The slot's thread calls Push and FinishStep, then the completer's thread Complete;
+/// whoever drops the last reference has no work of it under way.
 class ReconstructionRun {
  public:
   /// Takes the memory. Errors: those of Reconstructor::Create and Device::NewHostMemory.

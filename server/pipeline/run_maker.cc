@@ -18,11 +18,10 @@ int64_t PlanningBytes(const recon::Acquisition& acquisition) {
          static_cast<int64_t>(sizeof(double) + sizeof(float));
 }
 
-/// Everything that a job holds in the host's memory at once, beyond a few kilobytes: its run's part,
-/// frames on their way to the disk, and two on their way through the wire's layers.
+/// Everything that a job holds in the host's memory at once, beyond a few kilobytes: its run's
+/// part, frames on their way to the disk, and two on their way through the wire's layers.
 int64_t HostBytes(const recon::ReconstructionPlan& plan) {
-  return ReconstructionRun::HostBytes(plan) +
-         (kMostAppends + 2) * FrameBytes(plan.acquisition);
+  return ReconstructionRun::HostBytes(plan) + (kMostAppends + 2) * FrameBytes(plan.acquisition);
 }
 
 double VoxelUpdates(const AcquisitionRequest& request, const VolumeGrid& grid) {
@@ -72,10 +71,9 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
   {
     // Refuses what is hopeless before it costs time, and accounts for the planning.
     const int64_t volume_bytes = ReconstructionRun::VolumeBytes(grid);
-    ISO_ASSIGN_OR_RETURN(
-        const scheduler::Admission planning,
-        scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
-                         PlanningBytes(request.acquisition) + volume_bytes));
+    ISO_ASSIGN_OR_RETURN(const scheduler::Admission planning,
+                         scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
+                                          PlanningBytes(request.acquisition) + volume_bytes));
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan made,
                          recon::MakePlan(request.acquisition, grid, request.settings, planned));
     if (own_memory && made.order != recon::Order::kChunksFirst) {
@@ -89,10 +87,8 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
     demands.push_back({slot, plan->peak_bytes});
     devices.insert(devices.end(), devices_[slot].begin(), devices_[slot].end());
   }
-  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
-                       scheduler_.Admit(demands, HostBytes(*plan)));
-  const absl::Time end =
-      absl::Now() + std::max(forecast.finish(), AcquisitionTime(request));
+  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission, scheduler_.Admit(demands, HostBytes(*plan)));
+  const absl::Time end = absl::Now() + std::max(forecast.finish(), AcquisitionTime(request));
   admission.ExpectEnd(end);
   return ReconstructionRun::Create(std::move(plan),
                                    {.slot = *scheduler_.slots()[forecast.slot],
@@ -126,9 +122,8 @@ bool RunMaker::IsLost(const scheduler::DeviceSlot& slot) const {
   const auto& slots = scheduler_.slots();
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].get() != &slot) continue;
-    return std::ranges::any_of(devices_[i], [](ops::Device* device) {
-      return ops::IsDeviceLost(device->Synchronize());
-    });
+    return std::ranges::any_of(
+        devices_[i], [](ops::Device* device) { return ops::IsDeviceLost(device->Synchronize()); });
   }
   return false;
 }

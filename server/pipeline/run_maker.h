@@ -18,8 +18,8 @@ class RunMaker {
   RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
            std::vector<SlotDevices> devices);
 
-  /// On the slot with the earliest predicted finish that has room; where the volume does not fit one
-  /// GPU, on as many of them as it needs. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
+  /// On the slot with the earliest predicted finish that has room; where the volume does not fit
+  /// one GPU, on as many of them as it needs. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
   /// UNAVAILABLE (no slot is healthy).
   absl::StatusOr<std::shared_ptr<ReconstructionRun>> Make(const AcquisitionRequest& request,
                                                           const VolumeGrid& grid,

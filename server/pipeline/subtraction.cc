@@ -91,13 +91,12 @@ absl::StatusOr<jobs::StoredSeries> StoreDifference(const Job& job, const Pair& p
     }
     return absl::OkStatus();
   };
-  return results.Store(job, HostView3<const float>(difference.get(), job.grid.shape()),
-                       subtract_until, [&](int slices) {
-                         table.Update(job.id, [&](Job& changed) {
-                           changed.progress.slices_exported = slices;
-                         });
-                         return true;
-                       });
+  return results.Store(
+      job, HostView3<const float>(difference.get(), job.grid.shape()), subtract_until,
+      [&](int slices) {
+        table.Update(job.id, [&](Job& changed) { changed.progress.slices_exported = slices; });
+        return true;
+      });
 }
 
 }  // namespace

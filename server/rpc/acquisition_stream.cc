@@ -80,8 +80,8 @@ absl::Status AcquisitionStream::HandleMessage() {
     if (phase == Phase::kResult) longest = kLongestFinishBytes;
   }
   if (raw.bytes() > longest) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the message has ", raw.bytes(), " bytes; legal is at most ", longest, " here"));
+    return absl::InvalidArgumentError(absl::StrCat("the message has ", raw.bytes(),
+                                                   " bytes; legal is at most ", longest, " here"));
   }
   if (phase == Phase::kHeader) return HandleFirst(raw);
   ISO_ASSIGN_OR_RETURN(std::optional<RawMessage::Frame> frame, raw.AsFrame());

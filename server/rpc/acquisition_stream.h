@@ -36,10 +36,10 @@ struct AcquisitionContext {
 };
 
 /// Reads messages as raw bytes, so that each is held against the limit of its place in the stream
-/// before it is parsed: a few MiB for the header, a frame and a little more afterwards. The pixels of
-/// a frame go from gRPC's memory to the disk. At most one message is read ahead; while as many frames
-/// as a job may have are on their way to the disk, none is read, and HTTP/2's flow control holds the
-/// console back.
+/// before it is parsed: a few MiB for the header, a frame and a little more afterwards. The pixels
+/// of a frame go from gRPC's memory to the disk. At most one message is read ahead; while as many
+/// frames as a job may have are on their way to the disk, none is read, and HTTP/2's flow control
+/// holds the console back.
 ///
 /// The calls that start gRPC operations are made under the mutex; gRPC reports their completion
 /// from its own threads, never from within those calls.

@@ -26,8 +26,8 @@ class SliceStream : public google::protobuf::io::ZeroCopyInputStream {
       const grpc::Slice& slice = slices_[index_];
       if (offset_ < slice.size()) {
         *data = slice.begin() + offset_;
-        *size = static_cast<int>(std::min<size_t>(slice.size() - offset_,
-                                                  std::numeric_limits<int>::max()));
+        *size = static_cast<int>(
+            std::min<size_t>(slice.size() - offset_, std::numeric_limits<int>::max()));
         offset_ += *size;
         read_ += *size;
         return true;
@@ -64,12 +64,10 @@ constexpr uint32_t Tag(int field, WireFormatLite::WireType type) {
 }
 constexpr uint32_t kFrameTag =
     Tag(v1::AcquireRequest::kFrameFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-constexpr uint32_t kIndexTag =
-    Tag(v1::Frame::kIndexFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+constexpr uint32_t kIndexTag = Tag(v1::Frame::kIndexFieldNumber, WireFormatLite::WIRETYPE_VARINT);
 constexpr uint32_t kPixelsTag =
     Tag(v1::Frame::kPixelsFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-constexpr uint32_t kCrcTag =
-    Tag(v1::Frame::kCrc32CFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
+constexpr uint32_t kCrcTag = Tag(v1::Frame::kCrc32CFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
 constexpr uint32_t kHasCrcTag =
     Tag(v1::Frame::kHasChecksumFieldNumber, WireFormatLite::WIRETYPE_VARINT);
 constexpr uint32_t kMatrixTag =
@@ -163,8 +161,8 @@ std::vector<std::span<const std::byte>> RawMessage::Pieces(int64_t first, int64_
     const auto size = static_cast<int64_t>(slice.size());
     const int64_t from = std::max(first, begin), to = std::min(first + count, begin + size);
     if (from < to) {
-      pieces.push_back(std::as_bytes(
-          std::span(slice.begin() + (from - begin), static_cast<size_t>(to - from))));
+      pieces.push_back(
+          std::as_bytes(std::span(slice.begin() + (from - begin), static_cast<size_t>(to - from))));
     }
     begin += size;
   }

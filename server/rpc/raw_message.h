@@ -1,5 +1,5 @@
-// Reads an AcquireRequest where it lies, so that a frame's pixels are never copied on their way from
-// the network to the disk.
+// Reads an AcquireRequest where it lies, so that a frame's pixels are never copied on their way
+// from the network to the disk.
 #pragma once
 
 #include <memory>

@@ -236,8 +236,8 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::Acquisiti
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record) {
   v1::SpooledAcquisition spooled;
   if (!spooled.ParseFromString(record)) {
-    return absl::DataLossError(absl::StrCat("the spooled acquisition of ", record.size(),
-                                            " bytes cannot be read"));
+    return absl::DataLossError(
+        absl::StrCat("the spooled acquisition of ", record.size(), " bytes cannot be read"));
   }
   ISO_ASSIGN_OR_RETURN(const config::Protocol protocol,
                        config::ProtocolFromProto(spooled.protocol()));
