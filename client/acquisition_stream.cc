@@ -30,8 +30,10 @@ using RawStream = grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, v1::AcquireRes
 // A call that lasted so long has moved the acquisition on, even if no frame was left to send.
 constexpr absl::Duration kMovedOn = absl::Seconds(5);
 
-enum Event : uintptr_t { kStarted = 1, kRead, kWritten, kFinished };
-void* Tag(Event event) { return reinterpret_cast<void*>(event); }
+enum Event { kStarted, kRead, kWritten, kFinished };
+// gRPC hands their addresses back, as pointers to what it never touches.
+constexpr Event kEvents[] = {kStarted, kRead, kWritten, kFinished};
+void* Tag(Event event) { return const_cast<Event*>(&kEvents[event]); }
 
 std::string AcquireMethod() {
   return absl::StrCat("/", v1::AcquisitionService::service_full_name(), "/Acquire");
@@ -181,7 +183,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
       c.context.TryCancel();
       continue;
     }
-    switch (static_cast<Event>(reinterpret_cast<uintptr_t>(tag))) {
+    switch (*static_cast<const Event*>(tag)) {
       case kStarted:
         if (!ok) {
           c.stream->Finish(&status, Tag(kFinished));
@@ -248,7 +250,7 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
         absl::StrCat("the connection broke and the server does not know job ", accepted->job_id(),
                      " any more: ", status.message()));
   }
-  const absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
+  absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
   const absl::Status before = std::exchange(last_break, status);
   if (verdict.ok()) return std::nullopt;
   if (!was_resume || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
@@ -292,7 +294,7 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
     return absl::InvalidArgumentError(
         absl::StrCat("frame ", index, " has ", pixels.size(), " bytes; legal is ", frame_bytes));
   }
-  grpc::ByteBuffer message = FrameMessage(index, pixels, measured);
+  const grpc::ByteBuffer message = FrameMessage(index, pixels, measured);
   const auto bytes = static_cast<int64_t>(message.Length());
   absl::MutexLock lock(&mutex);
   const auto go_on = [this, index, bytes]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -301,7 +303,7 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
   mutex.Await(absl::Condition(&go_on));
   if (ended) return EndedBefore(index);
   if (window.Has(index)) return absl::OkStatus();
-  window.Add(index, std::move(message));
+  window.Add(index, message);
   StartNextWrite();
   return absl::OkStatus();
 }
@@ -319,7 +321,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, CheckedFrameBytes(header));
   auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes);
   State& s = *state;
-  s.thread = std::thread([&s, opening = std::move(opening)] { s.Run(opening); });
+  s.thread =
+      std::thread([&s, opening = std::move(opening)]() mutable { s.Run(std::move(opening)); });
   // From here on the destructor ends the call and joins the thread.
   auto stream = std::unique_ptr<AcquisitionStream>(new AcquisitionStream(std::move(state)));
   absl::MutexLock lock(&s.mutex);
