@@ -30,8 +30,10 @@ using RawStream = grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, v1::AcquireRes
 // A call that lasted so long has moved the acquisition on, even if no frame was left to send.
 constexpr absl::Duration kMovedOn = absl::Seconds(5);
 
-enum Event : uintptr_t { kStarted = 1, kRead, kWritten, kFinished };
-void* Tag(Event event) { return reinterpret_cast<void*>(event); }
+enum Event { kStarted, kRead, kWritten, kFinished };
+// gRPC hands their addresses back, as pointers to what it never touches.
+constexpr Event kEvents[] = {kStarted, kRead, kWritten, kFinished};
+void* Tag(Event event) { return const_cast<Event*>(&kEvents[event]); }
 
 std::string AcquireMethod() {
   return absl::StrCat("/", v1::AcquisitionService::service_full_name(), "/Acquire");
@@ -49,6 +51,7 @@ struct Call {
   std::unique_ptr<RawStream> stream;
   absl::Time accepted = absl::InfiniteFuture();
   bool moved_on = false;
+  bool again = false;  // takes up what a broken call began
 };
 
 }  // namespace
@@ -87,14 +90,15 @@ struct AcquisitionStream::State {
   /// Until the acquisition has ended.
   void Run(v1::AcquireRequest opening);
   /// One call, from its first message to its status.
-  absl::Status RunCall(const v1::AcquireRequest& opening, Call& c);
+  /// `limit`: how long the answer to the first message may take.
+  absl::Status RunCall(const v1::AcquireRequest& opening, absl::Duration limit, Call& c);
   void Handle(const v1::AcquireResponse& response, Call& c);
   absl::Status AcceptedAgain(const v1::Accepted& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   /// How the acquisition ends after a call that ended with `status`; nothing when it is tried
   /// again.
-  std::optional<absl::Status> Verdict(absl::Status status, const Call& c, bool was_resume,
-                                      Reconnect& reconnect) ABSL_LOCKS_EXCLUDED(mutex);
+  std::optional<absl::Status> Verdict(absl::Status status, const Call& c, Reconnect& reconnect)
+      ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
                     const std::optional<ProjectionMatrix>& measured);
   absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
@@ -159,7 +163,8 @@ void AcquisitionStream::State::Handle(const v1::AcquireResponse& response, Call&
   if (response.has_preview() && options.on_preview) options.on_preview(response.preview());
 }
 
-absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening, Call& c) {
+absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening,
+                                               absl::Duration limit, Call& c) {
   {
     absl::MutexLock lock(&mutex);
     if (cancelled) return absl::CancelledError("cancelled by the console");
@@ -171,7 +176,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   v1::AcquireResponse response;
   grpc::Status status;
   bool answered = false, late = false, finished = false;
-  const absl::Time admission_deadline = absl::Now() + options.admission_timeout;
+  const absl::Time admission_deadline = absl::Now() + limit;
   for (bool idle = false; !(finished && idle);) {
     void* tag = nullptr;
     bool ok = false;
@@ -181,7 +186,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
       c.context.TryCancel();
       continue;
     }
-    switch (static_cast<Event>(reinterpret_cast<uintptr_t>(tag))) {
+    switch (*static_cast<const Event*>(tag)) {
       case kStarted:
         if (!ok) {
           c.stream->Finish(&status, Tag(kFinished));
@@ -227,31 +232,30 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   }
   c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
   if (!answered && late) {
-    const std::string text = absl::StrCat("the server did not admit the acquisition within ",
-                                          absl::FormatDuration(options.admission_timeout));
-    // An unanswered resume says nothing about the job.
-    return opening.has_header() ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+    // An unanswered attempt to take the job up again says nothing about the job.
+    if (c.again) return absl::UnavailableError("the server cannot be reached or does not answer");
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the server did not admit the acquisition within ", absl::FormatDuration(limit)));
   }
   return FromGrpc(status);
 }
 
 std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status status, const Call& c,
-                                                              bool was_resume,
                                                               Reconnect& reconnect) {
   absl::MutexLock lock(&mutex);
   if (cancelled) return absl::CancelledError("cancelled by the console");
   if (broken_promise) return broken_promise;
   if (result) return absl::OkStatus();  // what ends the call after it does not matter
   if (!accepted || status.ok()) return status;
-  if (absl::IsNotFound(status) && was_resume) {
+  if (absl::IsNotFound(status) && c.again) {
     return absl::NotFoundError(
         absl::StrCat("the connection broke and the server does not know job ", accepted->job_id(),
                      " any more: ", status.message()));
   }
-  const absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
+  absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
   const absl::Status before = std::exchange(last_break, status);
   if (verdict.ok()) return std::nullopt;
-  if (!was_resume || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
+  if (!c.again || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
     return verdict;
   }
   // Why a job cannot be taken up is often said by what broke it: it was cancelled, or failed.
@@ -262,15 +266,21 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
 
 void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
   Reconnect reconnect(options.reconnect_timeout);
+  absl::Duration limit = options.admission_timeout;
   std::optional<absl::Status> end;
-  for (;;) {
+  for (bool again = false;; again = true) {
     Call c;
-    const absl::Status status = RunCall(opening, c);
-    end = Verdict(status, c, opening.has_resume(), reconnect);
+    c.again = again;
+    // A call that waits for its connection has gRPC watch it; without one, it would look only every
+    // five seconds.
+    c.context.set_wait_for_ready(again);
+    const absl::Status status = RunCall(opening, limit, c);
+    end = Verdict(status, c, reconnect);
     if (end) break;
     absl::MutexLock lock(&mutex);
     mutex.AwaitWithTimeout(absl::Condition(&cancelled), reconnect.Pause());
     opening.mutable_resume()->set_job_id(accepted->job_id());
+    limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
   }
   absl::MutexLock lock(&mutex);
   ended = end;
@@ -292,7 +302,7 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
     return absl::InvalidArgumentError(
         absl::StrCat("frame ", index, " has ", pixels.size(), " bytes; legal is ", frame_bytes));
   }
-  grpc::ByteBuffer message = FrameMessage(index, pixels, measured);
+  const grpc::ByteBuffer message = FrameMessage(index, pixels, measured);
   const auto bytes = static_cast<int64_t>(message.Length());
   absl::MutexLock lock(&mutex);
   const auto go_on = [this, index, bytes]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -301,7 +311,7 @@ absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& p
   mutex.Await(absl::Condition(&go_on));
   if (ended) return EndedBefore(index);
   if (window.Has(index)) return absl::OkStatus();
-  window.Add(index, std::move(message));
+  window.Add(index, message);
   StartNextWrite();
   return absl::OkStatus();
 }
@@ -319,7 +329,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, CheckedFrameBytes(header));
   auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes);
   State& s = *state;
-  s.thread = std::thread([&s, opening = std::move(opening)] { s.Run(opening); });
+  s.thread =
+      std::thread([&s, opening = std::move(opening)]() mutable { s.Run(std::move(opening)); });
   // From here on the destructor ends the call and joins the thread.
   auto stream = std::unique_ptr<AcquisitionStream>(new AcquisitionStream(std::move(state)));
   absl::MutexLock lock(&s.mutex);

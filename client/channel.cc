@@ -44,6 +44,8 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   // The server states its own limit; what it sends back is bounded by pieces of a volume.
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetMaxReceiveMessageSize(64 << 20);
+  // gRPC would have all channels of a process to one server share a connection.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A server that comes back is found within seconds, and a cable that was pulled is noticed.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);

@@ -1,7 +1,6 @@
 #include "client/frame_window.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace isocenter::client {
 
@@ -13,10 +12,10 @@ bool FrameWindow::HasRoomFor(int64_t bytes) const {
   return static_cast<int64_t>(kept_.size()) < max_frames_ && kept_bytes_ + bytes <= max_bytes_;
 }
 
-void FrameWindow::Add(uint32_t index, grpc::ByteBuffer message) {
+void FrameWindow::Add(uint32_t index, const grpc::ByteBuffer& message) {
   state_[index] = State::kKept;
   kept_bytes_ += static_cast<int64_t>(message.Length());
-  kept_.emplace(index, std::move(message));
+  kept_.emplace(index, message);
   unwritten_.push_back(index);
 }
 

@@ -25,9 +25,9 @@ class FrameWindow {
   bool HasRoomFor(int64_t bytes) const;
   /// True when the frame waits for its acknowledgement or has it.
   bool Has(uint32_t index) const { return state_[index] != State::kAbsent; }
-  /// Takes a frame that the window does not have; the next call of Next that finds nothing older
-  /// returns it.
-  void Add(uint32_t index, grpc::ByteBuffer message);
+  /// Takes a frame that the window does not have, sharing its bytes; the next call of Next that
+  /// finds nothing older returns it.
+  void Add(uint32_t index, const grpc::ByteBuffer& message);
   /// The message that is to be written next, or nothing. Valid until the frame is acknowledged.
   const grpc::ByteBuffer* Next();
 

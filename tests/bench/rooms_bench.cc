@@ -114,7 +114,7 @@ absl::StatusOr<RoomsReport> MeasureRooms(const RoomsOptions& options) {
   }
   bool has_metrics = !options.metrics.empty();
   if (has_metrics) {
-    const absl::Status status = ReadResidentBytes(options.metrics).status();
+    absl::Status status = ReadResidentBytes(options.metrics).status();
     has_metrics = status.ok();
     if (absl::IsNotFound(status)) {
       std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
