@@ -1,5 +1,8 @@
 #include "server/metrics/scrape.h"
 
+#include <unistd.h>
+
+#include <fstream>
 #include <string>
 
 namespace isocenter::metrics {
@@ -70,10 +73,20 @@ prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
   return family;
 }
 
+/// Prometheus' usual name for it. 0 where the system does not say.
+prometheus::MetricFamily ResidentMemoryFamily() {
+  prometheus::MetricFamily family =
+      GaugeFamily("process_resident_memory_bytes", "Memory of this process that is in RAM.");
+  int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  AddSample(family, {}, static_cast<double>(resident * sysconf(_SC_PAGESIZE)));
+  return family;
+}
+
 }  // namespace
 
 std::vector<prometheus::MetricFamily> Scrape::Collect() const {
-  std::vector<prometheus::MetricFamily> families;
+  std::vector<prometheus::MetricFamily> families = {ResidentMemoryFamily()};
   if (sources_.jobs) families.push_back(JobFamily(sources_.jobs()));
   if (sources_.queue_depth) {
     families.push_back(GaugeFamily("isocenter_queue_depth", "Chunks that wait for a device."));

@@ -357,8 +357,7 @@ void Engine::OnDeviceLost(ReconstructionRun& run, const absl::Status& why) {
     const auto used = runs_.SlotsOf(*current);
     if (std::ranges::all_of(used, [](const auto* slot) { return slot->healthy(); })) continue;
     if (job->DropRun() == nullptr) continue;
-    current->lane().Clear();
-    current->lane().Submit([current] {});  // its memory is freed by the slot's thread
+    ReconstructionRun::Free(current);
     job->Warn({jobs::WarningKind::kDeviceReplaced, std::nullopt,
                "a device failed; the job is computed again from its frames"});
     environment_.observer.OnJobResumed("device");

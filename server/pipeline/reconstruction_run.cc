@@ -120,4 +120,15 @@ absl::StatusOr<absl::Time> ReconstructionRun::Complete() {
   return complete;
 }
 
+void ReconstructionRun::Free(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed) {
+  run->lane().Clear();
+  const auto first = run->slot().lanes.NewLane({jobs::JobClass::kLive, absl::InfinitePast()});
+  // std::function needs a callable that can be copied.
+  auto held = std::make_shared<std::shared_ptr<ReconstructionRun>>(std::move(run));
+  first->Submit([held, freed = std::move(freed)] {
+    held->reset();
+    if (freed) freed();
+  });
+}
+
 }  // namespace isocenter::pipeline

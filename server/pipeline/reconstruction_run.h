@@ -1,6 +1,7 @@
 // One attempt to reconstruct a job, on one slot.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -71,6 +72,10 @@ class ReconstructionRun {
   absl::StatusOr<bool> FinishStep();
   /// Waits for the volume and frees all memory but the volume's. The time at which it was complete.
   absl::StatusOr<absl::Time> Complete();
+
+  /// Drops what waits and has the slot's thread free the memory, before other jobs' work but after
+  /// what it does now; then calls `freed` there.
+  static void Free(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed = nullptr);
 
   SliceGate& slices() { return *slices_; }
   HostView3<float> volume() const {

@@ -71,9 +71,10 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
   {
     // Refuses what is hopeless before it costs time, and accounts for the planning.
     const int64_t volume_bytes = ReconstructionRun::VolumeBytes(grid);
-    ISO_ASSIGN_OR_RETURN(const scheduler::Admission planning,
-                         scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
-                                          PlanningBytes(request.acquisition) + volume_bytes));
+    ISO_ASSIGN_OR_RETURN(
+        const scheduler::Admission planning,
+        scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
+                         PlanningBytes(request.acquisition) + volume_bytes, urgency.job_class));
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan made,
                          recon::MakePlan(request.acquisition, grid, request.settings, planned));
     if (own_memory && made.order != recon::Order::kChunksFirst) {
@@ -87,7 +88,8 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
     demands.push_back({slot, plan->peak_bytes});
     devices.insert(devices.end(), devices_[slot].begin(), devices_[slot].end());
   }
-  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission, scheduler_.Admit(demands, HostBytes(*plan)));
+  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
+                       scheduler_.Admit(demands, HostBytes(*plan), urgency.job_class));
   const absl::Time end = absl::Now() + std::max(forecast.finish(), AcquisitionTime(request));
   admission.ExpectEnd(end);
   return ReconstructionRun::Create(std::move(plan),

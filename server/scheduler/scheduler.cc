@@ -79,12 +79,36 @@ std::vector<Scheduler::Need> Scheduler::Needs(std::span<const SlotDemand> slots,
   return needs;
 }
 
-absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t device_bytes, int64_t host_bytes) {
+absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t device_bytes, int64_t host_bytes,
+                                           jobs::JobClass job_class) {
   const SlotDemand demand = {slot, device_bytes};
-  return Admit(std::span(&demand, 1), host_bytes);
+  return Admit(std::span(&demand, 1), host_bytes, job_class);
 }
 
-absl::StatusOr<Admission> Scheduler::Admit(std::span<const SlotDemand> slots, int64_t host_bytes) {
+absl::Status Scheduler::LeaveRoom(const std::vector<Need>& needs) const {
+  if (holders_.empty()) return absl::OkStatus();
+  for (const Need& need : needs) {
+    const int64_t kept = need.budget->limit() / 4;
+    if (need.budget->free() - need.bytes < kept) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the batch job needs ", need.bytes, " bytes of memory; ",
+                       need.budget->free(), " are free, of which ", kept,
+                       " are kept for live and interactive jobs; try again when other jobs have "
+                       "ended"));
+    }
+  }
+  const int kept = max_active_jobs_ / 4;
+  if (static_cast<int>(holders_.size()) >= max_active_jobs_ - kept) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "1 place among the active jobs is needed; the last ", kept, " of ", max_active_jobs_,
+        " are kept for live and interactive jobs; try again when "
+        "other jobs have ended"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Admission> Scheduler::Admit(std::span<const SlotDemand> slots, int64_t host_bytes,
+                                           jobs::JobClass job_class) {
   for (const SlotDemand& demand : slots) {
     const DeviceSlot& slot = *slots_[demand.slot];
     if (!slot.healthy()) {
@@ -95,6 +119,10 @@ absl::StatusOr<Admission> Scheduler::Admit(std::span<const SlotDemand> slots, in
   const std::vector<Need> needs = Needs(slots, host_bytes);
   Holder holder{.host = needs.front().budget};
   absl::MutexLock lock(&mutex_);
+  if (job_class == jobs::JobClass::kBatch) {
+    const absl::Status room = LeaveRoom(needs);
+    if (!room.ok()) return Refuse(room, needs);
+  }
   absl::Status refused;
   for (const Need& need : needs) {
     absl::StatusOr<Reservation> reservation = need.budget->Reserve(need.bytes);

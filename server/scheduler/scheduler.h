@@ -79,8 +79,12 @@ class Scheduler {
   /// naming what is needed and what is free (jobs or bytes). The latter says when it could be
   /// accepted at the earliest (retry_after.h), as far as those who hold what is missing have said
   /// when they end; not when it never fits.
-  absl::StatusOr<Admission> Admit(std::span<const SlotDemand> slots, int64_t host_bytes);
-  absl::StatusOr<Admission> Admit(int slot, int64_t device_bytes, int64_t host_bytes);
+  /// Beside other jobs a batch job leaves a quarter of the places and of each memory to the better
+  /// classes.
+  absl::StatusOr<Admission> Admit(std::span<const SlotDemand> slots, int64_t host_bytes,
+                                  jobs::JobClass job_class = jobs::JobClass::kLive);
+  absl::StatusOr<Admission> Admit(int slot, int64_t device_bytes, int64_t host_bytes,
+                                  jobs::JobClass job_class = jobs::JobClass::kLive);
 
   int active_jobs() const;
   int healthy_slots() const;
@@ -100,6 +104,9 @@ class Scheduler {
   };
   /// One need for each budget; the host's first.
   std::vector<Need> Needs(std::span<const SlotDemand> slots, int64_t host_bytes) const;
+  /// Whether a batch job may have it.
+  absl::Status LeaveRoom(const std::vector<Need>& needs) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// When all of it will be free, were nobody else admitted; InfiniteFuture when unknown or never.
   absl::Time EarliestRoom(const std::vector<Need>& needs) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

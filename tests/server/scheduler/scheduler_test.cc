@@ -220,5 +220,28 @@ TEST(RetryAfter, IsCarriedByTheStatus) {
   EXPECT_EQ(RetryAfter(carries), absl::Milliseconds(1500));
 }
 
+TEST(SchedulerTest, ABatchJobLeavesAQuarterToTheOthers) {
+  std::vector<std::unique_ptr<DeviceSlot>> slots;
+  slots.push_back(std::make_unique<DeviceSlot>("cpu0", 100, "iso-test"));
+  Scheduler scheduler(std::move(slots), 4);
+  constexpr auto kBatch = jobs::JobClass::kBatch;
+  {
+    // Alone it may have everything.
+    EXPECT_TRUE(scheduler.Admit(0, 100, 0, kBatch).ok());
+  }
+  const auto live = scheduler.Admit(0, 20, 0);
+  ASSERT_TRUE(live.ok());
+  const absl::Status refused = scheduler.Admit(0, 56, 0, kBatch).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(refused.message().find("80 are free, of which 25 are kept for live"),
+            absl::string_view::npos)
+      << refused;
+  const auto first = scheduler.Admit(0, 10, 0, kBatch), second = scheduler.Admit(0, 10, 0, kBatch);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(scheduler.Admit(0, 1, 0, kBatch).status().message().find("the last 1 of 4 are kept"),
+            absl::string_view::npos);
+  EXPECT_TRUE(scheduler.Admit(0, 60, 0).ok());
+}
+
 }  // namespace
 }  // namespace isocenter::scheduler
