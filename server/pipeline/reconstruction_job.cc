@@ -271,11 +271,16 @@ void ReconstructionJob::CloseInput() {
   if (recorded.ok()) recorded = spool_->Finish();
   if (!recorded.ok()) return Fail(recorded);
   Schedule();
-  const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
-  if (!saved.ok()) {
+  EnterReconstructing();
+}
+
+void ReconstructionJob::EnterReconstructing() {
+  absl::call_once(reconstructing_, [this] {
+    const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
+    if (saved.ok()) return;
     absl::MutexLock lock(&mutex_);
     if (!ended_) LogUnsaved(id_, saved);
-  }
+  });
 }
 
 void ReconstructionJob::Detach(int64_t stream) {
@@ -418,6 +423,8 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
     after_last_frame = absl::ToDoubleSeconds(*complete - last_frame_time_);
   }
   if (!current) return run->slices().Close(absl::CancelledError("the job has ended"));
+  // The end of the input may still be on its way to the disk.
+  EnterReconstructing();
   const recon::StageSeconds seconds = run->seconds();
   const double updates = run->plan().voxel_updates;
   run->slot().cost.Add(updates, seconds.busy);
@@ -471,9 +478,12 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
   }
   const absl::Time end = absl::Now();
   absl::Time last_frame;
+  int present = 0, lost = 0;
   {
     absl::MutexLock lock(&mutex_);
     last_frame = last_frame_time_;
+    present = ledger_.present();
+    lost = ledger_.lost();
   }
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
@@ -484,6 +494,9 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
     changed.result.seconds_to_stored = absl::ToDoubleSeconds(end - last_frame);
     changed.result.timings.export_ = absl::ToDoubleSeconds(end - begin);
     changed.result.timings.total = absl::ToDoubleSeconds(end - accepted_time_);
+    // Whoever added the last frames may not have come to say so.
+    changed.progress.frames_received = present;
+    changed.progress.frames_lost = lost;
     changed.progress.slices_exported = changed.progress.slices_total;
   });
 }
