@@ -184,6 +184,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     if (status.ok()) {
       ledger_.Commit(index);
       overdue = ledger_.Overdue();
+      for (const int late : overdue) ledger_.BeginGiveUp(late);
     } else {
       ledger_.Abort(index);
       damaged = absl::IsDataLoss(status);
@@ -259,12 +260,15 @@ void ReconstructionJob::CloseInput() {
   absl::StatusOr<std::vector<int>> missing;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || input_closed_ || ledger_.being_written() > 0) return;
+    if (ended_ || input_closed_ || ledger_.being_recorded() > 0) return;
     if (!finish_announced_ && !ledger_.complete()) return;
     input_closed_ = true;
     finish_announced_ = true;
     console_deadline_ = absl::InfiniteFuture();
     missing = ledger_.MissingAtEnd();
+    if (missing.ok()) {
+      for (const int index : *missing) ledger_.BeginGiveUp(index);
+    }
   }
   if (!missing.ok()) return Fail(missing.status());
   absl::Status recorded = GiveUp(*missing);
