@@ -192,6 +192,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
         refused = producer_.lock();
         producer_.reset();
         ++stream_;  // what this stream sends from now on is not taken
+        finish_announced_ = false;
         console_deadline_ = absl::Now() + environment_.reconnect_limit;
       }
     }
@@ -215,8 +216,8 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     environment_.table.Update(id_, [&](Job& job) {
       job.progress.frames_received = std::max(job.progress.frames_received, present);
     });
-    CloseInput();
   }
+  CloseInput();
   if (waiting != nullptr) waiting->OnRoom();
 }
 
@@ -328,7 +329,7 @@ void ReconstructionJob::GiveUpConsole() {
   CloseInput();
   {
     absl::MutexLock lock(&mutex_);
-    if (input_closed_) return;
+    if (finish_announced_) return;  // closed now, or when what is being written is
   }
   Fail(absl::DeadlineExceededError(absl::StrCat(
       "the console's stream ended after ", present, " of ", frames(),

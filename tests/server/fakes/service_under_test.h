@@ -19,10 +19,10 @@
 
 namespace isocenter::testing {
 
-/// Asks until it is so; false after a minute.
+/// Asks until it is so; false after 20 seconds.
 template <class Condition>
 bool Eventually(const Condition& condition) {
-  const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
   while (!condition()) {
     if (absl::Now() > deadline) return false;
     absl::SleepFor(absl::Milliseconds(1));
