@@ -41,7 +41,7 @@ FrameLedger::FrameLedger(std::vector<jobs::FrameState> states, const jobs::Missi
 }
 
 FrameLedger::Taken FrameLedger::Begin(int index) {
-  if (entries_[index] == Entry::kLost) return Taken::kLate;
+  if (entries_[index] == Entry::kLost || entries_[index] == Entry::kLeaving) return Taken::kLate;
   if (entries_[index] != Entry::kMissing) return Taken::kDuplicate;
   entries_[index] = Entry::kWriting;
   ++writing_;
@@ -64,7 +64,13 @@ void FrameLedger::Abort(int index) {
 
 void FrameLedger::BeginStream() { of_this_stream_.assign(entries_.size(), false); }
 
+void FrameLedger::BeginGiveUp(int index) {
+  entries_[index] = Entry::kLeaving;
+  ++leaving_;
+}
+
 void FrameLedger::GiveUp(int index) {
+  if (entries_[index] == Entry::kLeaving) --leaving_;
   entries_[index] = Entry::kLost;
   ++lost_;
   end_ = std::max(end_, index + 1);
@@ -95,7 +101,7 @@ std::vector<int> FrameLedger::Overdue() const {
     const int length = gap.last - gap.first + 1;
     // What the job does not tolerate may still come; at the end of input it fails.
     if (later < kPatience || length > tolerated_.longest_gap ||
-        lost_ + static_cast<int>(overdue.size()) + length > most) {
+        lost_ + leaving_ + static_cast<int>(overdue.size()) + length > most) {
       break;
     }
     for (int i = gap.first; i <= gap.last; ++i) overdue.push_back(i);

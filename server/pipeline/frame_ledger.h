@@ -45,18 +45,21 @@ class FrameLedger {
   /// A new stream begins: what its predecessor sent says nothing about what it will send.
   void BeginStream();
 
-  /// Frames to be given up now; empty while there is hope. The caller records them and then calls
-  /// GiveUp.
+  /// Frames to be given up now; empty while there is hope. The caller calls BeginGiveUp, records
+  /// them and then calls GiveUp.
   std::vector<int> Overdue() const;
   /// Frames to be given up because no more will come. Errors: FAILED_PRECONDITION (more are missing
   /// than the job tolerates; says which).
   absl::StatusOr<std::vector<int>> MissingAtEnd() const;
+  /// From now on the frame is late; nothing stands for it before GiveUp.
+  void BeginGiveUp(int index);
   void GiveUp(int index);
 
   int frames() const { return static_cast<int>(entries_.size()); }
   int present() const { return present_; }
   int lost() const { return lost_; }
-  int being_written() const { return writing_; }
+  /// Frames whose fate is on its way to the disk.
+  int being_recorded() const { return writing_ + leaving_; }
   /// Every frame is there or given up.
   bool complete() const { return present_ + lost_ == frames(); }
 
@@ -71,7 +74,7 @@ class FrameLedger {
   std::vector<ViewSource> Sources(const recon::Chunk& chunk) const;
 
  private:
-  enum class Entry : uint8_t { kMissing, kWriting, kPresent, kLost };
+  enum class Entry : uint8_t { kMissing, kWriting, kPresent, kLeaving, kLost };
 
   bool Settled(int index) const {
     return entries_[index] == Entry::kPresent || entries_[index] == Entry::kLost;
@@ -86,7 +89,7 @@ class FrameLedger {
   const jobs::MissingFrames tolerated_;
   std::vector<Entry> entries_;
   std::vector<bool> of_this_stream_;
-  int present_ = 0, lost_ = 0, writing_ = 0;
+  int present_ = 0, lost_ = 0, writing_ = 0, leaving_ = 0;
   int prefix_ = 0;
   int end_ = 0;  // one beyond the last frame that has come
 };

@@ -184,6 +184,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     if (status.ok()) {
       ledger_.Commit(index);
       overdue = ledger_.Overdue();
+      for (const int late : overdue) ledger_.BeginGiveUp(late);
     } else {
       ledger_.Abort(index);
       damaged = absl::IsDataLoss(status);
@@ -191,6 +192,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
         refused = producer_.lock();
         producer_.reset();
         ++stream_;  // what this stream sends from now on is not taken
+        finish_announced_ = false;
         console_deadline_ = absl::Now() + environment_.reconnect_limit;
       }
     }
@@ -214,8 +216,8 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
     environment_.table.Update(id_, [&](Job& job) {
       job.progress.frames_received = std::max(job.progress.frames_received, present);
     });
-    CloseInput();
   }
+  CloseInput();
   if (waiting != nullptr) waiting->OnRoom();
 }
 
@@ -259,23 +261,31 @@ void ReconstructionJob::CloseInput() {
   absl::StatusOr<std::vector<int>> missing;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || input_closed_ || ledger_.being_written() > 0) return;
+    if (ended_ || input_closed_ || ledger_.being_recorded() > 0) return;
     if (!finish_announced_ && !ledger_.complete()) return;
     input_closed_ = true;
     finish_announced_ = true;
     console_deadline_ = absl::InfiniteFuture();
     missing = ledger_.MissingAtEnd();
+    if (missing.ok()) {
+      for (const int index : *missing) ledger_.BeginGiveUp(index);
+    }
   }
   if (!missing.ok()) return Fail(missing.status());
   absl::Status recorded = GiveUp(*missing);
   if (recorded.ok()) recorded = spool_->Finish();
   if (!recorded.ok()) return Fail(recorded);
   Schedule();
-  const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
-  if (!saved.ok()) {
+  EnterReconstructing();
+}
+
+void ReconstructionJob::EnterReconstructing() {
+  absl::call_once(reconstructing_, [this] {
+    const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
+    if (saved.ok()) return;
     absl::MutexLock lock(&mutex_);
     if (!ended_) LogUnsaved(id_, saved);
-  }
+  });
 }
 
 void ReconstructionJob::Detach(int64_t stream) {
@@ -319,7 +329,7 @@ void ReconstructionJob::GiveUpConsole() {
   CloseInput();
   {
     absl::MutexLock lock(&mutex_);
-    if (input_closed_) return;
+    if (finish_announced_) return;  // closed now, or when what is being written is
   }
   Fail(absl::DeadlineExceededError(
       absl::StrCat("the console's stream ended after ", present, " of ", frames(),
@@ -420,6 +430,8 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
     after_last_frame = absl::ToDoubleSeconds(*complete - last_frame_time_);
   }
   if (!current) return run->slices().Close(absl::CancelledError("the job has ended"));
+  // The end of the input may still be on its way to the disk.
+  EnterReconstructing();
   const recon::StageSeconds seconds = run->seconds();
   const double updates = run->plan().voxel_updates;
   run->slot().cost.Add(updates, seconds.busy);
@@ -473,9 +485,12 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
   }
   const absl::Time end = absl::Now();
   absl::Time last_frame;
+  int present = 0, lost = 0;
   {
     absl::MutexLock lock(&mutex_);
     last_frame = last_frame_time_;
+    present = ledger_.present();
+    lost = ledger_.lost();
   }
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
@@ -486,6 +501,9 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
     changed.result.seconds_to_stored = absl::ToDoubleSeconds(end - last_frame);
     changed.result.timings.export_ = absl::ToDoubleSeconds(end - begin);
     changed.result.timings.total = absl::ToDoubleSeconds(end - accepted_time_);
+    // Whoever added the last frames may not have come to say so.
+    changed.progress.frames_received = present;
+    changed.progress.frames_lost = lost;
     changed.progress.slices_exported = changed.progress.slices_total;
   });
 }

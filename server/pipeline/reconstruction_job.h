@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -127,6 +128,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
   void CloseInput();
+  /// Nobody sees a later state before this one. Once.
+  void EnterReconstructing();
 
   void Schedule();
   using Sources = std::vector<ViewSource>;
@@ -160,6 +163,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   const std::shared_ptr<scheduler::LaneExecutor::Lane> export_;
 
   std::atomic<bool> cancel_requested_{false};  // read between slices of the export
+  absl::once_flag reconstructing_;
 
   absl::Mutex monitor_mutex_;
   FrameMonitor monitor_ ABSL_GUARDED_BY(monitor_mutex_);

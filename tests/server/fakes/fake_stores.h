@@ -111,6 +111,7 @@ class FakeResultStore : public jobs::ResultStore {
     absl::MutexLock lock(&mutex_);
     volumes_[job.id].assign(span.begin(), span.end());
     jobs_[job.id] = job;
+    ++stores_[job.id];
     return SeriesOf(job);
   }
   absl::StatusOr<jobs::StoredSeries> Find(const jobs::Job& job) override {
@@ -148,6 +149,11 @@ class FakeResultStore : public jobs::ResultStore {
     absl::MutexLock lock(&mutex_);
     return volumes_[job_id];
   }
+  /// How often a job's volume was stored.
+  int stores(const std::string& job_id) {
+    absl::MutexLock lock(&mutex_);
+    return stores_[job_id];
+  }
   /// The job as the store was given it.
   jobs::Job job(const std::string& job_id) {
     absl::MutexLock lock(&mutex_);
@@ -170,6 +176,7 @@ class FakeResultStore : public jobs::ResultStore {
   absl::Status room_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<float>> volumes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int> stores_ ABSL_GUARDED_BY(mutex_);
 };
 
 /// Counts what it is told.

@@ -1,4 +1,4 @@
-// The pipeline with fakes around it, on the reference backend.
+// The pipeline with a real spool and fakes around it, on the reference backend.
 #pragma once
 
 #include <memory>
@@ -6,35 +6,105 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
 #include "kernels/backends.h"
 #include "server/jobs/job_table.h"
 #include "server/pipeline/engine.h"
 #include "server/scheduler/scheduler.h"
+#include "server/spool/spool.h"
 #include "tests/server/fakes/fake_stores.h"
 #include "tests/server/fakes/temporary_directory.h"
 
 namespace isocenter::testing {
 
+/// Asks until it is so; false after 20 seconds.
+template <class Condition>
+bool Eventually(const Condition& condition) {
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (!condition()) {
+    if (absl::Now() > deadline) return false;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  return true;
+}
+
+struct PipelineOptions {
+  int64_t memory_bytes = 64 << 20;  // of each slot
+  int max_active_jobs = 8;
+  int slots = 1;
+  int64_t spool_bytes = 0;  // 0: no bound
+  /// How long each sync takes that a frame, a gap or the end waits for; 0: none is waited for.
+  absl::Duration sync;
+  pipeline::EngineOptions engine;
+};
+
+/// Destroyed in the order in which the service ends.
 struct PipelineUnderTest {
-  explicit PipelineUnderTest(int64_t memory_bytes = 64 << 20, int max_active_jobs = 8) {
-    device = *Backends().OpenDevice("reference", {.memory_bytes = memory_bytes, .threads = 1});
-    std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
-    slots.push_back(
-        std::make_unique<scheduler::DeviceSlot>("reference0", memory_bytes, "iso-slot-0"));
-    scheduler = std::make_unique<scheduler::Scheduler>(std::move(slots), max_active_jobs);
+  explicit PipelineUnderTest(PipelineOptions wanted = {}) : options(std::move(wanted)) { Start(); }
+
+  void Start() {
+    spool::SpoolOptions kept{.directory = directory.path() / "spool",
+                             .capacity_bytes = options.spool_bytes};
+    if (options.sync > absl::ZeroDuration()) {
+      kept.sync = spool::SyncPolicy::kAlways;
+      kept.sync_file = [duration = options.sync](int) {
+        absl::SleepFor(duration);
+        return 0;
+      };
+    }
+    spool = *spool::Spool::Open(std::move(kept));
+    table = std::make_unique<jobs::JobTable>(
+        store, &observer, [this](const std::string& id) { (void)spool->Remove(id); });
+    EXPECT_TRUE(table->Load(absl::Now(), [](const jobs::Job&) { return true; }).ok());
+    std::vector<std::unique_ptr<scheduler::DeviceSlot>> made;
+    std::vector<pipeline::SlotDevices> groups;
+    for (int i = 0; i < options.slots; ++i) {
+      devices.push_back(*Backends().OpenDevice(
+          "reference", {.memory_bytes = options.memory_bytes, .threads = 1}));
+      groups.push_back({devices.back().get()});
+      made.push_back(std::make_unique<scheduler::DeviceSlot>(
+          absl::StrCat("reference", i), options.memory_bytes, absl::StrCat("iso-slot-", i)));
+    }
+    scheduler = std::make_unique<scheduler::Scheduler>(std::move(made), options.max_active_jobs);
     engine = std::make_unique<pipeline::Engine>(
-        Backends(), std::vector<pipeline::Engine::SlotDevices>{{device.get()}}, *scheduler, table,
-        results, observer);
+        pipeline::EngineEnvironment{Backends(), *scheduler, *table, *spool, results, observer},
+        std::move(groups), options.engine);
+  }
+  /// As when the process ends. Only the stores, the spool's files and the results stay.
+  void Stop() {
+    engine.reset();
+    scheduler.reset();
+    devices.clear();
+    table.reset();
+    spool.reset();
+  }
+  void Restart(const pipeline::Engine::RequestDecoder& decode) {
+    Stop();
+    Start();
+    engine->Recover(decode);
   }
 
-  scheduler::DeviceSlot& slot() { return *scheduler->slots()[0]; }
+  scheduler::DeviceSlot& slot(int i = 0) { return *scheduler->slots()[i]; }
 
+  /// Whether no job holds memory, a place among the active ones or spool space that could not be
+  /// reclaimed.
+  bool HoldsNothing() {
+    bool nothing = scheduler->active_jobs() == 0;
+    for (const auto& each : scheduler->slots()) nothing = nothing && each->memory.used() == 0;
+    const spool::SpoolUsage usage = spool->usage();
+    return nothing && usage.used_bytes == usage.reclaimable_bytes;
+  }
+
+  PipelineOptions options;
   TemporaryDirectory directory;
   FakeJobStore store;
-  FakeResultStore results{directory.path()};
+  FakeResultStore results{directory.path() / "results"};
   FakeObserver observer;
-  jobs::JobTable table{store, &observer};
-  std::unique_ptr<ops::Device> device;
+  std::unique_ptr<spool::Spool> spool;
+  std::unique_ptr<jobs::JobTable> table;
+  std::vector<std::unique_ptr<ops::Device>> devices;
   std::unique_ptr<scheduler::Scheduler> scheduler;
   std::unique_ptr<pipeline::Engine> engine;
 };

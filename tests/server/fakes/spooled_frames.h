@@ -16,7 +16,7 @@ namespace isocenter::testing {
 struct SpooledFrames {
   explicit SpooledFrames(const recon::Acquisition& of)
       : acquisition(of),
-        all(*spool::Spool::Open({.directory = directory.path() / "spool"})),
+        all(*spool::Spool::Open(spool::SpoolOptions{.directory = directory.path() / "spool"})),
         spool(*all->Create("job", "record", static_cast<int>(of.trajectory.size()),
                            pipeline::FrameBytes(of))) {}
 

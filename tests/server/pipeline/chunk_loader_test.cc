@@ -49,7 +49,7 @@ TEST_F(ChunkLoaderTest, LoadsFramesAsTheyWereSent) {
 
 TEST_F(ChunkLoaderTest, MeasuredMatricesReplaceThePlannedOnesOfTheirFrames) {
   ProjectionMatrix measured = request_.acquisition.trajectory[4];
-  measured(0, 3) += 1;
+  measured.m[3] += 1;
   spooled_.Add(3);
   spooled_.Add(4, measured);
   spooled_.Add(5);

@@ -44,9 +44,9 @@ TEST(FrameLedger, AFrameIsNewOnceAndAgainAfterItsWriteFailed) {
   FrameLedger ledger = Empty();
   EXPECT_EQ(ledger.Begin(3), Taken::kNew);
   EXPECT_EQ(ledger.Begin(3), Taken::kDuplicate);
-  EXPECT_EQ(ledger.being_written(), 1);
+  EXPECT_EQ(ledger.being_recorded(), 1);
   ledger.Abort(3);
-  EXPECT_EQ(ledger.being_written(), 0);
+  EXPECT_EQ(ledger.being_recorded(), 0);
   EXPECT_EQ(ledger.Begin(3), Taken::kNew);
   ledger.Commit(3);
   EXPECT_EQ(ledger.Begin(3), Taken::kDuplicate);
@@ -75,6 +75,24 @@ TEST(FrameLedger, AFrameIsOverdueWhenEnoughLaterOnesHaveCome) {
   EXPECT_THAT(ledger.Overdue(), IsEmpty());
   EXPECT_EQ(ledger.prefix(), 21 + FrameLedger::kPatience);
   EXPECT_EQ(ledger.Begin(20), Taken::kLate);
+}
+
+TEST(FrameLedger, AFrameThatIsBeingGivenUpIsGivenUpOnce) {
+  FrameLedger ledger = Empty();
+  Add(ledger, 0, 20);
+  Add(ledger, 21, 21 + FrameLedger::kPatience);
+  ASSERT_THAT(ledger.Overdue(), ElementsAre(20));
+  ledger.BeginGiveUp(20);
+  EXPECT_EQ(ledger.being_recorded(), 1);
+  EXPECT_THAT(ledger.Overdue(), IsEmpty());
+  EXPECT_EQ(ledger.Begin(20), Taken::kLate);
+  EXPECT_FALSE(ledger.Ready({16, 8}));
+  EXPECT_EQ(ledger.lost(), 0);
+  EXPECT_EQ(ledger.prefix(), 20);
+  ledger.GiveUp(20);
+  EXPECT_EQ(ledger.being_recorded(), 0);
+  EXPECT_EQ(ledger.lost(), 1);
+  EXPECT_TRUE(ledger.Ready({16, 8}));
 }
 
 TEST(FrameLedger, WhatAnEarlierStreamSentSaysNothingAboutTheNext) {
