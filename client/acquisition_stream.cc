@@ -86,8 +86,9 @@ struct AcquisitionStream::State {
 
   /// Until the acquisition has ended.
   void Run(v1::AcquireRequest opening);
-  /// One call, from its first message to its status.
-  absl::Status RunCall(const v1::AcquireRequest& opening, Call& c);
+  /// One call, from its first message to its status. `give_up`: until when an outage may last;
+  /// InfiniteFuture when there is none.
+  absl::Status RunCall(const v1::AcquireRequest& opening, absl::Time give_up, Call& c);
   void Handle(const v1::AcquireResponse& response, Call& c);
   absl::Status AcceptedAgain(const v1::Accepted& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
@@ -159,7 +160,11 @@ void AcquisitionStream::State::Handle(const v1::AcquireResponse& response, Call&
   if (response.has_preview() && options.on_preview) options.on_preview(response.preview());
 }
 
-absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening, Call& c) {
+absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening,
+                                               absl::Time give_up, Call& c) {
+  // Between calls nobody drives the channel, which finds a server that has come back only while a
+  // call waits for it.
+  c.context.set_wait_for_ready(give_up < absl::InfiniteFuture());
   {
     absl::MutexLock lock(&mutex);
     if (cancelled) return absl::CancelledError("cancelled by the console");
@@ -171,7 +176,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   v1::AcquireResponse response;
   grpc::Status status;
   bool answered = false, late = false, finished = false;
-  const absl::Time admission_deadline = absl::Now() + options.admission_timeout;
+  const absl::Time admission_deadline = std::min(absl::Now() + options.admission_timeout, give_up);
   for (bool idle = false; !(finished && idle);) {
     void* tag = nullptr;
     bool ok = false;
@@ -227,10 +232,13 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   }
   c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
   if (!answered && late) {
-    const std::string text = absl::StrCat("the server did not admit the acquisition within ",
-                                          absl::FormatDuration(options.admission_timeout));
-    // An unanswered resume says nothing about the job.
-    return opening.has_header() ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
+    if (opening.has_header()) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("the server did not admit the acquisition within ",
+                       absl::FormatDuration(options.admission_timeout)));
+    }
+    // That says nothing about the job.
+    return absl::UnavailableError("the server cannot be reached or does not answer");
   }
   return FromGrpc(status);
 }
@@ -265,7 +273,7 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
   std::optional<absl::Status> end;
   for (;;) {
     Call c;
-    const absl::Status status = RunCall(opening, c);
+    const absl::Status status = RunCall(opening, reconnect.deadline(), c);
     end = Verdict(status, c, opening.has_resume(), reconnect);
     if (end) break;
     absl::MutexLock lock(&mutex);

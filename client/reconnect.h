@@ -24,6 +24,9 @@ class Reconnect {
   /// outage has lasted too long, the error is returned with which the acquisition ends.
   absl::Status MayTryAgain(const absl::Status& status, bool moved_on, absl::Time now);
 
+  /// When the outage will have lasted too long; InfiniteFuture while there is none.
+  absl::Time deadline() const { return outage_began_ + timeout_; }
+
   /// 50 ms, doubled with each try of an outage up to 2 s, of which a random half is kept, so that
   /// consoles of one server do not come back all at once.
   absl::Duration Pause();
