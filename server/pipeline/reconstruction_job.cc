@@ -271,6 +271,12 @@ void ReconstructionJob::CloseInput() {
   if (recorded.ok()) recorded = spool_->Finish();
   if (!recorded.ok()) return Fail(recorded);
   Schedule();
+  PublishReconstructing();
+}
+
+void ReconstructionJob::PublishReconstructing() {
+  absl::MutexLock publishing(&publish_mutex_);
+  if (std::exchange(reconstructing_published_, true)) return;
   const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
   if (!saved.ok()) {
     absl::MutexLock lock(&mutex_);
@@ -422,6 +428,9 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
   const double updates = run->plan().voxel_updates;
   run->slot().cost.Add(updates, seconds.busy);
   environment_.observer.OnPrediction(run->slot().name, run->predicted_seconds(), seconds.busy);
+  // A slow disk may still be recording the end of input, of which the last frame's chunk need not
+  // know.
+  PublishReconstructing();
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
     job.result.timings.upload = seconds.upload;
     job.result.timings.download = seconds.download;

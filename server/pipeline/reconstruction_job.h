@@ -127,6 +127,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
   void CloseInput();
+  /// Moves the job from RECEIVING on. Done once, by whoever comes first; others wait until it is.
+  void PublishReconstructing();
 
   void Schedule();
   using Sources = std::vector<ViewSource>;
@@ -160,6 +162,9 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   const std::shared_ptr<scheduler::LaneExecutor::Lane> export_;
 
   std::atomic<bool> cancel_requested_{false};  // read between slices of the export
+
+  absl::Mutex publish_mutex_;  // taken before mutex_
+  bool reconstructing_published_ ABSL_GUARDED_BY(publish_mutex_) = false;
 
   absl::Mutex monitor_mutex_;
   FrameMonitor monitor_ ABSL_GUARDED_BY(monitor_mutex_);
