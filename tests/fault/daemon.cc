@@ -1,34 +1,70 @@
 #include "tests/fault/daemon.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
 namespace isocenter::testing {
+namespace {
+
+/// The defaults that `flags` do not set, then `flags`.
+std::vector<std::string> Arguments(const std::string& archive,
+                                   const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments = {ISOCENTERD, "--archive=" + archive, "--no_dicom"};
+  for (const auto& [name, value] : {std::pair("--grpc_address=", "127.0.0.1:0"),
+                                    std::pair("--metrics_address=", "127.0.0.1:0"),
+                                    std::pair("--log_level=", "err")}) {
+    const bool is_set = std::ranges::any_of(
+        flags, [name = name](const std::string& flag) { return absl::StartsWith(flag, name); });
+    if (!is_set) arguments.push_back(absl::StrCat(name, value));
+  }
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return arguments;
+}
+
+bool CanListenOn(int port) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
+  inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  const bool free = bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  close(listener);
+  return free;
+}
+
+}  // namespace
+
+int PortForRestarts() {
+  constexpr int kFirst = 10000, kPorts = 20000;
+  static int next = getpid();
+  for (int tries = 0; tries < kPorts; ++tries) {
+    const int port = kFirst + next++ % kPorts;
+    if (CanListenOn(port)) return port;
+  }
+  return 0;
+}
 
 Daemon::Daemon(const std::string& archive, const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = {ISOCENTERD,
-                                        "--archive=" + archive,
-                                        "--grpc_address=127.0.0.1:0",
-                                        "--metrics_address=127.0.0.1:0",
-                                        "--no_dicom",
-                                        "--log_level=err"};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  std::vector<std::string> arguments = Arguments(archive, flags);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
 
   std::array<int, 2> output;
-  if (pipe(output.data()) != 0) return;
+  if (pipe2(output.data(), O_CLOEXEC) != 0) return;
   pid_ = fork();
   if (pid_ == 0) {
     dup2(output[1], STDOUT_FILENO);
-    close(output[0]);
-    close(output[1]);
     execv(argv[0], argv.data());
     _exit(127);
   }
@@ -36,7 +72,8 @@ Daemon::Daemon(const std::string& archive, const std::vector<std::string>& flags
   FILE* const lines = fdopen(output[0], "r");
   std::array<char, 512> line;
   if (fgets(line.data(), line.size(), lines) != nullptr) {
-    std::sscanf(line.data(), "ready grpc=127.0.0.1:%d", &grpc_port_);
+    std::sscanf(line.data(), "ready grpc=127.0.0.1:%d metrics=127.0.0.1:%d", &grpc_port_,
+                &metrics_port_);
   }
   fclose(lines);
 }
