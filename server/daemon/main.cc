@@ -112,7 +112,7 @@ absl::StatusOr<std::unique_ptr<spool::Spool>> OpenSpool(const v1::ServerConfig& 
     std::error_code error;
     std::filesystem::create_directories(options.directory, error);
     const std::filesystem::space_info disk = std::filesystem::space(options.directory, error);
-    if (!error) options.capacity_bytes = static_cast<int64_t>(disk.available / 5 * 4);
+    if (!error) options.capacity_bytes = static_cast<int64_t>(disk.available / 2);
   }
   return spool::Spool::Open(std::move(options));
 }

@@ -58,8 +58,8 @@ class JobSpool {
   virtual absl::Status DeclareGap(int index) = 0;
   virtual absl::Status Finish() = 0;
 
-  /// The pixels of a frame that is present, into exactly its bytes, and its measured matrix. Errors:
-  /// DATA_LOSS (the checksum differs), NOT_FOUND, INTERNAL.
+  /// The pixels of a frame that is present, into exactly its bytes, and its measured matrix.
+  /// Errors: DATA_LOSS (the checksum differs), NOT_FOUND, INTERNAL.
   virtual absl::StatusOr<std::optional<ProjectionMatrix>> Read(int index,
                                                                std::span<std::byte> pixels) = 0;
 };
@@ -79,6 +79,9 @@ class FrameSpool {
   virtual absl::StatusOr<std::shared_ptr<JobSpool>> Open(const std::string& job_id) = 0;
   /// The job has ended: from now on its space may be reclaimed, as the retention policy says.
   virtual void Release(const std::string& job_id) = 0;
+  /// Others need the disk: removes jobs that have ended, oldest first, until their files were
+  /// `bytes` long or none is left.
+  virtual void FreeDisk(int64_t bytes) = 0;
   /// Removes the job's file. OK when there is none.
   virtual absl::Status Remove(const std::string& job_id) = 0;
 };

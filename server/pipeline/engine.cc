@@ -128,7 +128,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& giv
   if (!request.pair_id.empty()) ISO_RETURN_IF_ERROR(JoinPair(environment_.table, request));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));
   // Better to refuse now than to lose a scan of the patient at its end.
-  ISO_RETURN_IF_ERROR(environment_.results.CheckRoom(grid));
+  ISO_RETURN_IF_ERROR(MakeRoomFor(grid));
 
   const absl::Time now = absl::Now();
   ISO_ASSIGN_OR_RETURN(std::shared_ptr<ReconstructionRun> run,
@@ -331,6 +331,14 @@ void Engine::StartWaiting() {
 }
 
 // ---- What the jobs report ----------------------------------------------------------------------
+
+absl::Status Engine::MakeRoomFor(const VolumeGrid& grid) {
+  const absl::Status room = environment_.results.CheckRoom(grid);
+  if (!absl::IsResourceExhausted(room)) return room;
+  // Results matter more than the frames of jobs that have ended.
+  environment_.spool.FreeDisk(2 * ReconstructionRun::VolumeBytes(grid));
+  return environment_.results.CheckRoom(grid);
+}
 
 absl::Status Engine::BeforeChunk(ReconstructionRun& run) {
   if (!options_.fault || run.slot().name != options_.fault->slot) return absl::OkStatus();

@@ -112,6 +112,7 @@ class Engine : private JobKeeper {
   void WatchConsoles();
   void SubtractIfComplete(const std::string& pair_id);
 
+  absl::Status MakeRoomFor(const VolumeGrid& grid) override;
   absl::Status BeforeChunk(ReconstructionRun& run) override;
   void OnDeviceLost(ReconstructionRun& run, const absl::Status& why) override;
   void OnConsoleLeft() override;

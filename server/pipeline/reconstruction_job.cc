@@ -455,6 +455,7 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
 }
 
 absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store(ReconstructionRun& run) {
+  ISO_RETURN_IF_ERROR(environment_.keeper.MakeRoomFor(grid_));
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
   return environment_.results.Store(
       *job, run.volume(), [&](int slices) { return run.slices().Await(slices); },

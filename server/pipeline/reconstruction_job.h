@@ -41,6 +41,9 @@ class FrameProducer {
 class JobKeeper {
  public:
   virtual ~JobKeeper() = default;
+  /// Before a result is stored: takes disk space from what matters less, if need be. Errors:
+  /// RESOURCE_EXHAUSTED.
+  virtual absl::Status MakeRoomFor(const VolumeGrid& grid) = 0;
   /// Before each chunk, on the slot's thread. An error is the device's.
   virtual absl::Status BeforeChunk(ReconstructionRun& run) = 0;
   /// A device of the run is lost. The job waits for StartRun.

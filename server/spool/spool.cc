@@ -164,13 +164,7 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed) {
              needed <= static_cast<int64_t>(free) + reclaimed;
     };
     if (fits(0)) return absl::OkStatus();
-    auto oldest = entries_.end();
-    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-      if (it->second.is_reclaimable() &&
-          (oldest == entries_.end() || it->second.released_at < oldest->second.released_at)) {
-        oldest = it;
-      }
-    }
+    const auto oldest = OldestReclaimable();
     if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
       return absl::ResourceExhaustedError(absl::StrCat(
           "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ", needed,
@@ -179,6 +173,27 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed) {
                                        : absl::StrCat(options_.capacity_bytes),
           " allowed bytes are used, ", usage.reclaimable_bytes, " of them reclaimable"));
     }
+  }
+}
+
+Spool::Entries::iterator Spool::OldestReclaimable() {
+  auto oldest = entries_.end();
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    if (it->second.is_reclaimable() &&
+        (oldest == entries_.end() || it->second.released_at < oldest->second.released_at)) {
+      oldest = it;
+    }
+  }
+  return oldest;
+}
+
+void Spool::FreeDisk(int64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  while (bytes > 0) {
+    const auto oldest = OldestReclaimable();
+    if (oldest == entries_.end()) return;
+    bytes -= oldest->second.bytes;
+    if (!Reclaim(oldest)) return;
   }
 }
 

@@ -73,6 +73,7 @@ class Spool : public jobs::FrameSpool {
       ABSL_LOCKS_EXCLUDED(opening_, mutex_);
   /// Nothing is reclaimed while somebody holds the job's JobSpool.
   void Release(const std::string& job_id) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void FreeDisk(int64_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Remove(const std::string& job_id) override ABSL_LOCKS_EXCLUDED(mutex_);
 
   SpoolUsage usage() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -100,6 +101,8 @@ class Spool : public jobs::FrameSpool {
                                                     const std::string& acquisition,
                                                     const Layout& layout);
   SpoolUsage Count() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// Of those that may be removed; end: none.
+  Entries::iterator OldestReclaimable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Reclaim(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Time ExpiryOf(const Entry& entry) const;
   /// Removes what has been kept for long enough; returns when the next one will have.
