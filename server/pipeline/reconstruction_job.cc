@@ -236,11 +236,12 @@ absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
   environment_.table.Update(id_, [&](Job& job) { job.progress.frames_lost = lost; });
   const bool blended = request_.missing_frames.policy == jobs::MissingFramesPolicy::kInterpolate;
   Warn({jobs::WarningKind::kFrameGap, indices.front(),
-        absl::StrCat(indices.size() == 1
-                         ? absl::StrCat("frame ", indices.front(), " is")
-                         : absl::StrCat(indices.size(), " frames from ", indices.front(), " are"),
-                     " missing and ",
-                     blended ? "blended from the neighbours" : "replaced by the nearest frame")});
+        absl::StrCat(
+            indices.size() == 1
+                ? absl::StrCat("frame ", indices.front(), " is")
+                : absl::StrCat(indices.size(), " frames from ", indices.front(), " are"),
+            " missing and ",
+            blended ? "computed from the frames beside" : "replaced by the nearest frame")});
   return absl::OkStatus();
 }
 

@@ -50,7 +50,7 @@ ReconstructionRun::ReconstructionRun(std::unique_ptr<const recon::Reconstruction
       place_(place),
       lane_(place.slot.lanes.NewLane(urgency)),
       completion_(place.completer.NewLane(urgency)),
-      with_preview_(urgency.job_class != jobs::JobClass::kBatch),
+      somebody_waits_(urgency.job_class != jobs::JobClass::kBatch),
       predicted_seconds_(place.slot.cost.PredictSeconds(plan_->voxel_updates)),
       predicted_finish_(predicted_finish),
       admission_(std::move(admission)),
@@ -67,7 +67,7 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> ReconstructionRun::Create(
       run->reconstructor_,
       recon::Reconstructor::Create(
           *run->plan_, registry, place.devices,
-          {.urgent = urgency.job_class == jobs::JobClass::kLive, .preview = run->with_preview_}));
+          {.urgent = urgency.job_class == jobs::JobClass::kLive, .preview = run->somebody_waits_}));
   ops::Device& device = *place.devices[0];
   ISO_ASSIGN_OR_RETURN(run->chunk_, device.NewHostMemory(recon::LargestChunk(*run->plan_) *
                                                          FrameBytes(run->plan_->acquisition)));
@@ -82,13 +82,18 @@ absl::Status ReconstructionRun::Push(jobs::JobSpool& spool, std::span<const View
   ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, sources, pixels, measured_));
   ISO_RETURN_IF_ERROR(reconstructor_->Push(AsFrames(acquisition, views, pixels), measured_));
   frames_pushed_ += views;
+  // A device goes on working after the call. Where others are to go first, a batch job has no more
+  // than one chunk there.
+  if (!somebody_waits_ && place_.slot.backlog.Ahead(jobs::JobClass::kInteractive) > 0) {
+    ISO_RETURN_IF_ERROR(TakeTrace());
+  }
   workload_.Done(static_cast<double>(plan_->grid.voxels()) * views);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const jobs::Preview>> ReconstructionRun::PreviewIfDue() {
   const absl::Time now = absl::Now();
-  if (!with_preview_ || now - last_preview_ < kBetweenPreviews) return nullptr;
+  if (!somebody_waits_ || now - last_preview_ < kBetweenPreviews) return nullptr;
   last_preview_ = now;
   ISO_ASSIGN_OR_RETURN(const std::vector<recon::PreviewPlane> planes,
                        reconstructor_->TakePreview());

@@ -91,7 +91,7 @@ class ReconstructionRun {
   const RunPlace place_;
   const std::shared_ptr<scheduler::LaneExecutor::Lane> lane_;
   const std::shared_ptr<scheduler::LaneExecutor::Lane> completion_;
-  const bool with_preview_;
+  const bool somebody_waits_;  // not a batch job
   const double predicted_seconds_;
   const absl::Time predicted_finish_;
   scheduler::Admission admission_;  // before the memory that it counts

@@ -70,7 +70,7 @@ TEST_F(EngineInputTest, AMissingFrameIsReplacedAndSaid) {
     const bool blended = policy == MissingFramesPolicy::kInterpolate;
     EXPECT_THAT(
         job.result.warnings,
-        ElementsAre(HasSubstr(blended ? "frame 17 is missing and blended from the neighbours"
+        ElementsAre(HasSubstr(blended ? "frame 17 is missing and computed from the frames beside"
                                       : "frame 17 is missing and replaced by the nearest")));
     EXPECT_EQ(service_->results.job(live.id).warnings.size(), 1u) << "not in the stored objects";
     // Of the range of values: the lost view is a 40th of the volume, and what stands for it differs
