@@ -144,6 +144,7 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
         return absl::FailedPreconditionError(
             absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
       }
+      ++callbacks_;
       first_frame_time_ = std::min(first_frame_time_, came);
       last_frame_time_ = came;
       room = ++appends_ < kMostAppends;
@@ -167,6 +168,7 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
   spool_->Append(std::move(spooled), [self = shared_from_this(), stream, index,
                                       came](const absl::Status& status) {
     self->OnAppended(stream, index, came, status);
+    self->EndCallback();
   });
   return room;
 }
@@ -219,6 +221,15 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
   }
   CloseInput();
   if (waiting != nullptr) waiting->OnRoom();
+}
+
+void ReconstructionJob::EndCallback() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (--callbacks_ > 0 || !frees_after_callbacks_) return;
+    frees_after_callbacks_ = false;
+  }
+  FreeMemory();
 }
 
 absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
@@ -578,6 +589,9 @@ void ReconstructionJob::FreeMemory() {
   std::shared_ptr<ReconstructionRun> run;
   {
     absl::MutexLock lock(&mutex_);
+    // The spool still calls back, with what may be gone once the keeper has let go of the job.
+    frees_after_callbacks_ = callbacks_ > 0;
+    if (frees_after_callbacks_) return;
     run = std::move(run_);
   }
   if (run == nullptr) return environment_.keeper.OnJobEnded(*this);

@@ -124,6 +124,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
  private:
   absl::Status CheckFrame(const Frame& frame) const;
   void OnAppended(int64_t stream, int index, absl::Time came, const absl::Status& status);
+  /// The spool is done with a frame.
+  void EndCallback();
   /// Records frames as lost. Errors: the spool's.
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
@@ -150,6 +152,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// Publishes the final state and frees the memory.
   void PublishEnd(jobs::JobState state, const absl::Status& why,
                   const std::function<void(jobs::Job&)>& change = nullptr);
+  /// As soon as nobody uses it.
   void FreeMemory();
   absl::Status EndStatusLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -173,6 +176,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest
   std::weak_ptr<FrameProducer> producer_ ABSL_GUARDED_BY(mutex_);
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
+  int callbacks_ ABSL_GUARDED_BY(mutex_) = 0;  // of the spool that have not ended
+  bool frees_after_callbacks_ ABSL_GUARDED_BY(mutex_) = false;
   bool producer_waits_ ABSL_GUARDED_BY(mutex_) = false;
   bool finish_announced_ ABSL_GUARDED_BY(mutex_) = false;
   bool input_closed_ ABSL_GUARDED_BY(mutex_) = false;
