@@ -57,10 +57,26 @@ void ReconstructionJob::StartRun(std::shared_ptr<ReconstructionRun> run) {
 }
 
 std::shared_ptr<ReconstructionRun> ReconstructionJob::DropRun() {
-  absl::MutexLock lock(&mutex_);
-  if (ended_ || volume_complete_) return nullptr;
-  storing_ = false;
-  return std::exchange(run_, nullptr);
+  std::shared_ptr<ReconstructionRun> run;
+  bool suspended = false;
+  absl::Status why;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_ || volume_complete_) return nullptr;
+    storing_ = false;
+    run = std::exchange(run_, nullptr);
+    if (!cancel_requested_) return run;
+    // The exporter, which was to end the job, has nothing more to do with it.
+    ended_ = true;
+    suspended = suspended_;
+    why = end_reason_;
+  }
+  if (suspended) {
+    FreeMemory();
+  } else {
+    PublishEnd(JobState::kCancelled, why);
+  }
+  return run;
 }
 
 std::shared_ptr<ReconstructionRun> ReconstructionJob::run() const {
@@ -320,7 +336,7 @@ void ReconstructionJob::Reject(int64_t stream, const absl::Status& why) {
 
 ReconstructionJob::Input ReconstructionJob::input() const {
   absl::MutexLock lock(&mutex_);
-  return {ledger_.present(), ledger_.prefix(), ledger_.Beyond()};
+  return {ledger_.present(), ledger_.lost(), ledger_.prefix(), ledger_.Beyond()};
 }
 
 absl::Time ReconstructionJob::console_deadline() const {
@@ -549,20 +565,22 @@ void ReconstructionJob::Suspend() {
   const absl::Status why = absl::UnavailableError(
       absl::StrCat("the service stops; job '", id_, "' goes on when it starts again"));
   std::shared_ptr<FrameProducer> producer;
+  bool storing = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) return;
+    if (ended_ || cancel_requested_) return;
     suspended_ = true;
     end_reason_ = why;
     producer = producer_.lock();
-    if (storing_) {
+    storing = storing_;
+    if (storing) {
       cancel_requested_ = true;
     } else {
       ended_ = true;
     }
   }
   if (producer != nullptr) producer->OnRefused(why);
-  if (!cancel_requested_) FreeMemory();
+  if (!storing) FreeMemory();  // else the exporter does
 }
 
 bool ReconstructionJob::ClaimEnd(const absl::Status& why, Ending ending) {

@@ -77,7 +77,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
 
   /// Begins to compute, from the first frame. Without effect when the job has ended.
   void StartRun(std::shared_ptr<ReconstructionRun> run);
-  /// Takes the run from the job. Null: it has none, it has ended, or its volume is complete.
+  /// Takes the run from the job, which ends if it was to be cancelled or suspended. Null: it has
+  /// none, it has ended, or its volume is complete.
   std::shared_ptr<ReconstructionRun> DropRun();
   /// The run that computes now, or null.
   std::shared_ptr<ReconstructionRun> run() const;
@@ -102,6 +103,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// missing.
   struct Input {
     int present = 0;
+    int lost = 0;
     int prefix = 0;
     std::vector<FrameRange> beyond;
   };
