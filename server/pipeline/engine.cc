@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
@@ -82,6 +83,10 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
 
 Engine::~Engine() {
   StopAdmitting();
+  // What is being accepted at this moment becomes active first.
+  absl::Notification accepted;
+  admission_lane_->Submit([&accepted] { accepted.Notify(); });
+  accepted.WaitForNotification();
   SuspendAll();
   {
     absl::MutexLock lock(&mutex_);
@@ -278,15 +283,24 @@ absl::Status Engine::RecoverJob(const jobs::Job& job, const RequestDecoder& deco
   }
   auto recovered = std::make_shared<ReconstructionJob>(job.id, std::move(request), job.grid, spool,
                                                        EnvironmentOfJobs());
-  const int present = recovered->input().present;
+  const ReconstructionJob::Input input = recovered->input();
   environment_.table.Update(job.id, [&](jobs::Job& changed) {
-    changed.progress.frames_received = present;
+    changed.progress.frames_received = input.present;
+    changed.progress.frames_lost = input.lost;
     changed.progress.frames_backprojected = 0;
     changed.progress.slices_exported = 0;
   });
-  spdlog::info("event=job_recovered job={} frames={} of={}", job.id, present,
+  spdlog::info("event=job_recovered job={} frames={} of={}", job.id, input.present,
                job.progress.frames_total);
   environment_.observer.OnJobResumed("restart");
+  // What was warned of since the job was last saved is not known any more.
+  if (input.lost > 0 && std::ranges::none_of(job.warnings, [](const jobs::JobWarning& warning) {
+        return warning.kind == jobs::WarningKind::kFrameGap;
+      })) {
+    recovered->Warn({jobs::WarningKind::kFrameGap, std::nullopt,
+                     absl::StrCat(input.lost, " of ", job.progress.frames_total,
+                                  " frames were given up before the service was started again")});
+  }
   AddActive(recovered);
   return absl::OkStatus();
 }

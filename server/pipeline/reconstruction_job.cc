@@ -57,10 +57,26 @@ void ReconstructionJob::StartRun(std::shared_ptr<ReconstructionRun> run) {
 }
 
 std::shared_ptr<ReconstructionRun> ReconstructionJob::DropRun() {
-  absl::MutexLock lock(&mutex_);
-  if (ended_ || volume_complete_) return nullptr;
-  storing_ = false;
-  return std::exchange(run_, nullptr);
+  std::shared_ptr<ReconstructionRun> run;
+  bool suspended = false;
+  absl::Status why;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_ || volume_complete_) return nullptr;
+    storing_ = false;
+    run = std::exchange(run_, nullptr);
+    if (!cancel_requested_) return run;
+    // The exporter, which was to end the job, has nothing more to do with it.
+    ended_ = true;
+    suspended = suspended_;
+    why = end_reason_;
+  }
+  if (suspended) {
+    FreeMemory();
+  } else {
+    PublishEnd(JobState::kCancelled, why);
+  }
+  return run;
 }
 
 std::shared_ptr<ReconstructionRun> ReconstructionJob::run() const {
@@ -144,6 +160,7 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
         return absl::FailedPreconditionError(
             absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
       }
+      ++callbacks_;
       first_frame_time_ = std::min(first_frame_time_, came);
       last_frame_time_ = came;
       room = ++appends_ < kMostAppends;
@@ -164,10 +181,11 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     }
     for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
   }
-  spool_->Append(std::move(spooled),
-                 [self = shared_from_this(), stream, index, came](const absl::Status& status) {
-                   self->OnAppended(stream, index, came, status);
-                 });
+  spool_->Append(std::move(spooled), [self = shared_from_this(), stream, index,
+                                      came](const absl::Status& status) {
+    self->OnAppended(stream, index, came, status);
+    self->EndCallback();
+  });
   return room;
 }
 
@@ -219,6 +237,15 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
   }
   CloseInput();
   if (waiting != nullptr) waiting->OnRoom();
+}
+
+void ReconstructionJob::EndCallback() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (--callbacks_ > 0 || !frees_after_callbacks_) return;
+    frees_after_callbacks_ = false;
+  }
+  FreeMemory();
 }
 
 absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
@@ -310,7 +337,7 @@ void ReconstructionJob::Reject(int64_t stream, const absl::Status& why) {
 
 ReconstructionJob::Input ReconstructionJob::input() const {
   absl::MutexLock lock(&mutex_);
-  return {ledger_.present(), ledger_.prefix(), ledger_.Beyond()};
+  return {ledger_.present(), ledger_.lost(), ledger_.prefix(), ledger_.Beyond()};
 }
 
 absl::Time ReconstructionJob::console_deadline() const {
@@ -542,20 +569,22 @@ void ReconstructionJob::Suspend() {
   const absl::Status why = absl::UnavailableError(
       absl::StrCat("the service stops; job '", id_, "' goes on when it starts again"));
   std::shared_ptr<FrameProducer> producer;
+  bool storing = false;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) return;
+    if (ended_ || cancel_requested_) return;
     suspended_ = true;
     end_reason_ = why;
     producer = producer_.lock();
-    if (storing_) {
+    storing = storing_;
+    if (storing) {
       cancel_requested_ = true;
     } else {
       ended_ = true;
     }
   }
   if (producer != nullptr) producer->OnRefused(why);
-  if (!cancel_requested_) FreeMemory();
+  if (!storing) FreeMemory();  // else the exporter does
 }
 
 bool ReconstructionJob::ClaimEnd(const absl::Status& why, Ending ending) {
@@ -582,6 +611,9 @@ void ReconstructionJob::FreeMemory() {
   std::shared_ptr<ReconstructionRun> run;
   {
     absl::MutexLock lock(&mutex_);
+    // The spool still calls back, with what may be gone once the keeper has let go of the job.
+    frees_after_callbacks_ = callbacks_ > 0;
+    if (frees_after_callbacks_) return;
     run = std::move(run_);
   }
   if (run == nullptr) return environment_.keeper.OnJobEnded(*this);

@@ -80,7 +80,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
 
   /// Begins to compute, from the first frame. Without effect when the job has ended.
   void StartRun(std::shared_ptr<ReconstructionRun> run);
-  /// Takes the run from the job. Null: it has none, it has ended, or its volume is complete.
+  /// Takes the run from the job, which ends if it was to be cancelled or suspended. Null: it has
+  /// none, it has ended, or its volume is complete.
   std::shared_ptr<ReconstructionRun> DropRun();
   /// The run that computes now, or null.
   std::shared_ptr<ReconstructionRun> run() const;
@@ -105,6 +106,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// is missing.
   struct Input {
     int present = 0;
+    int lost = 0;
     int prefix = 0;
     std::vector<FrameRange> beyond;
   };
@@ -127,6 +129,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
  private:
   absl::Status CheckFrame(const Frame& frame) const;
   void OnAppended(int64_t stream, int index, absl::Time came, const absl::Status& status);
+  /// The spool is done with a frame.
+  void EndCallback();
   /// Records frames as lost. Errors: the spool's.
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
@@ -153,6 +157,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// Publishes the final state and frees the memory.
   void PublishEnd(jobs::JobState state, const absl::Status& why,
                   const std::function<void(jobs::Job&)>& change = nullptr);
+  /// As soon as nobody uses it.
   void FreeMemory();
   absl::Status EndStatusLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -176,6 +181,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest
   std::weak_ptr<FrameProducer> producer_ ABSL_GUARDED_BY(mutex_);
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
+  int callbacks_ ABSL_GUARDED_BY(mutex_) = 0;  // of the spool that have not ended
+  bool frees_after_callbacks_ ABSL_GUARDED_BY(mutex_) = false;
   bool producer_waits_ ABSL_GUARDED_BY(mutex_) = false;
   bool finish_announced_ ABSL_GUARDED_BY(mutex_) = false;
   bool input_closed_ ABSL_GUARDED_BY(mutex_) = false;

@@ -21,6 +21,10 @@ class FakeJobStore : public jobs::JobStore {
  public:
   absl::Status Save(const jobs::Job& job) override {
     absl::MutexLock lock(&mutex_);
+    saving_ = true;
+    auto open = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return gate_open_; };
+    mutex_.Await(absl::Condition(&open));
+    saving_ = false;
     if (!error_.ok()) return error_;
     jobs_[job.id] = job;
     history_.push_back({job.id, job.state});
@@ -49,6 +53,15 @@ class FakeJobStore : public jobs::JobStore {
     return absl::OkStatus();
   }
 
+  /// While closed, Save waits.
+  void SetGate(bool open) {
+    absl::MutexLock lock(&mutex_);
+    gate_open_ = open;
+  }
+  void WaitUntilSaving() {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&saving_));
+  }
   /// Save fails with it until it is OK again.
   void FailWith(absl::Status error) {
     absl::MutexLock lock(&mutex_);
@@ -66,6 +79,8 @@ class FakeJobStore : public jobs::JobStore {
 
  private:
   mutable absl::Mutex mutex_;
+  bool gate_open_ ABSL_GUARDED_BY(mutex_) = true;
+  bool saving_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> traces_ ABSL_GUARDED_BY(mutex_);
