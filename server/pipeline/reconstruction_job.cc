@@ -59,7 +59,7 @@ void ReconstructionJob::StartRun(std::shared_ptr<ReconstructionRun> run) {
 std::shared_ptr<ReconstructionRun> ReconstructionJob::DropRun() {
   absl::MutexLock lock(&mutex_);
   if (ended_ || volume_complete_) return nullptr;
-  storing_ = false;
+  storing_ = export_begun_ = false;
   return std::exchange(run_, nullptr);
 }
 
@@ -126,8 +126,8 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
         CheckedMeasuredMatrix(*frame.measured_matrix, request_.acquisition.trajectory[index],
                               request_.acquisition.detector);
     if (!matrix.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", index, ": ",
-                                                     matrix.status().message()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("frame.measured_matrix of frame ", index, ": ", matrix.status().message()));
     }
     spooled.measured_matrix = *matrix;
   }
@@ -164,10 +164,10 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     }
     for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
   }
-  spool_->Append(std::move(spooled), [self = shared_from_this(), stream, index,
-                                      came](const absl::Status& status) {
-    self->OnAppended(stream, index, came, status);
-  });
+  spool_->Append(std::move(spooled),
+                 [self = shared_from_this(), stream, index, came](const absl::Status& status) {
+                   self->OnAppended(stream, index, came, status);
+                 });
   return room;
 }
 
@@ -327,9 +327,10 @@ void ReconstructionJob::GiveUpConsole() {
     absl::MutexLock lock(&mutex_);
     if (input_closed_) return;
   }
-  Fail(absl::DeadlineExceededError(absl::StrCat(
-      "the console's stream ended after ", present, " of ", frames(),
-      " frames and did not come back within ", absl::FormatDuration(environment_.reconnect_limit))));
+  Fail(absl::DeadlineExceededError(
+      absl::StrCat("the console's stream ended after ", present, " of ", frames(),
+                   " frames and did not come back within ",
+                   absl::FormatDuration(environment_.reconnect_limit))));
 }
 
 void ReconstructionJob::Warn(jobs::JobWarning warning) {
@@ -351,8 +352,9 @@ void ReconstructionJob::Schedule() {
   const std::vector<recon::Chunk>& chunks = run_->plan().chunks;
   while (chunks_scheduled_ < chunks.size() && ledger_.Ready(chunks[chunks_scheduled_])) {
     const recon::Chunk& chunk = chunks[chunks_scheduled_++];
-    run_->lane().Submit([self = shared_from_this(), run = run_,
-                         sources = ledger_.Sources(chunk)] { self->ComputeChunk(run, sources); });
+    run_->lane().Submit([self = shared_from_this(), run = run_, sources = ledger_.Sources(chunk)] {
+      self->ComputeChunk(run, sources);
+    });
     if (chunks_scheduled_ == chunks.size()) {
       run_->lane().Submit(
           [self = shared_from_this(), run = run_] { self->FinishVolume(run, /*first=*/true); });
@@ -454,14 +456,22 @@ absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store(ReconstructionRun& r
   return environment_.results.Store(
       *job, run.volume(), [&](int slices) { return run.slices().Await(slices); },
       [&](int slices) {
-        environment_.table.Update(
-            id_, [&](Job& changed) { changed.progress.slices_exported = slices; });
+        environment_.table.Update(id_,
+                                  [&](Job& changed) { changed.progress.slices_exported = slices; });
         return !cancel_requested_;
       });
 }
 
 void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& run) {
   const absl::Time begin = absl::Now();
+  bool cancelled = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (run_ != run) return;  // its device was lost
+    cancelled = ended_;
+    export_begun_ = true;
+  }
+  if (cancelled) return FreeMemory();
   const absl::StatusOr<jobs::StoredSeries> stored = Store(*run);
   absl::Status why;
   bool suspended = false;
@@ -510,14 +520,18 @@ void ReconstructionJob::OnRunFailed(const std::shared_ptr<ReconstructionRun>& ru
 // ---- End ---------------------------------------------------------------------------------------
 
 void ReconstructionJob::Cancel(const absl::Status& why) {
+  bool waits_for_exporter = false;
   {
     absl::MutexLock lock(&mutex_);
     if (storing_ && !ended_) {
       if (!cancel_requested_) end_reason_ = why;
       cancel_requested_ = true;
-      return;
+      if (export_begun_) return;
+      // The exporter may be at work on another job's volume for seconds; it frees the memory.
+      ended_ = waits_for_exporter = true;
     }
   }
+  if (waits_for_exporter) return PublishState(JobState::kCancelled, why);
   if (ClaimEnd(why, Ending::kByAnyone)) PublishEnd(JobState::kCancelled, why);
 }
 
@@ -555,6 +569,12 @@ bool ReconstructionJob::ClaimEnd(const absl::Status& why, Ending ending) {
 
 void ReconstructionJob::PublishEnd(JobState state, const absl::Status& why,
                                    const std::function<void(Job&)>& change) {
+  PublishState(state, why, change);
+  FreeMemory();
+}
+
+void ReconstructionJob::PublishState(JobState state, const absl::Status& why,
+                                     const std::function<void(Job&)>& change) {
   const absl::Time now = absl::Now();
   LogUnsaved(id_, environment_.table.Transition(id_, state, [&](Job& job) {
     job.error = why;
@@ -562,7 +582,6 @@ void ReconstructionJob::PublishEnd(JobState state, const absl::Status& why,
     job.preview = nullptr;
     if (change) change(job);
   }));
-  FreeMemory();
 }
 
 void ReconstructionJob::FreeMemory() {

@@ -61,8 +61,8 @@ struct JobEnvironment {
 };
 
 /// One admitted acquisition. Frames go into the spool as they come, whatever the devices do; chunks
-/// of them are read back and computed when their turn comes. Thread-safe. The job keeps itself alive
-/// while work of it is under way.
+/// of them are read back and computed when their turn comes. Thread-safe. The job keeps itself
+/// alive while work of it is under way.
 class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob> {
  public:
   ReconstructionJob(std::string id, AcquisitionRequest request, VolumeGrid grid,
@@ -97,8 +97,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// The console is at fault: ends the job as FAILED, unless all frames are here.
   void Reject(int64_t stream, const absl::Status& why);
 
-  /// Frames at the beginning that are in the spool (or given up), and those beyond the first that is
-  /// missing.
+  /// Frames at the beginning that are in the spool (or given up), and those beyond the first that
+  /// is missing.
   struct Input {
     int present = 0;
     int prefix = 0;
@@ -110,7 +110,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// The console did not come back in time.
   void GiveUpConsole();
 
-  /// Ends the job as CANCELLED. While the result is being stored, the job ends a moment later, and
+  /// Ends the job as CANCELLED. While the result is being written, the job ends a moment later, and
   /// may still complete.
   void Cancel(const absl::Status& why);
   /// Ends the job as FAILED, unless it has ended or is being stored.
@@ -149,6 +149,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// Publishes the final state and frees the memory.
   void PublishEnd(jobs::JobState state, const absl::Status& why,
                   const std::function<void(jobs::Job&)>& change = nullptr);
+  void PublishState(jobs::JobState state, const absl::Status& why,
+                    const std::function<void(jobs::Job&)>& change = nullptr);
   void FreeMemory();
   absl::Status EndStatusLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -186,6 +188,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
 
   bool volume_complete_ ABSL_GUARDED_BY(mutex_) = false;
   bool storing_ ABSL_GUARDED_BY(mutex_) = false;  // the exporter is at work, or waits for slices
+  bool export_begun_ ABSL_GUARDED_BY(mutex_) = false;  // storing_, and not waiting for its turn
   bool suspended_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status end_reason_ ABSL_GUARDED_BY(mutex_);
