@@ -22,9 +22,9 @@ namespace {
 std::vector<std::string> Arguments(const std::string& archive,
                                    const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {ISOCENTERD, "--archive=" + archive, "--no_dicom"};
-  for (const auto& [name, value] : {std::pair("--grpc_address=", "127.0.0.1:0"),
-                                    std::pair("--metrics_address=", "127.0.0.1:0"),
-                                    std::pair("--log_level=", "err")}) {
+  for (const auto& [name, value] :
+       {std::pair("--grpc_address=", "127.0.0.1:0"), std::pair("--metrics_address=", "127.0.0.1:0"),
+        std::pair("--log_level=", "err")}) {
     const bool is_set = std::ranges::any_of(
         flags, [name = name](const std::string& flag) { return absl::StartsWith(flag, name); });
     if (!is_set) arguments.push_back(absl::StrCat(name, value));

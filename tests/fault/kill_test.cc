@@ -1,4 +1,5 @@
-// kill -9 at any moment of a job: nothing that was acknowledged is lost, and the volume is the same.
+// kill -9 at any moment of a job: nothing that was acknowledged is lost, and the volume is the
+// same.
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// The end of power, as far as it can be played: with --sync=always whatever was not acknowledged may
-// be on the disk, in part or not at all.
+// The end of power, as far as it can be played: with --sync=always whatever was not acknowledged
+// may be on the disk, in part or not at all.
 
 #include <gtest/gtest.h>
 #include <signal.h>

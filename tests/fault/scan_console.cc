@@ -82,14 +82,12 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> ScanConsole::Open() {
     told_.state = progress.state();
   };
   for (;;) {
-    ISO_ASSIGN_OR_RETURN(
-        const auto channel,
-        client::ServiceChannel::Open({.address = absl::StrCat("127.0.0.1:", port_)}));
+    ISO_ASSIGN_OR_RETURN(const auto channel, client::ServiceChannel::Open(
+                                                 {.address = absl::StrCat("127.0.0.1:", port_)}));
     auto stream = client::AcquisitionStream::Open(channel, header_, options);
-    const bool may_be_the_connection = absl::IsUnavailable(stream.status()) ||
-                                       absl::IsInternal(stream.status()) ||
-                                       absl::IsUnknown(stream.status()) ||
-                                       absl::IsCancelled(stream.status());
+    const bool may_be_the_connection =
+        absl::IsUnavailable(stream.status()) || absl::IsInternal(stream.status()) ||
+        absl::IsUnknown(stream.status()) || absl::IsCancelled(stream.status());
     absl::MutexLock lock(&mutex_);
     if (stream.ok() || !may_be_the_connection || cancelled_) return stream;
     mutex_.AwaitWithTimeout(absl::Condition(&cancelled_), absl::Milliseconds(20));

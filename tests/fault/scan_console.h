@@ -24,8 +24,8 @@ struct ScanConsoleOptions {
   int stop_before = 1 << 20;
 };
 
-/// Reconnects as the client library does. An admission that breaks is repeated with the same header,
-/// whose request id makes sure that there is one job.
+/// Reconnects as the client library does. An admission that breaks is repeated with the same
+/// header, whose request id makes sure that there is one job.
 class ScanConsole {
  public:
   /// What the server has told the console so far.
