@@ -80,7 +80,11 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
   int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) return EndStatusLocked();
+    if (ended_) {
+      // Its volume is stored, of which the table is being told: the stream waits for the result.
+      if (end_reason_.ok()) return ++stream_;
+      return end_reason_;
+    }
     previous = producer_.lock();
     producer_ = std::move(producer);
     producer_waits_ = false;
