@@ -63,7 +63,7 @@ std::shared_ptr<ReconstructionRun> ReconstructionJob::DropRun() {
   {
     absl::MutexLock lock(&mutex_);
     if (ended_ || volume_complete_) return nullptr;
-    storing_ = false;
+    storing_ = export_begun_ = false;
     run = std::exchange(run_, nullptr);
     if (!cancel_requested_) return run;
     // The exporter, which was to end the job, has nothing more to do with it.
@@ -96,7 +96,11 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
   int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) return EndStatusLocked();
+    if (ended_) {
+      // Its volume is stored, of which the table is being told: the stream waits for the result.
+      if (end_reason_.ok()) return ++stream_;
+      return end_reason_;
+    }
     previous = producer_.lock();
     producer_ = std::move(producer);
     producer_waits_ = false;
@@ -496,6 +500,14 @@ absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store(ReconstructionRun& r
 
 void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& run) {
   const absl::Time begin = absl::Now();
+  bool cancelled = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (run_ != run) return;  // its device was lost
+    cancelled = ended_;
+    export_begun_ = true;
+  }
+  if (cancelled) return FreeMemory();
   const absl::StatusOr<jobs::StoredSeries> stored = Store(*run);
   absl::Status why;
   bool suspended = false;
@@ -550,14 +562,18 @@ void ReconstructionJob::OnRunFailed(const std::shared_ptr<ReconstructionRun>& ru
 // ---- End ---------------------------------------------------------------------------------------
 
 void ReconstructionJob::Cancel(const absl::Status& why) {
+  bool waits_for_exporter = false;
   {
     absl::MutexLock lock(&mutex_);
     if (storing_ && !ended_) {
       if (!cancel_requested_) end_reason_ = why;
       cancel_requested_ = true;
-      return;
+      if (export_begun_) return;
+      // The exporter may be at work on another job's volume for seconds; it frees the memory.
+      ended_ = waits_for_exporter = true;
     }
   }
+  if (waits_for_exporter) return PublishState(JobState::kCancelled, why);
   if (ClaimEnd(why, Ending::kByAnyone)) PublishEnd(JobState::kCancelled, why);
 }
 
@@ -597,6 +613,12 @@ bool ReconstructionJob::ClaimEnd(const absl::Status& why, Ending ending) {
 
 void ReconstructionJob::PublishEnd(JobState state, const absl::Status& why,
                                    const std::function<void(Job&)>& change) {
+  PublishState(state, why, change);
+  FreeMemory();
+}
+
+void ReconstructionJob::PublishState(JobState state, const absl::Status& why,
+                                     const std::function<void(Job&)>& change) {
   const absl::Time now = absl::Now();
   LogUnsaved(id_, environment_.table.Transition(id_, state, [&](Job& job) {
     job.error = why;
@@ -604,7 +626,6 @@ void ReconstructionJob::PublishEnd(JobState state, const absl::Status& why,
     job.preview = nullptr;
     if (change) change(job);
   }));
-  FreeMemory();
 }
 
 void ReconstructionJob::FreeMemory() {

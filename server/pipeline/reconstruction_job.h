@@ -116,7 +116,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// The console did not come back in time.
   void GiveUpConsole();
 
-  /// Ends the job as CANCELLED. While the result is being stored, the job ends a moment later, and
+  /// Ends the job as CANCELLED. While the result is being written, the job ends a moment later, and
   /// may still complete.
   void Cancel(const absl::Status& why);
   /// Ends the job as FAILED, unless it has ended or is being stored.
@@ -157,6 +157,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   /// Publishes the final state and frees the memory.
   void PublishEnd(jobs::JobState state, const absl::Status& why,
                   const std::function<void(jobs::Job&)>& change = nullptr);
+  void PublishState(jobs::JobState state, const absl::Status& why,
+                    const std::function<void(jobs::Job&)>& change = nullptr);
   /// As soon as nobody uses it.
   void FreeMemory();
   absl::Status EndStatusLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -195,6 +197,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
 
   bool volume_complete_ ABSL_GUARDED_BY(mutex_) = false;
   bool storing_ ABSL_GUARDED_BY(mutex_) = false;  // the exporter is at work, or waits for slices
+  bool export_begun_ ABSL_GUARDED_BY(mutex_) = false;  // storing_, and not waiting for its turn
   bool suspended_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status end_reason_ ABSL_GUARDED_BY(mutex_);

@@ -151,7 +151,9 @@ TEST_F(KillTest, AtAnyMomentNothingAcknowledgedIsLost) {
   restarts_.Print();
   EXPECT_FALSE(HasFailure()) << "in round " << done;
   ExpectOneSeriesEach(done);
-  EXPECT_LT(restarts_.worst_to_going_on(), kMayStandStill);
+  if (!ISOCENTER_SANITIZED) {
+    EXPECT_LT(restarts_.worst_to_going_on(), kMayStandStill);
+  }
 }
 
 }  // namespace

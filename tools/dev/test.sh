@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Sets up, builds and tests: test.sh [--preset P] [CTEST ARGS..]. The last line is always "N passed, N failed".
+# Sets up, builds and tests: test.sh [--preset P] [--fault] [CTEST ARGS..]. The last line is always "N passed, N failed".
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
 source tools/dev/common.sh
 
 take_preset "$@"
 readonly tree=build/$preset
-readonly output=$tree.test.log
+output=$tree.test.log
+# --fault: the long campaigns instead of everything else; their seeds and tables stay in a log of their own.
+if [ "${rest[0]:-}" = --fault ]; then
+  rest=(-C long -L fault_long --verbose "${rest[@]:1}")
+  output=$tree.fault.log
+fi
 
 # A test run that never came to its tests has failed.
 count='0 passed, 1 failed'
@@ -20,6 +25,7 @@ logged "Testing ($preset)" "$output" ctest --test-dir "$tree" -j "$jobs" --outpu
   "${rest[@]}" || status=$?
 
 tests() { grep -acE "^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* $1" "$output" || true; }
+if [ "$output" = "$tree.fault.log" ]; then say "Seeds and tables: $output"; fi
 passed=$(tests 'Passed')
 skipped=$(tests '\*\*\*Skipped')
 total=$(grep -acE '^ *[0-9]+/[0-9]+ Test +#[0-9]+: ' "$output" || true)
