@@ -97,12 +97,12 @@ Engine::~Engine() {
   consoles_.join();
 }
 
-JobEnvironment Engine::EnvironmentOfJobs() {
+JobEnvironment Engine::EnvironmentOf(jobs::JobClass job_class) {
   return {.table = environment_.table,
           .results = environment_.results,
           .observer = environment_.observer,
           .keeper = *this,
-          .exporter = exporter_,
+          .exporter = job_class == jobs::JobClass::kLive ? live_exporter_ : exporter_,
           .reconnect_limit = options_.reconnect_limit};
 }
 
@@ -150,7 +150,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& giv
                                                  FrameBytes(request.acquisition)));
   Accepted accepted{.peak_bytes = run->peak_bytes(), .predicted_seconds = run->predicted_seconds()};
   accepted.job = std::make_shared<ReconstructionJob>(job.id, std::move(request), grid, spool,
-                                                     EnvironmentOfJobs());
+                                                     EnvironmentOf(job.job_class));
   absl::Status inserted;
   {
     absl::MutexLock lock(&mutex_);
@@ -282,7 +282,7 @@ absl::Status Engine::RecoverJob(const jobs::Job& job, const RequestDecoder& deco
     ISO_RETURN_IF_ERROR(environment_.table.Transition(job.id, JobState::kReceiving));
   }
   auto recovered = std::make_shared<ReconstructionJob>(job.id, std::move(request), job.grid, spool,
-                                                       EnvironmentOfJobs());
+                                                       EnvironmentOf(job.job_class));
   const ReconstructionJob::Input input = recovered->input();
   environment_.table.Update(job.id, [&](jobs::Job& changed) {
     changed.progress.frames_received = input.present;

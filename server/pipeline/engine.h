@@ -102,7 +102,7 @@ class Engine : private JobKeeper {
   absl::StatusOr<Accepted> Existing(const AcquisitionRequest& request,
                                     const jobs::JobSnapshot& job) const;
   jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;
-  JobEnvironment EnvironmentOfJobs();
+  JobEnvironment EnvironmentOf(jobs::JobClass job_class);
   absl::Status RecoverJob(const jobs::Job& job, const RequestDecoder& decode);
   absl::Status CompleteStored(const jobs::Job& job, const jobs::StoredSeries& stored);
   /// Looks for a slot for every job that has none.
@@ -132,6 +132,8 @@ class Engine : private JobKeeper {
   // Last: their threads end before anything that they use.
   RunMaker runs_;
   scheduler::LaneExecutor exporter_{"iso-export"};
+  /// An export takes seconds, and cannot be interrupted by a more urgent one.
+  scheduler::LaneExecutor live_exporter_{"iso-export-live"};
   scheduler::LaneExecutor admission_{"iso-admission"};
   const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ = admission_.NewLane();
   std::thread consoles_;

@@ -185,11 +185,11 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     }
     for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
   }
-  spool_->Append(std::move(spooled), [self = shared_from_this(), stream, index,
-                                      came](const absl::Status& status) {
-    self->OnAppended(stream, index, came, status);
-    self->EndCallback();
-  });
+  spool_->Append(std::move(spooled),
+                 [self = shared_from_this(), stream, index, came](const absl::Status& status) {
+                   self->OnAppended(stream, index, came, status);
+                   self->EndCallback();
+                 });
   return room;
 }
 
