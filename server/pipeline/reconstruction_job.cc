@@ -334,7 +334,8 @@ void ReconstructionJob::Detach(int64_t stream) {
 void ReconstructionJob::Reject(int64_t stream, const absl::Status& why) {
   {
     absl::MutexLock lock(&mutex_);
-    if (stream != stream_ || input_closed_ || ledger_.complete()) return;
+    if (stream != stream_ || finish_announced_ || input_closed_) return;
+    if (ledger_.present() + ledger_.lost() + ledger_.being_recorded() == ledger_.frames()) return;
   }
   Fail(why);
 }

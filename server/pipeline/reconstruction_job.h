@@ -99,7 +99,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   absl::Status FinishInput(int64_t stream);
   /// The console has gone. The job waits for another stream until console_deadline.
   void Detach(int64_t stream);
-  /// The console is at fault: ends the job as FAILED, unless all frames are here.
+  /// The console is at fault: ends the job as FAILED, unless it has sent all.
   void Reject(int64_t stream, const absl::Status& why);
 
   /// Frames at the beginning that are in the spool (or given up), and those beyond the first that

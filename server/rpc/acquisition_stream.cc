@@ -17,6 +17,14 @@
 namespace isocenter::rpc {
 namespace {
 
+// A call's deadline travels as the time that is left, rounded up by 1 % at most, and so passes later
+// here than at the console, which then ends the call.
+bool DeadlineHasPassed(const grpc::CallbackServerContext& call, absl::Time begin) {
+  constexpr absl::Duration kUnderWay = absl::Seconds(1);
+  const absl::Time deadline = absl::FromChrono(call.deadline());
+  return deadline - (deadline - begin) / 100 - kUnderWay <= absl::Now();
+}
+
 // 10000 matrices take about 1 MiB; parsed, a hostile message grows to some 30 times its size.
 constexpr int64_t kLongestHeaderBytes = 2 << 20;
 constexpr int64_t kLongestFinishBytes = 4096;
@@ -147,8 +155,13 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
   int64_t stream = 0;
   if (accepted->job != nullptr) {
     const absl::StatusOr<int64_t> attached = accepted->job->Attach(weak_from_this());
-    if (!attached.ok()) return Refuse(attached.status());
-    stream = *attached;
+    if (attached.ok()) {
+      stream = *attached;
+    } else if (absl::IsUnavailable(attached.status())) {
+      return Refuse(attached.status());  // the service stops
+    } else {
+      accepted->job = nullptr;  // it has just ended; the table is about to say how
+    }
   }
   bool closed = false;
   {
@@ -287,7 +300,7 @@ void AcquisitionStream::HandleLeft(const absl::Status& why) {
   if (job == nullptr) return;
   // A console that gave its call a deadline does not want the volume any more; one whose connection
   // broke does.
-  if (absl::FromChrono(call_->deadline()) <= absl::Now()) {
+  if (DeadlineHasPassed(*call_, begin_)) {
     job->Cancel(absl::DeadlineExceededError("the deadline of the console's call has passed"));
   } else {
     job->Detach(stream);

@@ -95,6 +95,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   AcquisitionContext& shared_;
   const CallCounter::Token token_;
   grpc::CallbackServerContext* const call_;
+  const absl::Time begin_ = absl::Now();
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 
   // Of the thread that handles the one message that is being read.

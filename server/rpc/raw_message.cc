@@ -82,28 +82,30 @@ struct PixelRange {
 bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
   while (const uint32_t tag = in.ReadTag()) {
     uint32_t value = 0;
+    int length = 0;
     switch (tag) {
       case kIndexTag:
         if (!in.ReadVarint32(&value)) return false;
         fields.set_index(value);
         break;
       case kPixelsTag:
-        if (!in.ReadVarint32(&value)) return false;
-        pixels = {in.CurrentPosition(), value};
-        if (!in.Skip(static_cast<int>(value))) return false;
+        if (!in.ReadVarintSizeAsInt(&length)) return false;
+        pixels = {in.CurrentPosition(), length};
+        if (!in.Skip(length)) return false;
         break;
       case kCrcTag:
         if (!in.ReadLittleEndian32(&value)) return false;
         fields.set_crc32c(value);
         break;
-      case kHasCrcTag:
-        if (!in.ReadVarint32(&value)) return false;
-        fields.set_has_checksum(value != 0);
+      case kHasCrcTag: {
+        uint64_t truth = 0;
+        if (!in.ReadVarint64(&truth)) return false;
+        fields.set_has_checksum(truth != 0);
         break;
+      }
       case kMatrixTag: {
-        if (!in.ReadVarint32(&value)) return false;
         std::string matrix;
-        if (!in.ReadString(&matrix, static_cast<int>(value)) ||
+        if (!in.ReadVarintSizeAsInt(&length) || !in.ReadString(&matrix, length) ||
             !fields.mutable_measured_matrix()->MergeFromString(matrix)) {
           return false;
         }
@@ -138,19 +140,31 @@ absl::StatusOr<v1::AcquireRequest> RawMessage::Parse() const {
 absl::StatusOr<std::optional<RawMessage::Frame>> RawMessage::AsFrame() const {
   SliceStream stream(*slices_);
   CodedInputStream in(&stream);
-  // A frame is sent as the message's only field; whatever else there may be is left to Parse.
-  uint32_t length = 0;
-  if (in.ReadTag() != kFrameTag || !in.ReadVarint32(&length) ||
+  int length = 0;
+  if (in.ReadTag() != kFrameTag || !in.ReadVarintSizeAsInt(&length) ||
       in.CurrentPosition() + int64_t{length} != bytes_) {
-    return std::nullopt;
+    return AsParsedFrame();
   }
   Frame frame;
   PixelRange pixels;
-  const auto limit = in.PushLimit(static_cast<int>(length));
+  const auto limit = in.PushLimit(length);
   if (!ReadFrame(in, frame.fields, pixels)) return NotAMessage();
   in.PopLimit(limit);
   frame.pixels = Pieces(pixels.first, pixels.count);
   frame.memory = slices_;
+  return frame;
+}
+
+absl::StatusOr<std::optional<RawMessage::Frame>> RawMessage::AsParsedFrame() const {
+  ISO_ASSIGN_OR_RETURN(v1::AcquireRequest message, Parse());
+  if (!message.has_frame()) return std::nullopt;
+  Frame frame;
+  const auto pixels =
+      std::make_shared<const std::string>(std::move(*message.mutable_frame()->mutable_pixels()));
+  message.mutable_frame()->clear_pixels();
+  frame.fields = std::move(*message.mutable_frame());
+  frame.pixels = {std::as_bytes(std::span(*pixels))};
+  frame.memory = pixels;
   return frame;
 }
 

@@ -19,6 +19,7 @@
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
 #include "server/rpc/server.h"
+#include "server/rpc/translate_header.h"
 #include "tests/contract/messages.h"
 #include "tests/server/fakes/service_under_test.h"
 
@@ -55,13 +56,24 @@ class ContractTest : public ::testing::Test {
     config.set_grpc_address("127.0.0.1:0");
     if (change) change(config);
     protocols_ = *config::ProtocolBook::Make(config);
-    auto server = rpc::Server::Start(config, protocols_, service_.table, *service_.engine,
+    auto server = rpc::Server::Start(config, protocols_, *service_.table, *service_.engine,
                                      service_.results, service_.observer);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     Connect(grpc::InsecureChannelCredentials());
   }
   void SetUp() override { StartServer(); }
+  /// Ends the server and the engine and starts them with what is on disk, as a new process would.
+  void RestartService(const std::function<void(v1::ServerConfig&)>& change = nullptr) {
+    server_.reset();
+    service_.Restart(rpc::TranslateRecord);
+    StartServer(change);
+  }
+  /// The service with another reconnect limit.
+  void SetReconnectLimit(absl::Duration limit) {
+    service_.options.engine.reconnect_limit = limit;
+    RestartService();
+  }
 
   void Connect(const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
     grpc::ChannelArguments arguments;
@@ -91,6 +103,67 @@ class ContractTest : public ::testing::Test {
     while (stream->Read(&response)) answer.responses.push_back(response);
     answer.status = stream->Finish();
     return answer;
+  }
+
+  /// A call that is under way.
+  struct Call {
+    grpc::ClientContext context;
+    std::unique_ptr<AcquireStream> stream;
+    std::string job_id;
+    uint32_t next_frame_index = 0;
+
+    bool Write(int first, int last) {
+      for (int i = first; i < last; ++i) {
+        if (!stream->Write(FrameMessage(i))) return false;
+      }
+      return true;
+    }
+    /// Reads until it is so; false at the end of the stream.
+    bool ReadUntil(const std::function<bool(const v1::AcquireResponse&)>& wanted) {
+      v1::AcquireResponse response;
+      while (stream->Read(&response)) {
+        if (wanted(response)) return true;
+      }
+      return false;
+    }
+    bool ReadAcknowledgement(uint32_t frame_index) {
+      return ReadUntil([&](const v1::AcquireResponse& response) {
+        return response.has_acknowledgement() && response.acknowledgement().has_frame_index() &&
+               response.acknowledgement().frame_index() == frame_index;
+      });
+    }
+    /// What is left to read, and the status.
+    Answer End() {
+      Answer answer;
+      v1::AcquireResponse response;
+      while (stream->Read(&response)) answer.responses.push_back(response);
+      answer.status = stream->Finish();
+      return answer;
+    }
+    /// As when the connection breaks.
+    void Break() {
+      context.TryCancel();
+      End();
+    }
+  };
+  /// Sends a first message and waits until it is accepted.
+  std::unique_ptr<Call> Begin(const v1::AcquireRequest& first = HeaderMessage(SmallHeader())) {
+    auto call = std::make_unique<Call>();
+    SetDeadline(call->context);
+    call->stream = acquisitions_->Acquire(&call->context);
+    EXPECT_TRUE(call->stream->Write(first));
+    v1::AcquireResponse response;
+    EXPECT_TRUE(call->stream->Read(&response));
+    EXPECT_TRUE(response.has_accepted()) << response.ShortDebugString();
+    call->job_id = response.accepted().job_id();
+    call->next_frame_index = response.accepted().next_frame_index();
+    return call;
+  }
+  std::unique_ptr<Call> Resume(const std::string& job_id) { return Begin(ResumeMessage(job_id)); }
+
+  v1::JobState StateOf(const std::string& id) { return GetJob(id).state(); }
+  bool Ends(const std::string& id) {
+    return Eventually([&] { return jobs::HasEnded((*service_.table->Get(id))->state); });
   }
 
   /// The refusal of a header that a test has spoiled.

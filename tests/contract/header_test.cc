@@ -65,7 +65,7 @@ TEST_F(HeaderTest, Scheduling) {
 
 TEST_F(HeaderTest, Pair) {
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_pair()->set_role(v1::PAIR_ROLE_MASK); }),
-              Invalid({"pair.pair_id is ''", "1 to 64 characters"}));
+              Invalid({"pair.pair_id is \"\"", "1 to 64 characters"}));
   EXPECT_THAT(Refusal([](auto& h) {
                 h.mutable_pair()->set_pair_id("a/b");
                 h.mutable_pair()->set_role(v1::PAIR_ROLE_MASK);

@@ -34,7 +34,7 @@ class JobsTest : public ContractTest {
     return job;
   }
   template <class Request, class Response>
-  grpc::Status Call(grpc::Status (v1::JobService::Stub::*method)(grpc::ClientContext*,
+  grpc::Status Ask(grpc::Status (v1::JobService::Stub::*method)(grpc::ClientContext*,
                                                                  const Request&, Response*),
                     const Request& request, Response* response) {
     grpc::ClientContext context;
@@ -42,7 +42,7 @@ class JobsTest : public ContractTest {
     return ((*jobs_).*method)(&context, request, response);
   }
   grpc::Status List(const v1::ListJobsRequest& request, v1::ListJobsResponse* response) {
-    return Call(&v1::JobService::Stub::ListJobs, request, response);
+    return Ask(&v1::JobService::Stub::ListJobs, request, response);
   }
   grpc::Status Download(const std::string& id, v1::ResultFormat format,
                         std::vector<v1::DownloadResultResponse>* pieces) {
@@ -132,7 +132,7 @@ TEST_F(JobsTest, GetTellsEverything) {
   v1::GetJobRequest unknown;
   unknown.set_job_id("nobody");
   v1::Job none;
-  EXPECT_EQ(Call(&v1::JobService::Stub::GetJob, unknown, &none).error_code(),
+  EXPECT_EQ(Ask(&v1::JobService::Stub::GetJob, unknown, &none).error_code(),
             StatusCode::NOT_FOUND);
 }
 
@@ -176,7 +176,7 @@ TEST_F(JobsTest, WatchSendsPreviewsToThoseWhoWantThem) {
                              .column_spacing_mm = 0.5,
                              .row_spacing_mm = 1.5,
                              .hounsfield = {-1000, 258}});
-  service_.table.Update(job->job_id, [&](jobs::Job& now) { now.preview = preview; });
+  service_.table->Update(job->job_id, [&](jobs::Job& now) { now.preview = preview; });
   for (const bool wanted : {false, true}) {
     grpc::ClientContext context;
     SetDeadline(context);
@@ -199,7 +199,7 @@ TEST_F(JobsTest, WatchSendsPreviewsToThoseWhoWantThem) {
       EXPECT_EQ(plane.hounsfield(), std::string("\x18\xfc\x02\x01"));
     }
     // What has been sent is not sent again with other news.
-    service_.table.Update(job->job_id, [](jobs::Job& now) { ++now.progress.frames_lost; });
+    service_.table->Update(job->job_id, [](jobs::Job& now) { ++now.progress.frames_lost; });
     ASSERT_TRUE(watch->Read(&update));
     EXPECT_GT(update.progress().frames_lost(), 0u);
     EXPECT_FALSE(update.has_preview());
@@ -217,17 +217,17 @@ TEST_F(JobsTest, CancelEndsJobAndStream) {
   v1::CancelJobRequest request;
   request.set_job_id(job->job_id);
   v1::Job cancelled;
-  ASSERT_TRUE(Call(&v1::JobService::Stub::CancelJob, request, &cancelled).ok());
+  ASSERT_TRUE(Ask(&v1::JobService::Stub::CancelJob, request, &cancelled).ok());
   EXPECT_EQ(cancelled.state(), v1::JOB_STATE_CANCELLED);
   v1::AcquireResponse response;
   while (job->stream->Read(&response)) {
   }
   EXPECT_THAT(job->stream->Finish(),
               Refused(StatusCode::CANCELLED, std::vector<const char*>({"cancelled on request"})));
-  EXPECT_EQ(Call(&v1::JobService::Stub::CancelJob, request, &cancelled).error_code(),
+  EXPECT_EQ(Ask(&v1::JobService::Stub::CancelJob, request, &cancelled).error_code(),
             StatusCode::FAILED_PRECONDITION);
   request.set_job_id("nobody");
-  EXPECT_EQ(Call(&v1::JobService::Stub::CancelJob, request, &cancelled).error_code(),
+  EXPECT_EQ(Ask(&v1::JobService::Stub::CancelJob, request, &cancelled).error_code(),
             StatusCode::NOT_FOUND);
 }
 
@@ -236,13 +236,13 @@ TEST_F(JobsTest, DeleteRemovesEndedJobs) {
   v1::DeleteJobRequest request;
   v1::DeleteJobResponse response;
   request.set_job_id(active->job_id);
-  EXPECT_THAT(Call(&v1::JobService::Stub::DeleteJob, request, &response),
+  EXPECT_THAT(Ask(&v1::JobService::Stub::DeleteJob, request, &response),
               Refused(StatusCode::FAILED_PRECONDITION,
                       std::vector<const char*>({"is receiving", "cancel it"})));
   active->context.TryCancel();
   request.set_job_id(CompletedJob());
-  ASSERT_TRUE(Call(&v1::JobService::Stub::DeleteJob, request, &response).ok());
-  EXPECT_EQ(Call(&v1::JobService::Stub::DeleteJob, request, &response).error_code(),
+  ASSERT_TRUE(Ask(&v1::JobService::Stub::DeleteJob, request, &response).ok());
+  EXPECT_EQ(Ask(&v1::JobService::Stub::DeleteJob, request, &response).error_code(),
             StatusCode::NOT_FOUND);
 }
 

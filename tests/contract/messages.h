@@ -66,6 +66,12 @@ inline v1::AcquireRequest FrameMessage(int index) {
   return message;
 }
 
+inline v1::AcquireRequest ResumeMessage(const std::string& job_id) {
+  v1::AcquireRequest message;
+  message.mutable_resume()->set_job_id(job_id);
+  return message;
+}
+
 inline v1::AcquireRequest FinishMessage() {
   v1::AcquireRequest message;
   message.mutable_finish();

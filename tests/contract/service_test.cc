@@ -130,7 +130,7 @@ TEST_F(ServiceTest, ATakenAddressIsAnError) {
   v1::ServerConfig config;
   config::ApplyDefaults(config);
   config.set_grpc_address(server_->address());
-  const auto second = rpc::Server::Start(config, protocols_, service_.table, *service_.engine,
+  const auto second = rpc::Server::Start(config, protocols_, *service_.table, *service_.engine,
                                          service_.results, service_.observer);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
@@ -203,7 +203,7 @@ TEST_F(TlsTest, FilesThatCannotBeUsedAreNamed) {
   config::ApplyDefaults(config);
   config.set_grpc_address("127.0.0.1:0");
   const auto start = [&] {
-    return rpc::Server::Start(config, protocols_, service_.table, *service_.engine,
+    return rpc::Server::Start(config, protocols_, *service_.table, *service_.engine,
                               service_.results, service_.observer)
         .status();
   };

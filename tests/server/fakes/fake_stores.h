@@ -164,6 +164,13 @@ class FakeResultStore : public jobs::ResultStore {
     absl::MutexLock lock(&mutex_);
     return volumes_[job_id];
   }
+  /// As if nothing had been stored of the job.
+  void Forget(const std::string& job_id) {
+    absl::MutexLock lock(&mutex_);
+    volumes_.erase(job_id);
+    jobs_.erase(job_id);
+    stores_.erase(job_id);
+  }
   /// How often a job's volume was stored.
   int stores(const std::string& job_id) {
     absl::MutexLock lock(&mutex_);
