@@ -123,6 +123,7 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
 
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
   plan.arc = redundancy.arc;
+  plan.fan_angle = redundancy.fan_angle;
   plan.full_scan = redundancy.full_scan;
   plan.chunks = MakeChunks(plan.views(), TableFor(devices[0]->traits(), arrival));
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();

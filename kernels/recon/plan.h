@@ -57,8 +57,9 @@ struct ReconstructionPlan {
   VolumeGrid grid;
   FdkSettings settings;
   std::vector<float>
-      column_weight;  // [view][u]: redundancy, angular step and pixel pitch at the isocentre
-  double arc = 0;     // radians
+      column_weight;     // [view][u]: redundancy, angular step and pixel pitch at the isocentre
+  double arc = 0;        // radians
+  double fan_angle = 0;  // radians; see RedundancyTable
   bool full_scan = false;
   std::vector<Chunk> chunks;  // in order; they cover all views
   Order order = Order::kChunksFirst;

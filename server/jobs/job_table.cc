@@ -139,7 +139,8 @@ absl::Status JobTable::Transition(const std::string& id, JobState to,
           absl::StrCat("job '", id, "' is ", std::string(Name(from)), " and cannot become ",
                        std::string(Name(to))));
     }
-    saved = store_.Save(*apply(*before));
+    // How far an active job has come is told again by its spool.
+    if (HasEnded(to)) saved = store_.Save(*apply(*before));
     {
       // Progress may have moved on meanwhile; the state has not, as this is the only place that
       // changes it and store_mutex_ is held.

@@ -43,8 +43,9 @@ struct JobCursor {
 
 /// Keeps jobs in memory, persists every change of state, and tells watchers. Thread-safe.
 ///
-/// A change of state is saved before anybody sees it, so what a client was told survives a crash.
-/// Progress is not saved.
+/// A new job and the end of one are saved before anybody sees them, so what a client was told
+/// survives a crash. States in between are not: they would cost a sync of the disk while a volume
+/// is waited for, and a restart goes back to the frames anyway. Progress is not saved.
 class JobTable {
  public:
   /// Failed and cancelled jobs are kept as long as no more than this many newer ones exist, which

@@ -15,8 +15,12 @@
 
 namespace isocenter::pipeline {
 
-/// Frames of one job that may be on their way to the disk: what bounds the memory for them.
+/// Frames of one job that may be on their way to the disk: what bounds the memory for them. Batch
+/// jobs, which come as fast as they are let, must not fill the disk's queue before live ones.
 inline constexpr int kMostAppends = 4;
+constexpr int MostAppends(jobs::JobClass job_class) {
+  return job_class == jobs::JobClass::kBatch ? 1 : kMostAppends;
+}
 
 /// "auto": a cube that holds the field of view.
 struct AutoGridSize {

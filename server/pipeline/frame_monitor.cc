@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
-#include "kernels/geometry/redundancy.h"
 
 namespace isocenter::pipeline {
 namespace {
@@ -223,17 +222,14 @@ void FrameMonitor::CheckMatrix(int index, const std::optional<ProjectionMatrix>&
 
 std::optional<jobs::JobWarning> ShortArcWarning(const recon::ReconstructionPlan& plan) {
   if (plan.full_scan) return std::nullopt;
-  const absl::StatusOr<RedundancyTable> redundancy = ComputeRedundancy(
-      plan.acquisition.trajectory, plan.acquisition.detector, plan.settings.redundancy);
-  if (!redundancy.ok()) return std::nullopt;  // there is no such plan
-  const double needed = kPi + redundancy->fan_angle;
+  const double needed = kPi + plan.fan_angle;
   constexpr double kRounding = 1e-6;
-  if (redundancy->arc >= needed - kRounding) return std::nullopt;
+  if (plan.arc >= needed - kRounding) return std::nullopt;
   return jobs::JobWarning{
       jobs::WarningKind::kShortArc, std::nullopt,
       absl::StrFormat("the arc is %.1f degrees; %.1f are needed for complete data at the edge of "
                       "the field of view",
-                      RadiansToDegrees(redundancy->arc), RadiansToDegrees(needed))};
+                      RadiansToDegrees(plan.arc), RadiansToDegrees(needed))};
 }
 
 }  // namespace isocenter::pipeline

@@ -167,7 +167,7 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
       ++callbacks_;
       first_frame_time_ = std::min(first_frame_time_, came);
       last_frame_time_ = came;
-      room = ++appends_ < kMostAppends;
+      room = ++appends_ < MostAppends(urgency_.job_class);
       producer_waits_ = !room;
     }
   }
@@ -482,9 +482,6 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
     job.result.whole_gups = Gups(updates, seconds.busy);
   }));
   run->slices().Close(absl::OkStatus());
-  // Nobody's volume should fail, or wait, because of its trace.
-  const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(run->trace()));
-  if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
 }
 
 absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store(ReconstructionRun& run) {
@@ -534,6 +531,9 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
     present = ledger_.present();
     lost = ledger_.lost();
   }
+  // Nobody's volume should fail because of its trace.
+  const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(run->trace()));
+  if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
     changed.result.study_instance_uid = stored->study_instance_uid;

@@ -17,8 +17,8 @@
 namespace isocenter::rpc {
 namespace {
 
-// A call's deadline travels as the time that is left, rounded up by 1 % at most, and so passes later
-// here than at the console, which then ends the call.
+// A call's deadline travels as the time that is left, rounded up by 1 % at most, and so passes
+// later here than at the console, which then ends the call.
 bool DeadlineHasPassed(const grpc::CallbackServerContext& call, absl::Time begin) {
   constexpr absl::Duration kUnderWay = absl::Seconds(1);
   const absl::Time deadline = absl::FromChrono(call.deadline());

@@ -21,7 +21,8 @@ class RawMessage {
 
   int64_t bytes() const { return bytes_; }
 
-  /// A frame. Its pixels stay in the message's slices where it is all of the message, as it is sent.
+  /// A frame. Its pixels stay in the message's slices where it is all of the message, as it is
+  /// sent.
   struct Frame {
     v1::Frame fields;  // all but the pixels
     std::vector<std::span<const std::byte>> pixels;
@@ -35,7 +36,8 @@ class RawMessage {
 
  private:
   absl::Status NotAMessage() const;
-  /// Of a message that has more than a frame, such as a field of a later version; copies the pixels.
+  /// Of a message that has more than a frame, such as a field of a later version; copies the
+  /// pixels.
   absl::StatusOr<std::optional<Frame>> AsParsedFrame() const;
   std::vector<std::span<const std::byte>> Pieces(int64_t first, int64_t count) const;
 

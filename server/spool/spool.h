@@ -32,7 +32,7 @@ struct SpoolOptions {
   int64_t capacity_bytes = 0;
   /// How long a released job is kept when nobody needs its room.
   absl::Duration retention = absl::ZeroDuration();
-  int writers = 2;
+  int writers = 4;  // more than the disk needs: some may be held up by the kernel
   /// For metrics: told how long each sync took. Quick, from any thread.
   std::function<void(absl::Duration)> on_sync;
   /// What tests replace; empty means the system's.
