@@ -1,7 +1,14 @@
 #include "server/metrics/metrics.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <deque>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -189,7 +196,21 @@ int Metrics::port() const {
   return ports.empty() ? 0 : ports.front();
 }
 
-void Metrics::Stop() { impl_->exposer.reset(); }
+void Metrics::Stop() {
+  if (impl_->exposer == nullptr) return;
+  // The HTTP server looks every two seconds whether it is to stop, and whenever somebody connects.
+  const int served = port();
+  std::thread stopping([this] { impl_->exposer.reset(); });
+  constexpr timespec kUntilItStops = {.tv_sec = 0, .tv_nsec = 10'000'000};
+  nanosleep(&kUntilItStops, nullptr);
+  const int knock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(served))};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  // Should it fail, stopping takes its two seconds.
+  (void)connect(knock, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  stopping.join();
+  close(knock);
+}
 
 void Metrics::OnJobAccepted(const jobs::Job& job) {
   impl_->accepted.Add(ClassLabel(job.job_class)).Increment();

@@ -207,6 +207,8 @@ class FakeObserver : public jobs::JobObserver {
   void OnJobAccepted(const jobs::Job&) override { Count("accepted"); }
   void OnStateChanged(const jobs::Job& job, jobs::JobState) override {
     Count(std::string(jobs::Name(job.state)));
+    absl::MutexLock lock(&mutex_);
+    states_[job.id].push_back(job.state);
   }
   void OnFrame(int64_t) override { Count("frame"); }
   void OnJobEnded(const jobs::Job&) override { Count("ended"); }
@@ -222,6 +224,11 @@ class FakeObserver : public jobs::JobObserver {
   }
   void OnJobResumed(absl::string_view reason) override { Count(absl::StrCat("resumed ", reason)); }
   void OnDeviceLost(const std::string& device) override { Count("lost " + device); }
+  /// All that a job came to, in order.
+  std::vector<jobs::JobState> states(const std::string& job_id) {
+    absl::MutexLock lock(&mutex_);
+    return states_[job_id];
+  }
   int count(const std::string& what) {
     absl::MutexLock lock(&mutex_);
     return counts_[what];
@@ -234,6 +241,7 @@ class FakeObserver : public jobs::JobObserver {
   }
   absl::Mutex mutex_;
   std::map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<jobs::JobState>> states_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace isocenter::testing

@@ -84,12 +84,8 @@ TEST_F(EngineTest, StatesFollowEachOtherHoweverSlowTheDiskIs) {
     EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
     EXPECT_EQ(job.progress.frames_received, kFrames);
     EXPECT_GT(job.result.timings.backproject, 0);
-    std::vector<JobState> states;
-    for (const auto& [id, state] : service_->store.history()) {
-      if (id == live.id) states.push_back(state);
-    }
-    EXPECT_THAT(states, ElementsAre(JobState::kReceiving, JobState::kReconstructing,
-                                    JobState::kExporting, JobState::kCompleted));
+    EXPECT_THAT(service_->observer.states(live.id),
+                ElementsAre(JobState::kReconstructing, JobState::kExporting, JobState::kCompleted));
   }
 }
 
