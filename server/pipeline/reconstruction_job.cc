@@ -614,14 +614,8 @@ void ReconstructionJob::FreeMemory() {
     run = std::move(run_);
   }
   if (run == nullptr) return environment_.keeper.OnJobEnded(*this);
-  // What waits is dropped; what runs on the slot's thread comes to its end first.
-  run->lane().Clear();
-  // The unit needs what the run holds, and the run the lane.
-  auto held = std::make_shared<std::shared_ptr<ReconstructionRun>>(run);
-  run->lane().Submit([self = shared_from_this(), held] {
-    held->reset();
-    self->environment_.keeper.OnJobEnded(*self);
-  });
+  FreeOnSlotThread(std::move(run),
+                   [self = shared_from_this()] { self->environment_.keeper.OnJobEnded(*self); });
 }
 
 absl::Status ReconstructionJob::EndStatusLocked() const {

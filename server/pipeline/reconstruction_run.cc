@@ -124,4 +124,16 @@ absl::StatusOr<absl::Time> ReconstructionRun::Complete() {
   return complete;
 }
 
+void FreeOnSlotThread(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed) {
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> lane = run->lane().shared_from_this();
+  lane->Clear();
+  // Moved, not copied: what this thread held could be the last. The unit needs what the run holds,
+  // and the run the lane.
+  auto held = std::make_shared<std::shared_ptr<ReconstructionRun>>(std::move(run));
+  lane->Submit([held = std::move(held), freed = std::move(freed)] {
+    held->reset();
+    freed();
+  });
+}
+
 }  // namespace isocenter::pipeline

@@ -1,6 +1,7 @@
 // One attempt to reconstruct a job, on one slot.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -100,5 +101,9 @@ class ReconstructionRun {
   int frames_pushed_ = 0;
   absl::Time last_preview_ = absl::InfinitePast();
 };
+
+/// Drops the units of a run that wait. When the one that runs has ended, the slot's thread frees the
+/// run, unless somebody else holds it, and calls `freed`.
+void FreeOnSlotThread(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed);
 
 }  // namespace isocenter::pipeline
