@@ -23,13 +23,12 @@ struct SpooledFrames {
   void Add(int view, const std::optional<ProjectionMatrix>& measured = std::nullopt) {
     const std::string pixels = SmallFrame(acquisition, view);
     absl::Notification written;
-    spool->Append({.index = view,
-                   .pixels = {std::as_bytes(std::span(pixels))},
-                   .measured_matrix = measured},
-                  [&](const absl::Status& status) {
-                    EXPECT_TRUE(status.ok()) << status;
-                    written.Notify();
-                  });
+    spool->Append(
+        {.index = view, .pixels = {std::as_bytes(std::span(pixels))}, .measured_matrix = measured},
+        [&](const absl::Status& status) {
+          EXPECT_TRUE(status.ok()) << status;
+          written.Notify();
+        });
     written.WaitForNotification();
   }
 

@@ -22,9 +22,8 @@ class ChunkLoaderTest : public ::testing::Test {
   /// Loads views that stand one after the other.
   std::string Load(std::vector<ViewSource> sources) {
     std::string pixels(sources.size() * FrameBytes(request_.acquisition), 'x');
-    const absl::Status status =
-        LoadChunk(*spooled_.spool, request_.acquisition, sources,
-                  std::as_writable_bytes(std::span(pixels)), measured_);
+    const absl::Status status = LoadChunk(*spooled_.spool, request_.acquisition, sources,
+                                          std::as_writable_bytes(std::span(pixels)), measured_);
     EXPECT_TRUE(status.ok()) << status;
     return pixels;
   }
@@ -63,9 +62,10 @@ TEST_F(ChunkLoaderTest, MeasuredMatricesReplaceThePlannedOnesOfTheirFrames) {
 TEST_F(ChunkLoaderTest, BlendsPixelByPixelWithThePlannedMatrix) {
   spooled_.Add(2);
   spooled_.Add(6);
-  const std::string blended = Load(
-      {{.view = 3, .frame = 2, .blended_with = 6, .weight = 0.25F, .own_matrix = false}});
-  const std::string a = SmallFrame(request_.acquisition, 2), b = SmallFrame(request_.acquisition, 6);
+  const std::string blended =
+      Load({{.view = 3, .frame = 2, .blended_with = 6, .weight = 0.25F, .own_matrix = false}});
+  const std::string a = SmallFrame(request_.acquisition, 2),
+                    b = SmallFrame(request_.acquisition, 6);
   for (const size_t i : {0, 500, 1007}) {
     EXPECT_NEAR(ValueAt(blended, i), 0.75F * ValueAt(a, i) + 0.25F * ValueAt(b, i), 1e-6);
   }

@@ -96,7 +96,8 @@ class EngineTest : public ::testing::Test {
 
   /// The volume as one call computes it from all frames.
   static std::vector<float> Batch(const AcquisitionRequest& request = SmallRequest()) {
-    const auto device = *Backends().OpenDevice("reference", {.memory_bytes = 64 << 20, .threads = 1});
+    const auto device =
+        *Backends().OpenDevice("reference", {.memory_bytes = 64 << 20, .threads = 1});
     const VolumeGrid grid = std::get<VolumeGrid>(request.grid);
     const auto plan = *recon::MakePlan(request.acquisition, grid, request.settings, *device);
     std::string frames;
@@ -110,8 +111,8 @@ class EngineTest : public ::testing::Test {
       raw.line_integrals = {reinterpret_cast<const float*>(frames.data()), shape};
     }
     std::vector<float> volume(grid.voxels());
-    const auto status = recon::ReconstructAll(plan, Backends(), *device, raw,
-                                              {volume.data(), grid.shape()});
+    const auto status =
+        recon::ReconstructAll(plan, Backends(), *device, raw, {volume.data(), grid.shape()});
     EXPECT_TRUE(status.ok()) << status.status();
     return volume;
   }

@@ -68,14 +68,15 @@ TEST_F(EngineInputTest, AMissingFrameIsReplacedAndSaid) {
     EXPECT_EQ(job.progress.frames_received, kFrames - 1);
     EXPECT_EQ(job.progress.frames_lost, 1);
     const bool blended = policy == MissingFramesPolicy::kInterpolate;
-    EXPECT_THAT(job.result.warnings,
-                ElementsAre(HasSubstr(blended ? "frame 17 is missing and blended from the neighbours"
-                                              : "frame 17 is missing and replaced by the nearest")));
+    EXPECT_THAT(
+        job.result.warnings,
+        ElementsAre(HasSubstr(blended ? "frame 17 is missing and blended from the neighbours"
+                                      : "frame 17 is missing and replaced by the nearest")));
     EXPECT_EQ(service_->results.job(live.id).warnings.size(), 1u) << "not in the stored objects";
     // Of the range of values: the lost view is a 40th of the volume, and what stands for it differs
     // from it by at most 6 % of its peak, 0.15 % of the volume's, which the filter steepens a few
-    // times. The nearest frame is seen from 9 degrees beside: where the field of view ends, one view
-    // of 40 is missing altogether, 2.5 %.
+    // times. The nearest frame is seen from 9 degrees beside: where the field of view ends, one
+    // view of 40 is missing altogether, 2.5 %.
     const double difference = Difference(VolumeOf(live.id), complete);
     EXPECT_LT(difference, blended ? 0.01 : 0.025) << difference;
     EXPECT_GT(difference, 0) << "nothing was missing";
@@ -242,8 +243,7 @@ TEST_F(EngineInputTest, AConsoleThatDoesNotComeBackFailsItsJob) {
 }
 
 TEST_F(EngineInputTest, WhatIsGoodEnoughIsCompletedWithoutItsConsole) {
-  Start({.sync = absl::Milliseconds(5),
-         .engine = {.reconnect_limit = absl::Milliseconds(1)}});
+  Start({.sync = absl::Milliseconds(5), .engine = {.reconnect_limit = absl::Milliseconds(1)}});
   const Live live = Begin(WithPolicy(MissingFramesPolicy::kInterpolate));
   ASSERT_TRUE(live.console->Send(0, kFrames - 1).ok());
   live.console->Detach();  // while the last frames are being written

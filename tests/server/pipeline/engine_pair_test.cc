@@ -32,8 +32,7 @@ class EnginePairTest : public EngineTest {
     return live;
   }
   jobs::JobSnapshot Subtraction() {
-    const auto found =
-        service_->table->List({.pair_id = "pair"}, std::nullopt, 100);
+    const auto found = service_->table->List({.pair_id = "pair"}, std::nullopt, 100);
     const auto job = std::ranges::find_if(
         found, [](const auto& each) { return each->pair_role == PairRole::kSubtraction; });
     return job == found.end() ? nullptr : *job;
@@ -87,8 +86,7 @@ TEST_F(EnginePairTest, WarningsOfTheHalvesStandInTheDifference) {
   ASSERT_TRUE(fill.console->Finish().ok());
   AwaitEnd(fill.id);
   ExpectDifference(mask.id, fill.id);
-  EXPECT_THAT(Subtraction()->result.warnings,
-              ElementsAre(HasSubstr("fill: frame 0 is missing")));
+  EXPECT_THAT(Subtraction()->result.warnings, ElementsAre(HasSubstr("fill: frame 0 is missing")));
 }
 
 TEST_F(EnginePairTest, HalvesThatDoNotBelongTogetherAreRefused) {
@@ -107,7 +105,9 @@ TEST_F(EnginePairTest, HalvesThatDoNotBelongTogetherAreRefused) {
               HasSubstr("is of another patient"));
   EXPECT_THAT(refusal([](auto& r) { r.patient_study.study_instance_uid = "1.2.4"; }),
               HasSubstr("is of another study; legal is 1.2.3"));
-  EXPECT_THAT(refusal([](auto& r) { r.grid = CenteredGrid(16, 16, 16, {4, 4, 4}); }),
+  EXPECT_THAT(refusal([](auto& r) {
+                r.grid = CenteredGrid(16, 16, 16, {4, 4, 4});
+              }),
               HasSubstr("the grid is not that of job"));
   EXPECT_THAT(refusal([](auto&) {}, PairRole::kMask), HasSubstr("whose mask is job '" + mask.id));
   // What the fill does not say it takes from the mask.

@@ -261,8 +261,8 @@ TEST_F(EngineRecoveryTest, ACancelledJobEndsWhenItsDeviceIsLost) {
   ASSERT_TRUE(blocks.console->Send(0, kFrames).ok());
   ASSERT_TRUE(Eventually([&] { return Job(blocks.id).state == JobState::kExporting; }));
   ASSERT_TRUE(cancelled.console->Send(0, kFrames).ok());
-  ASSERT_TRUE(Eventually(
-      [&] { return Job(cancelled.id).progress.frames_backprojected == kFrames; }));
+  ASSERT_TRUE(
+      Eventually([&] { return Job(cancelled.id).progress.frames_backprojected == kFrames; }));
   absl::SleepFor(absl::Milliseconds(100));  // until it waits for the exporter
   ASSERT_TRUE(service_->engine->Cancel(cancelled.id, absl::CancelledError("stop")).ok());
   ASSERT_TRUE(loses.console->Send(0, kFrames).ok());

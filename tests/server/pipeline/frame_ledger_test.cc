@@ -111,8 +111,9 @@ TEST(FrameLedger, WhatIsNotToleratedIsWaitedForUntilTheEnd) {
   EXPECT_THAT(ledger.Overdue(), IsEmpty());
   const absl::Status status = ledger.MissingAtEnd().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("3 of 100 frames are missing (10 to 12); legal are at most 5, and 2 in a row"));
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("3 of 100 frames are missing (10 to 12); legal are at most 5, and 2 in a row"));
   Add(ledger, 11, 12);
   EXPECT_THAT(*ledger.MissingAtEnd(), ElementsAre(10, 12));
 }
@@ -144,8 +145,8 @@ TEST(FrameLedger, SubstitutesByPolicyAndAtTheEnds) {
     for (const int lost : {10, 11, 12}) ledger.GiveUp(lost);
     Add(ledger, 13, kFrames - 1);
     ledger.GiveUp(kFrames - 1);
-    EXPECT_THAT(ledger.Sources({0, 2}), ElementsAre(ViewSource{.view = 0, .frame = 1},
-                                                    ViewSource{.view = 1, .frame = 1}));
+    EXPECT_THAT(ledger.Sources({0, 2}),
+                ElementsAre(ViewSource{.view = 0, .frame = 1}, ViewSource{.view = 1, .frame = 1}));
     EXPECT_THAT(ledger.Sources({kFrames - 1, 1}),
                 ElementsAre(ViewSource{.view = kFrames - 1, .frame = kFrames - 2}));
     const auto middle = ledger.Sources({10, 3});
