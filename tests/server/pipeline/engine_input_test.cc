@@ -308,10 +308,12 @@ TEST_F(EngineInputTest, NoFrameIsLegalAfterFinish) {
 }
 
 TEST_F(EngineInputTest, ARejectedStreamFailsTheJobUnlessAllHasBeenSent) {
-  const Live early = Begin();
-  ASSERT_TRUE(early.console->Send(0, 3).ok());
-  early.console->Reject(absl::InvalidArgumentError("nonsense"));
-  EXPECT_EQ(AwaitEnd(early.id).error, absl::InvalidArgumentError("nonsense"));
+  {
+    const Live early = Begin();
+    ASSERT_TRUE(early.console->Send(0, 3).ok());
+    early.console->Reject(absl::InvalidArgumentError("nonsense"));
+    EXPECT_EQ(AwaitEnd(early.id).error, absl::InvalidArgumentError("nonsense"));
+  }
   Start({.sync = absl::Milliseconds(5)});
   for (const int frames : {kFrames, kFrames - 1}) {  // the second with finish
     const Live complete = Begin();
