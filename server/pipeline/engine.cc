@@ -90,7 +90,9 @@ Engine::~Engine() {
   SuspendAll();
   {
     absl::MutexLock lock(&mutex_);
-    auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return active_.empty(); };
+    auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+      return active_.empty() && runs_being_freed_ == 0;
+    };
     mutex_.Await(absl::Condition(&idle));
     stopping_ = true;
   }
@@ -374,12 +376,23 @@ void Engine::OnDeviceLost(ReconstructionRun& run, const absl::Status& why) {
     environment_.observer.OnDeviceLost(slot->name);
   }
   for (const auto& job : ActiveJobs()) {
-    const std::shared_ptr<ReconstructionRun> current = job->run();
-    if (current == nullptr) continue;
-    const auto used = runs_.SlotsOf(*current);
+    std::shared_ptr<ReconstructionRun> dropped = job->run();
+    if (dropped == nullptr) continue;
+    const auto used = runs_.SlotsOf(*dropped);
     if (std::ranges::all_of(used, [](const auto* slot) { return slot->healthy(); })) continue;
     if (job->DropRun() == nullptr) continue;
+<<<<<<< HEAD
     ReconstructionRun::Free(current);
+=======
+    {
+      absl::MutexLock lock(&mutex_);
+      ++runs_being_freed_;
+    }
+    FreeOnSlotThread(std::move(dropped), [this] {
+      absl::MutexLock lock(&mutex_);
+      --runs_being_freed_;
+    });
+>>>>>>> ptest5
     job->Warn({jobs::WarningKind::kDeviceReplaced, std::nullopt,
                "a device failed; the job is computed again from its frames"});
     environment_.observer.OnJobResumed("device");

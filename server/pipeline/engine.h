@@ -127,6 +127,7 @@ class Engine : private JobKeeper {
   bool admitting_ ABSL_GUARDED_BY(mutex_) = true;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool consoles_changed_ ABSL_GUARDED_BY(mutex_) = false;
+  int runs_being_freed_ ABSL_GUARDED_BY(mutex_) = 0;  // whose device is lost
   std::map<std::string, std::shared_ptr<ReconstructionJob>> active_ ABSL_GUARDED_BY(mutex_);
 
   // Last: their threads end before anything that they use.

@@ -106,4 +106,8 @@ class ReconstructionRun {
   absl::Time last_preview_ = absl::InfinitePast();
 };
 
+/// Drops the units of a run that wait. When the one that runs has ended, the slot's thread frees
+/// the run, unless somebody else holds it, and calls `freed`.
+void FreeOnSlotThread(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed);
+
 }  // namespace isocenter::pipeline

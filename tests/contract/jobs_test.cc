@@ -35,8 +35,8 @@ class JobsTest : public ContractTest {
   }
   template <class Request, class Response>
   grpc::Status Ask(grpc::Status (v1::JobService::Stub::*method)(grpc::ClientContext*,
-                                                                 const Request&, Response*),
-                    const Request& request, Response* response) {
+                                                                const Request&, Response*),
+                   const Request& request, Response* response) {
     grpc::ClientContext context;
     SetDeadline(context);
     return ((*jobs_).*method)(&context, request, response);
@@ -132,8 +132,7 @@ TEST_F(JobsTest, GetTellsEverything) {
   v1::GetJobRequest unknown;
   unknown.set_job_id("nobody");
   v1::Job none;
-  EXPECT_EQ(Ask(&v1::JobService::Stub::GetJob, unknown, &none).error_code(),
-            StatusCode::NOT_FOUND);
+  EXPECT_EQ(Ask(&v1::JobService::Stub::GetJob, unknown, &none).error_code(), StatusCode::NOT_FOUND);
 }
 
 TEST_F(JobsTest, WatchEndsWithTheJob) {

@@ -70,7 +70,11 @@ TEST_F(EngineInputTest, AMissingFrameIsReplacedAndSaid) {
     const bool blended = policy == MissingFramesPolicy::kInterpolate;
     EXPECT_THAT(
         job.result.warnings,
+<<<<<<< HEAD
         ElementsAre(HasSubstr(blended ? "frame 17 is missing and computed from the frames beside"
+=======
+        ElementsAre(HasSubstr(blended ? "frame 17 is missing and blended from the neighbours"
+>>>>>>> ptest5
                                       : "frame 17 is missing and replaced by the nearest")));
     EXPECT_EQ(service_->results.job(live.id).warnings.size(), 1u) << "not in the stored objects";
     // Of the range of values: the lost view is a 40th of the volume, and what stands for it differs
@@ -215,11 +219,13 @@ TEST_F(EngineInputTest, ABrokenStreamGoesOnLater) {
   const auto second = *Console::Attach(accepted.job);
   EXPECT_EQ(accepted.job->console_deadline(), absl::InfiniteFuture());
   // What the first stream did not send is no gap of the second.
-  ASSERT_TRUE(second->Send(14, kFrames - 1).ok());
+  ASSERT_TRUE(second->Send(14, 20).ok());
   ASSERT_TRUE(second->Send(10, 12).ok());
-  ASSERT_TRUE(second->SendOne(kFrames - 1).ok());
+  ASSERT_TRUE(second->Send(20, kFrames).ok());
   const jobs::Job job = AwaitEnd(live.id);
   EXPECT_EQ(job.state, JobState::kCompleted);
+  EXPECT_EQ(job.progress.frames_lost, 0);
+  EXPECT_EQ(VolumeOf(live.id), Batch());
   EXPECT_EQ(service_->engine->Resume("nobody").status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -243,7 +249,11 @@ TEST_F(EngineInputTest, AConsoleThatDoesNotComeBackFailsItsJob) {
 }
 
 TEST_F(EngineInputTest, WhatIsGoodEnoughIsCompletedWithoutItsConsole) {
+<<<<<<< HEAD
   Start({.sync = absl::Milliseconds(5), .engine = {.reconnect_limit = absl::Milliseconds(1)}});
+=======
+  Start({.sync = absl::Milliseconds(100), .engine = {.reconnect_limit = absl::Milliseconds(70)}});
+>>>>>>> ptest5
   const Live live = Begin(WithPolicy(MissingFramesPolicy::kInterpolate));
   ASSERT_TRUE(live.console->Send(0, kFrames - 1).ok());
   live.console->Detach();  // while the last frames are being written
@@ -254,7 +264,7 @@ TEST_F(EngineInputTest, WhatIsGoodEnoughIsCompletedWithoutItsConsole) {
 }
 
 TEST_F(EngineInputTest, AConsoleThatLeavesWithAllFramesSentDoesNotMatter) {
-  Start({.engine = {.reconnect_limit = absl::Milliseconds(1)}});
+  Start({.engine = {.reconnect_limit = absl::Milliseconds(100)}});
   const Live live = Begin();
   ASSERT_TRUE(live.console->Send(0, kFrames).ok());
   live.console->Detach();
@@ -308,10 +318,12 @@ TEST_F(EngineInputTest, NoFrameIsLegalAfterFinish) {
 }
 
 TEST_F(EngineInputTest, ARejectedStreamFailsTheJobUnlessAllHasBeenSent) {
-  const Live early = Begin();
-  ASSERT_TRUE(early.console->Send(0, 3).ok());
-  early.console->Reject(absl::InvalidArgumentError("nonsense"));
-  EXPECT_EQ(AwaitEnd(early.id).error, absl::InvalidArgumentError("nonsense"));
+  {
+    const Live early = Begin();
+    ASSERT_TRUE(early.console->Send(0, 3).ok());
+    early.console->Reject(absl::InvalidArgumentError("nonsense"));
+    EXPECT_EQ(AwaitEnd(early.id).error, absl::InvalidArgumentError("nonsense"));
+  }
   Start({.sync = absl::Milliseconds(5)});
   for (const int frames : {kFrames, kFrames - 1}) {  // the second with finish
     const Live complete = Begin();

@@ -43,11 +43,14 @@ TEST_F(EngineRecoveryTest, ReceivingGoesOnAfterARestart) {
 }
 
 TEST_F(EngineRecoveryTest, GapsThatWereDeclaredBeforeStayGaps) {
-  const Live undisturbed = Begin();
-  ASSERT_TRUE(undisturbed.console->Send(0, 5).ok());
-  ASSERT_TRUE(undisturbed.console->Send(6, kFrames).ok());
-  ASSERT_TRUE(undisturbed.console->Finish().ok());
-  AwaitEnd(undisturbed.id);
+  const std::string undisturbed = [&] {
+    const Live live = Begin();
+    EXPECT_TRUE(live.console->Send(0, 5).ok());
+    EXPECT_TRUE(live.console->Send(6, kFrames).ok());
+    EXPECT_TRUE(live.console->Finish().ok());
+    AwaitEnd(live.id);
+    return live.id;
+  }();
 
   const std::string id = [&] {
     const Live live = Begin();
@@ -65,7 +68,7 @@ TEST_F(EngineRecoveryTest, GapsThatWereDeclaredBeforeStayGaps) {
   const jobs::Job job = AwaitEnd(id);
   EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
   EXPECT_EQ(job.progress.frames_lost, 1);
-  EXPECT_EQ(VolumeOf(id), VolumeOf(undisturbed.id));
+  EXPECT_EQ(VolumeOf(id), VolumeOf(undisturbed));
   EXPECT_TRUE(HasWarning(job, WarningKind::kFrameGap)) << "the result does not say it";
   EXPECT_FALSE(job.result.warnings.empty());
 }

@@ -67,7 +67,8 @@ void ExpectSameAsProtobuf(const std::string& bytes, size_t piece) {
 
 TEST(RawMessage, AFrameInManySlicesIsReadWhereItLies) {
   const std::string bytes = WholeFrame().SerializeAsString();
-  for (const size_t piece : {size_t{1}, size_t{2}, size_t{3}, size_t{97}, size_t{4096}, size_t{9999}}) {
+  for (const size_t piece :
+       {size_t{1}, size_t{2}, size_t{3}, size_t{97}, size_t{4096}, size_t{9999}}) {
     SCOPED_TRACE(piece);
     ExpectSameAsProtobuf(bytes, piece);
   }
@@ -85,7 +86,7 @@ TEST(RawMessage, ThePixelsOutliveTheMessage) {
 }
 
 TEST(RawMessage, FieldsOfLaterVersionsAreSkipped) {
-  const std::string unknown("\xf8\x7f\x01", 3);             // field 2047, varint
+  const std::string unknown("\xf8\x7f\x01", 3);            // field 2047, varint
   const std::string group("\xfb\x7f\x08\x01\xfc\x7f", 6);  // field 2047, a group
   std::string inside = WholeFrame().frame().SerializeAsString();
   for (const std::string& field : {unknown, group}) {
