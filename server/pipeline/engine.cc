@@ -381,9 +381,6 @@ void Engine::OnDeviceLost(ReconstructionRun& run, const absl::Status& why) {
     const auto used = runs_.SlotsOf(*dropped);
     if (std::ranges::all_of(used, [](const auto* slot) { return slot->healthy(); })) continue;
     if (job->DropRun() == nullptr) continue;
-<<<<<<< HEAD
-    ReconstructionRun::Free(current);
-=======
     {
       absl::MutexLock lock(&mutex_);
       ++runs_being_freed_;
@@ -392,7 +389,6 @@ void Engine::OnDeviceLost(ReconstructionRun& run, const absl::Status& why) {
       absl::MutexLock lock(&mutex_);
       --runs_being_freed_;
     });
->>>>>>> ptest5
     job->Warn({jobs::WarningKind::kDeviceReplaced, std::nullopt,
                "a device failed; the job is computed again from its frames"});
     environment_.observer.OnJobResumed("device");

@@ -639,13 +639,8 @@ void ReconstructionJob::FreeMemory() {
     run = std::move(run_);
   }
   if (run == nullptr) return environment_.keeper.OnJobEnded(*this);
-<<<<<<< HEAD
-  ReconstructionRun::Free(
-      std::move(run), [self = shared_from_this()] { self->environment_.keeper.OnJobEnded(*self); });
-=======
   FreeOnSlotThread(std::move(run),
                    [self = shared_from_this()] { self->environment_.keeper.OnJobEnded(*self); });
->>>>>>> ptest5
 }
 
 absl::Status ReconstructionJob::EndStatusLocked() const {

@@ -125,26 +125,14 @@ absl::StatusOr<absl::Time> ReconstructionRun::Complete() {
   return complete;
 }
 
-<<<<<<< HEAD
-void ReconstructionRun::Free(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed) {
+void FreeOnSlotThread(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed) {
   run->lane().Clear();
   const auto first = run->slot().lanes.NewLane({jobs::JobClass::kLive, absl::InfinitePast()});
-  // std::function needs a callable that can be copied.
+  // Moved, not copied: what this thread held could be the last.
   auto held = std::make_shared<std::shared_ptr<ReconstructionRun>>(std::move(run));
-  first->Submit([held, freed = std::move(freed)] {
-    held->reset();
-    if (freed) freed();
-=======
-void FreeOnSlotThread(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed) {
-  const std::shared_ptr<scheduler::LaneExecutor::Lane> lane = run->lane().shared_from_this();
-  lane->Clear();
-  // Moved, not copied: what this thread held could be the last. The unit needs what the run holds,
-  // and the run the lane.
-  auto held = std::make_shared<std::shared_ptr<ReconstructionRun>>(std::move(run));
-  lane->Submit([held = std::move(held), freed = std::move(freed)] {
+  first->Submit([held = std::move(held), freed = std::move(freed)] {
     held->reset();
     freed();
->>>>>>> ptest5
   });
 }
 

@@ -73,10 +73,6 @@ class ReconstructionRun {
   /// Waits for the volume and frees all memory but the volume's. The time at which it was complete.
   absl::StatusOr<absl::Time> Complete();
 
-  /// Drops what waits and has the slot's thread free the memory, before other jobs' work but after
-  /// what it does now; then calls `freed` there.
-  static void Free(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed = nullptr);
-
   SliceGate& slices() { return *slices_; }
   HostView3<float> volume() const {
     return {reinterpret_cast<float*>(volume_->data()), plan_->grid.shape()};
@@ -106,8 +102,8 @@ class ReconstructionRun {
   absl::Time last_preview_ = absl::InfinitePast();
 };
 
-/// Drops the units of a run that wait. When the one that runs has ended, the slot's thread frees
-/// the run, unless somebody else holds it, and calls `freed`.
+/// Drops the units of a run that wait. When the one that runs has ended, and before other jobs'
+/// work, the slot's thread frees the run, unless somebody else holds it, and calls `freed`.
 void FreeOnSlotThread(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed);
 
 }  // namespace isocenter::pipeline

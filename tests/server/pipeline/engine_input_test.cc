@@ -70,11 +70,7 @@ TEST_F(EngineInputTest, AMissingFrameIsReplacedAndSaid) {
     const bool blended = policy == MissingFramesPolicy::kInterpolate;
     EXPECT_THAT(
         job.result.warnings,
-<<<<<<< HEAD
         ElementsAre(HasSubstr(blended ? "frame 17 is missing and computed from the frames beside"
-=======
-        ElementsAre(HasSubstr(blended ? "frame 17 is missing and blended from the neighbours"
->>>>>>> ptest5
                                       : "frame 17 is missing and replaced by the nearest")));
     EXPECT_EQ(service_->results.job(live.id).warnings.size(), 1u) << "not in the stored objects";
     // Of the range of values: the lost view is a 40th of the volume, and what stands for it differs
@@ -249,11 +245,7 @@ TEST_F(EngineInputTest, AConsoleThatDoesNotComeBackFailsItsJob) {
 }
 
 TEST_F(EngineInputTest, WhatIsGoodEnoughIsCompletedWithoutItsConsole) {
-<<<<<<< HEAD
-  Start({.sync = absl::Milliseconds(5), .engine = {.reconnect_limit = absl::Milliseconds(1)}});
-=======
   Start({.sync = absl::Milliseconds(100), .engine = {.reconnect_limit = absl::Milliseconds(70)}});
->>>>>>> ptest5
   const Live live = Begin(WithPolicy(MissingFramesPolicy::kInterpolate));
   ASSERT_TRUE(live.console->Send(0, kFrames - 1).ok());
   live.console->Detach();  // while the last frames are being written
