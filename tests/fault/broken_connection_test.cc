@@ -98,8 +98,10 @@ TEST_F(BrokenConnectionTest, ASecondStreamTakesOverFromAHalfOpenOne) {
   auto stream = client::AcquisitionStream::Resume(ChannelTo(daemon_.grpc_port()),
                                                   ScanHeader("half-open"), silent.told().job_id);
   ASSERT_TRUE(stream.ok()) << stream.status();
-  EXPECT_EQ((*stream)->accepted().next_frame_index(), static_cast<uint32_t>(frames));
-  for (int i = frames; i < kScanFrames; ++i) {
+  // One more may have been on its way when the connection froze.
+  const int first = static_cast<int>((*stream)->accepted().next_frame_index());
+  EXPECT_GE(first, frames);
+  for (int i = first; i < kScanFrames; ++i) {
     ASSERT_TRUE((*stream)->SendFrame(i, ScanFrame(i)).ok());
   }
   const auto result = (*stream)->Finish();

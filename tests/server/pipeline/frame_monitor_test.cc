@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/backends.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/trajectory.h"
 
@@ -294,10 +295,10 @@ TEST(FrameMonitor, ARealArmDoesNotJump) {
 }
 
 recon::ReconstructionPlan PlanWithArc(double arc_deg) {
-  recon::ReconstructionPlan plan;
-  plan.acquisition =
+  const recon::Acquisition acquisition =
       TestAcquisition(200, arc_deg * 199 / 200, recon::PixelType::kUint16Counts, 50000);
-  return plan;
+  const auto device = Backends().OpenDevice("reference", {.memory_bytes = 64 << 20, .threads = 1});
+  return *recon::MakePlan(acquisition, CenteredGrid(8, 8, 8, {1, 1, 1}), {}, **device);
 }
 
 TEST(ShortArcWarning, TellsWhatIsThereAndWhatIsNeeded) {
