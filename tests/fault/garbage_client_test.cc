@@ -60,9 +60,11 @@ class GarbageClientTest : public ::testing::Test {
  protected:
   GarbageClientTest() {
     // Small enough that the refusals of large jobs come from the limits, not from this machine.
-    daemon_ = std::make_unique<Daemon>(
-        directory_.path().string(),
-        std::vector<std::string>{"--memory_bytes=268435456", "--threads=2"});
+    // Jobs of attackers who are gone make room soon.
+    daemon_ =
+        std::make_unique<Daemon>(directory_.path().string(),
+                                 std::vector<std::string>{"--memory_bytes=268435456", "--threads=2",
+                                                          "--reconnect_seconds=1"});
   }
 
   void SetUp() override {
@@ -273,6 +275,8 @@ TEST_F(GarbageClientTest, RandomMutationsOfValidMessages) {
         ++parsed;
         messages.push_back(message);
       }
+      // Without it the job would wait for another stream.
+      if (messages.empty() || !messages.back().has_finish()) messages.push_back(FinishMessage());
       const grpc::Status status = Acquire(*stub, messages);
       EXPECT_NE(status.error_code(), grpc::StatusCode::INTERNAL) << status.error_message();
       EXPECT_NE(status.error_code(), grpc::StatusCode::UNKNOWN) << status.error_message();

@@ -82,6 +82,7 @@ void Proxy::Forward(int client, const ConnectionFate& fate) {
       if (!alive || news[from].revents == 0) continue;
       const auto most = std::min<int64_t>(fate.largest_piece, fate.cut_after - bytes);
       const ssize_t n = recv(news[from].fd, piece.data(), most, 0);
+      if (frozen_) break;  // what was sent after Freeze does not pass
       absl::SleepFor(fate.delay);
       alive = n > 0 && SendAll(to, piece.data(), n);
       if (!alive) break;
