@@ -78,7 +78,11 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
                EngineOptions options)
     : environment_(environment),
       options_(std::move(options)),
-      runs_(environment.registry, environment.scheduler, std::move(devices)),
+      runs_(environment.registry, environment.scheduler, std::move(devices),
+            [this](scheduler::DeviceSlot& slot, const absl::Status& why) {
+              LoseSlot(slot, why);
+              ReplaceLostRuns();
+            }),
       consoles_([this] { WatchConsoles(); }) {}
 
 Engine::~Engine() {
@@ -369,12 +373,18 @@ void Engine::OnDeviceLost(ReconstructionRun& run, const absl::Status& why) {
     std::erase_if(slots, [&](scheduler::DeviceSlot* slot) { return !runs_.IsLost(*slot); });
     if (slots.empty()) slots = {&run.slot()};
   }
-  for (scheduler::DeviceSlot* slot : slots) {
-    if (!slot->healthy()) continue;
-    slot->Quarantine(std::string(why.message()));
-    spdlog::error("event=device_lost slot={} error=\"{}\"", slot->name, why.ToString());
-    environment_.observer.OnDeviceLost(slot->name);
-  }
+  for (scheduler::DeviceSlot* slot : slots) LoseSlot(*slot, why);
+  ReplaceLostRuns();
+}
+
+void Engine::LoseSlot(scheduler::DeviceSlot& slot, const absl::Status& why) {
+  if (!slot.healthy()) return;
+  slot.Quarantine(std::string(why.message()));
+  spdlog::error("event=device_lost slot={} error=\"{}\"", slot.name, why.ToString());
+  environment_.observer.OnDeviceLost(slot.name);
+}
+
+void Engine::ReplaceLostRuns() {
   for (const auto& job : ActiveJobs()) {
     std::shared_ptr<ReconstructionRun> dropped = job->run();
     if (dropped == nullptr) continue;

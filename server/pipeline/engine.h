@@ -112,6 +112,11 @@ class Engine : private JobKeeper {
   void WatchConsoles();
   void SubtractIfComplete(const std::string& pair_id);
 
+  /// Puts a slot into quarantine. Once for each.
+  void LoseSlot(scheduler::DeviceSlot& slot, const absl::Status& why);
+  /// Takes the runs from lost slots, and sees to it that their jobs find other places.
+  void ReplaceLostRuns();
+
   absl::Status MakeRoomFor(const VolumeGrid& grid) override;
   absl::Status BeforeChunk(ReconstructionRun& run) override;
   void OnDeviceLost(ReconstructionRun& run, const absl::Status& why) override;

@@ -39,8 +39,11 @@ absl::Duration AcquisitionTime(const AcquisitionRequest& request) {
 }  // namespace
 
 RunMaker::RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
-                   std::vector<SlotDevices> devices)
-    : registry_(registry), scheduler_(scheduler), devices_(std::move(devices)) {
+                   std::vector<SlotDevices> devices, SlotLost slot_lost)
+    : registry_(registry),
+      scheduler_(scheduler),
+      devices_(std::move(devices)),
+      slot_lost_(std::move(slot_lost)) {
   for (size_t i = 0; i < devices_.size(); ++i) {
     completers_.push_back(
         std::make_unique<scheduler::LaneExecutor>(absl::StrCat("iso-volume-", i)));
@@ -54,6 +57,11 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::Make(
   for (const scheduler::Forecast& forecast :
        scheduler_.Rank(VoxelUpdates(request, grid), urgency.job_class)) {
     auto run = MakeOn(forecast, request, grid, urgency);
+    if (ops::IsDeviceLost(run.status())) {
+      // The failure of one GPU can take all of the process with it.
+      slot_lost_(*scheduler_.slots()[forecast.slot], run.status());
+      continue;
+    }
     if (run.ok() || !absl::IsResourceExhausted(run.status())) return run;
     if (std::exchange(first, false)) refusal = run.status();
   }

@@ -1,6 +1,7 @@
 // Finds a place for a job and plans it there.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -14,9 +15,13 @@ namespace isocenter::pipeline {
 /// Thread-compatible: one thread makes runs.
 class RunMaker {
  public:
+  /// Told, while a run is made, that a device of a slot turned out to be lost. It puts the slot
+  /// into quarantine.
+  using SlotLost = std::function<void(scheduler::DeviceSlot& slot, const absl::Status& why)>;
+
   /// devices[i] belong to scheduler.slots()[i]; all outlive the maker and its runs.
   RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
-           std::vector<SlotDevices> devices);
+           std::vector<SlotDevices> devices, SlotLost slot_lost);
 
   /// On the slot with the earliest predicted finish that has room; where the volume does not fit
   /// one GPU, on as many of them as it needs. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
@@ -43,6 +48,7 @@ class RunMaker {
   const ops::Registry& registry_;
   scheduler::Scheduler& scheduler_;
   const std::vector<SlotDevices> devices_;
+  const SlotLost slot_lost_;
   std::vector<std::unique_ptr<scheduler::LaneExecutor>> completers_;  // one per slot
 };
 

@@ -38,6 +38,7 @@ struct PipelineOptions {
   /// How long each sync takes that a frame, a gap or the end waits for; 0: none is waited for.
   absl::Duration sync;
   pipeline::EngineOptions engine;
+  const ops::Registry* registry = &Backends();
 };
 
 /// Destroyed in the order in which the service ends.
@@ -69,7 +70,8 @@ struct PipelineUnderTest {
     }
     scheduler = std::make_unique<scheduler::Scheduler>(std::move(made), options.max_active_jobs);
     engine = std::make_unique<pipeline::Engine>(
-        pipeline::EngineEnvironment{Backends(), *scheduler, *table, *spool, results, observer},
+        pipeline::EngineEnvironment{*options.registry, *scheduler, *table, *spool, results,
+                                    observer},
         std::move(groups), options.engine);
   }
   /// As when the process ends. Only the stores, the spool's files and the results stay.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "kernels/ops/device_lost.h"
 #include "tests/server/pipeline/engine_fixture.h"
 
 namespace isocenter::pipeline {
@@ -217,6 +218,40 @@ TEST_F(EngineRecoveryTest, AnotherDeviceTakesOver) {
   EXPECT_TRUE(Eventually([&] { return service_->scheduler->active_jobs() == 0; }));
   EXPECT_EQ(service_->slot(0).memory.used(), 0);
   EXPECT_EQ(service_->slot(1).memory.used(), 0);
+}
+
+// The failure of one GPU can make all others of the process useless, which shows when they are
+// asked for the next run.
+TEST_F(EngineRecoveryTest, ADeviceThatIsFoundLostWhenARunIsMadeDoesNotFailTheJob) {
+  ops::Registry registry;
+  std::atomic<int> lost{0};
+  registry.preprocess.Add(
+      "reference", "lost",
+      [&](ops::Device& device) -> absl::StatusOr<std::unique_ptr<ops::Preprocess>> {
+        if (lost > 0 && lost-- > 0) return ops::DeviceLostError("planted");
+        return (*Backends().preprocess.Find("reference"))(device);
+      });
+  registry.ramp_filter = Backends().ramp_filter;
+  registry.backproject = Backends().backproject;
+  registry.to_hounsfield = Backends().to_hounsfield;
+  std::atomic<int> none_left{0};
+  Start({.slots = 3,
+         .engine = {.fault = DeviceFault{.slot = "reference0", .chunks = 1},
+                    .no_device_left = [&] { ++none_left; }},
+         .registry = &registry});
+  const Live live = Begin();
+  lost = 1;
+  ASSERT_TRUE(live.console->Send(0, kFrames).ok());
+  const jobs::Job job = AwaitEnd(live.id);
+  EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
+  EXPECT_EQ(VolumeOf(live.id), Batch());
+  EXPECT_EQ(service_->scheduler->healthy_slots(), 1);
+  EXPECT_EQ(none_left, 0);
+
+  // And the last one: the console is told to come again.
+  lost = 1;
+  EXPECT_EQ(Accept(SmallRequest()).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(none_left, 1);
 }
 
 TEST_F(EngineRecoveryTest, WithoutADeviceTheJobWaitsForTheNextStart) {
