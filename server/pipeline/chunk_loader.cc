@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/acquisition_request.h"
@@ -17,7 +18,11 @@ void Blend(std::span<std::byte> out, std::span<const std::byte> other, float wei
   for (size_t i = 0; i < out.size() / sizeof(T); ++i) {
     const float blended =
         (1 - weight) * static_cast<float>(a[i]) + weight * static_cast<float>(b[i]);
-    a[i] = std::is_integral_v<T> ? static_cast<T>(blended + 0.5F) : static_cast<T>(blended);
+    if constexpr (std::is_integral_v<T>) {
+      a[i] = static_cast<T>(std::lround(blended));
+    } else {
+      a[i] = blended;
+    }
   }
 }
 

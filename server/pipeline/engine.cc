@@ -353,7 +353,7 @@ void Engine::StartWaiting() {
 // ---- What the jobs report ----------------------------------------------------------------------
 
 absl::Status Engine::MakeRoomFor(const VolumeGrid& grid) {
-  const absl::Status room = environment_.results.CheckRoom(grid);
+  absl::Status room = environment_.results.CheckRoom(grid);
   if (!absl::IsResourceExhausted(room)) return room;
   // Results matter more than the frames of jobs that have ended.
   environment_.spool.FreeDisk(2 * ReconstructionRun::VolumeBytes(grid));
