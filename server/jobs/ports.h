@@ -32,6 +32,15 @@ struct StoredSeries {
   int instance_count = 0;
 };
 
+/// What a completed job says of its result.
+inline void RecordStored(const StoredSeries& stored, Job& job) {
+  job.result.study_instance_uid = stored.study_instance_uid;
+  job.result.series_instance_uid = stored.series_instance_uid;
+  job.result.frame_of_reference_uid = stored.frame_of_reference_uid;
+  job.result.instance_count = stored.instance_count;
+  job.progress.slices_exported = job.progress.slices_total;
+}
+
 /// Turns finished volumes into stored results. Thread-safe.
 class ResultStore {
  public:

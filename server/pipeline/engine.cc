@@ -118,24 +118,23 @@ void Engine::Accept(AcquisitionRequest request, std::function<bool()> wanted, Ac
   auto shared = std::make_shared<AcquisitionRequest>(std::move(request));
   admission_lane_->Submit([this, shared, wanted = std::move(wanted), done = std::move(done)] {
     if (wanted()) {
-      done(AcceptNow(*shared));
+      done(AcceptNow(std::move(*shared)));
     } else {
       done(absl::CancelledError("the console left before its acquisition was planned"));
     }
   });
 }
 
-absl::StatusOr<Engine::Accepted> Engine::AcceptNow(const AcquisitionRequest& given) {
+absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
   {
     absl::MutexLock lock(&mutex_);
     if (!admitting_) return ShuttingDown();
   }
-  if (!given.request_id.empty()) {
-    const jobs::JobSnapshot job = environment_.table.FindByRequestId(given.request_id);
-    if (job != nullptr) return Existing(given, job);
+  if (!request.request_id.empty()) {
+    const jobs::JobSnapshot job = environment_.table.FindByRequestId(request.request_id);
+    if (job != nullptr) return Existing(request, job);
   }
-  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(given.acquisition));
-  AcquisitionRequest request = given;
+  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
   if (!request.pair_id.empty()) ISO_RETURN_IF_ERROR(JoinPair(environment_.table, request));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));
   // Better to refuse now than to lose a scan of the patient at its end.
@@ -217,20 +216,11 @@ absl::StatusOr<Engine::Accepted> Engine::Existing(const AcquisitionRequest& requ
         absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", job->id,
                      "' of another acquisition; legal is an id that was never used"));
   }
-  Accepted accepted{.snapshot = job};
-  absl::MutexLock lock(&mutex_);
-  const auto found = active_.find(job->id);
-  if (found != active_.end()) accepted.job = found->second;
-  return accepted;
+  return Accepted{.job = FindActive(job->id), .snapshot = job};
 }
 
 absl::StatusOr<Engine::Accepted> Engine::Resume(const std::string& job_id) {
-  Accepted accepted;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = active_.find(job_id);
-    if (found != active_.end()) accepted.job = found->second;
-  }
+  Accepted accepted{.job = FindActive(job_id)};
   ISO_ASSIGN_OR_RETURN(accepted.snapshot, environment_.table.Get(job_id));
   if (jobs::HasEnded(accepted.snapshot->state)) accepted.job = nullptr;
   if (accepted.job != nullptr) environment_.observer.OnJobResumed("console");
@@ -248,7 +238,6 @@ void Engine::AddActive(const std::shared_ptr<ReconstructionJob>& job) {
 // ---- After a restart ---------------------------------------------------------------------------
 
 void Engine::Recover(const RequestDecoder& decode) {
-  std::vector<std::string> pairs;
   for (const std::string& id : environment_.spool.Jobs()) {
     const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id);
     if (!job.ok()) {
@@ -273,7 +262,7 @@ void Engine::Recover(const RequestDecoder& decode) {
     }
   }
   for (const jobs::JobSnapshot& job : all) {
-    if (job->pair_role == jobs::PairRole::kFill) SubtractIfComplete(job->pair_id);
+    if (job->pair_role == jobs::PairRole::kFill) SubmitSubtraction(job->pair_id);
   }
   admission_lane_->Submit([this] { StartWaiting(); });
 }
@@ -318,13 +307,9 @@ absl::Status Engine::CompleteStored(const jobs::Job& job, const jobs::StoredSeri
   ISO_RETURN_IF_ERROR(
       environment_.table.Transition(job.id, JobState::kCompleted, [&](jobs::Job& changed) {
         changed.end_time = absl::Now();
-        changed.result.study_instance_uid = stored.study_instance_uid;
-        changed.result.series_instance_uid = stored.series_instance_uid;
-        changed.result.frame_of_reference_uid = stored.frame_of_reference_uid;
-        changed.result.instance_count = stored.instance_count;
+        jobs::RecordStored(stored, changed);
         changed.progress.frames_received = changed.progress.frames_backprojected =
             changed.progress.frames_total;
-        changed.progress.slices_exported = changed.progress.slices_total;
       }));
   environment_.spool.Release(job.id);
   return absl::OkStatus();
@@ -445,14 +430,18 @@ void Engine::OnJobEnded(ReconstructionJob& job) {
     if (found == active_.end()) return;
     last = std::move(found->second);
     if (!suspended && !pair_id.empty()) {
-      exporter_.NewLane({jobs::JobClass::kInteractive})->Submit([this, pair_id] {
-        SubtractIfComplete(pair_id);
-      });
+      SubmitSubtraction(pair_id);
     }
     for (const auto& [id, other] : active_) others_wait |= other != nullptr && !other->run();
     if (others_wait && admitting_) admission_lane_->Submit([this] { StartWaiting(); });
     active_.erase(found);
   }
+}
+
+void Engine::SubmitSubtraction(const std::string& pair_id) {
+  exporter_.NewLane({jobs::JobClass::kInteractive})->Submit([this, pair_id] {
+    SubtractIfComplete(pair_id);
+  });
 }
 
 void Engine::SubtractIfComplete(const std::string& pair_id) {
@@ -471,12 +460,7 @@ void Engine::SubtractIfComplete(const std::string& pair_id) {
 // ---- Cancel and stop ---------------------------------------------------------------------------
 
 absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) {
-  std::shared_ptr<ReconstructionJob> job;
-  {
-    absl::MutexLock lock(&mutex_);
-    const auto found = active_.find(job_id);
-    if (found != active_.end()) job = found->second;
-  }
+  const std::shared_ptr<ReconstructionJob> job = FindActive(job_id);
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot snapshot, environment_.table.Get(job_id));
   if (job == nullptr || jobs::HasEnded(snapshot->state)) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -502,6 +486,12 @@ bool Engine::WaitUntilIdle(absl::Time deadline) {
 
 void Engine::SuspendAll() {
   for (const auto& job : ActiveJobs()) job->Suspend();
+}
+
+std::shared_ptr<ReconstructionJob> Engine::FindActive(const std::string& job_id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = active_.find(job_id);
+  return found == active_.end() ? nullptr : found->second;
 }
 
 std::vector<std::shared_ptr<ReconstructionJob>> Engine::ActiveJobs() const {

@@ -98,7 +98,7 @@ class Engine : private JobKeeper {
   void SuspendAll();
 
  private:
-  absl::StatusOr<Accepted> AcceptNow(const AcquisitionRequest& request);
+  absl::StatusOr<Accepted> AcceptNow(AcquisitionRequest request);
   absl::StatusOr<Accepted> Existing(const AcquisitionRequest& request,
                                     const jobs::JobSnapshot& job) const;
   jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;
@@ -108,8 +108,12 @@ class Engine : private JobKeeper {
   /// Looks for a slot for every job that has none.
   void StartWaiting();
   void AddActive(const std::shared_ptr<ReconstructionJob>& job);
+  /// Null: it is not active.
+  std::shared_ptr<ReconstructionJob> FindActive(const std::string& job_id) const;
   std::vector<std::shared_ptr<ReconstructionJob>> ActiveJobs() const;
   void WatchConsoles();
+  /// The exporter subtracts, where both halves of a pair are there by then.
+  void SubmitSubtraction(const std::string& pair_id);
   void SubtractIfComplete(const std::string& pair_id);
 
   /// Puts a slot into quarantine. Once for each.

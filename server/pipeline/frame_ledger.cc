@@ -24,6 +24,15 @@ std::string Named(std::vector<FrameRange> ranges) {
                       more ? ", ..." : "");
 }
 
+/// `index` is above those in the ranges.
+void Append(int index, std::vector<FrameRange>& ranges) {
+  if (!ranges.empty() && ranges.back().last == index - 1) {
+    ranges.back().last = index;
+  } else {
+    ranges.push_back({index, index});
+  }
+}
+
 }  // namespace
 
 FrameLedger::FrameLedger(std::vector<jobs::FrameState> states, const jobs::MissingFrames& tolerated)
@@ -53,13 +62,22 @@ void FrameLedger::Commit(int index) {
   of_this_stream_[index] = true;
   --writing_;
   ++present_;
-  end_ = std::max(end_, index + 1);
-  while (prefix_ < frames() && Settled(prefix_)) ++prefix_;
+  ExtendTo(index);
 }
 
 void FrameLedger::Abort(int index) {
   entries_[index] = Entry::kMissing;
   --writing_;
+}
+
+void FrameLedger::ExtendTo(int index) {
+  end_ = std::max(end_, index + 1);
+  while (prefix_ < frames() && Settled(prefix_)) ++prefix_;
+}
+
+int FrameLedger::MostMissing() const {
+  if (tolerated_.policy == jobs::MissingFramesPolicy::kFail) return 0;
+  return static_cast<int>(tolerated_.most_missing * frames());
 }
 
 void FrameLedger::BeginStream() { of_this_stream_.assign(entries_.size(), false); }
@@ -73,19 +91,13 @@ void FrameLedger::GiveUp(int index) {
   if (entries_[index] == Entry::kLeaving) --leaving_;
   entries_[index] = Entry::kLost;
   ++lost_;
-  end_ = std::max(end_, index + 1);
-  while (prefix_ < frames() && Settled(prefix_)) ++prefix_;
+  ExtendTo(index);
 }
 
 std::vector<FrameRange> FrameLedger::Gaps(int end) const {
   std::vector<FrameRange> gaps;
   for (int i = prefix_; i < end; ++i) {
-    if (entries_[i] != Entry::kMissing) continue;
-    if (!gaps.empty() && gaps.back().last == i - 1) {
-      gaps.back().last = i;
-    } else {
-      gaps.push_back({i, i});
-    }
+    if (entries_[i] == Entry::kMissing) Append(i, gaps);
   }
   return gaps;
 }
@@ -93,7 +105,7 @@ std::vector<FrameRange> FrameLedger::Gaps(int end) const {
 std::vector<int> FrameLedger::Overdue() const {
   std::vector<int> overdue;
   if (prefix_ >= end_ || tolerated_.policy == jobs::MissingFramesPolicy::kFail) return overdue;
-  const int most = static_cast<int>(tolerated_.most_missing * frames());
+  const int most = MostMissing();
   int later = static_cast<int>(std::count(of_this_stream_.begin(), of_this_stream_.end(), true));
   int seen = 0;
   for (const FrameRange& gap : Gaps(end_)) {
@@ -118,9 +130,7 @@ absl::StatusOr<std::vector<int>> FrameLedger::MissingAtEnd() const {
     for (int i = gap.first; i <= gap.last; ++i) missing.push_back(i);
   }
   if (missing.empty()) return missing;
-  const int most = tolerated_.policy == jobs::MissingFramesPolicy::kFail
-                       ? 0
-                       : static_cast<int>(tolerated_.most_missing * frames());
+  const int most = MostMissing();
   if (lost_ + static_cast<int>(missing.size()) > most || longest > tolerated_.longest_gap ||
       present_ == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -135,12 +145,7 @@ absl::StatusOr<std::vector<int>> FrameLedger::MissingAtEnd() const {
 std::vector<FrameRange> FrameLedger::Beyond() const {
   std::vector<FrameRange> ranges;
   for (int i = prefix_; i < end_; ++i) {
-    if (!Settled(i)) continue;
-    if (!ranges.empty() && ranges.back().last == i - 1) {
-      ranges.back().last = i;
-    } else {
-      ranges.push_back({i, i});
-    }
+    if (Settled(i)) Append(i, ranges);
   }
   return ranges;
 }

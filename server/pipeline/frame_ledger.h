@@ -79,6 +79,10 @@ class FrameLedger {
   bool Settled(int index) const {
     return entries_[index] == Entry::kPresent || entries_[index] == Entry::kLost;
   }
+  /// `index` has been settled: moves prefix_ and end_ on.
+  void ExtendTo(int index);
+  /// Frames that the job tolerates to be lost.
+  int MostMissing() const;
   /// The nearest frame before or after that is not lost; -1 or frames(): none.
   int Before(int index) const;
   int After(int index) const;

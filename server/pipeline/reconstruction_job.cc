@@ -243,17 +243,13 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
   if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
-    changed.result.study_instance_uid = stored->study_instance_uid;
-    changed.result.series_instance_uid = stored->series_instance_uid;
-    changed.result.frame_of_reference_uid = stored->frame_of_reference_uid;
-    changed.result.instance_count = stored->instance_count;
+    jobs::RecordStored(*stored, changed);
     changed.result.seconds_to_stored = absl::ToDoubleSeconds(end - last_frame);
     changed.result.timings.export_ = absl::ToDoubleSeconds(end - begin);
     changed.result.timings.total = absl::ToDoubleSeconds(end - accepted_time_);
     // Whoever added the last frames may not have come to say so.
     changed.progress.frames_received = present;
     changed.progress.frames_lost = lost;
-    changed.progress.slices_exported = changed.progress.slices_total;
   });
 }
 

@@ -134,12 +134,8 @@ absl::Status Subtract(const Pair& pair, jobs::JobTable& table, jobs::ResultStore
   }
   return table.Transition(job.id, JobState::kCompleted, [&](Job& changed) {
     changed.end_time = end;
-    changed.result.study_instance_uid = stored->study_instance_uid;
-    changed.result.series_instance_uid = stored->series_instance_uid;
-    changed.result.frame_of_reference_uid = stored->frame_of_reference_uid;
-    changed.result.instance_count = stored->instance_count;
+    jobs::RecordStored(*stored, changed);
     changed.result.timings.total = absl::ToDoubleSeconds(end - job.create_time);
-    changed.progress.slices_exported = changed.progress.slices_total;
   });
 }
 
