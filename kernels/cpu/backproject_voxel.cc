@@ -159,7 +159,7 @@ class BackprojectVoxel final : public ops::Backproject {
 
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
                    ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kFiltered));
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     if (static_cast<int64_t>(matrices.size()) > stack->shape().slow) {
       return absl::InvalidArgumentError(absl::StrCat(

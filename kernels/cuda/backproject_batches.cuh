@@ -67,7 +67,7 @@ template <int kViews, class Launch>
 absl::Status RunInBatches(CudaDevice& device, std::span<const ProjectionMatrix> world,
                           const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume,
                           Launch launch) {
-  ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kFiltered));
+  ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
   ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
   const Shape3& shape = stack->shape();
   ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), shape));

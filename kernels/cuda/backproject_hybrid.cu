@@ -107,7 +107,7 @@ class BackprojectHybrid final : public ops::Backproject {
 
   absl::Status Run(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& filtered,
                    ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kFiltered));
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), stack->shape()));
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());

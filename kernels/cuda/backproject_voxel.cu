@@ -71,7 +71,7 @@ class BackprojectVoxel final : public ops::Backproject {
 
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
                    ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kFiltered));
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Shape3& shape = stack->shape();
     ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));

@@ -62,4 +62,9 @@ absl::StatusOr<Volume*> OwnVolume(VolumeBuffer& volume, absl::string_view backen
   return own;
 }
 
+template <class Volume>
+absl::StatusOr<const Volume*> OwnVolume(const VolumeBuffer& volume, absl::string_view backend) {
+  return OwnVolume<Volume>(const_cast<VolumeBuffer&>(volume), backend);
+}
+
 }  // namespace isocenter::ops

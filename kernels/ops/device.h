@@ -17,13 +17,18 @@
 
 namespace isocenter::ops {
 
-/// Projections in a device's memory. Not thread-safe.
-class ProjectionStack {
+/// What arithmetic (kernels/ops/arithmetic.h) works on: numbers in a device's memory.
+class Vector {
  public:
-  virtual ~ProjectionStack() = default;
+  virtual ~Vector() = default;
+  virtual int64_t bytes() const = 0;
+};
+
+/// Projections in a device's memory. Not thread-safe.
+class ProjectionStack : public Vector {
+ public:
   /// views x rows x columns.
   virtual const Shape3& shape() const = 0;
-  virtual int64_t bytes() const = 0;
   /// Uses the memory for another shape; what it holds afterwards is undefined. Errors:
   /// INVALID_ARGUMENT (an extent above that of the shape it was made for).
   virtual absl::Status Reshape(Shape3 shape) = 0;
@@ -34,11 +39,9 @@ class ProjectionStack {
 };
 
 /// A volume in a device's memory. Not thread-safe.
-class VolumeBuffer {
+class VolumeBuffer : public Vector {
  public:
-  virtual ~VolumeBuffer() = default;
   virtual const VolumeGrid& grid() const = 0;
-  virtual int64_t bytes() const = 0;
   virtual absl::Status Clear() = 0;
   /// Uses the memory for another grid, zero-filled. Errors: INVALID_ARGUMENT (it has more voxels
   /// along an axis than the grid that the volume was made for).
@@ -69,7 +72,7 @@ class HostMemory {
 /// What a projection stack is for; a backend may use another layout for each.
 enum class StackUse {
   kLineIntegrals,  // rows contiguous along u: output of Preprocess, input of RampFilter
-  kFiltered,       // output of RampFilter, input of Backproject
+  kProjections,    // output of RampFilter and ForwardProject, input of the back-projections
 };
 
 /// What is asked of a device that is opened, and what an open one has.

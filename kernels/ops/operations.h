@@ -46,6 +46,8 @@ struct ViewWeights {
   ProjectionMatrix matrix;  // normalised; gives the cosine weight of every pixel
   std::span<const float>
       column_weight;  // [u]; redundancy weight times everything that is constant over the view
+  /// False: the cosine weight is 1, for line integrals as iterative methods want them.
+  bool cosine = true;
 };
 
 /// Raw frames -> weighted line integrals.

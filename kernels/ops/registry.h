@@ -12,8 +12,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/ops/arithmetic.h"
 #include "kernels/ops/device.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/projector.h"
+#include "kernels/ops/variation.h"
 
 namespace isocenter::ops {
 
@@ -75,12 +78,29 @@ using RampFilterFactory =
 using BackprojectFactory = std::function<absl::StatusOr<std::unique_ptr<Backproject>>(Device&)>;
 using ToHounsfieldFactory = std::function<absl::StatusOr<std::unique_ptr<ToHounsfield>>(Device&)>;
 
+using ForwardProjectFactory =
+    std::function<absl::StatusOr<std::unique_ptr<ForwardProject>>(Device&)>;
+using MatchedBackprojectFactory =
+    std::function<absl::StatusOr<std::unique_ptr<MatchedBackproject>>(Device&)>;
+using ArithmeticFactory = std::function<absl::StatusOr<std::unique_ptr<Arithmetic>>(Device&)>;
+using VariationFactory = std::function<absl::StatusOr<std::unique_ptr<Variation>>(Device&)>;
+
+/// The methods of one model. Where a backend has a method in both tables under the same name, each
+/// is the other's adjoint.
+struct ProjectorMethods {
+  MethodTable<ForwardProjectFactory> forward;
+  MethodTable<MatchedBackprojectFactory> back;
+};
+
 struct Registry {
   std::map<std::string, DeviceFactory, std::less<>> devices;  // by backend
   MethodTable<PreprocessFactory> preprocess;
   MethodTable<RampFilterFactory> ramp_filter;
   MethodTable<BackprojectFactory> backproject;
   MethodTable<ToHounsfieldFactory> to_hounsfield;
+  std::map<ProjectorModel, ProjectorMethods> projectors;
+  MethodTable<ArithmeticFactory> arithmetic;
+  MethodTable<VariationFactory> variation;
 
   /// Errors: NOT_FOUND (listing the backends), UNAVAILABLE (no such device in this machine).
   absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view backend,

@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<BenchmarkRun>> BenchmarkRun::Create(const Problem
   ISO_ASSIGN_OR_RETURN(self->volume_, self->device_->NewVolume(grid));
   ISO_ASSIGN_OR_RETURN(self->batch_,
                        self->device_->NewProjectionStack({kBatch, problem.rows, problem.columns},
-                                                         ops::StackUse::kFiltered));
+                                                         ops::StackUse::kProjections));
   self->scaled_.resize(size_t{problem.columns} * problem.rows);
   ISO_RETURN_IF_ERROR(self->device_->Synchronize());
   return self;

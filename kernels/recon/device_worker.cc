@@ -81,7 +81,7 @@ absl::Status DeviceWorker::AllocateBuffers() {
     if (plan_.keep_projections) shape.slow = plan_.chunks[i].views;
     Filtered& filtered = filtered_.emplace_back();
     ISO_ASSIGN_OR_RETURN(filtered.stack,
-                         session_->NewProjectionStack(shape, ops::StackUse::kFiltered));
+                         session_->NewProjectionStack(shape, ops::StackUse::kProjections));
   }
   // The first slab is one of the largest.
   const size_t volumes =
@@ -186,7 +186,7 @@ absl::Status DeviceWorker::MakePreview() {
   ISO_ASSIGN_OR_RETURN(preview_.line_integrals,
                        session_->NewProjectionStack(view, ops::StackUse::kLineIntegrals));
   ISO_ASSIGN_OR_RETURN(preview_.filtered.stack,
-                       session_->NewProjectionStack(view, ops::StackUse::kFiltered));
+                       session_->NewProjectionStack(view, ops::StackUse::kProjections));
   return absl::OkStatus();
 }
 

@@ -74,7 +74,7 @@ struct Need {
 // Stacks of some views and what operations on them take.
 int64_t StacksBytes(const ops::Device& device, const Shape3& views) {
   return device.ProjectionStackBytes(views, ops::StackUse::kLineIntegrals) +
-         device.ProjectionStackBytes(views, ops::StackUse::kFiltered) +
+         device.ProjectionStackBytes(views, ops::StackUse::kProjections) +
          device.WorkspaceBytes(views);
 }
 
@@ -147,7 +147,7 @@ absl::StatusOr<Division> DivideVolume(const VolumeGrid& grid, int views, int chu
     Need need{.device = &device, .grid = &grid, .share = shares[i]};
     need.chunk_bytes = StacksBytes(device, chunk) + PreviewBytes(device, grid, rows, columns);
     need.projections_bytes =
-        device.ProjectionStackBytes({views, rows, columns}, ops::StackUse::kFiltered);
+        device.ProjectionStackBytes({views, rows, columns}, ops::StackUse::kProjections);
     ISO_ASSIGN_OR_RETURN(Division division, Divide(need, arrival));
     divisions.push_back(std::move(division));
   }

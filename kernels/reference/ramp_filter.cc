@@ -20,7 +20,7 @@ class RampFilterConvolution final : public ops::RampFilter {
   absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
                    ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kFiltered));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
     ISO_ASSIGN_OR_RETURN(const int64_t rows,
                          ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
     const int n = spec_.columns;

@@ -47,7 +47,7 @@ absl::Status RunBackproject(const BackprojectOptions& options) {
                        MakeTrajectory(options.trajectory, options.views));
   const Shape3 shape{options.views, kFullDetector.rows, kFullDetector.columns};
   ISO_ASSIGN_OR_RETURN(const auto filtered,
-                       device->NewProjectionStack(shape, ops::StackUse::kFiltered));
+                       device->NewProjectionStack(shape, ops::StackUse::kProjections));
   ISO_RETURN_IF_ERROR(filtered->Upload(0, {Noise(shape.count()).data(), shape}));
   std::printf("%s, commit %s\n", device->description().c_str(), Commit().c_str());
   std::printf("%d views of %dx%d, cube of %g mm; GUPS: median (min-max) of %d runs\n",

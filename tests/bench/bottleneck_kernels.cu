@@ -194,11 +194,11 @@ absl::StatusOr<BottleneckTable> MeasureBottleneck(const Trajectory& matrices, Sh
   ISO_ASSIGN_OR_RETURN(const auto opened, cuda::CudaDevice::Open({}));
   auto& device = static_cast<cuda::CudaDevice&>(*opened);
   ISO_ASSIGN_OR_RETURN(const auto filtered,
-                       device.NewProjectionStack(detector, ops::StackUse::kFiltered));
+                       device.NewProjectionStack(detector, ops::StackUse::kProjections));
   ISO_RETURN_IF_ERROR(filtered->Upload(0, {Noise(detector.count()).data(), detector}));
   ISO_ASSIGN_OR_RETURN(const auto volume, device.NewVolume(grid));
   ISO_ASSIGN_OR_RETURN(const cuda::Stack* stack,
-                       cuda::AsStack(std::as_const(*filtered), ops::StackUse::kFiltered));
+                       cuda::AsStack(std::as_const(*filtered), ops::StackUse::kProjections));
   ISO_ASSIGN_OR_RETURN(cuda::Volume * target, cuda::AsVolume(*volume));
   ISO_RETURN_IF_ERROR(device.MakeCurrent());
   cuda::LayeredTexture texture;

@@ -15,7 +15,7 @@ class BackprojectTest : public testing::TestWithParam<Method> {
     EXPECT_TRUE(factory.ok()) << factory.status();
     const auto operation = (*factory)(*device);
     EXPECT_TRUE(operation.ok()) << operation.status();
-    const auto stack = NewStack(*device, projections.shape, ops::StackUse::kFiltered);
+    const auto stack = NewStack(*device, projections.shape, ops::StackUse::kProjections);
     EXPECT_TRUE(stack->Upload(0, projections.view()).ok());
     const auto volume = NewVolume(*device, geometry.grid);
     if (start != nullptr) {
@@ -106,7 +106,7 @@ TEST_P(BackprojectTest, IsReproducible) {
     const auto volume = NewVolume(*device, geometry.grid);
     for (int64_t view = 0; view < geometry.detector.slow; ++view) {
       const auto stack = NewStack(*device, {1, geometry.detector.middle, geometry.detector.fast},
-                                  ops::StackUse::kFiltered);
+                                  ops::StackUse::kProjections);
       ASSERT_TRUE(stack->Upload(0, projections.view().slices(view, 1)).ok());
       ASSERT_TRUE(
           (*operation)->Run(std::span(geometry.matrices).subspan(view, 1), *stack, *volume).ok());
@@ -129,11 +129,11 @@ TEST_P(BackprojectTest, RefusesWrongArguments) {
   const BackprojectCase geometry = BackprojectCases().front();
   const Shape3 few{3, geometry.detector.middle, geometry.detector.fast};
   const auto volume = NewVolume(*device, geometry.grid);
-  const auto small = NewStack(*device, few, ops::StackUse::kFiltered);
+  const auto small = NewStack(*device, few, ops::StackUse::kProjections);
   const auto other_use = NewStack(*device, geometry.detector, ops::StackUse::kLineIntegrals);
   const auto reference = OpenDevice("reference");
-  const auto foreign_stack = NewStack(*reference, geometry.detector, ops::StackUse::kFiltered);
-  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kFiltered);
+  const auto foreign_stack = NewStack(*reference, geometry.detector, ops::StackUse::kProjections);
+  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kProjections);
   const auto foreign_volume = NewVolume(*reference, geometry.grid);
   for (const absl::Status& status :
        {(*operation)->Run(geometry.matrices, *small, *volume),

@@ -16,7 +16,7 @@ TEST(Devices, AreUnderTest) { EXPECT_FALSE(BackendsUnderTest().empty()); }
 
 TEST_P(DeviceTest, StacksKeepWhatIsUploaded) {
   const auto device = OpenDevice(GetParam());
-  for (const ops::StackUse use : {ops::StackUse::kLineIntegrals, ops::StackUse::kFiltered}) {
+  for (const ops::StackUse use : {ops::StackUse::kLineIntegrals, ops::StackUse::kProjections}) {
     for (const Shape3 shape : {Shape3{1, 1, 1}, Shape3{3, 17, 33}, Shape3{2, 70, 129}}) {
       const auto stack = NewStack(*device, shape, use);
       EXPECT_EQ(stack->bytes(), device->ProjectionStackBytes(shape, use));
@@ -118,14 +118,14 @@ TEST_P(DeviceTest, HostMemoryComesAndGoes) {
 
 TEST_P(DeviceTest, RefusesWhatDoesNotFit) {
   const auto device = OpenDevice(GetParam());
-  const auto stack = NewStack(*device, {2, 4, 5}, ops::StackUse::kFiltered);
+  const auto stack = NewStack(*device, {2, 4, 5}, ops::StackUse::kProjections);
   const Array wide({2, 4, 6}), many({3, 4, 5});
   EXPECT_EQ(stack->Upload(0, wide.view()).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(stack->Upload(0, many.view()).code(), absl::StatusCode::kInvalidArgument);
   const Array right({2, 4, 5});
   EXPECT_EQ(stack->Upload(-1, right.view()).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(stack->Upload(1, right.view()).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(device->NewProjectionStack({0, 4, 5}, ops::StackUse::kFiltered).status().code(),
+  EXPECT_EQ(device->NewProjectionStack({0, 4, 5}, ops::StackUse::kProjections).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -139,7 +139,7 @@ TEST_P(DeviceTest, StopsAtItsMemoryLimit) {
   // Extents whose product overflows 64 bits.
   constexpr int64_t kHuge = int64_t{1} << 40;
   EXPECT_EQ((*device)
-                ->NewProjectionStack({kHuge, kHuge, kHuge}, ops::StackUse::kFiltered)
+                ->NewProjectionStack({kHuge, kHuge, kHuge}, ops::StackUse::kProjections)
                 .status()
                 .code(),
             absl::StatusCode::kResourceExhausted);

@@ -89,7 +89,7 @@ TEST_P(PreprocessTest, RefusesWrongShapes) {
   const Weights weights({2, 4, 5}, 10), few({1, 4, 5}, 10), narrow({2, 4, 4}, 10);
   const auto right = NewStack(*device, {2, 4, 5}, ops::StackUse::kLineIntegrals);
   const auto small = NewStack(*device, {1, 4, 5}, ops::StackUse::kLineIntegrals);
-  const auto other_use = NewStack(*device, {2, 4, 5}, ops::StackUse::kFiltered);
+  const auto other_use = NewStack(*device, {2, 4, 5}, ops::StackUse::kProjections);
   EXPECT_TRUE((*operation)->Run(frames, {}, weights.views, *right).ok());
   for (const absl::Status& status : {(*operation)->Run(frames, {}, weights.views, *small),
                                      (*operation)->Run(frames, {}, weights.views, *other_use),

@@ -15,7 +15,7 @@ class RampFilterTest : public testing::TestWithParam<Method> {
     const auto operation = (*factory)(*device, spec);
     EXPECT_TRUE(operation.ok()) << operation.status();
     const auto in = NewStack(*device, rows.shape, ops::StackUse::kLineIntegrals);
-    const auto out = NewStack(*device, rows.shape, ops::StackUse::kFiltered);
+    const auto out = NewStack(*device, rows.shape, ops::StackUse::kProjections);
     EXPECT_TRUE(in->Upload(0, rows.view()).ok());
     const absl::Status status = (*operation)->Run(static_cast<int>(rows.shape.slow), *in, *out);
     EXPECT_TRUE(status.ok()) << status;
@@ -113,7 +113,7 @@ TEST_P(RampFilterTest, FiltersOnlyTheViewsAskedFor) {
   const auto operation = (*Backends().ramp_filter.Find(GetParam().backend, GetParam().name))(
       *device, {.rows = 4, .columns = 20});
   const auto in = NewStack(*device, noise.shape, ops::StackUse::kLineIntegrals);
-  const auto out = NewStack(*device, noise.shape, ops::StackUse::kFiltered);
+  const auto out = NewStack(*device, noise.shape, ops::StackUse::kProjections);
   ASSERT_TRUE(in->Upload(0, noise.view()).ok());
   ASSERT_TRUE(out->Upload(0, before.view()).ok());
   ASSERT_TRUE((*operation)->Run(2, *in, *out).ok());
@@ -129,8 +129,8 @@ TEST_P(RampFilterTest, RefusesWrongShapes) {
   const auto factory = *Backends().ramp_filter.Find(GetParam().backend, GetParam().name);
   const auto operation = factory(*device, {.rows = 4, .columns = 20});
   const auto lines = NewStack(*device, {2, 4, 20}, ops::StackUse::kLineIntegrals);
-  const auto filtered = NewStack(*device, {2, 4, 20}, ops::StackUse::kFiltered);
-  const auto narrow = NewStack(*device, {2, 4, 19}, ops::StackUse::kFiltered);
+  const auto filtered = NewStack(*device, {2, 4, 20}, ops::StackUse::kProjections);
+  const auto narrow = NewStack(*device, {2, 4, 19}, ops::StackUse::kProjections);
   EXPECT_TRUE((*operation)->Run(2, *lines, *filtered).ok());
   for (const absl::Status& status :
        {(*operation)->Run(3, *lines, *filtered), (*operation)->Run(2, *lines, *narrow),

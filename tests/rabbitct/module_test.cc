@@ -94,7 +94,7 @@ std::vector<float> Reference(const DataSet& data, const RunOptions& options) {
       matrices[i].m[at] = std::copysign(1, stored[11]) * stored[at % 4 * 3 + at / 4];
     }
   }
-  auto stack = *(*device)->NewProjectionStack(shape, ops::StackUse::kFiltered);
+  auto stack = *(*device)->NewProjectionStack(shape, ops::StackUse::kProjections);
   auto volume = *(*device)->NewVolume(grid);
   EXPECT_TRUE(stack->Upload(0, {data.images.data(), shape}).ok());
   const auto backproject = *(*Backends().backproject.Find("reference"))(**device);

@@ -47,7 +47,7 @@ const ProjectionMatrix kSimple{{-0.5, 2, 0, 1, -0.5, 0, 2, 1, -0.5, 0, 0, 1}};
 TEST_F(Reference, BackprojectsOneVoxelByHand) {
   // Voxel centre (1, 0.1, -0.05): w = 0.5, u = 1.4, v = 0.8.
   const VolumeGrid grid{.nx = 1, .ny = 1, .nz = 1, .origin = {1, 0.1, -0.05}};
-  auto stack = Filled({1, 3, 3}, StackUse::kFiltered, {0, 1, 2, 10, 11, 12, 20, 21, 22});
+  auto stack = Filled({1, 3, 3}, StackUse::kProjections, {0, 1, 2, 10, 11, 12, 20, 21, 22});
   auto volume = *device_->NewVolume(grid);
   auto op = *(*registry_.backproject.Find("reference"))(*device_);
   ASSERT_TRUE(op->Run(std::span(&kSimple, 1), *stack, *volume).ok());
@@ -63,7 +63,7 @@ TEST_F(Reference, BackprojectsOneVoxelByHand) {
 
 TEST_F(Reference, FallsToZeroWithinOnePixelOutside) {
   auto op = *(*registry_.backproject.Find("reference"))(*device_);
-  auto stack = Filled({1, 3, 3}, StackUse::kFiltered, std::vector<float>(9, 1));
+  auto stack = Filled({1, 3, 3}, StackUse::kProjections, std::vector<float>(9, 1));
   const auto at = [&](Vec3 point) {
     auto volume = *device_->NewVolume({.nx = 1, .ny = 1, .nz = 1, .origin = point});
     EXPECT_TRUE(op->Run(std::span(&kSimple, 1), *stack, *volume).ok());
@@ -114,7 +114,7 @@ TEST_F(Reference, PreprocessReplacesLineIntegralsThatAreNotFinite) {
 TEST_F(Reference, FiltersAnImpulseIntoTheKernel) {
   const ops::RampFilterSpec spec{.rows = 2, .columns = 5};
   auto in = Filled({1, 2, 5}, StackUse::kLineIntegrals, {0, 0, 1, 0, 0, 0, 0, 0, 0, 2});
-  auto out = *device_->NewProjectionStack({1, 2, 5}, StackUse::kFiltered);
+  auto out = *device_->NewProjectionStack({1, 2, 5}, StackUse::kProjections);
   auto op = *(*registry_.ramp_filter.Find("reference"))(*device_, spec);
   ASSERT_TRUE(op->Run(1, *in, *out).ok());
   const auto values = Values(*out);
@@ -128,7 +128,7 @@ TEST_F(Reference, ExtensionMirrorsAndFades) {
   // (1+cos(2π/3))/2 = 1/4.
   const ops::RampFilterSpec spec{.rows = 1, .columns = 4, .extend_truncated_rows = true};
   auto in = Filled({1, 1, 4}, StackUse::kLineIntegrals, {1, 1, 1, 1});
-  auto out = *device_->NewProjectionStack({1, 1, 4}, StackUse::kFiltered);
+  auto out = *device_->NewProjectionStack({1, 1, 4}, StackUse::kProjections);
   auto op = *(*registry_.ramp_filter.Find("reference"))(*device_, spec);
   ASSERT_TRUE(op->Run(1, *in, *out).ok());
   const double h1 = -1 / (M_PI * M_PI), h3 = h1 / 9, h5 = h1 / 25;

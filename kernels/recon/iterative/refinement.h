@@ -1,0 +1,65 @@
+// Executes a refinement plan on its devices, in steps short enough that other work can go between.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/base/views.h"
+#include "kernels/ops/registry.h"
+#include "kernels/recon/device_worker.h"
+#include "kernels/recon/iterative/plan.h"
+#include "kernels/recon/trace.h"
+
+namespace isocenter::recon {
+
+/// An iterative reconstruction of one acquisition. Not thread-safe; one thread drives it. Push all
+/// frames, Start, then Step until it says that it is done or enough time has passed, then Read: it
+/// may be read after any step. The same plan on the same backend gives the same bits.
+class Refinement {
+ public:
+  /// `devices` are those that the plan was made for; they and `plan` must outlive the refinement.
+  /// Errors: RESOURCE_EXHAUSTED, NOT_FOUND (a method that the backend lacks).
+  static absl::StatusOr<std::unique_ptr<Refinement>> Create(const RefinementPlan& plan,
+                                                            const ops::Registry& registry,
+                                                            std::span<ops::Device* const> devices);
+  virtual ~Refinement() = default;
+
+  /// The next frames in the order of the trajectory, plan.chunk_views at most; they are the
+  /// caller's again on return. `measured`: as Reconstructor::Push. Errors: INVALID_ARGUMENT (shape,
+  /// pixel type, more than there are).
+  virtual absl::Status Push(const ops::RawFrames& frames,
+                            std::span<const ProjectionMatrix> measured = {}) = 0;
+
+  /// After the last frame. `hounsfield` [z][y][x] is where to begin, or empty for zero. Errors:
+  /// FAILED_PRECONDITION (frames missing), INVALID_ARGUMENT (shape, values that are not finite).
+  virtual absl::Status Start(HostView3<const float> hounsfield) = 0;
+
+  /// The next part of the work: chunk_views views forward or back, or an update of the volume. It
+  /// may go on after the call; one step at most is under way. True when the last pass has ended or
+  /// a criterion of the settings is met.
+  virtual absl::StatusOr<bool> Step() = 0;
+
+  /// Of the passes that have ended.
+  virtual std::span<const IterationReport> reports() const = 0;
+  /// Of all passes, what has been done: 0 to 1.
+  virtual double progress() const = 0;
+
+  /// The best volume so far in HU: the iterate after the last update that is complete. Waits.
+  virtual absl::Status Read(HostView3<float> hounsfield) = 0;
+
+  /// What the devices did since the last call, on one clock; waits for them.
+  virtual absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() = 0;
+};
+
+/// The whole of an acquisition at once: frames [view][v][u] in host memory to HU [z][y][x],
+/// beginning with FDK where the settings say so. `report`, if there is one, is called after each
+/// pass with the volume so far unread; false ends the refinement.
+absl::StatusOr<std::vector<IterationReport>> RefineAll(
+    const RefinementPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices, const ops::RawFrames& frames, HostView3<float> volume,
+    const std::function<bool(const IterationReport&)>& report = nullptr);
+
+}  // namespace isocenter::recon
