@@ -230,7 +230,7 @@ absl::Status VariationSimd::AddHuberGradient(double strength, double delta,
                                              const ops::VolumeBuffer& f,
                                              const ops::NeighborSlices& neighbors,
                                              ops::VolumeBuffer& gradient) {
-  ISO_RETURN_IF_ERROR(CheckNotNegative("delta", delta));
+  ISO_RETURN_IF_ERROR(CheckPositive("delta", delta));
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
   ISO_ASSIGN_OR_RETURN(const Columns<float> out, ColumnsLike(slab.grid(), gradient));
   const PriorParameters parameters = Parameters(slab.grid(), strength, delta);
@@ -243,7 +243,7 @@ absl::Status VariationSimd::AddHuberGradient(double strength, double delta,
 
 absl::StatusOr<double> VariationSimd::Huber(double delta, const ops::VolumeBuffer& f,
                                             const ops::NeighborSlices& neighbors) {
-  ISO_RETURN_IF_ERROR(CheckNotNegative("delta", delta));
+  ISO_RETURN_IF_ERROR(CheckPositive("delta", delta));
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
   const PriorParameters parameters = Parameters(slab.grid(), 0, delta);
   const auto sum = HWY_DYNAMIC_DISPATCH(Huber);
@@ -288,15 +288,13 @@ absl::Status VariationSimd::AddDivergence(double step,
       float* const z_column = copies[0];
       pz.CopyColumn(x, y, z_column);
       if (below == nullptr) z_column[-1] = 0;
-      const auto weight = [&](int axis, bool inside) {
-        return inside ? parameters.strength * parameters.gain[axis] : 0.0f;
-      };
-      // Along z nothing is known of what lies above: where the volume ends, p.z is 0 in the last
-      // slice, as AscendDual leaves it.
+      const float wx = parameters.strength * parameters.gain[0];
+      const float wy = parameters.strength * parameters.gain[1];
+      const float wz = parameters.strength * parameters.gain[2];
       add({.here = {px.Column(x, y), py.Column(x, y), z_column},
            .before = {px.Column(x - 1, y), py.Column(x, y - 1), z_column - 1},
-           .weight_here = {weight(0, x + 1 < grid.nx), weight(1, y + 1 < grid.ny), weight(2, true)},
-           .weight_before = {weight(0, x > 0), weight(1, y > 0), weight(2, true)}},
+           .weight_here = {wx, wy, wz},
+           .weight_before = {x > 0 ? wx : 0, y > 0 ? wy : 0, wz}},
           out.at(x, y), grid.nz);
     }
   });

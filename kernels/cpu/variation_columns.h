@@ -32,8 +32,8 @@ struct DualColumns {
   float *x, *y, *z;
 };
 
-/// Per index axis: p's component a at the voxels and one voxel before along a, with the weights
-/// that they have in step · div p; 0 where the neighbour is beyond the volume.
+/// Per index axis: p's component a at the voxels and one voxel before along a, with the weight that
+/// each has in step · div p; that of one before is 0 where it is beyond the volume.
 struct DivergenceColumns {
   const float* here[3];
   const float* before[3];
