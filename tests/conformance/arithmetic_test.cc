@@ -17,18 +17,18 @@ enum class Kind { kVolume, kProjections, kLineIntegrals };
 struct Buffer {
   Buffer(ops::Device& device, Kind kind, Shape3 shape) {
     if (kind == Kind::kVolume) {
-      volume = NewVolume(device, CenteredGrid(static_cast<int>(shape.fast),
-                                              static_cast<int>(shape.middle),
-                                              static_cast<int>(shape.slow), {1, 1, 1}));
+      volume = NewVolume(device,
+                         CenteredGrid(static_cast<int>(shape.fast), static_cast<int>(shape.middle),
+                                      static_cast<int>(shape.slow), {1, 1, 1}));
     } else {
-      stack = NewStack(device, shape,
-                       kind == Kind::kProjections ? StackUse::kProjections
-                                                  : StackUse::kLineIntegrals);
+      stack =
+          NewStack(device, shape,
+                   kind == Kind::kProjections ? StackUse::kProjections : StackUse::kLineIntegrals);
     }
   }
   Buffer(ops::Device& device, Kind kind, const Array& array) : Buffer(device, kind, array.shape) {
-    const absl::Status status = volume != nullptr ? volume->Upload(0, array.view())
-                                                  : stack->Upload(0, array.view());
+    const absl::Status status =
+        volume != nullptr ? volume->Upload(0, array.view()) : stack->Upload(0, array.view());
     EXPECT_TRUE(status.ok()) << status;
   }
   ops::Vector& operator*() const {
@@ -51,8 +51,8 @@ class ArithmeticTest : public testing::TestWithParam<Method> {
  protected:
   static std::unique_ptr<ops::Arithmetic> On(ops::Device& device) {
     const bool reference = device.backend() == "reference";
-    auto operation = (*Backends().arithmetic.Find(
-        reference ? "reference" : GetParam().backend, reference ? "" : GetParam().name))(device);
+    auto operation = (*Backends().arithmetic.Find(reference ? "reference" : GetParam().backend,
+                                                  reference ? "" : GetParam().name))(device);
     EXPECT_TRUE(operation.ok()) << operation.status();
     return *std::move(operation);
   }
@@ -71,8 +71,8 @@ class ArithmeticTest : public testing::TestWithParam<Method> {
   static void ExpectAgreement(const Call& call) {
     for (const Kind kind : kKinds) {
       for (const Shape3 shape : kShapes) {
-        SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", "
-                                        << shape.count() << " values");
+        SCOPED_TRACE(testing::Message()
+                     << "kind " << static_cast<int>(kind) << ", " << shape.count() << " values");
         const Array w = Noise(shape, 71), x = Noise(shape, 72), y = Noise(shape, 73);
         EXPECT_LT(Compare(After(GetParam().backend, kind, call, w, x, y),
                           After("reference", kind, call, w, x, y))
@@ -145,8 +145,8 @@ TEST_P(ArithmeticTest, WhatIsOverwrittenDoesNotMatter) {
 TEST_P(ArithmeticTest, CopyChangesTheUseOfAStack) {
   const auto device = OpenDevice(GetParam().backend);
   const Array x = Noise({3, 19, 45}, 75);
-  const Buffer lines(*device, Kind::kLineIntegrals, x), projections(*device, Kind::kProjections,
-                                                                    x.shape);
+  const Buffer lines(*device, Kind::kLineIntegrals, x),
+      projections(*device, Kind::kProjections, x.shape);
   ASSERT_TRUE(On(*device)->Copy(*lines, *projections).ok());
   EXPECT_EQ(projections.array().values, x.values);
   const Buffer back(*device, Kind::kLineIntegrals, x.shape);
@@ -180,8 +180,8 @@ TEST_P(ArithmeticTest, WorksOnPartsOfTheMemory) {
   }
 }
 
-// Products of two float32 numbers are exact in float64, and 10^5 sums round by 1e-16 each. Values of
-// one sign and of very different size show a sum in float32.
+// Products of two float32 numbers are exact in float64, and 10^5 sums round by 1e-16 each. Values
+// of one sign and of very different size show a sum in float32.
 TEST_P(ArithmeticTest, DotAgreesWithReferenceAndIsReproducible) {
   for (const Kind kind : kKinds) {
     for (const Shape3 shape : {Shape3{1, 1, 1}, Shape3{3, 5, 7}, Shape3{9, 63, 171}}) {
@@ -263,30 +263,39 @@ TEST_P(ArithmeticTest, RefusesWrongArguments) {
   const Buffer volume(*device, Kind::kVolume, shape), stack(*device, Kind::kProjections, shape),
       lines(*device, Kind::kLineIntegrals, shape), large(*device, Kind::kVolume, Shape3{4, 5, 7}),
       narrow(*device, Kind::kProjections, Shape3{3, 5, 6}),
-      flat(*device, Kind::kVolume, Shape3{3, 4, 7}),
-      foreign(*reference, Kind::kVolume, shape),
+      flat(*device, Kind::kVolume, Shape3{3, 4, 7}), foreign(*reference, Kind::kVolume, shape),
       foreign_stack(*reference, Kind::kProjections, shape);
-  for (const absl::Status& status :
-       {a->Fill(1, *foreign), a->Copy(*foreign, *volume), a->Copy(*volume, *large),
-        a->Copy(*volume, *stack), a->Axpby(1, *volume, 1, *stack), a->Axpby(1, *lines, 1, *stack),
-        a->Axpby(1, *narrow, 1, *stack), a->Axpby(1, *foreign, 1, *volume),
-        a->Multiply(*volume, *large), a->Multiply(*foreign_stack, *stack),
-        a->MultiplyAdd(1, *large, *volume, *volume), a->MultiplyAdd(1, *volume, *large, *volume),
-        a->MultiplyAdd(1, *volume, *foreign, *volume), a->Invert(-1, *volume),
-        a->Invert(0, *foreign), a->Exponential(1, *foreign), a->ClampBelow(0, *foreign),
-        a->Dot(*volume, *large).status(), a->Dot(*stack, *lines).status(),
-        a->Dot(*foreign, *volume).status(),
-        a->Dot(*narrow.stack, *stack.stack, RowRange{0, 2}).status(),
-        a->AddRows(*lines.stack, {0, 2}, 0, *stack.stack),
-        a->AddRows(*narrow.stack, {0, 2}, 0, *stack.stack),
-        a->AddRows(*foreign_stack.stack, {0, 2}, 0, *stack.stack),
-        a->AddRows(*stack.stack, {4, 2}, 0, *stack.stack),
-        a->AddRows(*stack.stack, {0, 2}, 4, *stack.stack),
-        a->CopySlice(*volume.volume, 3, *large.volume, 0),
-        a->CopySlice(*volume.volume, 0, *large.volume, 4),
-        a->CopySlice(*volume.volume, -1, *large.volume, 0),
-        a->CopySlice(*flat.volume, 0, *large.volume, 0),
-        a->CopySlice(*foreign.volume, 0, *large.volume, 0)}) {
+  for (const absl::Status& status : {a->Fill(1, *foreign),
+                                     a->Copy(*foreign, *volume),
+                                     a->Copy(*volume, *large),
+                                     a->Copy(*volume, *stack),
+                                     a->Axpby(1, *volume, 1, *stack),
+                                     a->Axpby(1, *lines, 1, *stack),
+                                     a->Axpby(1, *narrow, 1, *stack),
+                                     a->Axpby(1, *foreign, 1, *volume),
+                                     a->Multiply(*volume, *large),
+                                     a->Multiply(*foreign_stack, *stack),
+                                     a->MultiplyAdd(1, *large, *volume, *volume),
+                                     a->MultiplyAdd(1, *volume, *large, *volume),
+                                     a->MultiplyAdd(1, *volume, *foreign, *volume),
+                                     a->Invert(-1, *volume),
+                                     a->Invert(0, *foreign),
+                                     a->Exponential(1, *foreign),
+                                     a->ClampBelow(0, *foreign),
+                                     a->Dot(*volume, *large).status(),
+                                     a->Dot(*stack, *lines).status(),
+                                     a->Dot(*foreign, *volume).status(),
+                                     a->Dot(*narrow.stack, *stack.stack, RowRange{0, 2}).status(),
+                                     a->AddRows(*lines.stack, {0, 2}, 0, *stack.stack),
+                                     a->AddRows(*narrow.stack, {0, 2}, 0, *stack.stack),
+                                     a->AddRows(*foreign_stack.stack, {0, 2}, 0, *stack.stack),
+                                     a->AddRows(*stack.stack, {4, 2}, 0, *stack.stack),
+                                     a->AddRows(*stack.stack, {0, 2}, 4, *stack.stack),
+                                     a->CopySlice(*volume.volume, 3, *large.volume, 0),
+                                     a->CopySlice(*volume.volume, 0, *large.volume, 4),
+                                     a->CopySlice(*volume.volume, -1, *large.volume, 0),
+                                     a->CopySlice(*flat.volume, 0, *large.volume, 0),
+                                     a->CopySlice(*foreign.volume, 0, *large.volume, 0)}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
 }
