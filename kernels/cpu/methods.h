@@ -1,10 +1,11 @@
-// The methods of the cpu backend (contracts: kernels/ops/operations.h).
+// The methods of the cpu backend (contracts: kernels/ops/operations.h, projector.h).
 #pragma once
 
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/projector.h"
 
 namespace isocenter::cpu {
 
@@ -15,5 +16,11 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Device& devi
                                                                const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Device& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJoseph(
+    ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSiddon(
+    ops::Device& device);
 
 }  // namespace isocenter::cpu

@@ -13,6 +13,12 @@ void Register(ops::Registry& registry) {
   registry.ramp_filter.Add("cpu", "fft", NewRampFilter);
   registry.backproject.Add("cpu", "voxel", NewBackprojectVoxel);
   registry.to_hounsfield.Add("cpu", "simd", NewToHounsfield);
+  ops::ProjectorMethods& joseph = registry.projectors[ops::ProjectorModel::kJoseph];
+  joseph.forward.Add("cpu", "rays", NewProjectJoseph);
+  joseph.back.Add("cpu", "rays", NewMatchedBackprojectJoseph);
+  ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
+  siddon.forward.Add("cpu", "rays", NewProjectSiddon);
+  siddon.back.Add("cpu", "rays", NewMatchedBackprojectSiddon);
 }
 
 }  // namespace isocenter::cpu
