@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -104,8 +105,15 @@ void Invert(const ArithmeticRun& run) {
   });
 }
 
-// exp((a + b)·y), b being what rounding to float32 took from a. What rounding takes from the power
-// is put back as well: it would be the largest error of the result.
+// A float32 number with the lower half of its digits cut off: products of two such are exact.
+HWY_INLINE V UpperHalf(V value) {
+  const D d;
+  const hn::RebindToUnsigned<D> bits;
+  return hn::BitCast(d, hn::And(hn::BitCast(bits, value), hn::Set(bits, 0xFFFFF000u)));
+}
+
+// exp((a + b)·y), a having the upper half of the digits. What rounding takes from the power would
+// be the largest error of the result: it is worked out and put back.
 void Exponential(const ArithmeticRun& run) {
   const D d;
   // Beyond, hn::Exp is not defined; its value there is infinite in float32.
@@ -113,8 +121,11 @@ void Exponential(const ArithmeticRun& run) {
   const V finite = hn::Set(d, 88.0f);
   Assign(run, [&](int64_t i) HWY_ATTR {
     const V y = hn::LoadU(d, run.y + i);
-    const V power = hn::Mul(a, y);
-    const V rest = hn::MulAdd(b, y, hn::MulSub(a, y, power));
+    const V upper = UpperHalf(y);
+    const V exact = hn::Mul(a, upper);
+    const V lower = hn::Add(hn::Mul(a, hn::Sub(y, upper)), hn::Mul(b, y));
+    const V power = hn::Add(exact, lower);
+    const V rest = hn::Add(hn::Sub(exact, power), lower);
     const V value = hn::Exp(d, hn::Min(power, largest));
     const V corrected =
         hn::IfThenElse(hn::Lt(hn::Abs(power), finite), hn::MulAdd(value, rest, value), value);
@@ -160,6 +171,10 @@ HWY_EXPORT(Dot);
 
 using RunFunction = void (*)(const ArithmeticRun&);
 
+float UpperHalf(float value) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xFFFFF000u);
+}
+
 float* Mutable(const VectorMemory& memory) { return const_cast<float*>(memory.data); }
 
 absl::Status CheckRows(RowRange rows, Shape3 shape) {
@@ -198,8 +213,8 @@ class ArithmeticSimd final : public ops::Arithmetic {
     return Apply(HWY_DYNAMIC_DISPATCH(Invert), threshold, 0, nullptr, nullptr, y);
   }
   absl::Status Exponential(double a, ops::Vector& y) override {
-    return Apply(HWY_DYNAMIC_DISPATCH(Exponential), a, a - static_cast<float>(a), nullptr, nullptr,
-                 y);
+    const float upper = UpperHalf(static_cast<float>(a));
+    return Apply(HWY_DYNAMIC_DISPATCH(Exponential), upper, a - upper, nullptr, nullptr, y);
   }
   absl::Status ClampBelow(double least, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(ClampBelow), least, 0, nullptr, nullptr, y);

@@ -31,7 +31,7 @@ HWY_INLINE V Inverse(V value) { return hn::Div(hn::Set(D(), 1.0f), value); }
 // a + b·t.
 HWY_INLINE V Line(float a, float b, V t) { return hn::MulAdd(hn::Set(D(), b), t, hn::Set(D(), a)); }
 
-// The same for numbers that are not; what is behind the source or far beyond a run has any value.
+// Kept within limits; what is not a number becomes the lower one.
 HWY_INLINE V Within(V value, float low, float high) {
   const V least = hn::Set(D(), low);
   return hn::Min(hn::IfThenElse(hn::Ge(value, least), value, least), hn::Set(D(), high));
@@ -196,17 +196,19 @@ HWY_INLINE void ForwardRun(const RunGeometry& g, const float* HWY_RESTRICT voxel
       hn::Store(hn::IfThenElseZero(inside, hn::Mul(value, share)), d, scratch.column(c) + z);
     });
   }
-  for (int c = 0; c < g.columns; ++c) scratch.column(c)[-1] = scratch.column(c)[g.count] = 0;
+  for (int c = 0; c < g.columns; ++c) scratch.column(c)[g.count] = 0;
 
   for (int row = g.first_row; row < g.end_row; row += lanes) {
     const V relative = hn::Iota(d, static_cast<float>(row - g.near_v));
-    const V first = Shape::FirstVoxel(g, relative);
+    // Voxels before the run would use up taps.
+    const V first =
+        Within(Shape::FirstVoxel(g, relative), -middle, static_cast<float>(g.count) - middle);
     V shares[kMaxTaps];
     VI index[kMaxTaps];
     Shape::AlongRows(g, relative, first, shares);
     for (int k = 0; k < g.forward_taps; ++k) {
       const V voxel = hn::Add(first, hn::Set(d, middle + static_cast<float>(k)));
-      index[k] = hn::ConvertTo(di, Within(voxel, -1, static_cast<float>(g.count)));
+      index[k] = hn::ConvertTo(di, hn::Min(voxel, hn::Set(d, static_cast<float>(g.count))));
     }
     const int rest = g.end_row - row;
     for (int c = 0; c < g.columns; ++c) {

@@ -6,10 +6,10 @@
 
 namespace isocenter::cpu {
 
-/// What a run adds to each of its detector columns, per voxel, with an element before and behind.
+/// What a run adds to each of its detector columns, per voxel, and an element behind.
 struct alignas(64) RunScratch {
-  static constexpr int64_t kStride = kRunHeight + 2 * kLine;
-  float* column(int c) { return data + c * kStride + kLine; }
+  static constexpr int64_t kStride = kRunHeight + kLine;
+  float* column(int c) { return data + c * kStride; }
   float data[kStride * kMaxColumns];
 };
 
