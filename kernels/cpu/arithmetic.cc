@@ -65,6 +65,11 @@ void Fill(const ArithmeticRun& run) {
   Assign(run, [&](int64_t) HWY_ATTR { return a; });
 }
 
+void Copy(const ArithmeticRun& run) {
+  const D d;
+  Assign(run, [&](int64_t i) HWY_ATTR { return hn::LoadU(d, run.x + i); });
+}
+
 void Scale(const ArithmeticRun& run) {
   const D d;
   const V a = hn::Set(d, run.a);
@@ -160,6 +165,7 @@ namespace isocenter::cpu {
 namespace {
 
 HWY_EXPORT(Fill);
+HWY_EXPORT(Copy);
 HWY_EXPORT(Scale);
 HWY_EXPORT(Axpby);
 HWY_EXPORT(Multiply);
@@ -290,13 +296,7 @@ absl::Status ArithmeticSimd::Copy(const ops::Vector& x, ops::Vector& y) {
     CopyToOtherUse(xs, ys);
     return absl::OkStatus();
   }
-  ISO_RETURN_IF_ERROR(CheckAlike(xs, ys));
-  if (xs.data == ys.data) return absl::OkStatus();
-  ForEachRun(*pool_, ys.runs, [&](int64_t run, int64_t) {
-    const int64_t at = ys.runs.Offset(run);
-    std::copy_n(xs.data + at, ys.runs.length, Mutable(ys) + at);
-  });
-  return absl::OkStatus();
+  return Apply(HWY_DYNAMIC_DISPATCH(Copy), 0, 0, nullptr, &x, y);
 }
 
 void ArithmeticSimd::CopyToOtherUse(const VectorMemory& x, const VectorMemory& y) {

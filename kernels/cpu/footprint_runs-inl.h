@@ -13,8 +13,11 @@
 #define ISOCENTER_KERNELS_CPU_FOOTPRINT_RUNS_INL_H_
 #endif
 
+#include <type_traits>
+
 #include "hwy/highway.h"
 #include "kernels/cpu/footprint_runs.h"
+#include "kernels/cpu/register_window-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
@@ -26,7 +29,78 @@ using V = hn::Vec<D>;
 using DI = hn::RebindToSigned<D>;
 using VI = hn::Vec<DI>;
 
-HWY_INLINE V Inverse(V value) { return hn::Div(hn::Set(D(), 1.0f), value); }
+#undef ISOCENTER_FOOTPRINT_WINDOWS
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#define ISOCENTER_FOOTPRINT_WINDOWS 1
+#else
+#define ISOCENTER_FOOTPRINT_WINDOWS 0
+#endif
+
+HWY_INLINE V Inverse(V value) {
+#if ISOCENTER_FOOTPRINT_WINDOWS
+  return Reciprocal(value);
+#else
+  return hn::Div(hn::Set(D(), 1.0f), value);
+#endif
+}
+
+// What lanes read from a short run of memory: from kWindow registers that hold its beginning, or
+// where kWindow is 0 by gathers.
+template <int kWindow>
+class Reader {
+ public:
+#if ISOCENTER_FOOTPRINT_WINDOWS
+  HWY_INLINE explicit Reader(const float* from) : from_(from) {
+    for (int r = 0; r < kWindow; ++r) window_[r] = Pinned(hn::LoadU(D(), from + r * kLanes));
+  }
+  HWY_INLINE V operator[](VI index) const {
+    if constexpr (kWindow == 0) {
+      return hn::GatherIndex(D(), from_, index);
+    } else {
+      return Pick<kWindow>(window_, index, High<kWindow>(index));
+    }
+  }
+#else
+  HWY_INLINE explicit Reader(const float* from) : from_(from) {}
+  HWY_INLINE V operator[](VI index) const { return hn::GatherIndex(D(), from_, index); }
+#endif
+
+ private:
+  const float* from_;
+#if ISOCENTER_FOOTPRINT_WINDOWS
+  V window_[kWindow == 0 ? 1 : kWindow];
+#endif
+};
+
+// Registers that hold what the lanes of a vector read: each lane begins at most `step` elements
+// after the one before it, and reads `taps`. 0: too many.
+inline int WindowFor(float step, int taps) {
+#if ISOCENTER_FOOTPRINT_WINDOWS
+  // Rounding may move a beginning by one.
+  const float span = static_cast<float>(kLanes - 1) * step + static_cast<float>(taps) + 1;
+  return span < 4 * kLanes ? 1 + static_cast<int>(span) / kLanes : 0;
+#else
+  (void)step, (void)taps;
+  return 0;
+#endif
+}
+
+// Calls function with `window` as a constant.
+template <class Function>
+HWY_INLINE void WithWindow(int window, const Function& function) {
+  switch (ISOCENTER_FOOTPRINT_WINDOWS ? window : 0) {
+    case 1:
+      return function(std::integral_constant<int, 1>());
+    case 2:
+      return function(std::integral_constant<int, 2>());
+    case 3:
+      return function(std::integral_constant<int, 3>());
+    case 4:
+      return function(std::integral_constant<int, 4>());
+    default:
+      return function(std::integral_constant<int, 0>());
+  }
+}
 
 // a + b·t.
 HWY_INLINE V Line(float a, float b, V t) { return hn::MulAdd(hn::Set(D(), b), t, hn::Set(D(), a)); }
@@ -54,8 +128,8 @@ HWY_INLINE V MassAt(const RunGeometry& g, V t, V inverse_depth) {
 // The position t at which a relative row is seen.
 HWY_INLINE V TracedBack(const RunGeometry& g, V row) {
   const V w0 = hn::Set(D(), g.w0), w1 = hn::Set(D(), g.w1);
-  return hn::Div(hn::MulSub(row, w0, hn::Set(D(), g.v0)),
-                 hn::NegMulAdd(row, w1, hn::Set(D(), g.v1)));
+  return hn::Mul(hn::MulSub(row, w0, hn::Set(D(), g.v0)),
+                 Inverse(hn::NegMulAdd(row, w1, hn::Set(D(), g.v1))));
 }
 
 // kVoxelDriven.
@@ -123,11 +197,11 @@ struct Trapezoid {
     const V rows = hn::Abs(hn::Sub(RowAt(g, hn::Add(t, half)), RowAt(g, hn::Sub(t, half))));
     const V area = hn::Mul(hn::MulAdd(half, hn::Add(rise, fall), top), rows);
     const V height =
-        hn::IfThenElseZero(hn::Gt(area, zero), hn::Div(MassAt(g, t, Inverse(w)), area));
+        hn::IfThenElseZero(hn::Gt(area, zero), hn::Mul(MassAt(g, t, Inverse(w)), Inverse(area)));
     // Of a ramp without width nothing is taken.
     const V least = hn::Set(d, 1e-20f);
-    const V rise_factor = hn::Div(half, hn::Max(rise, least));
-    const V fall_factor = hn::Div(half, hn::Max(fall, least));
+    const V rise_factor = hn::Mul(half, Inverse(hn::Max(rise, least)));
+    const V fall_factor = hn::Mul(half, Inverse(hn::Max(fall, least)));
     const auto below = [&](float at) HWY_ATTR {
       const V position = hn::Set(d, at);
       const V up = hn::Min(hn::Max(hn::Sub(position, u0), zero), rise);
@@ -181,11 +255,15 @@ struct Trapezoid {
   }
 };
 
+// The least of values that rise or fall from lane to lane.
+HWY_INLINE int Least(V values, bool rising) {
+  return static_cast<int>(hn::GetLane(rising ? values : hn::Reverse(D(), values)));
+}
+
+// Step 1.
 template <class Shape>
-HWY_INLINE void ForwardRun(const RunGeometry& g, const float* HWY_RESTRICT voxels,
-                           RunScratch& scratch) {
+void SpreadAcross(const RunGeometry& g, const float* HWY_RESTRICT voxels, RunScratch& scratch) {
   const D d;
-  const DI di;
   const auto lanes = static_cast<int>(hn::Lanes(d));
   const float middle = static_cast<float>(g.count / 2);
   for (int z = 0; z < g.count; z += lanes) {
@@ -197,28 +275,36 @@ HWY_INLINE void ForwardRun(const RunGeometry& g, const float* HWY_RESTRICT voxel
     });
   }
   for (int c = 0; c < g.columns; ++c) scratch.column(c)[g.count] = 0;
+}
 
+// Step 2.
+template <class Shape, int kWindow>
+void SpreadAlong(const RunGeometry& g, RunScratch& scratch) {
+  const D d;
+  const DI di;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  const float middle = static_cast<float>(g.count / 2);
+  const V behind = hn::Set(d, static_cast<float>(g.count));
   for (int row = g.first_row; row < g.end_row; row += lanes) {
     const V relative = hn::Iota(d, static_cast<float>(row - g.near_v));
     // Voxels before the run would use up taps.
     const V first =
         Within(Shape::FirstVoxel(g, relative), -middle, static_cast<float>(g.count) - middle);
     V shares[kMaxTaps];
-    VI index[kMaxTaps];
     Shape::AlongRows(g, relative, first, shares);
+    const V start = hn::Add(first, hn::Set(d, middle));
+    const int base = kWindow == 0 ? 0 : Least(start, g.ascending);
+    VI index[kMaxTaps];
     for (int k = 0; k < g.forward_taps; ++k) {
-      const V voxel = hn::Add(first, hn::Set(d, middle + static_cast<float>(k)));
-      index[k] = hn::ConvertTo(di, hn::Min(voxel, hn::Set(d, static_cast<float>(g.count))));
+      const V voxel = hn::Min(hn::Add(start, hn::Set(d, static_cast<float>(k))), behind);
+      index[k] = hn::Sub(hn::ConvertTo(di, voxel), hn::Set(di, base));
     }
     const int rest = g.end_row - row;
     for (int c = 0; c < g.columns; ++c) {
-      const float* const column = scratch.column(c);
-      V sum = hn::Zero(d);
-      for (int k = 0; k < g.forward_taps; ++k) {
-        sum = hn::MulAdd(shares[k], hn::GatherIndex(d, column, index[k]), sum);
-      }
+      const Reader<kWindow> read(scratch.column(c) + base);
       float* const pixels = g.image + c * g.stride + row;
-      sum = hn::Add(sum, hn::LoadU(d, pixels));
+      V sum = hn::LoadU(d, pixels);
+      for (int k = 0; k < g.forward_taps; ++k) sum = hn::MulAdd(shares[k], read[index[k]], sum);
       if (rest >= lanes) {
         hn::StoreU(sum, d, pixels);
       } else {
@@ -228,31 +314,48 @@ HWY_INLINE void ForwardRun(const RunGeometry& g, const float* HWY_RESTRICT voxel
   }
 }
 
-// Writes whole vectors.
 template <class Shape>
-HWY_INLINE void BackRun(const RunGeometry& g, float* HWY_RESTRICT voxels) {
+HWY_INLINE void ForwardRun(const RunGeometry& g, const float* HWY_RESTRICT voxels,
+                           RunScratch& scratch) {
+  SpreadAcross<Shape>(g, voxels, scratch);
+  WithWindow(WindowFor(g.voxels_per_row, g.forward_taps),
+             [&](auto window) { SpreadAlong<Shape, window>(g, scratch); });
+}
+
+template <class Shape, int kWindow>
+void Collect(const RunGeometry& g, float* HWY_RESTRICT voxels) {
   const D d;
   const DI di;
   const auto lanes = static_cast<int>(hn::Lanes(d));
   const float middle = static_cast<float>(g.count / 2);
+  const V last = hn::Set(d, static_cast<float>(g.count - 1) - middle);
   for (int z = 0; z < g.count; z += lanes) {
-    const V t = hn::Iota(d, static_cast<float>(z) - middle);
+    const V t = hn::Min(hn::Iota(d, static_cast<float>(z) - middle), last);
     V shares[kMaxTaps];
-    V row = Shape::AlongVoxels(g, t, shares);
+    const V row =
+        hn::Add(Shape::AlongVoxels(g, t, shares), hn::Set(d, static_cast<float>(g.near_v)));
     // Rows beside the detector are zero as far as the taps reach.
-    row = hn::Add(row, hn::Set(d, static_cast<float>(g.near_v)));
-    const VI index = hn::ConvertTo(di, Within(row, -kMaxTaps, static_cast<float>(g.rows)));
+    const V start = Within(row, -kMaxTaps, static_cast<float>(g.rows));
+    const int base = kWindow == 0 ? 0 : Least(start, g.ascending);
+    const VI index = hn::Sub(hn::ConvertTo(di, start), hn::Set(di, base));
     V sum = hn::LoadU(d, voxels + z);
     Shape::Across(g, t, [&](int c, V share) HWY_ATTR {
-      const float* const pixels = g.image + c * g.stride;
+      const Reader<kWindow> read(g.image + c * g.stride + base);
       V column = hn::Zero(d);
       for (int k = 0; k < g.back_taps; ++k) {
-        column = hn::MulAdd(shares[k], hn::GatherIndex(d, pixels + k, index), column);
+        column = hn::MulAdd(shares[k], read[hn::Add(index, hn::Set(di, k))], column);
       }
       sum = hn::MulAdd(share, column, sum);
     });
     hn::StoreU(sum, d, voxels + z);
   }
+}
+
+// Writes whole vectors.
+template <class Shape>
+HWY_INLINE void BackRun(const RunGeometry& g, float* HWY_RESTRICT voxels) {
+  WithWindow(WindowFor(g.rows_per_voxel, g.back_taps),
+             [&](auto window) { Collect<Shape, window>(g, voxels); });
 }
 
 }  // namespace HWY_NAMESPACE

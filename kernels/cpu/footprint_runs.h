@@ -6,11 +6,12 @@
 
 namespace isocenter::cpu {
 
-/// What a run adds to each of its detector columns, per voxel, and an element behind.
+/// What a run adds to each of its detector columns, per voxel; an element behind, and what reading
+/// windows of several registers may touch.
 struct alignas(64) RunScratch {
-  static constexpr int64_t kStride = kRunHeight + kLine;
+  static constexpr int64_t kStride = kRunHeight + 5 * kLine;
   float* column(int c) { return data + c * kStride; }
-  float data[kStride * kMaxColumns];
+  float data[kStride * kMaxColumns] = {};
 };
 
 /// The kernels of one kind of footprint for the machine's instruction set.

@@ -102,6 +102,8 @@ RunKind Describe(const FootprintView& view, Footprint footprint, const VoxelRun&
   geometry.end_row = static_cast<int>(end_row);
   geometry.forward_taps = static_cast<int>(forward_taps);
   geometry.back_taps = static_cast<int>(back_taps);
+  geometry.voxels_per_row = static_cast<float>(1 / slowest);
+  geometry.rows_per_voxel = static_cast<float>(fastest);
   geometry.ascending = slope > 0;
   geometry.stride = view.stride;
   geometry.rows = view.rows;

@@ -61,6 +61,8 @@ struct RunGeometry {
   int first_row, end_row;     // of the detector
   int forward_taps;           // voxels that add to one row, at most
   int back_taps;              // rows that one voxel adds to, at most
+  float voxels_per_row;       // traced back, at most
+  float rows_per_voxel;       // at most
   bool ascending;             // v grows with z
   float* image;               // pixel (near u + first_column, 0)
   int64_t stride;
