@@ -12,6 +12,8 @@ struct alignas(64) RunScratch {
   static constexpr int64_t kStride = kRunHeight + 5 * kLine;
   float* column(int c) { return data + c * kStride; }
   float data[kStride * kMaxColumns] = {};
+  // Per vector of voxels, the columns [begin, end) beyond which it is zero.
+  int begin[kRunHeight], end[kRunHeight];
 };
 
 /// The kernels of one kind of footprint for the machine's instruction set.
