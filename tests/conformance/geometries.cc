@@ -115,7 +115,7 @@ std::vector<BackprojectCase> BackprojectCases() {
          cube(33, 1));
   }
   carm("TruncatedDetector", {6, 23, 31}, 1.2, cube(51, 1));
-  carm("DetectorOfOnePixel", {3, 1, 1}, 0.2, cube(20, 1));
+  carm("DetectorOfOnePixel", {9, 1, 1}, 0.2, cube(20, 1));
   carm("DetectorOfOneRow", {3, 1, 60}, 1.0, cube(33, 1));
   carm("DetectorOfOneColumn", {3, 60, 1}, 1.0, cube(33, 1));
   carm("OneVoxel", odd, 1.0, cube(1, 1));
@@ -170,7 +170,7 @@ std::vector<ProjectCase> ProjectCases() {
          cube(19, 1));
   }
   carm("TruncatedDetector", {4, 13, 17}, 1.2, cube(31, 1));
-  carm("DetectorOfOnePixel", {3, 1, 1}, 0.2, cube(12, 1), 0.3);
+  carm("DetectorOfOnePixel", {9, 1, 1}, 0.2, cube(12, 1), 0.3);
   carm("DetectorOfOneRow", {3, 1, 40}, 1.0, cube(21, 1));
   carm("DetectorOfOneColumn", {3, 40, 1}, 1.0, cube(21, 1));
   carm("OneVoxel", odd, 1.0, cube(1, 1));
