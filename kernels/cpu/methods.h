@@ -31,5 +31,11 @@ absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprin
     ops::Device& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSeparableFootprint(
     ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJoseph(
+    ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSiddon(
+    ops::Device& device);
 
 }  // namespace isocenter::cpu
