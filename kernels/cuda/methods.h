@@ -5,7 +5,9 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device.h"
+#include "kernels/ops/arithmetic.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/variation.h"
 
 namespace isocenter::cuda {
 
@@ -23,6 +25,8 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevic
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
 absl::Status LaunchIllegalWrite(cudaStream_t stream);

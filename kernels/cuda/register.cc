@@ -43,6 +43,8 @@ void Register(ops::Registry& registry) {
   registry.backproject.Add("cuda", "kernel_b", OnCuda(NewBackprojectKernelB),
                            ops::Precision::kFast);
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
+  registry.arithmetic.Add("cuda", "plain", OnCuda(NewArithmetic));
+  registry.variation.Add("cuda", "plain", OnCuda(NewVariation));
 }
 
 }  // namespace isocenter::cuda
