@@ -43,6 +43,10 @@ void Register(ops::Registry& registry) {
   registry.backproject.Add("cuda", "kernel_b", OnCuda(NewBackprojectKernelB),
                            ops::Precision::kFast);
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
+
+  ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
+  siddon.forward.Add("cuda", "siddon", OnCuda(NewProjectSiddon));
+  siddon.back.Add("cuda", "siddon", OnCuda(NewBackprojectSiddon));
 }
 
 }  // namespace isocenter::cuda
