@@ -89,6 +89,7 @@ class Volume final : public ops::VolumeBuffer {
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
 
   float* data() { return memory_.data(); }
+  const float* data() const { return memory_.data(); }
   int64_t floats() const { return memory_.floats(); }
 
  private:

@@ -13,6 +13,8 @@ void Register(ops::Registry& registry) {
   registry.ramp_filter.Add("cpu", "fft", NewRampFilter);
   registry.backproject.Add("cpu", "voxel", NewBackprojectVoxel);
   registry.to_hounsfield.Add("cpu", "simd", NewToHounsfield);
+  registry.arithmetic.Add("cpu", "simd", NewArithmetic);
+  registry.variation.Add("cpu", "simd", NewVariation);
 }
 
 }  // namespace isocenter::cpu

@@ -156,7 +156,7 @@ TEST_F(Reference, RefusesStacksOfAnotherUseAndVolumesBeyondTheLimit) {
   auto op = *(*registry_.backproject.Find("reference"))(*device_);
   const absl::Status status = op->Run(std::span(&kSimple, 1), *stack, *volume);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("not made for filtered projections"));
+  EXPECT_THAT(status.message(), HasSubstr("not made for projections"));
   auto small = *registry_.OpenDevice("reference", {.memory_bytes = 63});
   EXPECT_EQ(small->NewVolume({.nx = 2, .ny = 2, .nz = 2}).status().code(),
             absl::StatusCode::kResourceExhausted);
