@@ -104,13 +104,21 @@ void Invert(const ArithmeticRun& run) {
   });
 }
 
+// exp((a + b)·y), b being what rounding to float32 took from a. What rounding takes from the power
+// is put back as well: it would be the largest error of the result.
 void Exponential(const ArithmeticRun& run) {
   const D d;
   // Beyond, hn::Exp is not defined; its value there is infinite in float32.
-  const V a = hn::Set(d, run.a), largest = hn::Set(d, 104.0f);
+  const V a = hn::Set(d, run.a), b = hn::Set(d, run.b), largest = hn::Set(d, 104.0f);
+  const V finite = hn::Set(d, 88.0f);
   Assign(run, [&](int64_t i) HWY_ATTR {
-    const V power = hn::Mul(a, hn::LoadU(d, run.y + i));
-    return hn::IfThenElse(hn::IsNaN(power), power, hn::Exp(d, hn::Min(power, largest)));
+    const V y = hn::LoadU(d, run.y + i);
+    const V power = hn::Mul(a, y);
+    const V rest = hn::MulAdd(b, y, hn::MulSub(a, y, power));
+    const V value = hn::Exp(d, hn::Min(power, largest));
+    const V corrected =
+        hn::IfThenElse(hn::Lt(hn::Abs(power), finite), hn::MulAdd(value, rest, value), value);
+    return hn::IfThenElse(hn::IsNaN(power), power, corrected);
   });
 }
 
@@ -190,7 +198,8 @@ class ArithmeticSimd final : public ops::Arithmetic {
     return Apply(HWY_DYNAMIC_DISPATCH(Invert), threshold, 0, nullptr, nullptr, y);
   }
   absl::Status Exponential(double a, ops::Vector& y) override {
-    return Apply(HWY_DYNAMIC_DISPATCH(Exponential), a, 0, nullptr, nullptr, y);
+    return Apply(HWY_DYNAMIC_DISPATCH(Exponential), a, a - static_cast<float>(a), nullptr, nullptr,
+                 y);
   }
   absl::Status ClampBelow(double least, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(ClampBelow), least, 0, nullptr, nullptr, y);

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/projector.h"
 #include "kernels/ops/variation.h"
 
 namespace isocenter::cpu {
@@ -19,5 +20,16 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Devic
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Device& device);
 absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(ops::Device& device);
 absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectVoxelDriven(
+    ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDrivenSplit(
+    ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectVoxelDrivenSplit(
+    ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
+    ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSeparableFootprint(
+    ops::Device& device);
 
 }  // namespace isocenter::cpu
