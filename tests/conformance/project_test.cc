@@ -38,6 +38,8 @@ Tolerance ToleranceFor(const ProjectCase& geometry, const ProjectorMethod& metho
                                                                          : kExactTolerance;
   tolerance.rms *= geometry.looser;
   tolerance.largest *= geometry.looser;
+  // Eight times as many terms.
+  if (method.model == ops::ProjectorModel::kVoxelDrivenSplit) tolerance.nonlinear *= 2;
   return tolerance;
 }
 

@@ -15,7 +15,7 @@
 namespace isocenter::cpu {
 namespace {
 
-constexpr Shape3 kDetector{3, 230, 270};
+constexpr Shape3 kDetector{3, 230, 700};
 constexpr ops::ProjectorModel kModels[] = {ops::ProjectorModel::kVoxelDriven,
                                            ops::ProjectorModel::kVoxelDrivenSplit,
                                            ops::ProjectorModel::kSeparableFootprint};
@@ -32,7 +32,7 @@ std::vector<ProjectionMatrix> Matrices() {
     camera.u_axis = (1 / Norm(across)) * across;
     camera.v_axis = Cross(camera.depth_axis, camera.u_axis);
     camera.focal_u_px = camera.focal_v_px = 900;
-    camera.principal_u_px = 134;
+    camera.principal_u_px = 348;
     camera.principal_v_px = 113;
     matrices.push_back(*NormalizeMatrix(Compose(camera)));
   }
@@ -89,7 +89,7 @@ TEST(FootprintTest, LongColumnsAgreeWithReference) {
 }
 
 TEST(FootprintTest, DividingTheDetectorChangesNothing) {
-  const VolumeGrid grid = CenteredGrid(90, 70, 21, {2, 2, 2});
+  const VolumeGrid grid = CenteredGrid(90, 70, 21, {5, 5, 2});
   for (const ops::ProjectorModel model : kModels) {
     SCOPED_TRACE(ops::ProjectorName(model));
     const auto expected = Project(model, true, "cpu", 1, grid);
