@@ -36,6 +36,17 @@ using VI = hn::Vec<DI>;
 
 inline constexpr int kRays = static_cast<int>(hn::MaxLanes(D()));
 
+/// The whole part of values that are in the range of int32: hn::ConvertTo would make sure of that.
+HWY_INLINE VI Truncated(V value) {
+#if HWY_TARGET == HWY_AVX3
+  return VI{_mm512_cvttps_epi32(value.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return VI{_mm256_cvttps_epi32(value.raw)};
+#else
+  return hn::ConvertTo(DI(), value);
+#endif
+}
+
 /// Bilinear interpolation in the plane.
 struct Joseph {
   static constexpr bool kSlabs = false;
