@@ -20,6 +20,11 @@ absl::Status CheckViews(std::span<const ProjectionMatrix> matrices, const Stack&
       matrices.size(), " matrices for a projection stack of ", stack.shape().slow, " views"));
 }
 
+std::span<const RayView> GroupOf(std::span<const RayView> views, int64_t group) {
+  const size_t first = static_cast<size_t>(group) * kRayViews;
+  return views.subspan(first, std::min<size_t>(kRayViews, views.size() - first));
+}
+
 class RayForwardProject final : public ops::ForwardProject {
  public:
   RayForwardProject(std::shared_ptr<ThreadPool> pool, RunForward run)
@@ -32,12 +37,11 @@ class RayForwardProject final : public ops::ForwardProject {
     ISO_RETURN_IF_ERROR(CheckViews(matrices, *stack));
     const std::vector<RayView> views = MakeRayViews(matrices, source->grid(), stack->shape());
     const VolumeShape shape(source->grid());
-    // Neighbouring views see nearly the same of the volume through the same columns.
     const auto columns = static_cast<int>(stack->shape().fast);
-    const auto count = static_cast<int64_t>(views.size());
-    pool_->ParallelFor((columns + kColumns - 1) / kColumns * count, [&](int64_t index, int) {
-      const int first = static_cast<int>(index / count) * kColumns;
-      run_({.view = views[index % count],
+    const auto groups = (static_cast<int64_t>(views.size()) + kRayViews - 1) / kRayViews;
+    pool_->ParallelFor((columns + kColumns - 1) / kColumns * groups, [&](int64_t index, int) {
+      const int first = static_cast<int>(index / groups) * kColumns;
+      run_({.views = GroupOf(views, index % groups),
             .volume = shape,
             .voxels = source->data(),
             .stack = stack->data(),
@@ -72,6 +76,12 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
     const VolumeShape shape(target->grid());
     // One axis after the other: the planes of two axes have voxels in common.
     for (int axis = 0; axis < 3; ++axis) {
+      std::vector<RayView> along;
+      for (const RayView& view : views) {
+        Heading heading;
+        if (!view.IsUniform(heading) || heading.axis == axis) along.push_back(view);
+      }
+      if (along.empty()) continue;
       const int planes = shape.size[axis];
       pool_->ParallelFor((planes + kScatterPlanes - 1) / kScatterPlanes,
                          [&](int64_t index, int worker) {

@@ -274,40 +274,45 @@ void ScatterMixedColumn(const ScatterJob& job, const RayView& view, int u, int f
   }
 }
 
+// Columns [first_u, last_u) and rows [first_v, last_v) of a view.
+template <class Model>
+void ScatterDetectorTile(const ScatterJob& job, const RayView& view, const DetectorTile& detector) {
+  const RayAxes axes(job.axis);
+  const auto scatter = [&](int first, int last, Heading heading) {
+    if (heading.axis != job.axis) return;
+    ForPlanes<Model>(job, view, heading, [&](const PlaneRun& planes) {
+      ScatterTile<Model>(job, view, axes, {first, last, detector.first_v, detector.last_v}, planes);
+    });
+  };
+  // Neighbouring columns of one heading together.
+  int first = detector.first_u;
+  Heading heading;
+  bool uniform = false;
+  for (int u = detector.first_u; u < detector.last_u; ++u) {
+    Heading own;
+    const bool own_uniform = view.IsUniform(u, detector.first_v, detector.last_v - 1, own);
+    if (uniform && !(own_uniform && own == heading)) scatter(first, u, heading);
+    if (!own_uniform) ScatterMixedColumn<Model>(job, view, u, detector.first_v, detector.last_v);
+    if (own_uniform && !(uniform && own == heading)) first = u;
+    uniform = own_uniform;
+    heading = own;
+  }
+  if (uniform) scatter(first, detector.last_u, heading);
+}
+
 template <class Model>
 void ScatterRays(const ScatterJob& job) {
   constexpr int kTileColumns = 32, kTileRows = 128;
   static_assert(kTileRows % kRays == 0);
-  const RayAxes axes(job.axis);
-  for (const RayView& view : job.views) {
-    Heading whole_view;
-    if (view.IsUniform(whole_view) && whole_view.axis != job.axis) {
-      continue;
-    }
-    for (int u = 0; u < view.columns; u += kTileColumns) {
-      const int last_u = std::min(u + kTileColumns, view.columns);
-      for (int v = 0; v < view.rows; v += kTileRows) {
-        const int last_v = std::min(v + kTileRows, view.rows);
-        const auto scatter = [&](int first, int last, Heading heading) {
-          if (heading.axis != job.axis) return;
-          ForPlanes<Model>(job, view, heading, [&](const PlaneRun& planes) {
-            ScatterTile<Model>(job, view, axes, {first, last, v, last_v}, planes);
-          });
-        };
-        // Neighbouring columns of one heading together.
-        int first = u;
-        Heading heading;
-        bool uniform = false;
-        for (int column = u; column < last_u; ++column) {
-          Heading own;
-          const bool own_uniform = view.IsUniform(column, v, last_v - 1, own);
-          if (uniform && !(own_uniform && own == heading)) scatter(first, column, heading);
-          if (!own_uniform) ScatterMixedColumn<Model>(job, view, column, v, last_v);
-          if (own_uniform && !(uniform && own == heading)) first = column;
-          uniform = own_uniform;
-          heading = own;
-        }
-        if (uniform) scatter(first, last_u, heading);
+  const int columns = job.views[0].columns, rows = job.views[0].rows;
+  for (size_t group = 0; group < job.views.size(); group += kRayViews) {
+    const auto views =
+        job.views.subspan(group, std::min<size_t>(kRayViews, job.views.size() - group));
+    for (int u = 0; u < columns; u += kTileColumns) {
+      for (int v = 0; v < rows; v += kTileRows) {
+        const DetectorTile tile{u, std::min(u + kTileColumns, columns), v,
+                                std::min(v + kTileRows, rows)};
+        for (const RayView& view : views) ScatterDetectorTile<Model>(job, view, tile);
       }
     }
   }
