@@ -109,10 +109,10 @@ template <class Model>
 void ForwardColumns(const ForwardJob& job) {
   const auto& size = job.volume.size;
   const int planes = std::max({size[0], size[1], size[2]});
-  for (int first = 0; first < planes; first += kForwardPlanes) {
+  for (int first = 0; first < planes; first += kRunPlanes) {
     for (const RayView& view : job.views) {
       for (int u = job.first_column; u < job.last_column; ++u) {
-        AddToColumn<Model>(job, view, u, first, first + kForwardPlanes);
+        AddToColumn<Model>(job, view, u, first, first + kRunPlanes);
       }
     }
   }

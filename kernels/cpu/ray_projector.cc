@@ -7,9 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/cpu/cell_tile.h"
 #include "kernels/cpu/device.h"
-#include "kernels/cpu/page_buffer.h"
 
 namespace isocenter::cpu {
 namespace {
@@ -69,9 +67,6 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
     ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     ISO_RETURN_IF_ERROR(CheckViews(matrices, *stack));
-    if (cells_.floats() == 0) {
-      ISO_ASSIGN_OR_RETURN(cells_, PageBuffer::Create(pool_->threads() * kThreadFloats));
-    }
     const std::vector<RayView> views = MakeRayViews(matrices, target->grid(), stack->shape());
     const VolumeShape shape(target->grid());
     // One axis after the other: the planes of two axes have voxels in common.
@@ -83,31 +78,26 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
       }
       if (along.empty()) continue;
       const int planes = shape.size[axis];
-      pool_->ParallelFor((planes + kScatterPlanes - 1) / kScatterPlanes,
-                         [&](int64_t index, int worker) {
-                           const int first = static_cast<int>(index) * kScatterPlanes;
-                           run_({.views = views,
-                                 .volume = shape,
-                                 .voxels = target->data(),
-                                 .stack = stack->data(),
-                                 .axis = axis,
-                                 .first_plane = first,
-                                 .last_plane = std::min(first + kScatterPlanes, planes),
-                                 .cells = cells_.data() + worker * kThreadFloats});
-                         });
+      pool_->ParallelFor((planes + kPlanes - 1) / kPlanes, [&](int64_t index, int) {
+        const int first = static_cast<int>(index) * kPlanes;
+        run_({.views = views,
+              .volume = shape,
+              .voxels = target->data(),
+              .stack = stack->data(),
+              .axis = axis,
+              .first_plane = first,
+              .last_plane = std::min(first + kPlanes, planes)});
+      });
     }
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override {
-    return pool_->threads() * kThreadFloats * static_cast<int64_t>(sizeof(float));
-  }
+  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
-  static constexpr int64_t kThreadFloats = kMaxCells * kCellFloats + kCellMargin;
+  static constexpr int kPlanes = 32;
   std::shared_ptr<ThreadPool> pool_;
   RunScatter run_;
-  PageBuffer cells_;
 };
 
 }  // namespace
