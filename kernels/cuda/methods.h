@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/projector.h"
 
 namespace isocenter::cuda {
 
@@ -23,6 +24,12 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevic
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephGather(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephTexture(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephBoth(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device, int step, int group);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
 absl::Status LaunchIllegalWrite(cudaStream_t stream);
