@@ -19,7 +19,13 @@
 namespace isocenter::cuda {
 namespace {
 
-constexpr int kDepth = 8;
+constexpr int kDepth = 16;
+// Of the part of a view that a block of voxels takes from, in shared memory. The width is 16 modulo
+// 32, so that neighbouring rows lie in different banks.
+constexpr int kTileColumns = 80, kTileRows = 64;
+constexpr int kLeastRows = 3, kMostRows = 7;  // of a voxel's pixels, in unrolled loops
+// What may be neglected of a position, in voxels.
+constexpr float kNegligible = 3e-5f;
 
 // Length of the ray times pixel, where the ray's major axis is that of `axes`; else zero.
 __global__ __launch_bounds__(kRayThreads) void WeighKernel(
@@ -38,11 +44,20 @@ __global__ __launch_bounds__(kRayThreads) void WeighKernel(
           : 0.f;
 }
 
-// What a view needs of a block of voxels.
+// How a view is added to a block of voxels.
+enum class Way {
+  kNone,     // no ray that counts passes
+  kAligned,  // from the tile; along a column of pixels b stays as it is
+  kFlat,     // from the tile; along a column of pixels perspective does not change
+  kFar,      // anywhere, in float32
+  kNear      // anywhere, in float64: close to the source
+};
 struct Reach {
-  bool touches;  // some pixel may be crossed by a ray that counts
-  bool near;     // float32 does not serve, or perspective changes much over a voxel
-  float u, v;    // how far pixels may be from where a voxel is seen
+  Way way;
+  float u, v;          // how far pixels may be from where a voxel is seen
+  int columns, rows;   // so many pixels, at most, of one voxel
+  int tile_u, tile_v;  // first column and row of the tile; they may lie beyond the view
+  int tile_rows;
 };
 
 // Of kBlockX x kBlockY x kDepth voxels from (x0, y0, z0).
@@ -72,37 +87,52 @@ __device__ Reach ReachOf(const JosephAdjointView& view, const PlaneAxes& axes,
   }
   const float half_u = 0.5f * (e.columns - 1), half_v = 0.5f * (e.rows - 1);
   const JosephView& rays = view.rays;
-  Reach reach{false, false, 0, 0};
+  Reach reach{Way::kNone};
   // A voxel's square, two voxels wide, may be nearer to the source than its centre.
   const float change = fabsf(m[8 + axes.b]) + fabsf(m[8 + axes.c]);
-  if (least_w > 10 * change && most_w < 1.5f * least_w) {
+  const bool far = least_w > 10 * change && most_w < 1.5f * least_w;
+  float first_u = -half_u, last_u = half_u, first_v = -half_v, last_v = half_v;
+  if (far) {
     const float widened = 1 / least_w * (1 + 1.2f * change / least_w);
     reach.u = fmaf(along_u, widened, 0.01f);
     reach.v = fmaf(along_v, widened, 0.01f);
-    u_low = fmaxf(u_low - reach.u, -half_u);
-    u_high = fminf(u_high + reach.u, half_u);
-    v_low = fmaxf(v_low - reach.v, -half_v);
-    v_high = fminf(v_high + reach.v, half_v);
-    if (u_low > u_high || v_low > v_high) return reach;
-  } else {
-    if (!(most_w > -change)) return reach;  // behind the source
-    reach.near = true;
-    u_low = -half_u;
-    u_high = half_u;
-    v_low = -half_v;
-    v_high = half_v;
+    first_u = fmaxf(u_low - reach.u, -half_u);
+    last_u = fminf(u_high + reach.u, half_u);
+    first_v = fmaxf(v_low - reach.v, -half_v);
+    last_v = fminf(v_high + reach.v, half_v);
+    if (first_u > last_u || first_v > last_v) return reach;
+  } else if (!(most_w > -change)) {
+    return reach;  // behind the source
   }
+  // Magnitudes of d over these pixels.
   const auto middle = [&](const AffineInPixels& d) {
-    return fabsf(At(d, 0.5f * (u_low + u_high), 0.5f * (v_low + v_high)));
+    return fabsf(At(d, 0.5f * (first_u + last_u), 0.5f * (first_v + last_v)));
   };
   const auto around = [&](const AffineInPixels& d) {
-    return 0.5f * (fabsf(d.du) * (u_high - u_low) + fabsf(d.dv) * (v_high - v_low));
+    return 0.5f * (fabsf(d.du) * (last_u - first_u) + fabsf(d.dv) * (last_v - first_v));
   };
   const auto least = [&](const AffineInPixels& d) { return middle(d) - around(d); };
+  const float least_major = least(rays.d_major);
   const float most_major = 1.0001f * (middle(rays.d_major) + around(rays.d_major));
-  reach.touches = most_major >= least(rays.d_b) && most_major >= least(rays.d_c);
+  if (most_major < least(rays.d_b) || most_major < least(rays.d_c)) return reach;
   // Far from the middle of a wide fan the plane may be seen from its edge.
-  reach.near = reach.near || !(least(rays.d_major) > 0.1f * most_major);
+  if (!(far && least_major > 0.1f * most_major)) {
+    reach.way = Way::kNear;
+    return reach;
+  }
+  reach.way = Way::kFar;
+  reach.columns = static_cast<int>(2 * reach.u) + 1;
+  reach.rows = max(static_cast<int>(2 * reach.v) + 1, kLeastRows);
+  reach.tile_u = static_cast<int>(floorf(u_low - reach.u + half_u));
+  reach.tile_v = static_cast<int>(floorf(v_low - reach.v + half_v));
+  reach.tile_rows = static_cast<int>(ceilf(v_high - v_low)) + reach.rows + 2;
+  const float bent = fabsf(rays.d_major.dv) / least_major * reach.v;
+  if (reach.rows <= kMostRows && reach.tile_rows <= kTileRows && bent < kNegligible &&
+      ceilf(u_high - u_low) + reach.columns + 2 <= kTileColumns) {
+    const float slope = (middle(rays.d_b) + around(rays.d_b)) / least_major;
+    const float drift = most_w * (fabsf(rays.d_b.dv) + slope * fabsf(rays.d_major.dv)) * reach.v;
+    reach.way = drift < kNegligible ? Way::kAligned : Way::kFlat;
+  }
   return reach;
 }
 
@@ -158,73 +188,187 @@ __device__ float GatherNear(const JosephAdjointView& view, const PlaneAxes& axes
   return sum;
 }
 
-__global__ __launch_bounds__(kThreads) void GatherKernel(
-    const __grid_constant__ JosephAdjointViews views, int count, PlaneAxes axes, JosephExtent e,
-    Extent extent, const float* weighed, float* volume) {
+// Where a voxel lies on the detector, and how a ray's crossing of its plane moves from pixel to
+// pixel: the coefficients of the formula above.
+struct Neighbourhood {
+  float u, v;  // relative to the middle of the detector
+  float b_u, b_v, c_u, c_v, bend_u, bend_v;
+};
+
+__device__ Neighbourhood NeighbourhoodOf(const JosephAdjointView& view, const PlaneAxes& axes,
+                                         float x, float y, float z) {
+  const float* const m = view.m;
+  const JosephView& rays = view.rays;
+  const auto row = [&](int first) {
+    return fmaf(m[first + 2], z, fmaf(m[first + 1], y, fmaf(m[first], x, m[first + 3])));
+  };
+  const float w = row(8), r = Reciprocal(w);
+  const float dx = x - view.source[0], dy = y - view.source[1], dz = z - view.source[2];
+  const float r_major = Reciprocal(axes.major == 0 ? dx : axes.major == 1 ? dy : dz);
+  const float slope_b = (axes.b == 0 ? dx : dy) * r_major;
+  const float slope_c = (axes.c == 1 ? dy : dz) * r_major;
+  const float bend = w * r_major;
+  return {row(0) * r,
+          row(4) * r,
+          w * fmaf(-slope_b, rays.d_major.du, rays.d_b.du),
+          w * fmaf(-slope_b, rays.d_major.dv, rays.d_b.dv),
+          w * fmaf(-slope_c, rays.d_major.du, rays.d_c.du),
+          w * fmaf(-slope_c, rays.d_major.dv, rays.d_c.dv),
+          bend * rays.d_major.du,
+          bend * rays.d_major.dv};
+}
+
+__device__ float Tent(float x) { return __saturatef(1 - fabsf(x)); }
+
+// One view at one voxel, from the view itself.
+__device__ float GatherFar(const Neighbourhood& n, const Reach& reach, const JosephExtent& e,
+                           const float* pixels) {
+  const float half_u = 0.5f * (e.columns - 1), half_v = 0.5f * (e.rows - 1);
+  const float at_u = n.u + half_u, at_v = n.v + half_v;
+  const int first_column = static_cast<int>(ceilf(fmaxf(at_u - reach.u, 0.f)));
+  const int last_column = static_cast<int>(floorf(fminf(at_u + reach.u, 2 * half_u)));
+  const int first_row = static_cast<int>(ceilf(fmaxf(at_v - reach.v, 0.f)));
+  const int last_row = static_cast<int>(floorf(fminf(at_v + reach.v, 2 * half_v)));
+  float sum = 0;
+#pragma unroll 1
+  for (int row = first_row; row <= last_row; ++row) {
+    const float dv = row - half_v - n.v;
+#pragma unroll 1
+    for (int column = first_column; column <= last_column; ++column) {
+      const float du = column - half_u - n.u;
+      const float g = Reciprocal(1 + fmaf(n.bend_u, du, n.bend_v * dv));
+      const float b = fmaf(n.b_u, du, n.b_v * dv) * g, c = fmaf(n.c_u, du, n.c_v * dv) * g;
+      sum = fmaf(Tent(b) * Tent(c), __ldg(pixels + row * e.columns + column), sum);
+    }
+  }
+  return sum;
+}
+
+// One view at one voxel, from the tile, whose pixels have a border of others or of zeros.
+template <int kRows, bool kAligned>
+__device__ float GatherTile(const Neighbourhood& n, const Reach& reach, const JosephExtent& e,
+                            const float* tile) {
+  const float at_u = n.u + (0.5f * (e.columns - 1) - reach.tile_u);
+  const float at_v = n.v + (0.5f * (e.rows - 1) - reach.tile_v);
+  const float first_column = ceilf(at_u - reach.u), first_row = ceilf(at_v - reach.v);
+  const float* pixel = tile + static_cast<int>(fmaf(first_row, kTileColumns, first_column));
+  float du = first_column - at_u;
+  const float dv = first_row - at_v;
+  float sum = 0;
+#pragma unroll 1
+  for (int column = 0; column < reach.columns; ++column) {
+    const float g = Reciprocal(fmaf(n.bend_u, du, 1.f));
+    const float c = fmaf(n.c_u, du, n.c_v * dv) * g, c_step = n.c_v * g;
+    float of_column = 0;
+    if constexpr (kAligned) {
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        of_column = fmaf(Tent(fmaf(row, c_step, c)), pixel[row * kTileColumns], of_column);
+      }
+      sum = fmaf(Tent(n.b_u * du * g), of_column, sum);
+    } else {
+      const float b = fmaf(n.b_u, du, n.b_v * dv) * g, b_step = n.b_v * g;
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        const float weight = Tent(fmaf(row, b_step, b)) * Tent(fmaf(row, c_step, c));
+        sum = fmaf(weight, pixel[row * kTileColumns], sum);
+      }
+    }
+    ++pixel;
+    du += 1;
+  }
+  return sum;
+}
+
+// Copies the tile of a block into shared memory, by all its threads; zeros beyond the view.
+__device__ void FillTile(const Reach& reach, const JosephExtent& e, const float* pixels,
+                         float* tile) {
+  const int lane = threadIdx.x % 32;
+  for (int row = threadIdx.x / 32; row < reach.tile_rows; row += kThreads / 32) {
+    const int from = reach.tile_v + row;
+    const bool exists = from >= 0 && from < e.rows;
+    const float* const pixels_of_row = pixels + static_cast<int64_t>(from) * e.columns;
+    for (int i = lane; i < kTileColumns; i += 32) {
+      const int column = reach.tile_u + i;
+      tile[row * kTileColumns + i] =
+          exists && column >= 0 && column < e.columns ? __ldg(pixels_of_row + column) : 0.f;
+    }
+  }
+}
+
+__global__ __launch_bounds__(kThreads,
+                             4) void GatherKernel(const __grid_constant__ JosephAdjointViews views,
+                                                  int count, PlaneAxes axes, JosephExtent e,
+                                                  Extent extent, const float* weighed,
+                                                  float* volume) {
   __shared__ Reach reaches[kAdjointViews];
+  __shared__ float tile[kTileRows * kTileColumns];
+  __shared__ float sums[kDepth][kThreads];
   const int x0 = blockIdx.x * kBlockX, y0 = blockIdx.y * kBlockY, z0 = blockIdx.z * kDepth;
   if (threadIdx.x < count) {
     reaches[threadIdx.x] = ReachOf(views.of[threadIdx.x], axes, e, x0, y0, z0);
   }
-  const bool any = __syncthreads_or(threadIdx.x < count && reaches[threadIdx.x].touches);
-  if (!any) return;
+  if (!__syncthreads_or(threadIdx.x < count && reaches[threadIdx.x].way != Way::kNone)) return;
   const int2 column = ColumnOfThread();
   const int x = x0 + column.x, y = y0 + column.y;
-  float sum[kDepth];
-  LoadRun(volume, extent, x, y, z0, sum);
-  const float half_u = 0.5f * (e.columns - 1), half_v = 0.5f * (e.rows - 1);
+  float volume_run[kDepth];
+  LoadRun(volume, extent, x, y, z0, volume_run);
+#pragma unroll
+  for (int k = 0; k < kDepth; ++k) sums[k][threadIdx.x] = volume_run[k];
   for (int i = 0; i < count; ++i) {
     const Reach reach = reaches[i];
-    if (!reach.touches) continue;
+    if (reach.way == Way::kNone) continue;
     const JosephAdjointView& view = views.of[i];
     const float* const pixels = weighed + static_cast<int64_t>(i) * e.rows * e.columns;
-    const JosephView& rays = view.rays;
-    const float* const m = view.m;
+    const auto gather = [&](const auto& of_voxel) {
 #pragma unroll 1
-    for (int k = 0; k < kDepth; ++k) {
-      const int voxel[] = {x, y, z0 + k};
-      float added = 0;
-      if (reach.near) {
-        if (x < extent.nx && y < extent.ny && z0 + k < extent.nz) {
-          added = GatherNear(view, axes, e, pixels, voxel);
-        }
-      } else {
-        const auto row = [&](int first) {
-          return fmaf(m[first], voxel[0],
-                      fmaf(m[first + 1], voxel[1], fmaf(m[first + 2], voxel[2], m[first + 3])));
-        };
-        const float w = row(8), r = Reciprocal(w), u = row(0) * r, v = row(4) * r;
-        const float d = At(rays.d_major, u, v);
-        const float r_d = Reciprocal(d);
-        const float slope_b = At(rays.d_b, u, v) * r_d, slope_c = At(rays.d_c, u, v) * r_d;
-        const float b_u = w * fmaf(-slope_b, rays.d_major.du, rays.d_b.du);
-        const float b_v = w * fmaf(-slope_b, rays.d_major.dv, rays.d_b.dv);
-        const float c_u = w * fmaf(-slope_c, rays.d_major.du, rays.d_c.du);
-        const float c_v = w * fmaf(-slope_c, rays.d_major.dv, rays.d_c.dv);
-        const float bend_u = rays.d_major.du * r_d, bend_v = rays.d_major.dv * r_d;
-        const float at_u = u + half_u, at_v = v + half_v;  // in the view
-        const int first_column = static_cast<int>(ceilf(fmaxf(at_u - reach.u, 0.f)));
-        const int last_column = static_cast<int>(floorf(fminf(at_u + reach.u, 2 * half_u)));
-        const int first_row = static_cast<int>(ceilf(fmaxf(at_v - reach.v, 0.f)));
-        const int last_row = static_cast<int>(floorf(fminf(at_v + reach.v, 2 * half_v)));
-        for (int q = first_row; q <= last_row; ++q) {
-          const float dv = q - half_v - v;
-          for (int p = first_column; p <= last_column; ++p) {
-            const float du = p - half_u - u;
-            const float g = Reciprocal(1 + fmaf(bend_u, du, bend_v * dv));
-            const float b = fmaf(b_u, du, b_v * dv) * g, c = fmaf(c_u, du, c_v * dv) * g;
-            const float weight = __saturatef(1 - fabsf(b)) * __saturatef(1 - fabsf(c));
-            added = fmaf(weight, __ldg(pixels + q * e.columns + p), added);
-          }
-        }
+      for (int k = 0; k < kDepth; ++k) {
+        sums[k][threadIdx.x] += of_voxel(NeighbourhoodOf(view, axes, x, y, z0 + k));
       }
-#pragma unroll
-      for (int n = 0; n < kDepth; ++n) {
-        if (n == k) sum[n] += added;
+    };
+    if (reach.way == Way::kNear) {
+      for (int k = 0; k < kDepth; ++k) {
+        if (x >= extent.nx || y >= extent.ny || z0 + k >= extent.nz) break;
+        const int voxel[] = {x, y, z0 + k};
+        sums[k][threadIdx.x] += GatherNear(view, axes, e, pixels, voxel);
+      }
+    } else if (reach.way == Way::kFar) {
+      gather([&](const Neighbourhood& n) { return GatherFar(n, reach, e, pixels); });
+    } else {
+      __syncthreads();  // all have read the tile before
+      FillTile(reach, e, pixels, tile);
+      __syncthreads();
+      const auto from_tile = [&]<int kRows>() {
+        if (reach.way == Way::kAligned) {
+          gather(
+              [&](const Neighbourhood& n) { return GatherTile<kRows, true>(n, reach, e, tile); });
+        } else {
+          gather(
+              [&](const Neighbourhood& n) { return GatherTile<kRows, false>(n, reach, e, tile); });
+        }
+      };
+      switch (reach.rows) {
+        case 3:
+          from_tile.template operator()<3>();
+          break;
+        case 4:
+          from_tile.template operator()<4>();
+          break;
+        case 5:
+          from_tile.template operator()<5>();
+          break;
+        case 6:
+          from_tile.template operator()<6>();
+          break;
+        default:
+          from_tile.template operator()<kMostRows>();
+          break;
       }
     }
   }
-  StoreRun(sum, extent, x, y, z0, volume);
+#pragma unroll
+  for (int k = 0; k < kDepth; ++k) volume_run[k] = sums[k][threadIdx.x];
+  StoreRun(volume_run, extent, x, y, z0, volume);
 }
 
 class BackprojectJoseph final : public ops::MatchedBackproject {
