@@ -64,8 +64,11 @@ struct PlaneRange {
 inline constexpr int kRaysU = 16, kRaysV = 16, kRayThreads = kRaysU * kRaysV;
 
 /// The ray of a thread, relative to its block.
-__device__ inline int2 RayOfThread() {
+template <int kWarpU>
+__device__ int2 RayOfThread() {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if constexpr (kWarpU == 32) return make_int2(lane, warp);
+  if constexpr (kWarpU == 16) return make_int2(warp % 2 * 16 + lane % 16, warp / 2 * 2 + lane / 16);
   return make_int2(warp % 2 * 8 + ((lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4)),
                    warp / 2 * 4 + ((lane >> 1 & 1) | (lane >> 2 & 2)));
 }

@@ -16,16 +16,17 @@ namespace isocenter::cuda {
 ///
 /// Blocks start in the order of u, then views, then v: those that run at the same time see the same
 /// few rows of voxels, which stay in the second-level cache from view to view.
-template <class Sampler>
+template <int kWarpU, class Sampler>
 __global__ __launch_bounds__(kRayThreads) void ProjectKernel(
     const __grid_constant__ JosephViews views, PlaneAxes axes, JosephExtent e, PlaneRange run,
     Sampler sampler, float* projections) {
   constexpr int kChunk = 8;
   const JosephView& view = views.of[blockIdx.y];
-  const int2 own = RayOfThread();
-  const int column = blockIdx.x * kRaysU + own.x, row = blockIdx.z * kRaysV + own.y;
+  const int2 own = RayOfThread<kWarpU>();
+  constexpr int kU = kWarpU * (kWarpU == 32 ? 1 : 2), kV = kRayThreads / kU;
+  const int column = blockIdx.x * kU + own.x, row = blockIdx.z * kV + own.y;
   const float u = column - 0.5f * (e.columns - 1), v = row - 0.5f * (e.rows - 1);
-  JosephRay ray{-1, -1, 0, 0, 0};  // sees nothing
+  JosephRay ray{};
   PlaneRange planes{0, 0};
   if (column < e.columns && row < e.rows && IsMajor(axes, view, u, v)) {
     ray = RayOf(view, e, u, v);
@@ -37,6 +38,8 @@ __global__ __launch_bounds__(kRayThreads) void ProjectKernel(
   if (first >= end) return;
 
   const float middle = 0.5f * (e.n_major - 1);
+  ray.b += Sampler::kOrigin;
+  ray.c += Sampler::kOrigin;
   float sum = 0;
   int k = first;
   // Behind the source a ray counts no more: its own range, not the warp's.
@@ -54,8 +57,9 @@ __global__ __launch_bounds__(kRayThreads) void ProjectKernel(
     const float b = fmaf(k - middle, ray.slope_b, ray.b), c = fmaf(k - middle, ray.slope_c, ray.c);
     const float last_b = fmaf(kChunk - 1, ray.slope_b, b);
     const float last_c = fmaf(kChunk - 1, ray.slope_c, c);
-    const bool inside = fminf(b, last_b) >= -1 && fmaxf(b, last_b) <= e.n_b &&
-                        fminf(c, last_c) >= -1 && fmaxf(c, last_c) <= e.n_c;
+    constexpr float kLeast = Sampler::kOrigin - 0.999f, kBeyond = Sampler::kOrigin;
+    const bool inside = fminf(b, last_b) >= kLeast && fmaxf(b, last_b) <= e.n_b + kBeyond &&
+                        fminf(c, last_c) >= kLeast && fmaxf(c, last_c) <= e.n_c + kBeyond;
     const auto add = [&](auto sample) {
 #pragma unroll
       for (int j = 0; j < kChunk; ++j) {

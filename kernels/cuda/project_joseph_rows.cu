@@ -50,10 +50,11 @@ __global__ __launch_bounds__(kRayThreads) void RowsKernel(
   const float u = column - 0.5f * (e.columns - 1), middle_row = 0.5f * (e.rows - 1);
   const float middle = 0.5f * (e.n_major - 1);
 
-  // From the ray of the least c on.
-  const bool turned =
-      At(view.d_c, u, first_row - middle_row) * At(view.d_major, u, first_row + 1 - middle_row) >
-      At(view.d_c, u, first_row + 1 - middle_row) * At(view.d_major, u, first_row - middle_row);
+  // From the ray of the least c on: how fast c grows from the source on, in steps away from it.
+  const auto ahead = [&](int row) {
+    return At(view.d_c, u, row - middle_row) / fabsf(At(view.d_major, u, row - middle_row));
+  };
+  const bool turned = ahead(first_row) > ahead(first_row + 1);
   const auto row_of = [&](int i) { return first_row + (turned ? kGroup - 1 - i : i); };
   JosephRay rays[kGroup];
   PlaneRange planes[kGroup];
