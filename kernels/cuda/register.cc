@@ -1,5 +1,7 @@
 #include "kernels/cuda/register.h"
 
+#include "absl/strings/str_cat.h"
+
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/methods.h"
 
@@ -49,6 +51,16 @@ void Register(ops::Registry& registry) {
   ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
   siddon.forward.Add("cuda", "siddon", OnCuda(NewProjectSiddon));
   siddon.back.Add("cuda", "siddon", OnCuda(NewBackprojectSiddon));
+  ops::ProjectorMethods& joseph = registry.projectors[ops::ProjectorModel::kJoseph];
+  joseph.forward.Add("cuda", "joseph", OnCuda(NewProjectJoseph));
+  joseph.forward.Add("cuda", "gather", OnCuda(NewProjectJosephGather));
+  joseph.forward.Add("cuda", "both", OnCuda(NewProjectJosephBoth));
+  for (int which : {13, 14, 15, 22, 23}) {
+    joseph.forward.Add("cuda", absl::StrCat("rows", which), OnCuda([which](CudaDevice& device) { return NewProjectJosephRows(device, which / 10, which % 10); }),
+                       ops::Precision::kFast);
+  }
+  joseph.back.Add("cuda", "joseph", OnCuda(NewBackprojectJoseph));
+  joseph.forward.Add("cuda", "texture", OnCuda(NewProjectJosephTexture), ops::Precision::kFast);
 }
 
 }  // namespace isocenter::cuda
