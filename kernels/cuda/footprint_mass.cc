@@ -13,6 +13,16 @@ double Determinant(const ProjectionMatrix& p) {
          p(0, 2) * (p(1, 0) * p(2, 1) - p(1, 1) * p(2, 0));
 }
 
+// M⁻¹ of minus the last column: where u·w, v·w and w are zero.
+Vec3 SourceOf(const ProjectionMatrix& world) {
+  const auto inverse = InverseLeft(world);
+  double source[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) source[i] -= inverse[3 * i + j] * world(j, 3);
+  }
+  return {source[0], source[1], source[2]};
+}
+
 // Of one piece of a voxel, times |det M|.
 double PieceVolume(const ProjectionMatrix& world, const VolumeGrid& grid, int parts) {
   const Vec3& mm = grid.spacing;
@@ -51,7 +61,7 @@ std::vector<ProjectionMatrix> MatricesOfPieces(const ProjectionMatrix& world,
 }
 
 MassBound BoundMass(const ProjectionMatrix& world, const VolumeGrid& grid, int parts) {
-  const Vec3 source = Decompose(world)->source;
+  const Vec3 source = SourceOf(world);
   MassBound bound{std::numeric_limits<double>::infinity(), 0, 0};
   double distance = 0;
   for (int corner = 0; corner < 8; ++corner) {
