@@ -203,7 +203,8 @@ TEST_P(ProjectTest, RefusesWrongArguments) {
   const auto small = NewStack(*device, {3, geometry.detector.middle, geometry.detector.fast},
                               ops::StackUse::kProjections);
   const auto& methods = Backends().projectors.at(GetParam().model);
-  const auto& [backend, name, precision] = GetParam().method;
+  const std::string& backend = GetParam().method.backend;
+  const std::string& name = GetParam().method.name;
   const auto run = [&](ops::VolumeBuffer& x, ops::ProjectionStack& p) {
     if (forward()) {
       const auto operation = *(*methods.forward.Find(backend, name))(*device);
