@@ -1,4 +1,5 @@
-// The CUDA implementations of the operations (contracts: kernels/ops/operations.h).
+// The CUDA implementations of the operations (contracts: kernels/ops/operations.h,
+// projector.h).
 #pragma once
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
 #include "kernels/ops/variation.h"
+#include "kernels/ops/projector.h"
 
 namespace isocenter::cuda {
 
@@ -46,6 +48,9 @@ absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectDu(CudaDevice& de
 
 absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
+
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
 absl::Status LaunchIllegalWrite(cudaStream_t stream);

@@ -71,6 +71,10 @@ void Register(ops::Registry& registry) {
   RegisterVoxelDriven(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);
   registry.arithmetic.Add("cuda", "plain", OnCuda(NewArithmetic));
   registry.variation.Add("cuda", "plain", OnCuda(NewVariation));
+
+  ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
+  siddon.forward.Add("cuda", "siddon", OnCuda(NewProjectSiddon));
+  siddon.back.Add("cuda", "siddon", OnCuda(NewBackprojectSiddon));
 }
 
 }  // namespace isocenter::cuda

@@ -171,9 +171,11 @@ std::vector<ProjectCase> ProjectCases() {
   }
   carm("TruncatedDetector", {4, 13, 17}, 1.2, cube(31, 1));
   carm("DetectorOfOnePixel", {9, 1, 1}, 0.2, cube(12, 1), 0.3);
+  cases.back().looser = 10;
   carm("DetectorOfOneRow", {3, 1, 40}, 1.0, cube(21, 1));
   carm("DetectorOfOneColumn", {3, 40, 1}, 1.0, cube(21, 1));
   carm("OneVoxel", odd, 1.0, cube(1, 1));
+  cases.back().looser = 10;
   carm("OneView", {1, 41, 53}, 1.0, cube(22, 1));
   carm("ManyViews", {37, 15, 17}, 1.0, cube(9, 1));
   carm("OneSlice", odd, 1.0, CenteredGrid(30, 22, 1, {1, 1, 1}));
@@ -196,16 +198,16 @@ std::vector<ProjectCase> ProjectCases() {
   const Shape3 wide{4, 40, 45};
   cases.push_back({{"SourceInsideTheVolume", wide, RandomMatrices(400, wide, 500),
                     CenteredGrid(24, 26, 22, {75, 75, 75})},
-                   true});
+                   10});
   carm("SourceInsideAlongTheOrbit", {5, 30, 30}, 0.05, CenteredGrid(34, 30, 26, {55, 55, 12}));
-  cases.back().near_source = true;
+  cases.back().looser = 10;
   // Outside of the volume, but closer to its border than a voxel's edge.
   carm("OneSourceAtTheMargin", {5, 40, 40}, 1.0, cube(22, 1));
   Camera close = Looking({11.6, 1.3, 0.7}, {0.02, 0.03, -1});
   close.focal_u_px = close.focal_v_px = 20;
   close.principal_u_px = close.principal_v_px = 20;
   cases.back().matrices[2] = Normalized(close);
-  cases.back().near_source = true;
+  cases.back().looser = 10;
   return cases;
 }
 
