@@ -14,6 +14,14 @@ class ProjectTest : public testing::TestWithParam<ProjectorMethod> {
   static Array Input(const ProjectCase& geometry, uint32_t seed) {
     return InputFor(direction(), geometry, seed);
   }
+  // The same bits; of methods that add up in any order, the same to rounding.
+  static void ExpectSame(const Array& got, const Array& expected, const ProjectCase& geometry) {
+    if (GetParam().method.order == ops::Order::kFixed) {
+      EXPECT_EQ(got.values, expected.values);
+    } else {
+      EXPECT_LT(Compare(got, expected).largest, 1e-5 * geometry.looser);
+    }
+  }
 };
 
 TEST(ProjectorMethods, AreUnderTest) { EXPECT_FALSE(ProjectorsUnderTest().empty()); }
@@ -88,8 +96,8 @@ TEST_P(ProjectTest, IsReproducible) {
     SCOPED_TRACE(geometry.name);
     const Array input = Input(geometry, 51);
     const Array one = Apply(GetParam(), geometry, input, nullptr, 1);
-    EXPECT_EQ(Apply(GetParam(), geometry, input, nullptr, 2).values, one.values);
-    EXPECT_EQ(Apply(GetParam(), geometry, input, nullptr, 3).values, one.values);
+    ExpectSame(Apply(GetParam(), geometry, input, nullptr, 2), one, geometry);
+    ExpectSame(Apply(GetParam(), geometry, input, nullptr, 3), one, geometry);
   }
 }
 
@@ -118,7 +126,7 @@ TEST_P(ProjectTest, ViewsMayComeInSeveralCalls) {
       view += count;
     }
     if (forward()) {
-      EXPECT_EQ(in_parts.values, whole.values);
+      ExpectSame(in_parts, whole, geometry);
     } else {
       EXPECT_LT(Compare(in_parts, whole).largest, 1e-5 * geometry.looser);
     }
@@ -193,7 +201,8 @@ TEST_P(ProjectTest, RefusesWrongArguments) {
   const auto small = NewStack(*device, {3, geometry.detector.middle, geometry.detector.fast},
                               ops::StackUse::kProjections);
   const auto& methods = Backends().projectors.at(GetParam().model);
-  const auto& [backend, name, precision] = GetParam().method;
+  const std::string& backend = GetParam().method.backend;
+  const std::string& name = GetParam().method.name;
   const auto run = [&](ops::VolumeBuffer& x, ops::ProjectionStack& p) {
     if (forward()) {
       const auto operation = *(*methods.forward.Find(backend, name))(*device);
