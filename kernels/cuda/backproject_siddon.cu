@@ -25,9 +25,12 @@ __global__ __launch_bounds__(kThreads) void GatherKernel(
   if (x >= e.nx || y >= e.ny) return;
   float* const target = volume + (static_cast<int64_t>(blockIdx.z) * e.ny + y) * e.nx + x;
   const int64_t view_size = static_cast<int64_t>(e.rows) * e.columns;
+  const float from_x = x - 0.5f * (e.nx - 1), from_y = y - 0.5f * (e.ny - 1);
+  const float from_z = static_cast<int>(blockIdx.z) - 0.5f * (e.nz - 1);
   float sum = __ldcs(target);
   for (int i = 0; i < count; ++i) {
-    sum += GatherRays(views.view[i], x, y, blockIdx.z, scaled + i * view_size, e.rows, e.columns);
+    sum += GatherRays(views.view[i], from_x, from_y, from_z, scaled + i * view_size, e.rows,
+                      e.columns);
   }
   __stcs(target, sum);
 }
@@ -123,7 +126,7 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
       if (batch.near) {
         ISO_RETURN_IF_ERROR(LaunchNear(views.front(), rays.front(), extent, *target));
       } else {
-        ISO_RETURN_IF_ERROR(Launch(views, rays, extent, *target));
+        ISO_RETURN_IF_ERROR(Launch(views, shape, extent, *target));
       }
     }
     return absl::OkStatus();
@@ -135,15 +138,17 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
   }
 
  private:
-  absl::Status Launch(std::span<const ProjectionMatrix> indexed, std::span<const Rays> rays,
+  absl::Status Launch(std::span<const ProjectionMatrix> indexed, const Shape3& stack,
                       const Extent& extent, Volume& volume) {
     GatheredViews views;
     for (size_t i = 0; i < indexed.size(); ++i) {
+      const ProjectionMatrix centered = Centered(indexed[i], volume.grid(), stack);
+      const Rays rays = RaysOf(centered);
       GatheredView& view = views.view[i];
-      std::copy(indexed[i].m.begin(), indexed[i].m.end(), view.m);
-      Assign(rays[i].source, view.source);
-      Assign(rays[i].per_column, view.per_column);
-      Assign(rays[i].per_row, view.per_row);
+      std::copy(centered.m.begin(), centered.m.end(), view.m);
+      Assign(rays.source, view.source);
+      Assign(rays.per_column, view.per_column);
+      Assign(rays.per_row, view.per_row);
     }
     GatherKernel<<<BlocksOf<1>(volume.grid()), kThreads, 0, device_.stream()>>>(
         views, static_cast<int>(indexed.size()), scaled_.data(), extent, volume.data());

@@ -28,6 +28,10 @@ absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& d
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
+    CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparableFootprint(
+    CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
 absl::Status LaunchIllegalWrite(cudaStream_t stream);

@@ -39,23 +39,19 @@ void Assign(Vec3 from, Real (&to)[3]) {
   to[2] = static_cast<Real>(from.z);
 }
 
-// Points are given at depth w = `depth`.
+// `centered` from the grid's middle to the detector's; points are given at depth w = `depth`.
 template <class Real>
-TracedView<Real> TracedViewOf(const ProjectionMatrix& indexed, double depth, const VolumeGrid& grid,
-                              const Shape3& stack) {
-  const Rays rays = RaysOf(indexed);
-  const Vec3 middle{0.5 * (grid.nx - 1), 0.5 * (grid.ny - 1), 0.5 * (grid.nz - 1)};
-  const Vec3 direction = rays.At(0.5 * static_cast<double>(stack.fast - 1),
-                                 0.5 * static_cast<double>(stack.middle - 1));
+TracedView<Real> TracedViewOf(const ProjectionMatrix& centered, double depth) {
+  const Rays rays = RaysOf(centered);
   TracedView<Real> view;
-  Assign(rays.source + depth * direction - middle, view.p);
+  Assign(rays.source + depth * rays.base, view.p);
   Assign(depth * rays.per_column, view.p_column);
   Assign(depth * rays.per_row, view.p_row);
-  Assign(direction, view.d);
+  Assign(rays.base, view.d);
   Assign(rays.per_column, view.d_column);
   Assign(rays.per_row, view.d_row);
   view.first = static_cast<Real>(-depth);
-  view.along_rows = AxisFollowsRows(indexed, grid);
+  view.along_rows = ZFollowsRows(centered);
   return view;
 }
 
@@ -150,14 +146,10 @@ class ProjectSiddon final : public ops::ForwardProject {
                       const Shape3& stack, float* projections) {
     TracedViews<Real> views;
     for (size_t i = 0; i < indexed.size(); ++i) {
-      // Near sources are their own points: the depth of the grid's middle may be anything.
-      const double depth =
-          sizeof(Real) == sizeof(double)
-              ? 0
-              : indexed[i]
-                    .Project({0.5 * (grid.nx - 1), 0.5 * (grid.ny - 1), 0.5 * (grid.nz - 1)})
-                    .w;
-      views.view[i] = TracedViewOf<Real>(indexed[i], depth, grid, stack);
+      const ProjectionMatrix centered = Centered(indexed[i], grid, stack);
+      // Of near views the source itself: the depth of the grid's middle may be anything.
+      views.view[i] =
+          TracedViewOf<Real>(centered, sizeof(Real) == sizeof(double) ? 0 : centered(2, 3));
     }
     return LaunchKernel(views, static_cast<int>(indexed.size()), columns_.data(), grid, stack,
                         projections, device_.stream());

@@ -3,6 +3,13 @@
 #include <cmath>
 
 namespace isocenter::cuda {
+namespace {
+
+Vec3 MiddleOf(const VolumeGrid& grid) {
+  return {0.5 * (grid.nx - 1), 0.5 * (grid.ny - 1), 0.5 * (grid.nz - 1)};
+}
+
+}  // namespace
 
 Rays RaysOf(const ProjectionMatrix& indexed) {
   const std::array<double, 9> inverse = InverseLeft(indexed);
@@ -10,6 +17,26 @@ Rays RaysOf(const ProjectionMatrix& indexed) {
   const Vec3 shift =
       indexed(0, 3) * column(0) + indexed(1, 3) * column(1) + indexed(2, 3) * column(2);
   return {-shift, column(2), column(0), column(1)};
+}
+
+double HalfDepthOfVoxel(const ProjectionMatrix& indexed) {
+  return 0.5 * (std::abs(indexed(2, 0)) + std::abs(indexed(2, 1)) + std::abs(indexed(2, 2)));
+}
+
+ProjectionMatrix Centered(const ProjectionMatrix& indexed, const VolumeGrid& grid,
+                          const Shape3& stack) {
+  const Projected middle = indexed.Project(MiddleOf(grid));
+  const double u = 0.5 * static_cast<double>(stack.fast - 1);
+  const double v = 0.5 * static_cast<double>(stack.middle - 1);
+  ProjectionMatrix centered = indexed;
+  centered.m[3] = middle.uw;
+  centered.m[7] = middle.vw;
+  centered.m[11] = middle.w;
+  for (int i = 0; i < 4; ++i) {
+    centered.m[i] -= u * centered(2, i);
+    centered.m[4 + i] -= v * centered(2, i);
+  }
+  return centered;
 }
 
 std::vector<ViewBatch> BoxBatchesOf(std::span<const ProjectionMatrix> indexed,
@@ -26,11 +53,10 @@ std::vector<ViewBatch> BoxBatchesOf(std::span<const ProjectionMatrix> indexed,
   return BatchesOf(from_corners, corners, most_views, least_depth);
 }
 
-bool AxisFollowsRows(const ProjectionMatrix& indexed, const VolumeGrid& grid) {
-  const Projected middle =
-      indexed.Project({0.5 * (grid.nx - 1), 0.5 * (grid.ny - 1), 0.5 * (grid.nz - 1)});
-  const double du = indexed(0, 2) * middle.w - middle.uw * indexed(2, 2);
-  const double dv = indexed(1, 2) * middle.w - middle.vw * indexed(2, 2);
+bool ZFollowsRows(const ProjectionMatrix& centered) {
+  const double w = centered(2, 3);
+  const double du = centered(0, 2) * w - centered(0, 3) * centered(2, 2);
+  const double dv = centered(1, 2) * w - centered(1, 3) * centered(2, 2);
   return std::abs(dv) >= std::abs(du);
 }
 

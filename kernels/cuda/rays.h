@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/base/views.h"
 #include "kernels/cuda/view_batches.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/geometry/volume_grid.h"
@@ -21,13 +22,21 @@ struct Rays {
 /// Those of a matrix from voxel indices to pixels (ToVoxelIndices).
 Rays RaysOf(const ProjectionMatrix& indexed);
 
+/// What w changes from a voxel's centre to a corner of its box, at most.
+double HalfDepthOfVoxel(const ProjectionMatrix& indexed);
+
+/// `indexed` with voxel indices counted from the grid's middle and pixels from the detector's,
+/// which has the rows and columns of `stack`: numbers are small where float32 holds them.
+ProjectionMatrix Centered(const ProjectionMatrix& indexed, const VolumeGrid& grid,
+                          const Shape3& stack);
+
 /// BatchesOf for models of voxels as boxes: a view is near where some corner of a voxel is not
 /// deeper than `least_depth`.
 std::vector<ViewBatch> BoxBatchesOf(std::span<const ProjectionMatrix> indexed,
                                     const VolumeGrid& grid, int most_views, double least_depth);
 
-/// What the grid's z axis moves on the detector at the grid's middle, per voxel, is more of v than
-/// of u.
-bool AxisFollowsRows(const ProjectionMatrix& indexed, const VolumeGrid& grid);
+/// What one voxel along z moves on the detector, at the grid's middle, is more of v than of u.
+/// `centered` as above.
+bool ZFollowsRows(const ProjectionMatrix& centered);
 
 }  // namespace isocenter::cuda

@@ -47,6 +47,9 @@ void Register(ops::Registry& registry) {
   ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
   siddon.forward.Add("cuda", "siddon", OnCuda(NewProjectSiddon));
   siddon.back.Add("cuda", "siddon", OnCuda(NewBackprojectSiddon));
+  ops::ProjectorMethods& footprint = registry.projectors[ops::ProjectorModel::kSeparableFootprint];
+  footprint.forward.Add("cuda", "separable_footprint", OnCuda(NewProjectSeparableFootprint));
+  footprint.back.Add("cuda", "separable_footprint", OnCuda(NewBackprojectSeparableFootprint));
 }
 
 }  // namespace isocenter::cuda
