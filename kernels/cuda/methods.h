@@ -6,7 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device.h"
+#include "kernels/ops/arithmetic.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/variation.h"
 #include "kernels/ops/projector.h"
 
 namespace isocenter::cuda {
@@ -25,6 +27,8 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevic
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device);
