@@ -89,13 +89,6 @@ __global__ __launch_bounds__(kThreads) void NearGatherKernel(const __grid_consta
   volume[(static_cast<int64_t>(blockIdx.z) * e.ny + y) * e.nx + x] += static_cast<float>(sum);
 }
 
-template <class Real>
-void Assign(Vec3 from, Real (&to)[3]) {
-  to[0] = static_cast<Real>(from.x);
-  to[1] = static_cast<Real>(from.y);
-  to[2] = static_cast<Real>(from.z);
-}
-
 class BackprojectSiddon final : public ops::MatchedBackproject {
  public:
   explicit BackprojectSiddon(CudaDevice& device) : device_(device) {}

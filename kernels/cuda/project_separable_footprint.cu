@@ -187,13 +187,6 @@ __global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
   }
 }
 
-template <class Real>
-void Assign(Vec3 from, Real (&to)[3]) {
-  to[0] = static_cast<Real>(from.x);
-  to[1] = static_cast<Real>(from.y);
-  to[2] = static_cast<Real>(from.z);
-}
-
 // Whether u and w stay the same from one end of the axial axis to the other, as far as float32 can
 // tell: within 1e-5 pixels.
 bool IsUpright(const ProjectionMatrix& centered, int axial, const VolumeGrid& grid,

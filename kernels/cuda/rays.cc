@@ -1,5 +1,6 @@
 #include "kernels/cuda/rays.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace isocenter::cuda {
@@ -58,6 +59,26 @@ bool ZFollowsRows(const ProjectionMatrix& centered) {
   const double du = centered(0, 2) * w - centered(0, 3) * centered(2, 2);
   const double dv = centered(1, 2) * w - centered(1, 3) * centered(2, 2);
   return std::abs(dv) >= std::abs(du);
+}
+
+bool ColumnsShareCrossings(const ProjectionMatrix& centered, const VolumeGrid& grid,
+                           const Shape3& stack) {
+  const Rays rays = RaysOf(centered);
+  const double half_rows = 0.5 * static_cast<double>(stack.middle);
+  const double half_columns = 0.5 * static_cast<double>(stack.fast);
+  const double deepest = centered(2, 3) + 0.5 * (std::abs(centered(2, 0)) * grid.nx +
+                                                 std::abs(centered(2, 1)) * grid.ny +
+                                                 std::abs(centered(2, 2)) * grid.nz);
+  // Voxels; what rounding leaves of positions is as large.
+  constexpr double kMost = 1e-5;
+  const double apart = std::max(std::abs(rays.per_row.x), std::abs(rays.per_row.y));
+  if (!(apart * half_rows * deepest < kMost)) return false;
+  for (int64_t column = 0; column < stack.fast; ++column) {
+    const Vec3 d = rays.At(static_cast<double>(column) + 0.5 - half_columns, 0);
+    const double steepest = std::abs(d.z) + std::abs(rays.per_row.z) * half_rows;
+    if (!(steepest < std::max(std::abs(d.x), std::abs(d.y)))) return false;
+  }
+  return true;
 }
 
 }  // namespace isocenter::cuda

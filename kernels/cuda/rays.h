@@ -19,6 +19,14 @@ struct Rays {
   Vec3 At(double u, double v) const { return base + u * per_column + v * per_row; }
 };
 
+/// The components, for a kernel.
+template <class Real>
+void Assign(Vec3 from, Real (&to)[3]) {
+  to[0] = static_cast<Real>(from.x);
+  to[1] = static_cast<Real>(from.y);
+  to[2] = static_cast<Real>(from.z);
+}
+
 /// Those of a matrix from voxel indices to pixels (ToVoxelIndices).
 Rays RaysOf(const ProjectionMatrix& indexed);
 
@@ -38,5 +46,11 @@ std::vector<ViewBatch> BoxBatchesOf(std::span<const ProjectionMatrix> indexed,
 /// What one voxel along z moves on the detector, at the grid's middle, is more of v than of u.
 /// `centered` as above.
 bool ZFollowsRows(const ProjectionMatrix& centered);
+
+/// Whether the rays of a detector column cross the grid's (x, y) faces at the same w, as far as
+/// float32 can tell, and are nowhere steeper than one voxel along z per voxel along x or y: what
+/// Thompson & Lionheart (2014) build on. `stack` has the detector's rows and columns.
+bool ColumnsShareCrossings(const ProjectionMatrix& centered, const VolumeGrid& grid,
+                           const Shape3& stack);
 
 }  // namespace isocenter::cuda
