@@ -1,6 +1,7 @@
 // The adjoint of the separable footprint: each voxel gathers the pixels of its footprint.
 #include <vector>
 
+#include "kernels/cuda/footprint_column_gather.h"
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/separable_footprint.cuh"
 
@@ -8,12 +9,6 @@ namespace isocenter::cuda {
 namespace {
 
 constexpr int kRows = 4;  // of a footprint at a time
-
-template <class Real>
-struct FootprintViews {
-  static constexpr int kMost = sizeof(Real) == sizeof(float) ? kMaxViews : 1;
-  FootprintView<Real> view[kMost];
-};
 
 // h_j Σ F G y of one voxel; `view` [v][u].
 template <class Real>
@@ -105,17 +100,47 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
   int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
+  // Runs of views of one kind, in their order.
   template <class Real>
   absl::Status Launch(std::span<const ProjectionMatrix> world, const Shape3& shape,
                       const float* projections, Volume& volume) {
     const VolumeGrid& grid = volume.grid();
-    FootprintViews<Real> views;
+    constexpr bool kNear = sizeof(Real) == sizeof(double);
+    const auto centered = [&](size_t i) {
+      return Centered(ToVoxelIndices(world[i], grid), grid, shape);
+    };
+    std::vector<bool> columns;
     for (size_t i = 0; i < world.size(); ++i) {
-      views.view[i] = FootprintViewOf<Real>(Centered(ToVoxelIndices(world[i], grid), grid, shape),
-                                            ops::AxialAxis(world[i], grid), grid);
+      const int axial = ops::AxialAxis(world[i], grid);
+      columns.push_back(!kNear && axial == 2 && shape.fast >= kLeastGatherColumns &&
+                        IsUpright(centered(i), axial, grid, shape));
+    }
+    for (size_t first = 0, end = 0; first < world.size(); first = end) {
+      FootprintViews<Real> views;
+      while (end < world.size() && columns[end] == columns[first]) {
+        views.view[end - first] =
+            FootprintViewOf<Real>(centered(end), ops::AxialAxis(world[end], grid), grid);
+        ++end;
+      }
+      ISO_RETURN_IF_ERROR(LaunchKind(views, static_cast<int>(end - first), columns[first],
+                                     projections + first * shape.middle * shape.fast, grid, shape,
+                                     volume.data()));
+    }
+    return absl::OkStatus();
+  }
+
+  template <class Real>
+  absl::Status LaunchKind(const FootprintViews<Real>& views, int count, bool columns,
+                          const float* projections, const VolumeGrid& grid, const Shape3& shape,
+                          float* volume) {
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      if (columns) {
+        return LaunchFootprintColumnGather(views, count, projections, grid, shape, volume,
+                                           device_.stream());
+      }
     }
     FootprintKernel<Real><<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
-        views, static_cast<int>(world.size()), projections, ExtentOf(grid, shape), volume.data());
+        views, count, projections, ExtentOf(grid, shape), volume);
     return ToStatus(cudaGetLastError(), "FootprintKernel");
   }
 

@@ -187,17 +187,6 @@ __global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
   }
 }
 
-// Whether u and w stay the same from one end of the axial axis to the other, as far as float32 can
-// tell: within 1e-5 pixels.
-bool IsUpright(const ProjectionMatrix& centered, int axial, const VolumeGrid& grid,
-               const Shape3& stack) {
-  const int n[3] = {grid.nx, grid.ny, grid.nz};
-  const double voxels = n[axial], half_columns = 0.5 * static_cast<double>(stack.fast);
-  constexpr double kLeast = 1e-5;
-  return std::abs(centered(0, axial)) * voxels < kLeast &&
-         std::abs(centered(2, axial)) * voxels * half_columns < kLeast;
-}
-
 template <class Real>
 ProjectedView<Real> ProjectedViewOf(const ProjectionMatrix& world, const VolumeGrid& grid,
                                     const Shape3& stack) {

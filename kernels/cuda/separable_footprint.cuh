@@ -47,6 +47,23 @@ FootprintView<Real> FootprintViewOf(const ProjectionMatrix& centered, int axial,
   return view;
 }
 
+template <class Real>
+struct FootprintViews {
+  static constexpr int kMost = sizeof(Real) == sizeof(float) ? kMaxViews : 1;
+  FootprintView<Real> view[kMost];
+};
+
+/// Whether u and w stay the same from one end of the axial axis to the other, as far as float32 can
+/// tell: within 1e-5 pixels.
+inline bool IsUpright(const ProjectionMatrix& centered, int axial, const VolumeGrid& grid,
+                      const Shape3& stack) {
+  const int n[3] = {grid.nx, grid.ny, grid.nz};
+  const double voxels = n[axial], half_columns = 0.5 * static_cast<double>(stack.fast);
+  constexpr double kLeast = 1e-5;
+  return std::abs(centered(0, axial)) * voxels < kLeast &&
+         std::abs(centered(2, axial)) * voxels * half_columns < kLeast;
+}
+
 /// Where a voxel's centre is seen.
 template <class Real>
 struct Seen {
