@@ -57,6 +57,10 @@ absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephTexture(Cud
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephBoth(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device, int step, int group);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
+    CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparableFootprint(
+    CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
 absl::Status LaunchIllegalWrite(cudaStream_t stream);

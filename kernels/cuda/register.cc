@@ -86,6 +86,9 @@ void Register(ops::Registry& registry) {
   }
   joseph.back.Add("cuda", "joseph", OnCuda(NewBackprojectJoseph));
   joseph.forward.Add("cuda", "texture", OnCuda(NewProjectJosephTexture), ops::Precision::kFast);
+  ops::ProjectorMethods& footprint = registry.projectors[ops::ProjectorModel::kSeparableFootprint];
+  footprint.forward.Add("cuda", "separable_footprint", OnCuda(NewProjectSeparableFootprint));
+  footprint.back.Add("cuda", "separable_footprint", OnCuda(NewBackprojectSeparableFootprint));
 }
 
 }  // namespace isocenter::cuda
