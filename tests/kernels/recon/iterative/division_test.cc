@@ -43,7 +43,7 @@ TEST_P(DivisionTest, SeveralDevicesMakeNoDifference) {
     std::vector<ops::Device*> devices;
     for (int i = 0; i < count; ++i)
       devices.push_back((owners.emplace_back(OpenDevice("reference"))).get());
-    const Refined divided = Refine(scan_, settings, devices);
+    const Refined divided = RefineOn(scan_, settings, devices);
     ASSERT_TRUE(divided.status.ok()) << divided.status;
     ASSERT_EQ(divided.plan.devices(), count);
     EXPECT_LT(LargestDifference(divided.hounsfield, whole.hounsfield), kRounding) << count;
@@ -60,7 +60,7 @@ TEST_P(DivisionTest, SeveralDevicesHaveCoarseSurroundingsToo) {
   const Refined whole = Refine(scan_, settings);
   ASSERT_TRUE(whole.status.ok()) << whole.status;
   const auto first = OpenDevice("reference"), second = OpenDevice("reference");
-  const Refined divided = Refine(scan_, settings, {first.get(), second.get()});
+  const Refined divided = RefineOn(scan_, settings, {first.get(), second.get()});
   ASSERT_TRUE(divided.status.ok()) << divided.status;
   EXPECT_LT(LargestDifference(divided.hounsfield, whole.hounsfield), kRounding);
 }
@@ -68,13 +68,13 @@ TEST_P(DivisionTest, SeveralDevicesHaveCoarseSurroundingsToo) {
 TEST_P(DivisionTest, WhatWaitsInHostMemoryMakesNoDifference) {
   const IterativeSettings settings = SettingsFor(GetParam());
   OwnMemoryDevice ample;
-  const Refined whole = Refine(scan_, settings, {&ample});
+  const Refined whole = RefineOn(scan_, settings, {&ample});
   ASSERT_TRUE(whole.status.ok()) << whole.status;
   ASSERT_FALSE(whole.plan.projections_in_host || whole.plan.pieces_in_host);
   std::set<std::string> ways;
   for (int percent = 95; percent > 0; percent -= 10) {
     OwnMemoryDevice small(whole.plan.peak_bytes * percent / 100);
-    const Refined divided = Refine(scan_, settings, {&small});
+    const Refined divided = RefineOn(scan_, settings, {&small});
     if (!divided.status.ok()) {
       EXPECT_EQ(divided.status.code(), absl::StatusCode::kResourceExhausted) << divided.status;
       break;
@@ -93,8 +93,8 @@ TEST_P(DivisionTest, WhatWaitsInHostMemoryMakesNoDifference) {
 TEST_P(DivisionTest, TheSameBitsTwice) {
   const IterativeSettings settings = SettingsFor(GetParam());
   const auto first = OpenDevice("reference"), second = OpenDevice("reference");
-  const Refined once = Refine(scan_, settings, {first.get(), second.get()});
-  const Refined twice = Refine(scan_, settings, {first.get(), second.get()});
+  const Refined once = RefineOn(scan_, settings, {first.get(), second.get()});
+  const Refined twice = RefineOn(scan_, settings, {first.get(), second.get()});
   ASSERT_TRUE(once.status.ok()) << once.status;
   EXPECT_EQ(once.hounsfield, twice.hounsfield);
 }
