@@ -139,5 +139,8 @@ inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, o
 inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
   return ops::OwnVolume<Volume>(volume, "cpu");
 }
+inline absl::StatusOr<const Volume*> AsVolume(const ops::VolumeBuffer& volume) {
+  return ops::OwnVolume<Volume>(volume, "cpu");
+}
 
 }  // namespace isocenter::cpu

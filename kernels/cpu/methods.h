@@ -1,4 +1,5 @@
 // The methods of the cpu backend (contracts: kernels/ops).
+// The methods of the cpu backend (contracts: kernels/ops/operations.h, projector.h).
 #pragma once
 
 #include <memory>
@@ -30,6 +31,11 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectVo
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
     ops::Device& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSeparableFootprint(
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJoseph(
+    ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSiddon(
     ops::Device& device);
 
 }  // namespace isocenter::cpu

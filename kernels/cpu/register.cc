@@ -25,6 +25,12 @@ void Register(ops::Registry& registry) {
   separable.back.Add("cpu", "footprints", NewMatchedBackprojectSeparableFootprint);
   registry.arithmetic.Add("cpu", "simd", NewArithmetic);
   registry.variation.Add("cpu", "simd", NewVariation);
+  ops::ProjectorMethods& joseph = registry.projectors[Model::kJoseph];
+  joseph.forward.Add("cpu", "rays", NewProjectJoseph);
+  joseph.back.Add("cpu", "rays", NewMatchedBackprojectJoseph);
+  ops::ProjectorMethods& siddon = registry.projectors[Model::kSiddon];
+  siddon.forward.Add("cpu", "rays", NewProjectSiddon);
+  siddon.back.Add("cpu", "rays", NewMatchedBackprojectSiddon);
 }
 
 }  // namespace isocenter::cpu
