@@ -333,7 +333,7 @@ absl::Status ArithmeticSimd::AddRows(const ops::ProjectionStack& from, RowRange 
 
 absl::Status ArithmeticSimd::CopySlice(const ops::VolumeBuffer& from, int from_slice,
                                        ops::VolumeBuffer& to, int to_slice) {
-  ISO_ASSIGN_OR_RETURN(const Volume* source, ops::OwnVolume<Volume>(from, "cpu"));
+  ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(from));
   ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(to));
   const VolumeGrid& grid = target->grid();
   const Shape3 slice{1, grid.ny, grid.nx};

@@ -89,34 +89,14 @@ void ScatterDirectly(const ScatterJob& job, const RayView& view, RayAxes axes, i
   }
 }
 
-// Four weights per ray, those of one ray together: of every fourth ray, then of their neighbours.
+HWY_INLINE void AddToCell(const float* weights, float* cell) {
 #if HWY_TARGET == HWY_SCALAR
-inline constexpr int kRaysTogether = 1;
-HWY_INLINE void StorePerRay(V w0, V w1, V w2, V w3, float* weights) {
-  hn::StoreInterleaved4(w0, w1, w2, w3, D(), weights);
-}
-HWY_INLINE void AddToCell(const float* weights, float* cell) {
   for (int i = 0; i < kCellFloats; ++i) cell[i] += weights[i];
-}
 #else
-inline constexpr int kRaysTogether = 4;  // of a block of 128 bits
-HWY_INLINE void StorePerRay(V w0, V w1, V w2, V w3, float* weights) {
-  const D d;
-  const hn::RepartitionToWide<D> pairs;
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, w0, w1));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, w0, w1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, w2, w3));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, w2, w3));
-  hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, weights);
-  hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, weights + kRays);
-  hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, weights + 2 * kRays);
-  hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, weights + 3 * kRays);
-}
-HWY_INLINE void AddToCell(const float* weights, float* cell) {
   const hn::FixedTag<float, kCellFloats> d;
   hn::Store(hn::Add(hn::Load(d, cell), hn::Load(d, weights)), d, cell);
-}
 #endif
+}
 
 // Adds a block of rows of a column to the cells of a tile.
 template <class Model>
@@ -134,18 +114,10 @@ HWY_INLINE void ScatterToCells(const ScatterJob& job, const RayView& view, RayAx
     const int first = (block.base_b - box.first_b) * box.row_cells + block.base_c - box.first_c;
     const V cell = hn::MulAdd(corners.floor_b, hn::Set(d, static_cast<float>(box.row_cells)),
                               hn::Add(corners.floor_c, hn::Set(d, static_cast<float>(first))));
-    hn::Store(hn::ShiftLeft<2>(Truncated(cell)), di, at);
-    StorePerRay(corners.ll, corners.ul, corners.lu, corners.uu, weights);
-    // Through memory, whose ports are free: GCC 12 would take the vectors apart lane by lane.
-    asm("" : "+m"(at), "+m"(weights));
+    hn::Store(hn::ShiftLeft<2>(hn::ConvertTo(di, cell)), di, at);
+    hn::StoreInterleaved4(corners.ll, corners.ul, corners.lu, corners.uu, d, weights);
     float* cells = job.cells + box.first_cell * kCellFloats;
-    // Neighbours often share a cell: not one directly after the other.
-    for (int first_ray = 0; first_ray < kRaysTogether; ++first_ray) {
-      for (int i = 0; i < kRays / kRaysTogether; ++i) {
-        AddToCell(weights + first_ray * kRays + i * kCellFloats,
-                  cells + at[i * kRaysTogether + first_ray]);
-      }
-    }
+    for (int ray = 0; ray < kRays; ++ray) AddToCell(weights + ray * kCellFloats, cells + at[ray]);
   }
 }
 
