@@ -1,5 +1,6 @@
 #include "tests/bench/quality_bench.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
