@@ -88,6 +88,123 @@ HWY_INLINE void ScatterBlock(const ScatterJob& job, const RayView& view, RayAxes
 #else
   ScatterDirectly<Model>(job, block, axes, rays, all, pixels);
 #endif
+HWY_INLINE void AddToCell(const float* weights, float* cell) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < kCellFloats; ++i) cell[i] += weights[i];
+#else
+  const hn::FixedTag<float, kCellFloats> d;
+  hn::Store(hn::Add(hn::Load(d, cell), hn::Load(d, weights)), d, cell);
+#endif
+}
+
+// Adds a block of rows of a column to the cells of a tile.
+template <class Model>
+HWY_INLINE void ScatterToCells(const ScatterJob& job, const RayView& view, RayAxes axes, int u,
+                               int row, const CellTile& tile) {
+  const D d;
+  const DI di;
+  const RayBlock block = MakeRayBlock<Model>(view, job.volume, axes, u, row, false, tile.planes);
+  const V pixels = hn::Mul(PixelsOf(job, view, u, row, false), block.length);
+  HWY_ALIGN_MAX int32_t at[kRays];
+  HWY_ALIGN_MAX float weights[kRays * kCellFloats];
+  for (int plane = tile.planes.first; plane < tile.planes.last; ++plane) {
+    const CellPlane& box = tile.boxes[plane - tile.planes.first];
+    const Corners corners = CornersOf<Model>(block, pixels, plane - block.reference);
+    const int first = (block.base_b - box.first_b) * box.row_cells + block.base_c - box.first_c;
+    const V cell = hn::MulAdd(corners.floor_b, hn::Set(d, static_cast<float>(box.row_cells)),
+                              hn::Add(corners.floor_c, hn::Set(d, static_cast<float>(first))));
+    hn::Store(hn::ShiftLeft<2>(hn::ConvertTo(di, cell)), di, at);
+    hn::StoreInterleaved4(corners.ll, corners.ul, corners.lu, corners.uu, d, weights);
+    float* cells = job.cells + box.first_cell * kCellFloats;
+    for (int ray = 0; ray < kRays; ++ray) AddToCell(weights + ray * kCellFloats, cells + at[ray]);
+  }
+}
+
+// Adds the first `count` lanes to what is at `voxels`.
+HWY_INLINE void AddTo(float* voxels, int count, V value) {
+  const D d;
+  if (count >= kRays) {
+    hn::StoreU(hn::Add(hn::LoadU(d, voxels), value), d, voxels);
+    return;
+  }
+  HWY_ALIGN_MAX float values[kRays];
+  hn::Store(value, d, values);
+  for (int i = 0; i < count; ++i) voxels[i] += values[i];
+}
+
+// Adds one plane's cells to the volume, whose c axis is dense.
+HWY_INLINE void AddCellRows(const ScatterJob& job, RayAxes axes, int plane, const CellPlane& box) {
+  const D d;
+  const VolumeShape& volume = job.volume;
+  const int begin = std::max(box.first_c, 0);
+  const int end = std::min(box.first_c + box.cells_c + 1, volume.size[axes.c]);
+  float* voxels = job.voxels + plane * volume.stride[axes.a];
+  for (int i = 0; i < box.cells_b; ++i) {
+    const int b = box.first_b + i;
+    // In memory the upper two corners of the cell before a voxel and the lower two of the cell that
+    // begins with it are neighbours.
+    const float* cells =
+        job.cells + (box.first_cell + int64_t{i} * box.row_cells - box.first_c) * kCellFloats - 2;
+    const auto inside = [&](int at) { return at >= 0 && at < volume.size[axes.b]; };
+    const bool lower_inside = inside(b), upper_inside = inside(b + 1);
+    float* lower_column = voxels + b * volume.stride[axes.b];
+    float* upper_column = lower_column + volume.stride[axes.b];
+    for (int c = begin; c < end; c += kRays) {
+      V lower_before, upper_before, lower, upper;
+      hn::LoadInterleaved4(d, cells + int64_t{c} * kCellFloats, lower_before, upper_before, lower,
+                           upper);
+      if (lower_inside) AddTo(lower_column + c, end - c, hn::Add(lower_before, lower));
+      if (upper_inside) AddTo(upper_column + c, end - c, hn::Add(upper_before, upper));
+    }
+  }
+}
+
+// The same for any c axis.
+inline void AddCells(const ScatterJob& job, RayAxes axes, int plane, const CellPlane& box) {
+  const VolumeShape& volume = job.volume;
+  float* voxels = job.voxels + plane * volume.stride[axes.a];
+  for (int i = 0; i < box.cells_b; ++i) {
+    for (int k = 0; k < box.cells_c; ++k) {
+      const float* cell =
+          job.cells + (box.first_cell + int64_t{i} * box.row_cells + k) * kCellFloats;
+      for (int corner = 0; corner < 4; ++corner) {
+        const int b = box.first_b + i + corner % 2, c = box.first_c + k + corner / 2;
+        if (b < 0 || b >= volume.size[axes.b] || c < 0 || c >= volume.size[axes.c]) continue;
+        voxels[b * volume.stride[axes.b] + c * volume.stride[axes.c]] += cell[corner];
+      }
+    }
+  }
+}
+
+// The rays of a tile, all of one heading.
+template <class Model>
+void ScatterTile(const ScatterJob& job, const RayView& view, RayAxes axes,
+                 const DetectorTile& detector, PlaneRun planes) {
+  while (planes.count() > 0) {
+    const CellTile tile = NextPlanes(view, job.volume, axes, detector, planes, Model::kSlabs);
+    const bool in_cells = tile.action == CellTile::Action::kCells;
+    planes.at += tile.planes.count();
+    planes.first = tile.planes.last;
+    if (tile.action == CellTile::Action::kUnseen) continue;
+    if (in_cells) std::fill_n(job.cells, tile.cells * kCellFloats, 0.0f);
+    for (int u = detector.first_u; u < detector.last_u; ++u) {
+      for (int v = detector.first_v; v < detector.last_v; v += kRays) {
+        if (in_cells) {
+          ScatterToCells<Model>(job, view, axes, u, v, tile);
+        } else {
+          ScatterDirectly<Model>(job, view, axes, u, v, false, tile.planes);
+        }
+      }
+    }
+    if (!in_cells) continue;
+    for (int i = 0; i < tile.planes.count(); ++i) {
+      if (axes.c == 2) {
+        AddCellRows(job, axes, tile.planes.first + i, tile.boxes[i]);
+      } else {
+        AddCells(job, axes, tile.planes.first + i, tile.boxes[i]);
+      }
+    }
+  }
 }
 
 // Calls body(planes) for the job's planes in front of the source.

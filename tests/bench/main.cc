@@ -7,6 +7,7 @@
 #include "tests/bench/bottleneck_bench.h"
 #include "tests/bench/fdk_bench.h"
 #include "tests/bench/project_bench.h"
+#include "tests/bench/quality_bench.h"
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/rooms_flags.h"
 #include "tests/bench/voxel_driven_bench.h"
@@ -114,6 +115,35 @@ int main(int argc, char** argv) {
                    "C-arm)")
       ->check(CLI::ExistingFile);
 
+  isocenter::bench::QualityOptions quality;
+  CLI::App* quality_command = app.add_subcommand(
+      "quality",
+      "Iterative methods beside FDK on a noisy, sparse short scan: error at equal edges");
+  quality_command->add_option("--backend", quality.backend, "Backend")->capture_default_str();
+  quality_command->add_option("--size", quality.scan.size, "Voxels per axis")
+      ->check(CLI::Range(32, 512))
+      ->capture_default_str();
+  quality_command->add_option("--views", quality.scan.full_views, "Views of the dense scan")
+      ->check(CLI::Range(8, 10000))
+      ->capture_default_str();
+  quality_command->add_option("--every", quality.scan.every, "Takes every so many of its views")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  quality_command->add_option("--photons", quality.scan.photons, "Per pixel and frame; 0: no noise")
+      ->capture_default_str();
+  quality_command->add_option("--algorithm", quality.algorithms, "Algorithms (default: all)")
+      ->delimiter(',');
+  quality_command->add_option("--iterations", quality.iterations, "Passes");
+  quality_command->add_option("--subsets", quality.subsets, "Ordered subsets");
+  quality_command->add_option("--relaxation", quality.relaxation, "Step length");
+  quality_command->add_option("--prior", quality.prior_strength, "Strength of the prior");
+  quality_command->add_option("--huber-delta", quality.huber_delta_per_mm, "1/mm");
+  quality_command->add_option("--tv-steps", quality.tv_steps, "Steps per pass");
+  quality_command->add_option("--projector", quality.projector, "Projector");
+  quality_command->add_option("--fdk-cutoff", quality.fdk_cutoff, "Of the warm start's window");
+  quality_command->add_flag("--cold", quality.cold, "Begin with zero");
+  quality_command->add_option("--sheet", quality.sheet, "PNG file with all images");
+
   isocenter::bench::ReconstructOptions reconstruct;
   CLI::App* reconstruct_command = app.add_subcommand(
       "reconstruct",
@@ -195,6 +225,13 @@ int main(int argc, char** argv) {
       : arithmetic_command->parsed()   ? isocenter::bench::RunArithmetic(arithmetic)
       : reconstruct_command->parsed()  ? isocenter::bench::RunReconstruct(reconstruct)
                                        : isocenter::bench::RunFdk(fdk);
+      backproject_command->parsed()   ? isocenter::bench::RunBackproject(backproject)
+      : bottleneck_command->parsed()  ? isocenter::bench::RunBottleneck(bottleneck)
+      : project_command->parsed()     ? isocenter::bench::RunProject(project)
+      : quality_command->parsed()     ? isocenter::bench::RunQuality(quality)
+      : rooms_command->parsed()       ? isocenter::bench::RunRooms(rooms)
+      : reconstruct_command->parsed() ? isocenter::bench::RunReconstruct(reconstruct)
+                                      : isocenter::bench::RunFdk(fdk);
   if (!status.ok()) {
     std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
     return 1;
