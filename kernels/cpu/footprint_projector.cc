@@ -117,7 +117,7 @@ class Forward final : public ops::ForwardProject {
 
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
                    ops::ProjectionStack& projections) override {
-    ISO_ASSIGN_OR_RETURN(const Volume* source, ops::OwnVolume<Volume>(volume, "cpu"));
+    ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
     const VolumeGrid& grid = source->grid();
     ISO_ASSIGN_OR_RETURN(const std::vector<FootprintView> views,
@@ -147,7 +147,9 @@ class Forward final : public ops::ForwardProject {
     });
     return absl::OkStatus();
   }
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
+  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override {
+    return pool_->threads() * static_cast<int64_t>(sizeof(RunScratch));
+  }
 
  private:
   void AddBox(const FootprintView& view, const Box& box, ColumnRange wanted, const Volume& volume,

@@ -18,24 +18,21 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Device& devi
                                                                const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Device& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Device& device);
+
+using ForwardProjectOr = absl::StatusOr<std::unique_ptr<ops::ForwardProject>>;
+using MatchedBackprojectOr = absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>>;
+ForwardProjectOr NewProjectJoseph(ops::Device& device);
+ForwardProjectOr NewProjectSiddon(ops::Device& device);
+ForwardProjectOr NewProjectVoxelDriven(ops::Device& device);
+ForwardProjectOr NewProjectVoxelDrivenSplit(ops::Device& device);
+ForwardProjectOr NewProjectSeparableFootprint(ops::Device& device);
+MatchedBackprojectOr NewMatchedBackprojectJoseph(ops::Device& device);
+MatchedBackprojectOr NewMatchedBackprojectSiddon(ops::Device& device);
+MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Device& device);
+MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Device& device);
+MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Device& device);
+
 absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(ops::Device& device);
 absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectVoxelDriven(
-    ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDrivenSplit(
-    ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectVoxelDrivenSplit(
-    ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
-    ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSeparableFootprint(
-    ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJoseph(
-    ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSiddon(
-    ops::Device& device);
 
 }  // namespace isocenter::cpu

@@ -40,13 +40,11 @@ FootprintModel Model() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
-    ops::Device& device) {
+ForwardProjectOr NewProjectSeparableFootprint(ops::Device& device) {
   ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
   return NewFootprintForward(own->pool(), Model());
 }
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSeparableFootprint(
-    ops::Device& device) {
+MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Device& device) {
   ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
   return NewFootprintBack(own->pool(), Model());
 }

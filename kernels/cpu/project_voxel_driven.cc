@@ -36,30 +36,23 @@ FootprintModel Model(int parts) {
           .kernels = {HWY_DYNAMIC_DISPATCH(ForwardHats), HWY_DYNAMIC_DISPATCH(BackHats)}};
 }
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewForward(ops::Device& device, int parts) {
+ForwardProjectOr NewForward(ops::Device& device, int parts) {
   ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
   return NewFootprintForward(own->pool(), Model(parts));
 }
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBack(ops::Device& device, int parts) {
+MatchedBackprojectOr NewBack(ops::Device& device, int parts) {
   ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
   return NewFootprintBack(own->pool(), Model(parts));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(ops::Device& device) {
-  return NewForward(device, 1);
-}
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDrivenSplit(
-    ops::Device& device) {
-  return NewForward(device, 2);
-}
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectVoxelDriven(
-    ops::Device& device) {
+ForwardProjectOr NewProjectVoxelDriven(ops::Device& device) { return NewForward(device, 1); }
+ForwardProjectOr NewProjectVoxelDrivenSplit(ops::Device& device) { return NewForward(device, 2); }
+MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Device& device) {
   return NewBack(device, 1);
 }
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectVoxelDrivenSplit(
-    ops::Device& device) {
+MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Device& device) {
   return NewBack(device, 2);
 }
 

@@ -3,9 +3,8 @@
 //
 // Both ray-driven models look at four voxels per plane: the ray's lower and upper neighbour along b
 // times those along c. What sets them apart is a Model:
-//   Low(position, extent)     whose whole part is the lower neighbour's index, from the ray's
-//   position
-//                             plus kShift; extent is how far the ray moves within the plane's slab
+//   Low(position, extent)     where the lower neighbour's index is the whole part of; extent is how
+//                             far the ray moves within the plane's slab
 //   Share(rest, inverse)      the lower neighbour's share along one axis, where `rest` is how far
 //                             the low position is from the next index and inverse = 1 / extent
 //   BothLow(b, c, agree)      the share of the voxel that is lower along both
@@ -36,21 +35,9 @@ using VI = hn::Vec<DI>;
 
 inline constexpr int kRays = static_cast<int>(hn::MaxLanes(D()));
 
-/// The whole part of values that are in the range of int32: hn::ConvertTo would make sure of that.
-HWY_INLINE VI Truncated(V value) {
-#if HWY_TARGET == HWY_AVX3
-  return VI{_mm512_cvttps_epi32(value.raw)};
-#elif HWY_TARGET == HWY_AVX2
-  return VI{_mm256_cvttps_epi32(value.raw)};
-#else
-  return hn::ConvertTo(DI(), value);
-#endif
-}
-
 /// Bilinear interpolation in the plane.
 struct Joseph {
   static constexpr bool kSlabs = false;
-  static constexpr double kShift = 0;
   static HWY_INLINE V Low(V position, V) { return position; }
   static HWY_INLINE V Share(V rest, V) { return rest; }
   static HWY_INLINE V BothLow(V b, V c, hn::Mask<D>) { return hn::Mul(b, c); }
@@ -65,9 +52,10 @@ struct Joseph {
 /// crosses at most one face of each: what it has of the lower voxel is the part before or after.
 struct Siddon {
   static constexpr bool kSlabs = true;
-  static constexpr double kShift = 0.5;  // from a voxel's centre to its face
+  // A voxel reaches half an index to both sides of its centre.
   static HWY_INLINE V Low(V position, V extent) {
-    return hn::NegMulAdd(extent, hn::Set(D(), 0.5f), position);
+    const D d;
+    return hn::NegMulAdd(extent, hn::Set(d, 0.5f), hn::Add(position, hn::Set(d, 0.5f)));
   }
   static HWY_INLINE V Share(V rest, V inverse) {
     const D d;
@@ -107,27 +95,22 @@ template <class Model>
 HWY_INLINE RayBlock MakeRayBlock(const RayView& view, const VolumeShape& volume, RayAxes axes,
                                  int u, int first_row, bool one_row, const PlaneRun& planes) {
   const D d;
-  const int rows = one_row ? 1 : std::min(kRays, view.rows - first_row);
-  const double half = 0.5 * (rows - 1), middle = first_row + half;
+  const double half = one_row ? 0 : 0.5 * (kRays - 1), middle = first_row + half;
   const double along_a = view.Direction(axes.a, u, middle), per_a = 1 / along_a;
   const double slope_b = view.Direction(axes.b, u, middle) * per_a;
   const double slope_c = view.Direction(axes.c, u, middle) * per_a;
   const int to_reference = planes.count() / 2;
   const double from_source = planes.at + to_reference - view.source[axes.a];
-  const double b = view.source[axes.b] + from_source * slope_b + Model::kShift;
-  const double c = view.source[axes.c] + from_source * slope_c + Model::kShift;
+  const double b = view.source[axes.b] + from_source * slope_b;
+  const double c = view.source[axes.c] + from_source * slope_c;
   RayBlock block;
   block.reference = planes.first + to_reference;
-  // The nearest index: float32 knows positions near to it best, and there a ray that hardly moves
-  // along b or c passes from one voxel to the next.
-  const auto nearest = [&](double position, int axis) {
-    return static_cast<int>(std::clamp(std::floor(position + 0.5), 0.0, volume.size[axis] - 1.0));
-  };
-  block.base_b = nearest(b, axes.b);
-  block.base_c = nearest(c, axes.c);
+  block.base_b = static_cast<int>(std::clamp(std::floor(b), 0.0, volume.size[axes.b] - 1.0));
+  block.base_c = static_cast<int>(std::clamp(std::floor(c), 0.0, volume.size[axes.c] - 1.0));
 
   const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
-  const V row = hn::Min(hn::Sub(hn::Iota(d, 0.0f), set(half)), set(half));
+  V row = hn::Zero(d);
+  if (!one_row) row = hn::Min(hn::Sub(hn::Iota(d, 0.0f), set(half)), set(view.rows - 1 - middle));
   const V inverse_a =
       hn::Div(hn::Set(d, 1.0f), hn::MulAdd(row, set(view.dv[axes.a]), set(along_a)));
   const V share = hn::Mul(row, inverse_a);

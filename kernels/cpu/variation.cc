@@ -88,12 +88,8 @@ class ColumnCopies {
   std::vector<float> data_;
 };
 
-absl::StatusOr<const Volume*> OwnVolume(const ops::VolumeBuffer& volume) {
-  return ops::OwnVolume<Volume>(volume, "cpu");
-}
-
 absl::StatusOr<const Volume*> SliceNextTo(const VolumeGrid& grid, const ops::VolumeBuffer& slice) {
-  ISO_ASSIGN_OR_RETURN(const Volume* own, OwnVolume(slice));
+  ISO_ASSIGN_OR_RETURN(const Volume* own, AsVolume(slice));
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("a neighbour's slice", own->grid().shape(), {1, grid.ny, grid.nx}));
   return own;
@@ -101,7 +97,7 @@ absl::StatusOr<const Volume*> SliceNextTo(const VolumeGrid& grid, const ops::Vol
 
 absl::StatusOr<Slab> Slab::Create(const ops::VolumeBuffer& f, const ops::NeighborSlices& next) {
   Slab slab;
-  ISO_ASSIGN_OR_RETURN(const Volume* own, OwnVolume(f));
+  ISO_ASSIGN_OR_RETURN(const Volume* own, AsVolume(f));
   slab.grid_ = own->grid();
   slab.f_ = ColumnsOf(*own);
   if (next.below != nullptr) {

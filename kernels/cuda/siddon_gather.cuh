@@ -1,10 +1,13 @@
 // The rays of a view that pass one voxel, and how far: Siddon's lengths for the adjoint.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "kernels/cuda/backproject_common.cuh"
+#include "kernels/cuda/rays.h"
 
 namespace isocenter::cuda {
 
@@ -14,6 +17,27 @@ struct GatheredView {
   float m[12];
   float source[3], per_column[3], per_row[3];
 };
+
+struct GatheredViews {
+  GatheredView view[kMaxViews];
+};
+
+/// At most kMaxViews views.
+inline GatheredViews GatheredViewsOf(std::span<const ProjectionMatrix> centered) {
+  GatheredViews views;
+  for (size_t i = 0; i < centered.size(); ++i) {
+    const Rays rays = RaysOf(centered[i]);
+    GatheredView& view = views.view[i];
+    std::copy(centered[i].m.begin(), centered[i].m.end(), view.m);
+    Assign(rays.source, view.source);
+    Assign(rays.per_column, view.per_column);
+    Assign(rays.per_row, view.per_row);
+  }
+  return views;
+}
+
+/// Covers the rounding of u and v.
+inline constexpr float kPixelMargin = 1e-3f;
 
 /// `pixels` around a voxel's centre that its box can be seen by, in one direction of the detector.
 struct PixelRange {
@@ -25,10 +49,10 @@ __device__ inline PixelRange RangeAround(float centre, float half, int pixels) {
   return {static_cast<int>(low), high < low ? static_cast<int>(low) - 1 : static_cast<int>(high)};
 }
 
-/// Σ over pixels of value · t inside of voxel (x, y, z), where a ray is source + t·d; t is w. The
-/// voxel lies in front of the source with all its corners. A ray is found from where it is at the
-/// depth of the voxel's centre, so that all positions are small and float32 is exact enough.
-/// `view` [v][u].
+/// Σ over pixels of value · t inside of voxel (x, y, z) of the view, where a ray is source + t·d; t
+/// is w. The voxel lies in front of the source with all its corners. A ray is found from where it
+/// is at the depth of the voxel's centre, so that all positions are small and float32 is exact
+/// enough. `view` [v][u].
 __device__ inline float GatherRays(const GatheredView& g, float x, float y, float z,
                                    const float* view, int rows, int columns) {
   const float* m = g.m;
@@ -43,9 +67,9 @@ __device__ inline float GatherRays(const GatheredView& g, float x, float y, floa
                                 fabsf(fmaf(-u, m[10], m[2])));
   const float half_v = reach * (fabsf(fmaf(-v, m[8], m[4])) + fabsf(fmaf(-v, m[9], m[5])) +
                                 fabsf(fmaf(-v, m[10], m[6])));
-  constexpr float kMargin = 1e-3f;  // covers the rounding of u and v
-  const PixelRange across = RangeAround(u, half_u + kMargin, columns);
-  const PixelRange along = RangeAround(v, half_v + kMargin, rows);
+  const float middle_u = 0.5f * (columns - 1), middle_v = 0.5f * (rows - 1);
+  const PixelRange across = RangeAround(u + middle_u, half_u + kPixelMargin, columns);
+  const PixelRange along = RangeAround(v + middle_v, half_v + kPixelMargin, rows);
   // At the voxel's depth a ray is q from its centre, in voxels.
   const float centre[3] = {(x - g.source[0]) * r, (y - g.source[1]) * r, (z - g.source[2]) * r};
   float q_row[3];
@@ -53,13 +77,13 @@ __device__ inline float GatherRays(const GatheredView& g, float x, float y, floa
   for (int a = 0; a < 3; ++a) q_row[a] = w * g.per_row[a];
   float sum = 0;
   for (int column = across.first; column <= across.last; ++column) {
-    const float du = w * (static_cast<float>(column) - u);
+    const float du = w * ((static_cast<float>(column) - middle_u) - u);
     float q_column[3];
 #pragma unroll
     for (int a = 0; a < 3; ++a) q_column[a] = du * g.per_column[a];
     const float* pixel = view + static_cast<int64_t>(along.first) * columns + column;
     for (int row = along.first; row <= along.last; ++row, pixel += columns) {
-      const float dv = static_cast<float>(row) - v;
+      const float dv = (static_cast<float>(row) - middle_v) - v;
       float enter = -INFINITY, leave = INFINITY;
 #pragma unroll
       for (int a = 0; a < 3; ++a) {

@@ -201,9 +201,8 @@ __global__ __launch_bounds__(kSumThreads) inline void DivergenceKernel(Slab s, S
   float from_below = before != nullptr ? before[c.at] : 0;
   for (int z = c.first; z < c.end; ++z) {
     const int64_t at = z * s.plane() + c.at;
-    // There is no difference at the end of an axis for p to belong to.
-    const float x = (c.x + 1 < s.nx ? px[at] : 0) - (c.x > 0 ? px[at - 1] : 0);
-    const float y = (c.y + 1 < s.ny ? py[at] : 0) - (c.y > 0 ? py[at - s.nx] : 0);
+    const float x = px[at] - (c.x > 0 ? px[at - 1] : 0);
+    const float y = py[at] - (c.y > 0 ? py[at - s.nx] : 0);
     const float pz = s.f[at];
     f[at] = fmaf(step, fmaf(g.x, x, fmaf(g.y, y, g.z * (pz - from_below))), f[at]);
     from_below = pz;

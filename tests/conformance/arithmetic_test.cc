@@ -300,6 +300,33 @@ TEST_P(ArithmeticTest, CopySliceBetweenSessions) {
   EXPECT_EQ(to.array().values, expected.values);
 }
 
+// Another device of the backend, where the machine has one.
+TEST_P(ArithmeticTest, AddRowsAndCopySliceBetweenDevices) {
+  const auto device = OpenDevice(GetParam().backend);
+  const auto opened = Backends().OpenDevice(GetParam().backend, {.threads = 1, .ordinal = 1});
+  if (!opened.ok()) GTEST_SKIP() << opened.status();
+  ops::Device& other = **opened;
+  const Array x = Noise({5, 120, 350}, 87), y = Noise({5, 290, 350}, 88);
+  const Buffer from(other, Kind::kProjections, x), to(*device, Kind::kProjections, y);
+  const Array slices = Noise({6, 170, 190}, 89), other_slices = Noise({4, 170, 190}, 90);
+  const Buffer source(other, Kind::kVolume, slices), target(*device, Kind::kVolume, other_slices);
+  ASSERT_TRUE(On(*device)->AddRows(*from.stack, {20, 70}, 200, *to.stack).ok());
+  ASSERT_TRUE(On(*device)->CopySlice(*source.volume, 5, *target.volume, 2).ok());
+  // What they held at the time of the call counts.
+  ASSERT_TRUE(On(other)->Fill(0, *from).ok());
+  ASSERT_TRUE(On(other)->Fill(0, *source).ok());
+  Array expected = y;
+  for (int64_t view = 0; view < 5; ++view) {
+    for (int64_t i = 0; i < 70 * 350; ++i) {
+      expected.view().row(view, 200)[i] += x.view().row(view, 20)[i];
+    }
+  }
+  EXPECT_EQ(to.array().values, expected.values);
+  Array copied = other_slices;
+  std::copy_n(slices.view().row(5, 0), 170 * 190, copied.view().row(2, 0));
+  EXPECT_EQ(target.array().values, copied.values);
+}
+
 TEST_P(ArithmeticTest, RefusesWrongArguments) {
   const auto device = OpenDevice(GetParam().backend), reference = OpenDevice("reference");
   const auto a = On(*device);

@@ -38,11 +38,11 @@ class Cgls final : public Method {
   ProjectionVector& residual_;  // in the place of b
   VolumeVector& x_;
   WeightedSystem weighted_;
-  VolumeVector gradient_;        // s = Aᵀ r
-  VolumeVector direction_;       // p
-  ProjectionVector projected_;   // q = A p
-  double squared_data_ = 0;      // ‖b‖²
-  double squared_gradient_ = 0;  // ‖s‖²
+  VolumeVector gradient_;         // s = Aᵀ r
+  VolumeVector direction_;        // p
+  ProjectionVector projected_;    // q = A p
+  double squared_data_ = 0;       // ‖b‖²
+  double squared_gradient_ = 0;   // ‖s‖²
   double squared_projected_ = 0;  // ‖q‖²
   double squared_residual_ = 0;   // ‖r‖²
   double step_ = 0;

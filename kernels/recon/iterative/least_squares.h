@@ -25,7 +25,7 @@ class WeightedSystem {
       : system_(&system), scratch_(std::move(scratch)) {}
 
   LinearSystem* system_;
-  ProjectionVector scratch_;                // of a chunk
+  ProjectionVector scratch_;                 // of a chunk
   std::optional<ProjectionVector> weights_;  // W½
 };
 

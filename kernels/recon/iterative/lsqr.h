@@ -34,7 +34,8 @@ class Lsqr final : public Method {
   absl::Status NormalizeV();
 
   LinearSystem& system_;
-  ProjectionVector& u_;  // β u, in the place of b: its length is known only when all chunks are done
+  ProjectionVector&
+      u_;  // β u, in the place of b: its length is known only when all chunks are done
   VolumeVector& x_;
   WeightedSystem weighted_;
   VolumeVector v_, w_;

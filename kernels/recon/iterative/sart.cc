@@ -77,7 +77,10 @@ absl::Status Sart::SumRows(int chunk) {
 }
 
 absl::Status Sart::SumColumns(int chunk) {
-  ISO_RETURN_IF_ERROR(system_.Fill(chunk, 1, residual_));
+  // One for the rays that count, zero for the others.
+  ISO_RETURN_IF_ERROR(system_.Copy(chunk, rows_, residual_));
+  ISO_RETURN_IF_ERROR(system_.Invert(chunk, 0, residual_));
+  ISO_RETURN_IF_ERROR(system_.Multiply(chunk, rows_, residual_));
   return system_.Back(chunk, residual_, ColumnsOf(system_.chunks()[chunk].subset));
 }
 

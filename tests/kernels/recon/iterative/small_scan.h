@@ -92,8 +92,8 @@ struct Refined {
   std::vector<float> hounsfield;
 };
 
-inline Refined Refine(const SmallScan& scan, const IterativeSettings& settings,
-                      std::vector<ops::Device*> devices) {
+inline Refined RefineOn(const SmallScan& scan, const IterativeSettings& settings,
+                        std::vector<ops::Device*> devices) {
   Refined refined;
   auto plan = MakeRefinementPlan(scan.acquisition, scan.grid, {.mu_water_per_mm = kMuWater},
                                  settings, TestRegistry(), devices);
@@ -111,7 +111,7 @@ inline Refined Refine(const SmallScan& scan, const IterativeSettings& settings,
 inline Refined Refine(const SmallScan& scan, const IterativeSettings& settings,
                       const std::string& backend = "reference") {
   const auto device = OpenDevice(backend);
-  return Refine(scan, settings, {device.get()});
+  return RefineOn(scan, settings, {device.get()});
 }
 
 /// Root of the mean square difference to the truth, HU.

@@ -1,0 +1,217 @@
+// Fast forward projection in Joseph's sense. The planes are half floats in a layered texture, four
+// rows of voxels to a texel, which the texture unit interpolates along b at the rate of one. The
+// rays of neighbouring pixels of a detector column, which run along c, cross a plane at nearly the
+// same b, so that one fetch serves several of them: between rows they are interpolated here, in
+// float32.
+#include "kernels/cuda/backproject_common.cuh"
+#include "kernels/cuda/half_pixels.h"
+#include "kernels/cuda/project_joseph.cuh"
+
+namespace isocenter::cuda {
+namespace {
+
+constexpr int kGroupsU = 32, kGroupsV = 8;  // of a block
+constexpr int kChunk = 4;                   // planes over which rays keep their distance
+// How far along b, in voxels, a ray may be from where its group is sampled: what rounding to 1/256
+// may do as well.
+constexpr float kMostDrift = 1.f / 256;
+
+// Rows between texels, and rays of a thread.
+template <int kStepRows, int kRays>
+struct Grouping {
+  static constexpr int kStep = kStepRows, kGroup = kRays;
+  // The first ray lies less than kStep rows above a texel's first row, the last one at most kSpan
+  // rows further.
+  static constexpr float kSpan = 3 - kStep;
+  static constexpr float kLongestStep = kGroup > 1 ? kSpan / (kGroup - 1) : kSpan;
+  /// Pairs of rows between which ray i may lie.
+  static __host__ __device__ constexpr int PairsOf(int i) {
+    int pairs = kStep;
+    while (pairs < 3 && kStep + i * kLongestStep > pairs) ++pairs;
+    return pairs;
+  }
+};
+
+__device__ inline int2 GroupOfThread() {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  return make_int2(warp % 4 * 8 + ((lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4)),
+                   warp / 4 * 4 + ((lane >> 1 & 1) | (lane >> 2 & 2)));
+}
+
+template <class G>
+__global__ __launch_bounds__(kRayThreads) void RowsKernel(
+    const __grid_constant__ JosephViews views, PlaneAxes axes, JosephExtent e, PlaneRange run,
+    cudaTextureObject_t texture, float* projections) {
+  constexpr int kGroup = G::kGroup;
+  const JosephView& view = views.of[blockIdx.y];
+  const int2 own = GroupOfThread();
+  const int column = blockIdx.x * kGroupsU + own.x;
+  const int first_row = (blockIdx.z * kGroupsV + own.y) * kGroup;
+  const float u = column - 0.5f * (e.columns - 1), middle_row = 0.5f * (e.rows - 1);
+  const float middle = 0.5f * (e.n_major - 1);
+
+  // From the ray of the least c on: how fast c grows from the source on, in steps away from it.
+  const auto ahead = [&](int row) {
+    return At(view.d_c, u, row - middle_row) / fabsf(At(view.d_major, u, row - middle_row));
+  };
+  const bool turned = ahead(first_row) > ahead(first_row + 1);
+  const auto row_of = [&](int i) { return first_row + (turned ? kGroup - 1 - i : i); };
+  JosephRay rays[kGroup];
+  PlaneRange planes[kGroup];
+  int first = run.end, end = run.first;  // of all rays of the group
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) {
+    const float v = row_of(i) - middle_row;
+    rays[i] = RayOf(view, e, u, v);
+    planes[i] = {0, 0};
+    if (column < e.columns && row_of(i) < e.rows && IsMajor(axes, view, u, v)) {
+      planes[i] = PlanesOf(view, e, rays[i], At(view.d_major, u, v), run);
+    }
+    if (planes[i].first >= planes[i].end) continue;
+    first = min(first, planes[i].first);
+    end = max(end, planes[i].end);
+  }
+  const bool crosses = end > first;
+  bool together = true;  // the group is sampled at once
+  if (crosses) {
+    for (const float k : {first - middle, end - 1 - middle}) {
+      const auto b = [&](int i) { return fmaf(k, rays[i].slope_b, rays[i].b); };
+      const auto c = [&](int i) { return fmaf(k, rays[i].slope_c, rays[i].c); };
+      together = together && fabsf(b(kGroup - 1) - b(0)) <= 2 * kMostDrift;
+#pragma unroll
+      for (int i = 1; i < kGroup; ++i) {
+        const float step = c(i) - c(i - 1);
+        together = together && step >= 0 && step < G::kLongestStep;
+      }
+    }
+    // Behind the source rays count no more: each has its own range.
+    together = together && !(view.first > first && view.first < end) &&
+               !(view.last + 1 > first && view.last + 1 < end);
+  }
+  together = __all_sync(0xffffffffu, together);
+  first = __reduce_min_sync(0xffffffffu, first);
+  end = __reduce_max_sync(0xffffffffu, end);
+  if (first >= end) return;
+
+  // Texel j is centred at j + 0.5 and begins with row kStep j - kRowsBefore: r counts texels from
+  // there.
+  constexpr float kPerRow = 1.f / G::kStep;
+  constexpr float kOrigin = PlaneTexture::kRowsBefore * kPerRow + 0.5f;
+  const auto centre = [](float r) { return __fadd_rd(r, 0x1p23f - 0.5f) - (0x1p23f - 0.5f); };
+  float sums[kGroup] = {};
+  if (together) {
+    const float b0 = 0.5f * (rays[0].b + rays[kGroup - 1].b) + 0.5f;
+    const float slope_b = 0.5f * (rays[0].slope_b + rays[kGroup - 1].slope_b);
+    const float r0 = fmaf(rays[0].c, kPerRow, kOrigin), slope_r = rays[0].slope_c * kPerRow;
+    float base = 0;
+    const auto add = [&](int k, int count) {
+      const float at = k - middle;
+      const float b = fmaf(at, slope_b, b0), r = fmaf(at, slope_r, r0);
+      float beyond[kGroup];  // rows from the first ray to ray i
+#pragma unroll
+      for (int i = 1; i < kGroup; ++i) {
+        beyond[i] = fmaf(at + 0.5f * (kChunk - 1), rays[i].slope_c - rays[0].slope_c,
+                         rays[i].c - rays[0].c);
+      }
+#pragma unroll
+      for (int j = 0; j < kChunk; ++j) {
+        if (j >= count) break;
+        const float r_first = fmaf(j, slope_r, r), texel = centre(r_first);
+        const float4 rows =
+            tex2DLayered<float4>(texture, fmaf(j, slope_b, b), texel, k - run.first + j);
+        const float d = G::kStep == 1 ? r_first - texel : G::kStep * (r_first - texel);
+        const float differences[] = {rows.y - rows.x, rows.z - rows.y, rows.w - rows.z};
+        base += rows.x;
+        if constexpr (G::kStep == 1) {
+          sums[0] = fmaf(d, differences[0], sums[0]);
+        } else {
+          sums[0] = fmaf(__saturatef(d), differences[0], sums[0]);
+          sums[0] = fmaf(__saturatef(d - 1), differences[1], sums[0]);
+        }
+#pragma unroll
+        for (int i = 1; i < kGroup; ++i) {
+#pragma unroll
+          for (int pair = 0; pair < G::PairsOf(i); ++pair) {
+            sums[i] = fmaf(__saturatef(d + (beyond[i] - pair)), differences[pair], sums[i]);
+          }
+        }
+      }
+    };
+    int k = first;
+    for (; k + kChunk <= end; k += kChunk) add(k, kChunk);
+    if (k < end) add(k, end - k);
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) sums[i] += base;
+  } else {
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) {
+#pragma unroll 2
+      for (int k = first; k < end; ++k) {
+        const float at = k - middle;
+        const float r = fmaf(fmaf(at, rays[i].slope_c, rays[i].c), kPerRow, kOrigin);
+        const float texel = centre(r), d = G::kStep * (r - texel);
+        const float4 rows = tex2DLayered<float4>(texture, fmaf(at, rays[i].slope_b, rays[i].b) + 0.5f,
+                                                 texel, k - run.first);
+        float sample = fmaf(__saturatef(d), rows.y - rows.x, rows.x);
+        if (G::kStep > 1) sample = fmaf(__saturatef(d - 1), rows.z - rows.y, sample);
+        if (k >= planes[i].first && k < planes[i].end) sums[i] += sample;
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) {
+    if (planes[i].first >= planes[i].end) continue;
+    float* const pixel =
+        projections +
+        (static_cast<int64_t>(views.index[blockIdx.y]) * e.rows + row_of(i)) * e.columns + column;
+    *pixel = fmaf(sums[i], rays[i].length * (1 / kHalfScale), *pixel);
+  }
+}
+
+template <class G>
+class ProjectJosephRows final : public ops::ForwardProject {
+ public:
+  explicit ProjectJosephRows(CudaDevice& device) : device_(device) {}
+
+  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::VolumeBuffer& volume,
+                   ops::ProjectionStack& projections) override {
+    return RunJoseph(
+        device_, world, volume, projections,
+        [](const JosephExtent&) {
+          const char* band = getenv("JOSEPH_BAND");
+          return band != nullptr ? atoi(band) : 1024;
+        },
+        [this](const PlaneSource& source) {
+          return texture_.Fill(source, PlaneTexture::Texel::kHalfRows, G::kStep, device_.stream());
+        },
+        [this](const ProjectLaunch& l) {
+          const int rows = kGroupsV * G::kGroup;
+          const dim3 grid((l.extent.columns + kGroupsU - 1) / kGroupsU, l.count,
+                          (l.extent.rows + rows - 1) / rows);
+          RowsKernel<G><<<grid, kRayThreads, 0, l.stream>>>(l.views, l.axes, l.extent, l.run,
+                                                            texture_.texture(), l.projections);
+          return ToStatus(cudaGetLastError(), "RowsKernel");
+        });
+  }
+  int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
+    return grid.voxels() * 8 / G::kStep;
+  }
+
+ private:
+  CudaDevice& device_;
+  PlaneTexture texture_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device, int step, int group) {
+  switch (10 * step + group) {
+    case 13: return std::make_unique<ProjectJosephRows<Grouping<1, 3>>>(device);
+    case 14: return std::make_unique<ProjectJosephRows<Grouping<1, 4>>>(device);
+    case 15: return std::make_unique<ProjectJosephRows<Grouping<1, 5>>>(device);
+    case 22: return std::make_unique<ProjectJosephRows<Grouping<2, 2>>>(device);
+    default: return std::make_unique<ProjectJosephRows<Grouping<2, 3>>>(device);
+  }
+}
+
+}  // namespace isocenter::cuda
