@@ -80,7 +80,7 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
       const int planes = shape.size[axis];
       pool_->ParallelFor((planes + kPlanes - 1) / kPlanes, [&](int64_t index, int) {
         const int first = static_cast<int>(index) * kPlanes;
-        run_({.views = views,
+        run_({.views = along,
               .volume = shape,
               .voxels = target->data(),
               .stack = stack->data(),
@@ -95,6 +95,7 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
   int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
+  // Fewer would make the set-up of a block of rays a larger part, more leave threads without work.
   static constexpr int kPlanes = 32;
   std::shared_ptr<ThreadPool> pool_;
   RunScatter run_;

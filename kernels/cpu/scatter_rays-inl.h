@@ -131,7 +131,7 @@ HWY_INLINE void ScatterColumn(const ScatterJob& job, const RayView& view, int u)
 
 template <class Model>
 void ScatterRays(const ScatterJob& job) {
-  constexpr int kTileColumns = 32;
+  constexpr int kTileColumns = 16;
   const int columns = job.views[0].columns;
   for (size_t group = 0; group < job.views.size(); group += kRayViews) {
     const auto views =
