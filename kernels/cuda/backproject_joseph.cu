@@ -28,7 +28,7 @@ constexpr int kLeastRows = 3, kMostRows = 7;  // of a voxel's pixels, in unrolle
 constexpr float kNegligible = 3e-5f;
 
 // Length of the ray times pixel, where the ray's major axis is that of `axes`; else zero.
-__global__ __launch_bounds__(kRayThreads) void WeighKernel(
+__global__ __launch_bounds__(kThreads) void WeighKernel(
     const __grid_constant__ JosephAdjointViews views, PlaneAxes axes, JosephExtent e,
     const float* projections, float* weighed) {
   const int column = blockIdx.x * 32 + threadIdx.x % 32, row = blockIdx.y * 8 + threadIdx.x / 32;
@@ -420,8 +420,8 @@ class BackprojectJoseph final : public ops::MatchedBackproject {
     const VolumeGrid& grid = volume.grid();
     const JosephExtent e = MakeJosephExtent(axes, grid, shape);
     const dim3 tiles((e.columns + 31) / 32, (e.rows + 7) / 8, count);
-    WeighKernel<<<tiles, kRayThreads, 0, device_.stream()>>>(views, axes, e, projections,
-                                                             weighed_.data());
+    WeighKernel<<<tiles, kThreads, 0, device_.stream()>>>(views, axes, e, projections,
+                                                          weighed_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     GatherKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, device_.stream()>>>(
         views, count, axes, e, ExtentOf(grid, shape), weighed_.data(), volume.data());

@@ -25,10 +25,7 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevi
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephGather(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephTexture(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephBoth(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device, int step, int group);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
