@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/cuda/backproject_common.cuh"
+#include "kernels/cuda/backproject_weights.cuh"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/tile_copy.cuh"
 #include "kernels/cuda/tile_maps.h"
@@ -45,10 +46,11 @@ struct StagedView {
 // The first kTextured voxels of each run are sampled by the texture unit, which works beside the
 // load/store units; `texture` holds the views as HalfTexture::FillPixels does. With none the
 // result is exact.
-template <class Tile, int kTextured>
+template <class Tile, int kTextured, class Weights>
 __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
-    const __grid_constant__ Matrices matrices, const __grid_constant__ TileMaps maps, int views,
-    cudaTextureObject_t texture, const float* projections, Extent e, float* volume) {
+    const __grid_constant__ Matrices matrices, const __grid_constant__ Weights weights,
+    const __grid_constant__ TileMaps maps, int views, cudaTextureObject_t texture,
+    const float* projections, Extent e, float* volume) {
 #if __CUDA_ARCH__ >= 900
   constexpr float kBend = kTextured == 0 ? kExactBend : kFastBend;
   constexpr int kStages = Tile::kStages, kTileBytes = Tile::kColumns * Tile::kRows * 4;
@@ -137,7 +139,7 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     pending &= pending - 1;
     const StagedView& view = staged[i];
     filled[stage].ArriveAndExpect(view.bytes);
-    filled[stage].Copy(maps.of_height[view.height], view.column, view.row, i,
+    filled[stage].Copy(maps.of_height[view.height], view.column, view.row, weights.ViewOf(i),
                        tiles + stage * kTileBytes);
   };
   if (threadIdx.x == 0) {
@@ -152,11 +154,13 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     if (((stages >> i) & 1) == 0) {
       // Tiles that are too large, blocks around the source: few where speed matters.
       if (((own >> i) & 1) == 0) continue;
-      const float* const view = projections + static_cast<int64_t>(i) * e.rows * e.columns;
+      const float* const view =
+          projections + static_cast<int64_t>(weights.ViewOf(i)) * e.rows * e.columns;
+      const auto factor = [&](float u, float v) { return weights.Factor(i, u, v); };
       if ((block_in_front >> i) & 1) {
-        AddAnywhere(matrices.m[i], view, e, x, y, z0, sum);
+        AddAnywhere(matrices.m[i], view, e, x, y, z0, sum, factor);
       } else {
-        AddAnywhere(matrices.exact[i], view, e, x, y, z0, sum);
+        AddAnywhere(matrices.exact[i], view, e, x, y, z0, sum, factor);
       }
       continue;
     }
@@ -187,26 +191,43 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
         const float du = (fmaf(kSteps, view.u.z, uw) * far - u) * (1 / kSteps);
         const float dv = (fmaf(kSteps, view.v.z, vw) * far - v) * (1 / kSteps);
         const float dweight = (far * far - weight) * (1 / kSteps);
-        float fetched[kTextured + 1];  // all asked for before the first is needed
+        if constexpr (Weights::kVary) {
+          static_assert(kTextured == 0);
+          // The factor is that of a place in the view, not a linear function of k.
+          const auto weight_at = [&](float k) {
+            const float r = Reciprocal(fmaf(k, view.w.z, w));
+            return weights.Factor(i, fmaf(k, du, u) + view.column, fmaf(k, dv, v) + view.row) *
+                   (r * r);
+          };
+          const Parabola<kStagedDepth> parabola(weight_at(0), weight_at(kSteps / 2),
+                                                weight_at(kSteps));
 #pragma unroll
-        for (int k = 0; k < kTextured; ++k) {
-          fetched[k] = tex2DLayered<float>(texture, fmaf(k, du, u + column_centre),
-                                           fmaf(k, dv, v + row_centre), i);
-        }
+          for (int k = 0; k < kStagedDepth; ++k) {
+            sum[k] = fmaf(parabola(k), sample(fmaf(k, du, u), fmaf(k, dv, v)), sum[k]);
+          }
+        } else {
+          float fetched[kTextured + 1];  // all asked for before the first is needed
 #pragma unroll
-        for (int k = kTextured; k < kStagedDepth; ++k) {
-          sum[k] = fmaf(fmaf(k, dweight, weight), sample(fmaf(k, du, u), fmaf(k, dv, v)), sum[k]);
-        }
+          for (int k = 0; k < kTextured; ++k) {
+            fetched[k] = tex2DLayered<float>(texture, fmaf(k, du, u + column_centre),
+                                             fmaf(k, dv, v + row_centre), i);
+          }
 #pragma unroll
-        for (int k = 0; k < kTextured; ++k) {
-          sum[k] = fmaf(fmaf(k, dweight / kHalfScale, weight / kHalfScale), fetched[k], sum[k]);
+          for (int k = kTextured; k < kStagedDepth; ++k) {
+            sum[k] = fmaf(fmaf(k, dweight, weight), sample(fmaf(k, du, u), fmaf(k, dv, v)), sum[k]);
+          }
+#pragma unroll
+          for (int k = 0; k < kTextured; ++k) {
+            sum[k] = fmaf(fmaf(k, dweight / kHalfScale, weight / kHalfScale), fetched[k], sum[k]);
+          }
         }
       } else {
 #pragma unroll
         for (int k = 0; k < kStagedDepth; ++k) {
           const float r = Reciprocal(fmaf(k, view.w.z, w));
           const float u = fmaf(k, view.u.z, uw) * r, v = fmaf(k, view.v.z, vw) * r;
-          sum[k] = fmaf(r * r, k < kTextured ? textured(u, v) : sample(u, v), sum[k]);
+          const float weight = weights.Factor(i, u + view.column, v + view.row) * (r * r);
+          sum[k] = fmaf(weight, k < kTextured ? textured(u, v) : sample(u, v), sum[k]);
         }
       }
     }
@@ -272,19 +293,19 @@ class TileSource {
 };
 
 /// Adds at most kMaxViews views. `tiled` holds the same as `projections` in elements of Pixels.
-template <class Tile, int kTextured>
-absl::Status LaunchStaged(const Matrices& matrices, int views, const TiledViews& tiled,
-                          cudaTextureObject_t texture, const float* projections,
-                          const VolumeGrid& grid, const Extent& extent, float* volume,
-                          cudaStream_t stream) {
+template <class Tile, int kTextured, class Weights>
+absl::Status LaunchStaged(const Matrices& matrices, const Weights& weights, int views,
+                          const TiledViews& tiled, cudaTextureObject_t texture,
+                          const float* projections, const VolumeGrid& grid, const Extent& extent,
+                          float* volume, cudaStream_t stream) {
   ISO_ASSIGN_OR_RETURN(const TileMaps maps,
                        MakeTileMaps(tiled, Tile::kColumns, Tile::kRows, Tile::kStep));
   constexpr int kBytes = Tile::kColumns * Tile::kRows * 4 * Tile::kStages;
-  const auto kernel = StagedKernel<Tile, kTextured>;
+  const auto kernel = StagedKernel<Tile, kTextured, Weights>;
   ISO_RETURN_IF_CUDA_ERROR(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
-  kernel<<<BlocksOf<kStagedDepth>(grid), kThreads, kBytes, stream>>>(matrices, maps, views, texture,
-                                                                     projections, extent, volume);
+  kernel<<<BlocksOf<kStagedDepth>(grid), kThreads, kBytes, stream>>>(
+      matrices, weights, maps, views, texture, projections, extent, volume);
   return ToStatus(cudaGetLastError(), "StagedKernel");
 }
 

@@ -2,12 +2,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "tests/bench/arithmetic_bench.h"
 #include "tests/bench/backproject_bench.h"
 #include "tests/bench/bottleneck_bench.h"
 #include "tests/bench/fdk_bench.h"
 #include "tests/bench/project_bench.h"
+#include "tests/bench/quality_bench.h"
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/rooms_flags.h"
+#include "tests/bench/voxel_driven_bench.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Measures Isocenter's kernels on this machine, and servers under load.");
@@ -112,6 +115,35 @@ int main(int argc, char** argv) {
                    "C-arm)")
       ->check(CLI::ExistingFile);
 
+  isocenter::bench::QualityOptions quality;
+  CLI::App* quality_command = app.add_subcommand(
+      "quality",
+      "Iterative methods beside FDK on a noisy, sparse short scan: error at equal edges");
+  quality_command->add_option("--backend", quality.backend, "Backend")->capture_default_str();
+  quality_command->add_option("--size", quality.scan.size, "Voxels per axis")
+      ->check(CLI::Range(32, 512))
+      ->capture_default_str();
+  quality_command->add_option("--views", quality.scan.full_views, "Views of the dense scan")
+      ->check(CLI::Range(8, 10000))
+      ->capture_default_str();
+  quality_command->add_option("--every", quality.scan.every, "Takes every so many of its views")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  quality_command->add_option("--photons", quality.scan.photons, "Per pixel and frame; 0: no noise")
+      ->capture_default_str();
+  quality_command->add_option("--algorithm", quality.algorithms, "Algorithms (default: all)")
+      ->delimiter(',');
+  quality_command->add_option("--iterations", quality.iterations, "Passes");
+  quality_command->add_option("--subsets", quality.subsets, "Ordered subsets");
+  quality_command->add_option("--relaxation", quality.relaxation, "Step length");
+  quality_command->add_option("--prior", quality.prior_strength, "Strength of the prior");
+  quality_command->add_option("--huber-delta", quality.huber_delta_per_mm, "1/mm");
+  quality_command->add_option("--tv-steps", quality.tv_steps, "Steps per pass");
+  quality_command->add_option("--projector", quality.projector, "Projector");
+  quality_command->add_option("--fdk-cutoff", quality.fdk_cutoff, "Of the warm start's window");
+  quality_command->add_flag("--cold", quality.cold, "Begin with zero");
+  quality_command->add_option("--sheet", quality.sheet, "PNG file with all images");
+
   isocenter::bench::ReconstructOptions reconstruct;
   CLI::App* reconstruct_command = app.add_subcommand(
       "reconstruct",
@@ -147,14 +179,56 @@ int main(int argc, char** argv) {
   reconstruct_command->add_option("--json", reconstruct.json,
                                   "Also write the figures to this file");
 
+  isocenter::bench::VoxelDrivenOptions voxel_driven;
+  CLI::App* voxel_driven_command = app.add_subcommand(
+      "voxel-driven", "Voxel-driven forward projection in the case of Du et al. (2017)");
+  voxel_driven_command->add_option("--backend", voxel_driven.backend, "Backend")
+      ->capture_default_str();
+  voxel_driven_command->add_option("--slices", voxel_driven.slices, "Slices of 512x512 voxels")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 2048))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--subvoxels", voxel_driven.subvoxels, "Pieces of a voxel: 1, 8")
+      ->delimiter(',')
+      ->check(CLI::IsMember({1, 8}))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--views", voxel_driven.views, "Views around the circle")
+      ->check(CLI::Range(2, 10000))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--repeats", voxel_driven.repeats, "Runs per method")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--json", voxel_driven.json,
+                                   "Also write the figures to this file");
+
+  isocenter::bench::ArithmeticOptions arithmetic;
+  CLI::App* arithmetic_command =
+      app.add_subcommand("arithmetic", "Vector arithmetic and priors on volumes, in GB/s");
+  arithmetic_command->add_option("--backend", arithmetic.backend, "Backend")->capture_default_str();
+  arithmetic_command->add_option("--size", arithmetic.size, "Voxels per axis")
+      ->check(CLI::Range(16, 1024))
+      ->capture_default_str();
+  arithmetic_command->add_option("--repeats", arithmetic.repeats, "Runs per operation")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+
   isocenter::bench::RoomsOptions rooms;
   CLI::App* rooms_command = isocenter::bench::AddRoomsCommand(app, rooms);
 
   CLI11_PARSE(app, argc, argv);
   const absl::Status status =
+      backproject_command->parsed()    ? isocenter::bench::RunBackproject(backproject)
+      : bottleneck_command->parsed()   ? isocenter::bench::RunBottleneck(bottleneck)
+      : project_command->parsed()      ? isocenter::bench::RunProject(project)
+      : rooms_command->parsed()        ? isocenter::bench::RunRooms(rooms)
+      : voxel_driven_command->parsed() ? isocenter::bench::RunVoxelDriven(voxel_driven)
+      : arithmetic_command->parsed()   ? isocenter::bench::RunArithmetic(arithmetic)
+      : reconstruct_command->parsed()  ? isocenter::bench::RunReconstruct(reconstruct)
+                                       : isocenter::bench::RunFdk(fdk);
       backproject_command->parsed()   ? isocenter::bench::RunBackproject(backproject)
       : bottleneck_command->parsed()  ? isocenter::bench::RunBottleneck(bottleneck)
       : project_command->parsed()     ? isocenter::bench::RunProject(project)
+      : quality_command->parsed()     ? isocenter::bench::RunQuality(quality)
       : rooms_command->parsed()       ? isocenter::bench::RunRooms(rooms)
       : reconstruct_command->parsed() ? isocenter::bench::RunReconstruct(reconstruct)
                                       : isocenter::bench::RunFdk(fdk);

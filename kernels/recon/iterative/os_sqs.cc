@@ -1,0 +1,153 @@
+#include "kernels/recon/iterative/os_sqs.h"
+
+#include <cmath>
+#include <utility>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/prior_scale.h"
+
+namespace isocenter::recon {
+
+OsSqs::OsSqs(LinearSystem& system, ProjectionVector& b, VolumeVector& x, Vectors vectors,
+             std::unique_ptr<PiecewiseVariation> variation)
+    : system_(system),
+      b_(b),
+      x_(x),
+      ahead_(std::move(vectors.ahead)),
+      gradient_(std::move(vectors.gradient)),
+      denominators_(std::move(vectors.denominators)),
+      residual_(std::move(vectors.residual)),
+      weights_(std::move(vectors.weights)),
+      variation_(std::move(variation)) {}
+
+absl::StatusOr<std::unique_ptr<OsSqs>> OsSqs::Create(LinearSystem& system, ProjectionVector& b,
+                                                     VolumeVector& x) {
+  ISO_ASSIGN_OR_RETURN(VolumeVector ahead, system.NewVolume());
+  ISO_ASSIGN_OR_RETURN(VolumeVector gradient, system.NewVolume());
+  ISO_ASSIGN_OR_RETURN(VolumeVector denominators, system.NewVolume());
+  ISO_ASSIGN_OR_RETURN(ProjectionVector residual, system.NewChunk());
+  ISO_ASSIGN_OR_RETURN(ProjectionVector weights, system.NewChunk());
+  ISO_ASSIGN_OR_RETURN(auto variation, PiecewiseVariation::Create(system));
+  return std::unique_ptr<OsSqs>(new OsSqs(system, b, x,
+                                          {.ahead = std::move(ahead),
+                                           .gradient = std::move(gradient),
+                                           .denominators = std::move(denominators),
+                                           .residual = std::move(residual),
+                                           .weights = std::move(weights)},
+                                          std::move(variation)));
+}
+
+void OsSqs::AddPreparation(Agenda& agenda) {
+  squared_data_ = weighted_sum_ = 0;
+  agenda.push_back([this]() -> absl::Status {
+    ISO_RETURN_IF_ERROR(system_.Copy(x_, ahead_));
+    return system_.Fill(1, gradient_);
+  });
+  for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
+    agenda.push_back([this, chunk] { return AddDenominators(chunk); });
+  }
+  agenda.push_back([this] { return InvertDenominators(); });
+}
+
+absl::Status OsSqs::SetWeights(int chunk) {
+  if (!system_.plan().settings.statistical_weights) return system_.Fill(chunk, 1, weights_);
+  ISO_RETURN_IF_ERROR(system_.Copy(chunk, b_, weights_));
+  return system_.Exponential(chunk, -1, weights_);
+}
+
+absl::Status OsSqs::AddDenominators(int chunk) {
+  ISO_RETURN_IF_ERROR(SetWeights(chunk));
+  ISO_RETURN_IF_ERROR(system_.Copy(chunk, b_, residual_));
+  ISO_RETURN_IF_ERROR(system_.Multiply(chunk, weights_, residual_));
+  ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(chunk, residual_, b_));
+  squared_data_ += squared;
+  ISO_RETURN_IF_ERROR(system_.Fill(chunk, 0, residual_));
+  ISO_RETURN_IF_ERROR(system_.Forward(gradient_, chunk, residual_));
+  ISO_ASSIGN_OR_RETURN(const double sum, system_.Dot(chunk, weights_, residual_));
+  weighted_sum_ += sum;
+  ISO_RETURN_IF_ERROR(system_.Multiply(chunk, weights_, residual_));
+  return system_.Back(chunk, residual_, denominators_);
+}
+
+absl::Status OsSqs::InvertDenominators() {
+  const RefinementPlan& plan = system_.plan();
+  double volume = 0;
+  for (const Piece& piece : plan.pieces) {
+    const Vec3& spacing = piece.grid.spacing;
+    volume += spacing.x * spacing.y * spacing.z * static_cast<double>(piece.grid.voxels());
+  }
+  prior_ =
+      plan.settings.prior_strength * ScaleOfPriors(plan.grid, weighted_sum_ / volume).quadratic;
+  // A voxel has two pairs along each axis, and (x_j - x_k)² is at most 2(x_j - m)² + 2(x_k - m)².
+  const double curvature = 4 * prior_ * variation_->SquaredFactors();
+  ISO_RETURN_IF_ERROR(system_.Axpby(curvature, gradient_, 1, denominators_));
+  // Voxels that no ray sees stay as they are.
+  return system_.Invert(0, denominators_);
+}
+
+void OsSqs::AddPass(int, Agenda& agenda) {
+  squared_residual_ = 0;
+  const auto& chunks = system_.chunks();
+  for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
+    if (chunk == 0 || chunks[chunk - 1].subset != chunks[chunk].subset) {
+      agenda.push_back([this] { return system_.Fill(0, gradient_); });
+    }
+    agenda.push_back([this, chunk] { return AddViews(chunk); });
+    if (chunk + 1 == system_.chunk_count() || chunks[chunk + 1].subset != chunks[chunk].subset) {
+      agenda.push_back([this] { return Update(); });
+    }
+  }
+  agenda.push_back([this] { return EndPass(); });
+}
+
+absl::Status OsSqs::AddViews(int chunk) {
+  ISO_RETURN_IF_ERROR(SetWeights(chunk));
+  ISO_RETURN_IF_ERROR(system_.Axpby(chunk, -1, b_, 0, residual_));
+  ISO_RETURN_IF_ERROR(system_.Forward(ahead_, chunk, residual_));
+  // The weights become W r; they are set again for each chunk.
+  ISO_RETURN_IF_ERROR(system_.Multiply(chunk, residual_, weights_));
+  ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(chunk, weights_, residual_));
+  squared_residual_ += squared;
+  return system_.Back(chunk, weights_, gradient_);
+}
+
+absl::Status OsSqs::Update() {
+  const IterativeSettings& settings = system_.plan().settings;
+  const double subsets = static_cast<double>(system_.plan().subsets.size());
+  if (prior_ > 0) {
+    ISO_RETURN_IF_ERROR(variation_->AddHuberGradient(prior_ / subsets, settings.huber_delta_per_mm,
+                                                     ahead_, gradient_));
+  }
+  ISO_RETURN_IF_ERROR(system_.MultiplyAdd(-subsets, denominators_, gradient_, ahead_));
+  if (settings.non_negative) ISO_RETURN_IF_ERROR(system_.ClampBelow(0, ahead_));
+  const double next = has_momentum_ ? (1 + std::sqrt(1 + 4 * momentum_ * momentum_)) / 2 : 1;
+  const double further = (momentum_ - 1) / next;
+  momentum_ = next;
+  // z has x⁺ and x the former x; afterwards it is the other way round, but for the step further.
+  ISO_RETURN_IF_ERROR(system_.Axpby(1 + further, ahead_, -further, x_));
+  std::swap(x_, ahead_);
+  return absl::OkStatus();
+}
+
+absl::Status OsSqs::EndPass() {
+  objective_ = squared_residual_ / 2;
+  if (prior_ > 0) {
+    ISO_ASSIGN_OR_RETURN(const double penalty,
+                         variation_->Huber(system_.plan().settings.huber_delta_per_mm, x_));
+    objective_ += prior_ * penalty;
+  }
+  if (last_objective_.has_value() && objective_ > *last_objective_) {
+    momentum_ = 1;
+    has_momentum_ = system_.plan().subsets.size() == 1;
+    ISO_RETURN_IF_ERROR(system_.Copy(x_, ahead_));
+  }
+  last_objective_ = objective_;
+  return absl::OkStatus();
+}
+
+PassFigures OsSqs::figures() const {
+  return {.relative_residual = RelativeNorm(squared_residual_, squared_data_),
+          .objective = objective_};
+}
+
+}  // namespace isocenter::recon
