@@ -13,6 +13,7 @@ namespace isocenter::cli {
 using Action = std::function<absl::Status()>;
 
 void AddSimulateCommand(CLI::App& app, Action& action);
+void AddReconstructCommand(CLI::App& app, Action& action);
 void AddStreamCommand(CLI::App& app, Action& action);
 void AddJobsCommand(CLI::App& app, Action& action);
 void AddWatchCommand(CLI::App& app, Action& action);
