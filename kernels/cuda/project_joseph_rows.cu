@@ -2,7 +2,8 @@
 // rows of voxels to a texel, which the texture unit interpolates along b at the rate of one. The
 // rays of neighbouring pixels of a detector column, which run along c, cross a plane at nearly the
 // same b, so that one fetch serves several of them: between rows they are interpolated here, in
-// float32.
+// float32. Voxels are held as float16 up to 1023 in magnitude (half_pixels.h), in 1/mm far more
+// than there is.
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/project_joseph.cuh"
 
@@ -85,13 +86,12 @@ __global__ __launch_bounds__(kRayThreads) void RowsKernel(const __grid_constant_
         together = together && step >= 0 && step < G::kLongestStep;
       }
     }
-    // Behind the source rays count no more: each has its own range.
-    together = together && !StartsWithin(view, first, end);
   }
-  together = __all_sync(kWholeWarp, together);
   first = __reduce_min_sync(kWholeWarp, first);
   end = __reduce_max_sync(kWholeWarp, end);
   if (first >= end) return;
+  // Behind the source rays count no more: each has its own range.
+  together = __all_sync(kWholeWarp, together) && !StartsWithin(view, first, end);
 
   // Texel j is centred at j + 0.5 and begins with row kStep j - kRowsBefore: r counts texels from
   // there.
