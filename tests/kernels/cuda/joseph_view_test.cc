@@ -90,6 +90,16 @@ TEST(JosephView, AxesOfWhichNoRayIsAreLeftOut) {
   EXPECT_TRUE(may_be(1.57, 1));
 }
 
+TEST(JosephView, RaysOfAColumnSpreadWithTheirDepth) {
+  const VolumeGrid grid = CenteredGrid(41, 41, 41, {2, 2, 2});
+  const auto orbit = MakeCircularOrbit(
+      {.views = 1, .source_to_isocenter_mm = 600, .source_to_detector_mm = 1000}, kDetector);
+  ASSERT_TRUE(orbit.ok()) << orbit.status();
+  const RaySteps steps = StepsAlongColumn(orbit->front(), kPlaneAxes[0], grid, kStack);
+  EXPECT_NEAR(steps.c, kDetector.pitch_v_mm * 640 / 1000 / grid.spacing.z, 1e-9);
+  EXPECT_NEAR(steps.b, 0, 1e-9);
+}
+
 TEST(JosephAdjointView, VoxelsLieOnTheirRays) {
   const VolumeGrid grid = Grid();
   const JosephAdjointView view = MakeJosephAdjointView(View(0.6), kPlaneAxes[0], grid, kStack);
