@@ -12,27 +12,19 @@ __device__ inline float At(const AffineInPixels& a, float u, float v) {
   return fmaf(a.du, u, fmaf(a.dv, v, a.at0));
 }
 
-/// Whether `axis` (0 to 2) is the largest of the magnitudes of d, the first of equals.
-template <class Real>
-__device__ bool IsLargest(int axis, Real x, Real y, Real z) {
-  x = abs(x);
-  y = abs(y);
-  z = abs(z);
-  return axis == 0 ? x >= y && x >= z : axis == 1 ? y > x && y >= z : z > x && z > y;
-}
-
-/// The major axis of pixel (u, v), relative to the middle of the detector; the same for all
-/// kernels. Float32 decides where it is sure.
+/// Whether the major axis of pixel (u, v), relative to the middle of the detector, is that of
+/// `axes`; the same for all kernels. Float32 decides where it is sure.
 __device__ inline bool IsMajor(const PlaneAxes& axes, const JosephView& view, float u, float v) {
   const float major = fabsf(At(view.d_major, u, v));
   const float other = fmaxf(fabsf(At(view.d_b, u, v)), fabsf(At(view.d_c, u, v)));
   const float ahead = major - other;
   if (fabsf(ahead) > 1e-5f * (major + other)) return ahead > 0;
-  const auto at = [&](int i) {
-    return fma(view.d[3 * i + 1], static_cast<double>(u),
-               fma(view.d[3 * i + 2], static_cast<double>(v), view.d[3 * i]));
+  const auto magnitude = [&](int i) {
+    return fabs(fma(view.d[3 * i + 1], static_cast<double>(u),
+                    fma(view.d[3 * i + 2], static_cast<double>(v), view.d[3 * i])));
   };
-  return IsLargest(axes.major, at(0), at(1), at(2));
+  const double x = magnitude(0), y = magnitude(1), z = magnitude(2);
+  return axes.major == 0 ? x >= y && x >= z : axes.major == 1 ? y > x && y >= z : z > x && z > y;
 }
 
 /// A ray and the planes across its major axis: plane k is crossed at (b, c) plus (k - middle)
@@ -58,27 +50,6 @@ __device__ inline JosephRay RayOf(const JosephView& view, const JosephExtent& e,
 struct PlaneRange {
   int first, end;
 };
-
-// A thread block has 16 x 16 rays, a warp 8 x 4 of them, so that what a warp samples of a plane
-// lies close together; four consecutive lanes are a square, as the texture unit likes it.
-inline constexpr int kRaysU = 16, kRaysV = 16, kRayThreads = kRaysU * kRaysV;
-
-/// The ray of a thread, relative to its block.
-template <int kWarpU>
-__device__ int2 RayOfThread() {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  if constexpr (kWarpU == 32) return make_int2(lane, warp);
-  if constexpr (kWarpU == 16) return make_int2(warp % 2 * 16 + lane % 16, warp / 2 * 2 + lane / 16);
-  return make_int2(warp % 2 * 8 + ((lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4)),
-                   warp / 2 * 4 + ((lane >> 1 & 1) | (lane >> 2 & 2)));
-}
-
-/// The largest integer that is not above `value` (of magnitude below 2^22), without the slow
-/// conversion.
-__device__ inline float Floor(float value) {
-  constexpr float kOnes = 0x1.8p23f;  // neighbouring numbers around it are 1 apart
-  return __fadd_rd(value, kOnes) - kOnes;
-}
 
 // Planes at which `at` + (k - middle) slope may lie in (-1, n), within [first, end).
 __device__ inline PlaneRange Clip(PlaneRange planes, float at, float slope, int n, float middle) {

@@ -97,15 +97,8 @@ struct WriteLinear {
   }
 };
 
-struct WriteFloat {
-  cudaSurfaceObject_t surface;
-  __device__ void operator()(int k, int c, int b, const float (&window)[1]) const {
-    surf2DLayeredwrite(window[0], surface, b * 4, c, k);
-  }
-};
-
 template <int kStep>
-struct WriteHalfRows {
+struct WriteRows {
   cudaSurfaceObject_t surface;
   __device__ void operator()(int k, int c, int b, const float (&window)[4]) const {
     const auto pair = [&](int i) {
@@ -113,7 +106,7 @@ struct WriteHalfRows {
       return *reinterpret_cast<const unsigned*>(&two);
     };
     surf2DLayeredwrite(make_uint2(pair(0), pair(2)), surface, b * 8,
-                       (c + PlaneTexture::kRowsBefore) / kStep, k);
+                       (c + RowsTexture::kRowsBefore) / kStep, k);
   }
 };
 
@@ -121,42 +114,43 @@ struct WriteHalfRows {
 
 absl::Status LinearPlanes::Fill(const PlaneSource& source, cudaStream_t stream) {
   const Layout from = LayoutOf(source);
-  pitch_ = from.n_b + 3;
-  rows_ = from.n_c + 3;
-  const int64_t count = int64_t{pitch_} * rows_ * from.count;
-  if (count > data_.count() && data_.count() > 0) {
-    ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));  // kernels may still read it
+  const int pitch = from.n_b + 3, rows = from.n_c + 3;
+  const int64_t count = int64_t{pitch} * rows * from.count;
+  if (count > data_.count() || pitch != pitch_ || rows != rows_) {
+    if (count > data_.count() && data_.count() > 0) {
+      ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));  // kernels may still read it
+    }
+    ISO_RETURN_IF_ERROR(data_.Reserve(count));
+    pitch_ = pitch;
+    rows_ = rows;
+    // The borders; later runs of the same planes leave them as they are.
+    ISO_RETURN_IF_CUDA_ERROR(
+        cudaMemsetAsync(data_.data(), 0, data_.count() * sizeof(float), stream));
   }
-  ISO_RETURN_IF_ERROR(data_.Reserve(count));
-  ISO_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(data_.data(), 0, count * sizeof(float), stream));
   return Copy<1, 1>(source, 0, from.n_c, stream, WriteLinear{data_.data(), pitch_, rows_});
 }
 
-absl::Status PlaneTexture::Fill(const PlaneSource& source, Texel texel, int step,
-                                cudaStream_t stream) {
+absl::Status RowsTexture::Fill(const PlaneSource& source, int step, cudaStream_t stream) {
   const Layout from = LayoutOf(source);
-  const int rows = texel == Texel::kFloat ? from.n_c : (from.n_c + kRowsBefore + step - 1) / step;
-  ISO_RETURN_IF_ERROR(Reserve(
-      texel,
-      {static_cast<size_t>(from.n_b), static_cast<size_t>(rows), static_cast<size_t>(from.count)},
-      stream));
-  if (texel == Texel::kFloat) return Copy<1, 1>(source, 0, from.n_c, stream, WriteFloat{surface_});
+  ISO_RETURN_IF_ERROR(
+      Reserve({static_cast<size_t>(from.n_b), static_cast<size_t>(Rows(from.n_c, step)),
+               static_cast<size_t>(from.count)},
+              stream));
   if (step == 1) {
-    return Copy<4, 1>(source, -kRowsBefore, from.n_c, stream, WriteHalfRows<1>{surface_});
+    return Copy<4, 1>(source, -kRowsBefore, from.n_c, stream, WriteRows<1>{surface_});
   }
-  return Copy<4, 2>(source, -kRowsBefore, from.n_c, stream, WriteHalfRows<2>{surface_});
+  return Copy<4, 2>(source, -kRowsBefore, from.n_c, stream, WriteRows<2>{surface_});
 }
 
-absl::Status PlaneTexture::Reserve(Texel texel, cudaExtent extent, cudaStream_t stream) {
+absl::Status RowsTexture::Reserve(cudaExtent extent, cudaStream_t stream) {
   // Beyond its extent a texture is zero, so that it must have the right one; layers may be left.
-  if (texel == texel_ && extent.width == extent_.width && extent.height == extent_.height &&
+  if (extent.width == extent_.width && extent.height == extent_.height &&
       extent.depth <= extent_.depth) {
     return absl::OkStatus();
   }
   if (array_ != nullptr) ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
   Free();
-  const cudaChannelFormatDesc format =
-      texel == Texel::kFloat ? cudaCreateChannelDesc<float>() : cudaCreateChannelDescHalf4();
+  const cudaChannelFormatDesc format = cudaCreateChannelDescHalf4();
   ISO_RETURN_IF_CUDA_ERROR(
       cudaMalloc3DArray(&array_, &format, extent, cudaArrayLayered | cudaArraySurfaceLoadStore));
   ISO_ASSIGN_OR_RETURN(texture_, NewBilinearTexture(array_));
@@ -164,12 +158,11 @@ absl::Status PlaneTexture::Reserve(Texel texel, cudaExtent extent, cudaStream_t 
   resource.resType = cudaResourceTypeArray;
   resource.res.array.array = array_;
   ISO_RETURN_IF_CUDA_ERROR(cudaCreateSurfaceObject(&surface_, &resource));
-  texel_ = texel;
   extent_ = extent;
   return absl::OkStatus();
 }
 
-void PlaneTexture::Free() {
+void RowsTexture::Free() {
   if (surface_ != 0) cudaDestroySurfaceObject(surface_);
   if (texture_ != 0) cudaDestroyTextureObject(texture_);
   if (array_ != nullptr) cudaFreeArray(array_);

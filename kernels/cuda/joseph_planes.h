@@ -28,8 +28,9 @@ class LinearPlanes {
   const float* data() const { return data_.data(); }
   int pitch() const { return pitch_; }
   int rows() const { return rows_; }
-  static int64_t Bytes(int64_t n_b, int64_t n_c, int64_t planes) {
-    return (n_b + 3) * (n_c + 3) * planes * int64_t{sizeof(float)};
+  /// Of one plane.
+  static int64_t Bytes(int64_t n_b, int64_t n_c) {
+    return (n_b + 3) * (n_c + 3) * int64_t{sizeof(float)};
   }
 
  private:
@@ -37,31 +38,29 @@ class LinearPlanes {
   int pitch_ = 0, rows_ = 0;
 };
 
-/// A layered texture, zero outside; layer k is plane k of the run. Grows as needed; move-less.
-class PlaneTexture {
+/// Float16, times kHalfScale (half_pixels.h), in a layered texture; layer k is plane k of the run.
+/// Texel (b, j) holds rows step·j - kRowsBefore (along c) and the next three, zero outside of the
+/// volume, and is at (b + 0.5, j + 0.5). Grows as needed; move-less.
+class RowsTexture {
  public:
-  enum class Texel {
-    kFloat,     // (b, c) is at (b + 0.5, c + 0.5)
-    kHalfRows,  // texel (b, j) holds rows kStep·j - kRowsBefore and the next three, times
-                // kHalfScale
-  };
   static constexpr int kRowsBefore = 4;
 
-  PlaneTexture() = default;
-  PlaneTexture(const PlaneTexture&) = delete;
-  PlaneTexture& operator=(const PlaneTexture&) = delete;
-  ~PlaneTexture() { Free(); }
+  RowsTexture() = default;
+  RowsTexture(const RowsTexture&) = delete;
+  RowsTexture& operator=(const RowsTexture&) = delete;
+  ~RowsTexture() { Free(); }
 
-  /// On `stream`. `step`: rows from texel to texel of kHalfRows, 1 or 2. Errors: RESOURCE_EXHAUSTED
-  /// (device memory).
-  absl::Status Fill(const PlaneSource& source, Texel texel, int step, cudaStream_t stream);
+  /// On `stream`. `step`: 1 or 2. Errors: RESOURCE_EXHAUSTED (device memory).
+  absl::Status Fill(const PlaneSource& source, int step, cudaStream_t stream);
   cudaTextureObject_t texture() const { return texture_; }
-  void Free();
+  /// Of one plane.
+  static int64_t Bytes(int64_t n_b, int64_t n_c, int step) { return n_b * Rows(n_c, step) * 8; }
 
  private:
-  absl::Status Reserve(Texel texel, cudaExtent extent, cudaStream_t stream);
+  static int64_t Rows(int64_t n_c, int step) { return (n_c + kRowsBefore + step - 1) / step; }
+  absl::Status Reserve(cudaExtent extent, cudaStream_t stream);
+  void Free();
 
-  Texel texel_ = Texel::kFloat;
   cudaExtent extent_ = {};
   cudaArray_t array_ = nullptr;
   cudaTextureObject_t texture_ = 0;

@@ -110,6 +110,31 @@ JosephAdjointView MakeJosephAdjointView(const ProjectionMatrix& world, const Pla
   return view;
 }
 
+RaySteps StepsAlongColumn(const ProjectionMatrix& world, const PlaneAxes& axes,
+                          const VolumeGrid& grid, Shape3 stack) {
+  const ProjectionMatrix indexed = ToVoxelIndices(world, grid);
+  const Rays rays = RaysOf(indexed, stack);
+  const int last[] = {grid.nx - 1, grid.ny - 1, grid.nz - 1};
+  RaySteps most{0, 0};
+  for (int corner = 0; corner < 8; ++corner) {
+    double ahead[3], w = indexed(2, 3), longest = 0;  // from the source to the corner
+    for (int axis = 0; axis < 3; ++axis) {
+      const double at = (corner >> axis) & 1 ? last[axis] : 0;
+      w += indexed(2, axis) * at;
+      ahead[axis] = at - rays.source[axis];
+      longest = std::max(longest, std::abs(ahead[axis]));
+    }
+    // Rays there have another major axis, or there are none.
+    if (!(w > 0) || std::abs(ahead[axes.major]) < 0.9 * longest) continue;
+    const auto step = [&](int axis) {
+      return w * rays.scale *
+             std::abs(rays.d[axis].dv - ahead[axis] / ahead[axes.major] * rays.d[axes.major].dv);
+    };
+    most = {std::max(most.b, step(axes.b)), std::max(most.c, step(axes.c))};
+  }
+  return most;
+}
+
 bool MayBeMajor(const JosephView& view, int axis, Shape3 stack) {
   const double half_u = 0.5 * static_cast<double>(stack.fast - 1);
   const double half_v = 0.5 * static_cast<double>(stack.middle - 1);

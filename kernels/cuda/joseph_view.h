@@ -57,6 +57,14 @@ JosephExtent MakeJosephExtent(const PlaneAxes& axes, const VolumeGrid& grid, Sha
 JosephView MakeJosephView(const ProjectionMatrix& world, const PlaneAxes& axes,
                           const VolumeGrid& grid, Shape3 stack);
 
+/// How far, in voxels along b and c, the rays of neighbouring pixels of a detector column are apart
+/// where they cross the volume: the most at its corners, in front of the source.
+struct RaySteps {
+  double b, c;
+};
+RaySteps StepsAlongColumn(const ProjectionMatrix& world, const PlaneAxes& axes,
+                          const VolumeGrid& grid, Shape3 stack);
+
 /// Whether the major axis of some ray may be `axis`; never false where it is, for any pixel of the
 /// detector.
 bool MayBeMajor(const JosephView& view, int axis, Shape3 stack);

@@ -52,10 +52,7 @@ absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device)
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephGather(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephTexture(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephBoth(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device, int step, int group);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
     CudaDevice& device);

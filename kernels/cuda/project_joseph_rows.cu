@@ -2,8 +2,8 @@
 // rows of voxels to a texel, which the texture unit interpolates along b at the rate of one. The
 // rays of neighbouring pixels of a detector column, which run along c, cross a plane at nearly the
 // same b, so that one fetch serves several of them: between rows they are interpolated here, in
-// float32.
-#include "kernels/cuda/backproject_common.cuh"
+// float32. Voxels are held as float16 up to 1023 in magnitude (half_pixels.h), in 1/mm far more
+// than there is.
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/project_joseph.cuh"
 
@@ -39,9 +39,11 @@ __device__ inline int2 GroupOfThread() {
 }
 
 template <class G>
-__global__ __launch_bounds__(kRayThreads) void RowsKernel(
-    const __grid_constant__ JosephViews views, PlaneAxes axes, JosephExtent e, PlaneRange run,
-    cudaTextureObject_t texture, float* projections) {
+__global__ __launch_bounds__(kRayThreads) void RowsKernel(const __grid_constant__ JosephViews views,
+                                                          PlaneAxes axes, JosephExtent e,
+                                                          PlaneRange run,
+                                                          cudaTextureObject_t texture,
+                                                          float* projections) {
   constexpr int kGroup = G::kGroup;
   const JosephView& view = views.of[blockIdx.y];
   const int2 own = GroupOfThread();
@@ -84,19 +86,17 @@ __global__ __launch_bounds__(kRayThreads) void RowsKernel(
         together = together && step >= 0 && step < G::kLongestStep;
       }
     }
-    // Behind the source rays count no more: each has its own range.
-    together = together && !(view.first > first && view.first < end) &&
-               !(view.last + 1 > first && view.last + 1 < end);
   }
-  together = __all_sync(0xffffffffu, together);
-  first = __reduce_min_sync(0xffffffffu, first);
-  end = __reduce_max_sync(0xffffffffu, end);
+  first = __reduce_min_sync(kWholeWarp, first);
+  end = __reduce_max_sync(kWholeWarp, end);
   if (first >= end) return;
+  // Behind the source rays count no more: each has its own range.
+  together = __all_sync(kWholeWarp, together) && !StartsWithin(view, first, end);
 
   // Texel j is centred at j + 0.5 and begins with row kStep j - kRowsBefore: r counts texels from
   // there.
   constexpr float kPerRow = 1.f / G::kStep;
-  constexpr float kOrigin = PlaneTexture::kRowsBefore * kPerRow + 0.5f;
+  constexpr float kOrigin = RowsTexture::kRowsBefore * kPerRow + 0.5f;
   const auto centre = [](float r) { return __fadd_rd(r, 0x1p23f - 0.5f) - (0x1p23f - 0.5f); };
   float sums[kGroup] = {};
   if (together) {
@@ -150,8 +150,8 @@ __global__ __launch_bounds__(kRayThreads) void RowsKernel(
         const float at = k - middle;
         const float r = fmaf(fmaf(at, rays[i].slope_c, rays[i].c), kPerRow, kOrigin);
         const float texel = centre(r), d = G::kStep * (r - texel);
-        const float4 rows = tex2DLayered<float4>(texture, fmaf(at, rays[i].slope_b, rays[i].b) + 0.5f,
-                                                 texel, k - run.first);
+        const float4 rows = tex2DLayered<float4>(
+            texture, fmaf(at, rays[i].slope_b, rays[i].b) + 0.5f, texel, k - run.first);
         float sample = fmaf(__saturatef(d), rows.y - rows.x, rows.x);
         if (G::kStep > 1) sample = fmaf(__saturatef(d - 1), rows.z - rows.y, sample);
         if (k >= planes[i].first && k < planes[i].end) sums[i] += sample;
@@ -161,57 +161,80 @@ __global__ __launch_bounds__(kRayThreads) void RowsKernel(
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) {
     if (planes[i].first >= planes[i].end) continue;
-    float* const pixel =
-        projections +
-        (static_cast<int64_t>(views.index[blockIdx.y]) * e.rows + row_of(i)) * e.columns + column;
+    float* const pixel = PixelOf(projections, views.index[blockIdx.y], e, row_of(i), column);
     *pixel = fmaf(sums[i], rays[i].length * (1 / kHalfScale), *pixel);
   }
 }
 
-template <class G>
+// From the kernel of most rays per fetch on.
+using Five = Grouping<1, 5>;
+using Four = Grouping<1, 4>;
+using Two = Grouping<1, 2>;
+using TwoByTwo = Grouping<2, 2>;  // its copy is half as large
+
 class ProjectJosephRows final : public ops::ForwardProject {
  public:
   explicit ProjectJosephRows(CudaDevice& device) : device_(device) {}
 
   absl::Status Run(std::span<const ProjectionMatrix> world, const ops::VolumeBuffer& volume,
                    ops::ProjectionStack& projections) override {
-    return RunJoseph(
-        device_, world, volume, projections,
-        [](const JosephExtent&) {
-          const char* band = getenv("JOSEPH_BAND");
-          return band != nullptr ? atoi(band) : 1024;
-        },
-        [this](const PlaneSource& source) {
-          return texture_.Fill(source, PlaneTexture::Texel::kHalfRows, G::kStep, device_.stream());
-        },
-        [this](const ProjectLaunch& l) {
-          const int rows = kGroupsV * G::kGroup;
-          const dim3 grid((l.extent.columns + kGroupsU - 1) / kGroupsU, l.count,
-                          (l.extent.rows + rows - 1) / rows);
-          RowsKernel<G><<<grid, kRayThreads, 0, l.stream>>>(l.views, l.axes, l.extent, l.run,
-                                                            texture_.texture(), l.projections);
-          return ToStatus(cudaGetLastError(), "RowsKernel");
-        });
+    return RunJoseph(*this, device_, world, volume, projections);
   }
   int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
-    return grid.voxels() * 8 / G::kStep;
+    int64_t bytes = 0;  // a Run may need both copies
+    for (const int step : {1, 2}) {
+      bytes += RunBytes(grid, [step](int n_b, int n_c) { return PlaneBytes(step, n_b, n_c); });
+    }
+    return bytes;
+  }
+
+  // For RunJoseph. A copy is known by its step, a kernel by the rays of a group.
+  static ViewKind KindOf(const ProjectionMatrix& world, const PlaneAxes& axes,
+                         const VolumeGrid& grid, Shape3 stack) {
+    const RaySteps steps = StepsAlongColumn(world, axes, grid, stack);
+    if (Fits<Five>(steps)) return {1, 5};
+    if (Fits<Four>(steps)) return {1, 4};
+    if (!Fits<TwoByTwo>(steps) && Fits<Two>(steps)) return {1, 2};
+    return {2, 2};
+  }
+  static int64_t PlaneBytes(int step, int n_b, int n_c) {
+    return RowsTexture::Bytes(n_b, n_c, step);
+  }
+  absl::Status Fill(int step, const PlaneSource& source) {
+    return textures_[step - 1].Fill(source, step, device_.stream());
+  }
+  absl::Status Launch(const ProjectLaunch& launch) {
+    if (launch.kind.copy == 2) return Start<TwoByTwo>(launch);
+    return launch.kind.kernel == 5   ? Start<Five>(launch)
+           : launch.kind.kernel == 4 ? Start<Four>(launch)
+                                     : Start<Two>(launch);
   }
 
  private:
+  // Nearly everywhere; where not, the kernel finds out.
+  template <class G>
+  static bool Fits(const RaySteps& steps) {
+    constexpr double kTolerance = 1.02;
+    return steps.c < kTolerance * G::kLongestStep &&
+           steps.b * (G::kGroup - 1) < kTolerance * 2 * kMostDrift;
+  }
+  template <class G>
+  absl::Status Start(const ProjectLaunch& launch) {
+    const dim3 blocks = RayBlocks(launch, kGroupsU, kGroupsV * G::kGroup);
+    RowsKernel<G><<<blocks, kRayThreads, 0, device_.stream()>>>(
+        launch.views, launch.axes, launch.extent, launch.run, textures_[G::kStep - 1].texture(),
+        launch.projections);
+    return ToStatus(cudaGetLastError(), "RowsKernel");
+  }
+
   CudaDevice& device_;
-  PlaneTexture texture_;
+  RowsTexture textures_[2];
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device, int step, int group) {
-  switch (10 * step + group) {
-    case 13: return std::make_unique<ProjectJosephRows<Grouping<1, 3>>>(device);
-    case 14: return std::make_unique<ProjectJosephRows<Grouping<1, 4>>>(device);
-    case 15: return std::make_unique<ProjectJosephRows<Grouping<1, 5>>>(device);
-    case 22: return std::make_unique<ProjectJosephRows<Grouping<2, 2>>>(device);
-    default: return std::make_unique<ProjectJosephRows<Grouping<2, 3>>>(device);
-  }
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device) {
+  return std::make_unique<ProjectJosephRows>(device);
 }
 
 }  // namespace isocenter::cuda

@@ -1,6 +1,5 @@
 #include "kernels/cuda/register.h"
 
-#include "absl/strings/str_cat.h"
 #include <numbers>
 
 #include "kernels/cuda/device.h"
@@ -78,14 +77,8 @@ void Register(ops::Registry& registry) {
   siddon.back.Add("cuda", "siddon", OnCuda(NewBackprojectSiddon));
   ops::ProjectorMethods& joseph = registry.projectors[ops::ProjectorModel::kJoseph];
   joseph.forward.Add("cuda", "joseph", OnCuda(NewProjectJoseph));
-  joseph.forward.Add("cuda", "gather", OnCuda(NewProjectJosephGather));
-  joseph.forward.Add("cuda", "both", OnCuda(NewProjectJosephBoth));
-  for (int which : {13, 14, 15, 22, 23}) {
-    joseph.forward.Add("cuda", absl::StrCat("rows", which), OnCuda([which](CudaDevice& device) { return NewProjectJosephRows(device, which / 10, which % 10); }),
-                       ops::Precision::kFast);
-  }
+  joseph.forward.Add("cuda", "rows", OnCuda(NewProjectJosephRows), ops::Precision::kFast);
   joseph.back.Add("cuda", "joseph", OnCuda(NewBackprojectJoseph));
-  joseph.forward.Add("cuda", "texture", OnCuda(NewProjectJosephTexture), ops::Precision::kFast);
   ops::ProjectorMethods& footprint = registry.projectors[ops::ProjectorModel::kSeparableFootprint];
   footprint.forward.Add("cuda", "separable_footprint", OnCuda(NewProjectSeparableFootprint));
   footprint.back.Add("cuda", "separable_footprint", OnCuda(NewBackprojectSeparableFootprint));
