@@ -21,9 +21,9 @@ void Store(const MassForm& form, double factor, double (&to)[6]) {
 // ForwardProject of kVoxelDriven (parts = 1) and kVoxelDrivenSplit (2).
 class ProjectVoxelDriven final : public ops::ForwardProject {
  public:
-  ProjectVoxelDriven(CudaDevice& device, int parts, bool carry, DeviceBuffer<float> peak,
+  ProjectVoxelDriven(CudaDevice& device, int parts, DeviceBuffer<float> peak,
                      DeviceBuffer<double> near_peak)
-      : device_(device), parts_(parts), carry_(carry), peak_(std::move(peak)), near_peak_(std::move(near_peak)) {}
+      : device_(device), parts_(parts), peak_(std::move(peak)), near_peak_(std::move(near_peak)) {}
 
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
                    ops::ProjectionStack& projections) override {
@@ -120,9 +120,8 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
     ISO_RETURN_IF_ERROR(ClearSums(world.size(), e));
     const auto boxes = [](int n, int size) { return static_cast<unsigned>((n + size - 1) / size); };
     const dim3 blocks(boxes(e.nx, kScatterX), boxes(e.ny, kScatterY), boxes(e.nz, kScatterZ));
-    const auto kernel = carry_ ? ScatterKernel<true> : ScatterKernel<false>;
-    kernel<<<blocks, kThreads, 0, device_.stream()>>>(views, count, Pieces(), e, volume.data(),
-                                                      peak_.data(), sums_.data());
+    ScatterKernel<<<blocks, kThreads, 0, device_.stream()>>>(
+        views, count, Pieces(), e, volume.data(), peak_.data(), sums_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     return AddSums(units, peak_.data(), world.size(), e, projections);
   }
@@ -157,7 +156,6 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
 
   CudaDevice& device_;
   const int parts_;
-  const bool carry_;
   DeviceBuffer<float> peak_;
   DeviceBuffer<double> near_peak_;
   DeviceBuffer<unsigned long long> sums_;  // fixed-point, of the views of one launch
@@ -166,12 +164,11 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(CudaDevice& device,
-                                                                           int parts, bool carry) {
+                                                                           int parts) {
   ISO_RETURN_IF_ERROR(device.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> peak, DeviceBuffer<float>::Create(1));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<double> near_peak, DeviceBuffer<double>::Create(1));
-  return std::make_unique<ProjectVoxelDriven>(device, parts, carry, std::move(peak),
-                                              std::move(near_peak));
+  return std::make_unique<ProjectVoxelDriven>(device, parts, std::move(peak), std::move(near_peak));
 }
 
 }  // namespace isocenter::cuda

@@ -46,9 +46,8 @@ struct ScatterTile {
   float mass[6];
   int column, row, width, height, pitch;
   bool touches;
-  bool falling;  // u, along a run
-  bool fits;     // into shared memory
-  bool smooth;   // sqrt(q) is a parabola along a run
+  bool fits;    // into shared memory
+  bool smooth;  // sqrt(q) is a parabola along a run
 };
 
 __device__ inline ScatterTile MakeScatterTile(const double* m, const double* q, int x0, int y0,
@@ -81,7 +80,6 @@ __device__ inline ScatterTile MakeScatterTile(const double* m, const double* q, 
       v_low = fminf(v_low, v[end]);
       v_high = fmaxf(v_high, v[end]);
     }
-    t.falling = u[1] < u[0];
     run_u = fmaxf(run_u, fabsf(u[1] - u[0]));
     run_v = fmaxf(run_v, fabsf(v[1] - v[0]));
   }
@@ -125,48 +123,9 @@ __device__ inline void AddShared(unsigned address, int value) {
   asm volatile("red.shared.add.s32 [%0 + %1], %2;" ::"r"(address), "n"(kOffset), "r"(value));
 }
 
-/// What a run of voxels has added to the four pixels around its place, before it moves on: from
-/// voxel to voxel the place is the same or the next one along u, mostly, and only what is left
-/// behind is added to the tile. kFalling: u falls along the run.
-template <bool kFalling>
-struct PendingSums {
-  unsigned place, next_row;  // addresses
-  int upper_left = 0, upper_right = 0, lower_left = 0, lower_right = 0;
-
-  __device__ void AddLeft() const {
-    AddShared<0>(place, upper_left);
-    AddShared<0>(place + next_row, lower_left);
-  }
-  __device__ void AddRight() const {
-    AddShared<4>(place, upper_right);
-    AddShared<4>(place + next_row, lower_right);
-  }
-  __device__ void MoveTo(unsigned address) {
-    if (address == place) return;
-    if (address == place + (kFalling ? -4 : 4)) {
-      if constexpr (kFalling) {
-        AddRight();
-        upper_right = upper_left;
-        lower_right = lower_left;
-        upper_left = lower_left = 0;
-      } else {
-        AddLeft();
-        upper_left = upper_right;
-        lower_left = lower_right;
-        upper_right = lower_right = 0;
-      }
-    } else {
-      AddLeft();
-      AddRight();
-      upper_left = upper_right = lower_left = lower_right = 0;
-    }
-    place = address;
-  }
-};
-
 /// Adds a run of voxels along x, at (y, z) of the box, to the tile. `origin`: the address of the
 /// tile less that of element 2^23, times 4.
-template <bool kSmooth, bool kCarry, bool kFalling>
+template <bool kSmooth>
 __device__ void ScatterRun(const ScatterTile& tile, const float (&value)[kScatterX], float y,
                            float z, unsigned origin) {
   const float du = tile.u[0], dv = tile.v[0], dw = tile.w[0];
@@ -183,7 +142,6 @@ __device__ void ScatterRun(const ScatterTile& tile, const float (&value)[kScatte
   const Parabola<kScatterX> root =
       kSmooth ? Parabola<kScatterX>(root_at(0), root_at(kLast / 2), root_at(kLast))
               : Parabola<kScatterX>(0, 0, 0);
-  PendingSums<kFalling> pending{origin, next_row};
 #pragma unroll
   for (int k = 0; k < kScatterX; ++k) {
     const float r = Reciprocal(fmaf(k, dw, w));
@@ -194,23 +152,10 @@ __device__ void ScatterRun(const ScatterTile& tile, const float (&value)[kScatte
     const float right = u - (u_bits - 0x1p23f), left = 1 - right;
     const float lower = added * (v - v_floor), upper = added - lower;
     const unsigned address = (__float_as_uint(fmaf(v_floor, pitch, u_bits)) << 2) + origin;
-    if constexpr (kCarry) {
-      if (k == 0) pending.place = address;
-      pending.MoveTo(address);
-      pending.upper_left += FixedPoint(upper, left);
-      pending.upper_right += FixedPoint(upper, right);
-      pending.lower_left += FixedPoint(lower, left);
-      pending.lower_right += FixedPoint(lower, right);
-    } else {
-      AddShared<0>(address, FixedPoint(upper, left));
-      AddShared<4>(address, FixedPoint(upper, right));
-      AddShared<0>(address + next_row, FixedPoint(lower, left));
-      AddShared<4>(address + next_row, FixedPoint(lower, right));
-    }
-  }
-  if constexpr (kCarry) {
-    pending.AddLeft();
-    pending.AddRight();
+    AddShared<0>(address, FixedPoint(upper, left));
+    AddShared<4>(address, FixedPoint(upper, right));
+    AddShared<0>(address + next_row, FixedPoint(lower, left));
+    AddShared<4>(address + next_row, FixedPoint(lower, right));
   }
 }
 
@@ -258,8 +203,7 @@ __device__ inline void ScatterRunAnywhere(const ScatterTile& tile, const float (
 /// Adds `count` views of the volume to the sums: view i of the launch to view i / pieces of `sums`.
 /// `peak`: the largest magnitude of a voxel; nothing is done for volumes that are zero or not
 /// finite.
-template <bool kCarry>
-__global__ __launch_bounds__(kThreads, kScatterBlocks) void ScatterKernel(
+__global__ __launch_bounds__(kThreads, kScatterBlocks) inline void ScatterKernel(
     const __grid_constant__ ScatterViews views, int count, int pieces, Extent e,
     const float* volume, const float* peak, unsigned long long* sums) {
   __shared__ int tile[kTilePixels];
@@ -310,12 +254,10 @@ __global__ __launch_bounds__(kThreads, kScatterBlocks) void ScatterKernel(
       const int y = warp * kScatterColumns + c;
       if (!place.fits) {
         if (y0 + y < e.ny) ScatterRunAnywhere(place, value[c], voxels, y, lane, to);
-      } else if (place.smooth && !(kCarry && place.falling)) {
-        ScatterRun<true, kCarry, false>(place, value[c], y, lane, origin);
       } else if (place.smooth) {
-        ScatterRun<true, kCarry, true>(place, value[c], y, lane, origin);
+        ScatterRun<true>(place, value[c], y, lane, origin);
       } else {
-        ScatterRun<false, kCarry, false>(place, value[c], y, lane, origin);
+        ScatterRun<false>(place, value[c], y, lane, origin);
       }
     }
     if (!place.fits) continue;

@@ -29,10 +29,7 @@ auto OnCuda(Make make) {
 // The voxel-driven models, `parts` pieces of a voxel along each axis.
 void RegisterVoxelDriven(int parts, ops::ProjectorMethods& methods) {
   methods.forward.Add("cuda", "voxel_driven", OnCuda([parts](CudaDevice& device) {
-                        return NewProjectVoxelDriven(device, parts, false);
-                      }));
-  methods.forward.Add("cuda", "voxel_driven_carry", OnCuda([parts](CudaDevice& device) {
-                        return NewProjectVoxelDriven(device, parts, true);
+                        return NewProjectVoxelDriven(device, parts);
                       }));
   methods.back.Add("cuda", "voxel_driven", OnCuda([parts](CudaDevice& device) {
                      return NewBackprojectVoxelDriven(device, parts);
