@@ -39,11 +39,10 @@ enum class ProjectorModel {
   kVoxelDrivenSplit,
   /// Separable footprints, trapezoid by rectangle: Long, Fessler, Balter, IEEE TMI 29 (2010) 1839,
   /// stated for general matrices. The axial axis a of a view is the index axis along which v
-  /// changes
-  /// most, less what u changes (AxialAxis below); b and c are the other two. Seen from the source,
-  /// the voxel's four edges parallel to a, taken at its centre along a, are at u0 <= u1 <= u2 <=
-  /// u3: a trapezoid of height 1 that rises from u0 to u1
-  /// and falls from u2 to u3. Its centre moved by ±1/2 along a is at v0 <= v1: a rectangle. Pixel
+  /// changes most, less what u changes (AxialAxis below); b and c are the other two. Seen from the
+  /// source, the voxel's four edges parallel to a, taken at its centre along a, are at
+  /// u0 <= u1 <= u2 <= u3: a trapezoid of height 1 that rises from u0 to u1 and falls from u2 to
+  /// u3. Its centre moved by ±1/2 along a is at v0 <= v1: a rectangle. Pixel
   /// (u, v) has the share F(u) = ∫ trapezoid over [u-1/2, u+1/2] times G(v) = length of [v0, v1] in
   /// [v-1/2, v+1/2], and the voxel adds x_j·h_j·F·G with h_j = c_j / (((u3-u0) + (u2-u1))/2 ·
   /// (v1-v0)), c_j of kVoxelDriven: the amplitude that keeps the mass. A voxel of which a corner
