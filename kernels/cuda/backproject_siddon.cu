@@ -143,7 +143,7 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
             LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), device_.stream()));
       } else {
         GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
-            GatheredViewsOf(run), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
+            GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
             volume.data());
         ISO_RETURN_IF_ERROR(ToStatus(cudaGetLastError(), "GatherKernel"));
       }

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "kernels/cuda/column_volume.h"
+#include "kernels/cuda/footprint_columns.h"
 #include "kernels/cuda/methods.h"
-#include "kernels/cuda/separable_footprint.cuh"
+#include "kernels/cuda/projected_view.cuh"
 
 namespace isocenter::cuda {
 namespace {
@@ -15,34 +16,6 @@ namespace {
 constexpr int kRun = 8;              // pixels of a thread, along v
 constexpr int kWide = 8, kTall = 4;  // threads of a warp along u and v
 constexpr int kWarps = 8;            // of a block, along u
-
-// The volume's axes as a view has them: axial, and two across.
-template <class Real>
-struct ProjectedView {
-  FootprintView<Real> footprint;
-  Real source[3], direction[3], per_column[3], per_row[3];  // rays; voxels from the grid's middle
-  Real half_depth;   // of a voxel: what w changes from its centre to a corner, at most
-  Real least_depth;  // voxels at less than this are looked for in whole planes
-  int axial;
-  bool upright;  // u and w are the same all along the axial axis
-};
-template <class Real>
-struct ProjectedViews {
-  static constexpr int kMost = sizeof(Real) == sizeof(float) ? 16 : 1;
-  ProjectedView<Real> view[kMost];
-};
-
-// Voxels along one axis, counted from the grid's first.
-struct Span {
-  int first, last;
-};
-template <class Real>
-__device__ Span SpanAround(Real centre, Real half, int n) {
-  const Real middle = static_cast<Real>(0.5) * (n - 1);
-  const Real low = fmax(ceil(centre - half + middle), Real{0});
-  const Real high = fmin(floor(centre + half + middle), static_cast<Real>(n - 1));
-  return low <= high ? Span{static_cast<int>(low), static_cast<int>(high)} : Span{0, -1};
-}
 
 // In the plane at a distance D of the source along the plane axis, the centres of the voxels that
 // reach a run of pixels lie within slope·D ± (cone·|D| + reach).
@@ -187,24 +160,6 @@ __global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
   }
 }
 
-template <class Real>
-ProjectedView<Real> ProjectedViewOf(const ProjectionMatrix& world, const VolumeGrid& grid,
-                                    const Shape3& stack) {
-  const ProjectionMatrix centered = Centered(ToVoxelIndices(world, grid), grid, stack);
-  const Rays rays = RaysOf(centered);
-  ProjectedView<Real> view;
-  view.axial = ops::AxialAxis(world, grid);
-  view.footprint = FootprintViewOf<Real>(centered, view.axial, grid);
-  Assign(rays.source, view.source);
-  Assign(rays.base, view.direction);
-  Assign(rays.per_column, view.per_column);
-  Assign(rays.per_row, view.per_row);
-  view.half_depth = static_cast<Real>(HalfDepthOfVoxel(centered));
-  view.least_depth = static_cast<Real>(kLeastDepth);
-  view.upright = IsUpright(centered, view.axial, grid, stack);
-  return view;
-}
-
 class ProjectSeparableFootprint final : public ops::ForwardProject {
  public:
   explicit ProjectSeparableFootprint(CudaDevice& device) : device_(device) {}
@@ -238,20 +193,43 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
   }
 
  private:
+  // Runs of views of one kind.
   template <class Real>
   absl::Status Launch(std::span<const ProjectionMatrix> world, const VolumeGrid& grid,
                       const Shape3& shape, float* projections) {
-    ProjectedViews<Real> views;
-    for (size_t i = 0; i < world.size(); ++i) {
-      views.view[i] = ProjectedViewOf<Real>(world[i], grid, shape);
+    std::vector<ProjectedView<Real>> views;
+    for (const ProjectionMatrix& matrix : world) {
+      views.push_back(ProjectedViewOf<Real>(matrix, grid, shape));
+    }
+    const auto columns = [&](size_t i) { return views[i].upright && views[i].axial == 2; };
+    for (size_t first = 0, end = 0; first < views.size(); first = end) {
+      ProjectedViews<Real> run;
+      while (end < views.size() && columns(end) == columns(first)) {
+        run.view[end - first] = views[end];
+        ++end;
+      }
+      ISO_RETURN_IF_ERROR(LaunchKind(run, static_cast<int>(end - first), columns(first), grid,
+                                     shape, projections + first * shape.middle * shape.fast));
+    }
+    return absl::OkStatus();
+  }
+
+  template <class Real>
+  absl::Status LaunchKind(const ProjectedViews<Real>& views, int count, bool columns,
+                          const VolumeGrid& grid, const Shape3& shape, float* projections) {
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      if (columns) {
+        return LaunchFootprintColumns(views, count, columns_.data(), grid, shape, projections,
+                                      device_.stream());
+      }
     }
     const Layout layout{{grid.nx, grid.ny, grid.nz},
                         {grid.nz, static_cast<int64_t>(grid.nz) * grid.nx, 1}};
-    const int rows = static_cast<int>(shape.middle), columns = static_cast<int>(shape.fast);
-    const dim3 blocks((columns + kWide * kWarps - 1) / (kWide * kWarps),
-                      (rows + kTall * kRun - 1) / (kTall * kRun), world.size());
+    const int rows = static_cast<int>(shape.middle), width = static_cast<int>(shape.fast);
+    const dim3 blocks((width + kWide * kWarps - 1) / (kWide * kWarps),
+                      (rows + kTall * kRun - 1) / (kTall * kRun), count);
     FootprintKernel<Real><<<blocks, kWide * kTall * kWarps, 0, device_.stream()>>>(
-        views, layout, columns_.data(), rows, columns, projections);
+        views, layout, columns_.data(), rows, width, projections);
     return ToStatus(cudaGetLastError(), "FootprintKernel");
   }
 

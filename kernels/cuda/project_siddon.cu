@@ -33,7 +33,9 @@ __global__ __launch_bounds__(kAlong* kAcross) void SiddonKernel(
   Real p[3], d[3];
 #pragma unroll
   for (int i = 0; i < 3; ++i) {
-    p[i] = fma(from_middle_u, view.p_column[i], fma(from_middle_v, view.p_row[i], view.p[i]));
+    p[i] =
+        static_cast<Real>(fma(static_cast<double>(from_middle_u), view.p_column[i],
+                              fma(static_cast<double>(from_middle_v), view.p_row[i], view.p[i])));
     d[i] = fma(from_middle_u, view.d_column[i], fma(from_middle_v, view.d_row[i], view.d[i]));
   }
   const Real sum = TraceRay(p, d, view.first, grid, volume);

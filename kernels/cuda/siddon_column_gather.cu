@@ -8,18 +8,26 @@ namespace isocenter::cuda {
 namespace {
 
 constexpr int kDepth = 8;
-constexpr int kColumns = 5;  // of the detector, at a time
+constexpr int kColumns = 6;  // of the detector, at a time
 
-// t within a box of one voxel along one axis, of a ray that is q from its centre at t = 0.
-struct Crossing {
-  float enter, leave;
-};
-__device__ Crossing CrossingOf(float q, float d) {
-  const float step = Reciprocal(fmaxf(fabsf(d), 1e-20f));
-  const float at = (d < 0 ? -q : q) * step;
-  return {fmaf(-0.5f, step, -at), fmaf(0.5f, step, -at)};
+// Neighbours of a row of pixels; with kPairs, the first has an even index and rows have even
+// lengths.
+template <bool kPairs>
+__device__ void LoadPixels(const float* from, float (&to)[kColumns]) {
+  if constexpr (kPairs) {
+#pragma unroll
+    for (int j = 0; j < kColumns; j += 2) {
+      const float2 pair = __ldg(reinterpret_cast<const float2*>(from + j));
+      to[j] = pair.x;
+      to[j + 1] = pair.y;
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) to[j] = __ldg(from + j);
+  }
 }
 
+template <bool kPairs>
 __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
     const __grid_constant__ GatheredViews views, int count, const float* scaled, Extent e,
     float* volume) {
@@ -35,21 +43,20 @@ __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
   for (int i = 0; i < count; ++i, scaled += static_cast<int64_t>(e.rows) * e.columns) {
     const GatheredView& g = views.view[i];
     const float* m = g.m;
-    const auto row = [&](int first) {
-      return fmaf(m[first], from_x, fmaf(m[first + 1], from_y, m[first + 3]));
-    };
-    const float w = row(8), r = Reciprocal(w), u = row(0) * r, vw = row(4);
+    const Split w2 = SumOf(g, 2, from_x, from_y, from_z), uw = SumOf(g, 0, from_x, from_y, from_z);
+    const Split lowest = SumOf(g, 1, from_x, from_y, from_z);
+    const float w = w2.sum + w2.rest, r = Reciprocal(w), u = uw.sum * r;
     const float reach = 0.5001f * Reciprocal(w - 0.5f * (fabsf(m[8]) + fabsf(m[9])));
     const float half_u = reach * (fabsf(fmaf(-u, m[8], m[0])) + fabsf(fmaf(-u, m[9], m[1])));
     const PixelRange across = RangeAround(u + middle_u, half_u + kPixelMargin, e.columns);
     const float centre_x = (from_x - g.source[0]) * r, centre_y = (from_y - g.source[1]) * r;
-    const float climb = w * g.per_row[2];  // of a ray from row to row, at the voxels' depth
-    for (int first = across.first; first <= across.last; first += kColumns) {
-      const int begin = min(first, e.columns - kColumns);
+    int begin = 0;
+    for (int first = across.first; first <= across.last; first = begin + kColumns) {
+      begin = min(kPairs ? first & ~1 : first, e.columns - kColumns);
       float enter[kColumns], leave[kColumns];
 #pragma unroll
       for (int j = 0; j < kColumns; ++j) {
-        const float du = w * ((begin + j - middle_u) - u);
+        const float du = DistanceFrom(begin + j - middle_u, w2, uw);
         const float qx = du * g.per_column[0], qy = du * g.per_column[1];
         const Crossing cx = CrossingOf(qx, fmaf(qx, r, centre_x));
         const Crossing cy = CrossingOf(qy, fmaf(qy, r, centre_y));
@@ -59,7 +66,8 @@ __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
       }
 #pragma unroll
       for (int k = 0; k < kDepth; ++k) {
-        const float z = from_z + k, v = fmaf(m[6], z, vw) * r;
+        const Split vw{fmaf(m[6], k, lowest.sum), fmaf(g.rest[6], k, lowest.rest)};
+        const float z = from_z + k, v = vw.sum * r;
         const float half_v =
             reach * (fabsf(fmaf(-v, m[8], m[4])) + fabsf(fmaf(-v, m[9], m[5])) + fabsf(m[6]));
         const PixelRange along = RangeAround(v + middle_v, half_v + kPixelMargin, e.rows);
@@ -67,12 +75,14 @@ __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
         const float* pixel = scaled + along.first * e.columns + begin;
         float part = 0;
         for (int at = along.first; at <= along.last; ++at, pixel += e.columns) {
-          const float qz = climb * ((at - middle_v) - v);
+          const float qz = g.per_row[2] * DistanceFrom(at - middle_v, w2, vw);
           const Crossing cz = CrossingOf(qz, fmaf(qz, r, centre_z));
+          float value[kColumns];
+          LoadPixels<kPairs>(pixel, value);
 #pragma unroll
           for (int j = 0; j < kColumns; ++j) {
             const float inside = fminf(leave[j], cz.leave) - fmaxf(enter[j], cz.enter);
-            part = fmaf(fmaxf(inside, 0.f), __ldg(pixel + j), part);
+            part = fmaf(fmaxf(inside, 0.f), value[j], part);
           }
         }
         sum[k] += part;
@@ -93,9 +103,10 @@ bool ColumnsGather(const ProjectionMatrix& centered, const VolumeGrid& grid, con
 absl::Status LaunchSiddonColumnGather(std::span<const ProjectionMatrix> centered,
                                       const float* scaled, const VolumeGrid& grid,
                                       const Shape3& stack, float* volume, cudaStream_t stream) {
-  ColumnGatherKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(
-      GatheredViewsOf(centered), static_cast<int>(centered.size()), scaled, ExtentOf(grid, stack),
-      volume);
+  const auto kernel = stack.fast % 2 == 0 ? ColumnGatherKernel<true> : ColumnGatherKernel<false>;
+  kernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(GatheredViewsOf(centered, grid),
+                                                          static_cast<int>(centered.size()), scaled,
+                                                          ExtentOf(grid, stack), volume);
   return ToStatus(cudaGetLastError(), "ColumnGatherKernel");
 }
 

@@ -15,22 +15,23 @@ constexpr int kRays = 4;   // of a thread, a warp's width apart
 constexpr float kShift = 12582912.f;
 constexpr int kShiftBits = 0x4B400000;
 
-// Faces that the rays cross along x or y: number i at t = enter + i·step.
+// Faces that the rays cross along x or y, mirrored where they come from above: one at `face` is
+// crossed at t = (face - from)·step, where the grid goes from -half to half.
 struct Faces {
-  float enter, step;
+  float from, step, half;
   int n;
   bool up;
+  __device__ float At(float face) const { return (face - from) * step; }
 };
 __device__ Faces FacesOf(float p, float d, int n) {
   // A ray along the faces never crosses them; any direction this small does as well.
   constexpr float kLeast = 1e-20f;
-  const float safe = fabsf(d) > kLeast ? d : kLeast;
-  const float half = 0.5f * n, step = 1 / fabsf(safe);
-  return {safe > 0 ? (-half - p) * step : (p - half) * step, step, n, safe > 0};
+  const bool up = !(d < -kLeast);
+  return {up ? p : -p, 1 / fmaxf(fabsf(d), kLeast), 0.5f * n, n, up};
 }
-// Faces that are passed at t, less the one at the border.
+// Voxels that are passed at t, of those that the rays come to.
 __device__ int PassedAt(const Faces& faces, float t) {
-  const float inside = (t - faces.enter) / faces.step;
+  const float inside = t / faces.step + faces.from + faces.half;
   return inside > 0 ? min(static_cast<int>(inside), faces.n - 1) : 0;
 }
 
@@ -50,9 +51,8 @@ __device__ void Follow(const ColumnRays& rays, const Faces& along_x, const Faces
                         (along_y.up ? y : along_y.n - 1 - y) * stride_y - kShiftBits;
   const int64_t next_x = along_x.up ? stride_x : -stride_x;
   const int64_t next_y = along_y.up ? stride_y : -stride_y;
-  float count_x = x + 1, count_y = y + 1;
-  float at_x = fmaf(count_x, along_x.step, along_x.enter);
-  float at_y = fmaf(count_y, along_y.step, along_y.enter);
+  float face_x = x + 1 - along_x.half, face_y = y + 1 - along_y.half;
+  float at_x = along_x.At(face_x), at_y = along_y.At(face_y);
   float z[kRays], voxel[kRays], from[kRays];
   const auto move = [&](int i, float to, float& z_there, float& voxel_there) {
     z_there = fmaf(to, rays.d[i], rays.z[i]);
@@ -84,13 +84,13 @@ __device__ void Follow(const ColumnRays& rays, const Faces& along_x, const Faces
     if (!(nearest < end)) return;
     t = nearest;
     if (at_x == nearest) {
-      count_x += 1;
+      face_x += 1;
       voxels += next_x;
-      at_x = fmaf(count_x, along_x.step, along_x.enter);
+      at_x = along_x.At(face_x);
     } else {
-      count_y += 1;
+      face_y += 1;
       voxels += next_y;
-      at_y = fmaf(count_y, along_y.step, along_y.enter);
+      at_y = along_y.At(face_y);
     }
   }
 }
@@ -104,16 +104,17 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
   const int first_row = blockIdx.y * (32 * kRays) + lane;
   if (u >= columns) return;
   const float from_middle = u - 0.5f * (columns - 1);
-  const auto of_column = [&](float at_middle, float per_column) {
-    return fmaf(from_middle, per_column, at_middle);
+  const auto of_column = [&](auto at_middle, auto per_column) {
+    return fma(static_cast<decltype(at_middle)>(from_middle), per_column, at_middle);
   };
   const float dx = of_column(view.d[0], view.d_column[0]);
   const float dy = of_column(view.d[1], view.d_column[1]);
-  const Faces along_x = FacesOf(of_column(view.p[0], view.p_column[0]), dx, n.x);
-  const Faces along_y = FacesOf(of_column(view.p[1], view.p_column[1]), dy, n.y);
-  const float t = fmaxf(view.first, fmaxf(along_x.enter, along_y.enter));
-  const float end = fminf(fmaf(along_x.n, along_x.step, along_x.enter),
-                          fmaf(along_y.n, along_y.step, along_y.enter));
+  const Faces along_x =
+      FacesOf(static_cast<float>(of_column(view.p[0], view.p_column[0])), dx, n.x);
+  const Faces along_y =
+      FacesOf(static_cast<float>(of_column(view.p[1], view.p_column[1])), dy, n.y);
+  const float t = fmaxf(view.first, fmaxf(along_x.At(-along_x.half), along_y.At(-along_y.half)));
+  const float end = fminf(along_x.At(along_x.half), along_y.At(along_y.half));
   if (!(t < end)) return;
 
   ColumnRays rays;
@@ -121,7 +122,9 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
 #pragma unroll
   for (int i = 0; i < kRays; ++i) {
     const float row = min(first_row + 32 * i, rows - 1) - 0.5f * (rows - 1);
-    rays.z[i] = fmaf(row, view.p_row[2], of_column(view.p[2], view.p_column[2])) + 0.5f * n.z;
+    rays.z[i] = static_cast<float>(
+        fma(static_cast<double>(row), view.p_row[2], of_column(view.p[2], view.p_column[2])) +
+        0.5 * n.z);
     rays.d[i] = fmaf(row, view.d_row[2], of_column(view.d[2], view.d_column[2]));
     constexpr float kLeast = 1e-20f;
     rays.per_d[i] = 1 / (fabsf(rays.d[i]) > kLeast ? rays.d[i] : kLeast);

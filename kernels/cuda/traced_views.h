@@ -8,11 +8,11 @@ namespace isocenter::cuda {
 inline constexpr int kMostTracedViews = 32;  // of a launch
 
 /// Rays of one view: pixel (u, v) sees p + t·d, both affine in the pixel's distance from the
-/// detector's middle and relative to the grid's, in voxels. float32 is best where p lies within the
-/// grid.
+/// detector's middle and relative to the grid's, in voxels. float32 holds p best where it lies
+/// within the grid.
 template <class Real>
 struct TracedView {
-  Real p[3], p_column[3], p_row[3];
+  double p[3], p_column[3], p_row[3];
   Real d[3], d_column[3], d_row[3];
   Real first;       // t of the source
   bool along_rows;  // v changes more than u along z

@@ -167,6 +167,12 @@ std::vector<ProjectCase> ProjectCases() {
   const auto cube = [](int n, double mm) { return CenteredGrid(n, n, n, {mm, mm, mm}); };
   carm("WholeObjectOnTheDetector", odd, 1.0, CenteredGrid(25, 23, 27, {1, 1, 1}));
   carm("IdealOrbit", odd, 1.0, CenteredGrid(25, 23, 27, {1, 1, 1}), 0);
+  // The middle row of rays runs along centres of voxels, not along faces.
+  carm("IdealOrbitAside", odd, 1.0, Shifted(CenteredGrid(25, 23, 26, {1, 1, 1}), {1.3, -2.1, 4.7}),
+       0);
+  carm("IdealOrbitHighGrid", {3, 75, 53}, 1.0, CenteredGrid(20, 31, 61, {1.1, 0.9, 1.2}), 0);
+  carm("IdealOrbitLargeVoxels", odd, 1.0, CenteredGrid(12, 13, 9, {7, 6, 5}), 0);
+  carm("IdealOrbitLargePixels", {3, 17, 19}, 0.3, CenteredGrid(40, 41, 43, {1, 1, 1}), 0);
   for (const double pixels : {0.3, 0.7, 1.9, 4.1}) {
     carm("PixelsPerVoxel" + std::to_string(static_cast<int>(100 * pixels)), {3, 61, 57}, pixels,
          cube(19, 1));
