@@ -111,7 +111,7 @@ Judge::Judge(const Scan& scan) : scan_(scan) {
     }
   }
   const double spacing = grid.spacing.x;
-  for (double sigma = 0.25; sigma < 3; sigma += 0.125) {  // voxels
+  for (double sigma = 0.125; sigma < 3; sigma += 0.125) {  // voxels
     std::vector<float> voxels = scan.truth;
     BlurAlong(voxels, 1, grid.nx, sigma);
     BlurAlong(voxels, grid.nx, grid.ny, sigma);
@@ -150,13 +150,12 @@ Figures Judge::Measure(const std::vector<float>& hounsfield) const {
   return figures;
 }
 
-absl::StatusOr<std::vector<float>> Fdk(const Scan& scan, double cutoff,
+absl::StatusOr<std::vector<float>> Fdk(const Scan& scan, ops::FilterWindow window, double cutoff,
                                        const ops::Registry& registry, ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(const auto plan, recon::MakePlan(scan.acquisition, scan.grid,
-                                                        {.window = ops::FilterWindow::kHann,
-                                                         .cutoff = cutoff,
-                                                         .mu_water_per_mm = kMuWater},
-                                                        device));
+  ISO_ASSIGN_OR_RETURN(
+      const auto plan,
+      recon::MakePlan(scan.acquisition, scan.grid,
+                      {.window = window, .cutoff = cutoff, .mu_water_per_mm = kMuWater}, device));
   std::vector<float> volume(scan.grid.voxels());
   ISO_RETURN_IF_ERROR(recon::ReconstructAll(plan, registry, device, scan.frames(),
                                             {volume.data(), scan.grid.shape()})
@@ -167,9 +166,16 @@ absl::StatusOr<std::vector<float>> Fdk(const Scan& scan, double cutoff,
 absl::StatusOr<FdkCurve> FdkCurve::Make(const Scan& scan, const Judge& judge,
                                         const ops::Registry& registry, ops::Device& device) {
   FdkCurve curve;
-  for (const double cutoff : {1.0, 0.85, 0.7, 0.6, 0.5, 0.42, 0.35, 0.3, 0.25, 0.2}) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<float> volume, Fdk(scan, cutoff, registry, device));
+  const auto add = [&](ops::FilterWindow window, double cutoff) -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(const std::vector<float> volume,
+                         Fdk(scan, window, cutoff, registry, device));
     curve.figures_.push_back(judge.Measure(volume));
+    return absl::OkStatus();
+  };
+  ISO_RETURN_IF_ERROR(add(ops::FilterWindow::kRamLak, 1));
+  ISO_RETURN_IF_ERROR(add(ops::FilterWindow::kCosine, 1));
+  for (const double cutoff : {1.0, 0.85, 0.7, 0.6, 0.5, 0.42, 0.35, 0.3}) {
+    ISO_RETURN_IF_ERROR(add(ops::FilterWindow::kHann, cutoff));
   }
   return curve;
 }
@@ -215,8 +221,8 @@ std::vector<Candidate> Candidates() {
         .iterations = 20,
         .statistical_weights = true,
         .prior_strength = 1}},
-      {"ASD-POCS", {.algorithm = Algorithm::kAsdPocs, .iterations = 20, .prior_strength = 0.01}},
-      {"FISTA-TV", {.algorithm = Algorithm::kFistaTv, .iterations = 40, .prior_strength = 0.1}},
+      {"ASD-POCS", {.algorithm = Algorithm::kAsdPocs, .iterations = 20, .prior_strength = 1}},
+      {"FISTA-TV", {.algorithm = Algorithm::kFistaTv, .iterations = 40, .prior_strength = 1}},
   };
 }
 

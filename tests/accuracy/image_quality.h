@@ -63,8 +63,7 @@ class Judge {
   std::vector<Blurred> blurred_;
 };
 
-/// FDK of the scan with a Hann window.
-absl::StatusOr<std::vector<float>> Fdk(const Scan& scan, double cutoff,
+absl::StatusOr<std::vector<float>> Fdk(const Scan& scan, ops::FilterWindow window, double cutoff,
                                        const ops::Registry& registry, ops::Device& device);
 
 /// FDK's error as a function of its edge width: what an image of the same width is compared with.

@@ -143,6 +143,7 @@ int main(int argc, char** argv) {
   quality_command->add_option("--projector", quality.projector, "Projector");
   quality_command->add_option("--fdk-cutoff", quality.fdk_cutoff, "Of the warm start's window");
   quality_command->add_flag("--cold", quality.cold, "Begin with zero");
+  quality_command->add_flag("--passes", quality.passes, "Print the report of each pass");
   quality_command->add_option("--sheet", quality.sheet, "PNG file with all images");
 
   isocenter::bench::ReconstructOptions reconstruct;

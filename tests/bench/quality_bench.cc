@@ -68,12 +68,19 @@ absl::Status RunQuality(const QualityOptions& options) {
   }
   std::vector<std::pair<std::string, formats::Volume>> images;
   images.emplace_back("TRUTH", formats::Volume{scan.grid, scan.truth});
-  ISO_ASSIGN_OR_RETURN(std::vector<float> fdk, quality::Fdk(scan, 0.6, Backends(), *device));
+  ISO_ASSIGN_OR_RETURN(std::vector<float> fdk,
+                       quality::Fdk(scan, ops::FilterWindow::kHann, 0.7, Backends(), *device));
   images.emplace_back("FDK", formats::Volume{scan.grid, std::move(fdk)});
   for (const quality::Candidate& candidate : candidates) {
     std::vector<recon::IterationReport> reports;
     ISO_ASSIGN_OR_RETURN(std::vector<float> volume,
                          quality::Refine(scan, candidate, Backends(), *device, &reports));
+    if (options.passes) {
+      for (const recon::IterationReport& report : reports) {
+        std::printf("  pass %3d residual %.6f objective %.6g, %.2f s\n", report.iteration,
+                    report.relative_residual, report.objective.value_or(0), report.seconds);
+      }
+    }
     const quality::Figures figures = judge.Measure(volume);
     table.Add(candidate.name, reports, figures, curve.RmseAt(figures.edge_mm));
     images.emplace_back(candidate.name, formats::Volume{scan.grid, std::move(volume)});

@@ -20,7 +20,8 @@ struct QualityOptions {
   std::optional<double> relaxation, prior_strength, huber_delta_per_mm, fdk_cutoff;
   std::optional<std::string> projector;
   bool cold = false;
-  std::string sheet;  // PNG file of truth, FDK and all images; empty: none
+  bool passes = false;  // print the report of each pass
+  std::string sheet;    // PNG file of truth, FDK and all images; empty: none
 };
 
 /// Prints a table: error, edge width, and FDK's error at that edge width. Errors: UNAVAILABLE,

@@ -10,6 +10,8 @@ namespace {
 
 // r_max and α_red of the source.
 constexpr double kMostUndone = 0.95, kShorter = 0.95;
+// A step for a strength of 1, as a share of the first pass's change.
+constexpr double kStepOfStrength = 0.01;
 // Keeps |∇f| from zero, as a share of water: 0.1 HU.
 constexpr double kEpsilon = 1e-4;
 
@@ -45,7 +47,7 @@ absl::StatusOr<double> AsdPocs::Change() {
 
 absl::Status AsdPocs::EndData(int pass) {
   ISO_ASSIGN_OR_RETURN(data_change_, Change());
-  if (pass == 0) step_ = system_.plan().settings.prior_strength * data_change_;
+  if (pass == 0) step_ = kStepOfStrength * system_.plan().settings.prior_strength * data_change_;
   return absl::OkStatus();
 }
 

@@ -10,8 +10,8 @@
 namespace isocenter::recon {
 
 /// After each pass of OS-SART `tv_steps` steps of steepest descent of total variation, each as long
-/// as prior_strength times the change of the first pass; shorter from then on whenever they undid
-/// more than 95 % of a pass. Source: Sidky & Pan, PMB 53 (2008) 4777, section 2.3, with its
+/// as prior_strength percent of the change of the first pass; shorter from then on whenever they
+/// undid more than 95 % of a pass. Source: Sidky & Pan, PMB 53 (2008) 4777, section 2.3, with its
 /// constants; their data tolerance is stop_residual.
 class AsdPocs final : public Method {
  public:

@@ -90,7 +90,7 @@ absl::Status LinearSystem::SetMatrix(int view, const ProjectionMatrix& matrix) {
     const RowRange& rows = plan_.rows[&part - parts_.data()].seen;
     for (const int piece : part.pieces) {
       const RowRange seen =
-          RowsSeen({&matrix, 1}, plan_.pieces[piece].grid, plan_.acquisition.detector.rows);
+          RowsOfPiece({&matrix, 1}, plan_.pieces[piece].grid, plan_.acquisition.detector.rows);
       if (seen.first >= rows.first && seen.end() <= rows.end()) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("the measured matrix of frame ", view, " sees slices in rows ", seen.first,
@@ -157,8 +157,7 @@ absl::Status LinearSystem::AddPartialSums(int chunk, ProjectionVector& y) {
           *parts_[from].partial, {first - other.first, count}, first - own.first, *stack));
     }
   }
-  // The next partial sums overwrite these.
-  return Synchronize();
+  return absl::OkStatus();
 }
 
 absl::Status LinearSystem::Back(int chunk, ProjectionVector& y, VolumeVector& x) {

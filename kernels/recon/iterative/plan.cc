@@ -44,7 +44,7 @@ RowRange RowsOf(const RefinementPlan& plan, int device) {
   RowRange seen;
   for (const Piece& piece : plan.pieces) {
     if (piece.device != device) continue;
-    seen = Hull(seen, RowsSeen(plan.acquisition.trajectory, piece.grid, rows));
+    seen = Hull(seen, RowsOfPiece(plan.acquisition.trajectory, piece.grid, rows));
   }
   const int first = std::max(seen.first - RowMargin(rows), 0);
   return {first, std::min(seen.end() + RowMargin(rows), rows) - first};
@@ -165,6 +165,15 @@ absl::Status CheckArguments(const Acquisition& acquisition, const VolumeGrid& gr
 }
 
 }  // namespace
+
+RowRange RowsOfPiece(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid, int rows) {
+  VolumeGrid wider = grid;
+  wider.nx += 2;
+  wider.ny += 2;
+  wider.nz += 2;
+  wider.origin = grid.VoxelToWorld(-1, -1, -1);
+  return RowsSeen(matrices, wider, rows);
+}
 
 absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition,
                                                   const VolumeGrid& grid, const FdkSettings& fdk,

@@ -52,6 +52,10 @@ struct RefinementPlan {
   int devices() const { return static_cast<int>(rows.size()); }
 };
 
+/// The rows of a detector of `rows` rows that any projector sees a piece in. Rays see a voxel up to
+/// where the next one has its centre, which may be many rows away.
+RowRange RowsOfPiece(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid, int rows);
+
 /// A function of its arguments alone. The devices, at least one and all of one backend, state how
 /// they like their work and what it takes, in sessions of their own; no work is done. Errors:
 /// INVALID_ARGUMENT (the field, its value, what is legal), RESOURCE_EXHAUSTED (what is needed and

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{{.algorithm = Algorithm::kAsdPocs,
               .iterations = 20,
               .subsets = 5,
-              .prior_strength = 1e-4},
+              .prior_strength = 0.01},
              30,
              0.01},
         Case{{.algorithm = Algorithm::kFistaTv, .iterations = 100}, 60, 0.02}),
