@@ -122,8 +122,8 @@ class Engine : private JobKeeper {
   void ReplaceLostRuns();
 
   absl::Status MakeRoomFor(const VolumeGrid& grid) override;
-  absl::Status BeforeChunk(ReconstructionRun& run) override;
-  void OnDeviceLost(ReconstructionRun& run, const absl::Status& why) override;
+  absl::Status BeforeUnit(const RunPlace& place) override;
+  void OnDeviceLost(const RunPlace& place, const absl::Status& why) override;
   void OnConsoleLeft() override;
   void OnJobEnded(ReconstructionJob& job) override;
 

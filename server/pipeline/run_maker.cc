@@ -138,10 +138,10 @@ bool RunMaker::IsLost(const scheduler::DeviceSlot& slot) const {
   return false;
 }
 
-std::vector<scheduler::DeviceSlot*> RunMaker::SlotsOf(const ReconstructionRun& run) const {
+std::vector<scheduler::DeviceSlot*> RunMaker::SlotsOf(const SlotDevices& devices) const {
   std::vector<scheduler::DeviceSlot*> slots;
   for (size_t slot = 0; slot < devices_.size(); ++slot) {
-    if (std::ranges::find(run.devices(), devices_[slot][0]) != run.devices().end()) {
+    if (std::ranges::find(devices, devices_[slot][0]) != devices.end()) {
       slots.push_back(scheduler_.slots()[slot].get());
     }
   }

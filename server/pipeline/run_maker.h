@@ -30,8 +30,8 @@ class RunMaker {
                                                           const VolumeGrid& grid,
                                                           const scheduler::Urgency& urgency);
 
-  /// The slots of a run's devices.
-  std::vector<scheduler::DeviceSlot*> SlotsOf(const ReconstructionRun& run) const;
+  /// The slots of these devices.
+  std::vector<scheduler::DeviceSlot*> SlotsOf(const SlotDevices& devices) const;
   /// Whether one of a slot's devices cannot be used any more.
   bool IsLost(const scheduler::DeviceSlot& slot) const;
 
