@@ -147,7 +147,8 @@ metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Schedul
 bool IsResumable(const spool::Spool& spool, const jobs::Job& job) {
   if (job.pair_role == jobs::PairRole::kSubtraction) return true;  // made of stored volumes
   const std::vector<std::string> spooled = spool.Jobs();
-  return std::ranges::find(spooled, job.id) != spooled.end();
+  const std::string& frames_of = jobs::IsRefinement(job) ? job.source_job_ids.front() : job.id;
+  return std::ranges::find(spooled, frames_of) != spooled.end();
 }
 
 /// A lost device as error: the last one, so that a restart is the only cure.

@@ -39,7 +39,11 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
   std::vector<jobs::JobSnapshot> page = table.List(filter, cursor, page_size + 1);
   const bool more = static_cast<int>(page.size()) > page_size;
   if (more) page.pop_back();
-  for (const jobs::JobSnapshot& job : page) *response.add_job() = ToProto(*job);
+  for (const jobs::JobSnapshot& job : page) {
+    v1::Job& listed = *response.add_job();
+    listed = ToProto(*job);
+    listed.clear_iteration();  // a page of long refinements would not fit a message
+  }
   if (more) {
     response.set_next_page_token(
         EncodePageToken({page.back()->create_time, page.back()->id}, request));
