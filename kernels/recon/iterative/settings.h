@@ -45,8 +45,8 @@ struct IterativeSettings {
   /// after each pass.
   double relaxation = 1;
   double relaxation_decay = 1;
-  bool non_negative = true;
-  bool warm_start = true;  // from FDK; else from zero
+  bool non_negative = true;  // cgls and lsqr do not ask for it
+  bool warm_start = true;    // from FDK; else from zero
   /// Weights exp(-p) of the rays, which is what their counts are worth (os_sqs, cgls, lsqr).
   bool statistical_weights = false;
   /// Strength of the prior relative to the data (os_sqs: Huber; fista_tv and asd_pocs: total
