@@ -37,6 +37,7 @@
 #include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translate_header.h"
+#include "server/rpc/translate_refinement.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
 #include "spdlog/sinks/stdout_sinks.h"
@@ -186,11 +187,14 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                           slots.groups,
                           {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
                            .fault = fault,
-                           .no_device_left = [&no_device_left] {
-                             no_device_left = true;
-                             kill(getpid(), SIGTERM);
-                           }});
-  engine.Recover(rpc::TranslateRecord);
+                           .no_device_left =
+                               [&no_device_left] {
+                                 no_device_left = true;
+                                 kill(getpid(), SIGTERM);
+                               },
+                           .decoders = {.acquisition = rpc::TranslateRecord,
+                                        .refinement = rpc::TranslateRefinementRecord}});
+  engine.Recover();
 
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
                                     SourcesOf(table, scheduler, *spool, last_sync_seconds)));

@@ -23,6 +23,20 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
               LoseSlot(slot, why);
               ReplaceLostRuns();
             }),
+      refinements_({.scheduler = environment.scheduler,
+                    .table = environment.table,
+                    .spool = environment.spool,
+                    .results = environment.results,
+                    .observer = environment.observer,
+                    .runs = runs_,
+                    .keeper = *this,
+                    .exporter = exporter_,
+                    .changed =
+                        [this] {
+                          OnConsoleLeft();
+                          admission_lane_->Submit([this] { StartWaiting(); });
+                        }},
+                   options_.decoders),
       consoles_([this] { WatchConsoles(); }) {}
 
 Engine::~Engine() {
@@ -31,7 +45,9 @@ Engine::~Engine() {
   absl::Notification accepted;
   admission_lane_->Submit([&accepted] { accepted.Notify(); });
   accepted.WaitForNotification();
+  refinements_.Stop();
   SuspendAll();
+  refinements_.AwaitNone(absl::InfiniteFuture());
   {
     absl::MutexLock lock(&mutex_);
     auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -107,6 +123,7 @@ void Engine::ReplaceLostRuns() {
                "a device failed; the job is computed again from its frames"});
     environment_.observer.OnJobResumed("device");
   }
+  refinements_.ReplaceLostRuns();
   if (environment_.scheduler.healthy_slots() > 0) {
     admission_lane_->Submit([this] { StartWaiting(); });
   } else if (!no_device_reported_.exchange(true) && options_.no_device_left) {
@@ -127,6 +144,7 @@ void Engine::WatchConsoles() {
       if (job->console_deadline() <= absl::Now()) job->GiveUpConsole();
       earliest = std::min(earliest, job->console_deadline());
     }
+    earliest = std::min(earliest, refinements_.EndOverdue());
     absl::MutexLock lock(&mutex_);
     auto news = [this]()
                     ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || consoles_changed_; };
@@ -136,13 +154,28 @@ void Engine::WatchConsoles() {
   }
 }
 
+void Engine::OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) {
+  FollowUp(job.id(), stored, job.request(), job.spool());
+}
+
+void Engine::FollowUp(const std::string& id, const jobs::StoredSeries& stored,
+                      const AcquisitionRequest& request, std::shared_ptr<jobs::JobSpool> spool) {
+  const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id);
+  const absl::Status followed =
+      job.ok() ? refinements_.Follow(**job, stored, request, std::move(spool)) : job.status();
+  // The volume is there; its refinement can still be asked for.
+  if (!followed.ok()) {
+    spdlog::error("event=refinement_refused refines={} error=\"{}\"", id, followed.ToString());
+  }
+}
+
 void Engine::OnJobEnded(ReconstructionJob& job) {
   const absl::StatusOr<jobs::JobSnapshot> snapshot = environment_.table.Get(job.id());
   const bool suspended = snapshot.ok() && !jobs::HasEnded((*snapshot)->state);
-  if (!suspended) environment_.spool.Release(job.id());
+  if (!suspended) refinements_.ReleaseFrames(job.id());
   const std::string pair_id = job.request().pair_id;
   std::shared_ptr<ReconstructionJob> last;  // destroyed after the lock is given back
-  bool others_wait = false;
+  bool others_wait = refinements_.any_waits();
   {
     absl::MutexLock lock(&mutex_);
     const auto found = active_.find(job.id());
@@ -180,12 +213,13 @@ void Engine::SubtractIfComplete(const std::string& pair_id) {
 
 absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) {
   const std::shared_ptr<ReconstructionJob> job = FindActive(job_id);
+  const std::shared_ptr<RefinementJob> refinement = refinements_.Find(job_id);
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot snapshot, environment_.table.Get(job_id));
-  if (job == nullptr || jobs::HasEnded(snapshot->state)) {
+  if ((job == nullptr && refinement == nullptr) || jobs::HasEnded(snapshot->state)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "job '", job_id, "' has ended already: it is ", std::string(jobs::Name(snapshot->state))));
   }
-  job->Cancel(why);
+  job != nullptr ? job->Cancel(why) : refinement->Cancel(why);
   return absl::OkStatus();
 }
 
@@ -198,13 +232,19 @@ bool Engine::WaitUntilIdle(absl::Time deadline) {
   for (const auto& job : ActiveJobs()) {
     if (job->console_deadline() < absl::InfiniteFuture()) job->Suspend();
   }
-  absl::MutexLock lock(&mutex_);
-  auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return active_.empty(); };
-  return mutex_.AwaitWithDeadline(absl::Condition(&idle), deadline);
+  {
+    absl::MutexLock lock(&mutex_);
+    auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return active_.empty(); };
+    if (!mutex_.AwaitWithDeadline(absl::Condition(&idle), deadline)) return false;
+  }
+  // Those that these jobs asked for have no place yet.
+  refinements_.SuspendWaiting();
+  return refinements_.AwaitNone(deadline);
 }
 
 void Engine::SuspendAll() {
   for (const auto& job : ActiveJobs()) job->Suspend();
+  refinements_.SuspendAll();
 }
 
 std::shared_ptr<ReconstructionJob> Engine::FindActive(const std::string& job_id) const {

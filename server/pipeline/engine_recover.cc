@@ -14,14 +14,15 @@ namespace isocenter::pipeline {
 
 using jobs::JobState;
 
-void Engine::Recover(const RequestDecoder& decode) {
+void Engine::Recover() {
+  RecoverRefinements();  // before the frames that they use could be released
   for (const std::string& id : environment_.spool.Jobs()) {
     const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id);
     if (!job.ok()) {
       (void)environment_.spool.Remove(id);  // nobody was told that it was accepted
     } else if (jobs::HasEnded((*job)->state)) {
-      environment_.spool.Release(id);
-    } else if (const absl::Status status = RecoverJob(**job, decode); !status.ok()) {
+      refinements_.ReleaseFrames(id);
+    } else if (const absl::Status status = RecoverJob(**job); !status.ok()) {
       spdlog::error("event=recovery_failed job={} error=\"{}\"", id, status.ToString());
       (void)environment_.table.Transition(id, JobState::kFailed, [&](jobs::Job& changed) {
         changed.error = status;
@@ -44,12 +45,24 @@ void Engine::Recover(const RequestDecoder& decode) {
   admission_lane_->Submit([this] { StartWaiting(); });
 }
 
-absl::Status Engine::RecoverJob(const jobs::Job& job, const RequestDecoder& decode) {
+void Engine::RecoverRefinements() {
+  for (const jobs::JobSnapshot& job :
+       environment_.table.List({}, std::nullopt, std::numeric_limits<int>::max())) {
+    if (jobs::IsRefinement(*job) && !jobs::HasEnded(job->state)) refinements_.Recover(*job);
+  }
+}
+
+absl::Status Engine::RecoverJob(const jobs::Job& job) {
   const absl::StatusOr<jobs::StoredSeries> stored = environment_.results.Find(job);
-  if (stored.ok()) return CompleteStored(job, *stored);
-  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<jobs::JobSpool> spool,
-                       environment_.spool.Open(job.id));
-  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, decode(spool->acquisition()));
+  const absl::StatusOr<std::shared_ptr<jobs::JobSpool>> opened = environment_.spool.Open(job.id);
+  absl::StatusOr<AcquisitionRequest> decoded =
+      opened.ok() ? options_.decoders.acquisition((*opened)->acquisition()) : opened.status();
+  if (stored.ok()) {
+    if (decoded.ok()) FollowUp(job.id, *stored, *decoded, *opened);
+    return CompleteStored(job, *stored);
+  }
+  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, std::move(decoded));
+  const std::shared_ptr<jobs::JobSpool>& spool = *opened;
   if (job.state != JobState::kReceiving) {
     ISO_RETURN_IF_ERROR(environment_.table.Transition(job.id, JobState::kReceiving));
   }
@@ -88,7 +101,7 @@ absl::Status Engine::CompleteStored(const jobs::Job& job, const jobs::StoredSeri
         changed.progress.frames_received = changed.progress.frames_backprojected =
             changed.progress.frames_total;
       }));
-  environment_.spool.Release(job.id);
+  refinements_.ReleaseFrames(job.id);
   return absl::OkStatus();
 }
 
@@ -110,6 +123,7 @@ void Engine::StartWaiting() {
       job->Fail(run.status());
     }
   }
+  refinements_.StartWaiting();
 }
 
 }  // namespace isocenter::pipeline

@@ -242,6 +242,7 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
   const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(run->trace()));
   if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
+  environment_.keeper.OnStored(*this, *stored);
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
     jobs::RecordStored(*stored, changed);
     changed.result.seconds_to_stored = absl::ToDoubleSeconds(end - last_frame);

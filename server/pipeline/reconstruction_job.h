@@ -43,6 +43,8 @@ class JobKeeper : public RunKeeper {
  public:
   /// The job's console has gone; see console_deadline.
   virtual void OnConsoleLeft() = 0;
+  /// The job's volume is stored; next it is COMPLETED.
+  virtual void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) = 0;
   /// The job has ended or is suspended, and its memory is free. Once.
   virtual void OnJobEnded(ReconstructionJob& job) = 0;
 };
@@ -68,6 +70,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   const std::string& id() const { return id_; }
   const AcquisitionRequest& request() const { return request_; }
   const VolumeGrid& grid() const { return grid_; }
+  const std::shared_ptr<jobs::JobSpool>& spool() const { return spool_; }
   int frames() const { return static_cast<int>(request_.acquisition.trajectory.size()); }
   scheduler::Urgency urgency() const { return urgency_; }
 

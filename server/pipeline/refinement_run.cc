@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/chunk_loader.h"
@@ -15,8 +16,8 @@ int64_t VolumeBytes(const RefinementPlans& plans) {
 }
 
 int64_t PixelBytes(const RefinementPlans& plans) {
-  const int views = std::max(plans.fdk ? recon::LargestChunk(*plans.fdk) : 0,
-                             plans.refinement.chunk_views);
+  const int views =
+      std::max(plans.fdk ? recon::LargestChunk(*plans.fdk) : 0, plans.refinement.chunk_views);
   return views * FrameBytes(plans.refinement.acquisition);
 }
 
@@ -42,8 +43,7 @@ RefinementRun::RefinementRun(std::unique_ptr<const RefinementPlans> plans, const
       job_class_(urgency.job_class),
       lane_(place.slot.lanes.NewLane(urgency)),
       admission_(std::move(admission)),
-      workload_(
-          place.slot.backlog.Add(urgency.job_class, plans_->refinement.voxel_updates)),
+      workload_(place.slot.backlog.Add(urgency.job_class, plans_->refinement.voxel_updates)),
       phase_(plans_->fdk ? Phase::kChunks : Phase::kFrames) {}
 
 absl::StatusOr<std::shared_ptr<RefinementRun>> RefinementRun::Create(
@@ -119,8 +119,7 @@ absl::Status RefinementRun::FinishVolume() {
 absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger) {
   const recon::RefinementPlan& plan = plans_->refinement;
   if (refinement_ == nullptr) {
-    ISO_ASSIGN_OR_RETURN(refinement_,
-                         recon::Refinement::Create(plan, registry_, place_.devices));
+    ISO_ASSIGN_OR_RETURN(refinement_, recon::Refinement::Create(plan, registry_, place_.devices));
   }
   const int views = std::min(plan.chunk_views, plan.views() - frames_pushed_);
   ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames,
@@ -134,9 +133,12 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
 }
 
 absl::StatusOr<bool> RefinementRun::Step() {
+  iterations_begin_ = std::min(iterations_begin_, absl::Now());
+  const size_t reports = refinement_->reports().size();
   const double before = refinement_->progress();
   ISO_ASSIGN_OR_RETURN(const bool done, refinement_->Step());
   workload_.Done((refinement_->progress() - before) * plans_->refinement.voxel_updates);
+  iteration_ended_ = refinement_->reports().size() > reports;
   return done;
 }
 

@@ -57,6 +57,11 @@ class RefinementRun {
   }
   double progress() const { return refinement_ == nullptr ? 0 : refinement_->progress(); }
 
+  /// Whether the last unit was the last one of an iteration.
+  bool iteration_ended() const { return iteration_ended_; }
+  /// When the first unit of an iteration began.
+  absl::Time iterations_begin() const { return iterations_begin_; }
+
   /// Waits for the best volume so far and frees all memory but the volume's. Only while iterating.
   absl::Status Finish();
   /// Hounsfield units.
@@ -98,6 +103,8 @@ class RefinementRun {
   std::unique_ptr<recon::Refinement> refinement_;
 
   Phase phase_ = Phase::kChunks;
+  bool iteration_ended_ = false;
+  absl::Time iterations_begin_ = absl::InfiniteFuture();
   int frames_backprojected_ = 0;
   int frames_pushed_ = 0;  // to refinement_
   std::vector<ProjectionMatrix> measured_;

@@ -82,10 +82,10 @@ struct PipelineUnderTest {
     table.reset();
     spool.reset();
   }
-  void Restart(const pipeline::Engine::RequestDecoder& decode) {
+  void Restart() {
     Stop();
     Start();
-    engine->Recover(decode);
+    engine->Recover();
   }
 
   scheduler::DeviceSlot& slot(int i = 0) { return *scheduler->slots()[i]; }

@@ -34,6 +34,11 @@ class EngineTest : public ::testing::Test {
  protected:
   void Start(PipelineOptions options = {}) {
     service_.reset();
+    options.engine.decoders.acquisition =
+        [this](const std::string& record) -> absl::StatusOr<AcquisitionRequest> {
+      if (!records_.contains(record)) return absl::DataLossError("unknown record");
+      return records_[record];
+    };
     service_ = std::make_unique<PipelineUnderTest>(std::move(options));
   }
   void SetUp() override { Start(); }
@@ -71,12 +76,7 @@ class EngineTest : public ::testing::Test {
     return *Console::Attach(accepted->job);
   }
   /// The process ends and begins anew.
-  void Restart() {
-    service_->Restart([this](const std::string& record) -> absl::StatusOr<AcquisitionRequest> {
-      if (!records_.contains(record)) return absl::DataLossError("unknown record");
-      return records_[record];
-    });
-  }
+  void Restart() { service_->Restart(); }
 
   jobs::Job Job(const std::string& id) { return **service_->table->Get(id); }
   jobs::Job AwaitEnd(const std::string& id) {
