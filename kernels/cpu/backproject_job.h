@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -33,18 +32,6 @@ struct BackprojectJob {
   float* volume;  // voxel (0, 0, 0)
   int64_t column_stride, row_stride;
 };
-
-/// For each mask of 8 lanes, the lanes that are set, in order.
-inline constexpr auto kChosenLanes = [] {
-  std::array<std::array<uint8_t, 8>, 256> table{};
-  for (unsigned mask = 0; mask < 256; ++mask) {
-    int count = 0;
-    for (uint8_t lane = 0; lane < 8; ++lane) {
-      if ((mask >> lane & 1) != 0) table[mask][count++] = lane;
-    }
-  }
-  return table;
-}();
 
 /// Brings the part of a view that a box needs towards the cache, a few lines at a time between
 /// other work: detector columns are short, and the hardware's prefetcher starts anew at each.

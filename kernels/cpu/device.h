@@ -89,6 +89,7 @@ class Volume final : public ops::VolumeBuffer {
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
 
   float* data() { return memory_.data(); }
+  const float* data() const { return memory_.data(); }
   int64_t floats() const { return memory_.floats(); }
 
  private:
@@ -136,6 +137,9 @@ inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, o
   return ops::OwnStack<Stack>(stack, use, "cpu");
 }
 inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
+  return ops::OwnVolume<Volume>(volume, "cpu");
+}
+inline absl::StatusOr<const Volume*> AsVolume(const ops::VolumeBuffer& volume) {
   return ops::OwnVolume<Volume>(volume, "cpu");
 }
 

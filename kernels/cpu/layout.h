@@ -13,7 +13,7 @@ inline constexpr int64_t kLine = 16;  // floats of a cache line
 
 constexpr int64_t RoundUpToLine(int64_t floats) { return (floats + kLine - 1) / kLine * kLine; }
 
-/// Line integrals: [view][v][u], rows padded to whole lines.
+/// Line integrals: [view][v][u], rows padded to whole lines. The padding may hold anything.
 struct RowLayout {
   explicit RowLayout(Shape3 shape)
       : row_stride(RoundUpToLine(shape.fast)), view_stride(row_stride * shape.middle) {}
@@ -43,7 +43,8 @@ struct ColumnLayout {
   static int64_t Floats(Shape3 shape) { return ColumnLayout(shape).view_stride * shape.slow; }
 };
 
-/// Volumes: [y][x][z]. Back-projection works on square patches of columns: their cache lines must
+/// Volumes: [y][x][z], columns padded to whole lines. The padding may hold anything: kernels write
+/// whole vectors. Back-projection works on square patches of columns: their cache lines must
 /// not fall into the same few sets, as they would with sizes that are powers of two.
 struct VolumeLayout {
   explicit VolumeLayout(const VolumeGrid& grid)

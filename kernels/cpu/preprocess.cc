@@ -21,10 +21,10 @@
 namespace isocenter::cpu {
 
 // One detector row. The ray through column u, divided by the length of its normal component, is
-// start + u · step.
+// start + u · step; of length 1 everywhere where no cosine weight is wanted.
 struct PreprocessRow {
-  float start[3];
-  float step[3];
+  float start[3] = {};
+  float step[3] = {};
   const float* weight;  // [u]
   int64_t columns;
   float lowest, inverse_i0;
@@ -133,10 +133,14 @@ class PreprocessSimd final : public ops::Preprocess {
                           .columns = shape.fast,
                           .lowest = static_cast<float>(range.lowest),
                           .inverse_i0 = static_cast<float>(1 / range.i0)};
-        for (int axis = 0; axis < 3; ++axis) {
-          row.start[axis] = static_cast<float>(
-              scale * (inverse[3 * axis + 1] * static_cast<double>(v) + inverse[3 * axis + 2]));
-          row.step[axis] = static_cast<float>(scale * inverse[3 * axis]);
+        if (weights[view].cosine) {
+          for (int axis = 0; axis < 3; ++axis) {
+            row.start[axis] = static_cast<float>(
+                scale * (inverse[3 * axis + 1] * static_cast<double>(v) + inverse[3 * axis + 2]));
+            row.step[axis] = static_cast<float>(scale * inverse[3 * axis]);
+          }
+        } else {
+          row.start[0] = 1;
         }
         float* target = stack->data() + view * layout.view_stride + v * layout.row_stride;
         if (frames.counts.data() != nullptr) {

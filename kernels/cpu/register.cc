@@ -13,6 +13,24 @@ void Register(ops::Registry& registry) {
   registry.ramp_filter.Add("cpu", "fft", NewRampFilter);
   registry.backproject.Add("cpu", "voxel", NewBackprojectVoxel);
   registry.to_hounsfield.Add("cpu", "simd", NewToHounsfield);
+  using Model = ops::ProjectorModel;
+  ops::ProjectorMethods& voxel_driven = registry.projectors[Model::kVoxelDriven];
+  voxel_driven.forward.Add("cpu", "footprints", NewProjectVoxelDriven);
+  voxel_driven.back.Add("cpu", "footprints", NewMatchedBackprojectVoxelDriven);
+  ops::ProjectorMethods& split = registry.projectors[Model::kVoxelDrivenSplit];
+  split.forward.Add("cpu", "footprints", NewProjectVoxelDrivenSplit);
+  split.back.Add("cpu", "footprints", NewMatchedBackprojectVoxelDrivenSplit);
+  ops::ProjectorMethods& separable = registry.projectors[Model::kSeparableFootprint];
+  separable.forward.Add("cpu", "footprints", NewProjectSeparableFootprint);
+  separable.back.Add("cpu", "footprints", NewMatchedBackprojectSeparableFootprint);
+  registry.arithmetic.Add("cpu", "simd", NewArithmetic);
+  registry.variation.Add("cpu", "simd", NewVariation);
+  ops::ProjectorMethods& joseph = registry.projectors[Model::kJoseph];
+  joseph.forward.Add("cpu", "rays", NewProjectJoseph);
+  joseph.back.Add("cpu", "rays", NewMatchedBackprojectJoseph);
+  ops::ProjectorMethods& siddon = registry.projectors[Model::kSiddon];
+  siddon.forward.Add("cpu", "rays", NewProjectSiddon);
+  siddon.back.Add("cpu", "rays", NewMatchedBackprojectSiddon);
 }
 
 }  // namespace isocenter::cpu

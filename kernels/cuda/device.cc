@@ -22,13 +22,6 @@ absl::Status CopyAndWait(const CudaDevice& device, void* to, const void* from, i
 // Rows and views become a grid of thread blocks; larger stacks do not occur.
 constexpr int64_t kLargestExtent = 65535;
 
-// Owns what it calls. CUDA calls it once, or never when the context is lost: then the function
-// stays behind, since nobody can tell any more whether it is being called.
-void CUDART_CB CallAndDelete(void* function) {
-  const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(function));
-  (*call)();
-}
-
 int64_t SliceCount(Shape3 shape) { return shape.middle * shape.fast; }
 
 class PinnedHostMemory final : public ops::HostMemory {
@@ -82,49 +75,68 @@ absl::Status Stack::Reshape(Shape3 shape) {
 
 absl::Status Stack::Upload(int64_t first_view, HostView3<const float> projections) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
+  ISO_RETURN_IF_ERROR(WaitForCopies());
   return CopyAndWait(device_, data() + first_view * SliceCount(shape_), projections.data(),
                      projections.shape().count() * sizeof(float), cudaMemcpyHostToDevice);
 }
 
 absl::Status Stack::Download(int64_t first_view, HostView3<float> projections) const {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
+  ISO_RETURN_IF_ERROR(WaitForUploads());
   return CopyAndWait(device_, projections.data(), data() + first_view * SliceCount(shape_),
                      projections.shape().count() * sizeof(float), cudaMemcpyDeviceToHost);
 }
 
-absl::Status Volume::WaitForDownloads() {
-  if (!downloading_) return absl::OkStatus();
+absl::Status Stack::StartUpload(int64_t first_view, HostView3<const float> projections) {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
   ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(device_.stream(), downloaded_.get()));
-  downloading_ = false;
-  return absl::OkStatus();
+  return transfers_.StartUpload(device_, projections, data() + first_view * SliceCount(shape_));
+}
+
+absl::Status Stack::StartDownload(int64_t first_view, HostView3<float> projections,
+                                  std::function<void()> arrived) {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  return transfers_.StartDownload(device_, data() + first_view * SliceCount(shape_), projections,
+                                  std::move(arrived));
+}
+
+absl::Status Stack::WaitForUploads() const {
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  return transfers_.WaitForUploads(device_);
+}
+
+absl::Status Stack::WaitForCopies() {
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  return transfers_.WaitForCopies(device_);
+}
+
+absl::Status Volume::WaitForUploads() const {
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  return transfers_.WaitForUploads(device_);
+}
+
+absl::Status Volume::WaitForCopies() {
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  return transfers_.WaitForCopies(device_);
+}
+
+absl::Status Volume::StartUpload(int64_t first_slice, HostView3<const float> slices) {
+  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
+  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+  return transfers_.StartUpload(device_, slices, data() + first_slice * SliceCount(grid_.shape()));
 }
 
 absl::Status Volume::StartDownload(int64_t first_slice, HostView3<float> slices,
                                    std::function<void()> arrived) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
   ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-  const cudaStream_t stream = device_.download_stream();
-  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(computed_.get(), device_.stream()));
-  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(stream, computed_.get()));
-  const size_t span = device_.timeline().BeginIn(ops::Stage::kDownload, stream);
-  ISO_RETURN_IF_CUDA_ERROR(
-      cudaMemcpyAsync(slices.data(), data() + first_slice * SliceCount(grid_.shape()),
-                      slices.shape().count() * sizeof(float), cudaMemcpyDeviceToHost, stream));
-  device_.timeline().EndIn(span, stream);
-  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(downloaded_.get(), stream));
-  downloading_ = true;
-  if (arrived == nullptr) return absl::OkStatus();
-  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(device_.arrival_stream(), downloaded_.get()));
-  auto call = std::make_unique<std::function<void()>>(std::move(arrived));
-  ISO_RETURN_IF_CUDA_ERROR(cudaLaunchHostFunc(device_.arrival_stream(), CallAndDelete, call.get()));
-  call.release();
-  return absl::OkStatus();
+  return transfers_.StartDownload(device_, data() + first_slice * SliceCount(grid_.shape()), slices,
+                                  std::move(arrived));
 }
 
 absl::Status Volume::Clear() {
-  ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-  ISO_RETURN_IF_ERROR(WaitForDownloads());
+  ISO_RETURN_IF_ERROR(WaitForCopies());
   return ToStatus(cudaMemsetAsync(data(), 0, grid_.voxels() * sizeof(float), device_.stream()),
                   "cudaMemsetAsync");
 }
@@ -137,13 +149,14 @@ absl::Status Volume::Regrid(const VolumeGrid& grid) {
 
 absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
-  ISO_RETURN_IF_ERROR(WaitForDownloads());
+  ISO_RETURN_IF_ERROR(WaitForCopies());
   return CopyAndWait(device_, data() + first_slice * SliceCount(grid_.shape()), slices.data(),
                      slices.shape().count() * sizeof(float), cudaMemcpyHostToDevice);
 }
 
 absl::Status Volume::Download(int64_t first_slice, HostView3<float> slices) const {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
+  ISO_RETURN_IF_ERROR(WaitForUploads());
   return CopyAndWait(device_, slices.data(), data() + first_slice * SliceCount(grid_.shape()),
                      slices.shape().count() * sizeof(float), cudaMemcpyDeviceToHost);
 }
@@ -225,7 +238,9 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CudaDevice::NewProjectionS
       Reservation reservation,
       Reservation::Take(hardware_.used, bytes, hardware_.limits.memory_bytes, "projections"));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(shape.count()));
-  return std::make_unique<Stack>(*this, shape, use, std::move(reservation), std::move(data));
+  ISO_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Create());
+  return std::make_unique<Stack>(*this, shape, use, std::move(reservation), std::move(data),
+                                 std::move(transfers));
 }
 
 absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const VolumeGrid& grid) {
@@ -237,10 +252,9 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const V
       Reservation reservation,
       Reservation::Take(hardware_.used, bytes, hardware_.limits.memory_bytes, "volume"));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels()));
-  ISO_ASSIGN_OR_RETURN(Event computed, Event::Create(cudaEventDisableTiming));
-  ISO_ASSIGN_OR_RETURN(Event downloaded, Event::Create(cudaEventDisableTiming));
+  ISO_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Create());
   return std::make_unique<Volume>(*this, grid, std::move(reservation), std::move(data),
-                                  std::move(computed), std::move(downloaded));
+                                  std::move(transfers));
 }
 
 int64_t CudaDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse) const {

@@ -11,6 +11,7 @@
 #include "kernels/cuda/host_memory_pool.h"
 #include "kernels/cuda/owners.h"
 #include "kernels/cuda/timeline.h"
+#include "kernels/cuda/transfers.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/device.h"
 
@@ -42,59 +43,73 @@ class Reservation {
 /// [view][v][u] in device memory, for both uses.
 class Stack final : public ops::ProjectionStack {
  public:
-  Stack(const CudaDevice& device, Shape3 shape, ops::StackUse use, Reservation reservation,
-        DeviceBuffer<float> data)
+  Stack(CudaDevice& device, Shape3 shape, ops::StackUse use, Reservation reservation,
+        DeviceBuffer<float> data, Transfers transfers)
       : device_(device),
         capacity_(shape),
         shape_(shape),
         use_(use),
         reservation_(std::move(reservation)),
-        data_(std::move(data)) {}
+        data_(std::move(data)),
+        transfers_(std::move(transfers)) {}
   const Shape3& shape() const override { return shape_; }
   int64_t bytes() const override { return reservation_.bytes(); }
   absl::Status Reshape(Shape3 shape) override;
   absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
   absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
+  absl::Status StartUpload(int64_t first_view, HostView3<const float> projections) override;
+  using ProjectionStack::StartDownload;
+  absl::Status StartDownload(int64_t first_view, HostView3<float> projections,
+                             std::function<void()> arrived) override;
 
   ops::StackUse use() const { return use_; }
   /// The shape that it was made for.
   const Shape3& capacity() const { return capacity_; }
   float* data() const { return data_.data(); }
+  /// The session that it was made by.
+  CudaDevice& device() const { return device_; }
+  /// As Transfers.
+  absl::Status WaitForUploads() const;
+  absl::Status WaitForCopies();
 
  private:
-  const CudaDevice& device_;
+  CudaDevice& device_;
   const Shape3 capacity_;
   Shape3 shape_;
   ops::StackUse use_;
   Reservation reservation_;
   DeviceBuffer<float> data_;
+  mutable Transfers transfers_;  // who reads has to wait, too
 };
 
 /// [z][y][x] in device memory.
 class Volume final : public ops::VolumeBuffer {
  public:
   Volume(CudaDevice& device, const VolumeGrid& grid, Reservation reservation,
-         DeviceBuffer<float> data, Event computed, Event downloaded)
+         DeviceBuffer<float> data, Transfers transfers)
       : device_(device),
         capacity_(grid.shape()),
         grid_(grid),
         reservation_(std::move(reservation)),
         data_(std::move(data)),
-        computed_(std::move(computed)),
-        downloaded_(std::move(downloaded)) {}
+        transfers_(std::move(transfers)) {}
   const VolumeGrid& grid() const override { return grid_; }
   int64_t bytes() const override { return reservation_.bytes(); }
   absl::Status Clear() override;
   absl::Status Regrid(const VolumeGrid& grid) override;
   absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
+  absl::Status StartUpload(int64_t first_slice, HostView3<const float> slices) override;
   using VolumeBuffer::StartDownload;
   absl::Status StartDownload(int64_t first_slice, HostView3<float> slices,
                              std::function<void()> arrived) override;
 
   float* data() const { return data_.data(); }
-  /// Has the work that is started from now on wait for downloads that go on.
-  absl::Status WaitForDownloads();
+  /// The session that it was made by.
+  CudaDevice& device() const { return device_; }
+  /// As Transfers.
+  absl::Status WaitForUploads() const;
+  absl::Status WaitForCopies();
 
  private:
   CudaDevice& device_;
@@ -102,8 +117,7 @@ class Volume final : public ops::VolumeBuffer {
   VolumeGrid grid_;
   Reservation reservation_;
   DeviceBuffer<float> data_;
-  Event computed_, downloaded_;
-  bool downloading_ = false;
+  mutable Transfers transfers_;  // who reads has to wait, too
 };
 
 class CudaDevice final : public ops::Device {
@@ -138,6 +152,7 @@ class CudaDevice final : public ops::Device {
   cudaStream_t arrival_stream() const { return streams_.arrivals.get(); }
   /// Makes this device the calling thread's; every entry point does so first.
   absl::Status MakeCurrent() const;
+  int ordinal() const { return hardware_.limits.ordinal; }
 
  private:
   struct Streams {
@@ -163,18 +178,26 @@ class CudaDevice final : public ops::Device {
   EventTimeline timeline_;
 };
 
-/// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
-/// or another use).
+/// The buffers of this backend behind the interfaces, for work that is to be started on them now.
+/// Errors: INVALID_ARGUMENT (another backend's, or another use).
 inline absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
-  return ops::OwnStack<Stack>(stack, use, "cuda");
+  ISO_ASSIGN_OR_RETURN(Stack * own, ops::OwnStack<Stack>(stack, use, "cuda"));
+  ISO_RETURN_IF_ERROR(own->WaitForCopies());
+  return own;
 }
 inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
-  return ops::OwnStack<Stack>(stack, use, "cuda");
+  ISO_ASSIGN_OR_RETURN(const Stack* own, ops::OwnStack<Stack>(stack, use, "cuda"));
+  ISO_RETURN_IF_ERROR(own->WaitForUploads());
+  return own;
 }
-/// For work that is to be started on the volume.
 inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
   ISO_ASSIGN_OR_RETURN(Volume * own, ops::OwnVolume<Volume>(volume, "cuda"));
-  ISO_RETURN_IF_ERROR(own->WaitForDownloads());
+  ISO_RETURN_IF_ERROR(own->WaitForCopies());
+  return own;
+}
+inline absl::StatusOr<const Volume*> AsVolume(const ops::VolumeBuffer& volume) {
+  ISO_ASSIGN_OR_RETURN(const Volume* own, ops::OwnVolume<Volume>(volume, "cuda"));
+  ISO_RETURN_IF_ERROR(own->WaitForUploads());
   return own;
 }
 

@@ -1,11 +1,15 @@
-// The CUDA implementations of the operations (contracts: kernels/ops/operations.h).
+// The CUDA implementations of the operations (contracts: kernels/ops/operations.h,
+// projector.h).
 #pragma once
 
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device.h"
+#include "kernels/ops/arithmetic.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/variation.h"
+#include "kernels/ops/projector.h"
 
 namespace isocenter::cuda {
 
@@ -23,6 +27,11 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevic
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
+
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
 absl::Status LaunchIllegalWrite(cudaStream_t stream);

@@ -15,7 +15,9 @@ struct ViewGeometry {
   float inverse_norm;
 };
 
-ViewGeometry MakeViewGeometry(const ProjectionMatrix& matrix) {
+// Without the cosine weight every ray is the detector's normal.
+ViewGeometry MakeViewGeometry(const ProjectionMatrix& matrix, bool cosine) {
+  if (!cosine) return {.c = {1, 0, 0}, .inverse_norm = 1};
   const auto inverse = InverseLeft(matrix);
   ViewGeometry geometry;
   for (int row = 0; row < 3; ++row) {
@@ -134,7 +136,7 @@ class Preprocess final : public ops::Preprocess {
         return absl::InvalidArgumentError(
             absl::StrCat(given.size(), " column weights for ", columns, " columns"));
       }
-      geometry[view] = MakeViewGeometry(weights[view].matrix);
+      geometry[view] = MakeViewGeometry(weights[view].matrix, weights[view].cosine);
       std::copy(given.begin(), given.end(), column_weight + view * columns);
     }
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(inputs.geometry.data(), geometry,

@@ -43,6 +43,12 @@ void Register(ops::Registry& registry) {
   registry.backproject.Add("cuda", "kernel_b", OnCuda(NewBackprojectKernelB),
                            ops::Precision::kFast);
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
+  registry.arithmetic.Add("cuda", "plain", OnCuda(NewArithmetic));
+  registry.variation.Add("cuda", "plain", OnCuda(NewVariation));
+
+  ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
+  siddon.forward.Add("cuda", "siddon", OnCuda(NewProjectSiddon));
+  siddon.back.Add("cuda", "siddon", OnCuda(NewBackprojectSiddon));
 }
 
 }  // namespace isocenter::cuda

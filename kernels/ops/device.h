@@ -36,6 +36,13 @@ class ProjectionStack : public Vector {
   /// (shape).
   virtual absl::Status Upload(int64_t first_view, HostView3<const float> projections) = 0;
   virtual absl::Status Download(int64_t first_view, HostView3<float> projections) const = 0;
+  /// As those of VolumeBuffer.
+  virtual absl::Status StartUpload(int64_t first_view, HostView3<const float> projections);
+  virtual absl::Status StartDownload(int64_t first_view, HostView3<float> projections,
+                                     std::function<void()> arrived);
+  absl::Status StartDownload(int64_t first_view, HostView3<float> projections) {
+    return StartDownload(first_view, projections, nullptr);
+  }
 };
 
 /// A volume in a device's memory. Not thread-safe.
@@ -50,6 +57,10 @@ class VolumeBuffer : public Vector {
   /// (shape).
   virtual absl::Status Upload(int64_t first_slice, HostView3<const float> slices) = 0;
   virtual absl::Status Download(int64_t first_slice, HostView3<float> slices) const = 0;
+  /// Upload that may go on after the call: the host memory must stay as it is until
+  /// Device::Synchronize. Work that was started on the device before has ended when the slices
+  /// change; work that is started on the volume meanwhile waits for them.
+  virtual absl::Status StartUpload(int64_t first_slice, HostView3<const float> slices);
   /// Download that may go on after the call: the host memory must stay until Device::Synchronize,
   /// and work that is started on the volume meanwhile waits for it. `arrived`, if there is one, is
   /// called once when the slices are in host memory, from any thread and perhaps before this
@@ -105,7 +116,7 @@ struct DeviceTraits {
 ///
 /// Work may go on after the call that started it has returned; it runs in the order in which it was
 /// started, and Download, Synchronize and Timeline::Take wait for it. Host memory that is passed to
-/// a call is the caller's again when the call returns, StartDownload excepted.
+/// a call is the caller's again when the call returns, StartUpload and StartDownload excepted.
 ///
 /// Properties, NewSession and NewHostMemory are thread-safe. All else belongs to one thread at a
 /// time: jobs that run side by side have a session each.

@@ -19,6 +19,8 @@ std::string_view Name(Stage stage) {
       return "hounsfield";
     case Stage::kDownload:
       return "download";
+    case Stage::kForwardProject:
+      return "forward_project";
   }
   return "unknown";
 }

@@ -8,9 +8,17 @@
 
 namespace isocenter::ops {
 
-enum class Stage { kUpload, kPreprocess, kFilter, kBackproject, kHounsfield, kDownload };
+enum class Stage {
+  kUpload,
+  kPreprocess,
+  kFilter,
+  kBackproject,
+  kHounsfield,
+  kDownload,
+  kForwardProject,
+};
 
-/// "upload", "preprocess", "filter", "backproject", "hounsfield", "download".
+/// "upload", "preprocess", "filter", "backproject", "hounsfield", "download", "forward_project".
 std::string_view Name(Stage stage);
 
 /// One piece of work of a stage; seconds of std::chrono::steady_clock, so that the spans of several

@@ -55,7 +55,9 @@ class Variation {
   virtual absl::Status AscendDual(double step, double bound, const VolumeBuffer& f,
                                   const NeighborSlices& neighbors,
                                   const VectorField<VolumeBuffer>& p) = 0;
-  /// f += step · div p. `below` is p.z's slice below the slab; null: the volume ends there.
+  /// f += step · div p. `below` is p.z's slice below the slab; null: the volume ends there. What p
+  /// has at the volume's last voxels along a component's own axis must be 0, as AscendDual leaves
+  /// it: a slab is not told whether the volume goes on above.
   virtual absl::Status AddDivergence(double step, const VectorField<const VolumeBuffer>& p,
                                      const VolumeBuffer* below, VolumeBuffer& f) = 0;
 };

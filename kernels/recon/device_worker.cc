@@ -4,23 +4,10 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/stage_scope.h"
 
 namespace isocenter::recon {
 namespace {
-
-// Brackets a stage in the timeline for the scope.
-class StageScope {
- public:
-  StageScope(ops::Timeline& timeline, ops::Stage stage) : timeline_(timeline) {
-    timeline_.Begin(stage);
-  }
-  ~StageScope() { timeline_.End(); }
-  StageScope(const StageScope&) = delete;
-  StageScope& operator=(const StageScope&) = delete;
-
- private:
-  ops::Timeline& timeline_;
-};
 
 VolumeGrid GridOf(const VolumeGrid& grid, std::span<const Slab> slabs) {
   const int first = slabs.front().first_slice;

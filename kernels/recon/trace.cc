@@ -25,6 +25,8 @@ double& SecondsFor(StageSeconds& seconds, Stage stage) {
       return seconds.backproject;
     case Stage::kHounsfield:
       return seconds.hounsfield;
+    case Stage::kForwardProject:
+      return seconds.forward_project;
     default:
       return seconds.download;
   }
@@ -68,7 +70,8 @@ StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace) {
   StageSeconds all{.busy = BusySeconds(trace)};
   for (auto& [device, own] : devices) {
     for (const Stage stage : {Stage::kUpload, Stage::kPreprocess, Stage::kFilter,
-                              Stage::kBackproject, Stage::kHounsfield, Stage::kDownload}) {
+                              Stage::kBackproject, Stage::kHounsfield, Stage::kDownload,
+                              Stage::kForwardProject}) {
       double& most = SecondsFor(all, stage);
       most = std::max(most, SecondsFor(own, stage));
     }

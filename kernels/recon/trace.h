@@ -21,6 +21,7 @@ struct StageSeconds {
   double backproject = 0;
   double hounsfield = 0;
   double download = 0;
+  double forward_project = 0;
   /// Seconds in which any stage was at work on any device.
   double busy = 0;
 };

@@ -46,8 +46,7 @@ absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) 
 
 absl::Status Volume::Download(int64_t first_slice, HostView3<float> slices) const {
   ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
-  const HostView3<const double> all(data_.data(), grid_.shape());
-  std::copy_n(all.row(first_slice, 0), slices.shape().count(), slices.data());
+  std::copy_n(view().row(first_slice, 0), slices.shape().count(), slices.data());
   return absl::OkStatus();
 }
 

@@ -44,6 +44,7 @@ class Volume final : public ops::VolumeBuffer {
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
 
   HostView3<double> view() { return {data_.data(), grid_.shape()}; }
+  HostView3<const double> view() const { return {data_.data(), grid_.shape()}; }
 
  private:
   const Shape3 capacity_;
@@ -82,6 +83,9 @@ inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, o
   return ops::OwnStack<Stack>(stack, use, "reference");
 }
 inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
+  return ops::OwnVolume<Volume>(volume, "reference");
+}
+inline absl::StatusOr<const Volume*> AsVolume(const ops::VolumeBuffer& volume) {
   return ops::OwnVolume<Volume>(volume, "reference");
 }
 

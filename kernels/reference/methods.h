@@ -1,9 +1,12 @@
-// The reference implementations of the operations (contracts: kernels/ops/operations.h).
+// The reference implementations of the operations (contracts: kernels/ops/operations.h,
+// arithmetic.h, variation.h; for projectors see system_matrix.h).
 #pragma once
 
 #include <memory>
 
+#include "kernels/ops/arithmetic.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/variation.h"
 
 namespace isocenter::reference {
 
@@ -11,5 +14,7 @@ std::unique_ptr<ops::Preprocess> NewPreprocess();
 std::unique_ptr<ops::RampFilter> NewRampFilter(const ops::RampFilterSpec& spec);
 std::unique_ptr<ops::Backproject> NewBackprojectVoxel();
 std::unique_ptr<ops::ToHounsfield> NewToHounsfield();
+std::unique_ptr<ops::Arithmetic> NewArithmetic();
+std::unique_ptr<ops::Variation> NewVariation();
 
 }  // namespace isocenter::reference

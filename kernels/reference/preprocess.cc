@@ -37,7 +37,7 @@ class PreprocessPlain final : public ops::Preprocess {
             if (!std::isfinite(line)) line = 0;
           }
           const Vec3 ray = (1 / determinant) * (double(u) * bc + double(v) * ca + ab);
-          const double cosine = 1 / (Norm(c) * Norm(ray));
+          const double cosine = weights[i].cosine ? 1 / (Norm(c) * Norm(ray)) : 1;
           stack->view()(i, v, u) = line * cosine * weights[i].column_weight[u];
         }
       }

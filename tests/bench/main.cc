@@ -5,6 +5,7 @@
 #include "tests/bench/backproject_bench.h"
 #include "tests/bench/bottleneck_bench.h"
 #include "tests/bench/fdk_bench.h"
+#include "tests/bench/project_bench.h"
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/rooms_flags.h"
 
@@ -81,6 +82,36 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   bottleneck_command->add_option("--json", bottleneck.json, "Also write the figures to this file");
 
+  isocenter::bench::ProjectOptions project;
+  CLI::App* project_command = app.add_subcommand(
+      "project", "Forward projection and its adjoint alone, by backend, model and method");
+  project_command->add_option("--backend", project.backend, "Backend")->capture_default_str();
+  project_command->add_option("--model", project.models, "Models")
+      ->delimiter(',')
+      ->capture_default_str();
+  project_command->add_option("--method", project.methods, "Methods (default: all of the backend)")
+      ->delimiter(',');
+  project_command
+      ->add_option("--case", project.cases, "R512, R1024, R2048, H256 (for CPUs), S512, C512")
+      ->delimiter(',')
+      ->capture_default_str();
+  project_command->add_option("--direction", project.directions, "forward, back")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"forward", "back"}))
+      ->capture_default_str();
+  project_command->add_option("--views", project.views, "Views (default: those of the case)")
+      ->check(CLI::Range(2, 10000));
+  project_command->add_option("--batch", project.batch, "Views worked on at once (default: all)")
+      ->check(CLI::Range(1, 10000));
+  project_command->add_option("--repeats", project.repeats, "Runs per case")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  project_command
+      ->add_option("--trajectory", project.trajectory,
+                   "Trajectory file of C512, for 1240x960 pixels of 0.308 mm (default: a wobbling "
+                   "C-arm)")
+      ->check(CLI::ExistingFile);
+
   isocenter::bench::ReconstructOptions reconstruct;
   CLI::App* reconstruct_command = app.add_subcommand(
       "reconstruct",
@@ -123,6 +154,7 @@ int main(int argc, char** argv) {
   const absl::Status status =
       backproject_command->parsed()   ? isocenter::bench::RunBackproject(backproject)
       : bottleneck_command->parsed()  ? isocenter::bench::RunBottleneck(bottleneck)
+      : project_command->parsed()     ? isocenter::bench::RunProject(project)
       : rooms_command->parsed()       ? isocenter::bench::RunRooms(rooms)
       : reconstruct_command->parsed() ? isocenter::bench::RunReconstruct(reconstruct)
                                       : isocenter::bench::RunFdk(fdk);

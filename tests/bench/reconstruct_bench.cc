@@ -5,10 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/base/units.h"
 #include "kernels/recon/reconstructor.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
@@ -23,47 +21,7 @@
 namespace isocenter::bench {
 namespace {
 
-constexpr double kEdgeMm = 256;  // of the reconstructed cube
 constexpr double kMib = 1 << 20;
-
-struct Case {
-  recon::Acquisition acquisition;
-  VolumeGrid grid;
-};
-
-/// R512, R1024, R2048: a C-arm's flat panel over 200°, as in the literature's benchmarks. S512: a
-/// small panel, full circle. C512: a C-arm as it was measured, or one that wobbles like it.
-absl::StatusOr<Case> MakeCase(const std::string& name, const std::string& trajectory) {
-  const auto cube = [](int size) {
-    return CenteredGrid(size, size, size, {kEdgeMm / size, kEdgeMm / size, kEdgeMm / size});
-  };
-  if (name == "C512") {
-    Case test{.acquisition = {.detector = kFullDetector}, .grid = cube(512)};
-    ISO_ASSIGN_OR_RETURN(test.acquisition.trajectory, MakeTrajectory(trajectory, 494));
-    return test;
-  }
-  CircularOrbit orbit{.views = 496,
-                      .source_to_isocenter_mm = 750,
-                      .source_to_detector_mm = 1200,
-                      .arc = DegreesToRadians(200)};
-  Case test{
-      .acquisition = {
-          .detector = {.columns = 1248, .rows = 960, .pitch_u_mm = 0.32, .pitch_v_mm = 0.32}}};
-  if (name == "R512" || name == "R1024" || name == "R2048") {
-    test.grid = cube(name == "R512" ? 512 : name == "R1024" ? 1024 : 2048);
-  } else if (name == "S512") {
-    test.acquisition.detector = {.columns = 512, .rows = 512, .pitch_u_mm = 0.8, .pitch_v_mm = 0.8};
-    orbit.views = 360;
-    orbit.arc = 2 * kPi * 359 / 360;
-    test.grid = cube(512);
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--case is '", name, "'; legal are R512, R1024, R2048, S512 and C512"));
-  }
-  ISO_ASSIGN_OR_RETURN(test.acquisition.trajectory,
-                       MakeCircularOrbit(orbit, test.acquisition.detector));
-  return test;
-}
 
 struct Measured {
   std::vector<double> whole, backproject, filter, preprocess, upload, download;  // seconds
@@ -92,8 +50,8 @@ absl::StatusOr<Measured> Measure(recon::Reconstructor& reconstructor, const ops:
 
 absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
                      nlohmann::json& report) {
-  ISO_ASSIGN_OR_RETURN(const Case test, MakeCase(name, options.trajectory));
-  const recon::Acquisition& acquisition = test.acquisition;
+  ISO_ASSIGN_OR_RETURN(const ScanCase scan, MakeScanCase(name, 0, options.trajectory));
+  const recon::Acquisition acquisition{.detector = scan.detector, .trajectory = scan.trajectory};
   const Shape3 shape{static_cast<int64_t>(acquisition.trajectory.size()), acquisition.detector.rows,
                      acquisition.detector.columns};
   for (const int count : options.devices) {
@@ -109,16 +67,16 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
     FillWithCounts({counts, static_cast<size_t>(shape.count())});
     const ops::RawFrames frames{.counts = {counts, shape}};
     ISO_ASSIGN_OR_RETURN(const auto volume_memory,
-                         devices[0]->NewHostMemory(test.grid.voxels() * int64_t{sizeof(float)}));
+                         devices[0]->NewHostMemory(scan.grid.voxels() * int64_t{sizeof(float)}));
     const HostView3<float> volume(reinterpret_cast<float*>(volume_memory->data()),
-                                  test.grid.shape());
+                                  scan.grid.shape());
     for (const std::string& precision : options.precisions) {
       const recon::FdkSettings settings{.precision = precision == "fast" ? ops::Precision::kFast
                                                                          : ops::Precision::kExact};
       const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
       ISO_ASSIGN_OR_RETURN(
           const recon::ReconstructionPlan plan,
-          recon::MakePlan(acquisition, test.grid, settings, planned, recon::Arrival::kComplete));
+          recon::MakePlan(acquisition, scan.grid, settings, planned, recon::Arrival::kComplete));
       ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                            recon::Reconstructor::Create(plan, Backends(), devices));
       std::vector<recon::DeviceSpan> trace;

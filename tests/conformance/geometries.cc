@@ -152,4 +152,61 @@ std::vector<BackprojectCase> BackprojectCases() {
   return cases;
 }
 
+std::vector<ProjectCase> ProjectCases() {
+  std::vector<ProjectCase> cases;
+  const auto carm = [&cases](std::string name, Shape3 detector, double pixels_per_mm,
+                             VolumeGrid grid, double wobble = 1, double roll = 0) {
+    cases.push_back(
+        {{std::move(name), detector,
+          CArmMatrices(static_cast<int>(detector.slow), detector, pixels_per_mm, wobble, roll),
+          grid}});
+  };
+  const Shape3 odd{5, 41, 53};
+  const auto cube = [](int n, double mm) { return CenteredGrid(n, n, n, {mm, mm, mm}); };
+  carm("WholeObjectOnTheDetector", odd, 1.0, CenteredGrid(25, 23, 27, {1, 1, 1}));
+  carm("IdealOrbit", odd, 1.0, CenteredGrid(25, 23, 27, {1, 1, 1}), 0);
+  for (const double pixels : {0.3, 0.7, 1.9, 4.1}) {
+    carm("PixelsPerVoxel" + std::to_string(static_cast<int>(100 * pixels)), {3, 61, 57}, pixels,
+         cube(19, 1));
+  }
+  carm("TruncatedDetector", {4, 13, 17}, 1.2, cube(31, 1));
+  carm("DetectorOfOnePixel", {3, 1, 1}, 0.2, cube(12, 1), 0.3);
+  carm("DetectorOfOneRow", {3, 1, 40}, 1.0, cube(21, 1));
+  carm("DetectorOfOneColumn", {3, 40, 1}, 1.0, cube(21, 1));
+  carm("OneVoxel", odd, 1.0, cube(1, 1));
+  carm("OneView", {1, 41, 53}, 1.0, cube(22, 1));
+  carm("ManyViews", {37, 15, 17}, 1.0, cube(9, 1));
+  carm("OneSlice", odd, 1.0, CenteredGrid(30, 22, 1, {1, 1, 1}));
+  carm("FlatGrid", odd, 1.0, CenteredGrid(1, 26, 34, {1, 1, 1}));
+  carm("WideGrid", odd, 1.0, CenteredGrid(70, 9, 5, {0.5, 1, 1}));
+  carm("AnisotropicVoxels", odd, 1.0, CenteredGrid(31, 14, 12, {0.7, 1.9, 2.6}));
+  carm("GridAside", odd, 1.0, Shifted(cube(22, 1), {12, -15, 9}));
+  carm("GridHalfOffTheDetector", odd, 1.0, Shifted(cube(22, 1), {5, 0, 25}));
+  carm("RotatedGrid", odd, 1.0, Rotated(cube(22, 1), 0.4));
+  carm("RotatedAnisotropicGrid", odd, 1.0, Rotated(CenteredGrid(18, 21, 23, {1.3, 0.8, 1.1}), 2.5));
+  carm("SlightRoll", odd, 1.0, cube(22, 1), 1, 0.05);
+  carm("DetectorTurnedBy90Degrees", odd, 1.0, cube(22, 1), 1, kPi / 2);
+  carm("DetectorUpsideDown", odd, 1.0, cube(22, 1), 1, kPi);
+  for (uint32_t seed = 0; seed < 5; ++seed) {
+    const Shape3 detector{4, 30 + 7 * seed, 50 - 5 * seed};
+    cases.push_back({{"RandomMatrices" + std::to_string(seed), detector,
+                      RandomMatrices(300 + seed, detector, 40), cube(21, 1.3)}});
+  }
+  // The sources lie inside the volume: parts of it are behind them, parts very near.
+  const Shape3 wide{4, 40, 45};
+  cases.push_back({{"SourceInsideTheVolume", wide, RandomMatrices(400, wide, 500),
+                    CenteredGrid(24, 26, 22, {75, 75, 75})},
+                   true});
+  carm("SourceInsideAlongTheOrbit", {5, 30, 30}, 0.05, CenteredGrid(34, 30, 26, {55, 55, 12}));
+  cases.back().near_source = true;
+  // Outside of the volume, but closer to its border than a voxel's edge.
+  carm("OneSourceAtTheMargin", {5, 40, 40}, 1.0, cube(22, 1));
+  Camera close = Looking({11.6, 1.3, 0.7}, {0.02, 0.03, -1});
+  close.focal_u_px = close.focal_v_px = 20;
+  close.principal_u_px = close.principal_v_px = 20;
+  cases.back().matrices[2] = Normalized(close);
+  cases.back().near_source = true;
+  return cases;
+}
+
 }  // namespace isocenter::conformance

@@ -29,6 +29,16 @@ struct BackprojectCase {
 };
 std::vector<BackprojectCase> BackprojectCases();
 
+/// For forward projectors and their adjoints: smaller, because the reference of every model runs on
+/// each, and such that no ray runs along the faces of voxels or as much along one axis as along
+/// another, but by chance: there the models step, and float32 may fall to the other side.
+struct ProjectCase : BackprojectCase {
+  /// Voxels next to a source: their share of a view, 1/w³, magnifies rounding and outweighs the
+  /// rest.
+  bool near_source = false;
+};
+std::vector<ProjectCase> ProjectCases();
+
 /// `grid` turned about an oblique axis by `angle`, around the isocentre.
 VolumeGrid Rotated(VolumeGrid grid, double angle);
 

@@ -80,6 +80,32 @@ TEST_P(PreprocessTest, LineIntegralsAgreeWithReference) {
   EXPECT_LT(Compare(got, Run("reference", "", frames, {}, weights.views)).largest, kTolerance);
 }
 
+// Views with and without the cosine weight in one call.
+TEST_P(PreprocessTest, CosineWeightCanBeLeftOut) {
+  const Shape3 shape{3, 19, 45};
+  const Array integrals = Noise(shape, 11);
+  Weights weights(shape, 12);
+  weights.views[0].cosine = weights.views[2].cosine = false;
+  std::vector<uint16_t> counts(shape.count());
+  std::mt19937 random(13);
+  for (uint16_t& count : counts) count = static_cast<uint16_t>(random());
+  for (const ops::RawFrames& frames : {ops::RawFrames{.line_integrals = integrals.view()},
+                                       ops::RawFrames{.counts = {counts.data(), shape}}}) {
+    const Array got = Run(GetParam().backend, GetParam().name, frames, {}, weights.views);
+    EXPECT_LT(Compare(got, Run("reference", "", frames, {}, weights.views)).largest, kTolerance);
+    if (frames.counts.data() != nullptr) continue;
+    // The weight is 1 exactly, not nearly.
+    for (const int64_t view : {0, 2}) {
+      for (int64_t v = 0; v < shape.middle; ++v) {
+        for (int64_t u = 0; u < shape.fast; ++u) {
+          ASSERT_EQ(got.view()(view, v, u),
+                    integrals.view()(view, v, u) * weights.views[view].column_weight[u]);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(PreprocessTest, RefusesWrongShapes) {
   const auto device = OpenDevice(GetParam().backend);
   const auto operation =

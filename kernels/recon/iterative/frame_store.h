@@ -1,0 +1,43 @@
+// Frames as they come -> line integrals in the order in which a refinement uses them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/ops/registry.h"
+#include "kernels/recon/iterative/linear_system.h"
+
+namespace isocenter::recon {
+
+/// Converts frames on the first device and gives each device the rows that concern it. It goes by
+/// way of host memory, because the views of a subset are not those that come together. Not
+/// thread-safe.
+class FrameStore {
+ public:
+  /// `system` and `b` must outlive it. Errors: RESOURCE_EXHAUSTED, NOT_FOUND.
+  static absl::StatusOr<std::unique_ptr<FrameStore>> Create(LinearSystem& system,
+                                                            ProjectionVector& b);
+  /// Views so far.
+  int views() const { return next_view_; }
+  /// The next frames; as Refinement::Push.
+  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured);
+
+ private:
+  FrameStore(LinearSystem& system, ProjectionVector& b) : system_(system), b_(b) {}
+  absl::Status Check(const ops::RawFrames& frames,
+                     std::span<const ProjectionMatrix> measured) const;
+  absl::Status Distribute(HostView3<const float> line_integrals);
+
+  LinearSystem& system_;
+  ProjectionVector& b_;
+  RowRange rows_;                     // of all devices together
+  std::vector<float> column_weight_;  // ones
+  std::unique_ptr<ops::Preprocess> preprocess_;
+  std::unique_ptr<ops::ProjectionStack> line_integrals_;
+  std::unique_ptr<ops::HostMemory> staging_;
+  int next_view_ = 0;
+};
+
+}  // namespace isocenter::recon

@@ -1,0 +1,117 @@
+// b = A x over the pieces and devices of a plan: the vectors, their arithmetic, and A and Aᵀ.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/base/thread_pool.h"
+#include "kernels/ops/registry.h"
+#include "kernels/recon/iterative/linear_operators.h"
+#include "kernels/recon/iterative/plan.h"
+#include "kernels/recon/iterative/subsets.h"
+#include "kernels/recon/iterative/vectors.h"
+
+namespace isocenter::recon {
+
+/// The volume is cut into runs of slices, the same for A and Aᵀ, and each device has the rows of
+/// the detector that its slices are seen in. What devices project onto rows that several of them
+/// see is added up between them; after that each has complete rows and back-projects on its own. So
+/// what is exchanged is a share of the projections, however many subsets there are. Not
+/// thread-safe.
+class LinearSystem {
+ public:
+  /// Sessions of `devices` are made; `plan` and `devices` must outlive the system. Errors:
+  /// RESOURCE_EXHAUSTED, NOT_FOUND (a method that the backend lacks).
+  static absl::StatusOr<std::unique_ptr<LinearSystem>> Create(
+      const RefinementPlan& plan, const ops::Registry& registry,
+      std::span<ops::Device* const> devices);
+
+  const RefinementPlan& plan() const { return plan_; }
+  const std::vector<ViewChunk>& chunks() const { return chunks_; }
+  int chunk_count() const { return static_cast<int>(chunks_.size()); }
+  int devices() const { return static_cast<int>(parts_.size()); }
+  ops::Device& session(int device) { return *parts_[device].session; }
+  ops::Arithmetic& arithmetic(int device) { return *parts_[device].arithmetic; }
+  std::span<ops::Device* const> sessions() const { return sessions_; }
+  const ops::Registry& registry() const { return registry_; }
+
+  /// Where a view is: its chunk, and its index there.
+  int chunk_of(int view) const { return chunk_of_view_[view]; }
+  int index_of(int view) const { return index_of_view_[view]; }
+
+  /// Zero.
+  absl::StatusOr<VolumeVector> NewVolume() const { return VolumeVector::Create(plan_, sessions_); }
+  absl::StatusOr<ProjectionVector> NewProjections() const {
+    return ProjectionVector::Create(plan_, chunks_, sessions_);
+  }
+  absl::StatusOr<ProjectionVector> NewChunk() const {
+    return ProjectionVector::CreateForOneChunk(plan_, chunks_, sessions_);
+  }
+
+  /// A measured matrix replaces the planned one. Errors: INVALID_ARGUMENT (it sees a device's
+  /// pieces in rows that the device was not given).
+  absl::Status SetMatrix(int view, const ProjectionMatrix& matrix);
+
+  /// y += A x for the views of a chunk.
+  absl::Status Forward(VolumeVector& x, int chunk, ProjectionVector& y);
+  /// x += Aᵀ y for the views of a chunk. Where the plan's pair is not matched y is changed.
+  absl::Status Back(int chunk, ProjectionVector& y, VolumeVector& x);
+
+  /// y = value; zero where coarse surroundings have the voxels of the result.
+  absl::Status Fill(double value, VolumeVector& y);
+  absl::Status Copy(VolumeVector& x, VolumeVector& y);
+  absl::Status Axpby(double a, VolumeVector& x, double b, VolumeVector& y);
+  absl::Status Multiply(VolumeVector& x, VolumeVector& y);
+  absl::Status MultiplyAdd(double a, VolumeVector& w, VolumeVector& x, VolumeVector& y);
+  absl::Status Invert(double threshold, VolumeVector& y);
+  absl::Status ClampBelow(double least, VolumeVector& y);
+  absl::StatusOr<double> Dot(VolumeVector& x, VolumeVector& y);
+
+  absl::Status Fill(int chunk, double value, ProjectionVector& y);
+  absl::Status Copy(int chunk, ProjectionVector& x, ProjectionVector& y);
+  absl::Status Axpby(int chunk, double a, ProjectionVector& x, double b, ProjectionVector& y);
+  absl::Status Multiply(int chunk, ProjectionVector& x, ProjectionVector& y);
+  absl::Status MultiplyAdd(int chunk, double a, ProjectionVector& w, ProjectionVector& x,
+                           ProjectionVector& y);
+  absl::Status Invert(int chunk, double threshold, ProjectionVector& y);
+  absl::Status Exponential(int chunk, double a, ProjectionVector& y);
+  /// Each row counts once.
+  absl::StatusOr<double> Dot(int chunk, ProjectionVector& x, ProjectionVector& y);
+
+  /// Calls work(piece) for each piece, pieces of different devices side by side; the first error.
+  absl::Status OnPieces(const std::function<absl::Status(int piece)>& work);
+  absl::Status Synchronize();
+
+ private:
+  struct Part {
+    std::unique_ptr<ops::Device> session;
+    std::unique_ptr<LinearOperators> operators;
+    std::unique_ptr<ops::Arithmetic> arithmetic;
+    std::vector<int> pieces;
+    std::vector<std::vector<ProjectionMatrix>> matrices;  // [chunk][view], of the device's rows
+    std::unique_ptr<ops::ProjectionStack> partial;        // its share of A x; one device has none
+  };
+  LinearSystem(const RefinementPlan& plan, const ops::Registry& registry)
+      : plan_(plan), registry_(registry) {}
+  absl::Status AddPart(int device, ops::Device& from);
+  absl::Status MakeMasks();
+  absl::Status Mask(int piece, ops::VolumeBuffer& volume);
+  absl::Status AddPartialSums(int chunk, ProjectionVector& y);
+  absl::Status OnDevices(const std::function<absl::Status(int device)>& work);
+
+  const RefinementPlan& plan_;
+  const ops::Registry& registry_;
+  std::vector<ViewChunk> chunks_;
+  std::vector<int> chunk_of_view_, index_of_view_;
+  std::vector<Part> parts_;
+  std::vector<ops::Device*> sessions_;
+  std::vector<std::unique_ptr<ops::VolumeBuffer>> masks_;  // by piece; none for the result's
+  double unmatched_scale_ = 1;
+  /// A thread for each device: one waits while the others go on.
+  std::unique_ptr<ThreadPool> threads_;
+};
+
+}  // namespace isocenter::recon

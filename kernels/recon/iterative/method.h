@@ -1,0 +1,43 @@
+// An iterative method: what one pass over the views does, cut into tasks.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "kernels/recon/iterative/linear_system.h"
+
+namespace isocenter::recon {
+
+/// Tasks in the order in which they are done, each as long as a chunk of views or an update of the
+/// volume. Between two tasks x is the iterate after the last complete update.
+using Agenda = std::deque<std::function<absl::Status()>>;
+
+/// What is known after a pass.
+struct PassFigures {
+  double relative_residual = 0;
+  std::optional<double> objective;
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+  /// Adds what is to be done before the first pass, when b and x have their values.
+  virtual void AddPreparation(Agenda& agenda) = 0;
+  /// Adds one pass over all views; passes count from 0.
+  virtual void AddPass(int pass, Agenda& agenda) = 0;
+  /// After the tasks of a pass.
+  virtual PassFigures figures() const = 0;
+};
+
+/// √(part / whole), zero where the whole is.
+double RelativeNorm(double part, double whole);
+
+/// The method of the system's plan. `b` is the method's to change; all must outlive it. Errors:
+/// RESOURCE_EXHAUSTED, NOT_FOUND (an operation that the backend lacks).
+absl::StatusOr<std::unique_ptr<Method>> NewMethod(LinearSystem& system, ProjectionVector& b,
+                                                  VolumeVector& x);
+
+}  // namespace isocenter::recon

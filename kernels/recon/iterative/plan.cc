@@ -1,0 +1,213 @@
+#include "kernels/recon/iterative/plan.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/memory.h"
+#include "kernels/recon/iterative/subsets.h"
+#include "kernels/recon/iterative/surroundings.h"
+
+namespace isocenter::recon {
+namespace {
+
+// Runs of slices for each device, as even as multiples of what the devices like allow; with few
+// slices the last devices get none.
+void AddPieces(const VolumeGrid& grid, bool surroundings, int devices, int step, int most_slices,
+               std::vector<Piece>& pieces) {
+  const int share = (grid.nz + devices - 1) / devices;
+  const int each = devices > 1 ? std::min((share + step - 1) / step * step, grid.nz) : grid.nz;
+  for (int device = 0; device * each < grid.nz; ++device) {
+    const int first = device * each, end = std::min(first + each, grid.nz);
+    for (int at = first; at < end; at += most_slices) {
+      pieces.push_back({.device = device,
+                        .grid = SlicesOf(grid, at, std::min(most_slices, end - at)),
+                        .first_slice = at,
+                        .surroundings = surroundings});
+    }
+  }
+}
+
+// The planned matrices may be replaced by measured ones when the frames come.
+constexpr int RowMargin(int rows) { return 2 + rows / 32; }
+
+RowRange Hull(RowRange a, RowRange b) {
+  if (a.count == 0) return b;
+  const int first = std::min(a.first, b.first);
+  return {first, std::max(a.end(), b.end()) - first};
+}
+
+RowRange RowsOf(const RefinementPlan& plan, int device) {
+  const int rows = plan.acquisition.detector.rows;
+  RowRange seen;
+  for (const Piece& piece : plan.pieces) {
+    if (piece.device != device) continue;
+    seen = Hull(seen, RowsSeen(plan.acquisition.trajectory, piece.grid, rows));
+  }
+  const int first = std::max(seen.first - RowMargin(rows), 0);
+  return {first, std::min(seen.end() + RowMargin(rows), rows) - first};
+}
+
+// Each row that any device sees belongs to one of those that do: from the first row on, whoever
+// sees it and sees most of what follows.
+void ShareRows(int rows, std::vector<DeviceRows>& shares) {
+  for (int row = 0; row < rows;) {
+    DeviceRows* owner = nullptr;
+    int next = rows;  // that anybody sees
+    for (DeviceRows& share : shares) {
+      if (share.seen.first > row) next = std::min(next, share.seen.first);
+      if (share.seen.first > row || share.seen.end() <= row) continue;
+      if (owner == nullptr || share.seen.end() > owner->seen.end()) owner = &share;
+    }
+    if (owner == nullptr) {
+      row = next;
+    } else {
+      owner->owned = {row, owner->seen.end() - row};
+      row = owner->seen.end();
+    }
+  }
+}
+
+// One way of keeping the vectors.
+struct Residence {
+  bool keep_column_sums = true;
+  bool projections_in_host = false;
+  int piece_slices = 0;  // 0: a device's share is one piece, in its memory
+  int chunk_views = 0;
+};
+
+void Arrange(const Residence& residence, const VolumeGrid* around,
+             std::span<ops::Device* const> devices, RefinementPlan& plan) {
+  plan.keep_column_sums = residence.keep_column_sums;
+  plan.projections_in_host = residence.projections_in_host;
+  plan.pieces_in_host = residence.piece_slices > 0;
+  plan.chunk_views = residence.chunk_views;
+  plan.pieces.clear();
+  const int count = static_cast<int>(devices.size());
+  const int step = devices[0]->traits().slab_slices;
+  const int slices = plan.pieces_in_host ? residence.piece_slices : plan.grid.nz;
+  AddPieces(plan.grid, false, count, step, slices, plan.pieces);
+  const int used = plan.pieces.back().device + 1;
+  if (around != nullptr) {
+    const int coarse = plan.pieces_in_host ? residence.piece_slices : around->nz;
+    AddPieces(*around, true, used, 1, coarse, plan.pieces);
+  }
+  plan.rows.assign(used, {});
+  for (int device = 0; device < used; ++device) plan.rows[device].seen = RowsOf(plan, device);
+  ShareRows(plan.acquisition.detector.rows, plan.rows);
+}
+
+// From what needs most memory and least time to the opposite.
+std::vector<Residence> Residences(const RefinementPlan& plan, const ops::DeviceTraits& traits,
+                                  int devices) {
+  size_t subset = 0;
+  for (const auto& views : plan.subsets) subset = std::max(subset, views.size());
+  const int most = static_cast<int>(subset), chunk = std::min(traits.chunk_views, most);
+  std::vector<Residence> all{{.chunk_views = chunk},
+                             {.keep_column_sums = false, .chunk_views = chunk}};
+  if (!traits.own_memory) return all;  // host memory is what it has
+  all.push_back({.keep_column_sums = false, .projections_in_host = true, .chunk_views = chunk});
+  // Each chunk brings all pieces in: few and large chunks, and pieces as large as there is room.
+  const int share = (plan.grid.nz + devices - 1) / devices;
+  for (const int fewest : {8, 1}) {
+    for (const bool projections_in_host : {false, true}) {
+      for (int views = most; views >= 1; views /= 2) {
+        for (int slices = (share + 1) / 2; slices >= fewest; slices /= 2) {
+          all.push_back({.keep_column_sums = false,
+                         .projections_in_host = projections_in_host,
+                         .piece_slices = slices,
+                         .chunk_views = views});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+absl::StatusOr<int64_t> PeakBytes(const RefinementPlan& plan, const ops::Registry& registry,
+                                  std::span<const std::unique_ptr<ops::Device>> sessions) {
+  int64_t peak = 0;
+  for (int device = 0; device < plan.devices(); ++device) {
+    ISO_ASSIGN_OR_RETURN(const int64_t bytes,
+                         DeviceBytes(plan, device, registry, *sessions[device]));
+    peak = std::max(peak, bytes);
+  }
+  return peak;
+}
+
+absl::Status CheckArguments(const Acquisition& acquisition, const VolumeGrid& grid,
+                            const FdkSettings& fdk, const IterativeSettings& settings,
+                            std::span<ops::Device* const> devices) {
+  if (devices.empty())
+    return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
+  ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
+  ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+  ISO_RETURN_IF_ERROR(ValidateIterativeSettings(settings));
+  if (!(fdk.mu_water_per_mm >= 0.001 && fdk.mu_water_per_mm <= 0.1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mu_water_per_mm is ", fdk.mu_water_per_mm, "; legal is 0.001 to 0.1"));
+  }
+  const size_t views = acquisition.trajectory.size();
+  if (settings.subsets > static_cast<int>(views)) {
+    return absl::InvalidArgumentError(absl::StrCat("iterative.subsets is ", settings.subsets,
+                                                   "; legal is at most the number of views, ",
+                                                   views));
+  }
+  for (const ops::Device* device : devices) {
+    if (device->backend() == devices[0]->backend()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("devices of '", devices[0]->backend(), "' and '",
+                                                   device->backend(),
+                                                   "'; legal is all of one backend"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition,
+                                                  const VolumeGrid& grid, const FdkSettings& fdk,
+                                                  const IterativeSettings& settings,
+                                                  const ops::Registry& registry,
+                                                  std::span<ops::Device* const> devices) {
+  ISO_RETURN_IF_ERROR(CheckArguments(acquisition, grid, fdk, settings, devices));
+  RefinementPlan plan{.acquisition = acquisition, .grid = grid, .fdk = fdk, .settings = settings};
+  IterativeSettings& chosen = plan.settings;
+  if (chosen.algorithm == Algorithm::kSart || chosen.subsets == 0) {
+    chosen.subsets = DefaultSubsets(chosen.algorithm, plan.views());
+  }
+  plan.subsets = MakeSubsets(plan.views(), chosen.subsets);
+  std::unique_ptr<VolumeGrid> around;
+  if (chosen.surroundings_factor > 0) {
+    ISO_ASSIGN_OR_RETURN(const VolumeGrid made,
+                         SurroundingGrid(grid, chosen.surroundings_factor, acquisition.trajectory,
+                                         acquisition.detector));
+    around = std::make_unique<VolumeGrid>(made);
+  }
+
+  std::vector<std::unique_ptr<ops::Device>> sessions;
+  int64_t limit = devices[0]->limits().memory_bytes;
+  for (ops::Device* device : devices) {
+    limit = std::min(limit, device->limits().memory_bytes);
+    ISO_ASSIGN_OR_RETURN(sessions.emplace_back(), device->NewSession());
+  }
+  int64_t least = 0;
+  const ops::DeviceTraits traits = devices[0]->traits();
+  for (const Residence& residence : Residences(plan, traits, static_cast<int>(devices.size()))) {
+    Arrange(residence, around.get(), devices, plan);
+    ISO_ASSIGN_OR_RETURN(plan.peak_bytes, PeakBytes(plan, registry, sessions));
+    least = least == 0 ? plan.peak_bytes : std::min(least, plan.peak_bytes);
+    if (plan.peak_bytes > limit) continue;
+    plan.host_bytes = HostBytes(plan);
+    double voxels = 0;
+    for (const Piece& piece : plan.pieces) voxels += static_cast<double>(piece.grid.voxels());
+    plan.voxel_updates = 2 * voxels * plan.views();
+    return plan;
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(AlgorithmName(chosen.algorithm), " of a volume of ", grid.nx, "x", grid.ny, "x",
+                   grid.nz, " needs ", least, " bytes of memory; the limit is ", limit));
+}
+
+}  // namespace isocenter::recon

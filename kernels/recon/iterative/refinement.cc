@@ -1,0 +1,198 @@
+#include "kernels/recon/iterative/refinement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/check.h"
+#include "kernels/recon/iterative/frame_store.h"
+#include "kernels/recon/iterative/linear_system.h"
+#include "kernels/recon/iterative/method.h"
+
+namespace isocenter::recon {
+namespace {
+
+class PlannedRefinement final : public Refinement {
+ public:
+  static absl::StatusOr<std::unique_ptr<Refinement>> Create(const RefinementPlan& plan,
+                                                            const ops::Registry& registry,
+                                                            std::span<ops::Device* const> devices);
+
+  absl::Status Push(const ops::RawFrames& frames,
+                    std::span<const ProjectionMatrix> measured) override;
+  absl::Status Start(HostView3<const float> hounsfield) override;
+  absl::StatusOr<bool> Step() override;
+  std::span<const IterationReport> reports() const override { return reports_; }
+  double progress() const override;
+  absl::Status Read(HostView3<float> hounsfield) override;
+  absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
+
+ private:
+  enum class Phase { kReceiving, kPreparing, kIterating, kDone };
+
+  PlannedRefinement(const RefinementPlan& plan, std::unique_ptr<LinearSystem> system,
+                    ProjectionVector b, VolumeVector x)
+      : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {}
+  absl::Status SetVolume(HostView3<const float> hounsfield);
+  void EndPass();
+
+  const RefinementPlan& plan_;
+  std::unique_ptr<LinearSystem> system_;  // before all that lives in its sessions
+  ProjectionVector b_;
+  VolumeVector x_;
+  std::unique_ptr<FrameStore> frames_;  // until Start
+  std::unique_ptr<Method> method_;
+  Phase phase_ = Phase::kReceiving;
+  Agenda agenda_;
+  size_t tasks_ = 0;  // of the present pass or the preparation
+  std::vector<IterationReport> reports_;
+  double begin_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Refinement>> PlannedRefinement::Create(
+    const RefinementPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices) {
+  ISO_ASSIGN_OR_RETURN(auto system, LinearSystem::Create(plan, registry, devices));
+  ISO_ASSIGN_OR_RETURN(ProjectionVector b, system->NewProjections());
+  ISO_ASSIGN_OR_RETURN(VolumeVector x, system->NewVolume());
+  std::unique_ptr<PlannedRefinement> self(
+      new PlannedRefinement(plan, std::move(system), std::move(b), std::move(x)));
+  ISO_ASSIGN_OR_RETURN(self->frames_, FrameStore::Create(*self->system_, self->b_));
+  ISO_ASSIGN_OR_RETURN(self->method_, NewMethod(*self->system_, self->b_, self->x_));
+  return self;
+}
+
+absl::Status PlannedRefinement::Push(const ops::RawFrames& frames,
+                                     std::span<const ProjectionMatrix> measured) {
+  if (phase_ != Phase::kReceiving) {
+    return absl::FailedPreconditionError("frames after the start of the refinement");
+  }
+  return frames_->Push(frames, measured);
+}
+
+absl::Status PlannedRefinement::SetVolume(HostView3<const float> hounsfield) {
+  const double water = plan_.fdk.mu_water_per_mm;
+  for (size_t i = 0; i < plan_.pieces.size(); ++i) {
+    const Piece& piece = plan_.pieces[i];
+    if (piece.surroundings) continue;
+    const auto from = hounsfield.slices(piece.first_slice, piece.grid.nz);
+    std::vector<float> attenuation;
+    attenuation.reserve(piece.grid.voxels());
+    for (const float value : from.span()) {
+      if (!std::isfinite(value)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the volume to begin with has a value of ", value, " HU in slices ", piece.first_slice,
+            " to ", piece.first_slice + piece.grid.nz - 1, "; legal is finite"));
+      }
+      const double mu = water * (1 + value / 1000.0);
+      attenuation.push_back(
+          static_cast<float>(plan_.settings.non_negative ? std::max(mu, 0.0) : mu));
+    }
+    ISO_RETURN_IF_ERROR(
+        x_.Upload(static_cast<int>(i), 0, {attenuation.data(), piece.grid.shape()}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
+  if (phase_ != Phase::kReceiving) {
+    return absl::FailedPreconditionError("the refinement has started already");
+  }
+  if (frames_->views() < plan_.views()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("only ", frames_->views(), " of ", plan_.views(), " frames have been pushed"));
+  }
+  if (hounsfield.data() != nullptr) {
+    ISO_RETURN_IF_ERROR(
+        ops::CheckSameShape("the volume to begin with", hounsfield.shape(), plan_.grid.shape()));
+    ISO_RETURN_IF_ERROR(SetVolume(hounsfield));
+  }
+  ISO_RETURN_IF_ERROR(system_->Synchronize());
+  frames_.reset();
+  phase_ = Phase::kPreparing;
+  method_->AddPreparation(agenda_);
+  tasks_ = agenda_.size();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> PlannedRefinement::Step() {
+  if (phase_ == Phase::kReceiving) {
+    return absl::FailedPreconditionError("the refinement has not started");
+  }
+  if (phase_ == Phase::kDone) return true;
+  if (begin_ == 0) begin_ = ops::SteadySeconds();
+  ISO_RETURN_IF_ERROR(system_->Synchronize());
+  if (!agenda_.empty()) {
+    const auto task = std::move(agenda_.front());
+    agenda_.pop_front();
+    ISO_RETURN_IF_ERROR(task());
+  }
+  if (!agenda_.empty()) return false;
+  if (phase_ == Phase::kPreparing) {
+    phase_ = Phase::kIterating;
+  } else {
+    EndPass();
+  }
+  if (phase_ == Phase::kDone) return true;
+  method_->AddPass(static_cast<int>(reports_.size()), agenda_);
+  tasks_ = agenda_.size();
+  return false;
+}
+
+void PlannedRefinement::EndPass() {
+  const PassFigures figures = method_->figures();
+  reports_.push_back({.iteration = static_cast<int>(reports_.size()) + 1,
+                      .relative_residual = figures.relative_residual,
+                      .objective = figures.objective,
+                      .seconds = ops::SteadySeconds() - begin_});
+  const bool close = figures.relative_residual < plan_.settings.stop_residual;
+  if (close || reports_.back().iteration >= plan_.settings.iterations) phase_ = Phase::kDone;
+}
+
+double PlannedRefinement::progress() const {
+  if (phase_ == Phase::kDone) return 1;
+  if (phase_ != Phase::kIterating) return 0;
+  const double pass = 1 - static_cast<double>(agenda_.size()) / static_cast<double>(tasks_);
+  return (static_cast<double>(reports_.size()) + pass) / plan_.settings.iterations;
+}
+
+absl::Status PlannedRefinement::Read(HostView3<float> hounsfield) {
+  if (phase_ == Phase::kReceiving) {
+    return absl::FailedPreconditionError("the refinement has not started");
+  }
+  ISO_RETURN_IF_ERROR(
+      ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
+  const float water = static_cast<float>(plan_.fdk.mu_water_per_mm);
+  for (size_t i = 0; i < plan_.pieces.size(); ++i) {
+    const Piece& piece = plan_.pieces[i];
+    if (piece.surroundings) continue;
+    const auto slices = hounsfield.slices(piece.first_slice, piece.grid.nz);
+    ISO_RETURN_IF_ERROR(x_.Download(static_cast<int>(i), slices));
+    for (float& value : slices.span()) {
+      value = std::isfinite(value) ? 1000 * (value - water) / water : -1000;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<DeviceSpan>> PlannedRefinement::TakeTrace() {
+  std::vector<DeviceSpan> trace;
+  for (int device = 0; device < system_->devices(); ++device) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans,
+                         system_->session(device).timeline().Take());
+    for (const ops::Span& span : spans) trace.push_back({device, span});
+  }
+  return trace;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Refinement>> Refinement::Create(
+    const RefinementPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices) {
+  return PlannedRefinement::Create(plan, registry, devices);
+}
+
+}  // namespace isocenter::recon

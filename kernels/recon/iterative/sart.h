@@ -1,0 +1,50 @@
+// SIRT, SART and OS-SART: the same step with all, one, or some views in a subset.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/recon/iterative/method.h"
+
+namespace isocenter::recon {
+
+/// x += λ C_s (A_sᵀ R_s (b_s - A_s x)) for each subset s, with R the inverse sums of A's rows and
+/// C_s those of A_s's columns. Sources: Gregor & Benson, IEEE TMI 27 (2008) 918 (SIRT); Andersen &
+/// Kak, Ultrasonic Imaging 6 (1984) 81 (SART); Wang & Jiang, J. X-Ray Sci. Tech. 12 (2004) 169
+/// (OS-SART). Column sums belong to each subset, so that voxels that some views do not see, as at
+/// the ends of a short scan, are not slowed down.
+class Sart final : public Method {
+ public:
+  static absl::StatusOr<std::unique_ptr<Sart>> Create(LinearSystem& system, ProjectionVector& b,
+                                                      VolumeVector& x);
+  void AddPreparation(Agenda& agenda) override;
+  void AddPass(int pass, Agenda& agenda) override;
+  PassFigures figures() const override;
+
+  /// A volume that is free between passes.
+  VolumeVector& scratch() { return update_; }
+
+ private:
+  Sart(LinearSystem& system, ProjectionVector& b, VolumeVector& x, VolumeVector update,
+       ProjectionVector rows, ProjectionVector residual);
+  absl::Status SumRows(int chunk);
+  absl::Status SumColumns(int chunk);
+  absl::Status AddViews(int chunk);
+  absl::Status Update(int subset, double relaxation);
+  bool FirstOfSubset(int chunk) const;
+  bool LastOfSubset(int chunk) const;
+  VolumeVector& ColumnsOf(int subset);
+
+  LinearSystem& system_;
+  ProjectionVector& b_;
+  VolumeVector& x_;
+  VolumeVector update_;
+  ProjectionVector rows_;              // inverse sums
+  std::vector<VolumeVector> columns_;  // inverse sums; of each subset, or of the present one
+  ProjectionVector residual_;          // of a chunk
+  double row_threshold_ = 0;           // mm
+  double column_threshold_ = 0;        // mm
+  double squared_data_ = 0, squared_residual_ = 0;
+};
+
+}  // namespace isocenter::recon

@@ -1,0 +1,65 @@
+#include "kernels/recon/iterative/subsets.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace isocenter::recon {
+namespace {
+
+unsigned ReversedBits(unsigned value, int bits) {
+  unsigned reversed = 0;
+  for (int bit = 0; bit < bits; ++bit) reversed |= ((value >> bit) & 1u) << (bits - 1 - bit);
+  return reversed;
+}
+
+}  // namespace
+
+std::vector<int> BitReversedOrder(int count) {
+  int bits = 0;
+  while ((1 << bits) < count) ++bits;
+  std::vector<int> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [bits](int a, int b) { return ReversedBits(a, bits) < ReversedBits(b, bits); });
+  return order;
+}
+
+int DefaultSubsets(Algorithm algorithm, int views) {
+  // Fewer views than these in a subset are too few to tell where a difference lies.
+  constexpr int kViewsOfSubset = 12;
+  constexpr int kMostSubsets = 24;
+  switch (algorithm) {
+    case Algorithm::kSart:
+      return views;
+    case Algorithm::kOsSart:
+    case Algorithm::kOsSqs:
+    case Algorithm::kAsdPocs:
+      return std::clamp(views / kViewsOfSubset, 1, kMostSubsets);
+    default:
+      return 1;
+  }
+}
+
+std::vector<std::vector<int>> MakeSubsets(int views, int subsets) {
+  std::vector<std::vector<int>> made;
+  for (const int first : BitReversedOrder(subsets)) {
+    std::vector<int>& subset = made.emplace_back();
+    for (int view = first; view < views; view += subsets) subset.push_back(view);
+  }
+  return made;
+}
+
+std::vector<ViewChunk> ChunksOf(const std::vector<std::vector<int>>& subsets, int chunk_views) {
+  std::vector<ViewChunk> chunks;
+  for (size_t s = 0; s < subsets.size(); ++s) {
+    const auto& views = subsets[s];
+    const size_t count = (views.size() + chunk_views - 1) / chunk_views;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t begin = views.size() * i / count, end = views.size() * (i + 1) / count;
+      chunks.push_back({static_cast<int>(s), {views.begin() + begin, views.begin() + end}});
+    }
+  }
+  return chunks;
+}
+
+}  // namespace isocenter::recon

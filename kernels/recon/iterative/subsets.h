@@ -1,0 +1,30 @@
+// Ordered subsets of views and the chunks in which they are worked on.
+#pragma once
+
+#include <vector>
+
+#include "kernels/recon/iterative/settings.h"
+
+namespace isocenter::recon {
+
+/// 0..count-1 in the order of their bits reversed, so that neighbours are far apart (Hudson &
+/// Larkin, IEEE TMI 13 (1994) 601, ask for subsets in an order in which each adds the most).
+std::vector<int> BitReversedOrder(int count);
+
+/// How many subsets suit an algorithm when the settings leave it open.
+int DefaultSubsets(Algorithm algorithm, int views);
+
+/// Subset s has the views s, s + subsets, s + 2·subsets...; the subsets come in bit-reversed order.
+/// 1 <= subsets <= views.
+std::vector<std::vector<int>> MakeSubsets(int views, int subsets);
+
+/// Views of one subset that are worked on at once.
+struct ViewChunk {
+  int subset = 0;
+  std::vector<int> views;
+};
+
+/// Each subset in chunks of at most `chunk_views` views, as even as possible; subset after subset.
+std::vector<ViewChunk> ChunksOf(const std::vector<std::vector<int>>& subsets, int chunk_views);
+
+}  // namespace isocenter::recon

@@ -1,0 +1,218 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/conformance/projectors.h"
+
+namespace isocenter::conformance {
+namespace {
+
+class ProjectTest : public testing::TestWithParam<ProjectorMethod> {
+ protected:
+  static Direction direction() { return GetParam().direction; }
+  static bool forward() { return direction() == Direction::kForward; }
+  static Array NoiseFor(const BackprojectCase& geometry, uint32_t seed) {
+    return Noise(InputShape(direction(), geometry), seed);
+  }
+};
+
+TEST(ProjectorMethods, AreUnderTest) { EXPECT_FALSE(ProjectorsUnderTest().empty()); }
+
+// White noise is the hardest input: a position that is wrong by d pixels or voxels is an error of d
+// times a slope of about 1. float32 knows where a ray or a voxel is to 1e-5 where a method takes
+// the source from 1000 voxels away, and to 1e-4 where it steps along a ray; next to a source,
+// perspective magnifies that ten times.
+// Linear up to `nonlinear`: sums of about 100 terms in float32.
+struct Tolerance {
+  double rms, largest, nonlinear;
+};
+constexpr Tolerance kExactTolerance{3e-4, 1e-2, 1e-5};
+// Weights that are off by up to 1/256 along each axis, and voxels or pixels that are rounded to
+// float16, by up to 2^-12 of themselves.
+constexpr Tolerance kFastTolerance{6e-3, 8e-2, 1e-2};
+
+Tolerance ToleranceFor(const ProjectCase& geometry, const Method& method) {
+  Tolerance tolerance =
+      method.precision == ops::Precision::kFast ? kFastTolerance : kExactTolerance;
+  if (geometry.near_source) {
+    tolerance.rms *= 10;
+    tolerance.largest *= 10;
+  }
+  return tolerance;
+}
+
+TEST_P(ProjectTest, AgreesWithReference) {
+  for (const ProjectCase& geometry : ProjectCases()) {
+    SCOPED_TRACE(geometry.name);
+    const Difference difference =
+        Compare(Apply(GetParam(), geometry, NoiseFor(geometry, 51)),
+                ReferenceOfNoise(GetParam().model, direction(), geometry, 51));
+    const Tolerance tolerance = ToleranceFor(geometry, GetParam().method);
+    EXPECT_LT(difference.rms, tolerance.rms);
+    EXPECT_LT(difference.largest, tolerance.largest);
+  }
+}
+
+TEST_P(ProjectTest, AddsToWhatIsThere) {
+  const ProjectCase geometry = ProjectCases().front();
+  const Array input = NoiseFor(geometry, 52);
+  // Of the size of what is added.
+  Array start = Noise(OutputShape(direction(), geometry), 53);
+  for (float& value : start.values) value *= 3;
+  const Array alone = Apply(GetParam(), geometry, input);
+  Array expected = start;
+  for (size_t i = 0; i < expected.values.size(); ++i) expected.values[i] += alone.values[i];
+  EXPECT_LT(Compare(Apply(GetParam(), geometry, input, &start), expected).largest, 1e-5);
+}
+
+TEST_P(ProjectTest, IsLinear) {
+  const ProjectCase geometry = ProjectCases().front();
+  const Array a = NoiseFor(geometry, 54), b = NoiseFor(geometry, 55);
+  Array sum = a;
+  for (size_t i = 0; i < sum.values.size(); ++i) {
+    sum.values[i] = 2 * a.values[i] - b.values[i] / 2;
+  }
+  const Array of_sum = Apply(GetParam(), geometry, sum);
+  const Array of_a = Apply(GetParam(), geometry, a), of_b = Apply(GetParam(), geometry, b);
+  Array expected = of_sum;
+  for (size_t i = 0; i < expected.values.size(); ++i) {
+    expected.values[i] = 2 * of_a.values[i] - of_b.values[i] / 2;
+  }
+  EXPECT_LT(Compare(of_sum, expected).largest, ToleranceFor(geometry, GetParam().method).nonlinear);
+}
+
+// The same bits again, and for any number of threads.
+TEST_P(ProjectTest, IsReproducible) {
+  for (const ProjectCase& geometry : ProjectCases()) {
+    SCOPED_TRACE(geometry.name);
+    const Array input = NoiseFor(geometry, 51);
+    const Array one = Apply(GetParam(), geometry, input, nullptr, 1);
+    EXPECT_EQ(Apply(GetParam(), geometry, input, nullptr, 2).values, one.values);
+    EXPECT_EQ(Apply(GetParam(), geometry, input, nullptr, 3).values, one.values);
+  }
+}
+
+// A view's projection is the same bits with others or alone. What several views add to a voxel may
+// be added up in another order when they come in several calls; where it nearly cancels, rounding is
+// more of what is left.
+TEST_P(ProjectTest, ViewsMayComeInSeveralCalls) {
+  for (const ProjectCase& geometry : ProjectCases()) {
+    SCOPED_TRACE(geometry.name);
+    const Array input = NoiseFor(geometry, 51);
+    const Array whole = Apply(GetParam(), geometry, input);
+    Array in_parts(OutputShape(direction(), geometry));
+    for (int64_t view = 0; view < geometry.detector.slow;) {
+      const int64_t count = std::min<int64_t>(1 + view % 3, geometry.detector.slow - view);
+      BackprojectCase part = geometry;
+      part.detector.slow = count;
+      part.matrices.assign(geometry.matrices.begin() + view,
+                           geometry.matrices.begin() + view + count);
+      if (forward()) {
+        const Array seen = Apply(GetParam(), part, input);
+        std::copy(seen.values.begin(), seen.values.end(), in_parts.view().row(view, 0));
+      } else {
+        Array pixels(part.detector);
+        std::copy_n(input.view().row(view, 0), pixels.values.size(), pixels.values.begin());
+        in_parts = Apply(GetParam(), part, pixels, &in_parts);
+      }
+      view += count;
+    }
+    if (forward()) {
+      EXPECT_EQ(in_parts.values, whole.values);
+    } else {
+      EXPECT_LT(Compare(in_parts, whole).largest, 1e-4);
+    }
+  }
+}
+
+// What a grid gives is the sum of what its runs of slices give; back, each run has its slices.
+TEST_P(ProjectTest, SlabsMakeTheWhole) {
+  for (const ProjectCase& geometry : ProjectCases()) {
+    if (geometry.grid.nz < 3) continue;
+    SCOPED_TRACE(geometry.name);
+    const Array input = NoiseFor(geometry, 51);
+    const Array whole = Apply(GetParam(), geometry, input);
+    Array of_slabs(OutputShape(direction(), geometry));
+    const int height = geometry.grid.nz / 3;
+    for (int first = 0; first < geometry.grid.nz; first += height) {
+      BackprojectCase slab = geometry;
+      slab.grid.nz = std::min(height, geometry.grid.nz - first);
+      slab.grid.origin = geometry.grid.VoxelToWorld(0, 0, first);
+      if (forward()) {
+        Array voxels(slab.grid.shape());
+        std::copy_n(input.view().row(first, 0), voxels.values.size(), voxels.values.begin());
+        of_slabs = Apply(GetParam(), slab, voxels, &of_slabs);
+      } else {
+        const Array seen = Apply(GetParam(), slab, input);
+        std::copy(seen.values.begin(), seen.values.end(), of_slabs.view().row(first, 0));
+      }
+    }
+    // Positions are rounded anew in each slab.
+    const Tolerance tolerance = ToleranceFor(geometry, GetParam().method);
+    const Difference difference = Compare(of_slabs, whole);
+    EXPECT_LT(difference.rms, tolerance.rms);
+    EXPECT_LT(difference.largest, tolerance.largest);
+  }
+}
+
+TEST_P(ProjectTest, GridThatNoViewSeesChangesNothing) {
+  ProjectCase geometry = ProjectCases().front();
+  geometry.grid.origin = geometry.grid.origin + Vec3{0, 0, 400};
+  const Array start = Noise(OutputShape(direction(), geometry), 56);
+  EXPECT_EQ(Apply(GetParam(), geometry, NoiseFor(geometry, 57), &start).values, start.values);
+}
+
+// There are fewer matrices than views in the stack.
+TEST_P(ProjectTest, ViewsBeyondTheMatricesDoNotCount) {
+  ProjectCase geometry = ProjectCases().front(), few = geometry;
+  few.matrices.resize(2);
+  const Array input = NoiseFor(geometry, 58);
+  const Array start = Noise(OutputShape(direction(), geometry), 59);
+  const Array got = Apply(GetParam(), few, input, &start);
+  if (forward()) {
+    const int64_t seen = 2 * geometry.detector.middle * geometry.detector.fast;
+    EXPECT_TRUE(
+        std::equal(got.values.begin() + seen, got.values.end(), start.values.begin() + seen));
+    EXPECT_FALSE(std::equal(got.values.begin(), got.values.begin() + seen, start.values.begin()));
+  } else {
+    Array pixels = input;
+    std::fill(pixels.view().row(2, 0), pixels.values.data() + pixels.values.size(), 0.0f);
+    EXPECT_LT(Compare(got, Apply(GetParam(), geometry, pixels, &start)).largest, 1e-5);
+  }
+}
+
+TEST_P(ProjectTest, RefusesWrongArguments) {
+  const BackprojectCase geometry = ProjectCases().front();
+  const auto device = OpenDevice(GetParam().method.backend);
+  const auto reference = OpenDevice("reference");
+  const auto volume = NewVolume(*device, geometry.grid);
+  const auto foreign_volume = NewVolume(*reference, geometry.grid);
+  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kProjections);
+  const auto foreign_stack = NewStack(*reference, geometry.detector, ops::StackUse::kProjections);
+  const auto other_use = NewStack(*device, geometry.detector, ops::StackUse::kLineIntegrals);
+  const auto small = NewStack(*device, {3, geometry.detector.middle, geometry.detector.fast},
+                              ops::StackUse::kProjections);
+  const auto& methods = Backends().projectors.at(GetParam().model);
+  const auto& [backend, name, precision] = GetParam().method;
+  const auto run = [&](ops::VolumeBuffer& x, ops::ProjectionStack& p) {
+    if (forward()) {
+      const auto operation = *(*methods.forward.Find(backend, name))(*device);
+      EXPECT_GE(operation->WorkspaceBytes(geometry.grid, geometry.detector), 0);
+      return operation->Run(geometry.matrices, x, p);
+    }
+    const auto operation = *(*methods.back.Find(backend, name))(*device);
+    EXPECT_GE(operation->WorkspaceBytes(geometry.grid, geometry.detector), 0);
+    return operation->Run(geometry.matrices, p, x);
+  };
+  EXPECT_TRUE(run(*volume, *stack).ok());
+  for (const absl::Status& status : {run(*foreign_volume, *stack), run(*volume, *foreign_stack),
+                                     run(*volume, *other_use), run(*volume, *small)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, ProjectTest, testing::ValuesIn(ProjectorsUnderTest()),
+                         [](const auto& info) { return ProjectorMethodName(info.param); });
+
+}  // namespace
+}  // namespace isocenter::conformance
