@@ -133,6 +133,10 @@ absl::StatusOr<RefinementRecipe> RefinementFromProto(const v1::Refinement& refin
   if (refinement.deadline_seconds() > 0) {
     recipe.deadline = absl::Seconds(refinement.deadline_seconds());
   }
+  const absl::Status valid = recon::ValidateIterativeSettings(settings);
+  if (!valid.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("refinement: ", valid.message()));
+  }
   return recipe;
 }
 

@@ -112,8 +112,9 @@ void RefinementJob::Work(const std::shared_ptr<RefinementRun>& run) {
   }
   if (absl::Now() >= urgency_.deadline) return FinishVolume(run, /*all_done=*/false);
   if (run->iterating()) EnterRefining();
-  absl::StatusOr<bool> done = environment_.keeper.BeforeUnit(run->place());
-  if (done.ok()) done = run->Advance(*input->spool, *ledger);
+  const absl::Status ready = environment_.keeper.BeforeUnit(run->place());
+  const absl::StatusOr<bool> done =
+      ready.ok() ? run->Advance(*input->spool, *ledger) : absl::StatusOr<bool>(ready);
   if (!done.ok()) return OnRunFailed(run, done.status());
   if (!IsCurrent(run)) return;
   PublishProgress(*run, *done || run->iteration_ended());

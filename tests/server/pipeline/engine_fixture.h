@@ -39,6 +39,11 @@ class EngineTest : public ::testing::Test {
       if (!records_.contains(record)) return absl::DataLossError("unknown record");
       return records_[record];
     };
+    options.engine.decoders.refinement =
+        [this](const std::string& record) -> absl::StatusOr<RefinementRequest> {
+      if (!recipes_.contains(record)) return absl::DataLossError("unknown recipe");
+      return recipes_[record];
+    };
     service_ = std::make_unique<PipelineUnderTest>(std::move(options));
   }
   void SetUp() override { Start(); }
@@ -118,6 +123,7 @@ class EngineTest : public ::testing::Test {
   }
 
   std::map<std::string, AcquisitionRequest> records_;
+  std::map<std::string, RefinementRequest> recipes_;
   std::unique_ptr<PipelineUnderTest> service_;
 };
 
