@@ -209,6 +209,14 @@ class FakeServer final : public v1::AcquisitionService::Service,
     cancelled_ = request->job_id();
     return grpc::Status::OK;
   }
+  grpc::Status RefineJob(grpc::ServerContext*, const v1::RefineJobRequest* request,
+                         v1::Job* response) override {
+    if (request->job_id() == "none") return NoJob();
+    *response = JobNamed(request->job_id() + "-refined");
+    response->set_protocol(request->protocol());
+    response->set_refines_job_id(request->job_id());
+    return grpc::Status::OK;
+  }
   grpc::Status DeleteJob(grpc::ServerContext*, const v1::DeleteJobRequest* request,
                          v1::DeleteJobResponse*) override {
     if (request->job_id() == "none") return NoJob();

@@ -8,7 +8,7 @@ using RefinementRestartTest = RefinementTest;
 
 TEST_F(RefinementRestartTest, BeginsAgainWithTheSameDeadline) {
   const std::string id = Acquire();
-  RefinementRequest request = Recipe(40);
+  RefinementRequest request = Recipe(15);
   request.deadline = absl::Hours(1);
   const std::string refining = (*Refine(id, request))->id;
   AwaitRefining(refining);
@@ -17,7 +17,7 @@ TEST_F(RefinementRestartTest, BeginsAgainWithTheSameDeadline) {
   EXPECT_EQ(Job(refining).deadline, deadline);
   const jobs::Job job = AwaitEnd(refining);
   ASSERT_EQ(job.state, JobState::kCompleted) << job.error;
-  EXPECT_EQ(job.refinement.iterations.size(), 40u);
+  EXPECT_EQ(job.refinement.iterations.size(), 15u);
   EXPECT_EQ(VolumeOf(refining), RefinedBatch(request));
   EXPECT_EQ(service_->results.stores(refining), 1);
   ExpectNothingHeld();
@@ -25,7 +25,7 @@ TEST_F(RefinementRestartTest, BeginsAgainWithTheSameDeadline) {
 
 TEST_F(RefinementRestartTest, TheFramesStayUntilItsEnd) {
   Start({.retention = absl::ZeroDuration()});
-  const std::string id = Acquire(FollowedRequest(40));
+  const std::string id = Acquire(FollowedRequest(15));
   AwaitRefining(id + "-ref");
   Restart();
   const jobs::Job job = AwaitEnd(id + "-ref");
