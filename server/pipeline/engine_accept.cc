@@ -101,8 +101,14 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
   ISO_RETURN_IF_ERROR(MakeRoomFor(grid));
 
   const absl::Time now = absl::Now();
-  ISO_ASSIGN_OR_RETURN(std::shared_ptr<ReconstructionRun> run,
-                       runs_.Make(request, grid, {request.job_class, now + request.deadline}));
+  const scheduler::Urgency urgency{request.job_class, now + request.deadline};
+  auto made = runs_.Make(request, grid, urgency);
+  // A refinement can begin again; a patient cannot be told to come back for it.
+  while (absl::IsResourceExhausted(made.status()) && request.job_class == jobs::JobClass::kLive &&
+         refinements_.YieldOne()) {
+    made = runs_.Make(request, grid, urgency);
+  }
+  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, std::move(made));
   jobs::Job job = NewJob(request, grid);
   job.facts = FactsOf(run->plan());
   job.facts.tube_voltage_kv = request.tube_voltage_kv;

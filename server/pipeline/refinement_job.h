@@ -98,6 +98,8 @@ class RefinementJob : public std::enable_shared_from_this<RefinementJob> {
   bool IsCurrent(const std::shared_ptr<RefinementRun>& run) const;
   /// Whether the caller is the one who ends the job, which is not being stored.
   bool ClaimEnd();
+  /// Logs what the table could not save.
+  void LogUnsaved(const absl::Status& saved) const;
   void PublishEnd(jobs::JobState state, const absl::Status& why,
                   const std::function<void(jobs::Job&)>& change = nullptr);
   void FreeMemory();

@@ -67,6 +67,9 @@ class Refinements {
   absl::Time EndOverdue();
   /// Takes the runs from lost slots; their jobs wait again.
   void ReplaceLostRuns();
+  /// Takes the run from the least urgent refinement, which waits again, and waits until its memory
+  /// is free: at most for the unit that runs. False: none has a run that computes.
+  bool YieldOne();
 
   /// Null: it is not active.
   std::shared_ptr<RefinementJob> Find(const std::string& job_id) const;
@@ -95,6 +98,8 @@ class Refinements {
   void FailRecord(const jobs::Job& job, const absl::Status& why);
   /// Whether the source is completed; fails the refinement when it will never be.
   bool SourceIsCompleted(RefinementJob& job);
+  /// Frees a run that was dropped, and calls `freed`.
+  void Free(std::shared_ptr<RefinementRun> run, std::function<void()> freed);
   void OnEnded(RefinementJob& job);
   std::vector<std::shared_ptr<RefinementJob>> Active() const;
 
@@ -110,7 +115,7 @@ class Refinements {
 
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  int runs_being_freed_ ABSL_GUARDED_BY(mutex_) = 0;  // whose device is lost
+  int runs_being_freed_ ABSL_GUARDED_BY(mutex_) = 0;  // that were dropped
   std::map<std::string, std::shared_ptr<RefinementJob>> active_ ABSL_GUARDED_BY(mutex_);
 
   /// Opening a spooled job reads all of its frames. Last: its thread ends first.

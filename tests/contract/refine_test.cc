@@ -166,7 +166,7 @@ TEST_F(RefineTest, ARepeatedRequestMakesNoSecondJob) {
 TEST_F(RefineTest, DeadlineCancelAndDelete) {
   const std::string source = CompletedJob();
   v1::RefineJobRequest request = Request(source, "endless");
-  request.set_deadline_seconds(1);
+  request.set_deadline_seconds(4);
   v1::Job late;
   ASSERT_TRUE(Refine(request, &late).ok());
   ASSERT_TRUE(Ends(late.job_id()));
