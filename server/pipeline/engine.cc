@@ -45,9 +45,7 @@ Engine::~Engine() {
   absl::Notification accepted;
   admission_lane_->Submit([&accepted] { accepted.Notify(); });
   accepted.WaitForNotification();
-  refinements_.Stop();
   SuspendAll();
-  refinements_.AwaitNone(absl::InfiniteFuture());
   {
     absl::MutexLock lock(&mutex_);
     auto idle = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -56,6 +54,9 @@ Engine::~Engine() {
     mutex_.Await(absl::Condition(&idle));
     stopping_ = true;
   }
+  // Those that the last jobs asked for, too.
+  refinements_.SuspendAll();
+  refinements_.AwaitNone(absl::InfiniteFuture());
   consoles_.join();
 }
 
@@ -224,8 +225,11 @@ absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) 
 }
 
 void Engine::StopAdmitting() {
-  absl::MutexLock lock(&mutex_);
-  admitting_ = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    admitting_ = false;
+  }
+  refinements_.Stop();
 }
 
 bool Engine::WaitUntilIdle(absl::Time deadline) {

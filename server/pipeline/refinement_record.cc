@@ -26,8 +26,6 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.refinement.recipe = request.record;
   job.grid = source.grid;
   job.progress.frames_total = source.progress.frames_total;
-  job.progress.frames_received = source.progress.frames_received;
-  job.progress.frames_lost = source.progress.frames_lost;
   job.progress.slices_total = source.grid.nz;
   job.progress.iterations_total = request.settings.iterations;
   job.create_time = now;

@@ -24,6 +24,10 @@ bool Refinements::SourceIsCompleted(RefinementJob& job) {
 }
 
 void Refinements::StartWaiting() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) return;  // the next start begins them
+  }
   std::vector<std::shared_ptr<RefinementJob>> waiting = Active();
   std::erase_if(waiting, [](const auto& job) { return !job->waits(); });
   std::ranges::sort(waiting, [](const auto& a, const auto& b) {

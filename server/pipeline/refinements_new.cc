@@ -1,5 +1,7 @@
 // How refinements come to be: on request, after an acquisition, after a restart.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -85,6 +87,10 @@ std::shared_ptr<RefinementJob> Refinements::MakeJob(const Job& job, RefinementRe
 
 absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest request,
                                                    RefinementInput input) {
+  const std::vector<jobs::FrameState> frames = input.spool->states();
+  job.progress.frames_received =
+      static_cast<int>(std::ranges::count(frames, jobs::FrameState::kPresent));
+  job.progress.frames_lost = static_cast<int>(std::ranges::count(frames, jobs::FrameState::kGap));
   const std::shared_ptr<RefinementJob> added = MakeJob(job, std::move(request));
   absl::Status status = added->SetInput(std::move(input));
   if (status.ok()) status = environment_.table.Insert(job);
