@@ -34,7 +34,7 @@ struct PipelineOptions {
   int64_t memory_bytes = 64 << 20;  // of each slot
   int max_active_jobs = 8;
   int slots = 1;
-  int64_t spool_bytes = 0;  // 0: no bound
+  int64_t spool_bytes = 0;   // 0: no bound
   absl::Duration retention;  // of frames of jobs that have ended
   /// How long each sync takes that a frame, a gap or the end waits for; 0: none is waited for.
   absl::Duration sync;
