@@ -18,6 +18,7 @@ void AddStreamCommand(CLI::App& app, Action& action);
 void AddJobsCommand(CLI::App& app, Action& action);
 void AddWatchCommand(CLI::App& app, Action& action);
 void AddCancelCommand(CLI::App& app, Action& action);
+void AddRefineCommand(CLI::App& app, Action& action);
 void AddTraceCommand(CLI::App& app, Action& action);
 void AddDeleteCommand(CLI::App& app, Action& action);
 void AddFetchCommand(CLI::App& app, Action& action);

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddJobsCommand(app, action);
   isocenter::cli::AddWatchCommand(app, action);
   isocenter::cli::AddCancelCommand(app, action);
+  isocenter::cli::AddRefineCommand(app, action);
   isocenter::cli::AddTraceCommand(app, action);
   isocenter::cli::AddDeleteCommand(app, action);
   isocenter::cli::AddFetchCommand(app, action);
