@@ -19,8 +19,9 @@ namespace isocenter::cuda {
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
 inline constexpr int kRayThreads = 256;  // of a block
 /// Planes are copied in runs of at most so many bytes, which bounds the workspace; and at 1024³ all
-/// that rays of neighbouring views need of a run stays in the second-level cache.
-inline constexpr int64_t kMostRunBytes = int64_t{1} << 30;
+/// that rays of neighbouring views need of a run stays in the second-level cache. Every run costs
+/// the setting up of all rays: 512³ voxels are one run in every layout.
+inline constexpr int64_t kMostRunBytes = int64_t{1100} << 20;
 inline constexpr int64_t kMostLayers = 2048;  // of a layered texture
 
 /// How a method treats a view: by which of its copies of the planes, and by which of its kernels.
@@ -57,10 +58,11 @@ __device__ inline float* PixelOf(float* projections, int view, const JosephExten
   return projections + (static_cast<int64_t>(view) * e.rows + row) * e.columns + column;
 }
 
-/// Planes of one run, where one takes so many bytes.
+/// Planes of one run, where one takes so many bytes; all runs are about as long.
 inline int PlanesOfRun(int n_major, int64_t plane_bytes) {
   const int64_t most = std::clamp<int64_t>(kMostRunBytes / plane_bytes, 1, kMostLayers);
-  return static_cast<int>(std::min<int64_t>(most, n_major));
+  const int64_t runs = (n_major + most - 1) / most;
+  return static_cast<int>((n_major + runs - 1) / runs);
 }
 
 /// Device memory of the largest run; plane_bytes(n_b, n_c).
