@@ -168,6 +168,15 @@ absl::StatusOr<std::string> JobClient::Trace(const std::string& job_id) const {
   return trace.chrome_trace_json();
 }
 
+absl::StatusOr<v1::Job> JobClient::Refine(const v1::RefineJobRequest& request) const {
+  grpc::ClientContext context;
+  // The server reads all frames of the job before it answers.
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Minutes(5)));
+  v1::Job job;
+  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->RefineJob(&context, request, &job)));
+  return job;
+}
+
 absl::Status JobClient::Delete(const std::string& job_id) const {
   grpc::ClientContext context;
   SetShortDeadline(context);

@@ -51,6 +51,8 @@ class JobClient {
                                 const std::function<bool(const v1::Job&)>& on_change,
                                 bool previews = false) const;
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
+  /// Returns the new job, which has only been accepted.
+  absl::StatusOr<v1::Job> Refine(const v1::RefineJobRequest& request) const;
   absl::Status Delete(const std::string& job_id) const;
   /// What the devices did for a job and when, as JSON in Chrome's trace event format.
   absl::StatusOr<std::string> Trace(const std::string& job_id) const;

@@ -13,10 +13,12 @@ namespace isocenter::cli {
 using Action = std::function<absl::Status()>;
 
 void AddSimulateCommand(CLI::App& app, Action& action);
+void AddReconstructCommand(CLI::App& app, Action& action);
 void AddStreamCommand(CLI::App& app, Action& action);
 void AddJobsCommand(CLI::App& app, Action& action);
 void AddWatchCommand(CLI::App& app, Action& action);
 void AddCancelCommand(CLI::App& app, Action& action);
+void AddRefineCommand(CLI::App& app, Action& action);
 void AddTraceCommand(CLI::App& app, Action& action);
 void AddDeleteCommand(CLI::App& app, Action& action);
 void AddFetchCommand(CLI::App& app, Action& action);

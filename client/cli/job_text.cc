@@ -40,6 +40,10 @@ std::string ProgressLine(const v1::JobProgress& p) {
   std::string line =
       absl::StrFormat("%s: frames %d/%d, back-projected %d", StateName(p.state()),
                       p.frames_received(), p.frames_total(), p.frames_backprojected());
+  if (p.iterations_total() > 0) {
+    absl::StrAppendFormat(&line, ", iterations %d/%d (%.0f %%)", p.iterations_done(),
+                          p.iterations_total(), 100 * p.refined_fraction());
+  }
   if (p.slices_exported() > 0) {
     absl::StrAppend(&line, ", slices stored ", p.slices_exported(), "/", p.slices_total());
   }
@@ -75,6 +79,7 @@ nlohmann::ordered_json ToJson(const v1::JobResult& result) {
                                 {"filter_seconds", t.filter_seconds()},
                                 {"backproject_seconds", t.backproject_seconds()},
                                 {"hounsfield_seconds", t.hounsfield_seconds()},
+                                {"refine_seconds", t.refine_seconds()},
                                 {"export_seconds", t.export_seconds()},
                                 {"acquisition_seconds", t.acquisition_seconds()},
                                 {"total_seconds", t.total_seconds()}}},
@@ -111,6 +116,18 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   if (!job.pair_id().empty()) {
     json["pair_id"] = job.pair_id();
     json["pair_role"] = RoleName(job.pair_role());
+  }
+  if (!job.refines_job_id().empty()) {
+    json["refines_job_id"] = job.refines_job_id();
+    json["iterations_done"] = job.progress().iterations_done();
+    json["iterations_total"] = job.progress().iterations_total();
+  }
+  for (const v1::IterationReport& report : job.iteration()) {
+    nlohmann::ordered_json& entry = json["iterations"].emplace_back(
+        nlohmann::ordered_json{{"iteration", report.iteration()},
+                               {"relative_residual", report.relative_residual()},
+                               {"seconds", report.seconds()}});
+    if (report.has_objective()) entry["objective"] = report.objective();
   }
   json["warnings"] = nlohmann::ordered_json::array();
   for (const v1::JobWarning& warning : job.warning()) json["warnings"].push_back(warning.text());

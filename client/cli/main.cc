@@ -6,7 +6,7 @@
 int main(int argc, char** argv) {
   CLI::App app(
       "Isocenter: cone-beam CT reconstruction.\n"
-      "Simulates acquisitions, streams them to a server, follows jobs, fetches and judges "
+      "Simulates acquisitions, reconstructs them here or streams them to a server, follows jobs, fetches and judges "
       "results.\n");
   app.name("isocenter");
   app.set_version_flag("--version", "isocenter " ISOCENTER_VERSION);
@@ -21,10 +21,12 @@ int main(int argc, char** argv) {
 
   isocenter::cli::Action action;
   isocenter::cli::AddSimulateCommand(app, action);
+  isocenter::cli::AddReconstructCommand(app, action);
   isocenter::cli::AddStreamCommand(app, action);
   isocenter::cli::AddJobsCommand(app, action);
   isocenter::cli::AddWatchCommand(app, action);
   isocenter::cli::AddCancelCommand(app, action);
+  isocenter::cli::AddRefineCommand(app, action);
   isocenter::cli::AddTraceCommand(app, action);
   isocenter::cli::AddDeleteCommand(app, action);
   isocenter::cli::AddFetchCommand(app, action);

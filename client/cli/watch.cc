@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
+#include "client/cli/iteration_printer.h"
 #include "client/cli/job_text.h"
 #include "client/cli/preview_file.h"
 #include "client/cli/server_flags.h"
@@ -29,6 +30,11 @@ constexpr absl::Duration kLinePause = absl::Seconds(10);
 class Display {
  public:
   void Show(const v1::Job& job) {
+    if (job.iteration_size() != iterations_) {
+      if (terminal_) std::printf("\r\033[K");
+      printer_.Print(job);
+      iterations_ = job.iteration_size();
+    }
     const absl::Time now = absl::Now();
     v1::JobProgress progress = job.progress();
     progress.set_state(job.state());
@@ -47,6 +53,8 @@ class Display {
   }
 
  private:
+  IterationPrinter printer_;
+  int iterations_ = 0;
   bool terminal_ = isatty(STDOUT_FILENO) != 0;
   v1::JobState state_ = v1::JOB_STATE_UNSPECIFIED;
   absl::Time last_line_ = absl::InfinitePast();

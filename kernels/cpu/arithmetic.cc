@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/arithmetic_run.h"
 #include "kernels/cpu/device.h"
 #include "kernels/cpu/highway_targets.h"
 #include "kernels/cpu/lane_sums.h"
@@ -18,137 +20,15 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/arithmetic.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h: these headers, too, are compiled once per target.
-#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
-#include "kernels/cpu/lane_sums-inl.h"
-
-#ifndef ISOCENTER_CPU_ARITHMETIC_RUN
-#define ISOCENTER_CPU_ARITHMETIC_RUN
-namespace isocenter::cpu {
-
-// The operands of one run; those that an operation does not have are not read.
-struct ArithmeticRun {
-  float a = 0, b = 0;
-  const float* w = nullptr;
-  const float* x = nullptr;
-  float* y = nullptr;
-  int64_t length = 0;
-};
-
-}  // namespace isocenter::cpu
-#endif
-
-HWY_BEFORE_NAMESPACE();
-namespace isocenter::cpu {
-namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
-// y[i] = value(i), `value` giving whole vectors. What lies behind the run is kept: the margins of
-// projections must stay zero.
-template <class Value>
-HWY_INLINE void Assign(const ArithmeticRun& run, const Value& value) {
-  const D d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= run.length; i += lanes) hn::StoreU(value(i), d, run.y + i);
-  if (i < run.length) {
-    hn::BlendedStore(value(i), hn::FirstN(d, static_cast<size_t>(run.length - i)), d, run.y + i);
-  }
-}
-
-void Fill(const ArithmeticRun& run) {
-  const V a = hn::Set(D(), run.a);
-  Assign(run, [&](int64_t) HWY_ATTR { return a; });
-}
-
-void Scale(const ArithmeticRun& run) {
-  const D d;
-  const V a = hn::Set(d, run.a);
-  Assign(run, [&](int64_t i) HWY_ATTR { return hn::Mul(a, hn::LoadU(d, run.x + i)); });
-}
-
-void Axpby(const ArithmeticRun& run) {
-  const D d;
-  const V a = hn::Set(d, run.a), b = hn::Set(d, run.b);
-  Assign(run, [&](int64_t i) HWY_ATTR {
-    return hn::MulAdd(a, hn::LoadU(d, run.x + i), hn::Mul(b, hn::LoadU(d, run.y + i)));
-  });
-}
-
-void Multiply(const ArithmeticRun& run) {
-  const D d;
-  Assign(run, [&](int64_t i)
-                  HWY_ATTR { return hn::Mul(hn::LoadU(d, run.y + i), hn::LoadU(d, run.x + i)); });
-}
-
-void MultiplyAdd(const ArithmeticRun& run) {
-  const D d;
-  const V a = hn::Set(d, run.a);
-  Assign(run, [&](int64_t i) HWY_ATTR {
-    return hn::MulAdd(hn::Mul(a, hn::LoadU(d, run.w + i)), hn::LoadU(d, run.x + i),
-                      hn::LoadU(d, run.y + i));
-  });
-}
-
-// Comparisons are written so that a NaN of y counts as not above the threshold here, and stays NaN
-// in the operations below, as in plain C++.
-void Invert(const ArithmeticRun& run) {
-  const D d;
-  const V threshold = hn::Set(d, run.a), one = hn::Set(d, 1.0f);
-  Assign(run, [&](int64_t i) HWY_ATTR {
-    const V y = hn::LoadU(d, run.y + i);
-    return hn::IfThenElseZero(hn::Gt(y, threshold), hn::Div(one, y));
-  });
-}
-
-// exp((a + b)·y), b being what rounding to float32 took from a. What rounding takes from the power
-// is put back as well: it would be the largest error of the result.
-void Exponential(const ArithmeticRun& run) {
-  const D d;
-  // Beyond, hn::Exp is not defined; its value there is infinite in float32.
-  const V a = hn::Set(d, run.a), b = hn::Set(d, run.b), largest = hn::Set(d, 104.0f);
-  const V finite = hn::Set(d, 88.0f);
-  Assign(run, [&](int64_t i) HWY_ATTR {
-    const V y = hn::LoadU(d, run.y + i);
-    const V power = hn::Mul(a, y);
-    const V rest = hn::MulAdd(b, y, hn::MulSub(a, y, power));
-    const V value = hn::Exp(d, hn::Min(power, largest));
-    const V corrected =
-        hn::IfThenElse(hn::Lt(hn::Abs(power), finite), hn::MulAdd(value, rest, value), value);
-    return hn::IfThenElse(hn::IsNaN(power), power, corrected);
-  });
-}
-
-void ClampBelow(const ArithmeticRun& run) {
-  const D d;
-  const V least = hn::Set(d, run.a);
-  Assign(run, [&](int64_t i) HWY_ATTR {
-    const V y = hn::LoadU(d, run.y + i);
-    return hn::IfThenElse(hn::Lt(y, least), least, y);
-  });
-}
-
-void Dot(const float* x, const float* y, int64_t length, LaneSums& sums) {
-  const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> narrow;
-  SumRun(length, sums, [&](int64_t i, hn::Vec<decltype(d)> sum) HWY_ATTR {
-    return hn::MulAdd(hn::PromoteTo(d, hn::LoadU(narrow, x + i)),
-                      hn::PromoteTo(d, hn::LoadU(narrow, y + i)), sum);
-  });
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace isocenter::cpu
-HWY_AFTER_NAMESPACE();
+#include "kernels/cpu/arithmetic_runs-inl.h"
 
 #if HWY_ONCE
 namespace isocenter::cpu {
 namespace {
 
 HWY_EXPORT(Fill);
+HWY_EXPORT(Copy);
 HWY_EXPORT(Scale);
 HWY_EXPORT(Axpby);
 HWY_EXPORT(Multiply);
@@ -159,6 +39,10 @@ HWY_EXPORT(ClampBelow);
 HWY_EXPORT(Dot);
 
 using RunFunction = void (*)(const ArithmeticRun&);
+
+float UpperHalf(float value) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xFFFFF000u);
+}
 
 float* Mutable(const VectorMemory& memory) { return const_cast<float*>(memory.data); }
 
@@ -198,8 +82,8 @@ class ArithmeticSimd final : public ops::Arithmetic {
     return Apply(HWY_DYNAMIC_DISPATCH(Invert), threshold, 0, nullptr, nullptr, y);
   }
   absl::Status Exponential(double a, ops::Vector& y) override {
-    return Apply(HWY_DYNAMIC_DISPATCH(Exponential), a, a - static_cast<float>(a), nullptr, nullptr,
-                 y);
+    const float upper = UpperHalf(static_cast<float>(a));
+    return Apply(HWY_DYNAMIC_DISPATCH(Exponential), upper, a - upper, nullptr, nullptr, y);
   }
   absl::Status ClampBelow(double least, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(ClampBelow), least, 0, nullptr, nullptr, y);
@@ -275,13 +159,7 @@ absl::Status ArithmeticSimd::Copy(const ops::Vector& x, ops::Vector& y) {
     CopyToOtherUse(xs, ys);
     return absl::OkStatus();
   }
-  ISO_RETURN_IF_ERROR(CheckAlike(xs, ys));
-  if (xs.data == ys.data) return absl::OkStatus();
-  ForEachRun(*pool_, ys.runs, [&](int64_t run, int64_t) {
-    const int64_t at = ys.runs.Offset(run);
-    std::copy_n(xs.data + at, ys.runs.length, Mutable(ys) + at);
-  });
-  return absl::OkStatus();
+  return Apply(HWY_DYNAMIC_DISPATCH(Copy), 0, 0, nullptr, &x, y);
 }
 
 void ArithmeticSimd::CopyToOtherUse(const VectorMemory& x, const VectorMemory& y) {

@@ -147,7 +147,9 @@ class Forward final : public ops::ForwardProject {
     });
     return absl::OkStatus();
   }
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
+  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override {
+    return pool_->threads() * static_cast<int64_t>(sizeof(RunScratch));
+  }
 
  private:
   void AddBox(const FootprintView& view, const Box& box, ColumnRange wanted, const Volume& volume,

@@ -6,11 +6,14 @@
 
 namespace isocenter::cpu {
 
-/// What a run adds to each of its detector columns, per voxel, with an element before and behind.
+/// What a run adds to each of its detector columns, per voxel; an element behind, and what reading
+/// windows of several registers may touch.
 struct alignas(64) RunScratch {
-  static constexpr int64_t kStride = kRunHeight + 2 * kLine;
-  float* column(int c) { return data + c * kStride + kLine; }
-  float data[kStride * kMaxColumns];
+  static constexpr int64_t kStride = kRunHeight + 5 * kLine;
+  float* column(int c) { return data + c * kStride; }
+  float data[kStride * kMaxColumns] = {};
+  // Per vector of voxels, the columns [begin, end) beyond which it is zero.
+  int begin[kRunHeight], end[kRunHeight];
 };
 
 /// The kernels of one kind of footprint for the machine's instruction set.

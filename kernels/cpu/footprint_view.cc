@@ -19,6 +19,21 @@ struct Extent {
   }
 };
 
+struct Pixels {
+  int first, end;
+};
+
+// The pixels of [first, end) whose centres are less than `reach` from the extent, or a little more.
+Pixels Touched(const Extent& extent, double reach, int first, int end) {
+  // Rounding towards zero is rounding down where the limit is not below zero.
+  const double low = std::clamp(extent.low - reach - kSlack + 1 - first, 0.0, 1.0 * end - first);
+  const double high = std::clamp(extent.high + reach + kSlack + 1 - first, 0.0, 1.0 * end - first);
+  return {first + static_cast<int>(low), first + static_cast<int>(high)};
+}
+
+// Of a number that is not negative; one more where it is whole.
+int CeilingOf(double value) { return static_cast<int>(value) + 1; }
+
 }  // namespace
 
 RunKind Describe(const FootprintView& view, Footprint footprint, const VoxelRun& run,
@@ -43,39 +58,46 @@ RunKind Describe(const FootprintView& view, Footprint footprint, const VoxelRun&
   if (!(nearest - corner_depth > kLeastDepth)) return RunKind::kOther;
 
   Extent u, v;
-  for (int corner = 0; corner < (trapezoid ? 4 : 1); ++corner) {
-    u.Add((first.uw + corner_u[corner]) / (first.w + corner_w[corner]));
-    u.Add((last.uw + corner_u[corner]) / (last.w + corner_w[corner]));
+  const double first_inverse = 1 / first.w, last_inverse = 1 / last.w;
+  if (trapezoid) {
+    for (int corner = 0; corner < 4; ++corner) {
+      u.Add((first.uw + corner_u[corner]) / (first.w + corner_w[corner]));
+      u.Add((last.uw + corner_u[corner]) / (last.w + corner_w[corner]));
+    }
+  } else {
+    u.Add(first.uw * first_inverse);
+    u.Add(last.uw * last_inverse);
   }
-  v.Add(first.v());
-  v.Add(last.v());
+  v.Add(first.vw * first_inverse);
+  v.Add(last.vw * last_inverse);
   // A hat reaches one pixel beyond its centre, a pixel half of its size.
   const double reach = trapezoid ? 0.5 : 1;
-  const auto first_touched = [&](double low) { return std::floor(low - reach - kSlack) + 1; };
-  const auto end_touched = [&](double high) { return std::ceil(high + reach + kSlack); };
-  const double first_column = std::max<double>(first_touched(u.low), wanted.first);
-  const double end_column = std::min<double>(end_touched(u.high), wanted.end);
-  const double first_row = std::max<double>(first_touched(v.low), 0);
-  const double end_row = std::min<double>(end_touched(v.high), view.rows);
-  if (!(first_column < end_column && first_row < end_row)) return RunKind::kUnseen;
+  const Pixels all_columns = Touched(u, reach, 0, view.columns);
+  const Pixels columns{std::max(all_columns.first, wanted.first),
+                       std::min(all_columns.end, wanted.end)};
+  const Pixels rows = Touched(v, reach, 0, view.rows);
+  if (!(columns.first < columns.end && rows.first < rows.end)) return RunKind::kUnseen;
 
+  // From here on nothing depends on which columns are wanted: pixels must come out the same however
+  // the columns are divided among threads.
   // dv/dz = slope / w².
-  const double slope = m[6] * first.w - m[10] * first.vw;
-  const double slowest = std::abs(slope) / (farthest * farthest);
-  const double fastest = std::abs(slope) / (nearest * nearest);
-  const double forward_taps = std::ceil(2 * reach / slowest + (trapezoid ? 1 : 0) + kSlack);
-  const double back_taps = trapezoid ? std::ceil(fastest + kSlack) + 1 : 2;
-  if (!(forward_taps <= kMaxTaps && back_taps <= kMaxTaps &&
-        end_column - first_column <= kMaxColumns)) {
+  const double slope = m[6] * first.w - m[10] * first.vw, steepness = std::abs(slope);
+  const double nearest_inverse = std::max(first_inverse, last_inverse);
+  const double fastest = steepness * nearest_inverse * nearest_inverse;
+  const double voxels_per_row = farthest * farthest / steepness;
+  if (!(voxels_per_row < kMaxTaps && fastest < kMaxTaps &&
+        all_columns.end - all_columns.first <= kMaxColumns)) {
     return RunKind::kOther;
   }
+  const int forward_taps = CeilingOf(2 * reach * voxels_per_row + (trapezoid ? 1 : 0) + kSlack);
+  const int back_taps = trapezoid ? CeilingOf(fastest + kSlack) + 1 : 2;
+  if (forward_taps > kMaxTaps || back_taps > kMaxTaps) return RunKind::kOther;
   // Rows are traced back to voxels, also to some beyond the run: the depth must be much the same.
   if ((2 * forward_taps + 4) * std::abs(m[10]) > 0.25 * nearest) return RunKind::kOther;
 
   const double middle = run.z + run.count / 2;
   const Projected centre = view.matrix.Project({x, y, middle});
-  const double near_u = std::floor(std::clamp(centre.u(), 0.0, 1.0 * view.columns));
-  const double near_v = std::floor(std::clamp(centre.v(), 0.0, 1.0 * view.rows));
+  const int near_u = all_columns.first, near_v = (rows.first + rows.end) / 2;
   geometry.u0 = static_cast<float>(centre.uw - near_u * centre.w);
   geometry.u1 = static_cast<float>(m[2] - near_u * m[10]);
   geometry.v0 = static_cast<float>(centre.vw - near_v * centre.w);
@@ -95,17 +117,19 @@ RunKind Describe(const FootprintView& view, Footprint footprint, const VoxelRun&
     geometry.step[axis] = static_cast<float>(step[axis]);
   }
   geometry.count = run.count;
-  geometry.near_v = static_cast<int>(near_v);
-  geometry.first_column = static_cast<int>(first_column - near_u);
-  geometry.columns = static_cast<int>(end_column - first_column);
-  geometry.first_row = static_cast<int>(first_row);
-  geometry.end_row = static_cast<int>(end_row);
-  geometry.forward_taps = static_cast<int>(forward_taps);
-  geometry.back_taps = static_cast<int>(back_taps);
+  geometry.near_v = near_v;
+  geometry.first_column = columns.first - near_u;
+  geometry.columns = columns.end - columns.first;
+  geometry.first_row = rows.first;
+  geometry.end_row = rows.end;
+  geometry.forward_taps = forward_taps;
+  geometry.back_taps = back_taps;
+  geometry.voxels_per_row = static_cast<float>(voxels_per_row);
+  geometry.rows_per_voxel = static_cast<float>(fastest);
   geometry.ascending = slope > 0;
   geometry.stride = view.stride;
   geometry.rows = view.rows;
-  geometry.image = view.image + static_cast<int64_t>(first_column) * view.stride;
+  geometry.image = view.image + columns.first * view.stride;
   return RunKind::kRegular;
 }
 

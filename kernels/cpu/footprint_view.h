@@ -47,9 +47,9 @@ struct VoxelRun {
   int count;
 };
 
-/// What the kernels need of a run and a view. Detector positions are relative to a pixel near the
-/// run, and t counts voxels from the run's middle, count / 2, so that float32 keeps the digits that
-/// matter: u = (u0 + u1·t) / (w0 + w1·t).
+/// What the kernels need of a run and a view. Detector positions are relative to a column
+/// near the run and to row near_v, and t counts voxels from the run's middle, count / 2, so that
+/// float32 keeps the digits that matter: u = (u0 + u1·t) / (w0 + w1·t).
 struct RunGeometry {
   float u0, u1, v0, v1, w0, w1;
   float corner_u[4], corner_w[4];  // of a voxel's four edges along z, relative to its centre
@@ -57,12 +57,14 @@ struct RunGeometry {
   float from_source[3], step[3];
   int count;
   int near_v;
-  int first_column, columns;  // those of the footprints that are wanted, relative to near
+  int first_column, columns;  // those of the footprints that are wanted
   int first_row, end_row;     // of the detector
   int forward_taps;           // voxels that add to one row, at most
   int back_taps;              // rows that one voxel adds to, at most
+  float voxels_per_row;       // traced back, at most
+  float rows_per_voxel;       // at most
   bool ascending;             // v grows with z
-  float* image;               // pixel (near u + first_column, 0)
+  float* image;               // the first of them, row 0
   int64_t stride;
   int rows;
 };

@@ -55,18 +55,18 @@ HWY_INLINE V SumOfBlock(const RayBlock& block, const VolumeShape& volume, const 
 
 // Adds the planes [first, last) of the rays' major axis to the pixels of some rows of column u.
 template <class Model>
-HWY_INLINE void AddToPixels(const ForwardJob& job, int u, int first_row, bool one_row,
-                            Heading heading, int first, int last) {
+HWY_INLINE void AddToPixels(const ForwardJob& job, const RayView& view, int u, int first_row,
+                            bool one_row, Heading heading, int first, int last) {
   const D d;
   const RayAxes axes(heading.axis);
   const auto add = [&](const PlaneRun& planes) HWY_ATTR {
     if (planes.count() <= 0) return;
     const RayBlock block =
-        MakeRayBlock<Model>(job.view, job.volume, axes, u, first_row, one_row, planes);
+        MakeRayBlock<Model>(view, job.volume, axes, u, first_row, one_row, planes);
     const V sum =
         hn::Mul(SumOfBlock<Model>(block, job.volume, job.voxels, axes, planes), block.length);
-    float* pixels = job.stack + job.view.image + u * job.view.stride + first_row;
-    const int rows = one_row ? 1 : job.view.rows - first_row;
+    float* pixels = job.stack + view.image + u * view.stride + first_row;
+    const int rows = one_row ? 1 : view.rows - first_row;
     if (rows >= kRays) {
       hn::StoreU(hn::Add(sum, hn::LoadU(d, pixels)), d, pixels);
     } else {
@@ -77,7 +77,7 @@ HWY_INLINE void AddToPixels(const ForwardJob& job, int u, int first_row, bool on
   };
   last = std::min(last, job.volume.size[heading.axis]);
   if (first >= last) return;
-  const double source = job.view.source[heading.axis];
+  const double source = view.source[heading.axis];
   if constexpr (Model::kSlabs) {
     const SlabRuns runs = SlabsInFront(source, heading, first, last);
     add(runs.whole);
@@ -87,25 +87,32 @@ HWY_INLINE void AddToPixels(const ForwardJob& job, int u, int first_row, bool on
   }
 }
 
+// The same for all rows of a column.
+template <class Model>
+HWY_INLINE void AddToColumn(const ForwardJob& job, const RayView& view, int u, int first,
+                            int last) {
+  Heading heading;
+  const bool one_heading = view.IsUniform(u, 0, view.rows - 1, heading);
+  for (int v = 0; v < view.rows; v += kRays) {
+    const int end = std::min(v + kRays, view.rows);
+    if (one_heading || view.IsUniform(u, v, end - 1, heading)) {
+      AddToPixels<Model>(job, view, u, v, false, heading, first, last);
+      continue;
+    }
+    for (int row = v; row < end; ++row) {
+      AddToPixels<Model>(job, view, u, row, true, view.HeadingOf(u, row), first, last);
+    }
+  }
+}
+
 template <class Model>
 void ForwardColumns(const ForwardJob& job) {
-  const RayView& view = job.view;
   const auto& size = job.volume.size;
   const int planes = std::max({size[0], size[1], size[2]});
-  for (int first = 0; first < planes; first += kForwardPlanes) {
-    const int last = first + kForwardPlanes;
-    for (int u = job.first_column; u < job.last_column; ++u) {
-      Heading heading;
-      const bool one_heading = view.IsUniform(u, 0, view.rows - 1, heading);
-      for (int v = 0; v < view.rows; v += kRays) {
-        const int end = std::min(v + kRays, view.rows);
-        if (one_heading || view.IsUniform(u, v, end - 1, heading)) {
-          AddToPixels<Model>(job, u, v, false, heading, first, last);
-          continue;
-        }
-        for (int row = v; row < end; ++row) {
-          AddToPixels<Model>(job, u, row, true, view.HeadingOf(u, row), first, last);
-        }
+  for (int first = 0; first < planes; first += kRunPlanes) {
+    for (const RayView& view : job.views) {
+      for (int u = job.first_column; u < job.last_column; ++u) {
+        AddToColumn<Model>(job, view, u, first, first + kRunPlanes);
       }
     }
   }

@@ -48,8 +48,10 @@ V AddGathered(const RayBlock& block, const VolumeShape& volume, const float* vox
     const VI at_c0 = hn::Mul(near_c0, stride_c), at_c1 = hn::Mul(near_c1, stride_c);
     const float* plane_base = base + (block.reference + plane) * volume.stride[axes.a];
     const auto gather = [&](VI at_b, VI at_c, auto in_b, auto in_c) HWY_ATTR {
-      return hn::IfThenElseZero(hn::RebindMask(d, hn::And(in_b, in_c)),
-                                hn::GatherIndex(d, plane_base, hn::Add(at_b, at_c)));
+      const auto inside = hn::And(in_b, in_c);
+      // Others read the base; far from it their distance would not fit into 32 bits.
+      const VI offset = hn::IfThenElseZero(inside, hn::Add(at_b, at_c));
+      return hn::IfThenElseZero(hn::RebindMask(d, inside), hn::GatherIndex(d, plane_base, offset));
     };
     sum = Model::Add(sum, share_b, share_c, block.agree, gather(at_b0, at_c0, in_b0, in_c0),
                      gather(at_b0, at_c1, in_b0, in_c1), gather(at_b1, at_c0, in_b1, in_c0),

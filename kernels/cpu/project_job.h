@@ -8,13 +8,17 @@
 
 namespace isocenter::cpu {
 
-/// Planes that forward projection goes through before the next columns: so few that what a task's
-/// columns see of them stays in a core's second cache.
-inline constexpr int kForwardPlanes = 64;
+/// Planes that a job goes through before the next ones, at most: so few that what its columns see
+/// of them stays in a core's second cache.
+inline constexpr int kRunPlanes = 64;
 
-/// Adds the line integrals of some columns of one view.
+/// Views that a job of either direction goes through with the same columns before the next ones:
+/// neighbouring views see nearly the same voxels through them.
+inline constexpr int kRayViews = 8;
+
+/// Adds the line integrals of some columns of up to kRayViews views.
 struct ForwardJob {
-  const RayView& view;
+  std::span<const RayView> views;
   const VolumeShape& volume;
   const float* voxels;
   float* stack;
@@ -22,14 +26,13 @@ struct ForwardJob {
 };
 
 /// Adds to the planes [first_plane, last_plane) of the volume, perpendicular to `axis`, what all
-/// rays with that major axis see of them.
+/// rays with that major axis see of them: up to kRunPlanes.
 struct ScatterJob {
-  std::span<const RayView> views;
+  std::span<const RayView> views;  // at least one
   const VolumeShape& volume;
   float* voxels;
   const float* stack;
   int axis, first_plane, last_plane;
-  float* cells;  // kMaxCells · kCellFloats + kCellMargin (cell_tile.h)
 };
 
 }  // namespace isocenter::cpu

@@ -75,6 +75,10 @@ struct Siddon {
   }
 };
 
+HWY_INLINE hn::Mask<D> Agree(V slope_b, V slope_c) {
+  return hn::Ge(hn::Mul(slope_b, slope_c), hn::Zero(D()));
+}
+
 struct RayBlock {
   // In plane `reference`: the low positions relative to voxel (base_b, base_c), and what they
   // change by from plane to plane.
@@ -123,7 +127,7 @@ HWY_INLINE RayBlock MakeRayBlock(const RayView& view, const VolumeShape& volume,
   const V least = hn::Set(d, 1e-20f), one = hn::Set(d, 1.0f);
   block.inverse_b = hn::Div(one, hn::Max(extent_b, least));
   block.inverse_c = hn::Div(one, hn::Max(extent_c, least));
-  block.agree = hn::Ge(hn::Mul(block.slope_b, block.slope_c), hn::Zero(d));
+  block.agree = Agree(block.slope_b, block.slope_c);
 
   V square = hn::Zero(d);
   for (int i = 0; i < 3; ++i) {
@@ -176,9 +180,10 @@ HWY_INLINE PlaneRange AtMost(PlaneRange range, float start, float slope, float b
 /// others.
 struct BlockEnds {
   float start[2], slope[2];
-  HWY_INLINE float Spread(int plane) const {
-    return std::abs(start[1] - start[0] + static_cast<float>(plane) * (slope[1] - slope[0]));
+  HWY_INLINE float At(int end, int plane) const {
+    return start[end] + static_cast<float>(plane) * slope[end];
   }
+  HWY_INLINE float Spread(int plane) const { return std::abs(At(1, plane) - At(0, plane)); }
 };
 
 HWY_INLINE BlockEnds EndsOf(V start, V slope) {

@@ -7,9 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/cpu/cell_tile.h"
 #include "kernels/cpu/device.h"
-#include "kernels/cpu/page_buffer.h"
 
 namespace isocenter::cpu {
 namespace {
@@ -18,6 +16,11 @@ absl::Status CheckViews(std::span<const ProjectionMatrix> matrices, const Stack&
   if (static_cast<int64_t>(matrices.size()) <= stack.shape().slow) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       matrices.size(), " matrices for a projection stack of ", stack.shape().slow, " views"));
+}
+
+std::span<const RayView> GroupOf(std::span<const RayView> views, int64_t group) {
+  const size_t first = static_cast<size_t>(group) * kRayViews;
+  return views.subspan(first, std::min<size_t>(kRayViews, views.size() - first));
 }
 
 class RayForwardProject final : public ops::ForwardProject {
@@ -32,12 +35,11 @@ class RayForwardProject final : public ops::ForwardProject {
     ISO_RETURN_IF_ERROR(CheckViews(matrices, *stack));
     const std::vector<RayView> views = MakeRayViews(matrices, source->grid(), stack->shape());
     const VolumeShape shape(source->grid());
-    // Neighbouring views see nearly the same of the volume through the same columns.
     const auto columns = static_cast<int>(stack->shape().fast);
-    const auto count = static_cast<int64_t>(views.size());
-    pool_->ParallelFor((columns + kColumns - 1) / kColumns * count, [&](int64_t index, int) {
-      const int first = static_cast<int>(index / count) * kColumns;
-      run_({.view = views[index % count],
+    const auto groups = (static_cast<int64_t>(views.size()) + kRayViews - 1) / kRayViews;
+    pool_->ParallelFor((columns + kColumns - 1) / kColumns * groups, [&](int64_t index, int) {
+      const int first = static_cast<int>(index / groups) * kColumns;
+      run_({.views = GroupOf(views, index % groups),
             .volume = shape,
             .voxels = source->data(),
             .stack = stack->data(),
@@ -65,39 +67,38 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
     ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     ISO_RETURN_IF_ERROR(CheckViews(matrices, *stack));
-    if (cells_.floats() == 0) {
-      ISO_ASSIGN_OR_RETURN(cells_, PageBuffer::Create(pool_->threads() * kThreadFloats));
-    }
     const std::vector<RayView> views = MakeRayViews(matrices, target->grid(), stack->shape());
     const VolumeShape shape(target->grid());
     // One axis after the other: the planes of two axes have voxels in common.
     for (int axis = 0; axis < 3; ++axis) {
+      std::vector<RayView> along;
+      for (const RayView& view : views) {
+        Heading heading;
+        if (!view.IsUniform(heading) || heading.axis == axis) along.push_back(view);
+      }
+      if (along.empty()) continue;
       const int planes = shape.size[axis];
-      pool_->ParallelFor((planes + kScatterPlanes - 1) / kScatterPlanes,
-                         [&](int64_t index, int worker) {
-                           const int first = static_cast<int>(index) * kScatterPlanes;
-                           run_({.views = views,
-                                 .volume = shape,
-                                 .voxels = target->data(),
-                                 .stack = stack->data(),
-                                 .axis = axis,
-                                 .first_plane = first,
-                                 .last_plane = std::min(first + kScatterPlanes, planes),
-                                 .cells = cells_.data() + worker * kThreadFloats});
-                         });
+      pool_->ParallelFor((planes + kPlanes - 1) / kPlanes, [&](int64_t index, int) {
+        const int first = static_cast<int>(index) * kPlanes;
+        run_({.views = along,
+              .volume = shape,
+              .voxels = target->data(),
+              .stack = stack->data(),
+              .axis = axis,
+              .first_plane = first,
+              .last_plane = std::min(first + kPlanes, planes)});
+      });
     }
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override {
-    return pool_->threads() * kThreadFloats * static_cast<int64_t>(sizeof(float));
-  }
+  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
-  static constexpr int64_t kThreadFloats = kMaxCells * kCellFloats + kCellMargin;
+  // Fewer would make the set-up of a block of rays a larger part, more leave threads without work.
+  static constexpr int kPlanes = 32;
   std::shared_ptr<ThreadPool> pool_;
   RunScatter run_;
-  PageBuffer cells_;
 };
 
 }  // namespace

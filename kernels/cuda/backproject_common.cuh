@@ -54,13 +54,16 @@ struct Matrices {
   double exact[kMaxViews][12];
 };
 
+inline void Store(const ProjectionMatrix& indexed, int i, Matrices& matrices) {
+  std::copy(indexed.m.begin(), indexed.m.end(), matrices.m[i]);
+  std::copy(indexed.m.begin(), indexed.m.end(), matrices.exact[i]);
+}
+
 /// Those of at most kMaxViews world matrices.
 inline Matrices MakeMatrices(std::span<const ProjectionMatrix> world, const VolumeGrid& grid) {
   Matrices matrices;
   for (size_t i = 0; i < world.size(); ++i) {
-    const ProjectionMatrix indexed = ToVoxelIndices(world[i], grid);
-    std::copy(indexed.m.begin(), indexed.m.end(), matrices.m[i]);
-    std::copy(indexed.m.begin(), indexed.m.end(), matrices.exact[i]);
+    Store(ToVoxelIndices(world[i], grid), static_cast<int>(i), matrices);
   }
   return matrices;
 }
@@ -195,11 +198,11 @@ __device__ inline float SampleAnywhere(const float* view, const Extent& e, float
   return fmaf(v - fv, bottom - top, top);
 }
 
-// Adds one view to a run of voxels along z, wherever they and their samples are. Slow and short.
-// Float64 serves everywhere, float32 beyond kLeastDepth.
-template <class Real, int kDepth>
+// Adds one view to a run of voxels along z, wherever they and their samples are, with the weight
+// factor(u, v) / w². Slow and short. Float64 serves everywhere, float32 beyond kLeastDepth.
+template <class Real, int kDepth, class Factor>
 __device__ void AddAnywhere(const Real* m, const float* view, const Extent& e, int x, int y, int z0,
-                            float (&sum)[kDepth]) {
+                            float (&sum)[kDepth], Factor factor) {
   const auto row = [&](int first, int z) {
     return m[first] * x + m[first + 1] * y + m[first + 2] * z + m[first + 3];
   };
@@ -210,16 +213,24 @@ __device__ void AddAnywhere(const Real* m, const float* view, const Extent& e, i
     const Real w = row(8, z0 + k);
     if (!(w > 0)) continue;
     const Real r = 1 / w;
-    const float sample = SampleAnywhere(view, e, static_cast<float>(row(0, z0 + k) * r),
-                                        static_cast<float>(row(4, z0 + k) * r));
+    const auto u = static_cast<float>(row(0, z0 + k) * r);
+    const auto v = static_cast<float>(row(4, z0 + k) * r);
+    const float sample = SampleAnywhere(view, e, u, v);
     if (sample == 0) continue;
-    const float added = static_cast<float>(sample * (r * r));
+    const float added = static_cast<float>(sample * factor(u, v) * (r * r));
     // Indexed by constants, so that the sums stay in registers.
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
       if (i == k) sum[i] += added;
     }
   }
+}
+
+// The same with the weight 1/w².
+template <class Real, int kDepth>
+__device__ void AddAnywhere(const Real* m, const float* view, const Extent& e, int x, int y, int z0,
+                            float (&sum)[kDepth]) {
+  AddAnywhere(m, view, e, x, y, z0, sum, [](float, float) { return 1.f; });
 }
 
 // A thread's run of kDepth voxels along z is summed in registers. The sum goes on from the volume's

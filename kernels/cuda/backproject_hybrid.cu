@@ -179,9 +179,9 @@ class BackprojectHybrid final : public ops::Backproject {
     const RowRange seen = RowsSeen(world, volume.grid(), e.rows);
     ISO_RETURN_IF_ERROR(
         pixels_.FillPixels(projections, views, e.rows, seen, capacity, device_.stream()));
-    return LaunchStaged<CoarseTile, kTextured>(MakeMatrices(world, volume.grid()), views, tiled,
-                                               pixels_.texture(), projections, volume.grid(), e,
-                                               volume.data(), device_.stream());
+    return LaunchStaged<CoarseTile, kTextured>(
+        MakeMatrices(world, volume.grid()), FeldkampWeights{}, views, tiled, pixels_.texture(),
+        projections, volume.grid(), e, volume.data(), device_.stream());
   }
 
   CudaDevice& device_;

@@ -1,6 +1,6 @@
-// The adjoint of Siddon's projection for general matrices: each voxel gathers the rays that pass
-// it, with their lengths in its box. Nothing is added by two threads, so results are the same in
-// every bit.
+// The adjoint of Siddon's projection: each voxel gathers the rays that pass it, with their lengths
+// in its box. Nothing is added by two threads, so results are the same in every bit. Views whose
+// detector columns share their crossings go to siddon_column_gather.cu.
 #include <algorithm>
 #include <vector>
 
@@ -8,14 +8,11 @@
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/ray_lengths.h"
 #include "kernels/cuda/rays.h"
+#include "kernels/cuda/siddon_column_gather.h"
 #include "kernels/cuda/siddon_gather.cuh"
 
 namespace isocenter::cuda {
 namespace {
-
-struct GatheredViews {
-  GatheredView view[kMaxViews];
-};
 
 __global__ __launch_bounds__(kThreads) void GatherKernel(
     const __grid_constant__ GatheredViews views, int count, const float* scaled, Extent e,
@@ -25,9 +22,12 @@ __global__ __launch_bounds__(kThreads) void GatherKernel(
   if (x >= e.nx || y >= e.ny) return;
   float* const target = volume + (static_cast<int64_t>(blockIdx.z) * e.ny + y) * e.nx + x;
   const int64_t view_size = static_cast<int64_t>(e.rows) * e.columns;
+  const float from_x = x - 0.5f * (e.nx - 1), from_y = y - 0.5f * (e.ny - 1);
+  const float from_z = static_cast<int>(blockIdx.z) - 0.5f * (e.nz - 1);
   float sum = __ldcs(target);
   for (int i = 0; i < count; ++i) {
-    sum += GatherRays(views.view[i], x, y, blockIdx.z, scaled + i * view_size, e.rows, e.columns);
+    sum += GatherRays(views.view[i], from_x, from_y, from_z, scaled + i * view_size, e.rows,
+                      e.columns);
   }
   __stcs(target, sum);
 }
@@ -86,13 +86,6 @@ __global__ __launch_bounds__(kThreads) void NearGatherKernel(const __grid_consta
   volume[(static_cast<int64_t>(blockIdx.z) * e.ny + y) * e.nx + x] += static_cast<float>(sum);
 }
 
-template <class Real>
-void Assign(Vec3 from, Real (&to)[3]) {
-  to[0] = static_cast<Real>(from.x);
-  to[1] = static_cast<Real>(from.y);
-  to[2] = static_cast<Real>(from.z);
-}
-
 class BackprojectSiddon final : public ops::MatchedBackproject {
  public:
   explicit BackprojectSiddon(CudaDevice& device) : device_(device) {}
@@ -113,18 +106,18 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
       indexed.push_back(ToVoxelIndices(matrix, grid));
     }
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMaxViews, kLeastDepth)) {
-      const auto views = std::span(indexed).subspan(batch.first, batch.views);
       std::vector<Rays> rays;
-      for (const ProjectionMatrix& view : views) rays.push_back(RaysOf(view));
+      std::vector<ProjectionMatrix> centered;
+      for (int i = batch.first; i < batch.first + batch.views; ++i) {
+        rays.push_back(RaysOf(indexed[i]));
+        centered.push_back(Centered(indexed[i], grid, shape));
+      }
       ISO_RETURN_IF_ERROR(ScaleByRayLength(rays, grid.spacing, shape,
                                            stack->data() + batch.first * view_size, scaled_.data(),
                                            device_.stream()));
-      const Extent extent = ExtentOf(grid, shape);
-      if (batch.near) {
-        ISO_RETURN_IF_ERROR(LaunchNear(views.front(), rays.front(), extent, *target));
-      } else {
-        ISO_RETURN_IF_ERROR(Launch(views, rays, extent, *target));
-      }
+      ISO_RETURN_IF_ERROR(batch.near
+                              ? LaunchNear(indexed[batch.first], rays.front(), shape, *target)
+                              : LaunchFar(centered, shape, *target));
     }
     return absl::OkStatus();
   }
@@ -135,22 +128,30 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
   }
 
  private:
-  absl::Status Launch(std::span<const ProjectionMatrix> indexed, std::span<const Rays> rays,
-                      const Extent& extent, Volume& volume) {
-    GatheredViews views;
-    for (size_t i = 0; i < indexed.size(); ++i) {
-      GatheredView& view = views.view[i];
-      std::copy(indexed[i].m.begin(), indexed[i].m.end(), view.m);
-      Assign(rays[i].source, view.source);
-      Assign(rays[i].per_column, view.per_column);
-      Assign(rays[i].per_row, view.per_row);
+  // Runs of views of one kind, in their order.
+  absl::Status LaunchFar(std::span<const ProjectionMatrix> views, const Shape3& stack,
+                         Volume& volume) {
+    const VolumeGrid& grid = volume.grid();
+    std::vector<bool> shared;
+    for (const ProjectionMatrix& view : views) shared.push_back(ColumnsGather(view, grid, stack));
+    for (size_t first = 0, end = 0; first < views.size(); first = end) {
+      while (end < views.size() && shared[end] == shared[first]) ++end;
+      const auto run = views.subspan(first, end - first);
+      const float* const scaled = scaled_.data() + first * stack.middle * stack.fast;
+      if (shared[first]) {
+        ISO_RETURN_IF_ERROR(
+            LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), device_.stream()));
+      } else {
+        GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
+            GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
+            volume.data());
+        ISO_RETURN_IF_ERROR(ToStatus(cudaGetLastError(), "GatherKernel"));
+      }
     }
-    GatherKernel<<<BlocksOf<1>(volume.grid()), kThreads, 0, device_.stream()>>>(
-        views, static_cast<int>(indexed.size()), scaled_.data(), extent, volume.data());
-    return ToStatus(cudaGetLastError(), "GatherKernel");
+    return absl::OkStatus();
   }
 
-  absl::Status LaunchNear(const ProjectionMatrix& indexed, const Rays& rays, const Extent& extent,
+  absl::Status LaunchNear(const ProjectionMatrix& indexed, const Rays& rays, const Shape3& stack,
                           Volume& volume) {
     NearView view;
     std::copy(indexed.m.begin(), indexed.m.end(), view.m);
@@ -159,7 +160,7 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
     Assign(rays.per_column, view.per_column);
     Assign(rays.per_row, view.per_row);
     NearGatherKernel<<<BlocksOf<1>(volume.grid()), kThreads, 0, device_.stream()>>>(
-        view, scaled_.data(), extent, volume.data());
+        view, scaled_.data(), ExtentOf(volume.grid(), stack), volume.data());
     return ToStatus(cudaGetLastError(), "NearGatherKernel");
   }
 

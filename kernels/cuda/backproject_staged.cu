@@ -31,10 +31,11 @@ class BackprojectStaged final : public ops::Backproject {
       } else {
         ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
                              source_.Prepare(projections, views, extent, device_.stream()));
-        const auto launch = FitFineTiles(matrices, views, extent) ? LaunchStaged<FineTile, 0>
-                                                                  : LaunchStaged<CoarseTile, 0>;
-        ISO_RETURN_IF_ERROR(launch(matrices, views, tiled, 0, projections, grid, extent,
-                                   target->data(), device_.stream()));
+        const auto launch = FitFineTiles(matrices, views, extent)
+                                ? LaunchStaged<FineTile, 0, FeldkampWeights>
+                                : LaunchStaged<CoarseTile, 0, FeldkampWeights>;
+        ISO_RETURN_IF_ERROR(launch(matrices, FeldkampWeights{}, views, tiled, 0, projections, grid,
+                                   extent, target->data(), device_.stream()));
       }
       first += views;
     }

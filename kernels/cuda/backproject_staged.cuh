@@ -6,9 +6,11 @@
 #pragma once
 
 #include "kernels/cuda/backproject_common.cuh"
+#include "kernels/cuda/backproject_weights.cuh"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/tile_copy.cuh"
 #include "kernels/cuda/tile_maps.h"
+#include "kernels/cuda/tile_source.cuh"
 
 namespace isocenter::cuda {
 
@@ -45,10 +47,11 @@ struct StagedView {
 // The first kTextured voxels of each run are sampled by the texture unit, which works beside the
 // load/store units; `texture` holds the views as HalfTexture::FillPixels does. With none the
 // result is exact.
-template <class Tile, int kTextured>
+template <class Tile, int kTextured, class Weights>
 __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
-    const __grid_constant__ Matrices matrices, const __grid_constant__ TileMaps maps, int views,
-    cudaTextureObject_t texture, const float* projections, Extent e, float* volume) {
+    const __grid_constant__ Matrices matrices, const __grid_constant__ Weights weights,
+    const __grid_constant__ TileMaps maps, int views, cudaTextureObject_t texture,
+    const float* projections, Extent e, float* volume) {
 #if __CUDA_ARCH__ >= 900
   constexpr float kBend = kTextured == 0 ? kExactBend : kFastBend;
   constexpr int kStages = Tile::kStages, kTileBytes = Tile::kColumns * Tile::kRows * 4;
@@ -137,7 +140,7 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     pending &= pending - 1;
     const StagedView& view = staged[i];
     filled[stage].ArriveAndExpect(view.bytes);
-    filled[stage].Copy(maps.of_height[view.height], view.column, view.row, i,
+    filled[stage].Copy(maps.of_height[view.height], view.column, view.row, weights.ViewOf(i),
                        tiles + stage * kTileBytes);
   };
   if (threadIdx.x == 0) {
@@ -152,11 +155,13 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
     if (((stages >> i) & 1) == 0) {
       // Tiles that are too large, blocks around the source: few where speed matters.
       if (((own >> i) & 1) == 0) continue;
-      const float* const view = projections + static_cast<int64_t>(i) * e.rows * e.columns;
+      const float* const view =
+          projections + static_cast<int64_t>(weights.ViewOf(i)) * e.rows * e.columns;
+      const auto factor = [&](float u, float v) { return weights.Factor(i, u, v); };
       if ((block_in_front >> i) & 1) {
-        AddAnywhere(matrices.m[i], view, e, x, y, z0, sum);
+        AddAnywhere(matrices.m[i], view, e, x, y, z0, sum, factor);
       } else {
-        AddAnywhere(matrices.exact[i], view, e, x, y, z0, sum);
+        AddAnywhere(matrices.exact[i], view, e, x, y, z0, sum, factor);
       }
       continue;
     }
@@ -187,26 +192,43 @@ __global__ __launch_bounds__(kThreads, kStagedBlocks) void StagedKernel(
         const float du = (fmaf(kSteps, view.u.z, uw) * far - u) * (1 / kSteps);
         const float dv = (fmaf(kSteps, view.v.z, vw) * far - v) * (1 / kSteps);
         const float dweight = (far * far - weight) * (1 / kSteps);
-        float fetched[kTextured + 1];  // all asked for before the first is needed
+        if constexpr (Weights::kVary) {
+          static_assert(kTextured == 0);
+          // The factor is that of a place in the view, not a linear function of k.
+          const auto weight_at = [&](float k) {
+            const float r = Reciprocal(fmaf(k, view.w.z, w));
+            return weights.Factor(i, fmaf(k, du, u) + view.column, fmaf(k, dv, v) + view.row) *
+                   (r * r);
+          };
+          const Parabola<kStagedDepth> parabola(weight_at(0), weight_at(kSteps / 2),
+                                                weight_at(kSteps));
 #pragma unroll
-        for (int k = 0; k < kTextured; ++k) {
-          fetched[k] = tex2DLayered<float>(texture, fmaf(k, du, u + column_centre),
-                                           fmaf(k, dv, v + row_centre), i);
-        }
+          for (int k = 0; k < kStagedDepth; ++k) {
+            sum[k] = fmaf(parabola(k), sample(fmaf(k, du, u), fmaf(k, dv, v)), sum[k]);
+          }
+        } else {
+          float fetched[kTextured + 1];  // all asked for before the first is needed
 #pragma unroll
-        for (int k = kTextured; k < kStagedDepth; ++k) {
-          sum[k] = fmaf(fmaf(k, dweight, weight), sample(fmaf(k, du, u), fmaf(k, dv, v)), sum[k]);
-        }
+          for (int k = 0; k < kTextured; ++k) {
+            fetched[k] = tex2DLayered<float>(texture, fmaf(k, du, u + column_centre),
+                                             fmaf(k, dv, v + row_centre), i);
+          }
 #pragma unroll
-        for (int k = 0; k < kTextured; ++k) {
-          sum[k] = fmaf(fmaf(k, dweight / kHalfScale, weight / kHalfScale), fetched[k], sum[k]);
+          for (int k = kTextured; k < kStagedDepth; ++k) {
+            sum[k] = fmaf(fmaf(k, dweight, weight), sample(fmaf(k, du, u), fmaf(k, dv, v)), sum[k]);
+          }
+#pragma unroll
+          for (int k = 0; k < kTextured; ++k) {
+            sum[k] = fmaf(fmaf(k, dweight / kHalfScale, weight / kHalfScale), fetched[k], sum[k]);
+          }
         }
       } else {
 #pragma unroll
         for (int k = 0; k < kStagedDepth; ++k) {
           const float r = Reciprocal(fmaf(k, view.w.z, w));
           const float u = fmaf(k, view.u.z, uw) * r, v = fmaf(k, view.v.z, vw) * r;
-          sum[k] = fmaf(r * r, k < kTextured ? textured(u, v) : sample(u, v), sum[k]);
+          const float weight = weights.Factor(i, u + view.column, v + view.row) * (r * r);
+          sum[k] = fmaf(weight, k < kTextured ? textured(u, v) : sample(u, v), sum[k]);
         }
       }
     }
@@ -245,46 +267,20 @@ inline bool FitFineTiles(const Matrices& matrices, int views, const Extent& e) {
   return true;
 }
 
-/// Views as tiles can be copied from: as they are, or with rows padded to whole 16 bytes.
-class TileSource {
- public:
-  /// `projections` and what this returns are read on `stream` until the next call.
-  /// Errors: RESOURCE_EXHAUSTED (device memory).
-  absl::StatusOr<TiledViews> Prepare(const float* projections, int views, const Extent& e,
-                                     cudaStream_t stream) {
-    TiledViews tiled{projections, views, e.rows, e.columns, TilePitch(e.columns)};
-    if (tiled.pitch == e.columns) return tiled;
-    ISO_RETURN_IF_ERROR(padded_.Reserve(int64_t{views} * e.rows * tiled.pitch));
-    tiled.data = padded_.data();
-    ISO_RETURN_IF_CUDA_ERROR(
-        cudaMemcpy2DAsync(padded_.data(), tiled.pitch * sizeof(float), projections,
-                          e.columns * sizeof(float), e.columns * sizeof(float),
-                          static_cast<size_t>(views) * e.rows, cudaMemcpyDeviceToDevice, stream));
-    return tiled;
-  }
-  /// Device memory that Prepare takes.
-  static int64_t Bytes(int64_t views, int64_t rows, int64_t columns) {
-    return views * rows * TilePitch(columns) * static_cast<int64_t>(sizeof(float));
-  }
-
- private:
-  DeviceBuffer<float> padded_;
-};
-
 /// Adds at most kMaxViews views. `tiled` holds the same as `projections` in elements of Pixels.
-template <class Tile, int kTextured>
-absl::Status LaunchStaged(const Matrices& matrices, int views, const TiledViews& tiled,
-                          cudaTextureObject_t texture, const float* projections,
-                          const VolumeGrid& grid, const Extent& extent, float* volume,
-                          cudaStream_t stream) {
+template <class Tile, int kTextured, class Weights>
+absl::Status LaunchStaged(const Matrices& matrices, const Weights& weights, int views,
+                          const TiledViews& tiled, cudaTextureObject_t texture,
+                          const float* projections, const VolumeGrid& grid, const Extent& extent,
+                          float* volume, cudaStream_t stream) {
   ISO_ASSIGN_OR_RETURN(const TileMaps maps,
                        MakeTileMaps(tiled, Tile::kColumns, Tile::kRows, Tile::kStep));
   constexpr int kBytes = Tile::kColumns * Tile::kRows * 4 * Tile::kStages;
-  const auto kernel = StagedKernel<Tile, kTextured>;
+  const auto kernel = StagedKernel<Tile, kTextured, Weights>;
   ISO_RETURN_IF_CUDA_ERROR(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
-  kernel<<<BlocksOf<kStagedDepth>(grid), kThreads, kBytes, stream>>>(matrices, maps, views, texture,
-                                                                     projections, extent, volume);
+  kernel<<<BlocksOf<kStagedDepth>(grid), kThreads, kBytes, stream>>>(
+      matrices, weights, maps, views, texture, projections, extent, volume);
   return ToStatus(cudaGetLastError(), "StagedKernel");
 }
 

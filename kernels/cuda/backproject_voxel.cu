@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/backproject_common.cuh"
+#include "kernels/cuda/backproject_weights.cuh"
 #include "kernels/cuda/methods.h"
 
 namespace isocenter::cuda {
@@ -21,7 +22,9 @@ __device__ float SampleInside(const float* view, int columns, float u, float v) 
   return fmaf(v - fv, bottom - top, top);
 }
 
+template <class Weights>
 __global__ __launch_bounds__(kThreads) void VoxelKernel(const __grid_constant__ Matrices matrices,
+                                                        const __grid_constant__ Weights weights,
                                                         int views, const float* projections,
                                                         Extent e, float* volume) {
   __shared__ SharedMatrices shared;
@@ -44,22 +47,24 @@ __global__ __launch_bounds__(kThreads) void VoxelKernel(const __grid_constant__ 
   for (unsigned rest = touching; rest != 0; rest &= rest - 1) {
     const int view = __ffs(rest) - 1;
     const float* m = matrices.m[view];
-    const float* p = projections + view * view_size;
+    const float* p = projections + weights.ViewOf(view) * view_size;
     if ((inside >> view) & 1) {
       float uw = m[0] * x + m[1] * y + m[2] * z0 + m[3];
       float vw = m[4] * x + m[5] * y + m[6] * z0 + m[7];
       float w = m[8] * x + m[9] * y + m[10] * z0 + m[11];
 #pragma unroll
       for (int k = 0; k < kDepth; ++k) {
-        const float r = __frcp_rn(w);
-        sum[k] = fmaf(r * r, SampleInside(p, e.columns, uw * r, vw * r), sum[k]);
+        const float r = __frcp_rn(w), u = uw * r, v = vw * r;
+        sum[k] =
+            fmaf(weights.Factor(view, u, v) * (r * r), SampleInside(p, e.columns, u, v), sum[k]);
         uw += m[2];
         vw += m[6];
         w += m[10];
       }
     } else {
       // Blocks at the detector's border or around the source: few.
-      AddAnywhere(matrices.exact[view], p, e, x, y, z0, sum);
+      AddAnywhere(matrices.exact[view], p, e, x, y, z0, sum,
+                  [&](float u, float v) { return weights.Factor(view, u, v); });
     }
   }
   StoreRun(sum, e, x, y, z0, volume);
@@ -95,8 +100,16 @@ class BackprojectVoxel final : public ops::Backproject {
 absl::Status LaunchVoxel(const Matrices& matrices, int views, const float* projections,
                          const VolumeGrid& grid, const Extent& extent, float* volume,
                          cudaStream_t stream) {
-  VoxelKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(matrices, views, projections, extent,
-                                                               volume);
+  VoxelKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(matrices, FeldkampWeights{}, views,
+                                                               projections, extent, volume);
+  return ToStatus(cudaGetLastError(), "VoxelKernel");
+}
+
+absl::Status LaunchVoxel(const Matrices& matrices, const MassWeights& weights, int views,
+                         const float* projections, const VolumeGrid& grid, const Extent& extent,
+                         float* volume, cudaStream_t stream) {
+  VoxelKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(matrices, weights, views,
+                                                               projections, extent, volume);
   return ToStatus(cudaGetLastError(), "VoxelKernel");
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/projector.h"
 #include "kernels/ops/variation.h"
 #include "kernels/ops/projector.h"
 
@@ -27,11 +28,36 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevic
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+
+/// Voxels are cut into `parts` along each axis: 1 for kVoxelDriven, 2 for kVoxelDrivenSplit.
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(CudaDevice& device,
+                                                                           int parts);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectVoxelDriven(
+    CudaDevice& device, int parts);
+
+/// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
+enum class DuPlane { kAxial, kCoronal, kSagittal };
+/// `beyond` is for views whose central ray is more than `critical_angle` (radians, 0 to π/2) from
+/// the y axis of the grid, `plane` for the others.
+struct DuPlanes {
+  DuPlane plane, beyond;
+  double critical_angle;
+};
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectDu(CudaDevice& device, int parts,
+                                                                  const DuPlanes& planes);
+
 absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
+    CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparableFootprint(
+    CudaDevice& device);
 
 /// Starts a kernel that writes where there is no memory, for CudaDevice::Break.
 absl::Status LaunchIllegalWrite(cudaStream_t stream);

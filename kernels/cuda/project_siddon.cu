@@ -1,4 +1,5 @@
-// Siddon's forward projection for general matrices: a thread follows one ray through a copy of the
+// Siddon's forward projection. Views whose detector columns share their crossings go to
+// siddon_columns.cu; of others a thread follows one ray through a copy of the
 // volume with z fastest. A warp takes 32 pixels of the detector's axis that is closest to z, so
 // that its lanes read neighbours.
 #include <algorithm>
@@ -7,57 +8,14 @@
 #include "kernels/cuda/backproject_common.cuh"
 #include "kernels/cuda/column_volume.h"
 #include "kernels/cuda/methods.h"
-#include "kernels/cuda/rays.h"
+#include "kernels/cuda/siddon_columns.h"
 #include "kernels/cuda/siddon_trace.cuh"
+#include "kernels/cuda/traced_views.h"
 
 namespace isocenter::cuda {
 namespace {
 
 constexpr int kAlong = 32, kAcross = 8;  // pixels of a thread block
-
-// Rays of one view: pixel (u, v) sees p + t·d, both affine in the pixel's distance from the
-// detector's middle and relative to the grid's, in voxels. float32 is best where p lies within the
-// grid.
-template <class Real>
-struct TracedView {
-  Real p[3], p_column[3], p_row[3];
-  Real d[3], d_column[3], d_row[3];
-  Real first;       // t of the source
-  bool along_rows;  // a warp's pixels differ in v
-};
-
-template <class Real>
-struct TracedViews {
-  static constexpr int kMost = sizeof(Real) == sizeof(float) ? kMaxViews : 1;
-  TracedView<Real> view[kMost];
-};
-
-template <class Real>
-void Assign(Vec3 from, Real (&to)[3]) {
-  to[0] = static_cast<Real>(from.x);
-  to[1] = static_cast<Real>(from.y);
-  to[2] = static_cast<Real>(from.z);
-}
-
-// Points are given at depth w = `depth`.
-template <class Real>
-TracedView<Real> TracedViewOf(const ProjectionMatrix& indexed, double depth, const VolumeGrid& grid,
-                              const Shape3& stack) {
-  const Rays rays = RaysOf(indexed);
-  const Vec3 middle{0.5 * (grid.nx - 1), 0.5 * (grid.ny - 1), 0.5 * (grid.nz - 1)};
-  const Vec3 direction = rays.At(0.5 * static_cast<double>(stack.fast - 1),
-                                 0.5 * static_cast<double>(stack.middle - 1));
-  TracedView<Real> view;
-  Assign(rays.source + depth * direction - middle, view.p);
-  Assign(depth * rays.per_column, view.p_column);
-  Assign(depth * rays.per_row, view.p_row);
-  Assign(direction, view.d);
-  Assign(rays.per_column, view.d_column);
-  Assign(rays.per_row, view.d_row);
-  view.first = static_cast<Real>(-depth);
-  view.along_rows = AxisFollowsRows(indexed, grid);
-  return view;
-}
 
 template <class Real, class Index>
 __global__ __launch_bounds__(kAlong* kAcross) void SiddonKernel(
@@ -75,7 +33,9 @@ __global__ __launch_bounds__(kAlong* kAcross) void SiddonKernel(
   Real p[3], d[3];
 #pragma unroll
   for (int i = 0; i < 3; ++i) {
-    p[i] = fma(from_middle_u, view.p_column[i], fma(from_middle_v, view.p_row[i], view.p[i]));
+    p[i] =
+        static_cast<Real>(fma(static_cast<double>(from_middle_u), view.p_column[i],
+                              fma(static_cast<double>(from_middle_v), view.p_row[i], view.p[i])));
     d[i] = fma(from_middle_u, view.d_column[i], fma(from_middle_v, view.d_row[i], view.d[i]));
   }
   const Real sum = TraceRay(p, d, view.first, grid, volume);
@@ -131,11 +91,14 @@ class ProjectSiddon final : public ops::ForwardProject {
     for (const ProjectionMatrix& matrix : matrices) {
       indexed.push_back(ToVoxelIndices(matrix, grid));
     }
-    for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMaxViews, kLeastDepth)) {
-      const auto views = std::span(indexed).subspan(batch.first, batch.views);
+    for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMostTracedViews, kLeastDepth)) {
       float* const to = stack->data() + batch.first * shape.middle * shape.fast;
+      std::vector<ProjectionMatrix> views;
+      for (int i = 0; i < batch.views; ++i) {
+        views.push_back(Centered(indexed[batch.first + i], grid, shape));
+      }
       ISO_RETURN_IF_ERROR(batch.near ? Launch<double>(views, grid, shape, to)
-                                     : Launch<float>(views, grid, shape, to));
+                                     : LaunchFar(views, grid, shape, to));
     }
     return absl::OkStatus();
   }
@@ -145,22 +108,44 @@ class ProjectSiddon final : public ops::ForwardProject {
   }
 
  private:
-  template <class Real>
-  absl::Status Launch(std::span<const ProjectionMatrix> indexed, const VolumeGrid& grid,
-                      const Shape3& stack, float* projections) {
-    TracedViews<Real> views;
-    for (size_t i = 0; i < indexed.size(); ++i) {
-      // Near sources are their own points: the depth of the grid's middle may be anything.
-      const double depth =
-          sizeof(Real) == sizeof(double)
-              ? 0
-              : indexed[i]
-                    .Project({0.5 * (grid.nx - 1), 0.5 * (grid.ny - 1), 0.5 * (grid.nz - 1)})
-                    .w;
-      views.view[i] = TracedViewOf<Real>(indexed[i], depth, grid, stack);
+  // Runs of views of one kind: with shared crossings or without.
+  absl::Status LaunchFar(std::span<const ProjectionMatrix> views, const VolumeGrid& grid,
+                         const Shape3& stack, float* projections) {
+    std::vector<bool> shared;
+    for (const ProjectionMatrix& view : views) {
+      shared.push_back(ColumnsShareCrossings(view, grid, stack));
     }
-    return LaunchKernel(views, static_cast<int>(indexed.size()), columns_.data(), grid, stack,
-                        projections, device_.stream());
+    for (size_t first = 0, end = 0; first < views.size(); first = end) {
+      while (end < views.size() && shared[end] == shared[first]) ++end;
+      const auto run = views.subspan(first, end - first);
+      float* const to = projections + first * stack.middle * stack.fast;
+      if (shared[first]) {
+        ISO_RETURN_IF_ERROR(LaunchSiddonColumns(Traced<float>(run), static_cast<int>(run.size()),
+                                                columns_.data(), grid, stack, to,
+                                                device_.stream()));
+      } else {
+        ISO_RETURN_IF_ERROR(Launch<float>(run, grid, stack, to));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Points are given where the middle of the grid is, of near views at the source.
+  template <class Real>
+  static TracedViews<Real> Traced(std::span<const ProjectionMatrix> centered) {
+    constexpr bool kNear = sizeof(Real) == sizeof(double);
+    TracedViews<Real> views;
+    for (size_t i = 0; i < centered.size(); ++i) {
+      views.view[i] = TracedViewOf<Real>(centered[i], kNear ? 0 : centered[i](2, 3));
+    }
+    return views;
+  }
+
+  template <class Real>
+  absl::Status Launch(std::span<const ProjectionMatrix> centered, const VolumeGrid& grid,
+                      const Shape3& stack, float* projections) {
+    return LaunchKernel(Traced<Real>(centered), static_cast<int>(centered.size()), columns_.data(),
+                        grid, stack, projections, device_.stream());
   }
 
   CudaDevice& device_;

@@ -15,38 +15,38 @@ struct TracedGrid {
 };
 
 /// ∫ volume dt over the points p + t·d, t > first, of a grid whose middle is the origin, in voxels.
-/// Crossings are counted, and their t computed from the count, so that rounding does not add up and
-/// no voxel outside of the grid is ever read.
+/// The t of a crossing is computed from its face, so that rounding does not add up and no voxel
+/// outside of the grid is ever read.
 template <class Real, class Index>
 __device__ inline Real TraceRay(const Real (&p)[3], const Real (&direction)[3], Real first,
                                 const TracedGrid<Index>& grid, const float* volume) {
-  Real enter[3], step[3], count[3], next[3];
+  // Of a ray that comes along each axis from below; mirrored where it comes from above.
+  Real from[3], step[3], face[3], next[3];
   Index stride[3];
   Index offset = 0;
   Real t = first, end = INFINITY;
-  constexpr Real kLeast = static_cast<Real>(1e-20);
 #pragma unroll
   for (int a = 0; a < 3; ++a) {
     // A ray along the faces never crosses them; any direction this small does as well.
-    const Real d = fabs(direction[a]) > kLeast ? direction[a] : kLeast;
+    constexpr Real kLeast = static_cast<Real>(1e-20);
     const Real half = static_cast<Real>(0.5) * grid.n[a];
-    step[a] = 1 / fabs(d);
-    // Crossing i of n + 1 is at enter + i·step.
-    enter[a] = d > 0 ? (-half - p[a]) * step[a] : (p[a] - half) * step[a];
-    t = fmax(t, enter[a]);
-    end = fmin(end, fma(static_cast<Real>(grid.n[a]), step[a], enter[a]));
+    const bool up = !(direction[a] < -kLeast);
+    from[a] = up ? p[a] : -p[a];
+    step[a] = 1 / fmax(fabs(direction[a]), kLeast);
+    stride[a] = up ? grid.stride[a] : -grid.stride[a];
+    if (!up) offset += grid.stride[a] * static_cast<Index>(grid.n[a] - 1);
+    t = fmax(t, (-half - from[a]) * step[a]);
+    end = fmin(end, (half - from[a]) * step[a]);
   }
   if (!(t < end)) return 0;
 #pragma unroll
   for (int a = 0; a < 3; ++a) {
-    const int last = grid.n[a] - 1;
-    const Real inside = (t - enter[a]) / step[a];
-    const int passed = inside > 0 ? (inside < last ? static_cast<int>(inside) : last) : 0;
-    const bool up = !(direction[a] < -kLeast);
-    stride[a] = up ? grid.stride[a] : -grid.stride[a];
-    offset += grid.stride[a] * static_cast<Index>(up ? passed : last - passed);
-    count[a] = static_cast<Real>(passed + 1);
-    next[a] = fma(count[a], step[a], enter[a]);
+    const Real half = static_cast<Real>(0.5) * grid.n[a];
+    const Real inside = floor(t / step[a] + from[a] + half);
+    const Real passed = fmin(fmax(inside, Real{0}), static_cast<Real>(grid.n[a] - 1));
+    offset += stride[a] * static_cast<Index>(passed);
+    face[a] = passed + 1 - half;
+    next[a] = (face[a] - from[a]) * step[a];
   }
   Real sum = 0;
   while (true) {
@@ -55,18 +55,17 @@ __device__ inline Real TraceRay(const Real (&p)[3], const Real (&direction)[3], 
     sum = fma(fmin(nearest, end) - t, value, sum);
     if (!(nearest < end)) return sum;
     t = nearest;
+    const auto cross = [&](int a) {
+      face[a] += 1;
+      offset += stride[a];
+      next[a] = (face[a] - from[a]) * step[a];
+    };
     if (next[2] == nearest) {
-      count[2] += 1;
-      offset += stride[2];
-      next[2] = fma(count[2], step[2], enter[2]);
+      cross(2);
     } else if (next[0] == nearest) {
-      count[0] += 1;
-      offset += stride[0];
-      next[0] = fma(count[0], step[0], enter[0]);
+      cross(0);
     } else {
-      count[1] += 1;
-      offset += stride[1];
-      next[1] = fma(count[1], step[1], enter[1]);
+      cross(1);
     }
   }
 }

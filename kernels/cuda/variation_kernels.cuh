@@ -71,6 +71,7 @@ __global__ __launch_bounds__(kSumThreads) void DifferencesKernel(Slab s, Body bo
   for (int64_t tile = blockIdx.x; tile < s.tiles(); tile += gridDim.x) {
     const Column c(s, tile);
     const float* slice = c.Slice(c.first);
+#pragma unroll 4
     for (int z = c.first; z < c.end; ++z) {
       const float* const next = c.Slice(z + 1);
       sum += body(z * s.plane() + c.at, c.AlongX(slice), c.AlongY(slice), c.AlongZ(slice, next));
@@ -138,6 +139,7 @@ __global__ __launch_bounds__(kSumThreads) inline void TotalVariationGradientKern
     const float z = g.z * (slice[at] - before[at]);
     from_below = g.z * z * inverse_length(g.x * c.AlongX(before), g.y * c.AlongY(before), z);
   }
+#pragma unroll 4
   for (int z = c.first; z < c.end; ++z) {
     const float* const next = c.Slice(z + 1);
     const float here = slice[at];
@@ -176,6 +178,7 @@ __global__ __launch_bounds__(kSumThreads) inline void HuberGradientKernel(Slab s
   const float* slice = c.Slice(c.first);
   const float* const before = c.Slice(c.first - 1);
   float from_below = before != nullptr ? slope(slice[at] - before[at]) : 0;
+#pragma unroll 4
   for (int z = c.first; z < c.end; ++z) {
     const float* const next = c.Slice(z + 1);
     const float here = slice[at], to_above = slope(c.AlongZ(slice, next));
@@ -199,11 +202,11 @@ __global__ __launch_bounds__(kSumThreads) inline void DivergenceKernel(Slab s, S
   if (c.first >= c.end) return;
   const float* const before = c.Slice(c.first - 1);
   float from_below = before != nullptr ? before[c.at] : 0;
+#pragma unroll 4
   for (int z = c.first; z < c.end; ++z) {
     const int64_t at = z * s.plane() + c.at;
-    // There is no difference at the end of an axis for p to belong to.
-    const float x = (c.x + 1 < s.nx ? px[at] : 0) - (c.x > 0 ? px[at - 1] : 0);
-    const float y = (c.y + 1 < s.ny ? py[at] : 0) - (c.y > 0 ? py[at - s.nx] : 0);
+    const float x = px[at] - (c.x > 0 ? px[at - 1] : 0);
+    const float y = py[at] - (c.y > 0 ? py[at - s.nx] : 0);
     const float pz = s.f[at];
     f[at] = fmaf(step, fmaf(g.x, x, fmaf(g.y, y, g.z * (pz - from_below))), f[at]);
     from_below = pz;

@@ -1,6 +1,7 @@
 #include "kernels/ops/projector.h"
 
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 
@@ -35,7 +36,7 @@ int AxialAxis(const ProjectionMatrix& matrix, const VolumeGrid& grid) {
   // At the isocentre w = m[11], u = m[3] / w and v = m[7] / w.
   const double w = matrix(2, 3), u = matrix(0, 3) / w, v = matrix(1, 3) / w;
   int axial = 0;
-  double largest = -1;
+  double largest = -std::numeric_limits<double>::infinity();
   for (int axis = 0; axis < 3; ++axis) {
     double du = 0, dv = 0;
     for (int i = 0; i < 3; ++i) {
@@ -43,10 +44,9 @@ int AxialAxis(const ProjectionMatrix& matrix, const VolumeGrid& grid) {
       du += direction * (matrix(0, i) - u * matrix(2, i));
       dv += direction * (matrix(1, i) - v * matrix(2, i));
     }
-    const double length = std::hypot(du, dv);
-    const double share = length > 0 ? std::abs(dv) / length : 0;
-    if (share >= largest) {
-      largest = share;
+    const double more = std::abs(dv) - std::abs(du);
+    if (more >= largest) {
+      largest = more;
       axial = axis;
     }
   }

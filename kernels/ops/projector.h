@@ -38,11 +38,11 @@ enum class ProjectorModel {
   /// volume each.
   kVoxelDrivenSplit,
   /// Separable footprints, trapezoid by rectangle: Long, Fessler, Balter, IEEE TMI 29 (2010) 1839,
-  /// stated for general matrices. The axial axis of a view is the index axis a whose ∂v/∂a at the
-  /// isocentre, relative to its |(∂u/∂a, ∂v/∂a)|, is largest in magnitude (AxialAxis below); b and
-  /// c are the other two. Seen from the source, the voxel's four edges parallel to a, taken at its
-  /// centre along a, are at u0 <= u1 <= u2 <= u3: a trapezoid of height 1 that rises from u0 to u1
-  /// and falls from u2 to u3. Its centre moved by ±1/2 along a is at v0 <= v1: a rectangle. Pixel
+  /// stated for general matrices. The axial axis a of a view is the index axis along which v
+  /// changes most, less what u changes (AxialAxis below); b and c are the other two. Seen from the
+  /// source, the voxel's four edges parallel to a, taken at its centre along a, are at
+  /// u0 <= u1 <= u2 <= u3: a trapezoid of height 1 that rises from u0 to u1 and falls from u2 to
+  /// u3. Its centre moved by ±1/2 along a is at v0 <= v1: a rectangle. Pixel
   /// (u, v) has the share F(u) = ∫ trapezoid over [u-1/2, u+1/2] times G(v) = length of [v0, v1] in
   /// [v-1/2, v+1/2], and the voxel adds x_j·h_j·F·G with h_j = c_j / (((u3-u0) + (u2-u1))/2 ·
   /// (v1-v0)), c_j of kVoxelDriven: the amplitude that keeps the mass. A voxel of which a corner
@@ -59,8 +59,10 @@ absl::string_view ProjectorName(ProjectorModel model);
 absl::StatusOr<ProjectorModel> ProjectorNamed(absl::string_view name);
 
 /// The axial axis of a view (0, 1, 2 for x, y, z of the grid's indices), in float64 and the same in
-/// every backend: the index axis a with the largest |∂v/∂a| / |(∂u/∂a, ∂v/∂a)| at the isocentre,
-/// the last of equals. It depends on the directions of the grid's axes, not on where the grid is.
+/// every backend: the index axis a with the largest |∂v/∂a| - |∂u/∂a| per mm at the isocentre, the
+/// last of equals. An axis that is seen end-on moves little of either, whatever its direction on
+/// the detector, and is not chosen. It depends on the directions of the grid's axes, not on where
+/// the grid is.
 int AxialAxis(const ProjectionMatrix& matrix, const VolumeGrid& grid);
 
 /// projections += A x. Views of one Run may share memory traffic; the sum over voxels of one pixel

@@ -25,6 +25,10 @@ namespace isocenter::ops {
 /// of their difference, as texture units do.
 enum class Precision { kExact, kFast };
 
+/// In which order a method adds numbers up. kFixed: by geometry and shapes alone, so that the same
+/// input gives the same bits. kAny: results are reproducible only to rounding.
+enum class Order { kFixed, kAny };
+
 /// Named methods of one operation, per backend. Filled once at start (RegisterBackends), then
 /// read-only.
 template <class Factory>
@@ -35,13 +39,15 @@ class MethodTable {
     std::string method;
     Factory factory;
     Precision precision;
+    Order order;
   };
 
   /// The first method of each precision that a backend adds is its default for it. Every backend
-  /// has an exact one.
+  /// has an exact one, and defaults have a fixed order.
   void Add(std::string backend, std::string method, Factory factory,
-           Precision precision = Precision::kExact) {
-    entries_.push_back({std::move(backend), std::move(method), std::move(factory), precision});
+           Precision precision = Precision::kExact, Order order = Order::kFixed) {
+    entries_.push_back(
+        {std::move(backend), std::move(method), std::move(factory), precision, order});
   }
   /// `method` empty: the backend's default for `precision`; its exact one where it has no other.
   /// Errors: NOT_FOUND, listing what the backend has.

@@ -72,6 +72,9 @@ void VisitMembers(const Visitor& visit, Progress& p) {
   visit("frames_lost", p.frames_lost);
   visit("slices_exported", p.slices_exported);
   visit("slices_total", p.slices_total);
+  visit("iterations_done", p.iterations_done);
+  visit("iterations_total", p.iterations_total);
+  visit("refined_fraction", p.refined_fraction);
 }
 
 template <class Visitor, class Timings>
@@ -85,6 +88,7 @@ void VisitMembers(const Visitor& visit, Timings& t) {
   visit("hounsfield", t.hounsfield);
   visit("export", t.export_);
   visit("acquisition", t.acquisition);
+  visit("refine", t.refine);
   visit("total", t.total);
 }
 
@@ -117,6 +121,23 @@ void VisitMembers(const Visitor& visit, Facts& f) {
   visit("trajectory_hash", f.trajectory_hash);
 }
 
+template <class Visitor, class Refinement>
+requires std::is_same_v<std::remove_const_t<Refinement>, jobs::RefinementFacts>
+void VisitMembers(const Visitor& visit, Refinement& r) {
+  visit("algorithm", r.algorithm);
+  visit("projector", r.projector);
+  visit("frame_of_reference_uid", r.frame_of_reference_uid);
+  visit("recipe", r.recipe);
+}
+
+template <class Visitor, class Report>
+requires std::is_same_v<std::remove_const_t<Report>, jobs::IterationReport>
+void VisitMembers(const Visitor& visit, Report& r) {
+  visit("iteration", r.iteration);
+  visit("relative_residual", r.relative_residual);
+  visit("seconds", r.seconds);
+}
+
 template <class Visitor, class Grid>
 requires std::is_same_v<std::remove_const_t<Grid>, VolumeGrid>
 void VisitMembers(const Visitor& visit, Grid& g) {
@@ -140,6 +161,7 @@ void VisitMembers(const Visitor& visit, Job& job) {
   visit("station_name", job.station_name);
   visit("request_id", job.request_id);
   visit("pair_id", job.pair_id);
+  visit("source_job_ids", job.source_job_ids);
   visit("deadline_us", job.deadline);
   visit("create_time_us", job.create_time);
   visit("end_time_us", job.end_time);
@@ -173,11 +195,32 @@ Json WarningToJson(const jobs::JobWarning& warning) {
   return json;
 }
 
+Json RefinementToJson(const jobs::RefinementFacts& refinement) {
+  Json json = ToJson(refinement);
+  json["iterations"] = Json::array();
+  for (const jobs::IterationReport& report : refinement.iterations) {
+    Json& entry = json["iterations"].emplace_back(ToJson(report));
+    if (report.objective) entry["objective"] = *report.objective;
+  }
+  return json;
+}
+
+void RefinementFromJson(const Json& json, jobs::RefinementFacts& refinement) {
+  VisitMembers(Reader{json}, refinement);
+  for (const Json& entry : json.at("iterations")) {
+    jobs::IterationReport& report = refinement.iterations.emplace_back();
+    VisitMembers(Reader{entry}, report);
+    if (const auto objective = entry.find("objective"); objective != entry.end()) {
+      Reader{entry}("objective", report.objective.emplace());
+    }
+  }
+}
+
 absl::StatusOr<jobs::JobWarning> WarningFromJson(const Json& json) {
   jobs::JobWarning warning{.text = json.at("text").get<std::string>()};
-  ISO_ASSIGN_OR_RETURN(warning.kind,
-                       FromName("kind of a warning", json.at("kind").get<std::string>(),
-                                jobs::WarningKind::kDeviceReplaced));
+  ISO_ASSIGN_OR_RETURN(
+      warning.kind,
+      FromName("kind of a warning", json.at("kind").get<std::string>(), jobs::kLastWarningKind));
   if (const auto frame = json.find("frame"); frame != json.end()) warning.frame = frame->get<int>();
   return warning;
 }
@@ -197,6 +240,7 @@ std::string JobToJson(const jobs::Job& job) {
   json["grid"] = ToJson(job.grid);
   json["progress"] = ToJson(job.progress);
   json["result"] = ToJson(job.result);
+  if (jobs::IsRefinement(job)) json["refinement"] = RefinementToJson(job.refinement);
   json["result"]["timings"] = ToJson(job.result.timings);
   json["warnings"] = Json::array();
   for (const jobs::JobWarning& warning : job.warnings) {
@@ -231,6 +275,9 @@ absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
     FromJson(json, "result", job.result);
     if (const auto result = json.find("result"); result != json.end()) {
       FromJson(*result, "timings", job.result.timings);
+    }
+    if (const auto refinement = json.find("refinement"); refinement != json.end()) {
+      RefinementFromJson(*refinement, job.refinement);
     }
     if (const auto warnings = json.find("warnings"); warnings != json.end()) {
       for (const Json& warning : *warnings) {

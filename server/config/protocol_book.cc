@@ -44,6 +44,36 @@ constexpr char kBuiltIn[] = R"pb(
     filter_cutoff: 0.8
     corrections { extend_truncated_rows: true }
   }
+  protocol {
+    name: "fdk_then_ossart"
+    description: "As fdk_smooth, then ordered-subset SART: cone-beam artefacts and streaks of sparse or short arcs."
+    filter_window: FILTER_WINDOW_HANN
+    filter_cutoff: 0.8
+    refinement {
+      algorithm: REFINEMENT_ALGORITHM_OS_SART
+      iterations: 5
+      relaxation: 0.7
+      relaxation_decay: 0.8
+    }
+  }
+  protocol {
+    name: "fdk_then_pwls_tv"
+    description: "As fdk_smooth, then penalised weighted least squares with an edge-preserving prior: low dose."
+    filter_window: FILTER_WINDOW_HANN
+    filter_cutoff: 0.8
+    refinement {
+      algorithm: REFINEMENT_ALGORITHM_OS_SQS
+      statistical_weights: true
+      prior_strength: 0.1
+    }
+  }
+  protocol {
+    name: "fdk_then_asd_pocs"
+    description: "As fdk_smooth, then total variation by ASD-POCS: few frames."
+    filter_window: FILTER_WINDOW_HANN
+    filter_cutoff: 0.8
+    refinement { algorithm: REFINEMENT_ALGORITHM_ASD_POCS prior_strength: 0.1 }
+  }
 )pb";
 
 absl::StatusOr<ops::FilterWindow> WindowOf(v1::FilterWindow window) {
@@ -188,6 +218,11 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
     }
     protocol.auto_grid_size = static_cast<int>(size);
   }
+  if (resolved.has_refinement()) {
+    ApplyRefinementDefaults(*resolved.mutable_refinement());
+    ISO_ASSIGN_OR_RETURN(protocol.refinement,
+                         RefinementFromProto(resolved.refinement(), protocol.settings.precision));
+  }
   return protocol;
 }
 
@@ -235,6 +270,18 @@ absl::StatusOr<const Protocol*> ProtocolBook::Find(const std::string& name) cons
       "'; there are: ", absl::StrJoin(protocols_, ", ", [](std::string* out, const auto& entry) {
         absl::StrAppend(out, entry.first);
       })));
+}
+
+absl::StatusOr<const Protocol*> ProtocolBook::FindRefinement(const std::string& name) const {
+  ISO_ASSIGN_OR_RETURN(const Protocol* protocol, Find(name));
+  if (protocol->refinement) return protocol;
+  std::vector<std::string> refining;
+  for (const auto& [other, candidate] : protocols_) {
+    if (candidate.refinement) refining.push_back(other);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("protocol is '", protocol->description.name(),
+                   "', which has no refinement; legal are: ", absl::StrJoin(refining, ", ")));
 }
 
 }  // namespace isocenter::config

@@ -11,6 +11,7 @@
 #include "isocenter/v1/server_config.pb.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/recon/plan.h"
+#include "server/config/refinement_translation.h"
 #include "server/jobs/job.h"
 
 namespace isocenter::config {
@@ -23,10 +24,11 @@ struct Protocol {
   std::optional<VolumeGrid> fixed_grid;
   int auto_grid_size = 256;
   jobs::MissingFrames missing_frames;
+  std::optional<RefinementRecipe> refinement;
 };
 
 /// Protocols that exist without any configuration: fdk, fdk_fast, fdk_sharp, fdk_smooth,
-/// fdk_truncated.
+/// fdk_truncated, fdk_then_ossart, fdk_then_pwls_tv, fdk_then_asd_pocs.
 std::vector<v1::ReconstructionProtocol> BuiltInProtocols();
 
 /// Resolves defaults and translates: an entry of the configuration, or what a spooled job brings
@@ -44,6 +46,10 @@ class ProtocolBook {
   /// `name` empty: the default protocol. The pointer lives as long as the book. Errors: NOT_FOUND,
   /// listing what exists.
   absl::StatusOr<const Protocol*> Find(const std::string& name) const;
+
+  /// The protocol, which has a refinement. Errors: NOT_FOUND, listing what exists;
+  /// INVALID_ARGUMENT, listing those that refine.
+  absl::StatusOr<const Protocol*> FindRefinement(const std::string& name) const;
 
   /// By name.
   const std::map<std::string, Protocol>& all() const { return protocols_; }

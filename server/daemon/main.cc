@@ -37,6 +37,7 @@
 #include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translate_header.h"
+#include "server/rpc/translate_refinement.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
 #include "spdlog/sinks/stdout_sinks.h"
@@ -147,7 +148,8 @@ metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Schedul
 bool IsResumable(const spool::Spool& spool, const jobs::Job& job) {
   if (job.pair_role == jobs::PairRole::kSubtraction) return true;  // made of stored volumes
   const std::vector<std::string> spooled = spool.Jobs();
-  return std::ranges::find(spooled, job.id) != spooled.end();
+  const std::string& frames_of = jobs::IsRefinement(job) ? job.source_job_ids.front() : job.id;
+  return std::ranges::find(spooled, frames_of) != spooled.end();
 }
 
 /// A lost device as error: the last one, so that a restart is the only cure.
@@ -185,11 +187,14 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                           slots.groups,
                           {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
                            .fault = fault,
-                           .no_device_left = [&no_device_left] {
-                             no_device_left = true;
-                             kill(getpid(), SIGTERM);
-                           }});
-  engine.Recover(rpc::TranslateRecord);
+                           .no_device_left =
+                               [&no_device_left] {
+                                 no_device_left = true;
+                                 kill(getpid(), SIGTERM);
+                               },
+                           .decoders = {.acquisition = rpc::TranslateRecord,
+                                        .refinement = rpc::TranslateRefinementRecord}});
+  engine.Recover();
 
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
                                     SourcesOf(table, scheduler, *spool, last_sync_seconds)));

@@ -37,6 +37,16 @@ class Observer : public jobs::JobObserver {
       return;
     }
     const jobs::JobResult& result = job.result;
+    if (jobs::IsRefinement(job)) {
+      const auto& iterations = job.refinement.iterations;
+      spdlog::info(
+          "event=job_ended job={} outcome=completed refines={} algorithm={} iterations={} of={} "
+          "relative_residual={:.6g} refine_seconds={:.3f}",
+          job.id, job.source_job_ids.front(), job.refinement.algorithm,
+          job.progress.iterations_done, job.progress.iterations_total,
+          iterations.empty() ? 0 : iterations.back().relative_residual, result.timings.refine);
+      return;
+    }
     spdlog::info(
         "event=job_ended job={} outcome=completed frames={} instances={} "
         "seconds_after_last_frame={:.3f} seconds_to_stored={:.3f} kernel_gups={:.3f} "

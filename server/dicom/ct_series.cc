@@ -8,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -19,6 +18,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/dictionary.h"
+#include "server/dicom/series_text.h"
 #include "server/dicom/text.h"
 #include "server/dicom/uids.h"
 
@@ -81,12 +81,6 @@ std::string SharedName(const jobs::Job& job) {
   return absl::StrCat("pair/", job.pair_id, "/", job.patient_study.patient_id);
 }
 
-std::string SeriesDescription(const jobs::Job& job) {
-  if (!job.facts.series_description.empty()) return job.facts.series_description;
-  if (job.pair_role == jobs::PairRole::kNone) return absl::StrCat("Cone-beam CT ", job.protocol);
-  return absl::StrCat("Cone-beam CT ", jobs::Name(job.pair_role), " ", job.protocol);
-}
-
 archive::Result MakeIndex(const jobs::Job& job, const StudyContext& context) {
   const jobs::PatientStudy& given = job.patient_study;
   const DateAndTime start = AcquisitionStart(job);
@@ -124,38 +118,6 @@ archive::Result MakeIndex(const jobs::Job& job, const StudyContext& context) {
   index.raw_file_name = "volume.f32";
   index.raw_bytes = job.grid.voxels() * sizeof(float);
   return index;
-}
-
-/// The kinds of a job's warnings, each once.
-std::string WarningKinds(const jobs::Job& job) {
-  std::set<jobs::WarningKind> kinds;
-  for (const jobs::JobWarning& warning : job.warnings) kinds.insert(warning.kind);
-  return absl::StrJoin(kinds, ", ", [](std::string* out, jobs::WarningKind kind) {
-    absl::StrAppend(out, jobs::Name(kind));
-  });
-}
-
-/// What has no attribute of its own.
-std::string ImageComments(const jobs::Job& job) {
-  std::vector<std::string> parts = {absl::StrCat("job ", job.id)};
-  if (job.facts.frames > 0) {
-    parts.push_back(absl::StrFormat("%d frames over %.1f degrees", job.facts.frames,
-                                    std::abs(job.facts.arc_deg)));
-  }
-  if (job.progress.frames_lost > 0) {
-    parts.push_back(absl::StrCat(job.progress.frames_lost, " frames lost"));
-  }
-  if (!job.warnings.empty()) parts.push_back(absl::StrCat("warnings: ", WarningKinds(job)));
-  if (!job.facts.filter_description.empty()) {
-    parts.push_back(absl::StrCat("filter ", job.facts.filter_description));
-  }
-  if (!job.facts.trajectory_hash.empty()) {
-    parts.push_back(absl::StrCat("trajectory SHA-256 ", job.facts.trajectory_hash));
-  }
-  if (job.result.kernel_gups > 0) {
-    parts.push_back(absl::StrFormat("back-projection %.2f GUPS", job.result.kernel_gups));
-  }
-  return Text(absl::StrJoin(parts, "; "), 10240);
 }
 
 void InsertIdentity(const archive::Result& index, Inserter& put) {
@@ -235,6 +197,19 @@ absl::Status InsertDerivation(DcmItem& dataset) {
   return InsertCode(dataset, DCM_DerivationCodeSequence, "113062", "Pixel by pixel subtraction");
 }
 
+/// The slice of the series that was refined, in the same place.
+absl::Status InsertReference(DcmItem& dataset, const std::string& instance_uid) {
+  DcmItem* other = nullptr;
+  if (const OFCondition made = dataset.findOrCreateSequenceItem(DCM_ReferencedImageSequence, other);
+      made.bad()) {
+    return absl::InternalError(absl::StrCat("Referenced Image Sequence: ", made.text()));
+  }
+  Inserter put(*other);
+  put(DCM_ReferencedSOPClassUID, UID_CTImageStorage);
+  put(DCM_ReferencedSOPInstanceUID, instance_uid);
+  return put.status();
+}
+
 absl::Status InsertSource(DcmItem& dataset, int number, const std::string& instance_uid) {
   DcmItem* source = nullptr;
   if (const OFCondition made =
@@ -312,6 +287,7 @@ std::string StudyInstanceUid(const jobs::Job& job) {
 }
 
 std::string FrameOfReferenceUid(const jobs::Job& job) {
+  if (jobs::IsRefinement(job)) return job.refinement.frame_of_reference_uid;
   return MakeUid(UidRole::kFrameOfReference, SharedName(job));
 }
 
@@ -324,11 +300,12 @@ struct CtSeries::Prototype {
 };
 
 CtSeries::CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::Result index,
-                   std::vector<std::string> source_jobs)
+                   std::vector<std::string> source_jobs, bool refines)
     : prototype_(std::move(prototype)),
       grid_(grid),
       index_(std::move(index)),
-      source_jobs_(std::move(source_jobs)) {}
+      source_jobs_(std::move(source_jobs)),
+      refines_(refines) {}
 CtSeries::CtSeries(CtSeries&&) noexcept = default;
 CtSeries& CtSeries::operator=(CtSeries&&) noexcept = default;
 CtSeries::~CtSeries() = default;
@@ -354,7 +331,8 @@ absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, const StudyConte
       ISO_RETURN_IF_ERROR(InsertDerivation(prototype->dataset));
     }
   }
-  return CtSeries(std::move(prototype), job.grid, std::move(index), context.source_jobs);
+  return CtSeries(std::move(prototype), job.grid, std::move(index), context.source_jobs,
+                  jobs::IsRefinement(job));
 }
 
 absl::StatusOr<std::vector<std::byte>> CtSeries::FileHeader(int slice) const {
@@ -376,7 +354,13 @@ absl::StatusOr<std::vector<std::byte>> CtSeries::FileHeader(int slice) const {
   const auto& d = grid_.direction;
   put(DCM_SliceLocation, Dot(position, Vec3{d[2], d[5], d[8]}));
   ISO_RETURN_IF_ERROR(put.status());
-  for (size_t i = 0; i < source_jobs_.size(); ++i) {
+  if (refines_) {
+    for (const std::string& source : source_jobs_) {
+      ISO_RETURN_IF_ERROR(
+          InsertReference(*file.getDataset(), MakeUid(UidRole::kInstance, source, slice)));
+    }
+  }
+  for (size_t i = 0; i < source_jobs_.size() && !refines_; ++i) {
     ISO_RETURN_IF_ERROR(InsertSource(*file.getDataset(), static_cast<int>(i),
                                      MakeUid(UidRole::kInstance, source_jobs_[i], slice)));
   }

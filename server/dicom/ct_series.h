@@ -22,7 +22,7 @@ void ToStoredValues(std::span<const float> hounsfield, std::span<int16_t> stored
 /// The study of a job: as the console gave it, else made from the job's id, or for the jobs of a
 /// pair from the pair's.
 std::string StudyInstanceUid(const jobs::Job& job);
-/// The patient's position in the scanner: one for each job, or for each pair.
+/// The patient's position in the scanner: one for each job and its refinements, or for each pair.
 std::string FrameOfReferenceUid(const jobs::Job& job);
 std::string SeriesInstanceUid(const jobs::Job& job);
 
@@ -31,7 +31,8 @@ struct StudyContext {
   int series_number = 1;  // of the series in its study
   /// The study as other series have it; what the job does not say of it is taken from there.
   std::optional<archive::Study> study;
-  /// The jobs that a subtraction was made of. Their volumes have its grid.
+  /// The jobs whose volumes a subtraction was made of, or the one that a refinement refines. Their
+  /// volumes have its grid.
   std::vector<std::string> source_jobs;
 };
 
@@ -57,12 +58,13 @@ class CtSeries {
  private:
   struct Prototype;
   CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::Result index,
-           std::vector<std::string> source_jobs);
+           std::vector<std::string> source_jobs, bool refines);
 
   std::unique_ptr<Prototype> prototype_;  // the attributes that all slices share
   VolumeGrid grid_;
   archive::Result index_;
   std::vector<std::string> source_jobs_;
+  bool refines_;  // the source job, and is not derived from its images
 };
 
 }  // namespace isocenter::dicom

@@ -83,11 +83,11 @@ absl::StatusOr<StudyContext> DicomResultStore::ContextOf(const jobs::Job& job) {
   ISO_ASSIGN_OR_RETURN(std::vector<archive::StudyRow> studies,
                        archive_.FindStudies({.study_uids = {study_uid}}));
   if (!studies.empty()) context.study = std::move(studies.front().study);
-  if (job.pair_role != jobs::PairRole::kSubtraction) return context;
+  if (job.source_job_ids.empty()) return context;
   ISO_ASSIGN_OR_RETURN(const std::vector<archive::SeriesRow> others,
                        archive_.FindSeries({.study_uids = {study_uid}}));
   for (const archive::SeriesRow& other : others) {
-    if (other.series.frame_of_reference_uid == FrameOfReferenceUid(job) && other.job_id != job.id &&
+    if (std::ranges::find(job.source_job_ids, other.job_id) != job.source_job_ids.end() &&
         other.instance_count == job.grid.nz) {
       context.source_jobs.push_back(other.job_id);
     }

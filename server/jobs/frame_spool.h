@@ -79,6 +79,9 @@ class FrameSpool {
   virtual absl::StatusOr<std::shared_ptr<JobSpool>> Open(const std::string& job_id) = 0;
   /// The job has ended: from now on its space may be reclaimed, as the retention policy says.
   virtual void Release(const std::string& job_id) = 0;
+  /// Others use the frames of a job that has ended: nothing is reclaimed until it is released
+  /// again, also after a restart. Errors: NOT_FOUND (says how long frames are kept), INTERNAL.
+  virtual absl::Status Retain(const std::string& job_id) = 0;
   /// Others need the disk: removes jobs that have ended, oldest first, until their files were
   /// `bytes` long or none is left.
   virtual void FreeDisk(int64_t bytes) = 0;

@@ -59,6 +59,8 @@ absl::string_view Name(WarningKind kind) {
       return "short_arc";
     case WarningKind::kDeviceReplaced:
       return "device_replaced";
+    case WarningKind::kStoppedEarly:
+      return "stopped_early";
   }
   return "unknown";
 }

@@ -16,7 +16,8 @@
 namespace isocenter::jobs {
 
 /// RECEIVING -> RECONSTRUCTING -> (REFINING) -> EXPORTING -> COMPLETED, or FAILED / CANCELLED from
-/// any active state. After a restart of the service an active job is RECEIVING again.
+/// any active state. A refinement begins as RECONSTRUCTING. After a restart of the service an
+/// active job is RECEIVING again.
 enum class JobState {
   kReceiving,
   kReconstructing,
@@ -51,6 +52,8 @@ struct JobProgress {
   int frames_received = 0, frames_backprojected = 0, frames_total = 0;
   int frames_lost = 0;
   int slices_exported = 0, slices_total = 0;
+  int iterations_done = 0, iterations_total = 0;  // of a refinement
+  double refined_fraction = 0;                    // of all iterations, also within one
 };
 
 enum class WarningKind {
@@ -61,8 +64,10 @@ enum class WarningKind {
   kDoseDip,
   kMatrixJump,
   kShortArc,
-  kDeviceReplaced
+  kDeviceReplaced,
+  kStoppedEarly
 };
+inline constexpr WarningKind kLastWarningKind = WarningKind::kStoppedEarly;
 
 /// Lower case with underscores, for logs, metrics and the store: "frame_gap", ...
 absl::string_view Name(WarningKind kind);
@@ -112,7 +117,7 @@ absl::string_view Name(PairRole role);
 
 struct StageTimings {
   double upload = 0, download = 0, preprocess = 0, filter = 0, backproject = 0, hounsfield = 0,
-         export_ = 0, acquisition = 0,
+         export_ = 0, acquisition = 0, refine = 0,
          total = 0;  // seconds
 };
 
@@ -139,6 +144,22 @@ struct AcquisitionFacts {
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
 };
 
+/// What is known of a refinement after an iteration, as kernels/recon reports it.
+struct IterationReport {
+  int iteration = 0;  // from 1
+  double relative_residual = 0;
+  std::optional<double> objective;
+  double seconds = 0;  // since the first iteration began
+};
+
+/// What a refinement does with the frames of another job.
+struct RefinementFacts {
+  std::string algorithm, projector;    // as kernels/recon names them; empty: no refinement
+  std::string frame_of_reference_uid;  // that of the other job's series
+  std::string recipe;                  // all of what was asked for; only who wrote it can read it
+  std::vector<IterationReport> iterations;
+};
+
 struct Job {
   static constexpr size_t kMostWarnings = 100;
 
@@ -152,6 +173,9 @@ struct Job {
   absl::Time deadline = absl::InfiniteFuture();  // until when the volume is wanted
   std::string pair_id;                           // empty: of no pair
   PairRole pair_role = PairRole::kNone;
+  /// Whose volumes a subtraction is made of; whose frames a refinement uses.
+  std::vector<std::string> source_job_ids;
+  RefinementFacts refinement;
   VolumeGrid grid;
   JobProgress progress;
   std::vector<JobWarning> warnings;                      // the first kMostWarnings
@@ -161,6 +185,8 @@ struct Job {
   absl::Time create_time = absl::InfinitePast();
   absl::Time end_time = absl::InfinitePast();
 };
+
+inline bool IsRefinement(const Job& job) { return !job.refinement.algorithm.empty(); }
 
 /// A new job id: sortable by time, unique across processes, no patient data. E.g.
 /// "20260101T120000-7f3a9c21".

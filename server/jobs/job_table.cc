@@ -179,6 +179,7 @@ absl::Status JobTable::Delete(const std::string& id) {
       return absl::FailedPreconditionError(absl::StrCat(
           "job '", id, "' is ", std::string(Name(job->state)), "; cancel it before deleting it"));
     }
+    ISO_RETURN_IF_ERROR(CheckUnused(id));
     ISO_RETURN_IF_ERROR(store_.Delete(id));
     absl::MutexLock lock(&mutex_);
     watchers = WatchersOf(jobs_.at(id));
@@ -186,6 +187,18 @@ absl::Status JobTable::Delete(const std::string& id) {
   }
   Tell(watchers);
   TellRemoved({id});
+  return absl::OkStatus();
+}
+
+absl::Status JobTable::CheckUnused(const std::string& id) const {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [other, entry] : jobs_) {
+    const std::vector<std::string>& sources = entry.job->source_job_ids;
+    if (HasEnded(entry.job->state) || std::ranges::find(sources, id) == sources.end()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("job '", other, "', which is ", std::string(Name(entry.job->state)),
+                     ", is made from job '", id, "'; wait for it or cancel it first"));
+  }
   return absl::OkStatus();
 }
 

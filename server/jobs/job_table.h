@@ -112,7 +112,7 @@ class JobTable {
   absl::StatusOr<std::string> TraceOf(const std::string& id) const;
 
   /// Removes an ended job and everything stored for it. Errors: NOT_FOUND, FAILED_PRECONDITION (it
-  /// is active), the store's.
+  /// is active, or the source of one that is), the store's.
   absl::Status Delete(const std::string& id);
 
   /// Calls `changed` after every change of the job, from the thread that makes it; the callee reads
@@ -130,6 +130,7 @@ class JobTable {
 
   void AddLocked(JobSnapshot job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EraseLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckUnused(const std::string& id) const;
   static Watchers WatchersOf(const Entry& entry);
   void Unsubscribe(const std::string& job_id, int64_t key);
   /// Returns the ids of those that it has removed.

@@ -32,12 +32,18 @@ using prometheus::Histogram;
 
 const Histogram::BucketBoundaries kSeconds = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
                                               0.5,   1,     2,     5,    10,   20,   50,  100};
+// From a coarse volume on a GPU to a fine one on a CPU.
+const Histogram::BucketBoundaries kRefinementSeconds = {0.1, 0.2, 0.5, 1,   2,   5,    10,
+                                                        20,  50,  100, 200, 500, 1000, 3600};
 const Histogram::BucketBoundaries kGups = {0.1, 0.2, 0.5, 1,  1.5, 2,   3,   4,   5,
                                            7,   10,  20,  50, 100, 200, 500, 1000};
 
 // From the page cache of an idle disk to one that cannot keep up.
 const Histogram::BucketBoundaries kAckSeconds = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
                                                  0.02,   0.05,   0.1,    0.2,   0.5,   1,     5};
+const Histogram::BucketBoundaries kIterations = {1,  2,  3,  5,   7,   10,  15,
+                                                 20, 30, 50, 100, 200, 500, 1000};
+
 // Around 1, where a prediction is right.
 const Histogram::BucketBoundaries kRatios = {0.2,  0.5, 0.7, 0.8, 0.9, 0.95, 1,
                                              1.05, 1.1, 1.2, 1.3, 1.5, 2,    5};
@@ -116,6 +122,16 @@ struct Metrics::Impl {
           .Name("isocenter_stage_duration_seconds")
           .Help("Time that a stage was at work for one completed job.")
           .Register(*registry);
+  prometheus::Family<Histogram>& refinement_seconds =
+      prometheus::BuildHistogram()
+          .Name("isocenter_refinement_seconds")
+          .Help("First iteration to refined volume in host memory, by algorithm.")
+          .Register(*registry);
+  prometheus::Family<Histogram>& refinement_iterations =
+      prometheus::BuildHistogram()
+          .Name("isocenter_refinement_iterations")
+          .Help("Iterations of completed refinements, by algorithm.")
+          .Register(*registry);
   Histogram& after_last_frame = prometheus::BuildHistogram()
                                     .Name("isocenter_after_last_frame_seconds")
                                     .Help("Last frame received to volume complete in host memory.")
@@ -162,7 +178,7 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
       impl_->ended.Add(EndLabels(state, job_class));
     }
   }
-  for (int kind = 0; kind <= static_cast<int>(jobs::WarningKind::kDeviceReplaced); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(jobs::kLastWarningKind); ++kind) {
     impl_->warnings.Add(KindLabel(static_cast<jobs::WarningKind>(kind)));
   }
   for (const char* reason : {"console", "restart", "device"}) {
@@ -236,6 +252,13 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
                                        std::pair("export", result.timings.export_)}) {
     // A device that works in the host's memory has no uploads.
     if (seconds > 0) impl_->stages.Add({{"stage", stage}}, kSeconds).Observe(seconds);
+  }
+  if (jobs::IsRefinement(job)) {
+    // From a set of a few names.
+    const prometheus::Labels algorithm = {{"algorithm", job.refinement.algorithm}};
+    impl_->refinement_seconds.Add(algorithm, kRefinementSeconds).Observe(result.timings.refine);
+    impl_->refinement_iterations.Add(algorithm, kIterations).Observe(job.progress.iterations_done);
+    return;
   }
   impl_->after_last_frame.Observe(result.seconds_after_last_frame);
   impl_->kernel_gups.Observe(result.kernel_gups);

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
+#include "server/pipeline/refinement_request.h"
 
 namespace isocenter::pipeline {
 
@@ -41,6 +42,8 @@ struct AcquisitionRequest {
   recon::Acquisition acquisition;
   recon::FdkSettings settings;
   jobs::MissingFrames missing_frames;
+  /// What the server does with the frames once the volume is stored.
+  std::optional<RefinementRequest> refinement;
   std::variant<AutoGridSize, VolumeGrid> grid;
   /// This request as it is kept with the frames, for a RequestDecoder.
   std::string record;

@@ -21,6 +21,8 @@
 #include "server/jobs/ports.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/reconstruction_job.h"
+#include "server/pipeline/refinements.h"
+#include "server/pipeline/request_decoders.h"
 #include "server/pipeline/run_maker.h"
 #include "server/scheduler/scheduler.h"
 
@@ -47,6 +49,7 @@ struct EngineOptions {
   std::optional<DeviceFault> fault;
   /// Called once, when the last healthy slot is gone; from any thread.
   std::function<void()> no_device_left;
+  RequestDecoders decoders;
 };
 
 /// Thread-safe.
@@ -60,12 +63,9 @@ class Engine : private JobKeeper {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Turns AcquisitionRequest::record back into the request.
-  using RequestDecoder =
-      std::function<absl::StatusOr<AcquisitionRequest>(const std::string& record)>;
   /// Goes on with the jobs that were active when the service stopped. Once, before Accept. Jobs
   /// that cannot go on fail with the reason.
-  void Recover(const RequestDecoder& decode);
+  void Recover();
 
   struct Accepted {
     /// Where the frames go; null when the job has ended already.
@@ -87,6 +87,11 @@ class Engine : private JobKeeper {
   /// The job of a stream that broke. Errors: NOT_FOUND.
   absl::StatusOr<Accepted> Resume(const std::string& job_id);
 
+  /// As Refinements::Refine; also UNAVAILABLE (draining).
+  void Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done) {
+    refinements_.Refine(job_id, std::move(request), std::move(done));
+  }
+
   /// Errors: NOT_FOUND, FAILED_PRECONDITION (it has ended already).
   absl::Status Cancel(const std::string& job_id, const absl::Status& why);
 
@@ -103,9 +108,13 @@ class Engine : private JobKeeper {
                                     const jobs::JobSnapshot& job) const;
   jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;
   JobEnvironment EnvironmentOf(jobs::JobClass job_class);
-  absl::Status RecoverJob(const jobs::Job& job, const RequestDecoder& decode);
+  absl::Status RecoverJob(const jobs::Job& job);
   absl::Status CompleteStored(const jobs::Job& job, const jobs::StoredSeries& stored);
-  /// Looks for a slot for every job that has none.
+  void RecoverRefinements();
+  /// What the protocol asks for beyond the volume, when that is stored.
+  void FollowUp(const std::string& id, const jobs::StoredSeries& stored,
+                const AcquisitionRequest& request, std::shared_ptr<jobs::JobSpool> spool);
+  /// Looks for a slot for every job that has none, acquisitions first.
   void StartWaiting();
   void AddActive(const std::shared_ptr<ReconstructionJob>& job);
   /// Null: it is not active.
@@ -122,9 +131,10 @@ class Engine : private JobKeeper {
   void ReplaceLostRuns();
 
   absl::Status MakeRoomFor(const VolumeGrid& grid) override;
-  absl::Status BeforeChunk(ReconstructionRun& run) override;
-  void OnDeviceLost(ReconstructionRun& run, const absl::Status& why) override;
+  absl::Status BeforeUnit(const RunPlace& place) override;
+  void OnDeviceLost(const RunPlace& place, const absl::Status& why) override;
   void OnConsoleLeft() override;
+  void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) override;
   void OnJobEnded(ReconstructionJob& job) override;
 
   const EngineEnvironment environment_;
@@ -144,6 +154,7 @@ class Engine : private JobKeeper {
   scheduler::LaneExecutor exporter_{"iso-export"};
   /// An export takes seconds, and cannot be interrupted by a more urgent one.
   scheduler::LaneExecutor live_exporter_{"iso-export-live"};
+  Refinements refinements_;
   scheduler::LaneExecutor admission_{"iso-admission"};
   const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ = admission_.NewLane();
   std::thread consoles_;

@@ -114,7 +114,7 @@ void ReconstructionJob::ComputeChunk(const std::shared_ptr<ReconstructionRun>& r
 }
 
 absl::Status ReconstructionJob::TryChunk(ReconstructionRun& run, const Sources& sources) {
-  ISO_RETURN_IF_ERROR(environment_.keeper.BeforeChunk(run));
+  ISO_RETURN_IF_ERROR(environment_.keeper.BeforeUnit(run.place()));
   ISO_RETURN_IF_ERROR(run.Push(*spool_, sources));
   std::shared_ptr<const jobs::Preview> preview;
   const int done = sources.back().view + 1;
@@ -242,6 +242,7 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
   const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(run->trace()));
   if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
+  environment_.keeper.OnStored(*this, *stored);
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
     jobs::RecordStored(*stored, changed);
     changed.result.seconds_to_stored = absl::ToDoubleSeconds(end - last_frame);
@@ -257,14 +258,13 @@ void ReconstructionJob::OnRunFailed(const std::shared_ptr<ReconstructionRun>& ru
                                     const absl::Status& why) {
   if (!IsCurrent(run)) return;
   if (ops::IsDeviceLost(why)) {
-    environment_.keeper.OnDeviceLost(*run, why);
+    environment_.keeper.OnDeviceLost(run->place(), why);
   } else {
     Fail(why);
   }
 }
 
-// ---- State
-// ---------------------------------------------------------------------------------------
+// ---- State -------------------------------------------------------------------------------------
 
 void ReconstructionJob::EnterReconstructing() {
   absl::call_once(reconstructing_, [this] {
@@ -363,7 +363,9 @@ void ReconstructionJob::FreeMemory() {
     run = std::move(run_);
   }
   if (run == nullptr) return environment_.keeper.OnJobEnded(*this);
-  FreeOnSlotThread(std::move(run),
+  run->lane().Clear();
+  scheduler::DeviceSlot& slot = run->slot();
+  FreeOnSlotThread(slot, std::move(run),
                    [self = shared_from_this()] { self->environment_.keeper.OnJobEnded(*self); });
 }
 

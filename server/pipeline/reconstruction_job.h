@@ -20,6 +20,7 @@
 #include "server/pipeline/frame_ledger.h"
 #include "server/pipeline/frame_monitor.h"
 #include "server/pipeline/reconstruction_run.h"
+#include "server/pipeline/run_keeper.h"
 #include "server/scheduler/lane_executor.h"
 
 namespace isocenter::pipeline {
@@ -38,18 +39,12 @@ class FrameProducer {
 };
 
 /// Who keeps the jobs. Called from any thread.
-class JobKeeper {
+class JobKeeper : public RunKeeper {
  public:
-  virtual ~JobKeeper() = default;
-  /// Before a result is stored: takes disk space from what matters less, if need be. Errors:
-  /// RESOURCE_EXHAUSTED.
-  virtual absl::Status MakeRoomFor(const VolumeGrid& grid) = 0;
-  /// Before each chunk, on the slot's thread. An error is the device's.
-  virtual absl::Status BeforeChunk(ReconstructionRun& run) = 0;
-  /// A device of the run is lost. The job waits for StartRun.
-  virtual void OnDeviceLost(ReconstructionRun& run, const absl::Status& why) = 0;
   /// The job's console has gone; see console_deadline.
   virtual void OnConsoleLeft() = 0;
+  /// The job's volume is stored; next it is COMPLETED.
+  virtual void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) = 0;
   /// The job has ended or is suspended, and its memory is free. Once.
   virtual void OnJobEnded(ReconstructionJob& job) = 0;
 };
@@ -75,6 +70,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   const std::string& id() const { return id_; }
   const AcquisitionRequest& request() const { return request_; }
   const VolumeGrid& grid() const { return grid_; }
+  const std::shared_ptr<jobs::JobSpool>& spool() const { return spool_; }
   int frames() const { return static_cast<int>(request_.acquisition.trajectory.size()); }
   scheduler::Urgency urgency() const { return urgency_; }
 

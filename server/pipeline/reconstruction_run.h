@@ -17,21 +17,11 @@
 #include "server/jobs/job.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/frame_ledger.h"
+#include "server/pipeline/run_place.h"
 #include "server/pipeline/slice_gate.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
-
-/// The devices of one slot share each of its jobs.
-using SlotDevices = std::vector<ops::Device*>;
-
-/// A slot as a run uses it; all of it outlives the run.
-struct RunPlace {
-  scheduler::DeviceSlot& slot;
-  SlotDevices devices;  // of several slots where one does not do; then `slot` is the first
-  /// Waits for what the devices still do after the last chunk, so that the slot's thread need not.
-  scheduler::LaneExecutor& completer;
-};
 
 /// The plan and all memory of one attempt. When its device fails, another run begins with the first
 /// frame. The slot's thread calls Push and FinishStep, then the completer's thread Complete;
@@ -50,6 +40,7 @@ class ReconstructionRun {
   }
 
   const recon::ReconstructionPlan& plan() const { return *plan_; }
+  const RunPlace& place() const { return place_; }
   scheduler::DeviceSlot& slot() { return place_.slot; }
   const SlotDevices& devices() const { return place_.devices; }
   scheduler::LaneExecutor::Lane& lane() { return *lane_; }
@@ -101,9 +92,5 @@ class ReconstructionRun {
   int frames_pushed_ = 0;
   absl::Time last_preview_ = absl::InfinitePast();
 };
-
-/// Drops the units of a run that wait. When the one that runs has ended, and before other jobs'
-/// work, the slot's thread frees the run, unless somebody else holds it, and calls `freed`.
-void FreeOnSlotThread(std::shared_ptr<ReconstructionRun> run, std::function<void()> freed);
 
 }  // namespace isocenter::pipeline

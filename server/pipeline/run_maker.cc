@@ -24,9 +24,8 @@ int64_t HostBytes(const recon::ReconstructionPlan& plan) {
   return ReconstructionRun::HostBytes(plan) + (kMostAppends + 2) * FrameBytes(plan.acquisition);
 }
 
-double VoxelUpdates(const AcquisitionRequest& request, const VolumeGrid& grid) {
-  return static_cast<double>(grid.voxels()) *
-         static_cast<double>(request.acquisition.trajectory.size());
+double VoxelUpdates(const recon::Acquisition& acquisition, const VolumeGrid& grid) {
+  return static_cast<double>(grid.voxels()) * static_cast<double>(acquisition.trajectory.size());
 }
 
 absl::Duration AcquisitionTime(const AcquisitionRequest& request) {
@@ -50,13 +49,14 @@ RunMaker::RunMaker(const ops::Registry& registry, scheduler::Scheduler& schedule
   }
 }
 
-absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::Make(
-    const AcquisitionRequest& request, const VolumeGrid& grid, const scheduler::Urgency& urgency) {
+template <class Run, class Maker>
+absl::StatusOr<std::shared_ptr<Run>> RunMaker::OnBestSlot(double voxel_updates,
+                                                          jobs::JobClass job_class,
+                                                          const Maker& make) {
   absl::Status refusal = absl::UnavailableError("no device of this service is healthy");
   bool first = true;
-  for (const scheduler::Forecast& forecast :
-       scheduler_.Rank(VoxelUpdates(request, grid), urgency.job_class)) {
-    auto run = MakeOn(forecast, request, grid, urgency);
+  for (const scheduler::Forecast& forecast : scheduler_.Rank(voxel_updates, job_class)) {
+    absl::StatusOr<std::shared_ptr<Run>> run = make(forecast);
     if (ops::IsDeviceLost(run.status())) {
       // The failure of one GPU can take all of the process with it.
       slot_lost_(*scheduler_.slots()[forecast.slot], run.status());
@@ -66,6 +66,25 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::Make(
     if (std::exchange(first, false)) refusal = run.status();
   }
   return refusal;
+}
+
+absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::Make(
+    const AcquisitionRequest& request, const VolumeGrid& grid, const scheduler::Urgency& urgency) {
+  return OnBestSlot<ReconstructionRun>(VoxelUpdates(request.acquisition, grid), urgency.job_class,
+                                       [&](const scheduler::Forecast& forecast) {
+                                         return MakeOn(forecast, request, grid, urgency);
+                                       });
+}
+
+absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
+    const recon::Acquisition& acquisition, const VolumeGrid& grid, const RefinementRequest& request,
+    const scheduler::Urgency& urgency) {
+  // A pass forward and back for each iteration.
+  const double updates = 2 * request.settings.iterations * VoxelUpdates(acquisition, grid);
+  return OnBestSlot<RefinementRun>(
+      updates, urgency.job_class, [&](const scheduler::Forecast& forecast) {
+        return MakeRefinementOn(forecast, acquisition, grid, request, urgency);
+      });
 }
 
 absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
@@ -107,6 +126,28 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
                                    std::move(admission), registry_, urgency, end);
 }
 
+absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementOn(
+    const scheduler::Forecast& forecast, const recon::Acquisition& acquisition,
+    const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency) {
+  const SlotDevices& devices = devices_[forecast.slot];
+  auto plans = std::make_unique<RefinementPlans>();
+  if (request.settings.warm_start) {
+    const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
+    ISO_ASSIGN_OR_RETURN(plans->fdk, recon::MakePlan(acquisition, grid, request.fdk, planned));
+  }
+  ISO_ASSIGN_OR_RETURN(plans->refinement,
+                       recon::MakeRefinementPlan(acquisition, grid, request.fdk, request.settings,
+                                                 registry_, devices));
+  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
+                       scheduler_.Admit(forecast.slot, plans->device_bytes(), plans->host_bytes(),
+                                        urgency.job_class));
+  return RefinementRun::Create(std::move(plans),
+                               {.slot = *scheduler_.slots()[forecast.slot],
+                                .devices = devices,
+                                .completer = *completers_[forecast.slot]},
+                               std::move(admission), registry_, urgency);
+}
+
 absl::StatusOr<std::vector<int>> RunMaker::WidenPlan(int first, const AcquisitionRequest& request,
                                                      const VolumeGrid& grid,
                                                      recon::ReconstructionPlan& plan) const {
@@ -138,10 +179,10 @@ bool RunMaker::IsLost(const scheduler::DeviceSlot& slot) const {
   return false;
 }
 
-std::vector<scheduler::DeviceSlot*> RunMaker::SlotsOf(const ReconstructionRun& run) const {
+std::vector<scheduler::DeviceSlot*> RunMaker::SlotsOf(const SlotDevices& devices) const {
   std::vector<scheduler::DeviceSlot*> slots;
   for (size_t slot = 0; slot < devices_.size(); ++slot) {
-    if (std::ranges::find(run.devices(), devices_[slot][0]) != run.devices().end()) {
+    if (std::ranges::find(devices, devices_[slot][0]) != devices.end()) {
       slots.push_back(scheduler_.slots()[slot].get());
     }
   }

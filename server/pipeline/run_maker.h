@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "server/pipeline/reconstruction_run.h"
+#include "server/pipeline/refinement_request.h"
+#include "server/pipeline/refinement_run.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
@@ -30,8 +32,14 @@ class RunMaker {
                                                           const VolumeGrid& grid,
                                                           const scheduler::Urgency& urgency);
 
-  /// The slots of a run's devices.
-  std::vector<scheduler::DeviceSlot*> SlotsOf(const ReconstructionRun& run) const;
+  /// The same for a refinement, on one slot; what does not fit its devices waits in the host's
+  /// memory.
+  absl::StatusOr<std::shared_ptr<RefinementRun>> MakeRefinement(
+      const recon::Acquisition& acquisition, const VolumeGrid& grid,
+      const RefinementRequest& request, const scheduler::Urgency& urgency);
+
+  /// The slots of these devices.
+  std::vector<scheduler::DeviceSlot*> SlotsOf(const SlotDevices& devices) const;
   /// Whether one of a slot's devices cannot be used any more.
   bool IsLost(const scheduler::DeviceSlot& slot) const;
 
@@ -40,6 +48,13 @@ class RunMaker {
                                                             const AcquisitionRequest& request,
                                                             const VolumeGrid& grid,
                                                             const scheduler::Urgency& urgency);
+  absl::StatusOr<std::shared_ptr<RefinementRun>> MakeRefinementOn(
+      const scheduler::Forecast& forecast, const recon::Acquisition& acquisition,
+      const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency);
+  /// On the best slot of those that take it: `make(forecast)` is asked in turn.
+  template <class Run, class Maker>
+  absl::StatusOr<std::shared_ptr<Run>> OnBestSlot(double voxel_updates, jobs::JobClass job_class,
+                                                  const Maker& make);
   /// `first` and further slots of its kind, as many as hold the volume at once.
   absl::StatusOr<std::vector<int>> WidenPlan(int first, const AcquisitionRequest& request,
                                              const VolumeGrid& grid,

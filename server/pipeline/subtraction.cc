@@ -46,6 +46,7 @@ class VolumeReader {
 Job SubtractionJob(const Job& mask, const Job& fill) {
   Job job;
   job.id = absl::StrCat(fill.id, "-sub");
+  job.source_job_ids = {mask.id, fill.id};
   job.patient_study = fill.patient_study;
   job.patient_study.study_instance_uid = fill.result.study_instance_uid;
   job.facts = fill.facts;

@@ -1,5 +1,6 @@
 #include "server/rpc/job_service.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "server/rpc/download_stream.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
+#include "server/rpc/translate_refinement.h"
 #include "server/rpc/watch_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -39,7 +41,11 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
   std::vector<jobs::JobSnapshot> page = table.List(filter, cursor, page_size + 1);
   const bool more = static_cast<int>(page.size()) > page_size;
   if (more) page.pop_back();
-  for (const jobs::JobSnapshot& job : page) *response.add_job() = ToProto(*job);
+  for (const jobs::JobSnapshot& job : page) {
+    v1::Job& listed = *response.add_job();
+    listed = ToProto(*job);
+    listed.clear_iteration();  // a page of long refinements would not fit a message
+  }
   if (more) {
     response.set_next_page_token(
         EncodePageToken({page.back()->create_time, page.back()->id}, request));
@@ -79,6 +85,23 @@ grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* cal
     status = job.status();
   }
   return Answer(call, status);
+}
+
+grpc::ServerUnaryReactor* JobService::RefineJob(grpc::CallbackServerContext* call,
+                                                const v1::RefineJobRequest* request,
+                                                v1::Job* response) {
+  absl::StatusOr<pipeline::RefinementRequest> translated =
+      TranslateRefineRequest(*request, protocols_);
+  if (!translated.ok()) return Answer(call, translated.status());
+  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  // gRPC keeps the response until the reactor has finished.
+  engine_.Refine(request->job_id(), *std::move(translated),
+                 [reactor, response, token = std::make_shared<const CallCounter::Token>(calls_)](
+                     const absl::StatusOr<jobs::JobSnapshot>& job) {
+                   if (job.ok()) *response = ToProto(**job);
+                   reactor->Finish(ToGrpc(job.status()));
+                 });
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* JobService::GetJobTrace(grpc::CallbackServerContext* call,

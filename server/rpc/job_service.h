@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isocenter/v1/jobs.grpc.pb.h"
+#include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
@@ -12,10 +13,11 @@ namespace isocenter::rpc {
 class JobService : public v1::JobService::CallbackService {
  public:
   /// All must outlive the service.
-  JobService(jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results)
-      : table_(table), engine_(engine), results_(results) {}
+  JobService(jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
+             const config::ProtocolBook& protocols)
+      : table_(table), engine_(engine), results_(results), protocols_(protocols) {}
 
-  /// The streaming calls.
+  /// Those that are not answered at once.
   const CallCounter& calls() const { return calls_; }
 
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* call,
@@ -27,6 +29,9 @@ class JobService : public v1::JobService::CallbackService {
                                               const v1::WatchJobRequest* request) override;
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* call,
                                       const v1::CancelJobRequest* request,
+                                      v1::Job* response) override;
+  grpc::ServerUnaryReactor* RefineJob(grpc::CallbackServerContext* call,
+                                      const v1::RefineJobRequest* request,
                                       v1::Job* response) override;
   grpc::ServerUnaryReactor* GetJobTrace(grpc::CallbackServerContext* call,
                                         const v1::GetJobTraceRequest* request,
@@ -41,6 +46,7 @@ class JobService : public v1::JobService::CallbackService {
   jobs::JobTable& table_;
   pipeline::Engine& engine_;
   jobs::ResultStore& results_;
+  const config::ProtocolBook& protocols_;
   CallCounter calls_;
 };
 

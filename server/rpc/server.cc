@@ -59,7 +59,7 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
                .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
       acquisitions_(context_),
-      jobs_(table, engine, results),
+      jobs_(table, engine, results, protocols),
       protocols_(protocols) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(

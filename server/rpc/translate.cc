@@ -136,6 +136,8 @@ v1::WarningKind ToProto(jobs::WarningKind kind) {
       return v1::WARNING_KIND_SHORT_ARC;
     case jobs::WarningKind::kDeviceReplaced:
       return v1::WARNING_KIND_DEVICE_REPLACED;
+    case jobs::WarningKind::kStoppedEarly:
+      return v1::WARNING_KIND_STOPPED_EARLY;
   }
   return v1::WARNING_KIND_UNSPECIFIED;
 }
@@ -164,6 +166,15 @@ v1::Preview PreviewToProto(const jobs::Preview& preview) {
   return proto;
 }
 
+v1::IterationReport ReportToProto(const jobs::IterationReport& report) {
+  v1::IterationReport proto;
+  proto.set_iteration(report.iteration);
+  proto.set_relative_residual(report.relative_residual);
+  if (report.objective) proto.set_objective(*report.objective);
+  proto.set_seconds(report.seconds);
+  return proto;
+}
+
 v1::JobProgress ProgressToProto(const jobs::Job& job) {
   v1::JobProgress proto;
   proto.set_frames_received(job.progress.frames_received);
@@ -172,6 +183,9 @@ v1::JobProgress ProgressToProto(const jobs::Job& job) {
   proto.set_frames_lost(job.progress.frames_lost);
   proto.set_slices_exported(job.progress.slices_exported);
   proto.set_slices_total(job.progress.slices_total);
+  proto.set_iterations_done(job.progress.iterations_done);
+  proto.set_iterations_total(job.progress.iterations_total);
+  proto.set_refined_fraction(job.progress.refined_fraction);
   proto.set_state(ToProto(job.state));
   return proto;
 }
@@ -197,6 +211,7 @@ v1::JobResult ResultToProto(const jobs::Job& job) {
   timings.set_hounsfield_seconds(result.timings.hounsfield);
   timings.set_export_seconds(result.timings.export_);
   timings.set_acquisition_seconds(result.timings.acquisition);
+  timings.set_refine_seconds(result.timings.refine);
   timings.set_total_seconds(result.timings.total);
   *proto.mutable_grid() = config::GridToProto(job.grid);
   proto.set_backend(result.backend);
@@ -227,6 +242,10 @@ v1::Job ToProto(const jobs::Job& job) {
   proto.set_job_class(ToProto(job.job_class));
   proto.set_pair_id(job.pair_id);
   proto.set_pair_role(ToProto(job.pair_role));
+  if (jobs::IsRefinement(job)) proto.set_refines_job_id(job.source_job_ids.front());
+  for (const jobs::IterationReport& report : job.refinement.iterations) {
+    *proto.add_iteration() = ReportToProto(report);
+  }
   const bool complete = job.state >= jobs::JobState::kExporting;
   if (!complete && job.predicted_finish != absl::InfiniteFuture()) {
     *proto.mutable_predicted_finish_time() = TimestampOf(job.predicted_finish);

@@ -13,6 +13,7 @@
 #include "server/rpc/field_checks.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
+#include "server/rpc/translate_refinement.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -190,6 +191,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
       .frame_rate_hz = header.frame_rate_hz(),
       .settings = protocol.settings,
       .missing_frames = protocol.missing_frames,
+      .refinement = RefinementOf(protocol),
   };
   if (header.deadline_seconds() > 0) request.deadline = absl::Seconds(header.deadline_seconds());
   ISO_ASSIGN_OR_RETURN(request.job_class, JobClassFromProto(header.job_class()));

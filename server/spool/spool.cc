@@ -256,6 +256,28 @@ void Spool::Release(const std::string& job_id) {
   ReclaimExpired();
 }
 
+absl::Status Spool::Retain(const std::string& job_id) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto it = entries_.find(job_id);
+    if (it == entries_.end() || it->second.being_created) {
+      return absl::NotFoundError(absl::StrCat(
+          "the frames of job ", job_id, " are no longer in the spool, which keeps them for ",
+          absl::ToInt64Seconds(options_.retention),
+          " s after a job has ended, and shorter when newer jobs need the space"));
+    }
+    Entry& entry = it->second;
+    if (!entry.released) return absl::OkStatus();
+    const fs::path path = PathOf(job_id, kLive);
+    if (rename(entry.path.c_str(), path.c_str()) != 0) {
+      return storage::FileError(errno, "rename", entry.path);
+    }
+    entry.path = path;
+    entry.released = false;
+  }
+  return storage::SyncDirectory(options_.directory);
+}
+
 absl::Status Spool::Remove(const std::string& job_id) {
   {
     absl::MutexLock lock(&mutex_);

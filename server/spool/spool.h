@@ -73,6 +73,7 @@ class Spool : public jobs::FrameSpool {
       ABSL_LOCKS_EXCLUDED(opening_, mutex_);
   /// Nothing is reclaimed while somebody holds the job's JobSpool.
   void Release(const std::string& job_id) override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Retain(const std::string& job_id) override ABSL_LOCKS_EXCLUDED(mutex_);
   void FreeDisk(int64_t bytes) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Remove(const std::string& job_id) override ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -2,13 +2,16 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "tests/bench/arithmetic_bench.h"
 #include "tests/bench/backproject_bench.h"
 #include "tests/bench/bottleneck_bench.h"
 #include "tests/bench/fdk_bench.h"
 #include "tests/bench/project_bench.h"
 #include "tests/bench/quality_bench.h"
 #include "tests/bench/reconstruct_bench.h"
+#include "tests/bench/refine_bench.h"
 #include "tests/bench/rooms_flags.h"
+#include "tests/bench/voxel_driven_bench.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Measures Isocenter's kernels on this machine, and servers under load.");
@@ -178,18 +181,93 @@ int main(int argc, char** argv) {
   reconstruct_command->add_option("--json", reconstruct.json,
                                   "Also write the figures to this file");
 
+  isocenter::bench::RefineOptions refine;
+  CLI::App* refine_command = app.add_subcommand(
+      "refine", "Whole iterative reconstructions, raw frames in host memory to a volume there");
+  refine_command->add_option("--backend", refine.backend, "Backend")->capture_default_str();
+  refine_command->add_option("--case", refine.cases, "R512, R1024, R2048, H256, S512, C512")
+      ->delimiter(',')
+      ->capture_default_str();
+  refine_command->add_option("--views", refine.views, "Views (default: those of the case)")
+      ->check(CLI::Range(2, 10000));
+  refine_command->add_option("--algorithm", refine.algorithms, "Algorithms")
+      ->delimiter(',')
+      ->capture_default_str();
+  refine_command->add_option("--projector", refine.projector, "Projector")->capture_default_str();
+  refine_command->add_flag("--unmatched", refine.unmatched, "Back-project as FDK does");
+  refine_command->add_option("--iterations", refine.settings.iterations, "Passes over all views")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  refine_command->add_option("--subsets", refine.settings.subsets, "Ordered subsets");
+  refine_command->add_option("--prior", refine.settings.prior_strength, "Strength of the prior");
+  refine_command->add_flag("--statistical-weights", refine.settings.statistical_weights,
+                           "Weigh rays by their counts");
+  refine_command->add_flag("--fast", refine.fast, "Fast methods where the backend has them");
+  refine_command->add_option("--devices", refine.devices, "Numbers of devices")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  refine_command
+      ->add_option("--device-memory-limit", refine.device_memory_bytes,
+                   "Memory of each device that may be used, e.g. 2GiB (default: all)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  refine_command->add_option("--repeats", refine.repeats, "Runs per case")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  refine_command
+      ->add_option("--trajectory", refine.trajectory,
+                   "Trajectory file of C512, for 1240x960 pixels of 0.308 mm (default: a wobbling "
+                   "C-arm)")
+      ->check(CLI::ExistingFile);
+
+  isocenter::bench::VoxelDrivenOptions voxel_driven;
+  CLI::App* voxel_driven_command = app.add_subcommand(
+      "voxel-driven", "Voxel-driven forward projection in the case of Du et al. (2017)");
+  voxel_driven_command->add_option("--backend", voxel_driven.backend, "Backend")
+      ->capture_default_str();
+  voxel_driven_command->add_option("--slices", voxel_driven.slices, "Slices of 512x512 voxels")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 2048))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--subvoxels", voxel_driven.subvoxels, "Pieces of a voxel: 1, 8")
+      ->delimiter(',')
+      ->check(CLI::IsMember({1, 8}))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--views", voxel_driven.views, "Views around the circle")
+      ->check(CLI::Range(2, 10000))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--repeats", voxel_driven.repeats, "Runs per method")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  voxel_driven_command->add_option("--json", voxel_driven.json,
+                                   "Also write the figures to this file");
+
+  isocenter::bench::ArithmeticOptions arithmetic;
+  CLI::App* arithmetic_command =
+      app.add_subcommand("arithmetic", "Vector arithmetic and priors on volumes, in GB/s");
+  arithmetic_command->add_option("--backend", arithmetic.backend, "Backend")->capture_default_str();
+  arithmetic_command->add_option("--size", arithmetic.size, "Voxels per axis")
+      ->check(CLI::Range(16, 1024))
+      ->capture_default_str();
+  arithmetic_command->add_option("--repeats", arithmetic.repeats, "Runs per operation")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+
   isocenter::bench::RoomsOptions rooms;
   CLI::App* rooms_command = isocenter::bench::AddRoomsCommand(app, rooms);
 
   CLI11_PARSE(app, argc, argv);
   const absl::Status status =
-      backproject_command->parsed()   ? isocenter::bench::RunBackproject(backproject)
-      : bottleneck_command->parsed()  ? isocenter::bench::RunBottleneck(bottleneck)
-      : project_command->parsed()     ? isocenter::bench::RunProject(project)
-      : quality_command->parsed()     ? isocenter::bench::RunQuality(quality)
-      : rooms_command->parsed()       ? isocenter::bench::RunRooms(rooms)
-      : reconstruct_command->parsed() ? isocenter::bench::RunReconstruct(reconstruct)
-                                      : isocenter::bench::RunFdk(fdk);
+      backproject_command->parsed()    ? isocenter::bench::RunBackproject(backproject)
+      : bottleneck_command->parsed()   ? isocenter::bench::RunBottleneck(bottleneck)
+      : project_command->parsed()      ? isocenter::bench::RunProject(project)
+      : quality_command->parsed()      ? isocenter::bench::RunQuality(quality)
+      : refine_command->parsed()       ? isocenter::bench::RunRefine(refine)
+      : rooms_command->parsed()        ? isocenter::bench::RunRooms(rooms)
+      : voxel_driven_command->parsed() ? isocenter::bench::RunVoxelDriven(voxel_driven)
+      : arithmetic_command->parsed()   ? isocenter::bench::RunArithmetic(arithmetic)
+      : reconstruct_command->parsed()  ? isocenter::bench::RunReconstruct(reconstruct)
+                                       : isocenter::bench::RunFdk(fdk);
   if (!status.ok()) {
     std::fprintf(stderr, "isocenter-bench: %s\n", std::string(status.message()).c_str());
     return 1;

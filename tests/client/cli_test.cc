@@ -292,6 +292,36 @@ TEST(Cli, JobCommands) {
   EXPECT_EQ(RunCommand({"protocols", "x", "--server", address}).exit_code, 1);
 }
 
+TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
+  FakeServer server;
+  TemporaryDirectory directory;
+  const std::string csv = (directory / "curve.csv").string(), png = (directory / "c.png").string();
+  const Outcome accepted =
+      RunCommand({"refine", "job-1", "--protocol", "r", "--server", server.address()});
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
+  EXPECT_EQ(accepted.out, "job job-1-refined\n");
+  const Outcome waited = RunCommand({"refine", "job-1", "--protocol", "r", "--curve", csv,
+                                     "--curve", png, "--server", server.address()});
+  EXPECT_EQ(waited.exit_code, 0) << waited.err;
+  EXPECT_THAT(waited.out, HasSubstr("job job-1-refined\n"
+                                    "iteration 1/4  residual 0.5  1.5 s\n"
+                                    "iteration 2/4  residual 0.25  objective 50  3.0 s\n"));
+  EXPECT_THAT(waited.out, HasSubstr("iteration 4/4"));
+  EXPECT_THAT(waited.out, HasSubstr("4 of 4 iterations"));
+  EXPECT_THAT(ReadBytes(csv), HasSubstr("\n2,0.25,50,3.000000\n"));
+  EXPECT_THAT(ReadBytes(png), HasSubstr("PNG"));
+  const Outcome watched = RunCommand({"watch", "job-1-refined", "--server", server.address()});
+  EXPECT_THAT(watched.out, HasSubstr("iteration 2/4  residual 0.25  objective 50  3.0 s\n"));
+
+  const Outcome bad = RunCommand(
+      {"refine", "job-1", "--protocol", "r", "--curve", "c.txt", "--server", server.address()});
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("--curve is 'c.txt'; legal is a file that ends in .csv or .png"));
+  EXPECT_EQ(RunCommand({"refine", "job-1", "--server", server.address()}).exit_code, 2);
+  EXPECT_EQ(
+      RunCommand({"refine", "none", "--protocol", "r", "--server", server.address()}).exit_code, 1);
+}
+
 TEST(Cli, FetchWritesFilesOrNothing) {
   TemporaryDirectory directory;
   FakeServer server;

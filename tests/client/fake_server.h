@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -197,9 +198,20 @@ class FakeServer final : public v1::AcquisitionService::Service,
       if (state == v1::JOB_STATE_FAILED) job.set_error_message("the disk is full");
       if (behaviour_.warns && job.warning().empty()) job.add_warning()->set_text("frame 3 is dark");
       if (request->previews()) *job.mutable_preview() = SmallPreview();
+      if (absl::EndsWith(request->job_id(), "-refined")) AddIteration(job);
       writer->Write(job);
     }
     return grpc::Status::OK;
+  }
+  /// One more after each change; the second and later ones have an objective.
+  static void AddIteration(v1::Job& job) {
+    job.mutable_progress()->set_iterations_total(4);
+    v1::IterationReport& report = *job.add_iteration();
+    report.set_iteration(job.iteration_size());
+    report.set_relative_residual(0.5 / job.iteration_size());
+    if (job.iteration_size() > 1) report.set_objective(100.0 / job.iteration_size());
+    report.set_seconds(1.5 * job.iteration_size());
+    job.mutable_progress()->set_iterations_done(job.iteration_size());
   }
   grpc::Status CancelJob(grpc::ServerContext*, const v1::CancelJobRequest* request,
                          v1::Job* response) override {
@@ -207,6 +219,14 @@ class FakeServer final : public v1::AcquisitionService::Service,
     *response = JobNamed(request->job_id());
     absl::MutexLock lock(&mutex_);
     cancelled_ = request->job_id();
+    return grpc::Status::OK;
+  }
+  grpc::Status RefineJob(grpc::ServerContext*, const v1::RefineJobRequest* request,
+                         v1::Job* response) override {
+    if (request->job_id() == "none") return NoJob();
+    *response = JobNamed(request->job_id() + "-refined");
+    response->set_protocol(request->protocol());
+    response->set_refines_job_id(request->job_id());
     return grpc::Status::OK;
   }
   grpc::Status DeleteJob(grpc::ServerContext*, const v1::DeleteJobRequest* request,

@@ -68,6 +68,20 @@ TEST(JobClient, WatchEndsWithTheJob) {
   EXPECT_EQ(states.size(), 4u);
 }
 
+TEST(JobClient, RefineReturnsTheNewJob) {
+  FakeServer server;
+  v1::RefineJobRequest request;
+  request.set_job_id("job-1");
+  request.set_protocol("fdk_then_ossart");
+  const auto job = ClientOf(server).Refine(request);
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->job_id(), "job-1-refined");
+  EXPECT_EQ(job->refines_job_id(), "job-1");
+  EXPECT_EQ(job->protocol(), "fdk_then_ossart");
+  request.set_job_id("none");
+  EXPECT_EQ(ClientOf(server).Refine(request).status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST(JobClient, ErrorsComeThroughWithCodeAndMessage) {
   FakeServer server;
   const JobClient client = ClientOf(server);

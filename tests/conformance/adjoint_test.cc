@@ -34,6 +34,7 @@ TEST_P(AdjointTest, InnerProductsAgree) {
       GetParam().method.precision == ops::Precision::kFast ? kFastTolerance : kExactTolerance;
   for (const ProjectCase& geometry : ProjectCases()) {
     for (const bool positive : {false, true}) {
+      if (geometry.positive_input && !positive) continue;
       SCOPED_TRACE(geometry.name + (positive ? ", positive" : ", noise"));
       Array x = Noise(geometry.grid.shape(), 61), y = Noise(geometry.detector, 62);
       if (positive) {

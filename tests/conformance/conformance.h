@@ -23,6 +23,7 @@ struct Method {
   std::string backend;
   std::string name;
   ops::Precision precision = ops::Precision::kExact;
+  ops::Order order = ops::Order::kFixed;
 };
 void PrintTo(const Method& method, std::ostream* out);
 std::string MethodName(const Method& method);
@@ -38,7 +39,7 @@ std::vector<Method> MethodsUnderTest(const ops::MethodTable<Factory>& table) {
   const auto& tested = BackendsUnderTest();
   for (const auto& entry : table.List()) {
     if (std::find(tested.begin(), tested.end(), entry.backend) != tested.end()) {
-      methods.push_back({entry.backend, entry.method, entry.precision});
+      methods.push_back({entry.backend, entry.method, entry.precision, entry.order});
     }
   }
   return methods;

@@ -106,6 +106,65 @@ TEST_P(DeviceTest, StartedDownloadsTellWhenSlicesAreThere) {
   }
 }
 
+// Uploads and downloads that go on, one after the other on the same buffer, take turns.
+template <class Buffer>
+void ExpectTurns(ops::Device& device, Buffer& buffer, Shape3 shape) {
+  const auto memory = device.NewHostMemory(3 * shape.count() * int64_t{sizeof(float)});
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  auto* const values = reinterpret_cast<float*>((*memory)->data());
+  const HostView3<float> first(values, shape), second(values + shape.count(), shape);
+  const HostView3<float> back(values + 2 * shape.count(), shape);
+  const Array a = Noise(shape, 6), b = Noise(shape, 7);
+  std::copy(a.values.begin(), a.values.end(), first.data());
+  std::copy(b.values.begin(), b.values.end(), second.data());
+  std::atomic<int> told = 0;
+  ASSERT_TRUE(buffer.StartUpload(0, first).ok());
+  ASSERT_TRUE(buffer.StartDownload(0, back, [&] { ++told; }).ok());
+  // Over what is still being downloaded, but for the first slice or view.
+  ASSERT_TRUE(buffer.StartUpload(1, second.slices(1, shape.slow - 1)).ok());
+  const Array now = Downloaded(buffer);
+  ASSERT_TRUE(device.Synchronize().ok());
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), back.data()));
+  const int64_t slice = shape.middle * shape.fast;
+  EXPECT_TRUE(std::equal(a.values.begin(), a.values.begin() + slice, now.values.begin()));
+  EXPECT_TRUE(std::equal(b.values.begin() + slice, b.values.end(), now.values.begin() + slice));
+  const Array wide({shape.slow, shape.middle, shape.fast + 1});
+  EXPECT_EQ(buffer.StartUpload(0, wide.view()).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(buffer.StartUpload(1, first).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(DeviceTest, StartedUploadsAndDownloadsTakeTurns) {
+  const auto device = OpenDevice(GetParam());
+  const VolumeGrid grid = CenteredGrid(301, 207, 50, {1, 1, 1});
+  ExpectTurns(*device, *NewVolume(*device, grid), grid.shape());
+  for (const ops::StackUse use : {ops::StackUse::kLineIntegrals, ops::StackUse::kProjections}) {
+    const Shape3 shape{40, 251, 333};
+    ExpectTurns(*device, *NewStack(*device, shape, use), shape);
+  }
+}
+
+// Work that is started on a buffer meanwhile sees what is uploaded, and work that was started
+// before does not.
+TEST_P(DeviceTest, StartedUploadsWaitForWorkAndWorkForThem) {
+  const auto device = OpenDevice(GetParam());
+  const auto arithmetic = (*Backends().arithmetic.Find(GetParam()))(*device);
+  ASSERT_TRUE(arithmetic.ok()) << arithmetic.status();
+  const VolumeGrid grid = CenteredGrid(301, 207, 50, {1, 1, 1});
+  const auto x = NewVolume(*device, grid), sum = NewVolume(*device, grid);
+  const auto memory = device->NewHostMemory(grid.voxels() * int64_t{sizeof(float)});
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  const HostView3<float> host(reinterpret_cast<float*>((*memory)->data()), grid.shape());
+  std::fill_n(host.data(), grid.voxels(), 3.f);
+  ASSERT_TRUE((*arithmetic)->Fill(1, *x).ok());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE((*arithmetic)->Axpby(1, *x, 1, *sum).ok());
+  ASSERT_TRUE(x->StartUpload(0, host).ok());
+  ASSERT_TRUE((*arithmetic)->Axpby(1, *x, 1, *sum).ok());
+  const Array result = Downloaded(*sum);
+  ASSERT_TRUE(device->Synchronize().ok());
+  for (const float value : result.values) ASSERT_EQ(value, 23);
+}
+
 TEST_P(DeviceTest, HostMemoryComesAndGoes) {
   const auto device = OpenDevice(GetParam());
   for (int round = 0; round < 1000; ++round) {

@@ -115,7 +115,7 @@ std::vector<BackprojectCase> BackprojectCases() {
          cube(33, 1));
   }
   carm("TruncatedDetector", {6, 23, 31}, 1.2, cube(51, 1));
-  carm("DetectorOfOnePixel", {3, 1, 1}, 0.2, cube(20, 1));
+  carm("DetectorOfOnePixel", {9, 1, 1}, 0.2, cube(20, 1));
   carm("DetectorOfOneRow", {3, 1, 60}, 1.0, cube(33, 1));
   carm("DetectorOfOneColumn", {3, 60, 1}, 1.0, cube(33, 1));
   carm("OneVoxel", odd, 1.0, cube(1, 1));
@@ -154,26 +154,37 @@ std::vector<BackprojectCase> BackprojectCases() {
 
 std::vector<ProjectCase> ProjectCases() {
   std::vector<ProjectCase> cases;
+  // Rows of pixels lie at whole millimetres along z in views that do not wobble: off the faces.
   const auto carm = [&cases](std::string name, Shape3 detector, double pixels_per_mm,
-                             VolumeGrid grid, double wobble = 1, double roll = 0) {
+                             const VolumeGrid& grid, double wobble = 1, double roll = 0) {
+    const Vec3 aside{0.137 * grid.spacing.x, -0.211 * grid.spacing.y, 0.283 * grid.spacing.z};
     cases.push_back(
         {{std::move(name), detector,
           CArmMatrices(static_cast<int>(detector.slow), detector, pixels_per_mm, wobble, roll),
-          grid}});
+          Shifted(grid, aside)}});
   };
   const Shape3 odd{5, 41, 53};
   const auto cube = [](int n, double mm) { return CenteredGrid(n, n, n, {mm, mm, mm}); };
   carm("WholeObjectOnTheDetector", odd, 1.0, CenteredGrid(25, 23, 27, {1, 1, 1}));
   carm("IdealOrbit", odd, 1.0, CenteredGrid(25, 23, 27, {1, 1, 1}), 0);
+  // The middle row of rays runs along centres of voxels, not along faces.
+  carm("IdealOrbitAside", odd, 1.0, Shifted(CenteredGrid(25, 23, 26, {1, 1, 1}), {1.3, -2.1, 4.7}),
+       0);
+  carm("IdealOrbitHighGrid", {3, 75, 53}, 1.0, CenteredGrid(20, 31, 61, {1.1, 0.9, 1.2}), 0);
+  carm("IdealOrbitLargeVoxels", odd, 1.0, CenteredGrid(12, 13, 9, {7, 6, 5}), 0);
+  carm("IdealOrbitLargePixels", {3, 17, 19}, 0.3, CenteredGrid(40, 41, 43, {1, 1, 1}), 0);
   for (const double pixels : {0.3, 0.7, 1.9, 4.1}) {
     carm("PixelsPerVoxel" + std::to_string(static_cast<int>(100 * pixels)), {3, 61, 57}, pixels,
          cube(19, 1));
   }
   carm("TruncatedDetector", {4, 13, 17}, 1.2, cube(31, 1));
-  carm("DetectorOfOnePixel", {3, 1, 1}, 0.2, cube(12, 1), 0.3);
+  carm("DetectorOfOnePixel", {9, 1, 1}, 0.2, cube(12, 1), 0.3);
+  cases.back().positive_input = true;
   carm("DetectorOfOneRow", {3, 1, 40}, 1.0, cube(21, 1));
   carm("DetectorOfOneColumn", {3, 40, 1}, 1.0, cube(21, 1));
   carm("OneVoxel", odd, 1.0, cube(1, 1));
+  cases.back().positive_input = true;
+  cases.back().looser = 2;
   carm("OneView", {1, 41, 53}, 1.0, cube(22, 1));
   carm("ManyViews", {37, 15, 17}, 1.0, cube(9, 1));
   carm("OneSlice", odd, 1.0, CenteredGrid(30, 22, 1, {1, 1, 1}));
@@ -195,17 +206,17 @@ std::vector<ProjectCase> ProjectCases() {
   // The sources lie inside the volume: parts of it are behind them, parts very near.
   const Shape3 wide{4, 40, 45};
   cases.push_back({{"SourceInsideTheVolume", wide, RandomMatrices(400, wide, 500),
-                    CenteredGrid(24, 26, 22, {75, 75, 75})},
-                   true});
+                    CenteredGrid(24, 26, 22, {75, 75, 75})}});
+  cases.back().looser = 10;
   carm("SourceInsideAlongTheOrbit", {5, 30, 30}, 0.05, CenteredGrid(34, 30, 26, {55, 55, 12}));
-  cases.back().near_source = true;
+  cases.back().looser = 10;
   // Outside of the volume, but closer to its border than a voxel's edge.
   carm("OneSourceAtTheMargin", {5, 40, 40}, 1.0, cube(22, 1));
   Camera close = Looking({11.6, 1.3, 0.7}, {0.02, 0.03, -1});
   close.focal_u_px = close.focal_v_px = 20;
   close.principal_u_px = close.principal_v_px = 20;
   cases.back().matrices[2] = Normalized(close);
-  cases.back().near_source = true;
+  cases.back().looser = 10;
   return cases;
 }
 

@@ -33,9 +33,12 @@ std::vector<BackprojectCase> BackprojectCases();
 /// each, and such that no ray runs along the faces of voxels or as much along one axis as along
 /// another, but by chance: there the models step, and float32 may fall to the other side.
 struct ProjectCase : BackprojectCase {
-  /// Voxels next to a source: their share of a view, 1/w³, magnifies rounding and outweighs the
-  /// rest.
-  bool near_source = false;
+  /// One pixel or voxel: noise could nearly cancel there, its magnitude does not.
+  bool positive_input = false;
+  /// How much looser than for others a comparison must be. Voxels next to a source: their share of
+  /// a view, 1/w³, magnifies rounding and outweighs the rest. One voxel: most pixels see nothing,
+  /// so that the mean is small.
+  double looser = 1;
 };
 std::vector<ProjectCase> ProjectCases();
 

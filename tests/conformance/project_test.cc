@@ -11,33 +11,45 @@ class ProjectTest : public testing::TestWithParam<ProjectorMethod> {
  protected:
   static Direction direction() { return GetParam().direction; }
   static bool forward() { return direction() == Direction::kForward; }
-  static Array NoiseFor(const BackprojectCase& geometry, uint32_t seed) {
-    return Noise(InputShape(direction(), geometry), seed);
+  static Array Input(const ProjectCase& geometry, uint32_t seed) {
+    return InputFor(direction(), geometry, seed);
+  }
+  // The same bits; of methods that add up in any order, the same to rounding: up to some thousand
+  // terms in float32 of which little may be left. 6e-5 was seen.
+  static void ExpectSame(const Array& got, const Array& expected, const ProjectCase& geometry) {
+    if (GetParam().method.order == ops::Order::kFixed) {
+      EXPECT_EQ(got.values, expected.values);
+    } else {
+      EXPECT_LT(Compare(got, expected).largest, 2e-4 * geometry.looser);
+    }
   }
 };
 
 TEST(ProjectorMethods, AreUnderTest) { EXPECT_FALSE(ProjectorsUnderTest().empty()); }
 
 // White noise is the hardest input: a position that is wrong by d pixels or voxels is an error of d
-// times a slope of about 1. float32 knows where a ray or a voxel is to 1e-5 where a method takes
-// the source from 1000 voxels away, and to 1e-4 where it steps along a ray; next to a source,
-// perspective magnifies that ten times.
-// Linear up to `nonlinear`: sums of about 100 terms in float32.
+// times a slope of about 1. float32 knows where a ray from 1000 voxels away is to 6e-5, and rays
+// differ by less where a method takes its source or the middle of the grid for the origin. Siddon's
+// lengths are differences of such positions divided by the direction's component, which may be
+// small. Linear up to `nonlinear`: sums of about 100 terms in float32.
 struct Tolerance {
   double rms, largest, nonlinear;
 };
-constexpr Tolerance kExactTolerance{3e-4, 1e-2, 1e-5};
+constexpr Tolerance kExactTolerance{1e-4, 3e-3, 1e-5};
+constexpr Tolerance kSiddonTolerance{3e-4, 1e-2, 1e-5};
 // Weights that are off by up to 1/256 along each axis, and voxels or pixels that are rounded to
-// float16, by up to 2^-12 of themselves.
-constexpr Tolerance kFastTolerance{6e-3, 8e-2, 1e-2};
+// float16, by up to 2^-12 of themselves. A ray that sees a few voxels has all of the error of their
+// weights, where the mean is taken over many rays that see nothing.
+constexpr Tolerance kFastTolerance{6e-3, 0.15, 1e-2};
 
-Tolerance ToleranceFor(const ProjectCase& geometry, const Method& method) {
-  Tolerance tolerance =
-      method.precision == ops::Precision::kFast ? kFastTolerance : kExactTolerance;
-  if (geometry.near_source) {
-    tolerance.rms *= 10;
-    tolerance.largest *= 10;
-  }
+Tolerance ToleranceFor(const ProjectCase& geometry, const ProjectorMethod& method) {
+  Tolerance tolerance = method.method.precision == ops::Precision::kFast ? kFastTolerance
+                        : method.model == ops::ProjectorModel::kSiddon   ? kSiddonTolerance
+                                                                         : kExactTolerance;
+  tolerance.rms *= geometry.looser;
+  tolerance.largest *= geometry.looser;
+  // Eight times as many terms.
+  if (method.model == ops::ProjectorModel::kVoxelDrivenSplit) tolerance.nonlinear *= 2;
   return tolerance;
 }
 
@@ -45,9 +57,9 @@ TEST_P(ProjectTest, AgreesWithReference) {
   for (const ProjectCase& geometry : ProjectCases()) {
     SCOPED_TRACE(geometry.name);
     const Difference difference =
-        Compare(Apply(GetParam(), geometry, NoiseFor(geometry, 51)),
-                ReferenceOfNoise(GetParam().model, direction(), geometry, 51));
-    const Tolerance tolerance = ToleranceFor(geometry, GetParam().method);
+        Compare(Apply(GetParam(), geometry, Input(geometry, 51)),
+                ReferenceOfInput(GetParam().model, direction(), geometry, 51));
+    const Tolerance tolerance = ToleranceFor(geometry, GetParam());
     EXPECT_LT(difference.rms, tolerance.rms);
     EXPECT_LT(difference.largest, tolerance.largest);
   }
@@ -55,7 +67,7 @@ TEST_P(ProjectTest, AgreesWithReference) {
 
 TEST_P(ProjectTest, AddsToWhatIsThere) {
   const ProjectCase geometry = ProjectCases().front();
-  const Array input = NoiseFor(geometry, 52);
+  const Array input = Input(geometry, 52);
   // Of the size of what is added.
   Array start = Noise(OutputShape(direction(), geometry), 53);
   for (float& value : start.values) value *= 3;
@@ -67,7 +79,7 @@ TEST_P(ProjectTest, AddsToWhatIsThere) {
 
 TEST_P(ProjectTest, IsLinear) {
   const ProjectCase geometry = ProjectCases().front();
-  const Array a = NoiseFor(geometry, 54), b = NoiseFor(geometry, 55);
+  const Array a = Input(geometry, 54), b = Input(geometry, 55);
   Array sum = a;
   for (size_t i = 0; i < sum.values.size(); ++i) {
     sum.values[i] = 2 * a.values[i] - b.values[i] / 2;
@@ -78,27 +90,26 @@ TEST_P(ProjectTest, IsLinear) {
   for (size_t i = 0; i < expected.values.size(); ++i) {
     expected.values[i] = 2 * of_a.values[i] - of_b.values[i] / 2;
   }
-  EXPECT_LT(Compare(of_sum, expected).largest, ToleranceFor(geometry, GetParam().method).nonlinear);
+  EXPECT_LT(Compare(of_sum, expected).largest, ToleranceFor(geometry, GetParam()).nonlinear);
 }
 
 // The same bits again, and for any number of threads.
 TEST_P(ProjectTest, IsReproducible) {
   for (const ProjectCase& geometry : ProjectCases()) {
     SCOPED_TRACE(geometry.name);
-    const Array input = NoiseFor(geometry, 51);
+    const Array input = Input(geometry, 51);
     const Array one = Apply(GetParam(), geometry, input, nullptr, 1);
-    EXPECT_EQ(Apply(GetParam(), geometry, input, nullptr, 2).values, one.values);
-    EXPECT_EQ(Apply(GetParam(), geometry, input, nullptr, 3).values, one.values);
+    ExpectSame(Apply(GetParam(), geometry, input, nullptr, 2), one, geometry);
+    ExpectSame(Apply(GetParam(), geometry, input, nullptr, 3), one, geometry);
   }
 }
 
 // A view's projection is the same bits with others or alone. What several views add to a voxel may
-// be added up in another order when they come in several calls; where it nearly cancels, rounding is
-// more of what is left.
+// be added up in another order when they come in several calls.
 TEST_P(ProjectTest, ViewsMayComeInSeveralCalls) {
   for (const ProjectCase& geometry : ProjectCases()) {
     SCOPED_TRACE(geometry.name);
-    const Array input = NoiseFor(geometry, 51);
+    const Array input = Input(geometry, 51);
     const Array whole = Apply(GetParam(), geometry, input);
     Array in_parts(OutputShape(direction(), geometry));
     for (int64_t view = 0; view < geometry.detector.slow;) {
@@ -118,9 +129,9 @@ TEST_P(ProjectTest, ViewsMayComeInSeveralCalls) {
       view += count;
     }
     if (forward()) {
-      EXPECT_EQ(in_parts.values, whole.values);
+      ExpectSame(in_parts, whole, geometry);
     } else {
-      EXPECT_LT(Compare(in_parts, whole).largest, 1e-4);
+      EXPECT_LT(Compare(in_parts, whole).largest, 1e-5 * geometry.looser);
     }
   }
 }
@@ -130,7 +141,7 @@ TEST_P(ProjectTest, SlabsMakeTheWhole) {
   for (const ProjectCase& geometry : ProjectCases()) {
     if (geometry.grid.nz < 3) continue;
     SCOPED_TRACE(geometry.name);
-    const Array input = NoiseFor(geometry, 51);
+    const Array input = Input(geometry, 51);
     const Array whole = Apply(GetParam(), geometry, input);
     Array of_slabs(OutputShape(direction(), geometry));
     const int height = geometry.grid.nz / 3;
@@ -147,11 +158,11 @@ TEST_P(ProjectTest, SlabsMakeTheWhole) {
         std::copy(seen.values.begin(), seen.values.end(), of_slabs.view().row(first, 0));
       }
     }
-    // Positions are rounded anew in each slab.
-    const Tolerance tolerance = ToleranceFor(geometry, GetParam().method);
+    // Positions are rounded anew in each slab; both are as close to the truth as they must be.
+    const Tolerance tolerance = ToleranceFor(geometry, GetParam());
     const Difference difference = Compare(of_slabs, whole);
-    EXPECT_LT(difference.rms, tolerance.rms);
-    EXPECT_LT(difference.largest, tolerance.largest);
+    EXPECT_LT(difference.rms, 2 * tolerance.rms);
+    EXPECT_LT(difference.largest, 2 * tolerance.largest);
   }
 }
 
@@ -159,14 +170,14 @@ TEST_P(ProjectTest, GridThatNoViewSeesChangesNothing) {
   ProjectCase geometry = ProjectCases().front();
   geometry.grid.origin = geometry.grid.origin + Vec3{0, 0, 400};
   const Array start = Noise(OutputShape(direction(), geometry), 56);
-  EXPECT_EQ(Apply(GetParam(), geometry, NoiseFor(geometry, 57), &start).values, start.values);
+  EXPECT_EQ(Apply(GetParam(), geometry, Input(geometry, 57), &start).values, start.values);
 }
 
 // There are fewer matrices than views in the stack.
 TEST_P(ProjectTest, ViewsBeyondTheMatricesDoNotCount) {
   ProjectCase geometry = ProjectCases().front(), few = geometry;
   few.matrices.resize(2);
-  const Array input = NoiseFor(geometry, 58);
+  const Array input = Input(geometry, 58);
   const Array start = Noise(OutputShape(direction(), geometry), 59);
   const Array got = Apply(GetParam(), few, input, &start);
   if (forward()) {
@@ -193,7 +204,8 @@ TEST_P(ProjectTest, RefusesWrongArguments) {
   const auto small = NewStack(*device, {3, geometry.detector.middle, geometry.detector.fast},
                               ops::StackUse::kProjections);
   const auto& methods = Backends().projectors.at(GetParam().model);
-  const auto& [backend, name, precision] = GetParam().method;
+  const std::string& backend = GetParam().method.backend;
+  const std::string& name = GetParam().method.name;
   const auto run = [&](ops::VolumeBuffer& x, ops::ProjectionStack& p) {
     if (forward()) {
       const auto operation = *(*methods.forward.Find(backend, name))(*device);

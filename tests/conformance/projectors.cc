@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -88,8 +89,16 @@ Array Apply(const ProjectorMethod& method, const BackprojectCase& geometry, cons
   return forward ? Downloaded(*stack) : Downloaded(*volume);
 }
 
-const Array& ReferenceOfNoise(ops::ProjectorModel model, Direction direction,
-                              const BackprojectCase& geometry, uint32_t seed) {
+Array InputFor(Direction direction, const ProjectCase& geometry, uint32_t seed) {
+  Array input = Noise(InputShape(direction, geometry), seed);
+  if (geometry.positive_input) {
+    for (float& value : input.values) value = std::abs(value);
+  }
+  return input;
+}
+
+const Array& ReferenceOfInput(ops::ProjectorModel model, Direction direction,
+                              const ProjectCase& geometry, uint32_t seed) {
   using Key = std::tuple<ops::ProjectorModel, Direction, std::string, uint32_t>;
   static auto& known = *new std::map<Key, Array>;
   const Key key{model, direction, geometry.name, seed};
@@ -98,8 +107,7 @@ const Array& ReferenceOfNoise(ops::ProjectorModel model, Direction direction,
     const ProjectorMethod reference{
         model, direction, {"reference", std::string(ops::ProjectorName(model))}};
     found =
-        known.emplace(key, Apply(reference, geometry, Noise(InputShape(direction, geometry), seed)))
-            .first;
+        known.emplace(key, Apply(reference, geometry, InputFor(direction, geometry, seed))).first;
   }
   return found->second;
 }

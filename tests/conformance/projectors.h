@@ -33,8 +33,10 @@ Shape3 OutputShape(Direction direction, const BackprojectCase& geometry);
 /// The method's output for an input, on top of `start` or of zero.
 Array Apply(const ProjectorMethod& method, const BackprojectCase& geometry, const Array& input,
             const Array* start = nullptr, int threads = 2);
-/// What the reference makes of white noise from `seed`; computed once in a process.
-const Array& ReferenceOfNoise(ops::ProjectorModel model, Direction direction,
-                              const BackprojectCase& geometry, uint32_t seed);
+/// White noise from `seed` for a direction to read, its magnitude where the case wants that.
+Array InputFor(Direction direction, const ProjectCase& geometry, uint32_t seed);
+/// What the reference makes of it; computed once in a process.
+const Array& ReferenceOfInput(ops::ProjectorModel model, Direction direction,
+                              const ProjectCase& geometry, uint32_t seed);
 
 }  // namespace isocenter::conformance

@@ -20,6 +20,7 @@
 #include "server/config/server_config.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translate_header.h"
+#include "server/rpc/translate_refinement.h"
 #include "tests/contract/messages.h"
 #include "tests/server/fakes/service_under_test.h"
 
@@ -66,7 +67,7 @@ class ContractTest : public ::testing::Test {
   /// Ends the server and the engine and starts them with what is on disk, as a new process would.
   void RestartService(const std::function<void(v1::ServerConfig&)>& change = nullptr) {
     server_.reset();
-    service_.Restart(rpc::TranslateRecord);
+    service_.Restart();
     StartServer(change);
   }
   /// The service with another reconnect limit.
@@ -185,7 +186,14 @@ class ContractTest : public ::testing::Test {
     return job;
   }
 
-  PipelineUnderTest service_;
+  static PipelineOptions WithDecoders() {
+    PipelineOptions options;
+    options.engine.decoders = {.acquisition = rpc::TranslateRecord,
+                               .refinement = rpc::TranslateRefinementRecord};
+    return options;
+  }
+
+  PipelineUnderTest service_{WithDecoders()};
   config::ProtocolBook protocols_;
   std::unique_ptr<rpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

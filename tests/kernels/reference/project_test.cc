@@ -70,18 +70,25 @@ TEST_F(ReferenceProjectors, JosephInterpolatesWhereTheRayCrossesPlanes) {
 }
 
 TEST_F(ReferenceProjectors, JosephBlendsWithZeroBesideTheGrid) {
-  // Column 3: y = (2 - x)/2, so y = 3/2 at x = -1, half a voxel beyond the last centre.
-  EXPECT_FLOAT_EQ(Projected(ProjectorModel::kJoseph, kNine, OneVoxel(-1, 1), kSeven)[7 + 3],
-                  0.5 * std::sqrt(5.0) / 2);
+  // One row of voxels. Columns 0 and 2: y = ∓(2 - x)/4, so 1/4, 1/2 and 3/4 aside at x = 1, 0, -1.
+  const auto p =
+      Projected(ProjectorModel::kJoseph, CenteredGrid(3, 1, 1, {1, 1, 1}), {1, 2, 4}, kSeven);
+  const double expected = (0.75 * 4 + 0.5 * 2 + 0.25 * 1) * std::sqrt(17.0) / 4;
+  EXPECT_FLOAT_EQ(p[7 + 0], expected);
+  EXPECT_FLOAT_EQ(p[7 + 2], expected);
 }
 
 TEST_F(ReferenceProjectors, JosephTakesTheFirstAxisOfEquals) {
-  // Column 5: y = 2 - x. The plane x = 1 is crossed at y = 1, the plane x = 0 at y = 2, outside. By
-  // planes of y, y = 0 would be crossed at x = 2, y = -1 behind the source.
+  // Column 5: y = 2 - x. Voxels at x = -1/2, 1/2, 3/2: the planes are crossed at y = 5/2, 3/2 and
+  // 1/2. By planes of y, the one at y = 1 would be crossed at x = 1, and that at y = 0 in the
+  // source.
+  VolumeGrid grid = kNine;
+  grid.origin.x = -0.5;
   std::vector<float> voxels(9);
   std::iota(voxels.begin(), voxels.end(), 1);
-  EXPECT_FLOAT_EQ(Projected(ProjectorModel::kJoseph, kNine, voxels, kSeven)[7 + 5],
-                  9 * std::sqrt(2.0));
+  const double at_half = 0.5 * 8, at_three_halves = 0.5 * (6 + 9);
+  EXPECT_FLOAT_EQ(Projected(ProjectorModel::kJoseph, grid, voxels, kSeven)[7 + 5],
+                  (at_half + at_three_halves) * std::sqrt(2.0));
 }
 
 TEST_F(ReferenceProjectors, SiddonMeasuresTheLengthInEachVoxel) {

@@ -107,6 +107,45 @@ TEST_F(ArchiveTest, JobsSurviveARestartInOrderOfCreation) {
   EXPECT_EQ((*loaded)[2].state, jobs::JobState::kCompleted);
 }
 
+TEST_F(ArchiveTest, RefinementsSurviveWithTheirIterations) {
+  jobs::Job job = TestJob("a", 1);
+  job.source_job_ids = {"b"};
+  job.refinement = {.algorithm = "os_sqs",
+                    .projector = "joseph",
+                    .frame_of_reference_uid = "1.2.3",
+                    .recipe = "name: \"r\"",
+                    .iterations = {{1, 0.25, std::nullopt, 1.5}, {2, 0.125, 17.5, 3}}};
+  job.progress.iterations_done = 2;
+  job.progress.iterations_total = 10;
+  job.progress.refined_fraction = 0.25;
+  job.result.timings.refine = 3.5;
+  job.warnings = {{jobs::WarningKind::kStoppedEarly, std::nullopt, "stopped"}};
+  ASSERT_TRUE(archive_->Save(job).ok());
+  ASSERT_TRUE(archive_->Save(TestJob("b", 2)).ok());
+  Reopen();
+  const auto loaded = archive_->LoadAll();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const jobs::Job& again = (*loaded)[0];
+  EXPECT_TRUE(jobs::IsRefinement(again));
+  EXPECT_FALSE(jobs::IsRefinement((*loaded)[1]));
+  EXPECT_EQ(again.source_job_ids, job.source_job_ids);
+  EXPECT_EQ(again.refinement.algorithm, "os_sqs");
+  EXPECT_EQ(again.refinement.projector, "joseph");
+  EXPECT_EQ(again.refinement.frame_of_reference_uid, "1.2.3");
+  EXPECT_EQ(again.refinement.recipe, job.refinement.recipe);
+  ASSERT_THAT(again.refinement.iterations, SizeIs(2));
+  EXPECT_FALSE(again.refinement.iterations[0].objective);
+  EXPECT_EQ(again.refinement.iterations[0].relative_residual, 0.25);
+  EXPECT_EQ(again.refinement.iterations[1].iteration, 2);
+  EXPECT_EQ(again.refinement.iterations[1].objective, 17.5);
+  EXPECT_EQ(again.refinement.iterations[1].seconds, 3);
+  EXPECT_EQ(again.progress.iterations_done, 2);
+  EXPECT_EQ(again.progress.iterations_total, 10);
+  EXPECT_EQ(again.progress.refined_fraction, 0.25);
+  EXPECT_EQ(again.result.timings.refine, 3.5);
+  EXPECT_EQ(again.warnings, job.warnings);
+}
+
 TEST_F(ArchiveTest, IllegalJobIdsNeverReachTheDisk) {
   for (const char* id : {"", ".", "..", "a/b", "a b", "\xc3\xa4"}) {
     EXPECT_EQ(archive_->Save(TestJob(id, 1)).code(), absl::StatusCode::kInvalidArgument) << id;

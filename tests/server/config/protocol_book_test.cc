@@ -27,7 +27,7 @@ std::string Complaint(const char* text) {
 TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
   const auto book = BookOf("");
   ASSERT_TRUE(book.ok());
-  ASSERT_EQ(book->all().size(), 5u);
+  ASSERT_EQ(book->all().size(), 8u);
   const Protocol& fdk = **book->Find("");
   EXPECT_EQ(fdk.description.name(), "fdk");
   EXPECT_EQ(fdk.settings.window, ops::FilterWindow::kRamLak);
@@ -59,7 +59,7 @@ TEST(ProtocolBook, ASiteReplacesAndAdds) {
                               centered: true } } }
     default_protocol: "small")");
   ASSERT_TRUE(book.ok()) << book.status();
-  EXPECT_EQ(book->all().size(), 6u);
+  EXPECT_EQ(book->all().size(), 9u);
   EXPECT_EQ((*book->Find("fdk"))->settings.mu_water_per_mm, 0.019);
   EXPECT_EQ((*book->Find("fdk"))->settings.redundancy, RedundancyWeighting::kShortScan);
   const Protocol& small = **book->Find("");
@@ -82,6 +82,11 @@ TEST(ProtocolBook, WhatWasResolvedMeansTheSameAgain) {
     EXPECT_EQ(again->description.SerializeAsString(), protocol.description.SerializeAsString());
     EXPECT_EQ(again->settings.window, protocol.settings.window);
     EXPECT_EQ(again->missing_frames, protocol.missing_frames);
+    ASSERT_EQ(again->refinement.has_value(), protocol.refinement.has_value());
+    if (protocol.refinement) {
+      EXPECT_EQ(again->refinement->settings.algorithm, protocol.refinement->settings.algorithm);
+      EXPECT_EQ(again->refinement->deadline, protocol.refinement->deadline);
+    }
   }
 }
 
@@ -107,6 +112,92 @@ TEST(ProtocolBook, MistakesAreNamed) {
               HasSubstr("protocol.name is 'a' in two entries"));
   EXPECT_THAT(Complaint("default_protocol: \"magic\""),
               HasSubstr("default_protocol: protocol is 'magic'"));
+}
+
+TEST(Refinement, BuiltInProtocolsRefine) {
+  const auto book = BookOf("");
+  ASSERT_TRUE(book.ok());
+  EXPECT_FALSE((*book->Find("fdk"))->refinement);
+  const auto& ossart = (*book->Find("fdk_then_ossart"))->refinement;
+  ASSERT_TRUE(ossart);
+  EXPECT_EQ(ossart->settings.algorithm, recon::Algorithm::kOsSart);
+  EXPECT_EQ(ossart->settings.projector, ops::ProjectorModel::kJoseph);
+  EXPECT_TRUE(ossart->settings.warm_start);
+  EXPECT_TRUE(ossart->settings.matched);
+  EXPECT_TRUE(ossart->settings.non_negative);
+  EXPECT_EQ(ossart->deadline, absl::InfiniteDuration());
+  const auto& pwls = (*book->Find("fdk_then_pwls_tv"))->refinement;
+  ASSERT_TRUE(pwls);
+  EXPECT_EQ(pwls->settings.algorithm, recon::Algorithm::kOsSqs);
+  EXPECT_TRUE(pwls->settings.statistical_weights);
+  EXPECT_GT(pwls->settings.prior_strength, 0);
+  EXPECT_EQ((*book->Find("fdk_then_asd_pocs"))->refinement->settings.algorithm,
+            recon::Algorithm::kAsdPocs);
+}
+
+TEST(Refinement, EveryFieldArrives) {
+  const auto book = BookOf(R"(
+    protocol { name: "r" precision: PRECISION_FAST refinement {
+      algorithm: REFINEMENT_ALGORITHM_SIRT projector: PROJECTOR_VOXEL_DRIVEN iterations: 7
+      subsets: 3 relaxation: 0.5 relaxation_decay: 0.9 allow_negative: true cold_start: true
+      unmatched: true statistical_weights: true prior_strength: 0.25 huber_delta_per_mm: 0.001
+      tv_steps: 4 stop_residual: 0.01 surroundings_factor: 2 deadline_seconds: 30 } })");
+  ASSERT_TRUE(book.ok()) << book.status();
+  const auto& recipe = (*book->Find("r"))->refinement;
+  ASSERT_TRUE(recipe);
+  const recon::IterativeSettings& settings = recipe->settings;
+  EXPECT_EQ(settings.algorithm, recon::Algorithm::kSirt);
+  EXPECT_EQ(settings.projector, ops::ProjectorModel::kVoxelDriven);
+  EXPECT_EQ(settings.precision, ops::Precision::kFast);
+  EXPECT_EQ(settings.iterations, 7);
+  EXPECT_EQ(settings.subsets, 3);
+  EXPECT_EQ(settings.relaxation, 0.5);
+  EXPECT_EQ(settings.relaxation_decay, 0.9);
+  EXPECT_FALSE(settings.non_negative);
+  EXPECT_FALSE(settings.warm_start);
+  EXPECT_FALSE(settings.matched);
+  EXPECT_TRUE(settings.statistical_weights);
+  EXPECT_EQ(settings.prior_strength, 0.25);
+  EXPECT_EQ(settings.huber_delta_per_mm, 0.001);
+  EXPECT_EQ(settings.tv_steps, 4);
+  EXPECT_EQ(settings.stop_residual, 0.01);
+  EXPECT_EQ(settings.surroundings_factor, 2);
+  EXPECT_EQ(recipe->deadline, absl::Seconds(30));
+}
+
+TEST(Refinement, MistakesAreNamed) {
+  const auto complaint = [](const std::string& fields) {
+    return Complaint(("protocol { name: \"a\" refinement { algorithm: "
+                      "REFINEMENT_ALGORITHM_OS_SQS " +
+                      fields + " } }")
+                         .c_str());
+  };
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement {} }"),
+              HasSubstr("protocol 'a': refinement.algorithm is 0; legal is"));
+  EXPECT_THAT(complaint("projector: 9"), HasSubstr("refinement.projector is 9; legal is"));
+  EXPECT_THAT(complaint("iterations: 1001"),
+              HasSubstr("refinement.iterations is 1001; legal is 1 to 1000"));
+  EXPECT_THAT(complaint("relaxation: 2"), HasSubstr("legal is more than 0, less than 2"));
+  EXPECT_THAT(complaint("relaxation_decay: 1.5"), HasSubstr("more than 0, at most 1"));
+  EXPECT_THAT(complaint("prior_strength: -1"), HasSubstr("refinement.prior_strength is -1"));
+  EXPECT_THAT(complaint("huber_delta_per_mm: -1"), HasSubstr("huber_delta_per_mm is -1"));
+  EXPECT_THAT(complaint("tv_steps: 1001"), HasSubstr("tv_steps is 1001; legal is 1 to 1000"));
+  EXPECT_THAT(complaint("stop_residual: 2"), HasSubstr("stop_residual is 2; legal is 0 to 1"));
+  EXPECT_THAT(complaint("surroundings_factor: 17"), HasSubstr("legal is 0 to 16"));
+  EXPECT_THAT(complaint("deadline_seconds: 604801"), HasSubstr("legal is 0 to 604800"));
+  EXPECT_THAT(complaint("unmatched: true"), HasSubstr("refinement.unmatched is true"));
+}
+
+TEST(Refinement, OnlyProtocolsThatHaveOneRefine) {
+  const auto book = BookOf("");
+  ASSERT_TRUE(book.ok());
+  EXPECT_TRUE(book->FindRefinement("fdk_then_ossart").ok());
+  EXPECT_EQ(book->FindRefinement("magic").status().code(), absl::StatusCode::kNotFound);
+  const absl::Status none = book->FindRefinement("fdk").status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(none.message()),
+              HasSubstr("'fdk', which has no refinement; legal are: fdk_then_asd_pocs, "
+                        "fdk_then_ossart, fdk_then_pwls_tv"));
 }
 
 TEST(GridTranslation, RoundTrip) {

@@ -332,6 +332,7 @@ std::vector<jobs::Job> TestPair(const std::string& patient_id) {
     job.create_time += absl::Minutes(3 * static_cast<int>(role));
     job.pair_id = "pair-1";
     job.pair_role = role;
+    if (role == jobs::PairRole::kSubtraction) job.source_job_ids = {pair[0].id, pair[1].id};
     pair.push_back(std::move(job));
   }
   return pair;
@@ -387,6 +388,49 @@ TEST_F(ResultStoreTest, ASubtractionNamesWhatItWasMadeOf) {
     EXPECT_EQ(std::string(uid.c_str()), String(*source.getDataset(), DCM_SOPInstanceUID));
   }
   for (const auto& series : files) EXPECT_EQ(Validate(series[slice]), "CTImage\n");
+}
+
+TEST_F(ResultStoreTest, ARefinementBelongsToWhatItRefines) {
+  const jobs::Job source = TestJob("source");
+  const auto stored =
+      store_->Store(source, View(TestVolume(source.grid), source.grid), nullptr, nullptr);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  jobs::Job job = TestJob("source-ref");
+  job.patient_study = source.patient_study;
+  job.patient_study.study_instance_uid = stored->study_instance_uid;
+  job.facts.filter_description = "";
+  job.protocol = "fdk_then_pwls_tv";
+  job.source_job_ids = {source.id};
+  job.refinement = {.algorithm = "os_sqs",
+                    .projector = "joseph",
+                    .frame_of_reference_uid = stored->frame_of_reference_uid,
+                    .iterations = {{1, 0.25, std::nullopt, 1.5}, {2, 0.125, 17.5, 3}}};
+  job.progress.iterations_done = 2;
+  job.progress.iterations_total = 10;
+  const auto files = StoreAndList(job, TestVolume(job.grid));
+  EXPECT_EQ(archive_->FindStudies({})->size(), 1u);
+  const auto series = archive_->FindSeries({});
+  ASSERT_EQ(series->size(), 2u);
+  EXPECT_EQ((*series)[0].series.frame_of_reference_uid, (*series)[1].series.frame_of_reference_uid);
+  EXPECT_EQ((*series)[1].series.description,
+            "Refined (os_sqs, 2 iterations) Cone-beam CT fdk_then_pwls_tv");
+  const int slice = 3;
+  DcmFileFormat file, refined;
+  ASSERT_TRUE(file.loadFile(files[slice].c_str()).good());
+  ASSERT_TRUE(refined.loadFile(store_->DicomFiles(source.id)->at(slice).c_str()).good());
+  DcmDataset& dataset = *file.getDataset();
+  EXPECT_EQ(String(dataset, DCM_ImageType), "ORIGINAL\\PRIMARY\\AXIAL");
+  EXPECT_FALSE(dataset.tagExists(DCM_ConvolutionKernel));
+  EXPECT_FALSE(dataset.tagExists(DCM_SourceImageSequence));
+  EXPECT_THAT(String(dataset, DCM_ImageComments),
+              HasSubstr("refined from the frames of job source by os_sqs with projector joseph, "
+                        "2 of 10 iterations; relative residual 0.125"));
+  DcmItem* other = nullptr;
+  ASSERT_TRUE(dataset.findAndGetSequenceItem(DCM_ReferencedImageSequence, other).good());
+  OFString uid;
+  other->findAndGetOFString(DCM_ReferencedSOPInstanceUID, uid);
+  EXPECT_EQ(std::string(uid.c_str()), String(*refined.getDataset(), DCM_SOPInstanceUID));
+  EXPECT_EQ(Validate(files[slice]), "CTImage\n");
 }
 
 TEST_F(ResultStoreTest, ImagesSayWhatTheirAcquisitionLacked) {

@@ -34,7 +34,8 @@ struct PipelineOptions {
   int64_t memory_bytes = 64 << 20;  // of each slot
   int max_active_jobs = 8;
   int slots = 1;
-  int64_t spool_bytes = 0;  // 0: no bound
+  int64_t spool_bytes = 0;   // 0: no bound
+  absl::Duration retention;  // of frames of jobs that have ended
   /// How long each sync takes that a frame, a gap or the end waits for; 0: none is waited for.
   absl::Duration sync;
   pipeline::EngineOptions engine;
@@ -47,7 +48,8 @@ struct PipelineUnderTest {
 
   void Start() {
     spool::SpoolOptions kept{.directory = directory.path() / "spool",
-                             .capacity_bytes = options.spool_bytes};
+                             .capacity_bytes = options.spool_bytes,
+                             .retention = options.retention};
     if (options.sync > absl::ZeroDuration()) {
       kept.sync = spool::SyncPolicy::kAlways;
       kept.sync_file = [duration = options.sync](int) {
@@ -82,10 +84,10 @@ struct PipelineUnderTest {
     table.reset();
     spool.reset();
   }
-  void Restart(const pipeline::Engine::RequestDecoder& decode) {
+  void Restart() {
     Stop();
     Start();
-    engine->Recover(decode);
+    engine->Recover();
   }
 
   scheduler::DeviceSlot& slot(int i = 0) { return *scheduler->slots()[i]; }

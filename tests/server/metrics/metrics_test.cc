@@ -153,6 +153,27 @@ TEST_F(MetricsTest, CountsWhatHappensWhileTheArmTurns) {
   }
 }
 
+TEST_F(MetricsTest, RefinementsAreCountedByAlgorithm) {
+  jobs::Job job{.id = "job-1-ref", .state = jobs::JobState::kCompleted};
+  job.refinement.algorithm = "os_sqs";
+  job.progress.iterations_done = 8;
+  job.result.timings.refine = 1.5;
+  metrics_.OnJobEnded(job);
+  const std::string text = Scraped(metrics_.port());
+  for (const char* line : {
+           "isocenter_refinement_seconds_bucket{algorithm=\"os_sqs\",le=\"1\"} 0\n",
+           "isocenter_refinement_seconds_bucket{algorithm=\"os_sqs\",le=\"2\"} 1\n",
+           "isocenter_refinement_iterations_bucket{algorithm=\"os_sqs\",le=\"7\"} 0\n",
+           "isocenter_refinement_iterations_bucket{algorithm=\"os_sqs\",le=\"10\"} 1\n",
+           // It says nothing of how soon after an exposure a volume is there.
+           "isocenter_after_last_frame_seconds_count 0\n",
+           "isocenter_kernel_gups_count 0\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("job-1-ref")));
+}
+
 TEST_F(MetricsTest, TheWindowOfRecentJobsIsBounded) {
   for (size_t i = 0; i < Metrics::kRecentJobs + 3; ++i) {
     metrics_.OnJobEnded(CompletedJob(absl::StrCat("job-", i), 1));

@@ -34,6 +34,16 @@ class EngineTest : public ::testing::Test {
  protected:
   void Start(PipelineOptions options = {}) {
     service_.reset();
+    options.engine.decoders.acquisition =
+        [this](const std::string& record) -> absl::StatusOr<AcquisitionRequest> {
+      if (!records_.contains(record)) return absl::DataLossError("unknown record");
+      return records_[record];
+    };
+    options.engine.decoders.refinement =
+        [this](const std::string& record) -> absl::StatusOr<RefinementRequest> {
+      if (!recipes_.contains(record)) return absl::DataLossError("unknown recipe");
+      return recipes_[record];
+    };
     service_ = std::make_unique<PipelineUnderTest>(std::move(options));
   }
   void SetUp() override { Start(); }
@@ -71,12 +81,7 @@ class EngineTest : public ::testing::Test {
     return *Console::Attach(accepted->job);
   }
   /// The process ends and begins anew.
-  void Restart() {
-    service_->Restart([this](const std::string& record) -> absl::StatusOr<AcquisitionRequest> {
-      if (!records_.contains(record)) return absl::DataLossError("unknown record");
-      return records_[record];
-    });
-  }
+  void Restart() { service_->Restart(); }
 
   jobs::Job Job(const std::string& id) { return **service_->table->Get(id); }
   jobs::Job AwaitEnd(const std::string& id) {
@@ -118,6 +123,7 @@ class EngineTest : public ::testing::Test {
   }
 
   std::map<std::string, AcquisitionRequest> records_;
+  std::map<std::string, RefinementRequest> recipes_;
   std::unique_ptr<PipelineUnderTest> service_;
 };
 

@@ -160,7 +160,7 @@ TEST_F(EnginePairTest, AMissingDifferenceIsMadeAfterARestart) {
       ASSERT_TRUE(service_->store.Delete(job.id).ok());
     }
     service_->Start();
-    service_->engine->Recover([](const std::string&) { return absl::InternalError("no job"); });
+    service_->engine->Recover();
     ExpectDifference(mask_id, fill_id);
   }
 }

@@ -128,6 +128,26 @@ TEST_F(RoomTest, NothingIsReclaimedWhileItIsRead) {
   EXPECT_TRUE(TryCreate("b").ok());
 }
 
+TEST_F(RoomTest, RetainedJobsStayUntilTheyAreReleasedAgain) {
+  options_.capacity_bytes = kFileBytes;
+  options_.retention = absl::Hours(10);
+  Start();
+  ASSERT_TRUE(TryCreate("a").ok());
+  EXPECT_TRUE(spool_->Retain("a").ok());  // it was never released
+  spool_->Release("a");
+  EXPECT_TRUE(spool_->Retain("a").ok());
+  EXPECT_THAT(Names(), ElementsAre("a.spool"));
+  EXPECT_EQ(TryCreate("b").code(), absl::StatusCode::kResourceExhausted);
+  Restart();
+  EXPECT_TRUE(spool_->Open("a").ok());
+  EXPECT_EQ(TryCreate("b").code(), absl::StatusCode::kResourceExhausted);
+  spool_->Release("a");
+  EXPECT_TRUE(TryCreate("b").ok());
+  const absl::Status gone = spool_->Retain("a");
+  EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(gone.message()), HasSubstr("keeps them for 36000 s"));
+}
+
 TEST_F(RoomTest, RetentionEndsByItself) {
   options_.retention = absl::ZeroDuration();
   Start();

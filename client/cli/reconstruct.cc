@@ -1,0 +1,223 @@
+// isocenter reconstruct: an acquisition on disk becomes a volume on disk, without a server.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "client/cli/commands.h"
+#include "client/cli/iterative_flags.h"
+#include "client/cli/local_acquisition.h"
+#include "client/cli/phantom_flags.h"
+#include "client/cli/table.h"
+#include "client/formats/acquisition_input.h"
+#include "client/formats/meta_image.h"
+#include "client/imaging/convergence_plot.h"
+#include "kernels/backends.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/field_of_view.h"
+#include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/reconstructor.h"
+
+namespace isocenter::cli {
+namespace {
+
+constexpr int64_t kMib = 1 << 20;
+
+struct Options {
+  std::string input, projections, out;
+  double i0 = 65535;
+  std::vector<int> grid;
+  double voxel_mm = 0;
+  int size = 256;
+  std::string window = "ram-lak";
+  recon::FdkSettings fdk{.mu_water_per_mm = kMuWaterPerMm};
+  std::string precision = "exact";
+  std::string algorithm = "fdk";
+  IterativeFlags iterative;
+  std::string curve;
+  std::string backend;
+  int devices = 1;
+  int threads = 0;
+  int64_t memory_mib = 0;
+  double deadline_seconds = 0;
+};
+
+ops::FilterWindow WindowNamed(const std::string& name) {
+  if (name == "shepp-logan") return ops::FilterWindow::kSheppLogan;
+  if (name == "cosine") return ops::FilterWindow::kCosine;
+  if (name == "hamming") return ops::FilterWindow::kHamming;
+  if (name == "hann") return ops::FilterWindow::kHann;
+  return ops::FilterWindow::kRamLak;
+}
+
+absl::StatusOr<VolumeGrid> GridOf(const Options& options, const recon::Acquisition& acquisition) {
+  if (options.grid.empty()) {
+    return AutoGrid(acquisition.trajectory, acquisition.detector, options.size);
+  }
+  if (!(options.voxel_mm > 0)) return absl::InvalidArgumentError("--grid needs --voxel-mm");
+  const double s = options.voxel_mm;
+  return CenteredGrid(options.grid[0], options.grid[1], options.grid[2], {s, s, s});
+}
+
+void PrintReport(const recon::IterationReport& report) {
+  const std::string objective =
+      report.objective ? absl::StrFormat("  objective %.6g", *report.objective) : "";
+  std::printf("iteration %3d  residual %.3e%s  %.2f s\n", report.iteration,
+              report.relative_residual, objective.c_str(), report.seconds);
+  std::fflush(stdout);
+}
+
+absl::Status RunFdk(const recon::Acquisition& acquisition, const VolumeGrid& grid,
+                    const recon::FdkSettings& settings, const std::vector<ops::Device*>& devices,
+                    const ops::RawFrames& frames, HostView3<float> volume) {
+  const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
+  ISO_ASSIGN_OR_RETURN(
+      const recon::ReconstructionPlan plan,
+      recon::MakePlan(acquisition, grid, settings, planned, recon::Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(const auto reconstructor,
+                       recon::Reconstructor::Create(plan, Backends(), devices));
+  return reconstructor->Run(frames, volume);
+}
+
+absl::Status RunIterative(const Options& options, const recon::Acquisition& acquisition,
+                          const VolumeGrid& grid, const recon::IterativeSettings& settings,
+                          const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
+                          HostView3<float> volume) {
+  const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
+  ISO_ASSIGN_OR_RETURN(
+      const recon::RefinementPlan plan,
+      recon::MakeRefinementPlan(acquisition, grid, options.fdk, settings, Backends(), planned));
+  std::printf("%s, %s, %d subsets, %d iterations\n",
+              std::string(recon::AlgorithmName(settings.algorithm)).c_str(),
+              std::string(ops::ProjectorName(settings.projector)).c_str(),
+              static_cast<int>(plan.subsets.size()), plan.settings.iterations);
+  const absl::Time begin = absl::Now();
+  const auto report = [&](const recon::IterationReport& done) {
+    PrintReport(done);
+    return options.deadline_seconds <= 0 ||
+           absl::Now() - begin < absl::Seconds(options.deadline_seconds);
+  };
+  ISO_ASSIGN_OR_RETURN(const std::vector<recon::IterationReport> reports,
+                       recon::RefineAll(plan, Backends(), devices, frames, volume, report));
+  if (static_cast<int>(reports.size()) < plan.settings.iterations) {
+    std::printf("ended after %d of %d iterations\n", static_cast<int>(reports.size()),
+                plan.settings.iterations);
+  }
+  if (options.curve.empty()) return absl::OkStatus();
+  std::vector<imaging::ConvergencePoint> points;
+  for (const recon::IterationReport& done : reports) {
+    points.push_back({done.iteration, done.relative_residual, done.objective, done.seconds});
+  }
+  return imaging::WriteConvergence(options.curve, points);
+}
+
+absl::Status Reconstruct(Options options) {
+  options.fdk.window = WindowNamed(options.window);
+  options.fdk.precision =
+      options.precision == "fast" ? ops::Precision::kFast : ops::Precision::kExact;
+  const bool iterative = options.algorithm != "fdk";
+  recon::IterativeSettings settings;
+  if (iterative) {
+    ISO_ASSIGN_OR_RETURN(settings,
+                         ToSettings(options.iterative, options.algorithm, options.fdk.precision));
+  } else if (!options.curve.empty()) {
+    return absl::InvalidArgumentError("--curve needs an iterative --algorithm; fdk has no passes");
+  }
+  ISO_ASSIGN_OR_RETURN(const auto source,
+                       formats::OpenAcquisition(options.input, options.projections, options.i0));
+  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition, ToAcquisition(source->header()));
+  ISO_ASSIGN_OR_RETURN(formats::Volume volume, [&]() -> absl::StatusOr<formats::Volume> {
+    ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, GridOf(options, acquisition));
+    ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+    return formats::Volume{.grid = grid};
+  }());
+  ISO_ASSIGN_OR_RETURN(
+      const ChosenDevices chosen,
+      OpenDevices(options.backend,
+                  {.host = {.memory_bytes = options.memory_mib * kMib, .threads = options.threads},
+                   .own_memory = {.memory_bytes = options.memory_mib * kMib},
+                   .count = options.devices}));
+  std::vector<ops::Device*> devices;
+  for (const auto& device : chosen.devices) devices.push_back(device.get());
+  ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
+  volume.voxels.resize(volume.grid.voxels());
+  const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
+
+  const absl::Time begin = absl::Now();
+  ISO_RETURN_IF_ERROR(
+      iterative ? RunIterative(options, acquisition, volume.grid, settings, devices, frames.view(),
+                               voxels)
+                : RunFdk(acquisition, volume.grid, options.fdk, devices, frames.view(), voxels));
+  std::printf("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", volume.grid.nx, volume.grid.ny,
+              volume.grid.nz, volume.grid.spacing.x, absl::ToDoubleSeconds(absl::Now() - begin),
+              static_cast<int>(devices.size()), devices[0]->description().c_str());
+  return formats::WriteMetaImage(options.out, volume);
+}
+
+}  // namespace
+
+void AddReconstructCommand(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "reconstruct", "Reconstruct an acquisition on disk on this machine, without a server");
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  command.add_option("input", o.input, "bundle directory, RabbitCT .rct, or RTK geometry .xml")
+      ->required();
+  command.add_option("--out", o.out, "volume in HU, .mha or .mhd")->required()->type_name("FILE");
+  command.add_option("--projections", o.projections, "the frames of an RTK geometry")
+      ->type_name("FILE");
+  command.add_option("--i0", o.i0, "counts of an unattenuated pixel of an RTK acquisition")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 65535.0));
+  command.add_option("--grid", o.grid, "voxels of the volume, centred at the isocentre")
+      ->type_name("NXxNYxNZ")
+      ->delimiter('x')
+      ->expected(3)
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--voxel-mm", o.voxel_mm, "voxel size of --grid")
+      ->check(CLI::Range(0.001, 100.0));
+  command.add_option("--size", o.size, "without --grid: voxels per axis over the field of view")
+      ->capture_default_str()
+      ->check(CLI::Range(16, 2048));
+  command.add_option("--window", o.window, "of the ramp filter")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"ram-lak", "shepp-logan", "cosine", "hamming", "hann"}));
+  command.add_option("--cutoff", o.fdk.cutoff, "of the window, as a fraction of Nyquist")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1.0));
+  command.add_flag("--extend-rows", o.fdk.extend_truncated_rows,
+                   "continue rows that the detector's edge cuts");
+  command.add_option("--mu-water", o.fdk.mu_water_per_mm, "attenuation of water in 1/mm")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 0.1));
+  command.add_option("--precision", o.precision, "exact, or fast where a device has it")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"exact", "fast"}));
+  command.add_option("--algorithm", o.algorithm, "fdk, or an iterative one that begins with it")
+      ->capture_default_str()
+      ->check(CLI::IsMember(AlgorithmChoices()));
+  AddIterativeFlags(command, o.iterative);
+  command.add_option("--curve", o.curve, "residual and objective of each pass: .csv or .png")
+      ->type_name("FILE");
+  command
+      .add_option("--deadline", o.deadline_seconds,
+                  "seconds after which no further pass begins; 0: none")
+      ->check(CLI::Range(0.0, 604800.0));
+  command.add_option("--backend", o.backend, "cpu or cuda (default: the fastest there is)")
+      ->check(CLI::IsMember({"cpu", "cuda", "reference"}));
+  command.add_option("--devices", o.devices, "GPUs that share the work; 0: all")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 64));
+  command.add_option("--threads", o.threads, "of the CPU; 0: one per core")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1024));
+  command.add_option("--memory-mib", o.memory_mib, "memory of each device to use; 0: all")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 24));
+  command.callback([options, &action] { action = [options] { return Reconstruct(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,103 @@
+// isocenter refine: a completed job's frames once more, iteratively.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/commands.h"
+#include "client/cli/convergence_file.h"
+#include "client/cli/iteration_printer.h"
+#include "client/cli/job_text.h"
+#include "client/cli/server_flags.h"
+#include "client/cli/warning_printer.h"
+#include "client/job_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  std::string job_id, protocol, request_id;
+  double deadline_seconds = 0;
+  bool batch = false;
+  bool wait = false;
+  std::vector<std::string> curves;
+};
+
+absl::Status Follow(const client::JobClient& jobs, const std::string& id, const Options& options) {
+  WarningPrinter warnings;
+  IterationPrinter iterations;
+  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Watch(id, [&](const v1::Job& now) {
+    for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning.text());
+    iterations.Print(now);
+    return true;
+  }));
+  // Also of one that was cancelled: what it came to may be the reason.
+  for (const std::string& curve : options.curves) {
+    if (job.iteration_size() > 0) ISO_RETURN_IF_ERROR(WriteConvergence(job, curve));
+  }
+  if (job.state() != v1::JOB_STATE_COMPLETED) {
+    return absl::AbortedError(
+        absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()));
+  }
+  std::printf("%s: %u of %u iterations in %.1f s, series %s\n", id.c_str(),
+              job.progress().iterations_done(), job.progress().iterations_total(),
+              job.result().timings().refine_seconds(), job.result().series_instance_uid().c_str());
+  return absl::OkStatus();
+}
+
+absl::Status Refine(const Options& options) {
+  for (const std::string& curve : options.curves) ISO_RETURN_IF_ERROR(CheckConvergenceFile(curve));
+  v1::RefineJobRequest request;
+  request.set_job_id(options.job_id);
+  request.set_protocol(options.protocol);
+  request.set_deadline_seconds(options.deadline_seconds);
+  request.set_job_class(options.batch ? v1::JOB_CLASS_BATCH : v1::JOB_CLASS_INTERACTIVE);
+  request.set_request_id(options.request_id);
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  const client::JobClient jobs(channel);
+  ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Refine(request));
+  std::printf("job %s\n", job.job_id().c_str());
+  std::fflush(stdout);
+  if (!options.wait && options.curves.empty()) return absl::OkStatus();
+  return Follow(jobs, job.job_id(), options);
+}
+
+}  // namespace
+
+void AddRefineCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command =
+      *app.add_subcommand("refine", "Refine a completed job iteratively, as a job of its own");
+  command.footer(
+      "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
+      "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
+  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  command
+      .add_option("--protocol", options->protocol,
+                  "a protocol with a refinement; `isocenter protocols` lists them")
+      ->required()
+      ->type_name("NAME");
+  command
+      .add_option("--deadline", options->deadline_seconds,
+                  "seconds after which the best volume so far is stored")
+      ->type_name("S");
+  command
+      .add_option("--request_id", options->request_id,
+                  "repeating a request with the same id makes no second job")
+      ->type_name("ID");
+  command.add_flag("--batch", options->batch, "nobody waits for it: after all other jobs");
+  command.add_flag("--wait", options->wait, "print each iteration and wait for the end");
+  command
+      .add_option(
+          "--curve", options->curves,
+          "residual and objective of each iteration as .csv or .png; may be repeated; waits")
+      ->type_name("FILE");
+  AddServerFlags(command, options->server);
+  command.callback([options, &action] { action = [options] { return Refine(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,143 @@
+#include "server/config/refinement_translation.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::config {
+namespace {
+
+constexpr double kLongestDeadline = 604800;  // a week, in seconds
+
+absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("refinement.", field, " is ", value, "; legal is ", legal));
+}
+
+absl::Status CheckRange(absl::string_view field, double value, double low, double high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return Illegal(field, absl::StrCat(value), absl::StrCat(low, " to ", high));
+}
+
+absl::StatusOr<recon::Algorithm> AlgorithmOf(v1::RefinementAlgorithm algorithm) {
+  switch (algorithm) {
+    case v1::REFINEMENT_ALGORITHM_SIRT:
+      return recon::Algorithm::kSirt;
+    case v1::REFINEMENT_ALGORITHM_SART:
+      return recon::Algorithm::kSart;
+    case v1::REFINEMENT_ALGORITHM_OS_SART:
+      return recon::Algorithm::kOsSart;
+    case v1::REFINEMENT_ALGORITHM_CGLS:
+      return recon::Algorithm::kCgls;
+    case v1::REFINEMENT_ALGORITHM_LSQR:
+      return recon::Algorithm::kLsqr;
+    case v1::REFINEMENT_ALGORITHM_OS_SQS:
+      return recon::Algorithm::kOsSqs;
+    case v1::REFINEMENT_ALGORITHM_ASD_POCS:
+      return recon::Algorithm::kAsdPocs;
+    case v1::REFINEMENT_ALGORITHM_FISTA_TV:
+      return recon::Algorithm::kFistaTv;
+    default:
+      return Illegal("algorithm", absl::StrCat(static_cast<int>(algorithm)),
+                     "a RefinementAlgorithm of this version, other than UNSPECIFIED");
+  }
+}
+
+absl::StatusOr<ops::ProjectorModel> ProjectorOf(v1::Projector projector) {
+  switch (projector) {
+    case v1::PROJECTOR_JOSEPH:
+      return ops::ProjectorModel::kJoseph;
+    case v1::PROJECTOR_SIDDON:
+      return ops::ProjectorModel::kSiddon;
+    case v1::PROJECTOR_VOXEL_DRIVEN:
+      return ops::ProjectorModel::kVoxelDriven;
+    case v1::PROJECTOR_VOXEL_DRIVEN_SPLIT:
+      return ops::ProjectorModel::kVoxelDrivenSplit;
+    case v1::PROJECTOR_SEPARABLE_FOOTPRINT:
+      return ops::ProjectorModel::kSeparableFootprint;
+    default:
+      return Illegal("projector", absl::StrCat(static_cast<int>(projector)),
+                     "a Projector of this version");
+  }
+}
+
+bool MayBeUnmatched(recon::Algorithm algorithm) {
+  return algorithm == recon::Algorithm::kSirt || algorithm == recon::Algorithm::kSart ||
+         algorithm == recon::Algorithm::kOsSart || algorithm == recon::Algorithm::kAsdPocs;
+}
+
+absl::Status CheckRanges(const v1::Refinement& refinement) {
+  ISO_RETURN_IF_ERROR(CheckRange("iterations", refinement.iterations(), 1, 1000));
+  ISO_RETURN_IF_ERROR(CheckRange("subsets", refinement.subsets(), 0, 10000));
+  if (!(refinement.relaxation() > 0 && refinement.relaxation() < 2)) {
+    return Illegal("relaxation", absl::StrCat(refinement.relaxation()), "more than 0, less than 2");
+  }
+  if (!(refinement.relaxation_decay() > 0 && refinement.relaxation_decay() <= 1)) {
+    return Illegal("relaxation_decay", absl::StrCat(refinement.relaxation_decay()),
+                   "more than 0, at most 1");
+  }
+  ISO_RETURN_IF_ERROR(CheckRange("prior_strength", refinement.prior_strength(), 0, 1000));
+  if (!(refinement.huber_delta_per_mm() > 0 && refinement.huber_delta_per_mm() <= 1)) {
+    return Illegal("huber_delta_per_mm", absl::StrCat(refinement.huber_delta_per_mm()),
+                   "more than 0, at most 1");
+  }
+  ISO_RETURN_IF_ERROR(CheckRange("tv_steps", refinement.tv_steps(), 1, 1000));
+  ISO_RETURN_IF_ERROR(CheckRange("stop_residual", refinement.stop_residual(), 0, 1));
+  ISO_RETURN_IF_ERROR(CheckRange("surroundings_factor", refinement.surroundings_factor(), 0, 16));
+  return CheckRange("deadline_seconds", refinement.deadline_seconds(), 0, kLongestDeadline);
+}
+
+}  // namespace
+
+void ApplyRefinementDefaults(v1::Refinement& refinement) {
+  if (refinement.projector() == v1::PROJECTOR_UNSPECIFIED) {
+    refinement.set_projector(v1::PROJECTOR_JOSEPH);
+  }
+  const recon::IterativeSettings defaults;
+  if (refinement.iterations() == 0) refinement.set_iterations(defaults.iterations);
+  if (refinement.relaxation() == 0) refinement.set_relaxation(defaults.relaxation);
+  if (refinement.relaxation_decay() == 0) {
+    refinement.set_relaxation_decay(defaults.relaxation_decay);
+  }
+  if (refinement.huber_delta_per_mm() == 0) {
+    refinement.set_huber_delta_per_mm(defaults.huber_delta_per_mm);
+  }
+  if (refinement.tv_steps() == 0) refinement.set_tv_steps(defaults.tv_steps);
+}
+
+absl::StatusOr<RefinementRecipe> RefinementFromProto(const v1::Refinement& refinement,
+                                                     ops::Precision precision) {
+  RefinementRecipe recipe;
+  recon::IterativeSettings& settings = recipe.settings;
+  ISO_ASSIGN_OR_RETURN(settings.algorithm, AlgorithmOf(refinement.algorithm()));
+  ISO_ASSIGN_OR_RETURN(settings.projector, ProjectorOf(refinement.projector()));
+  ISO_RETURN_IF_ERROR(CheckRanges(refinement));
+  if (refinement.unmatched() && !MayBeUnmatched(settings.algorithm)) {
+    return Illegal("unmatched", "true", "false, but for SIRT, SART, OS_SART and ASD_POCS");
+  }
+  settings.matched = !refinement.unmatched();
+  settings.precision = precision;
+  settings.iterations = static_cast<int>(refinement.iterations());
+  settings.subsets = static_cast<int>(refinement.subsets());
+  settings.relaxation = refinement.relaxation();
+  settings.relaxation_decay = refinement.relaxation_decay();
+  settings.non_negative = !refinement.allow_negative();
+  settings.warm_start = !refinement.cold_start();
+  settings.statistical_weights = refinement.statistical_weights();
+  settings.prior_strength = refinement.prior_strength();
+  settings.huber_delta_per_mm = refinement.huber_delta_per_mm();
+  settings.tv_steps = static_cast<int>(refinement.tv_steps());
+  settings.stop_residual = refinement.stop_residual();
+  settings.surroundings_factor = static_cast<int>(refinement.surroundings_factor());
+  if (refinement.deadline_seconds() > 0) {
+    recipe.deadline = absl::Seconds(refinement.deadline_seconds());
+  }
+  const absl::Status valid = recon::ValidateIterativeSettings(settings);
+  if (!valid.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("refinement: ", valid.message()));
+  }
+  return recipe;
+}
+
+}  // namespace isocenter::config

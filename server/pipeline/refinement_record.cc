@@ -1,0 +1,65 @@
+#include "server/pipeline/refinement_record.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::pipeline {
+
+jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
+                           const jobs::StoredSeries& stored, const RefinementRequest& request,
+                           absl::Time now) {
+  jobs::Job job;
+  job.id = id;
+  job.state = jobs::JobState::kReconstructing;
+  job.patient_study = source.patient_study;
+  job.patient_study.study_instance_uid = stored.study_instance_uid;
+  job.facts = source.facts;
+  job.facts.filter_description.clear();  // the result has none
+  job.protocol = request.protocol;
+  job.station_name = source.station_name;
+  job.request_id = request.request_id;
+  job.job_class = request.job_class;
+  job.deadline = now + request.deadline;
+  job.source_job_ids = {source.id};
+  job.refinement.algorithm = std::string(recon::AlgorithmName(request.settings.algorithm));
+  job.refinement.projector = std::string(ops::ProjectorName(request.settings.projector));
+  job.refinement.frame_of_reference_uid = stored.frame_of_reference_uid;
+  job.refinement.recipe = request.record;
+  job.grid = source.grid;
+  job.progress.frames_total = source.progress.frames_total;
+  job.progress.slices_total = source.grid.nz;
+  job.progress.iterations_total = request.settings.iterations;
+  job.create_time = now;
+  return job;
+}
+
+absl::Status CheckRefinable(const jobs::Job& source) {
+  const auto refused = [&](absl::string_view why) {
+    return absl::FailedPreconditionError(absl::StrCat("job '", source.id, "' ", why));
+  };
+  if (jobs::IsRefinement(source)) {
+    return refused(absl::StrCat("is a refinement itself; refine job '",
+                                source.source_job_ids.front(), "', whose frames it used"));
+  }
+  if (source.pair_role == jobs::PairRole::kSubtraction) {
+    return refused("is made of two volumes and has no frames; refine the jobs of its pair");
+  }
+  if (source.state != jobs::JobState::kCompleted) {
+    return refused(absl::StrCat("is ", std::string(jobs::Name(source.state)),
+                                "; only a completed job can be refined"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<jobs::JobSnapshot> ExistingRefinement(const jobs::JobSnapshot& known,
+                                                     const std::string& source_id,
+                                                     const RefinementRequest& request) {
+  if (jobs::IsRefinement(*known) && known->source_job_ids.front() == source_id &&
+      known->protocol == request.protocol) {
+    return known;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", known->id,
+                   "' of another request; legal is an id that was never used"));
+}
+
+}  // namespace isocenter::pipeline

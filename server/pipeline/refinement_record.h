@@ -1,0 +1,27 @@
+// A refinement as the job table keeps it.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/jobs/job_table.h"
+#include "server/jobs/ports.h"
+#include "server/pipeline/refinement_request.h"
+
+namespace isocenter::pipeline {
+
+/// A new refinement of `source`, which is or is about to be completed with `stored`: of the same
+/// patient, study, grid and position in the scanner.
+jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
+                           const jobs::StoredSeries& stored, const RefinementRequest& request,
+                           absl::Time now);
+
+/// Whether a job has a volume and frames of its own. Errors: FAILED_PRECONDITION.
+absl::Status CheckRefinable(const jobs::Job& source);
+
+/// The job that was made for a request id before. Errors: INVALID_ARGUMENT (for another request).
+absl::StatusOr<jobs::JobSnapshot> ExistingRefinement(const jobs::JobSnapshot& known,
+                                                     const std::string& source_id,
+                                                     const RefinementRequest& request);
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,172 @@
+#include "server/pipeline/refinement_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
+#include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/chunk_loader.h"
+
+namespace isocenter::pipeline {
+namespace {
+
+int64_t VolumeBytes(const RefinementPlans& plans) {
+  return plans.refinement.grid.voxels() * static_cast<int64_t>(sizeof(float));
+}
+
+int64_t PixelBytes(const RefinementPlans& plans) {
+  const int views =
+      std::max(plans.fdk ? recon::LargestChunk(*plans.fdk) : 0, plans.refinement.chunk_views);
+  return views * FrameBytes(plans.refinement.acquisition);
+}
+
+}  // namespace
+
+int64_t RefinementPlans::device_bytes() const {
+  return std::max(fdk ? fdk->peak_bytes : 0, refinement.peak_bytes);
+}
+
+int64_t RefinementPlans::host_bytes() const {
+  const int64_t fdk_bytes =
+      fdk ? fdk->kept_frames_bytes + static_cast<int64_t>(fdk->column_weight.size() * sizeof(float))
+          : 0;
+  return VolumeBytes(*this) + PixelBytes(*this) + std::max(fdk_bytes, refinement.host_bytes);
+}
+
+RefinementRun::RefinementRun(std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
+                             scheduler::Admission admission, const ops::Registry& registry,
+                             const scheduler::Urgency& urgency)
+    : plans_(std::move(plans)),
+      place_(place),
+      registry_(registry),
+      job_class_(urgency.job_class),
+      lane_(place.slot.lanes.NewLane(urgency)),
+      admission_(std::move(admission)),
+      workload_(place.slot.backlog.Add(urgency.job_class, plans_->refinement.voxel_updates)),
+      phase_(plans_->fdk ? Phase::kChunks : Phase::kFrames) {}
+
+absl::StatusOr<std::shared_ptr<RefinementRun>> RefinementRun::Create(
+    std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
+    scheduler::Admission admission, const ops::Registry& registry,
+    const scheduler::Urgency& urgency) {
+  std::shared_ptr<RefinementRun> run(
+      new RefinementRun(std::move(plans), place, std::move(admission), registry, urgency));
+  ops::Device& device = *place.devices[0];
+  ISO_ASSIGN_OR_RETURN(run->pixels_, device.NewHostMemory(PixelBytes(*run->plans_)));
+  ISO_ASSIGN_OR_RETURN(run->volume_, device.NewHostMemory(VolumeBytes(*run->plans_)));
+  return run;
+}
+
+absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLedger& ledger) {
+  bool done = false;
+  switch (phase_) {
+    case Phase::kChunks:
+      ISO_RETURN_IF_ERROR(PushChunk(spool, ledger));
+      break;
+    case Phase::kVolume:
+      ISO_RETURN_IF_ERROR(FinishVolume());
+      break;
+    case Phase::kFrames:
+      ISO_RETURN_IF_ERROR(PushFrames(spool, ledger));
+      break;
+    case Phase::kIterating: {
+      ISO_ASSIGN_OR_RETURN(done, Step());
+      break;
+    }
+  }
+  // A device goes on working after the call. Where others are to go first, nothing is left there.
+  if (BetterClassWaits()) ISO_RETURN_IF_ERROR(TakeTrace());
+  return done;
+}
+
+absl::StatusOr<ops::RawFrames> RefinementRun::Load(jobs::JobSpool& spool, const FrameLedger& ledger,
+                                                   const recon::Chunk& views) {
+  const recon::Acquisition& acquisition = plans_->refinement.acquisition;
+  const std::span<std::byte> pixels(pixels_->data(), views.views * FrameBytes(acquisition));
+  ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, ledger.Sources(views), pixels, measured_));
+  return AsFrames(acquisition, views.views, pixels);
+}
+
+absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger) {
+  const recon::ReconstructionPlan& plan = *plans_->fdk;
+  if (reconstructor_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(reconstructor_,
+                         recon::Reconstructor::Create(plan, registry_, place_.devices));
+  }
+  const recon::Chunk& chunk = plan.chunks[reconstructor_->next_chunk()];
+  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames, Load(spool, ledger, chunk));
+  ISO_RETURN_IF_ERROR(reconstructor_->Push(frames, measured_));
+  frames_backprojected_ += chunk.views;
+  if (reconstructor_->next_chunk() == static_cast<int>(plan.chunks.size())) {
+    phase_ = Phase::kVolume;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RefinementRun::FinishVolume() {
+  ISO_ASSIGN_OR_RETURN(const bool all_started,
+                       reconstructor_->FinishStep(volume(), [](int, int) {}));
+  if (!all_started) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
+  ISO_RETURN_IF_ERROR(TakeTrace());
+  fdk_seconds_ = recon::SecondsOf(trace_);
+  reconstructor_.reset();
+  phase_ = Phase::kFrames;
+  return absl::OkStatus();
+}
+
+absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger) {
+  const recon::RefinementPlan& plan = plans_->refinement;
+  if (refinement_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(refinement_, recon::Refinement::Create(plan, registry_, place_.devices));
+  }
+  const int views = std::min(plan.chunk_views, plan.views() - frames_pushed_);
+  ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames,
+                       Load(spool, ledger, {.first_view = frames_pushed_, .views = views}));
+  ISO_RETURN_IF_ERROR(refinement_->Push(frames, measured_));
+  frames_pushed_ += views;
+  if (frames_pushed_ < plan.views()) return absl::OkStatus();
+  phase_ = Phase::kIterating;
+  return refinement_->Start(plans_->fdk ? HostView3<const float>(volume())
+                                        : HostView3<const float>());
+}
+
+absl::StatusOr<bool> RefinementRun::Step() {
+  iterations_begin_ = std::min(iterations_begin_, absl::Now());
+  const size_t reports = refinement_->reports().size();
+  const double before = refinement_->progress();
+  ISO_ASSIGN_OR_RETURN(const bool done, refinement_->Step());
+  workload_.Done((refinement_->progress() - before) * plans_->refinement.voxel_updates);
+  iteration_ended_ = refinement_->reports().size() > reports;
+  return done;
+}
+
+absl::Status RefinementRun::Finish() {
+  ISO_RETURN_IF_ERROR(refinement_->Read(volume()));
+  ISO_RETURN_IF_ERROR(TakeTrace());
+  refinement_.reset();
+  pixels_.reset();
+  workload_ = scheduler::Workload();
+  admission_.ShrinkToHost(VolumeBytes(*plans_));
+  return absl::OkStatus();
+}
+
+bool RefinementRun::BetterClassWaits() const {
+  // What is ahead of a class counts the class itself.
+  return job_class_ == jobs::JobClass::kBatch
+             ? place_.slot.backlog.Ahead(jobs::JobClass::kInteractive) > 0
+             : place_.slot.backlog.Ahead(jobs::JobClass::kLive) > 0;
+}
+
+absl::Status RefinementRun::TakeTrace() {
+  absl::StatusOr<std::vector<recon::DeviceSpan>> spans = std::vector<recon::DeviceSpan>();
+  if (reconstructor_ != nullptr) spans = reconstructor_->TakeTrace();
+  if (refinement_ != nullptr) spans = refinement_->TakeTrace();
+  ISO_RETURN_IF_ERROR(spans.status());
+  const size_t room = kMostSpans - trace_.size();
+  trace_.insert(trace_.end(), spans->begin(), spans->begin() + std::min(room, spans->size()));
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,115 @@
+// One attempt to refine a volume, on one place.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/ops/registry.h"
+#include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/reconstructor.h"
+#include "server/jobs/frame_spool.h"
+#include "server/pipeline/frame_ledger.h"
+#include "server/pipeline/run_place.h"
+#include "server/scheduler/scheduler.h"
+
+namespace isocenter::pipeline {
+
+/// What a refinement computes: the volume that it begins with (none: zero), and the iterations.
+struct RefinementPlans {
+  std::optional<recon::ReconstructionPlan> fdk;
+  recon::RefinementPlan refinement;
+
+  /// Upper bounds, for admission. FDK has ended when the iterations take their memory.
+  int64_t device_bytes() const;
+  int64_t host_bytes() const;
+};
+
+/// The plans and all memory of one attempt. When its device fails, another run begins with the
+/// first frame. Used by the slot's thread, but for volume(), which is its exporter's after Finish.
+class RefinementRun {
+ public:
+  /// Takes the host's memory; the devices' memory is taken by the first units. Errors: those of
+  /// Device::NewHostMemory.
+  static absl::StatusOr<std::shared_ptr<RefinementRun>> Create(
+      std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
+      scheduler::Admission admission, const ops::Registry& registry,
+      const scheduler::Urgency& urgency);
+
+  const RefinementPlans& plans() const { return *plans_; }
+  const RunPlace& place() const { return place_; }
+  scheduler::DeviceSlot& slot() { return place_.slot; }
+  scheduler::LaneExecutor::Lane& lane() { return *lane_; }
+
+  /// The next unit of work: a chunk of FDK, frames for the iterations, or a step of an iteration.
+  /// True when the last iteration has ended. One unit at most is under way on the devices, and none
+  /// where a better class waits for them. `ledger` is complete. Errors: those of
+  /// recon::Reconstructor and recon::Refinement, and of JobSpool::Read.
+  absl::StatusOr<bool> Advance(jobs::JobSpool& spool, const FrameLedger& ledger);
+  /// Whether the next unit is one of an iteration.
+  bool iterating() const { return phase_ == Phase::kIterating; }
+  int frames_backprojected() const { return frames_backprojected_; }
+  std::span<const recon::IterationReport> reports() const {
+    return refinement_ == nullptr ? std::span<const recon::IterationReport>()
+                                  : refinement_->reports();
+  }
+  double progress() const { return refinement_ == nullptr ? 0 : refinement_->progress(); }
+
+  /// Whether the last unit was the last one of an iteration.
+  bool iteration_ended() const { return iteration_ended_; }
+  /// When the first unit of an iteration began.
+  absl::Time iterations_begin() const { return iterations_begin_; }
+
+  /// Waits for the best volume so far and frees all memory but the volume's. Only while iterating.
+  absl::Status Finish();
+  /// Hounsfield units.
+  HostView3<float> volume() const {
+    return {reinterpret_cast<float*>(volume_->data()), plans_->refinement.grid.shape()};
+  }
+  /// The first kMostSpans of what the devices did; of FDK alone.
+  const std::vector<recon::DeviceSpan>& trace() const { return trace_; }
+  const recon::StageSeconds& fdk_seconds() const { return fdk_seconds_; }
+
+ private:
+  static constexpr size_t kMostSpans = 20000;
+  enum class Phase { kChunks, kVolume, kFrames, kIterating };
+
+  RefinementRun(std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
+                scheduler::Admission admission, const ops::Registry& registry,
+                const scheduler::Urgency& urgency);
+  absl::Status PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger);
+  absl::Status FinishVolume();
+  absl::Status PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger);
+  absl::StatusOr<bool> Step();
+  /// Loads views into the buffer and `measured_`.
+  absl::StatusOr<ops::RawFrames> Load(jobs::JobSpool& spool, const FrameLedger& ledger,
+                                      const recon::Chunk& views);
+  bool BetterClassWaits() const;
+  absl::Status TakeTrace();
+
+  const std::unique_ptr<const RefinementPlans> plans_;
+  const RunPlace place_;
+  const ops::Registry& registry_;
+  const jobs::JobClass job_class_;
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> lane_;
+  scheduler::Admission admission_;  // before the memory that it counts
+  scheduler::Workload workload_;
+  std::unique_ptr<ops::HostMemory> pixels_;
+  std::unique_ptr<ops::HostMemory> volume_;
+  // First to go:
+  std::unique_ptr<recon::Reconstructor> reconstructor_;
+  std::unique_ptr<recon::Refinement> refinement_;
+
+  Phase phase_ = Phase::kChunks;
+  bool iteration_ended_ = false;
+  absl::Time iterations_begin_ = absl::InfiniteFuture();
+  int frames_backprojected_ = 0;
+  int frames_pushed_ = 0;  // to refinement_
+  std::vector<ProjectionMatrix> measured_;
+  std::vector<recon::DeviceSpan> trace_;
+  recon::StageSeconds fdk_seconds_;
+};
+
+}  // namespace isocenter::pipeline

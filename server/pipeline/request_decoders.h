@@ -1,0 +1,21 @@
+// How requests come back from what is kept of them.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/refinement_request.h"
+
+namespace isocenter::pipeline {
+
+/// Those that a test does not need may be null.
+struct RequestDecoders {
+  /// Turns AcquisitionRequest::record back into the request. Errors: DATA_LOSS, INVALID_ARGUMENT.
+  std::function<absl::StatusOr<AcquisitionRequest>(const std::string& record)> acquisition;
+  /// The same for RefinementRequest::record.
+  std::function<absl::StatusOr<RefinementRequest>(const std::string& record)> refinement;
+};
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,29 @@
+// Where a job is computed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kernels/ops/device.h"
+#include "server/scheduler/device_slot.h"
+
+namespace isocenter::pipeline {
+
+/// The devices of one slot share each of its jobs.
+using SlotDevices = std::vector<ops::Device*>;
+
+/// A slot as a run uses it; all of it outlives the run.
+struct RunPlace {
+  scheduler::DeviceSlot& slot;
+  SlotDevices devices;  // of several slots where one does not do; then `slot` is the first
+  /// Waits for what the devices still do after the last chunk, so that the slot's thread need not.
+  scheduler::LaneExecutor& completer;
+};
+
+/// When the unit that runs has ended, and before other jobs' work, the slot's thread frees a run,
+/// unless somebody else holds it, and calls `freed`. The run's own units have been dropped.
+void FreeOnSlotThread(scheduler::DeviceSlot& slot, std::shared_ptr<void> run,
+                      std::function<void()> freed);
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,80 @@
+#include "server/rpc/translate_refinement.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/rpc/field_checks.h"
+
+namespace isocenter::rpc {
+namespace {
+
+constexpr double kLongestDeadline = 604800;  // a week, in seconds
+
+absl::StatusOr<jobs::JobClass> ClassOf(v1::JobClass job_class) {
+  switch (job_class) {
+    case v1::JOB_CLASS_UNSPECIFIED:
+    case v1::JOB_CLASS_INTERACTIVE:
+      return jobs::JobClass::kInteractive;
+    case v1::JOB_CLASS_BATCH:
+      return jobs::JobClass::kBatch;
+    default:
+      return Illegal("job_class", absl::StrCat(static_cast<int>(job_class)),
+                     "JOB_CLASS_INTERACTIVE or JOB_CLASS_BATCH");
+  }
+}
+
+/// As text, whose encoding is ASCII: job records are text.
+std::string RecordOf(const v1::ReconstructionProtocol& protocol) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  std::string text;
+  printer.PrintToString(protocol, &text);
+  return text;
+}
+
+}  // namespace
+
+std::optional<pipeline::RefinementRequest> RefinementOf(const config::Protocol& protocol) {
+  if (!protocol.refinement) return std::nullopt;
+  return pipeline::RefinementRequest{.protocol = protocol.description.name(),
+                                     .fdk = protocol.settings,
+                                     .settings = protocol.refinement->settings,
+                                     .deadline = protocol.refinement->deadline,
+                                     .record = RecordOf(protocol.description)};
+}
+
+absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
+    const v1::RefineJobRequest& request, const config::ProtocolBook& protocols) {
+  ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", request.request_id()));
+  if (!(request.deadline_seconds() >= 0 && request.deadline_seconds() <= kLongestDeadline)) {
+    return Illegal("deadline_seconds", absl::StrCat(request.deadline_seconds()),
+                   absl::StrCat("0 to ", kLongestDeadline));
+  }
+  ISO_ASSIGN_OR_RETURN(const jobs::JobClass job_class, ClassOf(request.job_class()));
+  ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol,
+                       protocols.FindRefinement(request.protocol()));
+  pipeline::RefinementRequest translated = *RefinementOf(*protocol);
+  translated.job_class = job_class;
+  translated.request_id = request.request_id();
+  if (request.deadline_seconds() > 0) {
+    translated.deadline = absl::Seconds(request.deadline_seconds());
+  }
+  return translated;
+}
+
+absl::StatusOr<pipeline::RefinementRequest> TranslateRefinementRecord(const std::string& record) {
+  v1::ReconstructionProtocol kept;
+  if (!google::protobuf::TextFormat::ParseFromString(record, &kept)) {
+    return absl::DataLossError(
+        absl::StrCat("the recipe of a refinement, ", record.size(), " bytes, cannot be read"));
+  }
+  ISO_ASSIGN_OR_RETURN(const config::Protocol protocol, config::ProtocolFromProto(kept));
+  std::optional<pipeline::RefinementRequest> request = RefinementOf(protocol);
+  if (!request) return absl::DataLossError("the recipe of a refinement has none");
+  return *std::move(request);
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,25 @@
+// Refinements from the wire and from what is kept of them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "isocenter/v1/jobs.pb.h"
+#include "server/config/protocol_book.h"
+#include "server/pipeline/refinement_request.h"
+
+namespace isocenter::rpc {
+
+/// What a protocol does after FDK; nothing where it has no refinement.
+std::optional<pipeline::RefinementRequest> RefinementOf(const config::Protocol& protocol);
+
+/// Errors: INVALID_ARGUMENT naming field, value and what is legal; NOT_FOUND (protocol).
+absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
+    const v1::RefineJobRequest& request, const config::ProtocolBook& protocols);
+
+/// RefinementRequest::record as RefinementOf made it, perhaps before a restart. Errors: DATA_LOSS,
+/// INVALID_ARGUMENT.
+absl::StatusOr<pipeline::RefinementRequest> TranslateRefinementRecord(const std::string& record);
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,142 @@
+#include "tests/bench/refine_bench.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "kernels/backends.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/reconstructor.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/noise.h"
+#include "tests/bench/scan.h"
+#include "tests/bench/summary.h"
+
+#ifdef ISOCENTER_HAS_CUDA
+#include "tests/bench/cuda_ceilings.h"
+#endif
+
+namespace isocenter::bench {
+namespace {
+
+constexpr double kMib = 1 << 20;
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Times {
+  std::vector<double> iterations, whole;
+  double last_residual = 0;
+};
+
+// One refinement, its buffers included in `whole`.
+absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::Device*>& devices,
+                     const ops::RawFrames& frames, HostView3<float> volume, Times& times) {
+  const auto start = Clock::now();
+  if (plan.settings.warm_start) {
+    const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
+    ISO_ASSIGN_OR_RETURN(
+        const recon::ReconstructionPlan fdk,
+        recon::MakePlan(plan.acquisition, plan.grid, plan.fdk, planned, recon::Arrival::kComplete));
+    ISO_ASSIGN_OR_RETURN(const auto reconstructor,
+                         recon::Reconstructor::Create(fdk, Backends(), devices));
+    ISO_RETURN_IF_ERROR(reconstructor->Run(frames, volume));
+  }
+  ISO_ASSIGN_OR_RETURN(const auto refinement, recon::Refinement::Create(plan, Backends(), devices));
+  for (int view = 0; view < plan.views(); view += plan.chunk_views) {
+    const int count = std::min(plan.chunk_views, plan.views() - view);
+    ISO_RETURN_IF_ERROR(refinement->Push(frames.views(view, count)));
+  }
+  ISO_RETURN_IF_ERROR(
+      refinement->Start(plan.settings.warm_start ? volume : HostView3<const float>()));
+  for (ops::Device* device : devices) ISO_RETURN_IF_ERROR(device->Synchronize());
+  const auto stepping = Clock::now();
+  bool done = false;
+  while (!done) {
+    ISO_ASSIGN_OR_RETURN(done, refinement->Step());
+  }
+  ISO_RETURN_IF_ERROR(refinement->TakeTrace().status());  // waits for the devices
+  times.iterations.push_back(SecondsSince(stepping));
+  ISO_RETURN_IF_ERROR(refinement->Read(volume));
+  times.whole.push_back(SecondsSince(start));
+  times.last_residual = refinement->reports().back().relative_residual;
+  return absl::OkStatus();
+}
+
+absl::Status RunCase(const std::string& name, int device_count, const RefineOptions& options) {
+  ISO_ASSIGN_OR_RETURN(const ScanCase test, MakeScanCase(name, options.views, options.trajectory));
+  const recon::Acquisition acquisition{
+      .detector = test.detector, .i0_counts = 65535, .trajectory = test.trajectory};
+  ISO_ASSIGN_OR_RETURN(
+      const ChosenDevices chosen,
+      OpenDevices(options.backend, {.own_memory = {.memory_bytes = options.device_memory_bytes},
+                                    .count = device_count}));
+  std::vector<ops::Device*> devices;
+  for (const auto& device : chosen.devices) devices.push_back(device.get());
+  const Shape3 shape{static_cast<int64_t>(test.trajectory.size()), test.detector.rows,
+                     test.detector.columns};
+  ISO_ASSIGN_OR_RETURN(const auto frame_memory,
+                       devices[0]->NewHostMemory(shape.count() * int64_t{sizeof(uint16_t)}));
+  auto* counts = reinterpret_cast<uint16_t*>(frame_memory->data());
+  FillWithCounts({counts, static_cast<size_t>(shape.count())});
+  ISO_ASSIGN_OR_RETURN(const auto volume_memory,
+                       devices[0]->NewHostMemory(test.grid.voxels() * int64_t{sizeof(float)}));
+  const HostView3<float> volume(reinterpret_cast<float*>(volume_memory->data()), test.grid.shape());
+  for (const std::string& algorithm : options.algorithms) {
+    recon::IterativeSettings settings = options.settings;
+    ISO_ASSIGN_OR_RETURN(settings.algorithm, recon::AlgorithmNamed(algorithm));
+    ISO_ASSIGN_OR_RETURN(settings.projector, ops::ProjectorNamed(options.projector));
+    settings.matched = !options.unmatched;
+    settings.precision = options.fast ? ops::Precision::kFast : ops::Precision::kExact;
+    const recon::FdkSettings fdk{.precision = settings.precision};
+    ISO_ASSIGN_OR_RETURN(
+        const recon::RefinementPlan plan,
+        recon::MakeRefinementPlan(acquisition, test.grid, fdk, settings, Backends(), devices));
+    Times times;
+    for (int i = 0; i < options.repeats; ++i) {
+      ISO_RETURN_IF_ERROR(RunOnce(plan, devices, {.counts = {counts, shape}}, volume, times));
+    }
+    const Summary iterations = Summarize(times.iterations), whole = Summarize(times.whole);
+    std::printf(
+        "%-6s %3d  %-9s %-20s %4d x %-3d  %8.3f (%.3f-%.3f) s  %8.3f s  %8.0f MiB %8.0f MiB %s%s"
+        "  residual %.3g\n",
+        name.c_str(), device_count, algorithm.c_str(),
+        (options.projector + (options.unmatched ? " + fdk" : "")).c_str(), plan.settings.iterations,
+        static_cast<int>(plan.subsets.size()), iterations.median, iterations.least, iterations.most,
+        whole.median, static_cast<double>(plan.peak_bytes) / kMib,
+        static_cast<double>(plan.host_bytes) / kMib,
+        plan.pieces_in_host ? " volume in host memory" : "",
+        plan.projections_in_host ? " projections in host memory" : "", times.last_residual);
+    std::fflush(stdout);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunRefine(const RefineOptions& options) {
+  ISO_ASSIGN_OR_RETURN(const ChosenDevices chosen, OpenDevices(options.backend, {}));
+  std::printf("%s, commit %s; median (min-max) of %d runs\n",
+              chosen.devices[0]->description().c_str(), Commit().c_str(), options.repeats);
+#ifdef ISOCENTER_HAS_CUDA
+  if (chosen.devices[0]->backend() == "cuda") {
+    ISO_ASSIGN_OR_RETURN(const CudaCeilings ceilings, MeasureCudaCeilings());
+    std::printf("ceilings: upload %.1f GB/s, device copy %.0f GB/s, %.0f G texture samples/s\n",
+                ceilings.upload_gb_s, ceilings.device_copy_gb_s, ceilings.texture_gsamples_s);
+  }
+#endif
+  std::printf("%-6s %3s  %-9s %-20s %4s x %-3s  %-25s %10s %12s %12s\n", "case", "dev", "algorithm",
+              "projector", "pass", "sub", "iterations", "whole", "device", "host");
+  for (const std::string& name : options.cases) {
+    for (const int count : options.devices) {
+      ISO_RETURN_IF_ERROR(RunCase(name, count, options));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::bench

@@ -1,0 +1,198 @@
+// RefineJob, and what is told of refinements.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/contract/contract_fixture.h"
+
+namespace isocenter::testing {
+namespace {
+
+using grpc::StatusCode;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RefineTest : public ContractTest {
+ protected:
+  void SetUp() override {
+    service_.Stop();
+    service_.options.retention = absl::Hours(1);
+    service_.Start();
+    StartServer([](v1::ServerConfig& config) {
+      v1::ReconstructionProtocol& quick = *config.add_protocol();
+      quick.set_name("quick");
+      quick.mutable_refinement()->set_algorithm(v1::REFINEMENT_ALGORITHM_OS_SART);
+      quick.mutable_refinement()->set_iterations(2);
+      quick.mutable_refinement()->set_subsets(4);
+      v1::ReconstructionProtocol& endless = *config.add_protocol();
+      endless = quick;
+      endless.set_name("endless");
+      endless.mutable_refinement()->set_iterations(1000);
+    });
+  }
+  std::string CompletedJob(const std::string& protocol = "fdk") {
+    v1::AcquisitionHeader header = SmallHeader();
+    header.set_protocol(protocol);
+    const Answer answer = Acquire(WholeAcquisition(header));
+    EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
+    return answer.accepted()->job_id();
+  }
+  static v1::RefineJobRequest Request(const std::string& id, const std::string& protocol) {
+    v1::RefineJobRequest request;
+    request.set_job_id(id);
+    request.set_protocol(protocol);
+    return request;
+  }
+  grpc::Status Refine(const v1::RefineJobRequest& request, v1::Job* job) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return jobs_->RefineJob(&context, request, job);
+  }
+  grpc::Status Refusal(const v1::RefineJobRequest& request) {
+    v1::Job job;
+    return Refine(request, &job);
+  }
+};
+
+TEST_F(RefineTest, MakesAJobThatTellsEachIteration) {
+  const std::string source = CompletedJob();
+  v1::Job accepted;
+  const grpc::Status status = Refine(Request(source, "quick"), &accepted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(accepted.refines_job_id(), source);
+  EXPECT_EQ(accepted.job_class(), v1::JOB_CLASS_INTERACTIVE);
+  EXPECT_EQ(accepted.protocol(), "quick");
+  EXPECT_EQ(accepted.progress().iterations_total(), 2u);
+
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::WatchJobRequest watch;
+  watch.set_job_id(accepted.job_id());
+  const auto reader = jobs_->WatchJob(&context, watch);
+  v1::Job job;
+  bool told_before_the_end = false;
+  while (reader->Read(&job)) {
+    told_before_the_end |= job.state() != v1::JOB_STATE_COMPLETED && job.iteration_size() > 0;
+  }
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_TRUE(told_before_the_end);
+  EXPECT_EQ(job.state(), v1::JOB_STATE_COMPLETED) << job.error_message();
+  ASSERT_EQ(job.iteration_size(), 2);
+  EXPECT_EQ(job.iteration(1).iteration(), 2u);
+  EXPECT_GT(job.iteration(1).relative_residual(), 0);
+  EXPECT_LT(job.iteration(1).relative_residual(), job.iteration(0).relative_residual());
+  EXPECT_EQ(job.progress().iterations_done(), 2u);
+  EXPECT_EQ(job.progress().refined_fraction(), 1);
+  EXPECT_GT(job.result().timings().refine_seconds(), 0);
+  EXPECT_EQ(job.result().job_id(), accepted.job_id());
+
+  v1::ListJobsResponse listed;
+  grpc::ClientContext list_context;
+  SetDeadline(list_context);
+  ASSERT_TRUE(jobs_->ListJobs(&list_context, {}, &listed).ok());
+  ASSERT_EQ(listed.job_size(), 2);
+  EXPECT_EQ(listed.job(0).refines_job_id(), source);
+  EXPECT_EQ(listed.job(0).iteration_size(), 0);
+  EXPECT_EQ(listed.job(1).refines_job_id(), "");
+}
+
+TEST_F(RefineTest, AProtocolRefinesByItself) {
+  const std::string source = CompletedJob("quick");
+  EXPECT_EQ(GetJob(source).state(), v1::JOB_STATE_COMPLETED);
+  const std::string refined = source + "-ref";
+  ASSERT_TRUE(Ends(refined));
+  const v1::Job job = GetJob(refined);
+  EXPECT_EQ(job.state(), v1::JOB_STATE_COMPLETED) << job.error_message();
+  EXPECT_EQ(job.refines_job_id(), source);
+  EXPECT_EQ(job.progress().iterations_done(), 2u);
+}
+
+TEST_F(RefineTest, GoesOnAfterARestartAsItWasAsked) {
+  const std::string source = CompletedJob();
+  v1::Job accepted;
+  ASSERT_TRUE(Refine(Request(source, "quick"), &accepted).ok());
+  RestartService();  // without the protocol
+  ASSERT_TRUE(Ends(accepted.job_id()));
+  const v1::Job job = GetJob(accepted.job_id());
+  EXPECT_EQ(job.state(), v1::JOB_STATE_COMPLETED) << job.error_message();
+  EXPECT_EQ(job.progress().iterations_done(), 2u);
+}
+
+TEST_F(RefineTest, RefusesWhatCannotBe) {
+  const auto refused = [](StatusCode code, std::vector<const char*> parts) {
+    return Refused(code, parts);
+  };
+  const std::string source = CompletedJob();
+  EXPECT_THAT(Refusal(Request("nobody", "quick")),
+              refused(StatusCode::NOT_FOUND, {"there is no job 'nobody'"}));
+  EXPECT_THAT(Refusal(Request(source, "magic")),
+              refused(StatusCode::NOT_FOUND, {"protocol is 'magic'"}));
+  EXPECT_THAT(Refusal(Request(source, "fdk")),
+              Invalid({"'fdk', which has no refinement", "fdk_then_ossart", "quick"}));
+  v1::RefineJobRequest request = Request(source, "quick");
+  request.set_deadline_seconds(-1);
+  EXPECT_THAT(Refusal(request), Invalid({"deadline_seconds is -1", "0 to 604800"}));
+  request.set_deadline_seconds(0);
+  request.set_job_class(v1::JOB_CLASS_LIVE);
+  EXPECT_THAT(Refusal(request), Invalid({"job_class is 1", "JOB_CLASS_BATCH"}));
+  request.clear_job_class();
+  request.set_request_id("no blanks");
+  EXPECT_THAT(Refusal(request), Invalid({"request_id"}));
+  const auto call = Begin();
+  EXPECT_THAT(Refusal(Request(call->job_id, "quick")),
+              refused(StatusCode::FAILED_PRECONDITION, {"is receiving", "only a completed job"}));
+  call->Break();
+}
+
+TEST_F(RefineTest, FramesThatAreGoneAreSaidToBeWithTheRetention) {
+  const std::string source = CompletedJob();
+  ASSERT_TRUE(Eventually([&] { return service_.HoldsNothing(); }));
+  ASSERT_TRUE(service_.spool->Remove(source).ok());
+  EXPECT_THAT(Refusal(Request(source, "quick")),
+              Refused(StatusCode::FAILED_PRECONDITION,
+                      std::vector<const char*>({"no longer in the spool", "for 3600 s"})));
+}
+
+TEST_F(RefineTest, ARepeatedRequestMakesNoSecondJob) {
+  const std::string source = CompletedJob();
+  v1::RefineJobRequest request = Request(source, "quick");
+  request.set_request_id("once");
+  v1::Job first, second;
+  ASSERT_TRUE(Refine(request, &first).ok());
+  ASSERT_TRUE(Refine(request, &second).ok());
+  EXPECT_EQ(first.job_id(), second.job_id());
+  request.set_protocol("endless");
+  EXPECT_THAT(Refusal(request), Invalid({"request_id is 'once'", first.job_id().c_str()}));
+}
+
+TEST_F(RefineTest, DeadlineCancelAndDelete) {
+  const std::string source = CompletedJob();
+  v1::RefineJobRequest request = Request(source, "endless");
+  request.set_deadline_seconds(4);
+  v1::Job late;
+  ASSERT_TRUE(Refine(request, &late).ok());
+  ASSERT_TRUE(Ends(late.job_id()));
+  const v1::Job stopped = GetJob(late.job_id());
+  EXPECT_EQ(stopped.state(), v1::JOB_STATE_COMPLETED) << stopped.error_message();
+  ASSERT_EQ(stopped.warning_size(), 1);
+  EXPECT_EQ(stopped.warning(0).kind(), v1::WARNING_KIND_STOPPED_EARLY);
+  EXPECT_THAT(stopped.result().warning(0), HasSubstr("of 1000 iterations"));
+
+  v1::Job endless;
+  ASSERT_TRUE(Refine(Request(source, "endless"), &endless).ok());
+  grpc::ClientContext delete_context, cancel_context;
+  SetDeadline(delete_context);
+  SetDeadline(cancel_context);
+  v1::DeleteJobRequest remove;
+  remove.set_job_id(source);
+  v1::DeleteJobResponse removed;
+  EXPECT_THAT(jobs_->DeleteJob(&delete_context, remove, &removed),
+              Refused(StatusCode::FAILED_PRECONDITION,
+                      std::vector<const char*>({endless.job_id().c_str(), "is made from"})));
+  v1::CancelJobRequest cancel;
+  cancel.set_job_id(endless.job_id());
+  v1::Job cancelled;
+  ASSERT_TRUE(jobs_->CancelJob(&cancel_context, cancel, &cancelled).ok());
+  EXPECT_EQ(cancelled.state(), v1::JOB_STATE_CANCELLED);
+}
+
+}  // namespace
+}  // namespace isocenter::testing
