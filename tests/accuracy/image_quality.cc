@@ -211,11 +211,11 @@ absl::StatusOr<std::vector<float>> Refine(const Scan& scan, const Candidate& can
 std::vector<Candidate> Candidates() {
   using recon::Algorithm;
   return {
-      {"SIRT", {.algorithm = Algorithm::kSirt, .iterations = 30}},
+      {"SIRT", {.algorithm = Algorithm::kSirt, .iterations = 10}},
       {"SART", {.algorithm = Algorithm::kSart, .iterations = 3, .relaxation = 0.3}},
       {"OS-SART", {.algorithm = Algorithm::kOsSart, .iterations = 5, .relaxation = 0.5}},
-      {"CGLS", {.algorithm = Algorithm::kCgls, .iterations = 6, .statistical_weights = true}},
-      {"LSQR", {.algorithm = Algorithm::kLsqr, .iterations = 6, .statistical_weights = true}},
+      {"CGLS", {.algorithm = Algorithm::kCgls, .iterations = 3}},
+      {"LSQR", {.algorithm = Algorithm::kLsqr, .iterations = 3}},
       {"OS-SQS",
        {.algorithm = Algorithm::kOsSqs,
         .iterations = 20,

@@ -102,8 +102,8 @@ absl::Status ValidateIterativeSettings(const IterativeSettings& settings) {
   if (!(settings.relaxation_decay > 0 && settings.relaxation_decay <= 1)) {
     return OutOfRange("relaxation_decay", settings.relaxation_decay, "more than 0, at most 1");
   }
-  if (!(settings.prior_strength >= 0 && settings.prior_strength <= 1e6)) {
-    return OutOfRange("prior_strength", settings.prior_strength, "0 to 1e6");
+  if (!(settings.prior_strength >= 0 && settings.prior_strength <= 1000)) {
+    return OutOfRange("prior_strength", settings.prior_strength, "0 to 1000");
   }
   if (!(settings.huber_delta_per_mm >= 1e-7 && settings.huber_delta_per_mm <= 1)) {
     return OutOfRange("huber_delta_per_mm", settings.huber_delta_per_mm, "1e-7 to 1");

@@ -86,20 +86,20 @@ TEST_P(DivisionTest, WhatWaitsInHostMemoryMakesNoDifference) {
   ASSERT_TRUE(whole.status.ok()) << whole.status;
   ASSERT_FALSE(whole.plan.projections_in_host || whole.plan.pieces_in_host);
   std::set<std::string> ways;
-  for (int percent = 95; percent > 0; percent -= 10) {
-    OwnMemoryDevice small(whole.plan.peak_bytes * percent / 100);
+  for (int64_t limit = whole.plan.peak_bytes - 1; limit > 0; limit = limit * 9 / 10) {
+    OwnMemoryDevice small(limit);
     const Refined divided = RefineOn(scan_, settings, {&small});
     if (!divided.status.ok()) {
       EXPECT_EQ(divided.status.code(), absl::StatusCode::kResourceExhausted) << divided.status;
       break;
     }
-    EXPECT_LE(small.allocated_bytes(), whole.plan.peak_bytes * percent / 100);
-    EXPECT_LE(divided.plan.peak_bytes, whole.plan.peak_bytes * percent / 100);
+    EXPECT_LE(small.allocated_bytes(), limit);
+    EXPECT_LE(divided.plan.peak_bytes, limit);
     ways.insert(absl::StrCat(divided.plan.keep_column_sums, divided.plan.projections_in_host,
                              divided.plan.pieces_in_host));
     // Host memory holds float32.
     EXPECT_LT(LargestDifference(divided.hounsfield, whole.hounsfield), 0.05)
-        << percent << " " << *ways.rbegin();
+        << limit << " " << *ways.rbegin();
   }
   // Without column sums (where there are any), with projections in host memory, with pieces there.
   EXPECT_TRUE(ways.count("011") == 1) << "never all of it in host memory";
