@@ -30,12 +30,12 @@ __global__ __launch_bounds__(kAlong* kAcross) void SiddonKernel(
   const int u = view.along_rows ? b : a, v = view.along_rows ? a : b;
   const Real from_middle_u = u - static_cast<Real>(0.5) * (columns - 1);
   const Real from_middle_v = v - static_cast<Real>(0.5) * (rows - 1);
-  Real p[3], d[3];
+  double p[3];
+  Real d[3];
 #pragma unroll
   for (int i = 0; i < 3; ++i) {
-    p[i] =
-        static_cast<Real>(fma(static_cast<double>(from_middle_u), view.p_column[i],
-                              fma(static_cast<double>(from_middle_v), view.p_row[i], view.p[i])));
+    p[i] = fma(static_cast<double>(from_middle_u), view.p_column[i],
+               fma(static_cast<double>(from_middle_v), view.p_row[i], view.p[i]));
     d[i] = fma(from_middle_u, view.d_column[i], fma(from_middle_v, view.d_row[i], view.d[i]));
   }
   const Real sum = TraceRay(p, d, view.first, grid, volume);

@@ -18,10 +18,11 @@ struct TracedGrid {
 /// The t of a crossing is computed from its face, so that rounding does not add up and no voxel
 /// outside of the grid is ever read.
 template <class Real, class Index>
-__device__ inline Real TraceRay(const Real (&p)[3], const Real (&direction)[3], Real first,
+__device__ inline Real TraceRay(const double (&p)[3], const Real (&direction)[3], Real first,
                                 const TracedGrid<Index>& grid, const float* volume) {
   // Of a ray that comes along each axis from below; mirrored where it comes from above.
-  Real from[3], step[3], face[3], next[3];
+  // What float32 leaves of a point, `rest`, counts where a ray is nearly along the faces.
+  Real from[3], rest[3], step[3], face[3], next[3];
   Index stride[3];
   Index offset = 0;
   Real t = first, end = INFINITY;
@@ -31,12 +32,14 @@ __device__ inline Real TraceRay(const Real (&p)[3], const Real (&direction)[3], 
     constexpr Real kLeast = static_cast<Real>(1e-20);
     const Real half = static_cast<Real>(0.5) * grid.n[a];
     const bool up = !(direction[a] < -kLeast);
-    from[a] = up ? p[a] : -p[a];
+    const double exact = up ? p[a] : -p[a];
+    from[a] = static_cast<Real>(exact);
+    rest[a] = static_cast<Real>(exact - from[a]);
     step[a] = 1 / fmax(fabs(direction[a]), kLeast);
     stride[a] = up ? grid.stride[a] : -grid.stride[a];
     if (!up) offset += grid.stride[a] * static_cast<Index>(grid.n[a] - 1);
-    t = fmax(t, (-half - from[a]) * step[a]);
-    end = fmin(end, (half - from[a]) * step[a]);
+    t = fmax(t, ((-half - from[a]) - rest[a]) * step[a]);
+    end = fmin(end, ((half - from[a]) - rest[a]) * step[a]);
   }
   if (!(t < end)) return 0;
 #pragma unroll
@@ -46,7 +49,7 @@ __device__ inline Real TraceRay(const Real (&p)[3], const Real (&direction)[3], 
     const Real passed = fmin(fmax(inside, Real{0}), static_cast<Real>(grid.n[a] - 1));
     offset += stride[a] * static_cast<Index>(passed);
     face[a] = passed + 1 - half;
-    next[a] = (face[a] - from[a]) * step[a];
+    next[a] = ((face[a] - from[a]) - rest[a]) * step[a];
   }
   Real sum = 0;
   while (true) {
@@ -58,7 +61,7 @@ __device__ inline Real TraceRay(const Real (&p)[3], const Real (&direction)[3], 
     const auto cross = [&](int a) {
       face[a] += 1;
       offset += stride[a];
-      next[a] = (face[a] - from[a]) * step[a];
+      next[a] = ((face[a] - from[a]) - rest[a]) * step[a];
     };
     if (next[2] == nearest) {
       cross(2);
