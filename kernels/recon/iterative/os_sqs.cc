@@ -81,7 +81,7 @@ absl::Status OsSqs::InvertDenominators() {
   // A voxel has two pairs along each axis, and (x_j - x_k)² is at most 2(x_j - m)² + 2(x_k - m)².
   const double curvature = 4 * prior_ * variation_->SquaredFactors();
   ISO_RETURN_IF_ERROR(system_.Axpby(curvature, gradient_, 1, denominators_));
-  // Voxels that no ray sees stay as they are.
+  // Voxels that neither a ray nor a neighbour has a word on stay as they are.
   return system_.Invert(0, denominators_);
 }
 
