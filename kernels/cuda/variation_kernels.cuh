@@ -139,7 +139,6 @@ __global__ __launch_bounds__(kSumThreads) inline void TotalVariationGradientKern
     const float z = g.z * (slice[at] - before[at]);
     from_below = g.z * z * inverse_length(g.x * c.AlongX(before), g.y * c.AlongY(before), z);
   }
-#pragma unroll 4
   for (int z = c.first; z < c.end; ++z) {
     const float* const next = c.Slice(z + 1);
     const float here = slice[at];
