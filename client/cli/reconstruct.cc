@@ -87,10 +87,9 @@ absl::Status RunIterative(const Options& options, const recon::Acquisition& acqu
                           const VolumeGrid& grid, const recon::IterativeSettings& settings,
                           const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
                           HostView3<float> volume) {
-  const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
   ISO_ASSIGN_OR_RETURN(
       const recon::RefinementPlan plan,
-      recon::MakeRefinementPlan(acquisition, grid, options.fdk, settings, Backends(), planned));
+      recon::MakeRefinementPlan(acquisition, grid, options.fdk, settings, Backends(), devices));
   std::printf("%s, %s, %d subsets, %d iterations\n",
               std::string(recon::AlgorithmName(settings.algorithm)).c_str(),
               std::string(ops::ProjectorName(settings.projector)).c_str(),
