@@ -135,19 +135,24 @@ TEST(Refinement, BuiltInProtocolsRefine) {
             recon::Algorithm::kAsdPocs);
 }
 
+// No algorithm has a use for all of them.
 TEST(Refinement, EveryFieldArrives) {
   const auto book = BookOf(R"(
-    protocol { name: "r" precision: PRECISION_FAST refinement {
-      algorithm: REFINEMENT_ALGORITHM_SIRT projector: PROJECTOR_VOXEL_DRIVEN iterations: 7
+    protocol { name: "algebra" precision: PRECISION_FAST refinement {
+      algorithm: REFINEMENT_ALGORITHM_OS_SART projector: PROJECTOR_JOSEPH iterations: 7
       subsets: 3 relaxation: 0.5 relaxation_decay: 0.9 allow_negative: true cold_start: true
-      unmatched: true statistical_weights: true prior_strength: 0.25 huber_delta_per_mm: 0.001
-      tv_steps: 4 stop_residual: 0.01 surroundings_factor: 2 deadline_seconds: 30 } })");
+      unmatched: true stop_residual: 0.01 surroundings_factor: 2 deadline_seconds: 30 } }
+    protocol { name: "likelihood" refinement {
+      algorithm: REFINEMENT_ALGORITHM_OS_SQS projector: PROJECTOR_VOXEL_DRIVEN
+      statistical_weights: true prior_strength: 0.25 huber_delta_per_mm: 0.001 } }
+    protocol { name: "variation" refinement {
+      algorithm: REFINEMENT_ALGORITHM_ASD_POCS prior_strength: 0.25 tv_steps: 4 } })");
   ASSERT_TRUE(book.ok()) << book.status();
-  const auto& recipe = (*book->Find("r"))->refinement;
-  ASSERT_TRUE(recipe);
-  const recon::IterativeSettings& settings = recipe->settings;
-  EXPECT_EQ(settings.algorithm, recon::Algorithm::kSirt);
-  EXPECT_EQ(settings.projector, ops::ProjectorModel::kVoxelDriven);
+  const auto& algebra = (*book->Find("algebra"))->refinement;
+  ASSERT_TRUE(algebra);
+  const recon::IterativeSettings& settings = algebra->settings;
+  EXPECT_EQ(settings.algorithm, recon::Algorithm::kOsSart);
+  EXPECT_EQ(settings.projector, ops::ProjectorModel::kJoseph);
   EXPECT_EQ(settings.precision, ops::Precision::kFast);
   EXPECT_EQ(settings.iterations, 7);
   EXPECT_EQ(settings.subsets, 3);
@@ -156,13 +161,18 @@ TEST(Refinement, EveryFieldArrives) {
   EXPECT_FALSE(settings.non_negative);
   EXPECT_FALSE(settings.warm_start);
   EXPECT_FALSE(settings.matched);
-  EXPECT_TRUE(settings.statistical_weights);
-  EXPECT_EQ(settings.prior_strength, 0.25);
-  EXPECT_EQ(settings.huber_delta_per_mm, 0.001);
-  EXPECT_EQ(settings.tv_steps, 4);
   EXPECT_EQ(settings.stop_residual, 0.01);
   EXPECT_EQ(settings.surroundings_factor, 2);
-  EXPECT_EQ(recipe->deadline, absl::Seconds(30));
+  EXPECT_EQ(algebra->deadline, absl::Seconds(30));
+  const auto& likelihood = (*book->Find("likelihood"))->refinement;
+  ASSERT_TRUE(likelihood);
+  EXPECT_EQ(likelihood->settings.projector, ops::ProjectorModel::kVoxelDriven);
+  EXPECT_TRUE(likelihood->settings.statistical_weights);
+  EXPECT_EQ(likelihood->settings.prior_strength, 0.25);
+  EXPECT_EQ(likelihood->settings.huber_delta_per_mm, 0.001);
+  const auto& variation = (*book->Find("variation"))->refinement;
+  ASSERT_TRUE(variation);
+  EXPECT_EQ(variation->settings.tv_steps, 4);
 }
 
 TEST(Refinement, MistakesAreNamed) {
