@@ -98,25 +98,27 @@ absl::Status HostParts<Parts>::Bring(int part, Access access, Room& room) {
   return absl::OkStatus();
 }
 
+// What the part is asked for first is taken for what the next will be asked for first.
 template <class Parts>
-absl::StatusOr<typename Parts::Buffer*> HostParts<Parts>::At(int part, Access access) {
+absl::Status HostParts<Parts>::TurnTo(int part, Access access) {
   const int rooms = static_cast<int>(rooms_.size());
   const int there = RoomOf(part);
   current_ = there >= 0 ? there : (current_ + 1) % rooms;
-  Room& room = rooms_[current_];
-  if (there < 0) ISO_RETURN_IF_ERROR(Bring(part, access, room));
-  if (access != Access::kRead) room.changed = true;
+  if (there < 0) ISO_RETURN_IF_ERROR(Bring(part, access, rooms_[current_]));
 
   // Copies wait for the work that was started before, not for that which is started on this part
-  // next: what the other room is about to need starts now.
+  // from now on.
   const int next = (part + 1) % static_cast<int>(parts_.size());
-  if (RoomOf(next) >= 0) return room.buffer.get();
+  if (RoomOf(next) >= 0) return absl::OkStatus();
   Room& other = rooms_[(current_ + 1) % rooms];
-  if (access != Access::kOverwrite) {
-    ISO_RETURN_IF_ERROR(Bring(next, access, other));
-  } else {
-    ISO_RETURN_IF_ERROR(WriteBack(other));  // the next one is not read either
-  }
+  return access == Access::kOverwrite ? WriteBack(other) : Bring(next, access, other);
+}
+
+template <class Parts>
+absl::StatusOr<typename Parts::Buffer*> HostParts<Parts>::At(int part, Access access) {
+  if (rooms_[current_].part != part) ISO_RETURN_IF_ERROR(TurnTo(part, access));
+  Room& room = rooms_[current_];
+  if (access != Access::kRead) room.changed = true;
   return room.buffer.get();
 }
 

@@ -65,6 +65,7 @@ class HostParts {
   };
   HostParts(ops::Device& session, std::vector<Form> parts);
   int RoomOf(int part) const;
+  absl::Status TurnTo(int part, Access access);
   absl::Status Bring(int part, Access access, Room& room);
   absl::Status WriteBack(Room& room);
   absl::Status WaitForHost(int part);

@@ -51,7 +51,10 @@ TEST(HostParts, WhatIsNotChangedDoesNotGoBack) {
 TEST(HostParts, WhatIsOverwrittenDoesNotCome) {
   LateDevice device;
   const auto parts = MakeParts(device, 4);
-  for (int part = 0; part < 4; ++part) At(*parts, part, Access::kOverwrite).Work();
+  for (int part = 0; part < 4; ++part) {
+    At(*parts, part, Access::kOverwrite);
+    At(*parts, part, Access::kUpdate).Work();
+  }
   EXPECT_THAT(device.log,
               ElementsAre("work", "down 0", "work", "down 1", "work", "down 2", "work"));
 }
