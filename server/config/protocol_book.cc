@@ -64,7 +64,7 @@ constexpr char kBuiltIn[] = R"pb(
     refinement {
       algorithm: REFINEMENT_ALGORITHM_OS_SQS
       statistical_weights: true
-      prior_strength: 1
+      prior_strength: 0.1
     }
   }
   protocol {

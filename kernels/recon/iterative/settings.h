@@ -51,7 +51,7 @@ struct IterativeSettings {
   bool statistical_weights = false;
   /// Strength of the prior relative to the data (os_sqs: Huber; fista_tv and asd_pocs: total
   /// variation); 0: none. Dimensionless: what it means does not change with the number of voxels
-  /// or views, and 1 suits a head of 2e4 photons per pixel (of 1.5 mm at the isocentre).
+  /// or views; what is best depends on their noise, 0.1 to 1 for a head of 2e4 photons per pixel.
   double prior_strength = 0;
   double huber_delta_per_mm = 2e-4;  // 10 HU of water
   int tv_steps = 20;                 // of steepest descent, or of the proximal operator, per pass
