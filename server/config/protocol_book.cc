@@ -72,7 +72,7 @@ constexpr char kBuiltIn[] = R"pb(
     description: "As fdk_smooth, then total variation by ASD-POCS: few frames."
     filter_window: FILTER_WINDOW_HANN
     filter_cutoff: 0.8
-    refinement { algorithm: REFINEMENT_ALGORITHM_ASD_POCS prior_strength: 1 }
+    refinement { algorithm: REFINEMENT_ALGORITHM_ASD_POCS prior_strength: 3 }
   }
 )pb";
 
