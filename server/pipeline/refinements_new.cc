@@ -132,10 +132,14 @@ void Refinements::Recover(const Job& job) {
   environment_.table.Update(job.id, [](Job& changed) { changed.progress.slices_exported = 0; });
   environment_.observer.OnJobResumed("restart");
   spdlog::info("event=job_recovered job={} refines={}", job.id, source_id);
+  // The job may end before its input is open, and its use of the frames with it: opening them
+  // retains them, so it is a use of its own.
+  Use(source_id);
   opening_->Submit([this, recovered] {
     absl::StatusOr<RefinementInput> input = OpenInput(recovered->source_id());
     const absl::Status status =
         input.ok() ? recovered->SetInput(*std::move(input)) : input.status();
+    EndUse(recovered->source_id());
     if (!status.ok()) return recovered->Fail(status);
     environment_.changed();
   });
