@@ -146,11 +146,17 @@ void Engine::WatchConsoles() {
       earliest = std::min(earliest, job->console_deadline());
     }
     earliest = std::min(earliest, refinements_.EndOverdue());
+    // What a refinement waits for may become free without a word: a run's memory goes with its last
+    // owner, which may be a unit that ends after the job.
+    constexpr absl::Duration kBetweenAttempts = absl::Seconds(1);
+    const bool try_again = refinements_.any_waits();
+    if (try_again) earliest = std::min(earliest, absl::Now() + kBetweenAttempts);
     absl::MutexLock lock(&mutex_);
     auto news = [this]()
                     ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || consoles_changed_; };
     mutex_.AwaitWithDeadline(absl::Condition(&news), earliest);
     if (stopping_) return;
+    if (try_again && admitting_) admission_lane_->Submit([this] { StartWaiting(); });
     consoles_changed_ = false;
   }
 }
