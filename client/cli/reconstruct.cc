@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/acquisition_flags.h"
 #include "client/cli/commands.h"
+#include "client/cli/convergence_file.h"
 #include "client/cli/iterative_flags.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/phantom_flags.h"
@@ -122,6 +123,7 @@ absl::Status Reconstruct(Options options) {
   } else if (!options.curve.empty()) {
     return absl::InvalidArgumentError("--curve needs an iterative --algorithm; fdk has no passes");
   }
+  if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition, ToAcquisition(source->header()));
   ISO_ASSIGN_OR_RETURN(formats::Volume volume, [&]() -> absl::StatusOr<formats::Volume> {
