@@ -16,7 +16,7 @@ namespace isocenter::cli {
 struct AcquisitionFlags {
   std::string input;
   std::string projections;
-  double i0 = 65535;
+  std::optional<double> i0;
   std::vector<int> grid;
   double voxel_mm = 0;
 };
@@ -24,7 +24,7 @@ struct AcquisitionFlags {
 /// The input, --projections, --i0, --grid and --voxel-mm.
 void AddAcquisitionFlags(CLI::App& command, AcquisitionFlags& flags);
 
-/// Errors: those of formats::OpenAcquisition.
+/// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition.
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
     const AcquisitionFlags& flags);
 
