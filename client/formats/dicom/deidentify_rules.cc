@@ -237,6 +237,7 @@ const DeidentifyRule kRules[] = {
     {DCM_DimensionIndexSequence, A::kItems},
     {DCM_ConcatenationFrameOffsetNumber, A::kKeep},
     {DCM_DimensionOrganizationType, A::kKeep},
+    {DCM_DimensionDescriptionLabel, A::kKeep},
     {DCM_AcquisitionIndex, A::kKeep},
     {DCM_ContributingSOPInstancesReferenceSequence, A::kItems},
     {DCM_ReconstructionIndex, A::kKeep},

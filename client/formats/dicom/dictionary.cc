@@ -3,6 +3,7 @@
 #include <dcmtk/config/osconfig.h>
 //
 #include <dcmtk/dcmdata/dcdict.h>
+#include <dcmtk/oflog/oflog.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +13,7 @@ namespace isocenter::formats {
 namespace {
 
 bool Load() {
+  OFLog::configure(OFLogger::OFF_LOG_LEVEL);
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   const auto packaged = program.parent_path().parent_path() / "share" / "isocenter" / "dicom.dic";

@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<PositionerAngles>> PositionerAnglesOf(const XaAttribu
   const double spread_deg = RadiansToDegrees(Spread(angles));
   if (spread_deg < kLeastSpreadDeg) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "this is not a rotational run: the positioner angles of its %d frames stay within %.2g "
+        "this is not a rotational run: the positioner angles of its %d frames stay within %.2f "
         "degrees (primary %.4g, secondary %.4g); a volume needs an arc of about 180 degrees",
         run.frames(), spread_deg, primary[0], secondary[0]));
   }

@@ -62,6 +62,11 @@ std::string NewUid() {
   return dcmGenerateUniqueIdentifier(uid, SITE_INSTANCE_UID_ROOT);
 }
 
+/// To a ten-thousandth of a degree.
+std::string Degrees(double degrees) {
+  return absl::StrFormat("%.8g", std::round(degrees * 1e4) / 1e4 + 0.0);  // not -0
+}
+
 void InsertIdentity(const v1::AcquisitionHeader& header, Inserter& put) {
   const v1::PatientStudy& study = header.patient_study();
   const absl::Time now = absl::Now();
@@ -83,7 +88,7 @@ void InsertIdentity(const v1::AcquisitionHeader& header, Inserter& put) {
   put(DCM_StudyDate, or_else(study.study_date(), date));
   put(DCM_StudyTime, or_else(study.study_time(), time));
   put(DCM_AccessionNumber, study.accession_number());
-  put(DCM_StudyID, study.study_id());
+  put(DCM_StudyID, or_else(study.study_id(), "1"));
   if (!study.study_description().empty()) put(DCM_StudyDescription, study.study_description());
   put(DCM_ReferringPhysicianName, study.referring_physician_name());
   put(DCM_SeriesInstanceUID, NewUid());
@@ -131,10 +136,15 @@ absl::Status InsertGeometry(const v1::DetectorGeometry& detector, const Trajecto
     to_isocenter += Norm(camera.source) / trajectory.size();
     to_detector += camera.focal_u_px * detector.pitch_u_mm() / trajectory.size();
   }
+  // One value, the mean step, where nothing turns.
   const auto offsets = [](const std::vector<double>& degrees) {
-    return absl::StrJoin(degrees, "\\", [&](std::string* out, double d) {
-      absl::StrAppendFormat(out, "%.4f", d - degrees.front());
-    });
+    std::vector<std::string> all;
+    bool turns = false;
+    for (const double d : degrees) {
+      all.push_back(Degrees(d - degrees.front()));
+      turns |= all.back() != all.front();
+    }
+    return turns ? absl::StrJoin(all, "\\") : all.front();
   };
   const std::string primary = offsets(primary_deg), secondary = offsets(secondary_deg);
   if (std::max(primary.size(), secondary.size()) > kLongestVector) {
@@ -144,8 +154,8 @@ absl::Status InsertGeometry(const v1::DetectorGeometry& detector, const Trajecto
   }
   put(DCM_PositionerMotion, "DYNAMIC");
   put(DCM_PositionerType, "CARM");
-  put(DCM_PositionerPrimaryAngle, primary_deg.front());
-  put(DCM_PositionerSecondaryAngle, secondary_deg.front());
+  put(DCM_PositionerPrimaryAngle, Degrees(primary_deg.front()));
+  put(DCM_PositionerSecondaryAngle, Degrees(secondary_deg.front()));
   put(DCM_PositionerPrimaryAngleIncrement, primary);
   put(DCM_PositionerSecondaryAngleIncrement, secondary);
   put(DCM_DistanceSourceToPatient, to_isocenter);
