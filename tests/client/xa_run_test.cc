@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <fstream>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -130,6 +134,42 @@ TEST(XaRun, FramesOfACompressedRunCanBeReadInAnyOrder) {
   for (const int i : {2, 3, 0, 0, 1}) {
     ASSERT_TRUE((*source)->Read(i, std::as_writable_bytes(std::span(frame))).ok());
     EXPECT_EQ(std::memcmp(frame.data(), &all[i * frame.size()], frame.size() * 2), 0) << i;
+  }
+}
+
+/// Resident memory of this process.
+int64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+TEST(XaRun, AFileIsNeverInMemoryAsAWhole) {
+  constexpr int kFrames = 24, kSize = 512;
+  XaFile run{.frames = kFrames, .columns = 1, .rows = 1, .step_deg = 4};
+  run.change = [](DcmDataset& data) {  // noise: no codec makes it small
+    std::vector<Uint16> noise(kFrames * kSize * kSize);
+    std::mt19937 generator(1);
+    for (Uint16& value : noise) value = static_cast<Uint16>(generator());
+    data.putAndInsertUint16(DCM_Rows, kSize);
+    data.putAndInsertUint16(DCM_Columns, kSize);
+    data.putAndInsertUint16Array(DCM_PixelData, noise.data(), noise.size());
+  };
+  constexpr int64_t kFile = int64_t{2} * kFrames * kSize * kSize;
+  for (const E_TransferSyntax syntax : {EXS_LittleEndianExplicit, EXS_JPEGLSLossless}) {
+    run.syntax = syntax;
+    const TemporaryDirectory directory;
+    ASSERT_TRUE(WriteXa(directory / "run.dcm", run));
+    malloc_trim(0);
+    const int64_t before = ResidentBytes();
+    const auto source = OpenXaRun(directory / "run.dcm", "", std::nullopt);
+    ASSERT_TRUE(source.ok()) << source.status();
+    std::vector<std::byte> frame((*source)->frame_bytes());
+    for (int i = 0; i < kFrames; ++i) ASSERT_TRUE((*source)->Read(i, frame).ok());
+#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed
+    EXPECT_LT(ResidentBytes() - before, kFile / 3) << DcmXfer(syntax).getXferName();
+#endif
   }
 }
 

@@ -97,8 +97,7 @@ class XaInputTest(support.ServiceTest):
     def test_a_run_streams_with_its_identity(self):
         node = self.service()
         run = self.simulate("--trajectory", "circle", "--arc-deg", 200)
-        done = isocenter.must("stream", run, "--server", node.grpc, "--i0", 60000, *support.GRID)
-        job = re.search(r"^job +(\S+)", done.stdout, re.M)[1]
+        job = isocenter.json_of("stream", run, "--server", node.grpc, "--i0", 60000, *support.GRID)["job_id"]
         folder = self.folder / "series"
         isocenter.must("fetch", job, "--server", node.grpc, "--out", folder)
         dump = process.run([support.need("dcmdump", "dcmtk"), sorted(folder.glob("*.dcm"))[0]]).stdout

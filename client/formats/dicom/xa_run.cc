@@ -87,7 +87,7 @@ class XaSource : public FrameSource {
     return int64_t{header_.detector().columns()} * header_.detector().rows();
   }
 
-  /// DCMTK keeps every compressed fragment that it has read.
+  /// DCMTK's JPEG-LS decoder keeps every compressed fragment that it has read.
   void ForgetFragments(Uint32 first) {
     E_TransferSyntax syntax;
     const DcmRepresentationParameter* parameter = nullptr;
