@@ -87,6 +87,26 @@ TEST(XaRun, MatricesSeeWhatTheDetectorSaw) {
   }
 }
 
+TEST(XaRun, TheIsocentreIsImagedWhereTheDetectorSays) {
+  XaFile run{.frames = 3, .step_deg = 30, .enhanced = true};
+  run.change = [](DcmDataset& data) {  // pixels of 3 x 4 detector elements
+    data.putAndInsertString(DCM_DetectorElementSpacing, "1.5\\1");
+    data.putAndInsertFloat32(DCM_PositionOfIsocenterProjection, 80, 0);
+    data.putAndInsertFloat32(DCM_PositionOfIsocenterProjection, 130, 1);
+    DcmItem* shared = nullptr;
+    data.findAndGetSequenceItem(DCM_SharedFunctionalGroupsSequence, shared);
+    client_test::NewItem(*shared, DCM_FieldOfViewSequence)
+        .putAndInsertString(DCM_FieldOfViewOrigin, "10\\20");
+  };
+  const auto source = Opened(run);
+  ASSERT_NE(source, nullptr);
+  const auto& matrix = source->header().matrices().matrix(1);
+  // Elements 10 to 12 are row 0, with its centre at element 11; 20 to 23 column 0, at 21.5.
+  EXPECT_NEAR(matrix.value(7) / matrix.value(11), (80 - 11) / 3.0, 1e-9);
+  EXPECT_NEAR(matrix.value(3) / matrix.value(11), (130 - 21.5) / 4.0, 1e-9);
+  EXPECT_THAT(absl::StrJoin(source->notes(), "\n"), Not(HasSubstr("middle of the frames")));
+}
+
 TEST(XaRun, IdentityDetectorAndRateAreRead) {
   for (const bool enhanced : {false, true}) {
     const auto source = Opened({.frames = 5, .step_deg = 50, .enhanced = enhanced});
