@@ -360,5 +360,21 @@ TEST(Cli, SimulatedPhantomHasItsTruthAndABundle) {
   EXPECT_EQ(RunCommand({"compare", directory / "t.mha", "--phantom", "cylinder"}).exit_code, 0);
 }
 
+TEST(Cli, DeidentificationIsCheckedBeforeAnythingIsFetched) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "short", "0123456789");
+  const auto error = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"fetch", "job-1", "--out", (directory / "out").string()});
+    const Outcome outcome = RunCommand(flags);
+    EXPECT_EQ(outcome.exit_code, 1);
+    return outcome.err;
+  };
+  EXPECT_THAT(error({"--keep", "dates"}), HasSubstr("need --deidentify"));
+  EXPECT_THAT(error({"--deidentify", "--deidentify-key", (directory / "short").string()}),
+              HasSubstr("has 10 bytes; legal is 16 or more"));
+  EXPECT_THAT(error({"--deidentify", "--format", "mha"}), HasSubstr("legal is dicom"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "out"));
+}
+
 }  // namespace
 }  // namespace isocenter::client_test
