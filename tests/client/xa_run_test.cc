@@ -91,8 +91,8 @@ TEST(XaRun, TheIsocentreIsImagedWhereTheDetectorSays) {
   XaFile run{.frames = 3, .step_deg = 30, .enhanced = true};
   run.change = [](DcmDataset& data) {  // pixels of 3 x 4 detector elements
     data.putAndInsertString(DCM_DetectorElementSpacing, "1.5\\1");
-    data.putAndInsertFloat32(DCM_PositionOfIsocenterProjection, 80, 0);
-    data.putAndInsertFloat32(DCM_PositionOfIsocenterProjection, 130, 1);
+    const Float32 position[] = {80, 130};
+    data.putAndInsertFloat32Array(DCM_PositionOfIsocenterProjection, position, 2);
     DcmItem* shared = nullptr;
     data.findAndGetSequenceItem(DCM_SharedFunctionalGroupsSequence, shared);
     client_test::NewItem(*shared, DCM_FieldOfViewSequence)
