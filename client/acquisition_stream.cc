@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "client/frame_message.h"
 #include "client/frame_window.h"
+#include "client/nodes.h"
 #include "client/reconnect.h"
 #include "client/rpc_status.h"
 #include "client/wire.h"
@@ -44,6 +45,10 @@ grpc::ByteBuffer Serialize(const v1::AcquireRequest& request) {
   return grpc::ByteBuffer(&bytes, 1);
 }
 
+bool AnotherNodeMayTake(const absl::Status& refusal) {
+  return absl::IsResourceExhausted(refusal) || absl::IsUnavailable(refusal);
+}
+
 /// One call of Acquire; an acquisition whose connection breaks has several.
 struct Call {
   grpc::ClientContext context;
@@ -60,8 +65,9 @@ struct Call {
 /// starts the next one: the thread, or the caller of SendFrame.
 struct AcquisitionStream::State {
   State(const ServiceChannel& channel, AcquisitionStreamOptions stream_options,
-        const v1::AcquisitionHeader& header, int64_t bytes)
+        const v1::AcquisitionHeader& header, int64_t bytes, std::string on_node)
       : options(std::move(stream_options)),
+        node(std::move(on_node)),
         stub(channel.grpc_channel()),
         frame_count(header.frame_count()),
         frame_bytes(bytes),
@@ -69,6 +75,7 @@ struct AcquisitionStream::State {
                options.max_bytes_in_flight) {}
 
   const AcquisitionStreamOptions options;
+  const std::string node;  // that all calls are meant for; empty: there is no choice
   RawStub stub;
   const uint32_t frame_count;
   const int64_t frame_bytes;
@@ -274,6 +281,7 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
     // A call that waits for its connection has gRPC watch it; without one, it would look only every
     // five seconds.
     c.context.set_wait_for_ready(again);
+    if (!node.empty()) c.context.AddMetadata(kNodeMetadata, node);
     const absl::Status status = RunCall(opening, limit, c);
     end = Verdict(status, c, reconnect);
     if (end) break;
@@ -325,9 +333,9 @@ AcquisitionStream::~AcquisitionStream() {
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, v1::AcquireRequest opening,
-    AcquisitionStreamOptions options) {
+    AcquisitionStreamOptions options, const std::string& node) {
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, CheckedFrameBytes(header));
-  auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes);
+  auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes, node);
   State& s = *state;
   s.thread =
       std::thread([&s, opening = std::move(opening)]() mutable { s.Run(std::move(opening)); });
@@ -348,7 +356,15 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
     AcquisitionStreamOptions options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  return Start(channel, header, std::move(opening), std::move(options));
+  const std::vector<std::string> nodes = RankNodes(channel, header, options.admission_timeout);
+  if (nodes.empty()) return Start(channel, header, std::move(opening), std::move(options), "");
+  absl::Status refusal;
+  for (const std::string& node : nodes) {
+    auto stream = Start(channel, header, opening, options, node);
+    if (stream.ok() || !AnotherNodeMayTake(stream.status())) return stream;
+    if (refusal.ok()) refusal = stream.status();  // that of the best
+  }
+  return refusal;
 }
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
@@ -356,7 +372,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     AcquisitionStreamOptions options) {
   v1::AcquireRequest opening;
   opening.mutable_resume()->set_job_id(job_id);
-  return Start(channel, header, std::move(opening), std::move(options));
+  return Start(channel, header, std::move(opening), std::move(options),
+               NodeOfJob(channel, job_id, options.admission_timeout));
 }
 
 const v1::Accepted& AcquisitionStream::accepted() const {

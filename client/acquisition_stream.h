@@ -45,6 +45,10 @@ struct AcquisitionStreamOptions {
 /// When the connection breaks, before or after Finish, the stream makes a new one, takes up the job
 /// where it stands and sends again what the server lacks. Only SendFrame and Finish take longer.
 ///
+/// Where there are several nodes behind the address, Open asks each what it would make of the
+/// acquisition and sends it to the best that takes it; later calls go to the same one
+/// (docs/adr/0022-several-nodes.md).
+///
 /// SendFrame and Finish belong to one thread; the other functions may be called from any.
 class AcquisitionStream {
  public:
@@ -95,7 +99,7 @@ class AcquisitionStream {
   explicit AcquisitionStream(std::unique_ptr<State> state);
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Start(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
-      v1::AcquireRequest opening, AcquisitionStreamOptions options);
+      v1::AcquireRequest opening, AcquisitionStreamOptions options, const std::string& node);
   std::unique_ptr<State> state_;
 };
 

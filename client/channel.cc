@@ -1,11 +1,16 @@
 #include "client/channel.h"
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/support/client_interceptor.h>
 
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/nodes.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
@@ -18,6 +23,41 @@ absl::StatusOr<std::string> ReadPem(const std::string& path) {
     return absl::NotFoundError(absl::StrCat("cannot read the credential file ", path));
   }
   return text.str();
+}
+
+/// Says in every call which node it is meant for.
+class NodeInterceptor : public grpc::experimental::Interceptor {
+ public:
+  explicit NodeInterceptor(std::string node) : node_(std::move(node)) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(
+            grpc::experimental::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+      methods->GetSendInitialMetadata()->emplace(kNodeMetadata, node_);
+    }
+    methods->Proceed();
+  }
+
+ private:
+  const std::string node_;
+};
+
+class NodeInterceptorFactory : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit NodeInterceptorFactory(std::string node) : node_(std::move(node)) {}
+  grpc::experimental::Interceptor* CreateClientInterceptor(
+      grpc::experimental::ClientRpcInfo*) override {
+    return new NodeInterceptor(node_);  // gRPC owns it
+  }
+
+ private:
+  const std::string node_;
+};
+
+std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
+NodeInterceptors(const std::string& node) {
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<NodeInterceptorFactory>(node));
+  return interceptors;
 }
 
 }  // namespace
@@ -52,7 +92,13 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);  // what one attempt may take
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  return ServiceChannel(grpc::CreateCustomChannel(address.address, credentials, arguments));
+  if (address.node.empty()) {
+    return ServiceChannel(grpc::CreateCustomChannel(address.address, credentials, arguments));
+  }
+  return ServiceChannel(
+      grpc::experimental::CreateCustomChannelWithInterceptors(
+          address.address, credentials, arguments, NodeInterceptors(address.node)),
+      address.node);
 }
 
 }  // namespace isocenter::client

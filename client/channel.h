@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -18,6 +19,7 @@ struct ServerAddress {
   std::string ca_file;                      // PEM, authorities that may have signed the server
   std::string certificate_file;             // PEM, of this client
   std::string private_key_file;             // PEM
+  std::string node;  // of several behind the address, the one that all calls are meant for
 };
 
 /// A connection to one server; connects when it is first used. Thread-safe; copies share the
@@ -26,11 +28,15 @@ class ServiceChannel {
  public:
   /// Errors: NOT_FOUND (a credential file), INVALID_ARGUMENT (certificate without key or CA).
   static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
-  explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
+  explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel, std::string node = "")
+      : channel_(std::move(channel)), node_(std::move(node)) {}
   const std::shared_ptr<grpc::Channel>& grpc_channel() const { return channel_; }
+  /// Empty: whichever the proxy chooses.
+  const std::string& node() const { return node_; }
 
  private:
   std::shared_ptr<grpc::Channel> channel_;
+  std::string node_;
 };
 
 }  // namespace isocenter::client

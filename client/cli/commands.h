@@ -20,6 +20,7 @@ void AddWatchCommand(CLI::App& app, Action& action);
 void AddCancelCommand(CLI::App& app, Action& action);
 void AddRefineCommand(CLI::App& app, Action& action);
 void AddTraceCommand(CLI::App& app, Action& action);
+void AddHealthCommand(CLI::App& app, Action& action);
 void AddDeleteCommand(CLI::App& app, Action& action);
 void AddFetchCommand(CLI::App& app, Action& action);
 void AddProtocolsCommand(CLI::App& app, Action& action);

@@ -19,6 +19,11 @@ void AddServerFlags(CLI::App& command, client::ServerAddress& address) {
   command.add_option("--key", address.private_key_file, "PEM private key of --cert")
       ->type_name("FILE")
       ->group("Server");
+  command
+      .add_option("--node", address.node,
+                  "of several nodes behind the address, the one that is meant")
+      ->type_name("NAME")
+      ->group("Server");
 }
 
 void AddPatientFlags(CLI::App& command, v1::PatientStudy& study) {

@@ -8,7 +8,7 @@
 
 namespace isocenter::cli {
 
-/// --server, --ca, --cert, --key.
+/// --server, --ca, --cert, --key, --node.
 void AddServerFlags(CLI::App& command, client::ServerAddress& address);
 
 /// --patient-name, --patient-id, --accession, --study-description; a field stays empty when its

@@ -92,11 +92,13 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
   return sent;
 }
 
-void PrintSummary(const v1::JobResult& result, const Sent& sent, int64_t reconnects) {
+void PrintSummary(const v1::JobResult& result, const std::string& node, const Sent& sent,
+                  int64_t reconnects) {
   const v1::StageTimings& t = result.timings();
   const double sending = absl::ToDoubleSeconds(sent.last_frame - sent.begin);
   std::vector<TableRow> rows = {
       {"job", result.job_id()},
+      {"node", node},
       {"frames", absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
                                  sending > 0 ? (sent.frames - 1) / sending : 0.0)},
       {"volume", GridText(result.grid())},
@@ -154,7 +156,11 @@ absl::Status Stream(const Options& options) {
                        OpenStream(options, channel, header, warnings, preview));
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
   interrupt.SetHandler([&] {
-    client::JobClient(channel).Cancel(stream->accepted().job_id()).IgnoreError();
+    client::ServerAddress there = options.server;
+    there.node = stream->accepted().node();
+    if (const auto direct = client::ServiceChannel::Open(there); direct.ok()) {
+      client::JobClient(*direct).Cancel(stream->accepted().job_id()).IgnoreError();
+    }
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
@@ -176,9 +182,10 @@ absl::Status Stream(const Options& options) {
   for (const std::string& warning : result->warning()) warnings.Print(warning);
   // A preview that could not be written does not spoil the job.
   if (const absl::Status s = preview.Close(); !s.ok()) warnings.Print(std::string(s.message()));
-  PrintSummary(*result, *sent, stream->reconnects());
+  PrintSummary(*result, stream->accepted().node(), *sent, stream->reconnects());
   if (!options.json.empty()) {
     nlohmann::ordered_json json = ToJson(*result);
+    json["node"] = stream->accepted().node();
     json["frames"] = sent->frames;
     json["reconnects"] = stream->reconnects();
     json["stream_seconds"] = absl::ToDoubleSeconds(sent->last_frame - sent->begin);

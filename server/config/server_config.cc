@@ -13,6 +13,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "kernels/base/status_macros.h"
+#include "server/config/cluster.h"
 
 namespace isocenter::config {
 namespace {
@@ -156,6 +157,8 @@ void ApplyDefaults(v1::ServerConfig& config) {
   Default(node, &v1::DicomNodeConfig::max_associations, &v1::DicomNodeConfig::set_max_associations,
           32u);
 
+  ApplyClusterDefaults(*config.mutable_cluster());
+
   v1::LimitsConfig& limits = *config.mutable_limits();
   if (limits.memory_bytes() == 0) {
     limits.set_memory_bytes(uint64_t{static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES))} *
@@ -189,6 +192,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(CheckTls(config.grpc_tls()));
   ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
   ISO_RETURN_IF_ERROR(CheckDicomNode(config.dicom_node()));
+  ISO_RETURN_IF_ERROR(ValidateCluster(config.cluster()));
   const v1::LimitsConfig& limits = config.limits();
   ISO_RETURN_IF_ERROR(CheckRange("limits.memory_bytes", static_cast<double>(limits.memory_bytes()),
                                  1 << 20, static_cast<double>(int64_t{1} << 50)));

@@ -51,6 +51,8 @@ void Declare(CLI::App& app, Flags& flags) {
       ->check(CLI::IsMember({"always", "interval", "never"}));
   app.add_option("--reconnect_seconds", flags.reconnect_seconds,
                  "How long a job waits for its console when the stream broke");
+  app.add_option("--node_name", flags.node_name,
+                 "Name of this node, where there are several (default: the host name)");
   app.add_option("--fault", flags.fault,
                  "For tests: SLOT@CHUNKS makes that device (e.g. cpu0) fail after so many chunks")
       ->group("Testing");
@@ -63,6 +65,7 @@ absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
   if (!flags.config_file.empty()) {
     ISO_ASSIGN_OR_RETURN(config, config::ReadServerConfig(flags.config_file));
   }
+  if (flags.node_name) config.mutable_cluster()->set_node_name(*flags.node_name);
   config::ApplyDefaults(config);
   if (flags.grpc_address) config.set_grpc_address(*flags.grpc_address);
   if (flags.metrics_address) config.set_metrics_address(*flags.metrics_address);

@@ -19,7 +19,7 @@ struct Flags {
   std::optional<uint32_t> dicom_port, threads, gpus, gpus_per_job;
   std::optional<uint64_t> memory_bytes, device_memory_limit;
   std::optional<double> drain_seconds, reconnect_seconds;
-  std::optional<std::string> spool, sync;
+  std::optional<std::string> spool, sync, node_name;
   std::string fault;
   bool no_dicom = false;
   bool check = false;

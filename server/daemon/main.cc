@@ -28,6 +28,7 @@
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/slots.h"
+#include "server/daemon/supervisor.h"
 #include "server/dicom/dictionary.h"
 #include "server/dicom/node.h"
 #include "server/dicom/result_store.h"
@@ -211,10 +212,18 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
               metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
               dicom_address.c_str());
   std::fflush(stdout);
+  // A lock that is never released shows here.
+  const daemon::Supervisor supervisor([&] {
+    (void)table.Count();
+    (void)scheduler.active_jobs();
+    (void)spool->usage();
+  });
+  supervisor.Ready(absl::StrCat("serves gRPC on ", server->address()));
 
   WaitForSignal(stop_signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
+  supervisor.Stopping("drains");
   // Without a device nothing that is waited for would end.
   Drain(no_device_left ? 0 : config.drain_seconds(), *server, engine);
   // The node goes last: what a draining job has stored can still be pulled.

@@ -84,6 +84,18 @@ class Engine : private JobKeeper {
   /// those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
 
+  struct Quote {
+    RunForecast forecast;
+    int active_jobs = 0;
+    /// The job of the request id is here, or the other half of the pair.
+    bool holds_related_job = false;
+  };
+  using QuoteDone = std::function<void(absl::StatusOr<Quote>)>;
+
+  /// What Accept would answer, without taking anything; in its turn among the acquisitions, and
+  /// with its arguments. Errors: as Accept, but for the spool's and the disk's.
+  void Predict(AcquisitionRequest request, std::function<bool()> wanted, QuoteDone done);
+
   /// The job of a stream that broke. Errors: NOT_FOUND.
   absl::StatusOr<Accepted> Resume(const std::string& job_id);
 
@@ -104,6 +116,7 @@ class Engine : private JobKeeper {
 
  private:
   absl::StatusOr<Accepted> AcceptNow(AcquisitionRequest request);
+  absl::StatusOr<Quote> QuoteNow(AcquisitionRequest request);
   absl::StatusOr<Accepted> Existing(const AcquisitionRequest& request,
                                     const jobs::JobSnapshot& job) const;
   jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;

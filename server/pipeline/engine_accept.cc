@@ -147,6 +147,44 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
   return accepted;
 }
 
+void Engine::Predict(AcquisitionRequest request, std::function<bool()> wanted, QuoteDone done) {
+  auto shared = std::make_shared<AcquisitionRequest>(std::move(request));
+  admission_lane_->Submit([this, shared, wanted = std::move(wanted), done = std::move(done)] {
+    if (wanted()) {
+      done(QuoteNow(std::move(*shared)));
+    } else {
+      done(absl::CancelledError("the console left before its acquisition was planned"));
+    }
+  });
+}
+
+absl::StatusOr<Engine::Quote> Engine::QuoteNow(AcquisitionRequest request) {
+  Quote quote{.active_jobs = environment_.scheduler.active_jobs()};
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!admitting_) return ShuttingDown();
+  }
+  if (!request.request_id.empty()) {
+    const jobs::JobSnapshot job = environment_.table.FindByRequestId(request.request_id);
+    if (job != nullptr) {
+      ISO_RETURN_IF_ERROR(Existing(request, job).status());
+      quote.holds_related_job = true;
+      return quote;
+    }
+  }
+  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
+  if (!request.pair_id.empty()) {
+    const Pair pair = FindPair(environment_.table, request.pair_id);
+    quote.holds_related_job = !Failed(pair.mask) || !Failed(pair.fill);
+    ISO_RETURN_IF_ERROR(JoinPair(environment_.table, request));
+  }
+  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));
+  ISO_ASSIGN_OR_RETURN(
+      quote.forecast,
+      runs_.Predict(request, grid, {request.job_class, absl::Now() + request.deadline}));
+  return quote;
+}
+
 jobs::Job Engine::NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const {
   const absl::Time now = absl::Now();
   jobs::Job job;

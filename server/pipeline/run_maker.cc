@@ -76,6 +76,18 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::Make(
                                        });
 }
 
+absl::StatusOr<RunForecast> RunMaker::Predict(const AcquisitionRequest& request,
+                                              const VolumeGrid& grid,
+                                              const scheduler::Urgency& urgency) {
+  ISO_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Placement> placement,
+      OnBestSlot<Placement>(VoxelUpdates(request.acquisition, grid), urgency.job_class,
+                            [&](const scheduler::Forecast& forecast) {
+                              return PlaceOn(forecast, request, grid, urgency);
+                            }));
+  return placement->forecast;
+}
+
 absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
     const recon::Acquisition& acquisition, const VolumeGrid& grid, const RefinementRequest& request,
     const scheduler::Urgency& urgency) {
@@ -87,7 +99,7 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
       });
 }
 
-absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
+absl::StatusOr<std::shared_ptr<RunMaker::Placement>> RunMaker::PlaceOn(
     const scheduler::Forecast& forecast, const AcquisitionRequest& request, const VolumeGrid& grid,
     const scheduler::Urgency& urgency) {
   const std::vector<const ops::Device*> planned(devices_[forecast.slot].begin(),
@@ -117,13 +129,27 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
   }
   ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
                        scheduler_.Admit(demands, HostBytes(*plan), urgency.job_class));
-  const absl::Time end = absl::Now() + std::max(forecast.finish(), AcquisitionTime(request));
-  admission.ExpectEnd(end);
-  return ReconstructionRun::Create(std::move(plan),
+  auto placement = std::make_shared<Placement>();
+  placement->plan = std::move(plan);
+  placement->devices = std::move(devices);
+  placement->admission = std::move(admission);
+  placement->forecast = {.wait = forecast.wait,
+                         .finish = std::max(forecast.finish(), AcquisitionTime(request))};
+  return placement;
+}
+
+absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
+    const scheduler::Forecast& forecast, const AcquisitionRequest& request, const VolumeGrid& grid,
+    const scheduler::Urgency& urgency) {
+  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<Placement> placement,
+                       PlaceOn(forecast, request, grid, urgency));
+  const absl::Time end = absl::Now() + placement->forecast.finish;
+  placement->admission.ExpectEnd(end);
+  return ReconstructionRun::Create(std::move(placement->plan),
                                    {.slot = *scheduler_.slots()[forecast.slot],
-                                    .devices = std::move(devices),
+                                    .devices = std::move(placement->devices),
                                     .completer = *completers_[forecast.slot]},
-                                   std::move(admission), registry_, urgency, end);
+                                   std::move(placement->admission), registry_, urgency, end);
 }
 
 absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementOn(

@@ -14,6 +14,12 @@
 
 namespace isocenter::pipeline {
 
+/// Where a run would be made, and when its volume would be complete.
+struct RunForecast {
+  absl::Duration wait;    // for what is computed before it
+  absl::Duration finish;  // wait and computing, at least the exposure's own time
+};
+
 /// Thread-compatible: one thread makes runs.
 class RunMaker {
  public:
@@ -32,6 +38,10 @@ class RunMaker {
                                                           const VolumeGrid& grid,
                                                           const scheduler::Urgency& urgency);
 
+  /// What Make would find now, without taking anything. Errors: as Make.
+  absl::StatusOr<RunForecast> Predict(const AcquisitionRequest& request, const VolumeGrid& grid,
+                                      const scheduler::Urgency& urgency);
+
   /// The same for a refinement, on one slot; what does not fit its devices waits in the host's
   /// memory.
   absl::StatusOr<std::shared_ptr<RefinementRun>> MakeRefinement(
@@ -44,6 +54,17 @@ class RunMaker {
   bool IsLost(const scheduler::DeviceSlot& slot) const;
 
  private:
+  /// A plan, and the memory that it takes of the slots.
+  struct Placement {
+    std::unique_ptr<const recon::ReconstructionPlan> plan;
+    SlotDevices devices;
+    scheduler::Admission admission;
+    RunForecast forecast;
+  };
+  absl::StatusOr<std::shared_ptr<Placement>> PlaceOn(const scheduler::Forecast& forecast,
+                                                     const AcquisitionRequest& request,
+                                                     const VolumeGrid& grid,
+                                                     const scheduler::Urgency& urgency);
   absl::StatusOr<std::shared_ptr<ReconstructionRun>> MakeOn(const scheduler::Forecast& forecast,
                                                             const AcquisitionRequest& request,
                                                             const VolumeGrid& grid,

@@ -8,6 +8,7 @@
 #include "grpcpp/support/proto_buffer_writer.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/grid_translation.h"
+#include "server/rpc/addressee.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
 #include "server/rpc/translate_header.h"
@@ -54,6 +55,9 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
                      "; try again when other acquisitions have ended"));
     shared.observer.OnRefused(full);
     stream->Close(full);
+  } else if (const absl::Status status = CheckAddressee(*call, shared.cluster.node_name());
+             !status.ok()) {
+    stream->Close(status);
   } else {
     stream->ArmIdleAlarm();
     stream->ReadNext();
@@ -183,6 +187,7 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
       *message.mutable_grid() = config::GridToProto(job.grid);
       message.set_peak_bytes(accepted->peak_bytes);
       message.set_predicted_seconds(accepted->predicted_seconds);
+      message.set_node(shared_.cluster.node_name());
       std::weak_ptr<AcquisitionStream> weak = shared_from_this();
       auto subscription = shared_.table.Subscribe(job.id, [weak] {
         if (const auto self = weak.lock()) self->OnJobChanged();

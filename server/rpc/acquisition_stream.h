@@ -14,6 +14,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "isocenter/v1/acquisition.pb.h"
+#include "isocenter/v1/server_config.pb.h"
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
@@ -32,6 +33,7 @@ struct AcquisitionContext {
   int64_t max_message_bytes;
   absl::Duration idle_limit;
   int max_streams;
+  const v1::ClusterConfig& cluster;
   CallCounter calls{};
 };
 

@@ -51,13 +51,15 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
 Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
                jobs::JobObserver& observer)
-    : context_{.engine = engine,
+    : cluster_(config.cluster()),
+      context_{.engine = engine,
                .table = table,
                .protocols = protocols,
                .observer = observer,
                .max_message_bytes = config.limits().max_message_bytes(),
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
-               .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
+               .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams,
+               .cluster = cluster_},
       acquisitions_(context_),
       jobs_(table, engine, results, protocols),
       protocols_(protocols) {}
@@ -98,12 +100,14 @@ void Server::Shutdown(absl::Time deadline) {
   // gRPC itself would wait for idle connections as well, which clients may keep for minutes.
   constexpr absl::Duration kToSendTheLastBytes = absl::Milliseconds(200);
   context_.calls.WaitUntilNone(deadline);
+  acquisitions_.quotes().WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
   server_->Wait();
   // gRPC is done with every call, but the job table or the engine may still be telling one, which
   // then counts itself out.
   context_.calls.WaitUntilNone(absl::InfiniteFuture());
+  acquisitions_.quotes().WaitUntilNone(absl::InfiniteFuture());
   jobs_.calls().WaitUntilNone(absl::InfiniteFuture());
 }
 

@@ -43,6 +43,7 @@ class Server {
          jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
          jobs::JobObserver& observer);
 
+  const v1::ClusterConfig cluster_;
   AcquisitionContext context_;
   AcquisitionService acquisitions_;
   JobService jobs_;

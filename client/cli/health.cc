@@ -1,0 +1,41 @@
+// isocenter health: a probe for containers and scripts.
+#include "client/health.h"
+
+#include <cstdio>
+#include <memory>
+
+#include "absl/time/time.h"
+#include "client/cli/commands.h"
+#include "client/cli/server_flags.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  double seconds = 3;
+};
+
+absl::Status Health(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_RETURN_IF_ERROR(client::CheckHealth(channel, absl::Seconds(options.seconds)));
+  std::puts("serving");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddHealthCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand(
+      "health", "Exit with 0 when the server takes acquisitions, else with 1: for probes");
+  command.add_option("--timeout", options->seconds, "seconds to wait for the answer")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 60.0));
+  AddServerFlags(command, options->server);
+  command.callback([options, &action] { action = [options] { return Health(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,120 @@
+#include "client/nodes.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/time/clock.h"
+#include "isocenter/v1/acquisition.grpc.pb.h"
+#include "isocenter/v1/jobs.grpc.pb.h"
+
+namespace isocenter::client {
+namespace {
+
+// A list comes from memory.
+constexpr absl::Duration kToList = absl::Seconds(5);
+
+std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Time deadline) {
+  if (!channel.node().empty()) return {};
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(std::min(deadline, absl::Now() + kToList)));
+  v1::ListNodesResponse response;
+  const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
+  if (!stub->ListNodes(&context, {}, &response).ok() || response.node_size() < 2) return {};
+  return {response.node().begin(), response.node().end()};
+}
+
+/// One question to one node.
+template <class Response>
+struct Question {
+  std::string node;
+  grpc::ClientContext context;
+  Response response;
+  grpc::Status status;
+};
+
+/// Asks all nodes at once and waits for the last answer. `ask(question, done)` starts one.
+template <class Response>
+std::vector<std::unique_ptr<Question<Response>>> AskAll(
+    const std::vector<std::string>& nodes, absl::Time deadline,
+    const std::function<void(Question<Response>&, std::function<void(grpc::Status)>)>& ask) {
+  std::vector<std::unique_ptr<Question<Response>>> questions;
+  absl::BlockingCounter open(static_cast<int>(nodes.size()));
+  for (const std::string& node : nodes) {
+    Question<Response>& question = *questions.emplace_back(std::make_unique<Question<Response>>());
+    question.node = node;
+    question.context.AddMetadata(kNodeMetadata, node);
+    question.context.set_deadline(absl::ToChronoTime(deadline));
+    ask(question, [&question, &open](grpc::Status status) {
+      question.status = std::move(status);
+      open.DecrementCount();
+    });
+  }
+  open.Wait();
+  return questions;
+}
+
+bool Answered(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::INTERNAL:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> RankNodes(const ServiceChannel& channel,
+                                   const v1::AcquisitionHeader& header, absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  const std::vector<std::string> nodes = ListNodes(channel, deadline);
+  if (nodes.empty()) return {};
+  const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
+  v1::QuoteAcquisitionRequest request;
+  *request.mutable_header() = header;
+  using Quote = Question<v1::AcquisitionQuote>;
+  auto quotes = AskAll<v1::AcquisitionQuote>(
+      nodes, deadline, [&](Quote& question, std::function<void(grpc::Status)> done) {
+        stub->async()->QuoteAcquisition(&question.context, &request, &question.response,
+                                        std::move(done));
+      });
+  if (std::ranges::any_of(quotes, [](const auto& q) { return Answered(q->status); })) {
+    std::erase_if(quotes, [](const auto& q) { return !Answered(q->status); });
+  }
+  std::ranges::stable_sort(quotes, {}, [](const std::unique_ptr<Quote>& q) {
+    const v1::AcquisitionQuote& quote = q->response;
+    return std::tuple(!quote.holds_related_job(), !q->status.ok(), quote.predicted_finish_seconds(),
+                      quote.wait_seconds(), quote.active_jobs());
+  });
+  std::vector<std::string> ranked;
+  for (const auto& quote : quotes) ranked.push_back(quote->node);
+  return ranked;
+}
+
+std::string NodeOfJob(const ServiceChannel& channel, const std::string& job_id,
+                      absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  const std::vector<std::string> nodes = ListNodes(channel, deadline);
+  if (nodes.empty()) return "";
+  const auto stub = v1::JobService::NewStub(channel.grpc_channel());
+  v1::GetJobRequest request;
+  request.set_job_id(job_id);
+  const auto answers = AskAll<v1::Job>(
+      nodes, deadline, [&](Question<v1::Job>& question, std::function<void(grpc::Status)> done) {
+        stub->async()->GetJob(&question.context, &request, &question.response, std::move(done));
+      });
+  const auto found = std::ranges::find_if(answers, [](const auto& a) { return a->status.ok(); });
+  return found == answers.end() ? "" : (*found)->node;
+}
+
+}  // namespace isocenter::client

@@ -1,0 +1,29 @@
+// Which of several nodes an acquisition goes to. For .cc files of client/ only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/channel.h"
+#include "isocenter/v1/acquisition.pb.h"
+
+namespace isocenter::client {
+
+/// The request metadata that names the node which a call is meant for.
+inline constexpr char kNodeMetadata[] = "isocenter-node";
+
+/// Asks every node behind the address for a quote, all at once, and returns the names of those that
+/// answered, best first: the node that has this acquisition's job or the other half of its pair,
+/// then the earliest predicted finish, the shortest wait, the fewest jobs. A node that is full now
+/// comes after those that are not: it may make room for a live scan. Nodes that cannot be reached
+/// or drain are left out, unless that leaves none. Empty where there is no choice: one node, a
+/// channel to a certain one, a service that knows no nodes or does not answer within `timeout`.
+std::vector<std::string> RankNodes(const ServiceChannel& channel,
+                                   const v1::AcquisitionHeader& header, absl::Duration timeout);
+
+/// The node that knows a job; empty where there is no choice, or when none that answers does.
+std::string NodeOfJob(const ServiceChannel& channel, const std::string& job_id,
+                      absl::Duration timeout);
+
+}  // namespace isocenter::client

@@ -1,0 +1,63 @@
+#include "server/config/cluster.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <set>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::config {
+namespace {
+
+constexpr size_t kLongestName = 64;
+
+bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-'; }
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  (void)gethostname(name, sizeof(name) - 1);
+  const std::string host = name;
+  const bool legal =
+      !host.empty() && host.size() <= kLongestName && std::ranges::all_of(host, IsNameCharacter);
+  return legal ? host : "isocenter";
+}
+
+absl::Status CheckName(absl::string_view field, const std::string& name) {
+  if (!name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, IsNameCharacter)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is '", name, "'; legal is 1 to 64 characters of [A-Za-z0-9_.-]"));
+}
+
+}  // namespace
+
+void ApplyClusterDefaults(v1::ClusterConfig& cluster) {
+  if (cluster.node_name().empty()) cluster.set_node_name(HostName());
+  if (cluster.node().empty()) cluster.add_node(cluster.node_name());
+}
+
+absl::Status ValidateCluster(const v1::ClusterConfig& cluster) {
+  ISO_RETURN_IF_ERROR(CheckName("cluster.node_name", cluster.node_name()));
+  std::set<std::string> names;
+  for (int i = 0; i < cluster.node_size(); ++i) {
+    const std::string field = absl::StrCat("cluster.node[", i, "]");
+    ISO_RETURN_IF_ERROR(CheckName(field, cluster.node(i)));
+    if (!names.insert(cluster.node(i)).second) {
+      return absl::InvalidArgumentError(absl::StrCat(field, " is '", cluster.node(i),
+                                                     "'; legal is a name that no other node has"));
+    }
+  }
+  if (names.count(cluster.node_name()) == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("cluster.node_name is '", cluster.node_name(),
+                                                   "'; legal is one of the names in cluster.node"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::config

@@ -1,0 +1,18 @@
+// For which node a call is meant.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "grpcpp/server_context.h"
+
+namespace isocenter::rpc {
+
+/// The request metadata that names a node.
+inline constexpr char kNodeMetadata[] = "isocenter-node";
+
+/// UNAVAILABLE for a call that names another node than this one: the proxy took it to the wrong
+/// one, perhaps because the right one is down. The caller tries it again.
+absl::Status CheckAddressee(const grpc::ServerContextBase& call, const std::string& this_node);
+
+}  // namespace isocenter::rpc
