@@ -1,0 +1,214 @@
+"""deploy/kubernetes: what kustomize makes of each overlay is legal, keeps to the policies, and fits together."""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXIT_SKIPPED = 77
+try:
+    import yaml
+
+    import kubernetes_policy as policy
+    import kubernetes_schema as schema
+except ImportError as error:
+    print(f"{error}; install it with: ./dev setup test")
+    sys.exit(EXIT_SKIPPED)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "deploy" / "kubernetes"
+OVERLAYS = sorted(p.name for p in (FOLDER / "overlays").iterdir())
+
+
+def kustomize(folder):
+    """The manifests of a folder."""
+    for command in (["kubectl", "kustomize"], ["kustomize", "build"]):
+        if shutil.which(command[0]):
+            done = subprocess.run([*command, folder], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise AssertionError(f"{folder}: {done.stderr}")
+            return [m for m in yaml.safe_load_all(done.stdout) if m]
+    print("neither kubectl nor kustomize was found; install one of them (4.1 or newer)")
+    sys.exit(EXIT_SKIPPED)
+
+
+def only(manifests, kind, name):
+    found = [m for m in manifests if m["kind"] == kind and re.fullmatch(name, m["metadata"]["name"])]
+    assert len(found) == 1, f"{len(found)} of {kind} {name}"
+    return found[0]
+
+
+def node_config(manifests):
+    return only(manifests, "ConfigMap", "isocenter-config-.*")["data"]["isocenterd.textproto"]
+
+
+class Overlays(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.made = {name: kustomize(FOLDER / "overlays" / name) for name in OVERLAYS}
+
+    def test_there_are_all(self):
+        self.assertEqual(OVERLAYS, ["cpu", "gpu", "ha"])
+
+    def test_legal(self):
+        for name, manifests in self.made.items():
+            for manifest in manifests:
+                with self.subTest(overlay=name, manifest=policy.name(manifest)):
+                    self.assertEqual(schema.mistakes(manifest), [])
+
+    def test_policies(self):
+        for name, manifests in self.made.items():
+            with self.subTest(overlay=name):
+                self.assertEqual(policy.mistakes(manifests), [])
+
+    def test_every_component_is_used(self):
+        used = "".join(p.read_text() for p in FOLDER.glob("overlays/*/kustomization.yaml"))
+        for component in (FOLDER / "components").iterdir():
+            self.assertIn(f"components/{component.name}\n", used)
+
+    def test_isocenterd_takes_the_configuration(self):
+        program = pathlib.Path(os.environ.get("ISOCENTER_BIN", ROOT / "build/release/bin")) / "isocenterd"
+        for name, manifests in self.made.items():
+            with self.subTest(overlay=name), tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "isocenterd.textproto"
+                file.write_text(node_config(manifests))
+                argv = [program, "--check", "--config", file, "--node_name", "isocenter-0"]
+                done = subprocess.run(argv, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_drains_within_the_grace_period(self):
+        for name, manifests in self.made.items():
+            with self.subTest(overlay=name):
+                pod = only(manifests, "StatefulSet", "isocenter")["spec"]["template"]["spec"]
+                drain = float(re.search(r"^drain_seconds: (\d+)", node_config(manifests), re.M)[1])
+                before = float(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
+                self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], before + drain + 10)
+
+    def test_gpu(self):
+        for name in ("gpu", "ha"):
+            pod = only(self.made[name], "StatefulSet", "isocenter")["spec"]["template"]["spec"]
+            self.assertEqual(pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"], "1")
+            self.assertIn("nvidia.com/gpu.present", json.dumps(pod["affinity"]["nodeAffinity"]))
+        pod = only(self.made["cpu"], "StatefulSet", "isocenter")["spec"]["template"]["spec"]
+        self.assertNotIn("nvidia", json.dumps(pod))
+
+
+class Balancer(unittest.TestCase):
+    """The highly available overlay names its nodes in three places."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.made = kustomize(FOLDER / "overlays" / "ha")
+        text = only(cls.made, "ConfigMap", "isocenter-proxy-config-.*")["data"]["envoy.yaml"]
+        cls.envoy = yaml.safe_load(text)
+        cls.clusters = {c["name"]: c for c in cls.envoy["static_resources"]["clusters"]}
+
+    def manager(self):
+        chain = self.envoy["static_resources"]["listeners"][0]["filter_chains"][0]
+        return chain["filters"][0]["typed_config"]
+
+    def test_names_agree(self):
+        nodes = re.findall(r'^  node: "(.+)"$', node_config(self.made), re.M)
+        self.assertEqual(sorted(self.clusters), sorted(["any", *nodes]))
+        scaling = only(self.made, "ScaledObject", "isocenter")["spec"]
+        self.assertEqual(nodes, [f"isocenter-{i}" for i in range(scaling["maxReplicaCount"])])
+        self.assertGreaterEqual(scaling["minReplicaCount"], only(self.made, "StatefulSet", "isocenter")["spec"]["replicas"])
+
+    def test_addresses_are_of_services(self):
+        services = {s["metadata"]["name"]: s["spec"] for s in policy.of_kind(self.made, "Service")}
+        for name, cluster in self.clusters.items():
+            endpoint = cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]
+            address = endpoint["address"]["socket_address"]
+            host = address["address"].removesuffix(".isocenter.svc.cluster.local")
+            service = "isocenter" if name == "any" else "isocenter-nodes"
+            self.assertEqual(host, service if name == "any" else f"{name}.{service}")
+            self.assertIn(address["port_value"], [p["port"] for p in services[service]["ports"]])
+        self.assertNotIn("publishNotReadyAddresses", services["isocenter"])
+
+    def test_routes_by_the_node_first(self):
+        routes = self.manager()["route_config"]["virtual_hosts"][0]["routes"]
+        self.assertEqual(routes[0]["match"]["headers"], [{"name": "isocenter-node", "present_match": True}])
+        self.assertEqual(routes[0]["route"]["cluster_header"], "isocenter-node")
+        self.assertNotIn("retry_policy", routes[0]["route"], "a console is sent to its node or to none")
+        self.assertEqual(routes[1]["route"]["cluster"], "any")
+        for route in routes:
+            self.assertEqual(route["route"]["timeout"], "0s", "a stream lasts as long as its job")
+
+    def test_both_sides_are_encrypted(self):
+        chain = self.envoy["static_resources"]["listeners"][0]["filter_chains"][0]
+        self.assertIs(chain["transport_socket"]["typed_config"]["require_client_certificate"], True)
+        for name, cluster in self.clusters.items():
+            context = cluster["transport_socket"]["typed_config"]["common_tls_context"]
+            names = context["validation_context"]["match_typed_subject_alt_names"]
+            wanted = names[0]["matcher"]["exact"]
+            issued = only(self.made, "Certificate", "isocenter-node")["spec"]["dnsNames"]
+            self.assertIn(wanted, issued, f"cluster {name}")
+
+    def test_secrets_are_issued(self):
+        issued = {c["spec"]["secretName"] for c in policy.of_kind(self.made, "Certificate")}
+        mounted = {
+            v["secret"]["secretName"]
+            for w in policy.workloads(self.made)
+            for v in w["spec"]["template"]["spec"]["volumes"]
+            if "secret" in v
+        }
+        self.assertEqual(issued, mounted)
+
+    def test_only_proxies_reach_the_nodes(self):
+        ingress = only(self.made, "NetworkPolicy", "isocenter-node")["spec"]["ingress"]
+        for rule in ingress:
+            if "grpc" in [port["port"] for port in rule["ports"]]:
+                self.assertEqual(rule["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/component"], "proxy")
+
+
+class TheChecksThemselves(unittest.TestCase):
+    """Each planted fault is found."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.made = kustomize(FOLDER / "overlays" / "ha")
+
+    def found(self, change):
+        manifests = copy.deepcopy(self.made)
+        change(manifests)
+        return policy.mistakes(manifests) + [what for m in manifests for what in schema.mistakes(m)]
+
+    def test_planted_faults(self):
+        def pod(manifests):
+            return only(manifests, "StatefulSet", "isocenter")["spec"]["template"]["spec"]
+
+        def container(manifests):
+            return pod(manifests)["containers"][0]
+
+        faults = {
+            "runs as root": lambda m: pod(m)["securityContext"].pop("runAsNonRoot"),
+            "writable root": lambda m: container(m)["securityContext"].pop("readOnlyRootFilesystem"),
+            "no memory limit": lambda m: container(m)["resources"].pop("limits"),
+            "no readiness": lambda m: container(m).pop("readinessProbe"),
+            "floating image": lambda m: container(m).update(image="isocenter:latest"),
+            "misspelt field": lambda m: container(m).update(readOnly=True),
+            "number for text": lambda m: container(m)["env"][1].update(value=1),
+            "text for number": lambda m: only(m, "StatefulSet", "isocenter")["spec"].update(replicas="2"),
+            "missing name": lambda m: container(m)["ports"][0].pop("containerPort"),
+            "quantity as number": lambda m: container(m)["resources"]["requests"].update(cpu=8),
+            "lost volume": lambda m: pod(m)["volumes"].pop(),
+            "no budget": lambda m: m.remove(only(m, "PodDisruptionBudget", "isocenter")),
+            "open network": lambda m: m.remove(only(m, "NetworkPolicy", "isocenter-default")),
+            "misspelt trigger": lambda m: only(m, "ScaledObject", "isocenter")["spec"]["triggers"][0].update(kind="x"),
+            "service without pods": lambda m: only(m, "Service", "isocenter-dicom")["spec"].update(selector={"a": "b"}),
+            "token": lambda m: pod(m).pop("automountServiceAccountToken"),
+        }
+        self.assertEqual(self.found(lambda m: None), [])
+        for name, fault in faults.items():
+            with self.subTest(name):
+                self.assertNotEqual(self.found(fault), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
