@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes dist/isocenter-VERSION-ARCH.tar.gz: the programs with their shared libraries, which run wherever they are
-# unpacked on a Linux with glibc 2.36 or newer. Then unpacks it and runs what came out.
+# unpacked on a Linux with glibc 2.36 or newer. Then unpacks it and runs what came out. And the same as a Debian package,
+# dist/isocenter_VERSION_ARCH.deb, which `./dev test --packages` installs.
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
 source tools/dev/common.sh
@@ -25,10 +26,14 @@ cp "build/release/lib/$module" "$tree/lib/"
 for file in "${programs[@]/#/build/release/bin/}" "build/release/lib/$module"; do
   ldd "$file" | awk '$3 ~ /^\// {print $3}'
 done | sort -u >dist/libraries.txt
+taken=()
 while read -r library; do
-  [[ $(basename "$library") =~ $left_out ]] || cp -L "$library" "$tree/lib/"
+  [[ $(basename "$library") =~ $left_out ]] && continue
+  cp -L "$library" "$tree/lib/"
+  taken+=("$library")
 done <dist/libraries.txt
 rm dist/libraries.txt
+tools/dev/sbom.py "$version" "${taken[@]}" >"$tree/sbom.spdx.json"
 
 strip --strip-unneeded "$tree"/bin/* "$tree"/lib/*
 for file in "$tree"/bin/*; do
@@ -44,6 +49,8 @@ cp LICENSE README.md "$tree/"
 mkdir "$tree/deploy"
 cp deploy/isocenterd.textproto deploy/isocenterd.service deploy/prometheus.yml "$tree/deploy/"
 tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
+deb=dist/isocenter_${version}_$(dpkg --print-architecture).deb
+tools/dev/deb.sh "$tree" "$version" "$deb"
 rm -rf "$tree"
 
 # The smoke test: unpacked elsewhere, with nothing of the build or of the loader's settings in reach.
@@ -74,3 +81,4 @@ kill -TERM "$daemon"
 wait "$daemon" || die "isocenterd of the package did not end well: $(tail -n 5 "$try/log")"
 daemon=
 say "$tree.tar.gz: $(du -h "$tree.tar.gz" | cut -f 1), runs where it is unpacked"
+say "$deb: $(du -h "$deb" | cut -f 1)"

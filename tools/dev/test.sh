@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up, builds and tests: test.sh [--preset P] [--fault] [CTEST ARGS..]. The last line is always "N passed, N failed".
+# Sets up, builds and tests: test.sh [--preset P] [--fault|--packages] [CTEST ARGS..]. The last line is always "N passed, N failed".
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
 source tools/dev/common.sh
@@ -12,6 +12,13 @@ if [ "${rest[0]:-}" = --fault ]; then
   rest=(-C long -L fault_long --verbose "${rest[@]:1}")
   output=$tree.fault.log
 fi
+# --packages: makes what is delivered and installs it in a fresh Debian system.
+packages=
+if [ "${rest[0]:-}" = --packages ]; then
+  rest=(-C packages -L deploy_packages --verbose "${rest[@]:1}")
+  output=$tree.packages.log
+  packages=1
+fi
 
 # A test run that never came to its tests has failed.
 count='0 passed, 1 failed'
@@ -19,6 +26,13 @@ trap 'say "$count"' EXIT
 
 tools/dev/setup.sh build test
 tools/dev/build.sh --preset "$preset"
+if [ -n "$packages" ]; then
+  [ "$(id -u)" -eq 0 ] || die '--packages needs root: it unpacks a Debian system and enters it' 'run: sudo ./dev test --packages'
+  tools/dev/setup.sh packages
+  tools/dev/package.sh
+  # Before the tests, which have no network.
+  logged 'A fresh Debian system' "$tree.debian.log" python3 -B tests/deploy/debian_root.py
+fi
 
 status=0
 logged "Testing ($preset)" "$output" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error \

@@ -20,11 +20,12 @@ def binary(name):
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
-    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=()):
+    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=(), more=()):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
         self.tls = tls or {}  # fields of TlsConfig
+        self.more = list(more)  # lines of the configuration
         self.flags = list(flags)  # of isocenterd, beside the configuration
         self.grpc = f"127.0.0.1:{process.free_port()}"
         self.metrics = f"127.0.0.1:{process.free_port()}"
@@ -47,6 +48,7 @@ class Service:
         if self.tls:
             fields = " ".join(f'{key}: "{value}"' for key, value in self.tls.items())
             lines.append(f"grpc_tls {{ {fields} }}")
+        lines += self.more
         self.config.write_text("\n".join(lines) + "\n")
 
     def start(self):

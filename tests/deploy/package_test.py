@@ -1,0 +1,164 @@
+"""The Debian package in a fresh Debian system: installed, run, upgraded, removed."""
+
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import unittest
+
+import debian_root
+from lab import process
+
+CONFIG = "/etc/isocenter/isocenterd.textproto"
+DATA = "/var/lib/isocenter"
+
+
+def package():
+    found = sorted((debian_root.ROOT / "dist").glob("isocenter_*.deb"))
+    if not found:
+        raise process.LabError("dist/ has no package; make it with: ./dev package")
+    return found[-1]
+
+
+class PackageTest(unittest.TestCase):
+    def setUp(self):
+        self.root = debian_root.DebianRoot()
+        self.addCleanup(self.root.close)
+        self.daemon = None
+
+    def install(self, deb):
+        shutil.copy(deb, self.root.file("/tmp/isocenter.deb"))
+        return self.root.run("dpkg", "--install", "/tmp/isocenter.deb")
+
+    def must_install(self, deb):
+        done = self.install(deb)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def start(self):
+        """As the unit does: as its user, with a socket for its notifications."""
+        where = self.root.file("/tmp/notify")
+        where.unlink(missing_ok=True)
+        self.notifications = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.notifications.close)
+        self.notifications.bind(str(where))
+        where.chmod(0o777)
+        self.notifications.settimeout(60)
+        env = ["NOTIFY_SOCKET=/tmp/notify", "WATCHDOG_USEC=600000", "TCP_NODELAY=1"]
+        argv = self.root.argv("env", *env, "isocenterd", "--config", CONFIG, user="isocenter")
+        self.daemon = process.Process(argv, self.root.file("/tmp/isocenterd.log"))
+        self.addCleanup(self.daemon.stop)
+        told = self.notifications.recv(4096).decode()
+        while "READY=1" not in told:
+            self.assertEqual(told, "WATCHDOG=1")
+            told = self.notifications.recv(4096).decode()
+        self.assertIn("STATUS=serves gRPC on 127.0.0.1:50051", told)
+
+    def stop(self):
+        self.daemon.signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.wait(90), 0, self.daemon.output())
+        self.notifications.settimeout(0.1)
+        told = []
+        with self.assertRaises(TimeoutError):
+            while True:
+                told.append(self.notifications.recv(4096).decode())
+        self.assertTrue(any(t.startswith("STOPPING=1") for t in told), told)
+
+    def scan(self):
+        """The main job: exposed, reconstructed, fetched. Its id."""
+        size = ("--frames", 60, "--detector", "78x60", "--pitch-mm", 4.9)
+        self.root.must("isocenter", "simulate", "--phantom", "head", "--out", "/tmp/head", *size, user="isocenter")
+        summary = self.root.must("isocenter", "stream", "/tmp/head", "--grid", "32x32x32", "--voxel-mm", 6, user="isocenter")
+        job = re.search(r"^job\s+(\S+)", summary, re.M)[1]
+        self.root.must("isocenter", "fetch", job, "--format", "dicom", "--out", "/tmp/dicom", user="isocenter")
+        self.assertEqual(len(list(self.root.file("/tmp/dicom").iterdir())), 32)
+        shutil.rmtree(self.root.file("/tmp/dicom"))
+        shutil.rmtree(self.root.file("/tmp/head"))
+        return job
+
+    def newer(self, change=lambda tree: None):
+        """The package as its next version."""
+        tree = self.root.file("/tmp/newer")
+        shutil.rmtree(tree, ignore_errors=True)
+        subprocess.run(["dpkg-deb", "--raw-extract", package(), tree], check=True)
+        control = tree / "DEBIAN/control"
+        control.write_text(re.sub(r"^Version: .*", r"\g<0>+next", control.read_text(), flags=re.M))
+        change(tree)
+        deb = pathlib.Path(f"{tree}.deb")
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, deb], check=True, capture_output=True)
+        return deb
+
+    def test_install_run_upgrade_remove(self):
+        self.must_install(package())
+        # Owned by root, readable by the service; state of its own.
+        config = self.root.file(CONFIG).stat()
+        self.assertEqual((config.st_uid, config.st_mode & 0o777), (0, 0o640))
+        self.root.must("test", "-w", DATA, user="isocenter")
+        self.assertEqual(self.root.run("test", "-w", CONFIG, user="isocenter").returncode, 1)
+        self.assertEqual(self.root.file(DATA).stat().st_mode & 0o777, 0o750)
+        unit = self.root.file("/lib/systemd/system/isocenterd.service").read_text()
+        for command in re.findall(r"^Exec\w+=(\S+)", unit, re.M):
+            self.root.must("test", "-x", command)
+
+        self.start()
+        self.assertEqual(self.notifications.recv(4096), b"WATCHDOG=1")
+        self.root.must("isocenter", "health", user="isocenter")
+        job = self.scan()
+        self.stop()
+        self.assertEqual(self.root.run("isocenter", "health", user="isocenter").returncode, 1)
+
+        # An upgrade keeps what the administrator wrote, the archive and the spool.
+        with open(self.root.file(CONFIG), "a") as file:
+            file.write("# of this site\n")
+        self.must_install(self.newer())
+        self.assertIn("+next", self.root.must("dpkg-query", "-W", "isocenter"))
+        self.assertIn("# of this site", self.root.file(CONFIG).read_text())
+        self.start()
+        self.assertIn(job, self.root.must("isocenter", "jobs", user="isocenter"))
+        self.root.must("isocenter", "fetch", job, "--format", "mha", "--out", "/tmp/volume.mha", user="isocenter")
+        self.stop()
+
+        # A purge nobody was asked about keeps the scans.
+        self.root.must("dpkg", "--purge", "isocenter")
+        self.assertFalse(self.root.file(CONFIG).exists())
+        self.assertTrue(self.root.file(f"{DATA}/archive").is_dir())
+        self.assertEqual(self.root.run("which", "isocenterd").returncode, 1)
+        # Installed again, they are there again.
+        self.must_install(package())
+        self.start()
+        self.assertIn(job, self.root.must("isocenter", "jobs", user="isocenter"))
+        self.stop()
+        answer = "isocenter isocenter/remove_data boolean true"
+        self.root.must("sh", "-c", f"echo {answer} | debconf-set-selections")
+        self.root.must("dpkg", "--purge", "isocenter")
+        self.assertFalse(self.root.file(DATA).exists())
+
+    def test_a_configuration_that_is_not_legal_stops_the_upgrade(self):
+        self.must_install(package())
+        before = self.root.file(CONFIG).read_text()
+        self.root.file(CONFIG).write_text(before + "drain_seconds: -1\n")
+        done = self.install(self.newer())
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("drain_seconds", done.stdout + done.stderr)
+        self.assertIn("the service was not touched", done.stdout + done.stderr)
+        self.root.file(CONFIG).write_text(before)
+        self.root.must("dpkg", "--configure", "isocenter")
+
+
+class UnitTest(unittest.TestCase):
+    def test_hardening(self):
+        analyze = process.find_tool("systemd-analyze", "systemd")
+        unit = debian_root.ROOT / "deploy/isocenterd.service"
+        done = process.run([analyze, "security", "--offline=true", "--threshold=20", "--no-pager", unit])
+        self.assertEqual(done.returncode, 0, done.stdout[-300:])
+
+    def test_stops_after_the_drain(self):
+        unit = (debian_root.ROOT / "deploy/isocenterd.service").read_text()
+        config = (debian_root.ROOT / "deploy/isocenterd.textproto").read_text()
+        drain = float(re.search(r"^drain_seconds: (\d+)", config, re.M)[1])
+        self.assertGreaterEqual(float(re.search(r"^TimeoutStopSec=(\d+)", unit, re.M)[1]), drain + 20)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

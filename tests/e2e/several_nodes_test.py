@@ -1,0 +1,188 @@
+"""Two nodes behind HAProxy, with the configuration that deploy/haproxy delivers and TLS on both of its sides."""
+
+import re
+import signal
+
+import support
+from lab import isocenter, process
+
+NODES = ("recon1", "recon2")
+
+
+class SeveralNodesTest(support.ServiceTest):
+    def setUp(self):
+        super().setUp()
+        self.haproxy = support.need("haproxy", "haproxy")
+        self.openssl = support.need("openssl", "openssl")
+        self.certificates()
+        self.nodes = {}
+
+    # The lab.
+
+    def path(self, name):
+        return self.folder / name
+
+    def ssl(self, *arguments):
+        done = process.run([self.openssl, *arguments], cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def certificates(self):
+        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        self.ssl("req", "-x509", *curve, "-days", "2", "-subj", "/CN=hospital", "-keyout", "ca.key", "-out", "ca.pem")
+        self.path("names").write_text(
+            "subjectAltName=IP:127.0.0.1," + ",".join(f"DNS:{node}.example.org" for node in NODES) + "\n"
+        )
+        for name in ("server", "proxy", "console"):
+            self.ssl("req", *curve, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+            self.ssl(
+                *("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"),
+                *("-days", "2", "-extfile", "names", "-out", f"{name}.pem"),
+            )
+        # HAProxy reads certificate and key from one file.
+        with open(self.path("proxy.pem"), "a") as file:
+            file.write(self.path("proxy.key").read_text())
+
+    def start(self, limits=""):
+        for name in NODES:
+            self.nodes[name] = self.service(
+                name,
+                tls={
+                    "certificate_file": self.path("server.pem"),
+                    "private_key_file": self.path("server.key"),
+                    "client_ca_file": self.path("ca.pem"),
+                },
+                flags=("--node_name", name),
+                more=["cluster { " + " ".join(f'node: "{node}"' for node in NODES) + " }", limits],
+            )
+        self.address = f"127.0.0.1:{process.free_port()}"
+        self.start_proxy()
+
+    def start_proxy(self):
+        """The configuration as it is delivered, but for addresses and paths."""
+        text = (support.ROOT / "deploy/haproxy/haproxy.cfg").read_text()
+        text = text.replace("bind :50051", f"bind {self.address}").replace("/etc/haproxy/", f"{self.folder}/")
+        for name, node in self.nodes.items():
+            text = text.replace(f"{name}.example.org:50051", node.grpc)
+        self.path("haproxy.cfg").write_text(text)
+        self.proxy = self.background([self.haproxy, "-db", "-f", self.path("haproxy.cfg")], "haproxy")
+        self.proxy.wait_for(lambda: self.call("protocols").returncode == 0, 20, "an answer through it")
+
+    def server(self, address=None):
+        return (
+            *("--server", address or self.address, "--ca", self.path("ca.pem")),
+            *("--cert", self.path("console.pem"), "--key", self.path("console.key")),
+        )
+
+    def call(self, *arguments, address=None):
+        return isocenter.call(*arguments, *self.server(address), seconds=90)
+
+    def console(self, name, fps=30, *options):
+        """A scan that takes some seconds, in the background."""
+        json = self.path(f"{name}.json")
+        argv = [isocenter.binary("isocenter"), "stream", self.bundle(), *support.GRID, "--fps", fps, "--json", json]
+        return self.background([*argv, *self.server(), *options], name)
+
+    def jobs_of(self, name):
+        done = self.call("jobs", "--node", name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return re.findall(r"\d{8}T\d{6}-[0-9a-f]{8}.*", done.stdout)
+
+    def wait_for_job(self, where=NODES, states="receiving"):
+        """The node that has an active job."""
+
+        def node():
+            return next((n for n in where if any(states in line.lower() for line in self.jobs_of(n))), None)
+
+        return process.wait_until(node, 30, f"a job that is {states} on one of {where}")
+
+    def summary(self, console, name):
+        self.assertEqual(console.wait(120), 0, console.output() + self.proxy.output()[-3000:])
+        return support.read_json(self.path(f"{name}.json"))
+
+    # What must hold.
+
+    def test_scans_at_once_are_shared(self):
+        self.start()
+        first = self.console("first", 20)
+        busy = self.wait_for_job()
+        second = self.console("second", 20)
+        other = self.wait_for_job([n for n in NODES if n != busy])
+        self.assertEqual(self.summary(first, "first")["node"], busy)
+        summary = self.summary(second, "second")
+        self.assertEqual(summary["node"], other)
+        # A job belongs to its node: named, it is found there, and nowhere else.
+        out = self.path("volume.mha")
+        fetch = ("fetch", summary["job_id"], "--format", "mha", "--out", out)
+        self.assertNotEqual(self.call(*fetch, "--node", busy).returncode, 0)
+        done = self.call(*fetch, "--node", other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_full_node_is_passed_over_and_full_nodes_refuse(self):
+        self.start(limits="limits { max_active_jobs: 1 }")
+        consoles = {}
+        for name in ("first", "second"):
+            consoles[name] = self.console(name, 15)
+            process.wait_until(
+                lambda: sum(len(self.jobs_of(n)) for n in NODES) == len(consoles), 30, f"{len(consoles)} jobs"
+            )
+        refused = self.call("stream", self.bundle(), *support.GRID)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("1 job", refused.stderr)
+        nodes = {self.summary(console, name)["node"] for name, console in consoles.items()}
+        self.assertEqual(nodes, set(NODES))
+
+    def test_a_node_that_drains_finishes_and_the_other_takes_what_is_new(self):
+        self.start()
+        first = self.console("first", 20)
+        draining = self.wait_for_job()
+        self.nodes[draining].process.signal(signal.SIGTERM)
+        second = self.console("second", 0)
+        self.assertNotEqual(self.summary(second, "second")["node"], draining)
+        self.assertEqual(self.summary(first, "first")["node"], draining)
+        self.assertEqual(self.nodes[draining].process.wait(60), 0)
+
+    def test_a_console_comes_back_to_the_node_that_was_killed(self):
+        self.start()
+        console = self.console("console", 20)
+        node = self.wait_for_job()
+        self.nodes[node].kill()
+        self.nodes[node].start()
+        summary = self.summary(console, "console")
+        self.assertEqual(summary["node"], node)
+        self.assertGreaterEqual(summary["reconnects"], 1)
+        self.assertEqual(summary["frames"], 100)
+        for other in NODES:
+            self.assertEqual(len(self.jobs_of(other)), 1 if other == node else 0)
+
+    def test_a_proxy_that_is_replaced_costs_a_reconnection(self):
+        self.start()
+        console = self.console("console", 20)
+        node = self.wait_for_job()
+        self.proxy.stop()
+        self.start_proxy()
+        summary = self.summary(console, "console")
+        self.assertEqual(summary["node"], node)
+        self.assertGreaterEqual(summary["reconnects"], 1)
+
+    def test_another_process_takes_up_a_job_wherever_it_is(self):
+        self.start()
+        console = self.console("console", 20)
+        node = self.wait_for_job()
+        job = self.jobs_of(node)[0].split()[0]
+        console.signal(signal.SIGKILL)
+        again = self.console("again", 0, "--resume", job)
+        self.assertEqual(self.summary(again, "again")["node"], node)
+
+    def test_a_call_for_another_node_is_refused(self):
+        self.start()
+        address = self.nodes["recon1"].grpc
+        done = self.call("stream", self.bundle(), *support.GRID, "--node", "recon2", address=address)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("this is node 'recon1'", done.stderr)
+        # The proxy knows no such node: it sends the call nowhere.
+        self.assertEqual(self.call("stream", self.bundle(), *support.GRID, "--node", "recon9").returncode, 1)
+        self.assertEqual([self.jobs_of(n) for n in NODES], [[], []])
+
+
+if __name__ == "__main__":
+    support.main()
