@@ -127,7 +127,7 @@ class SeveralNodesTest(support.ServiceTest):
             )
         refused = self.call("stream", self.bundle(), *support.GRID)
         self.assertEqual(refused.returncode, 1)
-        self.assertIn("1 job", refused.stderr)
+        self.assertIn("1 place among the active jobs is needed", refused.stderr)
         nodes = {self.summary(console, name)["node"] for name, console in consoles.items()}
         self.assertEqual(nodes, set(NODES))
 
