@@ -2,7 +2,6 @@
 """What software is in a package: SPDX 2.3 in JSON, from dpkg's own records.
 
 sbom.py VERSION FILE..: the Debian packages of the shared libraries that are given with their paths on this system.
-sbom.py VERSION --all: every installed package.
 """
 
 import hashlib
@@ -14,8 +13,8 @@ import sys
 _FIELDS = ("Package", "Version", "Architecture", "Homepage", "source:Package", "source:Version")
 
 
-def installed(names=()):
-    """The fields of installed packages; of all without names."""
+def installed(names):
+    """The fields of installed packages."""
     form = "\t".join(f"${{{field}}}" for field in _FIELDS) + "\t${db:Status-Status}\n"
     text = subprocess.run(["dpkg-query", "-W", "-f", form, *names], capture_output=True, text=True, check=True).stdout
     rows = [line.split("\t") for line in text.splitlines()]
@@ -101,7 +100,7 @@ def document(version, packages):
 
 def main():
     version, *files = sys.argv[1:]
-    names = [] if files == ["--all"] else sorted({owner(file) for file in files})
+    names = sorted({owner(file) for file in files})
     json.dump(document(version, installed(names)), sys.stdout, indent=1)
     print()
 
