@@ -108,9 +108,15 @@ TEST_F(NodesTest, ACallForAnotherNodeIsRefused) {
 }
 
 TEST_F(NodesTest, TheAnswerNamesTheNode) {
-  const Answer answer = Acquire({HeaderMessage(SmallHeader())});
-  ASSERT_NE(answer.accepted(), nullptr);
-  EXPECT_EQ(answer.accepted()->node(), "recon1");
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const auto stream = acquisitions_->Acquire(&context);
+  ASSERT_TRUE(stream->Write(HeaderMessage(SmallHeader())));
+  v1::AcquireResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.accepted().node(), "recon1");
+  context.TryCancel();
+  (void)stream->Finish();
 }
 
 }  // namespace
