@@ -15,6 +15,8 @@ NODE = 'instance=~"$instance"'
 DEVICE = NODE + ',device=~"$device"'
 ROOM = NODE + ',station=~"$station"'
 PEER = NODE + ',destination=~"$destination"'
+# Jobs are rare events: over a shorter time most points of a plot would be empty.
+JOBS = "30m"
 ACTIVE = 'state=~"receiving|reconstructing|refining|exporting"'
 
 
@@ -140,7 +142,7 @@ def overview():
         plot(
             "Volume complete after the last frame",
             "s",
-            *quantiles("isocenter_after_last_frame_seconds", NODE, "", "$__rate_interval"),
+            *quantiles("isocenter_after_last_frame_seconds", NODE, "", JOBS),
             ("isocenter:target:after_last_frame_seconds", "target"),
             description="Alert IsocenterSlowAfterLastFrame, docs/runbook.md",
         ),
@@ -156,9 +158,9 @@ def overview():
             (f"sum by (instance) (rate(isocenter_received_frames_total{{{NODE}}}[$__rate_interval]))", "{{instance}}"),
         ),
         plot(
-            "Jobs that ended",
+            "Jobs that ended, last 30 minutes",
             "none",
-            (f"sum by (outcome) (increase(isocenter_jobs_total{{{NODE}}}[$__rate_interval]))", "{{outcome}}"),
+            (f"sum by (outcome) (increase(isocenter_jobs_total{{{NODE}}}[{JOBS}]))", "{{outcome}}"),
         ),
         plot(
             "Active jobs",
@@ -189,9 +191,9 @@ def overview():
         ),
         plot("Last sync of the spool", "s", (f"isocenter_spool_last_sync_seconds{{{NODE}}}", "{{instance}}")),
         plot(
-            "Warnings to the rooms",
+            "Warnings to the rooms, last 30 minutes",
             "none",
-            (f"sum by (kind) (increase(isocenter_warnings_total{{{NODE}}}[$__rate_interval]))", "{{kind}}"),
+            (f"sum by (kind) (increase(isocenter_warnings_total{{{NODE}}}[{JOBS}]))", "{{kind}}"),
         ),
         plot(
             "Processor",
@@ -230,29 +232,29 @@ def room():
         ),
         plot(
             "Volume complete after the last frame", "s",
-            *quantiles("isocenter_station_after_last_frame_seconds", ROOM, "station, ", "$__rate_interval"),
+            *quantiles("isocenter_station_after_last_frame_seconds", ROOM, "station, ", JOBS),
             ("isocenter:target:after_last_frame_seconds", "target"), width=12,
         ),
         plot(
-            "Acquisitions that ended", "none",
+            "Acquisitions that ended, last 30 minutes", "none",
             (
-                f"sum by (station, outcome) (increase(isocenter_station_jobs_total{{{ROOM}}}[$__rate_interval]))",
+                f"sum by (station, outcome) (increase(isocenter_station_jobs_total{{{ROOM}}}[{JOBS}]))",
                 "{{station}} {{outcome}}",
             ),
             width=12,
         ),
         plot(
-            "Frames", "none",
+            "Frames, last 30 minutes", "none",
             (
-                f"sum by (station, kind) (increase(isocenter_station_frames_total{{{ROOM}}}[$__rate_interval]))",
+                f"sum by (station, kind) (increase(isocenter_station_frames_total{{{ROOM}}}[{JOBS}]))",
                 "{{station}} {{kind}}",
             ),
             width=12, description="Counted when an acquisition has ended",
         ),
         plot(
-            "Warnings", "none",
+            "Warnings, last 30 minutes", "none",
             (
-                f"sum by (station) (increase(isocenter_station_warnings_total{{{ROOM}}}[$__rate_interval]))",
+                f"sum by (station) (increase(isocenter_station_warnings_total{{{ROOM}}}[{JOBS}]))",
                 "{{station}}",
             ),
             width=12,
@@ -275,18 +277,18 @@ def device():
         ),
         plot(
             "Back-projection alone", "suffix: GUPS",
-            *quantiles("isocenter_kernel_gups", NODE, "instance, ", "$__rate_interval"), width=12,
+            *quantiles("isocenter_kernel_gups", NODE, "instance, ", JOBS), width=12,
         ),
         plot(
             "Actual by predicted time", "none",
-            *quantiles("isocenter_prediction_error_ratio", DEVICE, "instance, device, ", "$__rate_interval"),
+            *quantiles("isocenter_prediction_error_ratio", DEVICE, "instance, device, ", JOBS),
             width=12, description="1 is right; 2 took twice as long as admission thought",
         ),
         plot(
             "Stages of a job", "s",
             (
-                f"sum by (stage) (rate(isocenter_stage_duration_seconds_sum{{{NODE}}}[$__rate_interval]))"
-                f" / sum by (stage) (rate(isocenter_stage_duration_seconds_count{{{NODE}}}[$__rate_interval]))",
+                f"sum by (stage) (rate(isocenter_stage_duration_seconds_sum{{{NODE}}}[{JOBS}]))"
+                f" / sum by (stage) (rate(isocenter_stage_duration_seconds_count{{{NODE}}}[{JOBS}]))",
                 "{{stage}}",
             ),
             width=12, description="Mean of the completed jobs of the node",
@@ -296,8 +298,8 @@ def device():
             (f"isocenter_device_memory_bytes{{{DEVICE}}}", "{{instance}} {{device}} {{kind}}"), width=12,
         ),
         plot(
-            "Jobs that went on", "none",
-            (f"sum by (reason) (increase(isocenter_jobs_resumed_total{{{NODE}}}[$__rate_interval]))", "after: {{reason}}"),
+            "Jobs that went on, last 30 minutes", "none",
+            (f"sum by (reason) (increase(isocenter_jobs_resumed_total{{{NODE}}}[{JOBS}]))", "after: {{reason}}"),
             width=12,
         ),
     ]
@@ -323,9 +325,9 @@ def dicom():
             ("isocenter:target:dicom_queue_seconds", "target"), width=12,
         ),
         plot(
-            "Operations of the node", "none",
+            "Operations of the node, last 30 minutes", "none",
             (
-                f"sum by (operation, outcome) (increase(isocenter_dicom_operations_total{{{NODE}}}[$__rate_interval]))",
+                f"sum by (operation, outcome) (increase(isocenter_dicom_operations_total{{{NODE}}}[{JOBS}]))",
                 "{{operation}} {{outcome}}",
             ),
             width=12,
@@ -334,7 +336,7 @@ def dicom():
             "Encoding and storing a volume", "s",
             (
                 f'histogram_quantile(0.95, sum by (instance, le)'
-                f' (rate(isocenter_stage_duration_seconds_bucket{{{NODE},stage="export"}}[$__rate_interval])))',
+                f' (rate(isocenter_stage_duration_seconds_bucket{{{NODE},stage="export"}}[{JOBS}])))',
                 "95 % {{instance}}",
             ),
             width=12,
