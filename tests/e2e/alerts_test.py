@@ -18,6 +18,8 @@ SHORTER = [
     (r"\[10m\]|\[5m\]", "[8s]"),
     (r"\[30m\]|\[6h\]", "[15s]"),
     (r"\[15m\]|\[1h\]", "[60s]"),
+    # Room for a machine that is busy with other tests.
+    (r"expr: vector\(1\)", "expr: vector(2)"),
     # An hour of computing, before a device has a usual speed.
     (r"samples_7d > 240", "samples_7d > 10"),
 ]
@@ -36,13 +38,11 @@ class AlertsTest(support.ServiceTest):
         prom.process.wait_for(lambda: "IsocenterDown" not in prom.firing(), 20, "rules that have seen the service")
         return prom
 
-    def expect(self, prom, alert, *words, labels=None):
+    def expect(self, prom, alert, *words, **labels):
         """Waits until the alert fires; its description has the words."""
-        fired = prom.process.wait_for(lambda: prom.firing().get(alert), WITHIN_SECONDS, f"{alert} to fire")
+        fired = prom.process.wait_for(lambda: prom.firing(**labels).get(alert), WITHIN_SECONDS, f"{alert} to fire")
         for word in words:
             self.assertIn(word, fired["annotations"]["description"])
-        for name, value in (labels or {}).items():
-            self.assertEqual(fired["labels"][name], value)
         self.assertEqual(fired["annotations"]["runbook_url"], f"docs/runbook.md#{alert.lower()}")
 
     def expect_silence(self, prom, *alerts):
@@ -71,7 +71,7 @@ class AlertsTest(support.ServiceTest):
             service.start()
             prom.process.wait_for(lambda: prom.value("up") == 1, 20, "the return")
         self.expect(prom, "IsocenterRestarting", "within 15 minutes")
-        self.expect_silence(prom, "IsocenterDown")
+        prom.process.wait_for(lambda: "IsocenterDown" not in prom.firing(), 20, "all to be well")
         service.kill()
         self.expect(prom, "IsocenterDown", "no answer")
 
@@ -101,7 +101,7 @@ class AlertsTest(support.ServiceTest):
         refused = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID)
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("bytes of memory", refused.stderr)
-        self.expect(prom, "IsocenterRefusing", "Refused", labels={"reason": "resource_exhausted"})
+        self.expect(prom, "IsocenterRefusing", "Refused", reason="resource_exhausted")
 
     def test_a_live_scan_that_fails(self):
         service = self.service()
@@ -126,8 +126,8 @@ class AlertsTest(support.ServiceTest):
         self.expect(prom, "IsocenterRefinementsFailing", "Failed refinements")
 
     def test_a_full_spool(self):
-        # One job takes 3.8 MB of it as long as it lasts.
-        service = self.service(config="spool { capacity_bytes: 4000000 }")
+        # One job takes 4.1 MB of it as long as it lasts: 100 frames of ten pages, and the acquisition.
+        service = self.service(config="spool { capacity_bytes: 4300000 }")
         prom = self.watched(service)
         time.sleep(5)
         self.expect_silence(prom, "IsocenterSpoolFull", "IsocenterSpoolFilling")
@@ -151,7 +151,7 @@ class AlertsTest(support.ServiceTest):
         prom = self.watched(service)
         time.sleep(5)
         self.expect_silence(prom, "IsocenterDiskFull", "IsocenterDiskFilling")
-        self.expect(prom, "IsocenterDiskFilling", "in three days", labels={"directory": "archive"})
+        self.expect(prom, "IsocenterDiskFilling", "in three days", directory="archive")
         self.expect(prom, "IsocenterDiskFull", "are taken")
         refused = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID)
         self.assertIn("bytes", refused.stderr)
@@ -172,20 +172,23 @@ class AlertsTest(support.ServiceTest):
         """Stopped most of the time, as by a neighbour that takes the processor or a disk that hangs."""
         service = self.service()
         prom = self.watched(service)
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
+
+        def is_as_usual():
             self.stream(service)
-        self.expect_silence(prom, "IsocenterDeviceSlow", "IsocenterSlowAfterLastFrame")
-        self.assertGreater(prom.value("isocenter:device_gups:samples_7d"), 10)
+            late = {"IsocenterDeviceSlow", "IsocenterSlowAfterLastFrame", "IsocenterSlowAcknowledgement"}
+            return (prom.value("isocenter:device_gups:samples_7d") or 0) > 30 and not late & set(prom.firing())
+
+        # The machine of the test may be busy with other things.
+        prom.process.wait_for(is_as_usual, 120, "a service that is as fast as usual")
 
         starving = threading.Event()
 
         def starve():
             while not starving.is_set():
                 service.process.signal(signal.SIGSTOP)
-                time.sleep(1.5)
+                time.sleep(2.5)
                 service.process.signal(signal.SIGCONT)
-                time.sleep(0.1)
+                time.sleep(0.15)
 
         def scan():
             while not starving.is_set():
@@ -196,7 +199,7 @@ class AlertsTest(support.ServiceTest):
         for thread in threads:
             thread.start()
         try:
-            self.expect(prom, "IsocenterDeviceSlow", "GUPS", labels={"device": "cpu0"})
+            self.expect(prom, "IsocenterDeviceSlow", "GUPS", device="cpu0")
             self.expect(prom, "IsocenterSlowAfterLastFrame", "after the last frame")
             self.expect(prom, "IsocenterSlowAcknowledgement", "in the spool")
         finally:

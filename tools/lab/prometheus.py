@@ -78,10 +78,12 @@ class Prometheus:
         """The rules that it has loaded, as its API describes them."""
         return [rule for group in self.get("rules")["groups"] for rule in group["rules"]]
 
-    def firing(self):
-        """{name: alert} of what fires."""
+    def firing(self, **labels):
+        """{name: alert} of what fires, of those with these labels."""
         return {
-            alert["labels"]["alertname"]: alert for alert in self.get("alerts")["alerts"] if alert["state"] == "firing"
+            alert["labels"]["alertname"]: alert
+            for alert in self.get("alerts")["alerts"]
+            if alert["state"] == "firing" and labels.items() <= alert["labels"].items()
         }
 
     def stop(self):
