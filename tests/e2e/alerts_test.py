@@ -144,7 +144,7 @@ class AlertsTest(support.ServiceTest):
         archive.mkdir(parents=True)
         mounting = (
             f'mount -t tmpfs -o size=60m none "{archive}" && '
-            f'{{ (sleep 12; for i in $(seq 56); do head -c 1000000 /dev/zero >>"{archive}/filler"; sleep 0.1; done) & }} && '
+            f'{{ (sleep 12; for i in $(seq 61); do head -c 1000000 /dev/zero >>"{archive}/filler"; sleep 0.1; done) & }} && '
             'exec "$0" "$@"'
         )
         service = self.service(wrapper=["unshare", "--mount", "sh", "-c", mounting])
