@@ -15,6 +15,13 @@
 
 namespace isocenter::metrics {
 
+/// The file system that a directory of the service is on.
+struct DiskSpace {
+  std::string directory;   // "archive", "spool"
+  int64_t size_bytes = 0;  // of the whole file system
+  int64_t free_bytes = 0;  // that the service may still write
+};
+
 /// Memory of one device, in bytes.
 struct DeviceMemory {
   std::string device;
@@ -35,22 +42,15 @@ struct SpoolState {
   double last_sync_seconds = 0;
 };
 
-/// The file system that a directory of the service is on.
-struct DiskSpace {
-  std::string directory;   // "archive", "spool"
-  int64_t size_bytes = 0;  // of the whole file system
-  int64_t free_bytes = 0;  // that the service may still write
-};
-
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
+  int max_active_jobs = 0;  // 0: not shown
   std::function<int64_t()> queue_depth;
+  std::function<std::vector<DiskSpace>()> disks;
   std::function<std::vector<DeviceMemory>()> device_memory;
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;
-  std::function<std::vector<DiskSpace>()> disks;
-  int max_active_jobs = 0;  // 0: not shown
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of

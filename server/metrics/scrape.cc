@@ -26,6 +26,41 @@ void AddSample(prometheus::MetricFamily& family, Labels labels, double value) {
   sample.gauge.value = value;
 }
 
+prometheus::MetricFamily DiskFamily(const std::vector<DiskSpace>& disks) {
+  prometheus::MetricFamily family = GaugeFamily(
+      "isocenter_disk_bytes", "File system of a directory: its size, and what may be written.");
+  for (const DiskSpace& disk : disks) {
+    AddSample(family, {{"directory", disk.directory}, {"kind", "size"}},
+              static_cast<double>(disk.size_bytes));
+    AddSample(family, {{"directory", disk.directory}, {"kind", "free"}},
+              static_cast<double>(disk.free_bytes));
+  }
+  return family;
+}
+
+/// Prometheus' usual name for it.
+prometheus::MetricFamily StartTimeFamily(double unix_seconds) {
+  prometheus::MetricFamily family = GaugeFamily(
+      "process_start_time_seconds", "When the service started, in seconds since 1970, UTC.");
+  AddSample(family, {}, unix_seconds);
+  return family;
+}
+
+/// Prometheus' usual name for it.
+prometheus::MetricFamily ProcessorTimeFamily() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  prometheus::MetricFamily family;
+  family.name = "process_cpu_seconds_total";
+  family.help = "Processor time of this process, user and system.";
+  family.type = prometheus::MetricType::Counter;
+  family.metric.emplace_back().counter.value = seconds(used.ru_utime) + seconds(used.ru_stime);
+  return family;
+}
+
 prometheus::MetricFamily JobFamily(const jobs::JobCounts& counts) {
   prometheus::MetricFamily family =
       GaugeFamily("isocenter_jobs", "Jobs that the service knows, by state and class.");
@@ -72,41 +107,6 @@ prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
         std::pair("reclaimable", spool.reclaimable_bytes)}) {
     AddSample(family, {{"kind", kind}}, static_cast<double>(bytes));
   }
-  return family;
-}
-
-prometheus::MetricFamily DiskFamily(const std::vector<DiskSpace>& disks) {
-  prometheus::MetricFamily family = GaugeFamily(
-      "isocenter_disk_bytes", "File system of a directory: its size, and what may be written.");
-  for (const DiskSpace& disk : disks) {
-    AddSample(family, {{"directory", disk.directory}, {"kind", "size"}},
-              static_cast<double>(disk.size_bytes));
-    AddSample(family, {{"directory", disk.directory}, {"kind", "free"}},
-              static_cast<double>(disk.free_bytes));
-  }
-  return family;
-}
-
-/// Prometheus' usual name for it.
-prometheus::MetricFamily StartTimeFamily(double unix_seconds) {
-  prometheus::MetricFamily family = GaugeFamily(
-      "process_start_time_seconds", "When the service started, in seconds since 1970, UTC.");
-  AddSample(family, {}, unix_seconds);
-  return family;
-}
-
-/// Prometheus' usual name for it.
-prometheus::MetricFamily ProcessorTimeFamily() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  prometheus::MetricFamily family;
-  family.name = "process_cpu_seconds_total";
-  family.help = "Processor time of this process, user and system.";
-  family.type = prometheus::MetricType::Counter;
-  family.metric.emplace_back().counter.value = seconds(used.ru_utime) + seconds(used.ru_stime);
   return family;
 }
 

@@ -57,7 +57,12 @@ class MetricsTest : public ::testing::Test {
                                   {{jobs::JobState::kFailed, jobs::JobClass::kLive}, 3},
                                   {{jobs::JobState::kFailed, jobs::JobClass::kBatch}, 4}};
                             },
+                        .max_active_jobs = 16,
                         .queue_depth = [] { return int64_t{5}; },
+                        .disks =
+                            [] {
+                              return std::vector<DiskSpace>{{"archive", 9000, 4000}};
+                            },
                         .device_memory =
                             [] {
                               return std::vector<DeviceMemory>{{"cpu0", 1000, 250}};
@@ -72,12 +77,7 @@ class MetricsTest : public ::testing::Test {
                                                 .used_bytes = 3000,
                                                 .reclaimable_bytes = 2000,
                                                 .last_sync_seconds = 0.25};
-                            },
-                        .disks =
-                            [] {
-                              return std::vector<DiskSpace>{{"archive", 9000, 4000}};
-                            },
-                        .max_active_jobs = 16});
+                            }});
     ASSERT_TRUE(status.ok()) << status;
   }
   Metrics metrics_{{.version = "1.2.3", .backend = "cpu"}};
