@@ -174,6 +174,7 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
   const double updates = run->plan().voxel_updates;
   run->slot().cost.Add(updates, seconds.busy);
   environment_.observer.OnPrediction(run->slot().name, run->predicted_seconds(), seconds.busy);
+  environment_.observer.OnComputed(run->slot().name, updates, seconds.busy);
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
     RecordStages(seconds, job.result.timings);
     job.result.timings.acquisition = acquisition_seconds;
