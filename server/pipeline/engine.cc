@@ -23,6 +23,7 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
               LoseSlot(slot, why);
               ReplaceLostRuns();
             }),
+      orders_(environment.worklist, environment.table, options_.worklist_timeout),
       refinements_({.scheduler = environment.scheduler,
                     .table = environment.table,
                     .spool = environment.spool,
@@ -145,7 +146,7 @@ void Engine::WatchConsoles() {
       if (job->console_deadline() <= absl::Now()) job->GiveUpConsole();
       earliest = std::min(earliest, job->console_deadline());
     }
-    earliest = std::min(earliest, refinements_.EndOverdue());
+    earliest = std::min({earliest, refinements_.EndOverdue(), orders_.EndOverdue()});
     // What a refinement waits for may become free without a word: a run's memory goes with its last
     // owner, which may be a unit that ends after the job.
     constexpr absl::Duration kBetweenAttempts = absl::Seconds(1);
@@ -159,6 +160,19 @@ void Engine::WatchConsoles() {
     if (try_again && admitting_) admission_lane_->Submit([this] { StartWaiting(); });
     consoles_changed_ = false;
   }
+}
+
+void Engine::OnFirstFrame(ReconstructionJob& job) {
+  orders_.WhenSettled(job.id(), [this, id = job.id()](bool settled) {
+    // Else it is told when the service has started again.
+    if (!settled) return;
+    const absl::StatusOr<jobs::JobSnapshot> snapshot = environment_.table.Get(id);
+    if (snapshot.ok()) environment_.observer.OnAcquisitionBegan(**snapshot);
+  });
+}
+
+void Engine::WhenIdentified(ReconstructionJob& job, std::function<void()> then) {
+  orders_.WhenSettled(job.id(), [then = std::move(then)](bool) { then(); });
 }
 
 void Engine::OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) {
@@ -254,6 +268,7 @@ bool Engine::WaitUntilIdle(absl::Time deadline) {
 
 void Engine::SuspendAll() {
   for (const auto& job : ActiveJobs()) job->Suspend();
+  orders_.Stop();  // after it nobody is identified any more
   refinements_.SuspendAll();
 }
 
