@@ -114,7 +114,7 @@ absl::StatusOr<ProcedureStepAnswer> SendProcedureStep(Association& association,
   if (condition.bad()) return Broken(condition);
   const bool creates = message.creates;
   if (response.CommandField != (creates ? DIMSE_N_CREATE_RSP : DIMSE_N_SET_RSP)) {
-    return Broken(DIMSE_UNEXPECTEDRESPONSE);
+    return absl::UnavailableError("performed procedure step: the answer is of another kind");
   }
   const auto data_set_type =
       creates ? response.msg.NCreateRSP.DataSetType : response.msg.NSetRSP.DataSetType;

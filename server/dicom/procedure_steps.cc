@@ -11,6 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/library.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -35,6 +36,7 @@ ProcedureSteps::ProcedureSteps(ProcedureStepOptions options, archive::Archive& a
 absl::StatusOr<std::unique_ptr<ProcedureSteps>> ProcedureSteps::Start(ProcedureStepOptions options,
                                                                       archive::Archive& archive,
                                                                       const jobs::JobTable& table) {
+  ConfigureLibrary();
   ISO_ASSIGN_OR_RETURN(ProcedureStepQueue queue, ProcedureStepQueue::Open(options.file));
   std::set<std::string> known;
   for (const jobs::JobSnapshot& job :

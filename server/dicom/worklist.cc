@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/library.h"
 #include "server/dicom/worklist_data.h"
 
 namespace isocenter::dicom {
@@ -54,6 +55,11 @@ void OnAnswer(void* data, T_DIMSE_C_FindRQ* request, int, T_DIMSE_C_FindRSP*,
 }
 
 }  // namespace
+
+DicomWorklist::DicomWorklist(Peer peer, NodeOptions options, WorklistObserver observer)
+    : peer_(std::move(peer)), options_(std::move(options)), observer_(std::move(observer)) {
+  ConfigureLibrary();
+}
 
 absl::StatusOr<jobs::WorklistAnswer> DicomWorklist::Find(const jobs::WorklistQuery& query,
                                                          absl::Time deadline) {

@@ -17,8 +17,7 @@ using WorklistObserver = std::function<void(NodeOutcome outcome)>;
 class DicomWorklist : public jobs::Worklist {
  public:
   /// `options`: our AE title and PDU size.
-  DicomWorklist(Peer peer, NodeOptions options, WorklistObserver observer)
-      : peer_(std::move(peer)), options_(std::move(options)), observer_(std::move(observer)) {}
+  DicomWorklist(Peer peer, NodeOptions options, WorklistObserver observer);
 
   absl::StatusOr<jobs::WorklistAnswer> Find(const jobs::WorklistQuery& query,
                                             absl::Time deadline) override;
