@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
+#include "server/dicom/character_sets.h"
 #include "server/dicom/text.h"
 #include "server/dicom/uids.h"
 
@@ -16,8 +17,9 @@ namespace {
 
 constexpr int kShortString = 16, kLongString = 64;  // characters of SH and AE, of LO
 
-bool IsAscii(absl::string_view text) {
-  return std::all_of(text.begin(), text.end(), absl::ascii_isascii);
+/// Not even escape sequences, which announce other characters.
+bool IsPlain(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), absl::ascii_isprint);
 }
 
 void Put(DcmItem& item, const DcmTagKey& tag, const std::string& value = "") {
@@ -31,13 +33,13 @@ void Put(DcmItem& item, const DcmTagKey& tag, const std::string& value = "") {
 /// Reads values of an answer.
 class Reader {
  public:
-  /// `is_utf8`: else only ASCII can be understood.
+  /// `is_utf8`: else only plain ASCII can be understood.
   Reader(DcmItem& item, bool is_utf8) : item_(item), is_utf8_(is_utf8) {}
   std::string operator()(const DcmTagKey& tag) const {
     OFString value;
     if (item_.findAndGetOFStringArray(tag, value).bad()) return "";
     const absl::string_view text(value.c_str(), value.size());
-    if (!is_utf8_ && !IsAscii(text)) return "";
+    if (!is_utf8_ && !IsPlain(text)) return "";
     return std::string(absl::StripAsciiWhitespace(text));
   }
   std::string Short(const DcmTagKey& tag) const { return Text((*this)(tag), kShortString); }
@@ -71,7 +73,7 @@ jobs::PatientStudy IdentityOf(const Reader& read) {
 
 std::unique_ptr<DcmDataset> WorklistKeys(const jobs::WorklistQuery& query) {
   auto keys = std::make_unique<DcmDataset>();
-  if (!IsAscii(query.patient_id) || !IsAscii(query.accession_number)) {
+  if (!IsPlain(query.patient_id) || !IsPlain(query.accession_number)) {
     Put(*keys, DCM_SpecificCharacterSet, "ISO_IR 192");
   }
   Put(*keys, DCM_AccessionNumber, query.accession_number);
@@ -95,7 +97,7 @@ std::unique_ptr<DcmDataset> WorklistKeys(const jobs::WorklistQuery& query) {
 }
 
 std::vector<jobs::ScheduledStep> ScheduledSteps(DcmDataset& answer) {
-  const bool is_utf8 = answer.convertToUTF8().good();
+  const bool is_utf8 = ConvertToUtf8(answer);
   const Reader read(answer, is_utf8);
   jobs::ScheduledStep of_all;
   of_all.patient_study = IdentityOf(read);

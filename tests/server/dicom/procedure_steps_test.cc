@@ -96,7 +96,7 @@ TEST_F(ProcedureStepsTest, AStepBeginsAndIsCompletedWithItsImages) {
   EXPECT_FALSE(messages[1].creates);
   EXPECT_EQ(messages[1].uid, messages[0].uid);
   EXPECT_EQ(messages[1].status, "COMPLETED");
-  for (const char* part : {"[fdk]", "(0040,0340)", "(0008,1140)", "[1.2.840.10008.5.1.4.1.1.2]"}) {
+  for (const char* part : {"[fdk]", "(0040,0340)", "(0008,1140)", "=CTImageStorage"}) {
     EXPECT_THAT(messages[1].text, HasSubstr(part));
   }
   ExpectQuiet(2);

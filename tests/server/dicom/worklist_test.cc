@@ -99,6 +99,13 @@ TEST_F(WorklistTest, ConvertsCharacterSets) {
   auto answer = Answer("\\ISO 2022 IR 87", japanese);
   EXPECT_EQ(ScheduledSteps(*answer)[0].patient_study.patient_name,
             "Yamada^Tarou=山田^太郎=やまだ^たろう");
+  // The same with half-width katakana, as in H.3.2.
+  answer = Answer("ISO 2022 IR 13\\ISO 2022 IR 87",
+                  "\xd4\xcf\xc0\xde^\xc0\xdb\xb3=\x1b$B;3ED\x1b(J^\x1b$BB@O:\x1b(J");
+  EXPECT_EQ(ScheduledSteps(*answer)[0].patient_study.patient_name, "ﾔﾏﾀﾞ^ﾀﾛｳ=山田^太郎");
+  // Korean, as in PS3.5 I.2.
+  answer = Answer("\\ISO 2022 IR 149", "Hong^Gildong=\x1b$)C\xfb\xf3^\x1b$)C\xd1\xce\xd4\xd7");
+  EXPECT_EQ(ScheduledSteps(*answer)[0].patient_study.patient_name, "Hong^Gildong=洪^吉洞");
   answer = Answer("ISO_IR 100", "Buc^J\xe9r\xf4me");
   EXPECT_EQ(ScheduledSteps(*answer)[0].patient_study.patient_name, "Buc^Jérôme");
   answer = Answer("ISO_IR 192", "王^小東");

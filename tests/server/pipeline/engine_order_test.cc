@@ -16,6 +16,7 @@ using ::testing::SizeIs;
 class EngineOrderTest : public EngineTest {
  protected:
   void SetUp() override { StartWith(absl::Seconds(60)); }
+  void TearDown() override { service_.reset(); }  // it uses the worklist
   void StartWith(absl::Duration timeout) {
     PipelineOptions options;
     options.worklist = &worklist_;
@@ -93,12 +94,14 @@ TEST_F(EngineOrderTest, AWorklistThatIsDownCostsAWarning) {
 
 TEST_F(EngineOrderTest, AJobThatWaitsForItsOrderIsCancelledAtOnce) {
   worklist_.SetGate(false);
-  const Live live = Begin(WithAccession());
-  ASSERT_TRUE(live.console->Send(0, kFrames).ok());
-  ASSERT_TRUE(Eventually([&] { return Job(live.id).state == JobState::kExporting; }));
-  ASSERT_TRUE(service_->engine->Cancel(live.id, absl::CancelledError("enough")).ok());
-  EXPECT_EQ(Job(live.id).state, JobState::kCancelled);
-  worklist_.SetGate(true);
+  {
+    const Live live = Begin(WithAccession());
+    ASSERT_TRUE(live.console->Send(0, kFrames).ok());
+    ASSERT_TRUE(Eventually([&] { return Job(live.id).state == JobState::kExporting; }));
+    ASSERT_TRUE(service_->engine->Cancel(live.id, absl::CancelledError("enough")).ok());
+    EXPECT_EQ(Job(live.id).state, JobState::kCancelled);
+    worklist_.SetGate(true);
+  }
   ExpectNothingHeld();
 }
 
