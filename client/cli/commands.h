@@ -23,6 +23,7 @@ void AddTraceCommand(CLI::App& app, Action& action);
 void AddDeleteCommand(CLI::App& app, Action& action);
 void AddFetchCommand(CLI::App& app, Action& action);
 void AddProtocolsCommand(CLI::App& app, Action& action);
+void AddWorklistCommand(CLI::App& app, Action& action);
 void AddRenderCommand(CLI::App& app, Action& action);
 void AddCompareCommand(CLI::App& app, Action& action);
 

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddDeleteCommand(app, action);
   isocenter::cli::AddFetchCommand(app, action);
   isocenter::cli::AddProtocolsCommand(app, action);
+  isocenter::cli::AddWorklistCommand(app, action);
   isocenter::cli::AddRenderCommand(app, action);
   isocenter::cli::AddCompareCommand(app, action);
 

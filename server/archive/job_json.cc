@@ -63,6 +63,20 @@ void VisitMembers(const Visitor& visit, PatientStudy& p) {
   visit("study_time", p.study_time);
 }
 
+template <class Visitor, class Order>
+requires std::is_same_v<std::remove_const_t<Order>, jobs::Order>
+void VisitMembers(const Visitor& visit, Order& o) {
+  visit("settled", o.settled);
+  visit("requested_procedure_id", o.requested_procedure_id);
+  visit("requested_procedure_description", o.requested_procedure_description);
+  visit("scheduled_step_id", o.scheduled_step_id);
+  visit("scheduled_step_description", o.scheduled_step_description);
+  visit("modality", o.modality);
+  visit("header_patient_id", o.header_patient_id);
+  visit("header_accession_number", o.header_accession_number);
+  visit("is_reported", o.is_reported);
+}
+
 template <class Visitor, class Progress>
 requires std::is_same_v<std::remove_const_t<Progress>, jobs::JobProgress>
 void VisitMembers(const Visitor& visit, Progress& p) {
@@ -236,6 +250,7 @@ std::string JobToJson(const jobs::Job& job) {
     json["error"] = {{"code", job.error.raw_code()}, {"message", std::string(job.error.message())}};
   }
   json["patient_study"] = ToJson(job.patient_study);
+  json["order"] = ToJson(job.order);
   json["facts"] = ToJson(job.facts);
   json["grid"] = ToJson(job.grid);
   json["progress"] = ToJson(job.progress);
@@ -269,6 +284,7 @@ absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
                                error->at("message").get<std::string>());
     }
     FromJson(json, "patient_study", job.patient_study);
+    FromJson(json, "order", job.order);
     FromJson(json, "facts", job.facts);
     FromJson(json, "grid", job.grid);
     FromJson(json, "progress", job.progress);

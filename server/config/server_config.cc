@@ -72,6 +72,12 @@ absl::Status CheckTls(const v1::TlsConfig& tls) {
   return absl::OkStatus();
 }
 
+absl::Status CheckIsPeer(absl::string_view field, const std::string& title,
+                         const std::set<std::string>& peers) {
+  if (peers.contains(title)) return absl::OkStatus();
+  return Illegal(field, absl::StrCat("'", title, "'"), "the ae_title of a dicom_node.peer");
+}
+
 absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
   ISO_RETURN_IF_ERROR(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
   // 0, any free port, can only come from a flag: in the file it means the default.
@@ -90,6 +96,14 @@ absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
       return Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", peer.ae_title(), "'"),
                      "a title that no other peer has");
     }
+  }
+  if (node.has_worklist()) {
+    ISO_RETURN_IF_ERROR(CheckIsPeer("dicom_node.worklist.peer", node.worklist().peer(), titles));
+    ISO_RETURN_IF_ERROR(CheckRange("dicom_node.worklist.timeout_seconds",
+                                   node.worklist().timeout_seconds(), 1, 60));
+  }
+  if (node.has_mpps()) {
+    ISO_RETURN_IF_ERROR(CheckIsPeer("dicom_node.mpps.peer", node.mpps().peer(), titles));
   }
   return absl::OkStatus();
 }
@@ -155,6 +169,10 @@ void ApplyDefaults(v1::ServerConfig& config) {
   Default(node, &v1::DicomNodeConfig::port, &v1::DicomNodeConfig::set_port, 11112u);
   Default(node, &v1::DicomNodeConfig::max_associations, &v1::DicomNodeConfig::set_max_associations,
           32u);
+  if (node.has_worklist()) {
+    Default(*node.mutable_worklist(), &v1::WorklistConfig::timeout_seconds,
+            &v1::WorklistConfig::set_timeout_seconds, 10.0);
+  }
 
   v1::LimitsConfig& limits = *config.mutable_limits();
   if (limits.memory_bytes() == 0) {

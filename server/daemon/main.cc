@@ -24,6 +24,7 @@
 #include "server/archive/archive.h"
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
+#include "server/daemon/asking.h"
 #include "server/daemon/background.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
@@ -186,31 +187,39 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(
       table.Load(absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
   daemon::RecallSpeeds(table, slots);
+  const auto worklist = daemon::MakeWorklist(config.dicom_node(), metrics);
+  ISO_ASSIGN_OR_RETURN(const auto procedure_steps,
+                       daemon::StartProcedureSteps(config, *archive, table, metrics));
+  observer.SetProcedureSteps(procedure_steps.get());
   scheduler::Scheduler scheduler(std::move(slots.slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
   std::atomic<bool> no_device_left{false};
-  pipeline::Engine engine({.registry = Backends(),
-                           .scheduler = scheduler,
-                           .table = table,
-                           .spool = *spool,
-                           .results = *results,
-                           .observer = observer},
-                          slots.groups,
-                          {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
-                           .fault = fault,
-                           .no_device_left =
-                               [&no_device_left] {
-                                 no_device_left = true;
-                                 kill(getpid(), SIGTERM);
-                               },
-                           .decoders = {.acquisition = rpc::TranslateRecord,
-                                        .refinement = rpc::TranslateRefinementRecord}});
+  pipeline::Engine engine(
+      {.registry = Backends(),
+       .scheduler = scheduler,
+       .table = table,
+       .spool = *spool,
+       .results = *results,
+       .observer = observer,
+       .worklist = worklist.get()},
+      slots.groups,
+      {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
+       .fault = fault,
+       .no_device_left =
+           [&no_device_left] {
+             no_device_left = true;
+             kill(getpid(), SIGTERM);
+           },
+       .decoders = {.acquisition = rpc::TranslateRecord,
+                    .refinement = rpc::TranslateRefinementRecord},
+       .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
+       .reports_procedure_steps = procedure_steps != nullptr});
   engine.Recover();
 
   ISO_RETURN_IF_ERROR(metrics.Serve(
       config.metrics_address(), SourcesOf(config, table, scheduler, *spool, last_sync_seconds)));
-  ISO_ASSIGN_OR_RETURN(const auto server,
-                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
+  ISO_ASSIGN_OR_RETURN(const auto server, rpc::Server::Start(config, protocols, table, engine,
+                                                             *results, observer, worklist.get()));
   std::unique_ptr<dicom::Node> node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {

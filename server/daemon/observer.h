@@ -3,16 +3,20 @@
 
 #include <string>
 
+#include "server/dicom/procedure_steps.h"
 #include "server/jobs/ports.h"
 #include "server/metrics/metrics.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
 
-/// Metrics and a line in the log for whatever happens to jobs.
+/// Metrics and a line in the log for whatever happens to jobs; performed procedure steps, where
+/// they are configured.
 class Observer : public jobs::JobObserver {
  public:
   explicit Observer(metrics::Metrics& metrics) : metrics_(metrics) {}
+  /// Before anything happens to jobs; must outlive what tells this observer.
+  void SetProcedureSteps(dicom::ProcedureSteps* steps) { procedure_steps_ = steps; }
   void OnJobAccepted(const jobs::Job& job) override { metrics_.OnJobAccepted(job); }
   void OnFrame(int64_t bytes) override { metrics_.OnFrame(bytes); }
   void OnFrameSpooled(double seconds) override { metrics_.OnFrameSpooled(seconds); }
@@ -27,6 +31,9 @@ class Observer : public jobs::JobObserver {
   void OnJobResumed(absl::string_view reason) override { metrics_.OnJobResumed(reason); }
   void OnDeviceLost(const std::string& device) override { metrics_.OnDeviceLost(device); }
   void OnRefused(const absl::Status& reason) override { metrics_.OnRefused(reason); }
+  void OnAcquisitionBegan(const jobs::Job& job) override {
+    if (procedure_steps_ != nullptr) procedure_steps_->OnBegan(job);
+  }
   void OnStateChanged(const jobs::Job& job, jobs::JobState from) override {
     spdlog::info("event=job_state job={} from={} to={}", job.id, std::string(Name(from)),
                  std::string(Name(job.state)));
@@ -34,6 +41,7 @@ class Observer : public jobs::JobObserver {
   }
   void OnJobEnded(const jobs::Job& job) override {
     metrics_.OnJobEnded(job);
+    if (procedure_steps_ != nullptr) procedure_steps_->OnEnded(job);
     if (job.state != jobs::JobState::kCompleted) {
       spdlog::warn("event=job_ended job={} outcome={} error=\"{}\"", job.id,
                    std::string(Name(job.state)), job.error.ToString());
@@ -60,6 +68,7 @@ class Observer : public jobs::JobObserver {
 
  private:
   metrics::Metrics& metrics_;
+  dicom::ProcedureSteps* procedure_steps_ = nullptr;
 };
 
 // Until a job has been measured: what a GPU or a CPU with a few cores surely does

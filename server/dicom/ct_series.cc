@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/dictionary.h"
+#include "server/dicom/request_attributes.h"
 #include "server/dicom/series_text.h"
 #include "server/dicom/text.h"
 #include "server/dicom/uids.h"
@@ -327,6 +328,7 @@ absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, const StudyConte
     InsertAcquisition(job, put);
     InsertImage(job.grid, put);
     ISO_RETURN_IF_ERROR(put.status());
+    ISO_RETURN_IF_ERROR(InsertRequestAttributes(job, prototype->dataset));
     if (job.pair_role == jobs::PairRole::kSubtraction) {
       ISO_RETURN_IF_ERROR(InsertDerivation(prototype->dataset));
     }

@@ -27,6 +27,8 @@ absl::string_view Name(UidRole role) {
       return "frame-of-reference";
     case UidRole::kInstance:
       return "instance";
+    case UidRole::kProcedureStep:
+      return "procedure-step";
   }
   return "";
 }

@@ -8,7 +8,7 @@
 namespace isocenter::dicom {
 
 /// What a UID identifies; part of the name that it is made from.
-enum class UidRole { kStudy, kSeries, kFrameOfReference, kInstance };
+enum class UidRole { kStudy, kSeries, kFrameOfReference, kInstance, kProcedureStep };
 
 /// The UID of an object of `name`, a job's id or what the jobs of a pair share: always the same for
 /// the same name, role and index, so that a repeated export replaces instead of adding. Form:

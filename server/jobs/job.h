@@ -41,11 +41,25 @@ enum class JobClass { kLive, kInteractive, kBatch };
 /// Lower case, for logs, metrics and the store: "live", ...
 absl::string_view Name(JobClass job_class);
 
-/// Identity of patient and study, as the acquisition's header gave it. UTF-8. Never logged.
+/// Identity of patient and study, as the acquisition's header gave it and the worklist completed
+/// it. UTF-8. Never logged.
 struct PatientStudy {
   std::string patient_name, patient_id, patient_birth_date, patient_sex;
   std::string study_instance_uid, accession_number, study_id, study_description;
   std::string referring_physician_name, study_date, study_time;
+};
+
+/// For which request of the information system an acquisition was made. UTF-8.
+struct Order {
+  /// The identity of patient and study is complete as far as it will ever be: the worklist has
+  /// answered, or was not waited for any longer.
+  bool settled = false;
+  std::string requested_procedure_id, requested_procedure_description;
+  std::string scheduled_step_id, scheduled_step_description, modality;
+  /// What the header said, where the worklist has been asked.
+  std::string header_patient_id, header_accession_number;
+  /// The information system is told of the performed procedure step.
+  bool is_reported = false;
 };
 
 struct JobProgress {
@@ -65,9 +79,11 @@ enum class WarningKind {
   kMatrixJump,
   kShortArc,
   kDeviceReplaced,
-  kStoppedEarly
+  kStoppedEarly,
+  kWorklistMismatch,
+  kWorklistUnavailable
 };
-inline constexpr WarningKind kLastWarningKind = WarningKind::kStoppedEarly;
+inline constexpr WarningKind kLastWarningKind = WarningKind::kWorklistUnavailable;
 
 /// Lower case with underscores, for logs, metrics and the store: "frame_gap", ...
 absl::string_view Name(WarningKind kind);
@@ -167,6 +183,7 @@ struct Job {
   JobState state = JobState::kReceiving;
   absl::Status error;  // of a failed or cancelled job
   PatientStudy patient_study;
+  Order order;
   AcquisitionFacts facts;
   std::string protocol, station_name, request_id;
   JobClass job_class = JobClass::kLive;
@@ -187,6 +204,10 @@ struct Job {
 };
 
 inline bool IsRefinement(const Job& job) { return !job.refinement.algorithm.empty(); }
+/// Whether frames were acquired for the job: it is neither a refinement nor a subtraction.
+inline bool IsAcquisition(const Job& job) {
+  return !IsRefinement(job) && job.pair_role != PairRole::kSubtraction;
+}
 
 /// A new job id: sortable by time, unique across processes, no patient data. E.g.
 /// "20260101T120000-7f3a9c21".

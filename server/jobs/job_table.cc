@@ -117,6 +117,19 @@ void JobTable::Update(const std::string& id, const std::function<void(Job&)>& ch
   Tell(watchers);
 }
 
+absl::Status JobTable::UpdateAndSave(const std::string& id,
+                                     const std::function<void(Job&)>& change) {
+  // The state cannot change meanwhile.
+  absl::MutexLock store_lock(&store_mutex_);
+  const absl::StatusOr<JobSnapshot> before = Get(id);
+  if (!before.ok() || HasEnded((*before)->state)) return absl::OkStatus();
+  Job changed = **before;
+  change(changed);
+  const absl::Status saved = store_.Save(changed);
+  Update(id, change);
+  return saved;
+}
+
 absl::Status JobTable::Transition(const std::string& id, JobState to,
                                   const std::function<void(Job&)>& change) {
   const auto apply = [&](const Job& from) {

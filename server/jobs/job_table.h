@@ -99,6 +99,11 @@ class JobTable {
   /// a job that has ended or does not exist.
   void Update(const std::string& id, const std::function<void(Job&)>& change);
 
+  /// As Update, and saves the job. `change` may be called twice and must give the same each time.
+  /// When the store fails, the job changes in memory all the same and the store's error is
+  /// returned.
+  absl::Status UpdateAndSave(const std::string& id, const std::function<void(Job&)>& change);
+
   /// Moves a job to another state, saves it and tells watchers. `change` sets what comes with the
   /// state; it may be called twice and must give the same each time. Errors: NOT_FOUND,
   /// FAILED_PRECONDITION (no legal transition). When the store fails, the job changes in memory all

@@ -89,6 +89,10 @@ class JobObserver {
   /// (another computes the job again).
   virtual void OnJobResumed(absl::string_view reason) = 0;
   virtual void OnDeviceLost(const std::string& device) = 0;
+  /// The first frame of an acquisition is in the spool, and whose it is will not change any more.
+  /// Repeated after a restart; may come after OnJobEnded, or, when the job ends at once, not at
+  /// all.
+  virtual void OnAcquisitionBegan(const Job& job) = 0;
 };
 
 }  // namespace isocenter::jobs

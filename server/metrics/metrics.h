@@ -87,6 +87,7 @@ class Metrics : public jobs::JobObserver {
   void OnComputed(const std::string& device, double voxel_updates, double busy_seconds) override;
   void OnJobResumed(absl::string_view reason) override;
   void OnDeviceLost(const std::string& device) override;
+  void OnAcquisitionBegan(const jobs::Job&) override {}
   /// One finished operation of the DICOM node; both are from small fixed sets.
   void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
 

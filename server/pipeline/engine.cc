@@ -23,6 +23,7 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
               LoseSlot(slot, why);
               ReplaceLostRuns();
             }),
+      orders_(environment.worklist, environment.table, options_.worklist_timeout),
       refinements_({.scheduler = environment.scheduler,
                     .table = environment.table,
                     .spool = environment.spool,
@@ -150,7 +151,7 @@ void Engine::WatchConsoles() {
       if (job->console_deadline() <= absl::Now()) job->GiveUpConsole();
       earliest = std::min(earliest, job->console_deadline());
     }
-    earliest = std::min(earliest, refinements_.EndOverdue());
+    earliest = std::min({earliest, refinements_.EndOverdue(), orders_.EndOverdue()});
     absl::MutexLock lock(&mutex_);
     auto news = [this]()
                     ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || consoles_changed_; };
@@ -158,6 +159,19 @@ void Engine::WatchConsoles() {
     if (stopping_) return;
     consoles_changed_ = false;
   }
+}
+
+void Engine::OnFirstFrame(ReconstructionJob& job) {
+  orders_.WhenSettled(job.id(), [this, id = job.id()](bool settled) {
+    // Else it is told when the service has started again.
+    if (!settled) return;
+    const absl::StatusOr<jobs::JobSnapshot> snapshot = environment_.table.Get(id);
+    if (snapshot.ok()) environment_.observer.OnAcquisitionBegan(**snapshot);
+  });
+}
+
+void Engine::WhenIdentified(ReconstructionJob& job, std::function<void()> then) {
+  orders_.WhenSettled(job.id(), [then = std::move(then)](bool) { then(); });
 }
 
 void Engine::OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) {
@@ -251,6 +265,7 @@ bool Engine::WaitUntilIdle(absl::Time deadline) {
 
 void Engine::SuspendAll() {
   for (const auto& job : ActiveJobs()) job->Suspend();
+  orders_.Stop();  // after it nobody is identified any more
   refinements_.SuspendAll();
 }
 

@@ -19,7 +19,9 @@
 #include "server/jobs/frame_spool.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
+#include "server/jobs/worklist.h"
 #include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/order_lookup.h"
 #include "server/pipeline/reconstruction_job.h"
 #include "server/pipeline/refinements.h"
 #include "server/pipeline/request_decoders.h"
@@ -42,6 +44,7 @@ struct EngineEnvironment {
   jobs::FrameSpool& spool;
   jobs::ResultStore& results;
   jobs::JobObserver& observer;
+  jobs::Worklist* worklist = nullptr;  // null: none
 };
 
 struct EngineOptions {
@@ -50,6 +53,11 @@ struct EngineOptions {
   /// Called once, when the last healthy slot is gone; from any thread.
   std::function<void()> no_device_left;
   RequestDecoders decoders;
+  /// From the acceptance of an acquisition; see OrderLookup.
+  absl::Duration worklist_timeout = absl::Seconds(10);
+  /// The observer tells the information system of performed procedure steps, to which results
+  /// therefore refer.
+  bool reports_procedure_steps = false;
 };
 
 /// Thread-safe.
@@ -135,6 +143,8 @@ class Engine : private JobKeeper {
   absl::Status MakeRoomFor(const VolumeGrid& grid) override;
   absl::Status BeforeUnit(const RunPlace& place) override;
   void OnDeviceLost(const RunPlace& place, const absl::Status& why) override;
+  void OnFirstFrame(ReconstructionJob& job) override;
+  void WhenIdentified(ReconstructionJob& job, std::function<void()> then) override;
   void OnConsoleLeft() override;
   void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) override;
   void OnJobEnded(ReconstructionJob& job) override;
@@ -157,6 +167,7 @@ class Engine : private JobKeeper {
   scheduler::LaneExecutor exporter_{"iso-export"};
   /// An export takes seconds, and cannot be interrupted by a more urgent one.
   scheduler::LaneExecutor live_exporter_{"iso-export-live"};
+  OrderLookup orders_;
   Refinements refinements_;
   scheduler::LaneExecutor admission_{"iso-admission"};
   const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ = admission_.NewLane();

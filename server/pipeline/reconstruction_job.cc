@@ -36,6 +36,7 @@ ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
       last_frame_time_(accepted_time_) {
   absl::MutexLock lock(&mutex_);
   finish_announced_ = spool_->finished();
+  began_ = ledger_.present() > 0;
   // Without a stream, as after a restart, the job waits for one.
   console_deadline_ = accepted_time_ + environment_.reconnect_limit;
 }
@@ -147,7 +148,9 @@ void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& r
     run->completion().Submit([self = shared_from_this(), run] { self->CompleteVolume(run); });
     storing_ = true;
   }
-  export_->Submit([self = shared_from_this(), run] { self->StoreVolume(run); });
+  environment_.keeper.WhenIdentified(*this, [self = shared_from_this(), run] {
+    self->export_->Submit([self, run] { self->StoreVolume(run); });
+  });
 }
 
 void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>& run) {

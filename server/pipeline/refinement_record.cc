@@ -12,6 +12,8 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.state = jobs::JobState::kReconstructing;
   job.patient_study = source.patient_study;
   job.patient_study.study_instance_uid = stored.study_instance_uid;
+  job.order = source.order;
+  job.order.is_reported = false;  // not an acquisition
   job.facts = source.facts;
   job.facts.filter_description.clear();  // the result has none
   job.protocol = request.protocol;

@@ -49,6 +49,8 @@ Job SubtractionJob(const Job& mask, const Job& fill) {
   job.source_job_ids = {mask.id, fill.id};
   job.patient_study = fill.patient_study;
   job.patient_study.study_instance_uid = fill.result.study_instance_uid;
+  job.order = fill.order;
+  job.order.is_reported = false;  // not an acquisition
   job.facts = fill.facts;
   job.protocol = fill.protocol;
   job.station_name = fill.station_name;

@@ -50,7 +50,7 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
 
 Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-               jobs::JobObserver& observer)
+               jobs::JobObserver& observer, jobs::Worklist* worklist)
     : context_{.engine = engine,
                .table = table,
                .protocols = protocols,
@@ -60,13 +60,16 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
       acquisitions_(context_),
       jobs_(table, engine, results, protocols),
-      protocols_(protocols) {}
+      protocols_(protocols),
+      worklist_(worklist) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer) {
+    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+    jobs::Worklist* worklist) {
   ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
-  std::unique_ptr<Server> server(new Server(config, protocols, table, engine, results, observer));
+  std::unique_ptr<Server> server(
+      new Server(config, protocols, table, engine, results, observer, worklist));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -76,6 +79,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->acquisitions_);
   builder.RegisterService(&server->jobs_);
   builder.RegisterService(&server->protocols_);
+  builder.RegisterService(&server->worklist_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
     return absl::UnavailableError(
@@ -99,12 +103,14 @@ void Server::Shutdown(absl::Time deadline) {
   constexpr absl::Duration kToSendTheLastBytes = absl::Milliseconds(200);
   context_.calls.WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);
+  worklist_.Interrupt();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
   server_->Wait();
   // gRPC is done with every call, but the job table or the engine may still be telling one, which
   // then counts itself out.
   context_.calls.WaitUntilNone(absl::InfiniteFuture());
   jobs_.calls().WaitUntilNone(absl::InfiniteFuture());
+  worklist_.calls().WaitUntilNone(absl::InfiniteFuture());
 }
 
 }  // namespace isocenter::rpc

@@ -11,10 +11,12 @@
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
+#include "server/jobs/worklist.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/acquisition_service.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/protocol_service.h"
+#include "server/rpc/worklist_service.h"
 
 namespace isocenter::rpc {
 
@@ -22,12 +24,14 @@ namespace isocenter::rpc {
 /// them, whose number does not depend on the number of clients.
 class Server {
  public:
-  /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
+  /// Starts to serve. `config` has its defaults. Everything else must outlive the server;
+  /// `worklist` is null where none is configured. Errors:
   /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
   /// listened on).
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-      pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer);
+      pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+      jobs::Worklist* worklist = nullptr);
   ~Server();
 
   /// host:port with the port that was chosen.
@@ -41,12 +45,13 @@ class Server {
  private:
   Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
          jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-         jobs::JobObserver& observer);
+         jobs::JobObserver& observer, jobs::Worklist* worklist);
 
   AcquisitionContext context_;
   AcquisitionService acquisitions_;
   JobService jobs_;
   ProtocolService protocols_;
+  WorklistService worklist_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 };

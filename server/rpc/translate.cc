@@ -138,6 +138,10 @@ v1::WarningKind ToProto(jobs::WarningKind kind) {
       return v1::WARNING_KIND_DEVICE_REPLACED;
     case jobs::WarningKind::kStoppedEarly:
       return v1::WARNING_KIND_STOPPED_EARLY;
+    case jobs::WarningKind::kWorklistMismatch:
+      return v1::WARNING_KIND_WORKLIST_MISMATCH;
+    case jobs::WarningKind::kWorklistUnavailable:
+      return v1::WARNING_KIND_WORKLIST_UNAVAILABLE;
   }
   return v1::WARNING_KIND_UNSPECIFIED;
 }

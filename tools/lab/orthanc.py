@@ -11,12 +11,13 @@ AE_TITLE = "ORTHANC"
 
 
 class Orthanc:
-    def __init__(self, folder, service_port, dicom_port=None):
+    def __init__(self, folder, service_port, dicom_port=None, settings=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.dicom_port = dicom_port or process.free_port()
         self.http_port = process.free_port()
         self.service_port = service_port  # of isocenterd's DICOM node
+        self.settings = settings or {}  # of the configuration, besides those below
         self.process = None
 
     def start(self):
@@ -34,6 +35,7 @@ class Orthanc:
             "DicomAlwaysAllowStore": True,
             "DicomModalities": {"isocenter": ["ISOCENTER", "127.0.0.1", self.service_port]},
             "Plugins": [],
+            **self.settings,
         }
         file = self.folder / "orthanc.json"
         file.write_text(json.dumps(config, indent=1))
