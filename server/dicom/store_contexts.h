@@ -40,7 +40,7 @@ struct StoreContext {
 /// preferred compression before others. Nothing when there is none. `we_requested`: the association
 /// is ours; else only contexts count in which the peer receives (C-GET).
 std::optional<StoreContext> FindStoreContext(T_ASC_Association& association,
-                                             absl::string_view sop_class_uid,
-                                             Compression preferred, bool we_requested);
+                                             absl::string_view sop_class_uid, Compression preferred,
+                                             bool we_requested);
 
 }  // namespace isocenter::dicom
