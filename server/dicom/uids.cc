@@ -27,6 +27,12 @@ absl::string_view Name(UidRole role) {
       return "frame-of-reference";
     case UidRole::kInstance:
       return "instance";
+    case UidRole::kVolume:
+      return "volume";
+    case UidRole::kConcatenation:
+      return "concatenation";
+    case UidRole::kDimensionOrganization:
+      return "dimension-organization";
   }
   return "";
 }
