@@ -3,6 +3,8 @@
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dctk.h>
 
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "server/dicom/text.h"
 
@@ -32,10 +34,11 @@ void Attributes::Unsigned(const DcmTagKey& tag, int value) {
   }
 }
 
-void Attributes::UnsignedLong(const DcmTagKey& tag, int value, unsigned long at) {
-  if (status_->ok()) {
-    Keep(item_->putAndInsertUint32(tag, static_cast<Uint32>(value), at), tag, *status_);
-  }
+void Attributes::UnsignedLong(const DcmTagKey& tag, std::initializer_list<uint32_t> values) {
+  if (!status_->ok()) return;
+  auto element = std::make_unique<DcmUnsignedLong>(tag);
+  Keep(element->putUint32Array(values.begin(), values.size()), tag, *status_);
+  if (status_->ok()) Keep(item_->insert(element.release(), OFTrue), tag, *status_);
 }
 
 void Attributes::Float(const DcmTagKey& tag, double value) {

@@ -1,6 +1,8 @@
 // Writing attributes of a data set, nested ones too, with one error for all of them.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,12 +24,12 @@ class Attributes {
   void operator()(const DcmTagKey& tag, const char* value) { (*this)(tag, std::string(value)); }
   /// A decimal string (DS).
   void operator()(const DcmTagKey& tag, double value);
-  void Unsigned(const DcmTagKey& tag, int value);  // US
-  void UnsignedLong(const DcmTagKey& tag, int value,
-                    unsigned long at = 0);          // UL; value number `at`
-  void Float(const DcmTagKey& tag, double value);   // FL
-  void Double(const DcmTagKey& tag, double value);  // FD
-  /// As text, if there is any: for attributes that may be left out, but not be empty.
+  void Unsigned(const DcmTagKey& tag, int value);                                   // US
+  void UnsignedLong(const DcmTagKey& tag, std::initializer_list<uint32_t> values);  // UL
+  void Float(const DcmTagKey& tag, double value);                                   // FL
+  void Double(const DcmTagKey& tag, double value);                                  // FD
+  /// As text, if there is any: for attributes that may be left out, but not be
+  /// empty.
   void IfGiven(const DcmTagKey& tag, const std::string& value);
 
   /// A new item at the end of a sequence, which is made if it does not exist.

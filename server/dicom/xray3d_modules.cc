@@ -29,10 +29,13 @@ void PutDescription(Attributes& put) {
 }
 
 /// In this machine's time zone, as all dates of the object are.
-std::string AcquisitionDateTime(const jobs::Job& job) {
-  return job.create_time == absl::InfinitePast()
-             ? ""
-             : absl::FormatTime("%Y%m%d%H%M%S", job.create_time, absl::LocalTimeZone());
+std::string DateTime(absl::Time time) {
+  return absl::FormatTime("%Y%m%d%H%M%S", time, absl::LocalTimeZone());
+}
+
+/// When the first frame came.
+absl::Time StartOf(const jobs::Job& job) {
+  return job.create_time == absl::InfinitePast() ? absl::Now() : job.create_time;
 }
 
 /// Every object that is named, under its series and study (PS3.3, 10.3.x): what an archive needs to
@@ -157,8 +160,7 @@ void PutContributingSources(const jobs::Job& job, const archive::Series& series,
   item.IfGiven(DCM_ManufacturerModelName, Text(system.model_name, 64));
   item.IfGiven(DCM_DeviceSerialNumber, Text(system.device_serial_number, 64));
   item.IfGiven(DCM_SoftwareVersions, Text(system.software_versions, 64));
-  item.IfGiven(DCM_AcquisitionDateTime, AcquisitionDateTime(job));
-  item.IfGiven(DCM_InstitutionName, Text(system.institution_name, 64));
+  item(DCM_AcquisitionDateTime, DateTime(StartOf(job)));
   item.IfGiven(DCM_StationName, series.station_name);
   item.IfGiven(DCM_OperatorsName, PersonName(facts.operators_name));
   PutImageOfSource(facts.detector_rows, facts.detector_columns, facts.detector_bits, item);
@@ -173,10 +175,11 @@ void PutXray3dAcquisition(const jobs::Job& job, const std::vector<SourceSeries>&
   const jobs::AcquisitionFacts& facts = job.facts;
   Attributes item = put.Item(DCM_XRay3DAcquisitionSequence);
   if (IsSubtraction(job)) PutEvidence(job, DCM_SourceImageEvidenceSequence, sources, item);
+  item(DCM_DetectorType, "");  // the console does not say
   if (facts.tube_voltage_kv > 0) item(DCM_KVP, facts.tube_voltage_kv);
   if (facts.tube_current_ma > 0) item.Double(DCM_XRayTubeCurrentInmA, facts.tube_current_ma);
   if (facts.exposure_mas > 0) item.Double(DCM_ExposureInmAs, facts.exposure_mas);
-  item.IfGiven(DCM_StartAcquisitionDateTime, AcquisitionDateTime(job));
+  item(DCM_StartAcquisitionDateTime, DateTime(StartOf(job)));
   if (facts.source_to_detector_mm > 0) {
     item(DCM_DistanceSourceToDetector, facts.source_to_detector_mm);
   }
@@ -266,13 +269,21 @@ void PutSharedGroups(const jobs::Job& job, const std::vector<SourceSeries>& sour
 }
 
 void PutFrameGroups(const jobs::Job& job, const FrameRange& part, Attributes& put) {
+  // Every slice was seen by all frames.
+  const absl::Duration duration = absl::Seconds(job.facts.acquisition_seconds);
+  const std::string start = DateTime(StartOf(job)), middle = DateTime(StartOf(job) + duration / 2);
   for (int k = part.first; k < part.first + part.count; ++k) {
     Attributes frame = put.Item(DCM_PerFrameFunctionalGroupsSequence);
     Attributes content = frame.Item(DCM_FrameContentSequence);
     content(DCM_StackID, "1");
-    content.UnsignedLong(DCM_InStackPositionNumber, k + 1);
-    content.UnsignedLong(DCM_DimensionIndexValues, 1, 0);
-    content.UnsignedLong(DCM_DimensionIndexValues, k + 1, 1);
+    const auto position = static_cast<uint32_t>(k + 1);
+    content.UnsignedLong(DCM_InStackPositionNumber, {position});
+    if (!IsSubtraction(job)) {
+      content(DCM_FrameReferenceDateTime, middle);
+      content(DCM_FrameAcquisitionDateTime, start);
+      content.Double(DCM_FrameAcquisitionDuration, absl::ToDoubleMilliseconds(duration));
+    }
+    content.UnsignedLong(DCM_DimensionIndexValues, {1, position});
     frame.Item(DCM_PlanePositionSequence)(DCM_ImagePositionPatient, ImagePosition(job.grid, k));
   }
 }

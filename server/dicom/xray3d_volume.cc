@@ -29,7 +29,7 @@ void PutConcatenation(const jobs::Job& job, const std::vector<FrameRange>& parts
   if (parts.size() < 2) return;
   put(DCM_ConcatenationUID, MakeUid(UidRole::kConcatenation, job.id));
   put(DCM_SOPInstanceUIDOfConcatenationSource, MakeUid(UidRole::kConcatenation, job.id, 1));
-  put.UnsignedLong(DCM_ConcatenationFrameOffsetNumber, parts[part].first);
+  put.UnsignedLong(DCM_ConcatenationFrameOffsetNumber, {static_cast<uint32_t>(parts[part].first)});
   put.Unsigned(DCM_InConcatenationNumber, part + 1);
   put.Unsigned(DCM_InConcatenationTotalNumber, static_cast<int>(parts.size()));
 }

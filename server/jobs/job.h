@@ -161,6 +161,7 @@ struct AcquisitionFacts {
   double source_to_isocenter_mm = 0, source_to_detector_mm = 0;
   double arc_deg = 0;
   int frames = 0;
+  double acquisition_seconds = 0;  // from the first frame to the last
   std::string filter_description;  // e.g. "ram-lak 1.00"
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
 };

@@ -51,6 +51,7 @@ inline jobs::Job TestJob(const std::string& id, int nx = 12, int ny = 10, int nz
                .source_to_detector_mm = 1200,
                .arc_deg = 197.5,
                .frames = 248,
+               .acquisition_seconds = 8.25,
                .filter_description = "shepp-logan 0.85",
                .trajectory_hash = std::string(64, 'a')};
   job.protocol = "fdk";

@@ -216,7 +216,8 @@ TEST_F(Xray3dVolumeTest, AttributesComeFromTheJob) {
 
   DcmItem& dose = Item(dataset, DCM_AcquisitionContextSequence);
   EXPECT_EQ(String(dose, DCM_NumericValue), "312.25");
-  DcmItem& anatomy = Item(dataset, DCM_FrameAnatomySequence);
+  DcmItem& anatomy =
+      Item(Item(dataset, DCM_SharedFunctionalGroupsSequence), DCM_FrameAnatomySequence);
   EXPECT_EQ(String(Item(anatomy, DCM_AnatomicRegionSequence), DCM_CodeValue), "69536005");
 }
 
@@ -313,6 +314,7 @@ TEST_F(Xray3dVolumeTest, ValidatorFindsNothing) {
   sparse.id = "sparse";
   sparse.patient_study.patient_id = "P";
   sparse.facts.body_part_examined = "HEAD";
+  sparse.facts.acquisition_seconds = 1;
   sparse.grid = CenteredGrid(8, 8, 3, {1, 1, 1});
   sparse.create_time = tilted.create_time;
   sparse.dicom_forms = tilted.dicom_forms;
