@@ -38,8 +38,8 @@ absl::Time StartOf(const jobs::Job& job) {
   return job.create_time == absl::InfinitePast() ? absl::Now() : job.create_time;
 }
 
-/// Every object that is named, under its series and study (PS3.3, 10.3.x): what an archive needs to
-/// fetch it.
+/// Every object that is named, under its series and study (PS3.3, C.17.2.1): what an archive needs
+/// to fetch it.
 void PutEvidence(const jobs::Job& job, const DcmTagKey& sequence,
                  const std::vector<SourceSeries>& sources, Attributes& put) {
   if (sources.empty()) return;
@@ -170,11 +170,9 @@ void PutContributingSources(const jobs::Job& job, const archive::Series& series,
   }
 }
 
-void PutXray3dAcquisition(const jobs::Job& job, const std::vector<SourceSeries>& sources,
-                          Attributes& put) {
+void PutXray3dAcquisition(const jobs::Job& job, Attributes& put) {
   const jobs::AcquisitionFacts& facts = job.facts;
   Attributes item = put.Item(DCM_XRay3DAcquisitionSequence);
-  if (IsSubtraction(job)) PutEvidence(job, DCM_SourceImageEvidenceSequence, sources, item);
   item(DCM_DetectorType, "");  // the console does not say
   if (facts.tube_voltage_kv > 0) item(DCM_KVP, facts.tube_voltage_kv);
   if (facts.tube_current_ma > 0) item.Double(DCM_XRayTubeCurrentInmA, facts.tube_current_ma);

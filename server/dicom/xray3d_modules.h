@@ -20,8 +20,7 @@ void PutContributingSources(const jobs::Job& job, const archive::Series& series,
                             const std::vector<SourceSeries>& sources, Attributes& put);
 
 /// X-Ray 3D Angiographic Acquisition.
-void PutXray3dAcquisition(const jobs::Job& job, const std::vector<SourceSeries>& sources,
-                          Attributes& put);
+void PutXray3dAcquisition(const jobs::Job& job, Attributes& put);
 
 /// X-Ray 3D Reconstruction.
 void PutXray3dReconstruction(const jobs::Job& job, Attributes& put);

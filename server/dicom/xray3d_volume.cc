@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<std::byte>> Xray3dVolume::FileHeader(int part) const 
   PutPixelFormat(job_.grid, put);
   PutXray3dImage(job_, put);
   PutContributingSources(job_, series, context_.sources, put);
-  PutXray3dAcquisition(job_, context_.sources, put);
+  PutXray3dAcquisition(job_, put);
   PutXray3dReconstruction(job_, put);
   PutAcquisitionContext(job_, put);
   PutReferencedSeries(context_.sources, put);

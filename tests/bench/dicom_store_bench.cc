@@ -85,7 +85,7 @@ absl::Status Measure(const Options& options, const char* name, const jobs::Dicom
     plain = std::min(plain, took);
   }
   std::printf("%-16s %8.2f %12.2f %8.2f\n", name, absl::ToDoubleSeconds(stored),
-              absl::ToDoubleSeconds(plain), stored / plain);
+              absl::ToDoubleSeconds(plain), absl::FDivDuration(stored, plain));
   return absl::OkStatus();
 }
 

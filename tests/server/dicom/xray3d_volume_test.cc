@@ -282,6 +282,7 @@ TEST_F(Xray3dVolumeTest, ASubtractionNamesBothVolumes) {
       Item(Item(dataset, DCM_SharedFunctionalGroupsSequence), DCM_DerivationImageSequence);
   ASSERT_EQ(Items(derivation, DCM_SourceImageSequence), 2u);
   EXPECT_EQ(Items(dataset, DCM_ContributingSourcesSequence), 2u);
+  EXPECT_EQ(Items(dataset, DCM_ReferencedSeriesSequence), 2u);
   for (int i = 0; i < 2; ++i) {
     DcmFileFormat source;
     ASSERT_TRUE(source.loadFile(VolumeFile(pair[i]).c_str()).good());
