@@ -139,8 +139,9 @@ absl::Status Archive::Repair() {
   absl::MutexLock lock(&mutex_);
   std::vector<Indexed> indexed;
   ISO_RETURN_IF_ERROR(database_.Query(
-      "SELECT job_id, directory, raw_file_name, raw_bytes, instance_count + 1 FROM series", {},
-      [&](const Row& row) {
+      "SELECT job_id, directory, raw_file_name, raw_bytes, SUM(instance_count) + 1 FROM series "
+      "GROUP BY job_id",
+      {}, [&](const Row& row) {
         indexed.push_back({row.Text(0), row.Text(1), row.Text(2), row.Integer(3), row.Integer(4)});
       }));
   std::vector<std::string> whole;
@@ -285,7 +286,8 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
 }
 
 absl::Status Archive::Remove(const std::string& job_id, std::vector<std::string>& directories) {
-  ISO_RETURN_IF_ERROR(database_.Query("SELECT directory FROM series WHERE job_id = ?1", {job_id},
+  ISO_RETURN_IF_ERROR(database_.Query("SELECT DISTINCT directory FROM series WHERE job_id = ?1",
+                                      {job_id},
                                       [&](const Row& row) { directories.push_back(row.Text(0)); }));
   ISO_RETURN_IF_ERROR(database_.Execute("DELETE FROM series WHERE job_id = ?1", {job_id}));
   ISO_RETURN_IF_ERROR(database_.Execute(
@@ -312,30 +314,42 @@ absl::Status Archive::Insert(const std::string& job_id, const std::string& direc
       "referring_physician_name = ?8",
       {PatientIdentity(result), study.instance_uid, study.date, study.time, study.accession_number,
        study.id, study.description, study.referring_physician_name}));
-  const Series& series = result.series;
+  ISO_RETURN_IF_ERROR(
+      InsertSeries(job_id, directory_name, result, result.series, result.instances));
+  for (const SeriesFiles& further : result.further_series) {
+    ISO_RETURN_IF_ERROR(
+        InsertSeries(job_id, directory_name, result, further.series, further.instances));
+  }
+  // A study that has changed its patient may leave one without studies.
+  return database_.Execute(
+      "DELETE FROM patients WHERE NOT EXISTS "
+      "(SELECT 1 FROM studies WHERE patient_key = patients.key)");
+}
+
+absl::Status Archive::InsertSeries(const std::string& job_id, const std::string& directory_name,
+                                   const Result& result, const Series& series,
+                                   const std::vector<Instance>& instances) {
   ISO_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO series (study_key, job_id, instance_uid, number, modality, date, time, "
       "description, body_part_examined, protocol_name, station_name, manufacturer, "
       "frame_of_reference_uid, directory, raw_file_name, raw_bytes, instance_count) "
       "VALUES ((SELECT key FROM studies WHERE instance_uid = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
       "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-      {study.instance_uid, job_id, series.instance_uid, series.number, series.modality, series.date,
-       series.time, series.description, series.body_part_examined, series.protocol_name,
-       series.station_name, series.manufacturer, series.frame_of_reference_uid, directory_name,
-       result.raw_file_name, result.raw_bytes, result.instances.size()}));
-  for (size_t i = 0; i < result.instances.size(); ++i) {
-    const Instance& instance = result.instances[i];
+      {result.study.instance_uid, job_id, series.instance_uid, series.number, series.modality,
+       series.date, series.time, series.description, series.body_part_examined,
+       series.protocol_name, series.station_name, series.manufacturer,
+       series.frame_of_reference_uid, directory_name, result.raw_file_name, result.raw_bytes,
+       instances.size()}));
+  for (size_t i = 0; i < instances.size(); ++i) {
+    const Instance& instance = instances[i];
     ISO_RETURN_IF_ERROR(database_.Execute(
         "INSERT INTO instances (series_key, position, sop_instance_uid, sop_class_uid, number, "
         "rows, columns, file_name) "
-        "VALUES ((SELECT key FROM series WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        {job_id, i, instance.sop_instance_uid, instance.sop_class_uid, instance.number,
+        "VALUES ((SELECT key FROM series WHERE instance_uid = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        {series.instance_uid, i, instance.sop_instance_uid, instance.sop_class_uid, instance.number,
          instance.rows, instance.columns, instance.file_name}));
   }
-  // A study that has changed its patient may leave one without studies.
-  return database_.Execute(
-      "DELETE FROM patients WHERE NOT EXISTS "
-      "(SELECT 1 FROM studies WHERE patient_key = patients.key)");
+  return absl::OkStatus();
 }
 
 }  // namespace isocenter::archive

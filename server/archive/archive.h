@@ -38,7 +38,7 @@ class Staging {
 
 /// The files of one job's result, absolute.
 struct ResultFiles {
-  std::vector<std::filesystem::path> instances;  // in slice order
+  std::vector<std::filesystem::path> instances;  // by series, then in slice order
   std::filesystem::path raw;
 };
 
@@ -75,7 +75,8 @@ class Archive : public jobs::JobStore {
   /// of the same job. Where patients or studies are known already, their latest
   /// attributes stand. FAILED_PRECONDITION: a UID that another job's result has.
   absl::Status Commit(Staging staging, const Result& result);
-  /// The series number that a job's result has in its study, or would have if it came next.
+  /// The number that the first series of a job's result has in its study, or would have if it came
+  /// next.
   absl::StatusOr<int> SeriesNumber(const std::string& study_uid, const std::string& job_id);
 
   /// Errors: NOT_FOUND (no result is stored for the job).
@@ -97,6 +98,10 @@ class Archive : public jobs::JobStore {
   absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Insert(const std::string& job_id, const std::string& directory_name,
                       const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status InsertSeries(const std::string& job_id, const std::string& directory_name,
+                            const Result& result, const Series& series,
+                            const std::vector<Instance>& instances)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Removes a job's result from the index; its directory's name is appended to `directories`.
   absl::Status Remove(const std::string& job_id, std::vector<std::string>& directories)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

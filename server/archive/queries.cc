@@ -1,4 +1,5 @@
 // The reading half of Archive: what queries and retrievals ask.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,7 +69,7 @@ absl::StatusOr<int> Archive::SeriesNumber(const std::string& study_uid, const st
       {study_uid}, [&](const Row& row) {
         const int number = static_cast<int>(row.Integer(0));
         last = std::max(last, number);
-        if (row.Text(1) == job_id) own = number;
+        if (row.Text(1) == job_id) own = own == 0 ? number : std::min(own, number);
       }));
   return own > 0 ? own : last + 1;
 }
@@ -84,7 +85,7 @@ absl::StatusOr<ResultFiles> Archive::FilesOf(const std::string& job_id) {
   }
   ISO_RETURN_IF_ERROR(database_.Query(
       "SELECT r.directory, i.file_name FROM instances i JOIN series r ON i.series_key = r.key "
-      "WHERE r.job_id = ?1 ORDER BY i.position",
+      "WHERE r.job_id = ?1 ORDER BY r.number, i.position",
       {job_id}, [&](const Row& row) {
         files.instances.push_back(ResultDirectory(row.Text(0)) / row.Text(1));
       }));

@@ -31,6 +31,12 @@ struct Instance {
   std::string file_name;  // within its result's directory
 };
 
+/// A series and its objects.
+struct SeriesFiles {
+  Series series;
+  std::vector<Instance> instances;  // in slice order
+};
+
 /// All of one job's stored volume, as it is handed to the archive.
 struct Result {
   Patient patient;
@@ -39,6 +45,7 @@ struct Result {
   std::vector<Instance> instances;  // in slice order
   std::string raw_file_name;        // within the result's directory
   uint64_t raw_bytes = 0;
+  std::vector<SeriesFiles> further_series;  // the same volume in other forms
 };
 
 /// Answers of queries: a row, its parents and what is below it.

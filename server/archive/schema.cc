@@ -58,6 +58,46 @@ CREATE TABLE instances (
     R"sql(
 CREATE TABLE traces (job_id TEXT PRIMARY KEY, trace TEXT NOT NULL) WITHOUT ROWID;
 )sql",
+    // Version 3. A result may have several series: one for each form of its volume. SQLite cannot
+    // drop a constraint, so both tables are made anew; the old instances go first, as they would be
+    // deleted with their series.
+    R"sql(
+CREATE TABLE new_series (
+  key INTEGER PRIMARY KEY,
+  study_key INTEGER NOT NULL REFERENCES studies (key),
+  job_id TEXT NOT NULL,
+  instance_uid TEXT NOT NULL UNIQUE,
+  number INTEGER NOT NULL,
+  modality TEXT NOT NULL, date TEXT NOT NULL, time TEXT NOT NULL, description TEXT NOT NULL,
+  body_part_examined TEXT NOT NULL, protocol_name TEXT NOT NULL, station_name TEXT NOT NULL,
+  manufacturer TEXT NOT NULL, frame_of_reference_uid TEXT NOT NULL,
+  directory TEXT NOT NULL,
+  raw_file_name TEXT NOT NULL, raw_bytes INTEGER NOT NULL,
+  instance_count INTEGER NOT NULL
+);
+INSERT INTO new_series SELECT key, study_key, job_id, instance_uid, number, modality, date, time,
+  description, body_part_examined, protocol_name, station_name, manufacturer,
+  frame_of_reference_uid, directory, raw_file_name, raw_bytes, instance_count FROM series;
+
+CREATE TABLE new_instances (
+  series_key INTEGER NOT NULL REFERENCES new_series (key) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  sop_instance_uid TEXT NOT NULL UNIQUE,
+  sop_class_uid TEXT NOT NULL,
+  number INTEGER NOT NULL, rows INTEGER NOT NULL, columns INTEGER NOT NULL,
+  file_name TEXT NOT NULL,
+  PRIMARY KEY (series_key, position)
+) WITHOUT ROWID;
+INSERT INTO new_instances SELECT series_key, position, sop_instance_uid, sop_class_uid, number,
+  rows, columns, file_name FROM instances;
+
+DROP TABLE instances;
+DROP TABLE series;
+ALTER TABLE new_series RENAME TO series;
+ALTER TABLE new_instances RENAME TO instances;
+CREATE INDEX series_by_study ON series (study_key);
+CREATE INDEX series_by_job ON series (job_id);
+)sql",
 };
 
 }  // namespace

@@ -89,6 +89,11 @@ absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
     const std::string field = absl::StrCat("dicom_node.peer[", i, "]");
     ISO_RETURN_IF_ERROR(CheckAeTitle(absl::StrCat(field, ".ae_title"), peer.ae_title()));
     ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".port"), peer.port(), 1, 65535));
+    if (!v1::DicomCompression_IsValid(peer.compression())) {
+      return Illegal(absl::StrCat(field, ".compression"),
+                     absl::StrCat(static_cast<int>(peer.compression())),
+                     "a DicomCompression of this version");
+    }
     if (peer.host().empty()) {
       return Illegal(absl::StrCat(field, ".host"), "''", "a host name or address");
     }

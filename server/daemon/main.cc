@@ -58,6 +58,17 @@ void SetUpLog(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
+dicom::Compression CompressionOf(v1::DicomCompression compression) {
+  switch (compression) {
+    case v1::DICOM_COMPRESSION_RLE:
+      return dicom::Compression::kRleLossless;
+    case v1::DICOM_COMPRESSION_JPEG_LS:
+      return dicom::Compression::kJpegLsLossless;
+    default:
+      return dicom::Compression::kNone;
+  }
+}
+
 absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
                                                             archive::Archive& archive,
                                                             metrics::Metrics& metrics) {
@@ -66,8 +77,10 @@ absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeC
                              .port = static_cast<int>(config.port()),
                              .max_associations = static_cast<int>(config.max_associations())};
   for (const v1::DicomPeer& peer : config.peer()) {
-    options.peers.push_back(
-        {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
+    options.peers.push_back({.ae_title = peer.ae_title(),
+                             .host = peer.host(),
+                             .port = static_cast<int>(peer.port()),
+                             .compression = CompressionOf(peer.compression())});
   }
   return dicom::Node::Start(
       options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {

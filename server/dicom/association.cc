@@ -22,6 +22,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/store_contexts.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -196,18 +197,11 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
   ASC_setAPTitles(parameters, options.ae_title.c_str(), peer.ae_title.c_str(), nullptr);
   const std::string address = absl::StrCat(peer.host, ":", peer.port);
   ASC_setPresentationAddresses(parameters, "localhost", address.c_str());
-  const char* transfer_syntaxes[] = {UID_LittleEndianExplicitTransferSyntax,
-                                     UID_LittleEndianImplicitTransferSyntax};
-  int id = 1;  // odd numbers
-  for (const std::string& sop_class : sop_class_uids) {
-    condition = ASC_addPresentationContext(parameters, static_cast<T_ASC_PresentationContextID>(id),
-                                           sop_class.c_str(), transfer_syntaxes, 2);
-    id += 2;
-    if (condition.bad()) break;
-  }
-  if (condition.bad()) {
+  if (const absl::Status proposed =
+          ProposeStoreContexts(*parameters, sop_class_uids, peer.compression);
+      !proposed.ok()) {
     ASC_destroyAssociationParameters(&parameters);
-    return Unavailable("prepare an association", condition);
+    return proposed;
   }
   // From here the parameters belong to the association, also when it is refused.
   condition = ASC_requestAssociation(state->network, parameters, &state->association, nullptr,

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/archive/archive.h"
+#include "server/dicom/transcode.h"
 
 namespace isocenter::dicom {
 
@@ -18,6 +19,8 @@ struct Peer {
   std::string ae_title;  // 1 to 16 characters
   std::string host;      // name or address
   int port = 104;        // 1 to 65535
+  /// In which it gets images if it can take them so; as they are stored if not.
+  Compression compression = Compression::kNone;
 };
 
 struct NodeOptions {

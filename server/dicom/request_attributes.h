@@ -2,15 +2,13 @@
 // DICOM PS3.3 C.7.3.1.
 #pragma once
 
-#include "absl/status/status.h"
+#include "server/dicom/attributes.h"
 #include "server/jobs/job.h"
-
-class DcmItem;
 
 namespace isocenter::dicom {
 
-/// Inserts Request Attributes Sequence, where the worklist has answered, and Referenced Performed
-/// Procedure Step Sequence, where the step is reported. Errors: INTERNAL.
-absl::Status InsertRequestAttributes(const jobs::Job& job, DcmItem& dataset);
+/// Puts Request Attributes Sequence, where the worklist has answered, and Referenced Performed
+/// Procedure Step Sequence, where the step is reported.
+void PutRequestAttributes(const jobs::Job& job, Attributes& put);
 
 }  // namespace isocenter::dicom

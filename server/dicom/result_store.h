@@ -1,4 +1,4 @@
-// Finished volumes as DICOM series and raw files in the archive.
+// Finished volumes as DICOM objects and raw files in the archive.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/base/thread_pool.h"
 #include "server/archive/archive.h"
-#include "server/dicom/ct_series.h"
+#include "server/dicom/study_context.h"
 #include "server/jobs/ports.h"
 
 namespace isocenter::dicom {

@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/store_contexts.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -49,10 +50,10 @@ const char* ChooseTransferSyntax(const T_ASC_PresentationContext& context) {
   return nullptr;
 }
 
-/// Accepts the services of this node, and CT images in the one direction that C-GET needs: from us.
+/// Accepts the services of this node, and images in the one direction that C-GET needs: from us.
 OFCondition NegotiateContext(T_ASC_Parameters* parameters,
                              const T_ASC_PresentationContext& context) {
-  const bool is_image = std::strcmp(context.abstractSyntax, UID_CTImageStorage) == 0;
+  const bool is_image = IsStorageClass(context.abstractSyntax);
   const bool is_service = std::strcmp(context.abstractSyntax, UID_VerificationSOPClass) == 0 ||
                           IsQueryService(context.abstractSyntax);
   const bool peer_receives =
@@ -61,7 +62,8 @@ OFCondition NegotiateContext(T_ASC_Parameters* parameters,
     return ASC_refusePresentationContext(parameters, context.presentationContextID,
                                          ASC_P_ABSTRACTSYNTAXNOTSUPPORTED);
   }
-  const char* transfer_syntax = ChooseTransferSyntax(context);
+  const char* transfer_syntax =
+      is_image ? ChooseStoreTransferSyntax(context) : ChooseTransferSyntax(context);
   if (transfer_syntax == nullptr) {
     return ASC_refusePresentationContext(parameters, context.presentationContextID,
                                          ASC_P_TRANSFERSYNTAXESNOTSUPPORTED);

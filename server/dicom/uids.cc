@@ -29,6 +29,12 @@ absl::string_view Name(UidRole role) {
       return "instance";
     case UidRole::kProcedureStep:
       return "procedure-step";
+    case UidRole::kVolume:
+      return "volume";
+    case UidRole::kConcatenation:
+      return "concatenation";
+    case UidRole::kDimensionOrganization:
+      return "dimension-organization";
   }
   return "";
 }

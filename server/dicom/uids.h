@@ -8,7 +8,16 @@
 namespace isocenter::dicom {
 
 /// What a UID identifies; part of the name that it is made from.
-enum class UidRole { kStudy, kSeries, kFrameOfReference, kInstance, kProcedureStep };
+enum class UidRole {
+  kStudy,
+  kSeries,  // index 0: of CT images; 1: of X-Ray 3D objects
+  kFrameOfReference,
+  kInstance,               // a CT image; index: slice
+  kVolume,                 // an X-Ray 3D object; index: part of the volume
+  kConcatenation,          // of the parts of a volume; index 1: the whole
+  kDimensionOrganization,  // of the frames of a volume
+  kProcedureStep,
+};
 
 /// The UID of an object of `name`, a job's id or what the jobs of a pair share: always the same for
 /// the same name, role and index, so that a repeated export replaces instead of adding. Form:

@@ -148,16 +148,45 @@ struct JobResult {
   std::vector<std::string> warnings;
 };
 
+/// The X-ray system, as its console describes it. Empty: unknown. UTF-8.
+struct Equipment {
+  std::string manufacturer, model_name, device_serial_number, software_versions;
+  std::string institution_name, institutional_department_name;
+};
+
+/// A range of angles of the C-arm, as DICOM counts them (PS3.3, C.8.7.5.1.2): of the direction from
+/// the isocentre to the detector, for a patient who lies head first, supine.
+struct PositionerScan {
+  double start_deg = 0, arc_deg = 0;    // arc: 0 or more, from the first frame to the last
+  std::optional<double> increment_deg;  // from frame to frame, signed, if it is the same for all
+};
+
 /// What the X-ray system says of the acquisition, for DICOM.
 struct AcquisitionFacts {
-  double tube_voltage_kv = 0;  // 0: unknown
+  double tube_voltage_kv = 0;  // 0: unknown, here and below
+  double tube_current_ma = 0, exposure_mas = 0, dose_area_product_dgycm2 = 0;
   std::string body_part_examined;
+  std::string laterality;  // "L", "R" or unknown: of a body part that there are two of
   std::string series_description;
+  std::string performing_physician_name, operators_name;
+  Equipment equipment;
+  int detector_rows = 0, detector_columns = 0, detector_bits = 0;  // as the frames were sent
+  double detector_row_spacing_mm = 0, detector_column_spacing_mm = 0;
+  /// Left or right of the patient (primary) and towards head or feet (secondary); unset: unknown.
+  std::optional<PositionerScan> primary_scan, secondary_scan;
   double source_to_isocenter_mm = 0, source_to_detector_mm = 0;
   double arc_deg = 0;
   int frames = 0;
+  double acquisition_seconds = 0;  // from the first frame to the last
   std::string filter_description;  // e.g. "ram-lak 1.00"
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
+};
+
+/// In which kinds of DICOM objects a volume is stored.
+struct DicomForms {
+  bool ct_series = true;  // CT Image Storage, one object for each slice
+  bool xray_3d = false;   // X-Ray 3D Angiographic Image Storage, one object for the volume
+  friend bool operator==(const DicomForms&, const DicomForms&) = default;
 };
 
 /// What is known of a refinement after an iteration, as kernels/recon reports it.
@@ -193,6 +222,7 @@ struct Job {
   /// Whose volumes a subtraction is made of; whose frames a refinement uses.
   std::vector<std::string> source_job_ids;
   RefinementFacts refinement;
+  DicomForms dicom_forms;
   VolumeGrid grid;
   JobProgress progress;
   std::vector<JobWarning> warnings;                      // the first kMostWarnings

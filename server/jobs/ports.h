@@ -26,10 +26,11 @@ class JobStore {
   virtual absl::Status Delete(const std::string& job_id) = 0;
 };
 
-/// What was stored of one finished volume.
+/// What was stored of one finished volume. Of several series, one for each form, the first is
+/// named: that of CT images where there is one.
 struct StoredSeries {
   std::string study_instance_uid, series_instance_uid, frame_of_reference_uid;
-  int instance_count = 0;
+  int instance_count = 0;  // of all series
 };
 
 /// What a completed job says of its result.
@@ -60,7 +61,7 @@ class ResultStore {
                                              const std::function<bool(int slices)>& progress) = 0;
   /// What has been stored of a job. Errors: NOT_FOUND.
   virtual absl::StatusOr<StoredSeries> Find(const Job& job) = 0;
-  /// DICOM files of a completed job, in slice order. Errors: NOT_FOUND.
+  /// DICOM files of a completed job, by series, then in slice order. Errors: NOT_FOUND.
   virtual absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
       const std::string& job_id) = 0;
   /// File with the volume: float32 little-endian HU, [z][y][x], nothing else. Errors: NOT_FOUND.

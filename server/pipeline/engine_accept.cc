@@ -122,10 +122,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
   }
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, std::move(made));
   jobs::Job job = NewJob(request, grid);
-  job.facts = FactsOf(run->plan());
-  job.facts.tube_voltage_kv = request.tube_voltage_kv;
-  job.facts.body_part_examined = request.body_part_examined;
-  job.facts.series_description = request.series_description;
+  job.facts = FactsOf(request, run->plan());
   job.result.backend = std::string(run->devices()[0]->backend());
   job.predicted_finish = run->predicted_finish();
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<jobs::JobSpool> spool,
@@ -179,6 +176,7 @@ jobs::Job Engine::NewJob(const AcquisitionRequest& request, const VolumeGrid& gr
   job.deadline = now + request.deadline;
   job.pair_id = request.pair_id;
   job.pair_role = request.pair_role;
+  job.dicom_forms = request.dicom_forms;
   job.grid = grid;
   job.progress.frames_total = static_cast<int>(request.acquisition.trajectory.size());
   job.progress.slices_total = grid.nz;

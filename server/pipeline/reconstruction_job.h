@@ -146,6 +146,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   absl::Status TryChunk(ReconstructionRun& run, const Sources& sources);
   void FinishVolume(const std::shared_ptr<ReconstructionRun>& run, bool first);
   void CompleteVolume(const std::shared_ptr<ReconstructionRun>& run);
+  /// Between the first and the last frame that came in this process.
+  double AcquisitionSeconds() const;
   void StoreVolume(const std::shared_ptr<ReconstructionRun>& run);
   absl::StatusOr<jobs::StoredSeries> Store(ReconstructionRun& run);
   /// A step of the run has failed.

@@ -26,6 +26,7 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.refinement.projector = std::string(ops::ProjectorName(request.settings.projector));
   job.refinement.frame_of_reference_uid = stored.frame_of_reference_uid;
   job.refinement.recipe = request.record;
+  job.dicom_forms = request.dicom_forms;
   job.grid = source.grid;
   job.progress.frames_total = source.progress.frames_total;
   job.progress.slices_total = source.grid.nz;

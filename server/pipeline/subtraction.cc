@@ -57,6 +57,7 @@ Job SubtractionJob(const Job& mask, const Job& fill) {
   job.job_class = jobs::JobClass::kInteractive;
   job.pair_id = fill.pair_id;
   job.pair_role = jobs::PairRole::kSubtraction;
+  job.dicom_forms = fill.dicom_forms;
   job.grid = fill.grid;
   job.progress.frames_total = job.progress.frames_received = job.progress.frames_backprojected =
       fill.facts.frames;

@@ -102,7 +102,7 @@ absl::Status AcquisitionStream::HandleMessage() {
   ISO_ASSIGN_OR_RETURN(const v1::AcquireRequest message, raw.Parse());
   switch (message.message_case()) {
     case v1::AcquireRequest::kFinish:
-      return HandleFinish();
+      return HandleFinish(message.finish());
     case v1::AcquireRequest::kHeader:
     case v1::AcquireRequest::kResume:
       return absl::FailedPreconditionError(
@@ -222,7 +222,8 @@ absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
   return absl::OkStatus();
 }
 
-absl::Status AcquisitionStream::HandleFinish() {
+absl::Status AcquisitionStream::HandleFinish(const v1::Finish& finish) {
+  ISO_RETURN_IF_ERROR(CheckExposure("finish.exposure", finish.exposure()));
   std::shared_ptr<pipeline::ReconstructionJob> job;
   int64_t stream = 0;
   {
@@ -232,6 +233,17 @@ absl::Status AcquisitionStream::HandleFinish() {
     }
     job = job_;
     stream = stream_;
+  }
+  if (finish.has_exposure() && job != nullptr) {
+    shared_.table.Update(job->id(), [&](jobs::Job& changed) {
+      const v1::Exposure& measured = finish.exposure();
+      jobs::AcquisitionFacts& facts = changed.facts;
+      if (measured.tube_current_ma() > 0) facts.tube_current_ma = measured.tube_current_ma();
+      if (measured.exposure_mas() > 0) facts.exposure_mas = measured.exposure_mas();
+      if (measured.dose_area_product_dgycm2() > 0) {
+        facts.dose_area_product_dgycm2 = measured.dose_area_product_dgycm2();
+      }
+    });
   }
   if (job != nullptr) ISO_RETURN_IF_ERROR(job->FinishInput(stream));
   absl::MutexLock lock(&mutex_);

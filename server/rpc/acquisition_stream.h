@@ -73,7 +73,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   absl::Status HandleHeader(const v1::AcquisitionHeader& header);
   void HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted);
   absl::Status HandleFrame(RawMessage::Frame frame);
-  absl::Status HandleFinish();
+  absl::Status HandleFinish(const v1::Finish& finish);
   /// Called whenever the job has changed.
   void OnJobChanged();
   /// The console will send nothing more; it may still listen.
