@@ -25,6 +25,7 @@
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
+#include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/slots.h"
@@ -57,17 +58,9 @@ void SetUpLog(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const dicom::NodeOptions& options,
                                                             archive::Archive& archive,
                                                             metrics::Metrics& metrics) {
-  dicom::NodeOptions options{.ae_title = config.ae_title(),
-                             .address = config.address(),
-                             .port = static_cast<int>(config.port()),
-                             .max_associations = static_cast<int>(config.max_associations())};
-  for (const v1::DicomPeer& peer : config.peer()) {
-    options.peers.push_back(
-        {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
-  }
   return dicom::Node::Start(
       options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
         metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
@@ -158,6 +151,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                    const std::optional<pipeline::DeviceFault>& fault,
                    const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
+  std::vector<certificates::Expiry> expiries;
+  ISO_RETURN_IF_ERROR(daemon::CheckGrpcCertificates(config.grpc_tls(), expiries));
+  ISO_ASSIGN_OR_RETURN(const dicom::NodeOptions dicom_options,
+                       daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
   daemon::Observer observer(metrics);
@@ -195,6 +192,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                            .decoders = {.acquisition = rpc::TranslateRecord,
                                         .refinement = rpc::TranslateRefinementRecord}});
   engine.Recover();
+  for (const certificates::Expiry& expiry : expiries) {
+    metrics.SetCertificateExpiry(expiry.certificate,
+                                 absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
+  }
 
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
                                     SourcesOf(table, scheduler, *spool, last_sync_seconds)));
@@ -203,8 +204,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   std::unique_ptr<dicom::Node> node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
-    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
-    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(dicom_options, *archive, metrics));
+    dicom_address = daemon::AddressesOf(dicom_options, *node);
   }
   const std::string& metrics_address = config.metrics_address();
   std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),

@@ -49,10 +49,17 @@ const char* ChooseTransferSyntax(const T_ASC_PresentationContext& context) {
   return nullptr;
 }
 
-/// Accepts the services of this node, and CT images in the one direction that C-GET needs: from us.
+/// The objects that this node stores and sends.
+bool IsStoredObject(const char* sop_class_uid) {
+  return std::strcmp(sop_class_uid, UID_CTImageStorage) == 0 ||
+         std::strcmp(sop_class_uid, UID_XRay3DAngiographicImageStorage) == 0;
+}
+
+/// Accepts the services of this node, and its objects in the one direction that C-GET needs: from
+/// us.
 OFCondition NegotiateContext(T_ASC_Parameters* parameters,
                              const T_ASC_PresentationContext& context) {
-  const bool is_image = std::strcmp(context.abstractSyntax, UID_CTImageStorage) == 0;
+  const bool is_image = IsStoredObject(context.abstractSyntax);
   const bool is_service = std::strcmp(context.abstractSyntax, UID_VerificationSOPClass) == 0 ||
                           IsQueryService(context.abstractSyntax);
   const bool peer_receives =
@@ -97,21 +104,39 @@ void Reject(Session& session, T_ASC_RejectParametersResult result,
   ASC_rejectAssociation(session.association.get(), &parameters);
   session.association.MarkEnded();
   session.node.Report(NodeOperation::kAssociation, NodeOutcome::kRejected);
-  spdlog::warn("dicom: rejected an association of '{}': {}", session.calling_ae_title,
-               std::string(why));
+  spdlog::warn("dicom: rejected an association of '{}' at {}: {}", session.calling_ae_title,
+               session.address, std::string(why));
+}
+
+std::string CallingAeTitle(const Session& session) {
+  char calling[DUL_LEN_TITLE + 1] = {};
+  ASC_getAPTitles(session.association.get()->params, calling, sizeof calling, nullptr, 0, nullptr,
+                  0);
+  return CleanAeTitle(calling);
 }
 
 /// Whether the association was accepted.
-bool Negotiate(Session& session, bool overloaded) {
+bool Negotiate(Session& session, bool overloaded, bool caller_has_place) {
+  const NodeOptions& options = session.node.options;
   T_ASC_Parameters* const parameters = session.association.get()->params;
-  char calling[DUL_LEN_TITLE + 1] = {}, called[DUL_LEN_TITLE + 1] = {};
-  ASC_getAPTitles(parameters, calling, sizeof calling, called, sizeof called, nullptr, 0);
-  session.calling_ae_title = CleanAeTitle(calling);
+  char called[DUL_LEN_TITLE + 1] = {};
+  ASC_getAPTitles(parameters, nullptr, 0, called, sizeof called, nullptr, 0);
 
   if (overloaded) {
     Reject(session, ASC_RESULT_REJECTEDTRANSIENT, ASC_SOURCE_SERVICEPROVIDER_PRESENTATION_RELATED,
            ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED,
-           absl::StrCat("all ", session.node.options.max_associations, " associations are in use"));
+           absl::StrCat("all ", options.max_associations, " associations are in use"));
+    return false;
+  }
+  if (!IsAllowed(options.allowed_callers, session.calling_ae_title, session.address)) {
+    Reject(session, ASC_RESULT_REJECTEDPERMANENT, ASC_SOURCE_SERVICEUSER,
+           ASC_REASON_SU_CALLINGAETITLENOTRECOGNIZED, "it is no allowed caller");
+    return false;
+  }
+  if (!caller_has_place) {
+    Reject(session, ASC_RESULT_REJECTEDTRANSIENT, ASC_SOURCE_SERVICEPROVIDER_PRESENTATION_RELATED,
+           ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED,
+           absl::StrCat("its ", options.max_associations_per_caller, " associations are in use"));
     return false;
   }
   char application[DUL_LEN_NAME + 1] = {};
@@ -121,12 +146,11 @@ bool Negotiate(Session& session, bool overloaded) {
            ASC_REASON_SU_APPCONTEXTNAMENOTSUPPORTED, "unknown application context");
     return false;
   }
-  if (session.node.options.check_called_ae_title &&
-      CleanAeTitle(called) != session.node.options.ae_title) {
+  if (options.check_called_ae_title && CleanAeTitle(called) != options.ae_title) {
     Reject(session, ASC_RESULT_REJECTEDPERMANENT, ASC_SOURCE_SERVICEUSER,
            ASC_REASON_SU_CALLEDAETITLENOTRECOGNIZED,
-           absl::StrCat("it calls '", CleanAeTitle(called), "', this node is '",
-                        session.node.options.ae_title, "'"));
+           absl::StrCat("it calls '", CleanAeTitle(called), "', this node is '", options.ae_title,
+                        "'"));
     return false;
   }
   OFCondition condition = NegotiateContexts(parameters);
@@ -200,15 +224,18 @@ absl::Status ServeRequests(Session& session) {
 
 }  // namespace
 
-void Serve(int socket, bool overloaded, const NodeContext& node, Interruptor& interruptor) {
-  absl::StatusOr<Association> association = Association::Receive(socket, node.options, interruptor);
+void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& interruptor) {
+  absl::StatusOr<Association> association =
+      Association::Receive(incoming.socket, incoming.secure, node.options, interruptor);
   if (!association.ok()) {
     node.Report(NodeOperation::kAssociation, NodeOutcome::kFailure);
-    spdlog::warn("dicom: {}", association.status().ToString());
+    spdlog::warn("dicom: {} of {}", association.status().ToString(), incoming.address);
     return;
   }
-  Session session{node, *std::move(association), interruptor, ""};
-  if (!Negotiate(session, overloaded)) return;
+  Session session{node, *std::move(association), interruptor, "", incoming.address};
+  session.calling_ae_title = CallingAeTitle(session);
+  const CallerCounts::Place place(node.counts, session.calling_ae_title, incoming.address);
+  if (!Negotiate(session, incoming.overloaded, place.taken())) return;
   const absl::Status status = ServeRequests(session);
   node.Report(NodeOperation::kAssociation,
               status.ok() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
