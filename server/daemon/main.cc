@@ -24,6 +24,7 @@
 #include "server/archive/archive.h"
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
+#include "server/daemon/audit_options.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
@@ -153,9 +154,11 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
   std::vector<certificates::Expiry> expiries;
   ISO_RETURN_IF_ERROR(daemon::CheckGrpcCertificates(config.grpc_tls(), expiries));
-  ISO_ASSIGN_OR_RETURN(const dicom::NodeOptions dicom_options,
+  ISO_ASSIGN_OR_RETURN(dicom::NodeOptions dicom_options,
                        daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
+  ISO_ASSIGN_OR_RETURN(const auto audit_trail, daemon::OpenAudit(config));
+  dicom_options.audit = audit_trail.get();
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
   daemon::Observer observer(metrics);
   ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(config.archive_directory()));
@@ -199,8 +202,9 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
 
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
                                     SourcesOf(table, scheduler, *spool, last_sync_seconds)));
-  ISO_ASSIGN_OR_RETURN(const auto server,
-                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
+  ISO_ASSIGN_OR_RETURN(
+      const auto server,
+      rpc::Server::Start(config, protocols, table, engine, *results, observer, audit_trail.get()));
   std::unique_ptr<dicom::Node> node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
@@ -213,6 +217,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
               dicom_address.c_str());
   std::fflush(stdout);
 
+  audit_trail->Record({.action = audit::Action::kServiceStart});
   WaitForSignal(stop_signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
@@ -221,6 +226,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   // The node goes last: what a draining job has stored can still be pulled.
   if (node != nullptr) node->Stop();
   metrics.Stop();
+  audit_trail->Record({.action = audit::Action::kServiceStop});
   if (no_device_left) {
     return ops::DeviceLostError(
         "all devices are lost; active jobs go on when the service starts again");

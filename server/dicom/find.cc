@@ -5,11 +5,16 @@
 #include <spdlog/spdlog.h>
 
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "server/dicom/session.h"
 
 namespace isocenter::dicom {
 namespace {
+
+constexpr size_t kMaximumAuditedValue = 1024;  // bytes of a key's value
 
 absl::Status Respond(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& request,
                      uint16_t status, DcmDataset* identifiers) {
@@ -47,6 +52,27 @@ void Insert(DcmDataset& dataset, TagPath tag, const std::string& value) {
   if (dataset.findOrCreateSequenceItem(KeyOf(sequence), item, 0).good()) {
     Insert(*item, KeyOf(tag), value);
   }
+}
+
+absl::Status TooMany(bool exhausted, int matches) {
+  if (!exhausted) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("more than ", matches, " matches; legal is max_find_matches"));
+}
+
+void AuditQuery(const Session& session, const Query& query, int matches, bool cancelled,
+                const absl::Status& status) {
+  audit::Event event{.action = audit::Action::kQuery, .matches = matches};
+  event.outcome = cancelled     ? audit::Outcome::kCancelled
+                  : status.ok() ? audit::Outcome::kSuccess
+                                : audit::Outcome::kFailure;
+  if (!status.ok()) event.detail = status.ToString();
+  for (const auto& [tag, value] : query.keys()) {
+    if (value.empty()) continue;
+    event.query.push_back(absl::StrFormat("(%04x,%04x)=%s", tag >> 16 & 0xffff, tag & 0xffff,
+                                          value.substr(0, kMaximumAuditedValue)));
+  }
+  session.Audit(std::move(event));
 }
 
 }  // namespace
@@ -91,6 +117,10 @@ absl::Status ServeFind(Session& session, uint8_t context, const T_DIMSE_C_FindRQ
                cancelled   ? ", cancelled"
                : exhausted ? ", more are not sent: max_find_matches"
                            : "");
+  AuditQuery(session, *query, matches, cancelled,
+             !sent.ok()       ? sent
+             : !searched.ok() ? searched
+                              : TooMany(exhausted, matches));
   const bool failed = !sent.ok() || !searched.ok() || exhausted;
   session.node.Report(NodeOperation::kFind, failed      ? NodeOutcome::kFailure
                                             : cancelled ? NodeOutcome::kCancelled

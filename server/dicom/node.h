@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/archive/archive.h"
+#include "server/audit/event.h"
 
 namespace isocenter::dicom {
 
@@ -46,6 +47,7 @@ struct NodeOptions {
   std::vector<Caller> allowed_callers;    // empty: everybody
   int max_associations_per_caller = 256;  // 1 to 256, of one AE title at one address
   int max_find_matches = 100000;          // 1 to 1000000; more end a query with status A700
+  audit::Recorder* audit = nullptr;       // outlives the node; null: nothing is recorded
 };
 
 /// INVALID_ARGUMENT: an option, named with its value and what is legal.

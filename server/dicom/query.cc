@@ -319,8 +319,8 @@ absl::Status Query::ForEachMatch(archive::Archive& archive, const std::string& r
   });
 }
 
-absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(
-    archive::Archive& archive) const {
+absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(archive::Archive& archive,
+                                                                   Subjects& subjects) const {
   constexpr std::array<uint32_t, 4> kUniqueKeys = {kPatientId, kStudyInstanceUid,
                                                    kSeriesInstanceUid, kSopInstanceUid};
   KeyValues unique;
@@ -344,6 +344,8 @@ absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(
       ForEachEntity(archive, Level::kImage, selection, unique, [&](const Entity& entity) {
         if (MatchesKeys(unique, Level::kImage, entity)) {
           instances.push_back({entity.instance, entity.file});
+          subjects.patient_ids.insert(entity.patient.id);
+          subjects.study_uids.insert(entity.study.instance_uid);
         }
         return true;
       }));

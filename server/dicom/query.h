@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,11 @@ using KeyValues = std::map<TagPath, std::string>;
 /// The keys in the items of a sequence that queries may hold; empty for other sequences.
 std::vector<uint32_t> KeysOfSequence(uint32_t sequence);
 
+/// Whose instances a retrieval sends.
+struct Subjects {
+  std::set<std::string> patient_ids, study_uids;
+};
+
 class Query {
  public:
   /// `keys`: the request's identifier, the query level (0008,0052) included. INVALID_ARGUMENT: a
@@ -47,9 +53,10 @@ class Query {
   absl::Status ForEachMatch(archive::Archive& archive, const std::string& retrieve_ae_title,
                             const std::function<bool(const KeyValues&)>& on_match) const;
 
-  /// The instances that a retrieval with these keys means: only the unique keys count.
-  /// INVALID_ARGUMENT when the unique key of the level is missing.
-  absl::StatusOr<std::vector<archive::InstanceRow>> Instances(archive::Archive& archive) const;
+  /// The instances that a retrieval with these keys means: only the unique keys count. `subjects`
+  /// gets whose they are. INVALID_ARGUMENT when the unique key of the level is missing.
+  absl::StatusOr<std::vector<archive::InstanceRow>> Instances(archive::Archive& archive,
+                                                              Subjects& subjects) const;
 
  private:
   Query(Level level, KeyValues keys) : level_(level), keys_(std::move(keys)) {}

@@ -106,6 +106,9 @@ void Reject(Session& session, T_ASC_RejectParametersResult result,
   session.node.Report(NodeOperation::kAssociation, NodeOutcome::kRejected);
   spdlog::warn("dicom: rejected an association of '{}' at {}: {}", session.calling_ae_title,
                session.address, std::string(why));
+  session.Audit({.action = audit::Action::kAssociate,
+                 .outcome = audit::Outcome::kRefused,
+                 .detail = std::string(why)});
 }
 
 std::string CallingAeTitle(const Session& session) {
@@ -254,12 +257,21 @@ void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& inter
   if (!association.ok()) {
     node.Report(NodeOperation::kAssociation, NodeOutcome::kFailure);
     spdlog::warn("dicom: {} of {}", association.status().ToString(), incoming.address);
+    // Plain connections without a request are those of port scans and health checks.
+    if (incoming.secure && node.options.audit != nullptr) {
+      node.options.audit->Record({.action = audit::Action::kAssociate,
+                                  .outcome = audit::Outcome::kRefused,
+                                  .actor = {"", incoming.address, ""},
+                                  .service = "dicom",
+                                  .detail = std::string(association.status().message())});
+    }
     return;
   }
-  Session session{node, *std::move(association), interruptor, "", incoming.address};
+  Session session{node, *std::move(association), interruptor, "", incoming.address, {}, ""};
   session.calling_ae_title = CallingAeTitle(session);
   const CallerCounts::Place place(node.counts, session.calling_ae_title, incoming.address);
   if (!Negotiate(session, incoming.overloaded, place.taken())) return;
+  session.Audit({.action = audit::Action::kAssociate});
   const absl::Status status = ServeRequests(session);
   node.Report(NodeOperation::kAssociation,
               status.ok() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
@@ -269,6 +281,13 @@ void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& inter
     spdlog::warn("dicom: association of '{}' broke off: {}", session.calling_ae_title,
                  status.ToString());
   }
+}
+
+void Session::Audit(audit::Event event) const {
+  if (node.options.audit == nullptr) return;
+  event.service = "dicom";
+  event.actor = {calling_ae_title, address, association.certificate_subject()};
+  node.options.audit->Record(std::move(event));
 }
 
 absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char* sop_class_uid) {

@@ -39,6 +39,11 @@ struct Session {
   Interruptor& interruptor;
   std::string calling_ae_title;  // printable ASCII
   std::string address;           // of the peer, IPv4
+  Subjects subjects;             // of the retrieval that is served
+  std::string destination;       // of the C-MOVE that is served
+
+  /// Puts a record of this peer into the audit trail.
+  void Audit(audit::Event event) const;
 };
 
 /// A connection that has come in.

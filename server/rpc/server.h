@@ -22,12 +22,13 @@ namespace isocenter::rpc {
 /// them, whose number does not depend on the number of clients.
 class Server {
  public:
-  /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
-  /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
-  /// listened on).
+  /// Starts to serve. `config` has its defaults; where `audit` is null nothing is recorded.
+  /// Everything else must outlive the server. Errors: NOT_FOUND (a TLS file), INVALID_ARGUMENT (its
+  /// content), UNAVAILABLE (the address cannot be listened on).
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-      pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer);
+      pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+      audit::Recorder* audit = nullptr);
   ~Server();
 
   /// host:port with the port that was chosen.
@@ -41,7 +42,7 @@ class Server {
  private:
   Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
          jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-         jobs::JobObserver& observer);
+         jobs::JobObserver& observer, audit::Recorder* audit);
 
   AcquisitionContext context_;
   AcquisitionService acquisitions_;
