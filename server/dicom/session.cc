@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/identifier.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -225,30 +226,6 @@ absl::Status ServeRequests(Session& session) {
   }
 }
 
-uint32_t NumberOf(const DcmTag& tag) { return uint32_t{tag.getGroup()} << 16 | tag.getElement(); }
-
-/// Sequences have no value and count as keys that are not known.
-std::string ValueOf(DcmElement& element) {
-  OFString value;
-  if (element.isLeaf()) (void)element.getOFStringArray(value);
-  return std::string(absl::StripAsciiWhitespace(value.c_str()));
-}
-
-/// The keys in the item of a sequence. Without an item all that can be asked for are meant.
-void ReadItem(DcmElement& element, uint32_t sequence, const std::vector<uint32_t>& known,
-              KeyValues& keys) {
-  auto* const items = dynamic_cast<DcmSequenceOfItems*>(&element);
-  DcmItem* const item = items == nullptr || items->card() == 0 ? nullptr : items->getItem(0);
-  if (item == nullptr || item->card() == 0) {
-    for (const uint32_t tag : known) keys[InSequence(sequence, tag)] = "";
-    return;
-  }
-  for (unsigned long i = 0; i < item->card(); ++i) {
-    DcmElement* const nested = item->getElement(i);
-    keys[InSequence(sequence, NumberOf(nested->getTag()))] = ValueOf(*nested);
-  }
-}
-
 }  // namespace
 
 void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& interruptor) {
@@ -303,21 +280,7 @@ absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char
   if (received_context != context) {
     return absl::UnavailableError("the identifier came in another presentation context");
   }
-  // Keys in a character set that cannot be converted are taken as they are.
-  (void)dataset->convertToUTF8();
-  KeyValues keys;
-  for (unsigned long i = 0; i < dataset->card(); ++i) {
-    DcmElement* const element = dataset->getElement(i);
-    const uint32_t tag = NumberOf(element->getTag());
-    if ((tag & 0xffff) == 0) continue;  // group length
-    const std::vector<uint32_t> nested = KeysOfSequence(tag);
-    if (nested.empty()) {
-      keys[tag] = ValueOf(*element);
-      continue;
-    }
-    ReadItem(*element, tag, nested, keys);
-  }
-  return Query::Parse(RootOf(sop_class_uid), std::move(keys));
+  return Query::Parse(RootOf(sop_class_uid), KeysOf(*dataset));
 }
 
 bool IsCancelled(Session& session, uint8_t context, uint16_t message_id) {
