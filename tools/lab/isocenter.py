@@ -20,11 +20,13 @@ def binary(name):
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
-    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=()):
+    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=(), dicom="", more=""):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
         self.tls = tls or {}  # fields of TlsConfig
+        self.dicom = dicom  # further fields of dicom_node, of its peers too, as text
+        self.more = more  # further fields of the configuration, as text
         self.flags = list(flags)  # of isocenterd, beside the configuration
         self.grpc = f"127.0.0.1:{process.free_port()}"
         self.metrics = f"127.0.0.1:{process.free_port()}"
@@ -43,10 +45,11 @@ class Service:
         ]
         for title, port in self.peers:
             lines.append(f'  peer {{ ae_title: "{title}" host: "127.0.0.1" port: {port} }}')
-        lines.append("}")
+        lines.append(f"{self.dicom} }}")
         if self.tls:
             fields = " ".join(f'{key}: "{value}"' for key, value in self.tls.items())
             lines.append(f"grpc_tls {{ {fields} }}")
+        lines.append(self.more)
         self.config.write_text("\n".join(lines) + "\n")
 
     def start(self):

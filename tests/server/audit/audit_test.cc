@@ -139,12 +139,19 @@ class Repository {
  public:
   Repository(const TestCertificates& files, const std::string& certificate, const fs::path& output)
       : output_(output) {
+    // It ends when its standard input does.
+    int input[2];
+    EXPECT_EQ(pipe2(input, O_CLOEXEC), 0);
+    input_ = input[1];
     child_ = fork();
-    if (child_ != 0) return;
+    if (child_ != 0) {
+      close(input[0]);
+      return;
+    }
     const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(out, 1);
-    dup2(open("/dev/null", O_RDWR), 0);
-    dup2(0, 2);
+    dup2(input[0], 0);
+    dup2(open("/dev/null", O_RDWR), 2);
     execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert",
            files.Pem(certificate).c_str(), "-key", files.Key(certificate).c_str(), nullptr);
     _exit(127);
@@ -152,6 +159,7 @@ class Repository {
   ~Repository() {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
+    close(input_);
   }
   /// The port that it says it listens on; 0 when it does not come.
   int port() const {
@@ -170,7 +178,8 @@ class Repository {
 
  private:
   const fs::path output_;
-  pid_t child_;
+  int input_ = -1;
+  pid_t child_ = -1;
 };
 
 class SyslogTest : public ::testing::Test {
