@@ -45,7 +45,7 @@ class DicomTlsTest(support.ServiceTest):
                     ca_file: "{self.path("ca.pem")}" }}
               peer {{ ae_title: "{orthanc.AE_TITLE}" host: "127.0.0.1" port: {pacs_port} tls: true
                      tls_check_host: true }}""",
-            more=f'audit {{ file: "{self.audit}" }}',
+            config=f'audit {{ file: "{self.audit}" }}',
         )
         service.dicom_port = port
         return service
