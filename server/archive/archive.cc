@@ -10,8 +10,10 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/job_json.h"
 #include "server/archive/schema.h"
@@ -31,6 +33,17 @@ std::string PatientIdentity(const Result& result) {
     return absl::StrCat("name:", patient.name, "\n", patient.birth_date);
   }
   return absl::StrCat("study:", result.study.instance_uid);
+}
+
+/// The component groups of a person's name as queries look for them: lower case (ASCII), without
+/// the delimiters at the end that may be left out. Schema version 3 has the same in SQL.
+std::vector<std::string> NameGroups(const std::string& name) {
+  std::vector<std::string> groups = absl::StrSplit(name, '=');
+  for (std::string& group : groups) {
+    absl::AsciiStrToLower(&group);
+    group.erase(group.find_last_not_of("^ ") + 1);
+  }
+  return groups;
 }
 
 /// Makes a directory for this user only; one that exists is taken as it is.
@@ -297,13 +310,29 @@ absl::Status Archive::Remove(const std::string& job_id, std::vector<std::string>
       "(SELECT 1 FROM studies WHERE patient_key = patients.key)");
 }
 
-absl::Status Archive::Insert(const std::string& job_id, const std::string& directory_name,
-                             const Result& result) {
+absl::Status Archive::InsertPatient(const Result& result) {
   const Patient& patient = result.patient;
+  const std::string identity = PatientIdentity(result);
   ISO_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO patients (identity, id, name, birth_date, sex) VALUES (?1, ?2, ?3, ?4, ?5) "
       "ON CONFLICT (identity) DO UPDATE SET id = ?2, name = ?3, birth_date = ?4, sex = ?5",
-      {PatientIdentity(result), patient.id, patient.name, patient.birth_date, patient.sex}));
+      {identity, patient.id, patient.name, patient.birth_date, patient.sex}));
+  ISO_RETURN_IF_ERROR(
+      database_.Execute("DELETE FROM patient_names WHERE patient_key = "
+                        "(SELECT key FROM patients WHERE identity = ?1)",
+                        {identity}));
+  for (const std::string& group : NameGroups(patient.name)) {
+    ISO_RETURN_IF_ERROR(
+        database_.Execute("INSERT OR IGNORE INTO patient_names (patient_key, name) "
+                          "VALUES ((SELECT key FROM patients WHERE identity = ?1), ?2)",
+                          {identity, group}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Archive::Insert(const std::string& job_id, const std::string& directory_name,
+                             const Result& result) {
+  ISO_RETURN_IF_ERROR(InsertPatient(result));
   const Study& study = result.study;
   ISO_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO studies (patient_key, instance_uid, date, time, accession_number, id, "
@@ -332,14 +361,15 @@ absl::Status Archive::InsertSeries(const std::string& job_id, const std::string&
   ISO_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO series (study_key, job_id, instance_uid, number, modality, date, time, "
       "description, body_part_examined, protocol_name, station_name, manufacturer, "
-      "frame_of_reference_uid, directory, raw_file_name, raw_bytes, instance_count) "
+      "frame_of_reference_uid, directory, raw_file_name, raw_bytes, instance_count, "
+      "requested_procedure_id, scheduled_step_id) "
       "VALUES ((SELECT key FROM studies WHERE instance_uid = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-      "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+      "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
       {result.study.instance_uid, job_id, series.instance_uid, series.number, series.modality,
        series.date, series.time, series.description, series.body_part_examined,
        series.protocol_name, series.station_name, series.manufacturer,
        series.frame_of_reference_uid, directory_name, result.raw_file_name, result.raw_bytes,
-       instances.size()}));
+       instances.size(), series.requested_procedure_id, series.scheduled_step_id}));
   for (size_t i = 0; i < instances.size(); ++i) {
     const Instance& instance = instances[i];
     ISO_RETURN_IF_ERROR(database_.Execute(

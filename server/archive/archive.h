@@ -81,8 +81,8 @@ class Archive : public jobs::JobStore {
 
   /// Errors: NOT_FOUND (no result is stored for the job).
   absl::StatusOr<ResultFiles> FilesOf(const std::string& job_id);
-  /// All patients, by id.
-  absl::StatusOr<std::vector<PatientRow>> FindPatients();
+  /// By id.
+  absl::StatusOr<std::vector<PatientRow>> FindPatients(const Selection& selection);
   /// By date and time.
   absl::StatusOr<std::vector<StudyRow>> FindStudies(const Selection& selection);
   /// By study, then number.
@@ -96,6 +96,7 @@ class Archive : public jobs::JobStore {
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
   absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status InsertPatient(const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Insert(const std::string& job_id, const std::string& directory_name,
                       const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status InsertSeries(const std::string& job_id, const std::string& directory_name,

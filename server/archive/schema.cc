@@ -98,6 +98,31 @@ ALTER TABLE new_instances RENAME TO instances;
 CREATE INDEX series_by_study ON series (study_key);
 CREATE INDEX series_by_job ON series (job_id);
 )sql",
+    // What queries look for. The columns of patient_names stand in the order of its key: the
+    // structure check of SQLite 3.40 misreads tables without rowid where they do not. One of its
+    // rows is a component group of a patient's name, as NameGroups() in archive.cc writes it.
+    R"sql(
+ALTER TABLE series ADD COLUMN requested_procedure_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE series ADD COLUMN scheduled_step_id TEXT NOT NULL DEFAULT '';
+CREATE INDEX series_by_requested_procedure ON series (requested_procedure_id);
+CREATE INDEX series_by_scheduled_step ON series (scheduled_step_id);
+CREATE INDEX studies_by_accession_number ON studies (accession_number);
+CREATE INDEX patients_by_id ON patients (id);
+CREATE TABLE patient_names (
+  name TEXT NOT NULL,
+  patient_key INTEGER NOT NULL REFERENCES patients (key) ON DELETE CASCADE,
+  PRIMARY KEY (name, patient_key)
+) WITHOUT ROWID;
+CREATE INDEX patient_names_by_patient ON patient_names (patient_key);
+WITH RECURSIVE groups (key, name, rest) AS (
+  SELECT key, NULL, name || '=' FROM patients
+  UNION ALL
+  SELECT key, substr(rest, 1, instr(rest, '=') - 1), substr(rest, instr(rest, '=') + 1)
+  FROM groups WHERE rest <> ''
+)
+INSERT OR IGNORE INTO patient_names
+SELECT lower(rtrim(name, '^ ')), key FROM groups WHERE name IS NOT NULL;
+)sql",
 };
 
 }  // namespace

@@ -78,11 +78,73 @@ absl::Status CheckIsPeer(absl::string_view field, const std::string& title,
   return Illegal(field, absl::StrCat("'", title, "'"), "the ae_title of a dicom_node.peer");
 }
 
+absl::Status CheckDicomSecurity(const v1::DicomNodeConfig& node) {
+  const v1::DicomTlsConfig& tls = node.tls();
+  if (tls.certificate_file().empty() != tls.private_key_file().empty()) {
+    return Illegal(
+        absl::StrCat("dicom_node.tls.",
+                     tls.certificate_file().empty() ? "certificate_file" : "private_key_file"),
+        "''", "a PEM file, when the other of certificate_file and private_key_file is set");
+  }
+  if (!v1::DicomTlsProfile_IsValid(tls.profile())) {
+    return Illegal("dicom_node.tls.profile", absl::StrCat(static_cast<int>(tls.profile())),
+                   "a DicomTlsProfile of this version");
+  }
+  if (!tls.certificate_file().empty() && tls.ca_file().empty() && !tls.anonymous_callers()) {
+    return Illegal("dicom_node.tls.ca_file", "''", "a PEM file, unless anonymous_callers is set");
+  }
+  if (node.tls_only() && tls.certificate_file().empty()) {
+    return Illegal("dicom_node.tls_only", "true", "true with dicom_node.tls.certificate_file");
+  }
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.tls_port", node.tls_port(), 1, 65535));
+  if (!tls.certificate_file().empty() && !node.tls_only() && node.tls_port() == node.port()) {
+    return Illegal("dicom_node.tls_port", absl::StrCat(node.tls_port()),
+                   "another port than dicom_node.port");
+  }
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations_per_caller",
+                                 node.max_associations_per_caller(), 1, 256));
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_pdu_bytes", node.max_pdu_bytes(), 4096, 131072));
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.idle_seconds", node.idle_seconds(), 1, 86400));
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_find_matches", node.max_find_matches(), 1, 1e6));
+  for (int i = 0; i < node.peer_size(); ++i) {
+    const v1::DicomPeer& peer = node.peer(i);
+    if (peer.tls() && peer.tls_ca_file().empty() && tls.ca_file().empty()) {
+      return Illegal(absl::StrCat("dicom_node.peer[", i, "].tls_ca_file"), "''",
+                     "a PEM file, when tls is set and dicom_node.tls.ca_file is not");
+    }
+    if (!peer.tls() && (!peer.tls_ca_file().empty() || !peer.tls_certificate_sha256().empty() ||
+                        peer.tls_check_host())) {
+      return Illegal(absl::StrCat("dicom_node.peer[", i, "].tls"), "false",
+                     "true, when another field of TLS is set");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAudit(const v1::AuditConfig& audit) {
+  ISO_RETURN_IF_ERROR(CheckRange("audit.max_file_bytes",
+                                 static_cast<double>(audit.max_file_bytes()), 1 << 16,
+                                 static_cast<double>(int64_t{1} << 40)));
+  ISO_RETURN_IF_ERROR(CheckRange("audit.max_files", audit.max_files(), 1, 10000));
+  const v1::AuditSyslogConfig& syslog = audit.syslog();
+  ISO_RETURN_IF_ERROR(CheckRange("audit.syslog.port", syslog.port(), 1, 65535));
+  if (!syslog.host().empty() && syslog.ca_file().empty()) {
+    return Illegal("audit.syslog.ca_file", "''", "a PEM file, when host is set");
+  }
+  if (syslog.certificate_file().empty() != syslog.private_key_file().empty()) {
+    return Illegal("audit.syslog.private_key_file",
+                   absl::StrCat("'", syslog.private_key_file(), "'"),
+                   "a PEM file exactly when certificate_file is set");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
   ISO_RETURN_IF_ERROR(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
   // 0, any free port, can only come from a flag: in the file it means the default.
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.port", node.port(), 0, 65535));
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations", node.max_associations(), 1, 256));
+  ISO_RETURN_IF_ERROR(CheckDicomSecurity(node));
   std::set<std::string> titles;
   for (int i = 0; i < node.peer_size(); ++i) {
     const v1::DicomPeer& peer = node.peer(i);
@@ -178,6 +240,21 @@ void ApplyDefaults(v1::ServerConfig& config) {
     Default(*node.mutable_worklist(), &v1::WorklistConfig::timeout_seconds,
             &v1::WorklistConfig::set_timeout_seconds, 10.0);
   }
+  Default(node, &v1::DicomNodeConfig::tls_port, &v1::DicomNodeConfig::set_tls_port, 2762u);
+  Default(node, &v1::DicomNodeConfig::max_associations_per_caller,
+          &v1::DicomNodeConfig::set_max_associations_per_caller, node.max_associations());
+  Default(node, &v1::DicomNodeConfig::max_pdu_bytes, &v1::DicomNodeConfig::set_max_pdu_bytes,
+          131072u);
+  Default(node, &v1::DicomNodeConfig::idle_seconds, &v1::DicomNodeConfig::set_idle_seconds, 60.0);
+  Default(node, &v1::DicomNodeConfig::max_find_matches, &v1::DicomNodeConfig::set_max_find_matches,
+          100000u);
+
+  v1::AuditConfig& audit = *config.mutable_audit();
+  Default(audit, &v1::AuditConfig::max_file_bytes, &v1::AuditConfig::set_max_file_bytes,
+          uint64_t{64} << 20);
+  Default(audit, &v1::AuditConfig::max_files, &v1::AuditConfig::set_max_files, 100u);
+  v1::AuditSyslogConfig& syslog = *audit.mutable_syslog();
+  Default(syslog, &v1::AuditSyslogConfig::port, &v1::AuditSyslogConfig::set_port, 6514u);
 
   v1::LimitsConfig& limits = *config.mutable_limits();
   if (limits.memory_bytes() == 0) {
@@ -212,6 +289,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(CheckTls(config.grpc_tls()));
   ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
   ISO_RETURN_IF_ERROR(CheckDicomNode(config.dicom_node()));
+  ISO_RETURN_IF_ERROR(CheckAudit(config.audit()));
   const v1::LimitsConfig& limits = config.limits();
   ISO_RETURN_IF_ERROR(CheckRange("limits.memory_bytes", static_cast<double>(limits.memory_bytes()),
                                  1 << 20, static_cast<double>(int64_t{1} << 50)));

@@ -9,11 +9,9 @@ namespace isocenter::daemon {
 namespace {
 
 /// The configured peer of this title; there is one.
-dicom::Peer PeerOf(const v1::DicomNodeConfig& config, const std::string& ae_title) {
-  for (const v1::DicomPeer& peer : config.peer()) {
-    if (peer.ae_title() == ae_title) {
-      return {.ae_title = ae_title, .host = peer.host(), .port = static_cast<int>(peer.port())};
-    }
+dicom::Peer PeerOf(const dicom::NodeOptions& node, const std::string& ae_title) {
+  for (const dicom::Peer& peer : node.peers) {
+    if (peer.ae_title == ae_title) return peer;
   }
   return {.ae_title = ae_title};
 }
@@ -27,21 +25,20 @@ auto ObserverOf(metrics::Metrics& metrics, const char* operation) {
 }  // namespace
 
 std::unique_ptr<jobs::Worklist> MakeWorklist(const v1::DicomNodeConfig& config,
+                                             const dicom::NodeOptions& node,
                                              metrics::Metrics& metrics) {
   if (!config.has_worklist()) return nullptr;
-  return std::make_unique<dicom::DicomWorklist>(PeerOf(config, config.worklist().peer()),
-                                                dicom::NodeOptions{.ae_title = config.ae_title()},
+  return std::make_unique<dicom::DicomWorklist>(PeerOf(node, config.worklist().peer()), node,
                                                 ObserverOf(metrics, "worklist"));
 }
 
 absl::StatusOr<std::unique_ptr<dicom::ProcedureSteps>> StartProcedureSteps(
-    const v1::ServerConfig& config, archive::Archive& archive, const jobs::JobTable& table,
-    metrics::Metrics& metrics) {
-  const v1::DicomNodeConfig& node = config.dicom_node();
-  if (!node.has_mpps()) return nullptr;
+    const v1::ServerConfig& config, const dicom::NodeOptions& node, archive::Archive& archive,
+    const jobs::JobTable& table, metrics::Metrics& metrics) {
+  if (!config.dicom_node().has_mpps()) return nullptr;
   return dicom::ProcedureSteps::Start(
-      {.peer = PeerOf(node, node.mpps().peer()),
-       .node = {.ae_title = node.ae_title()},
+      {.peer = PeerOf(node, config.dicom_node().mpps().peer()),
+       .node = node,
        .file = std::filesystem::path(config.archive_directory()) / "procedure-steps.sqlite",
        .observer = ObserverOf(metrics, "procedure_step")},
       archive, table);

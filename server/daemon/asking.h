@@ -13,14 +13,15 @@
 
 namespace isocenter::daemon {
 
-/// Null where none is configured. `metrics` must outlive the worklist.
+/// Null where none is configured. `node`: as this node associates, with its peers. `metrics` must outlive the worklist.
 std::unique_ptr<jobs::Worklist> MakeWorklist(const v1::DicomNodeConfig& config,
+                                             const dicom::NodeOptions& node,
                                              metrics::Metrics& metrics);
 
 /// Null where nobody is to be told. The queue is in the archive's directory. Everything but
 /// `table`, which has been loaded, must outlive the result. Errors: those of ProcedureSteps::Start.
 absl::StatusOr<std::unique_ptr<dicom::ProcedureSteps>> StartProcedureSteps(
-    const v1::ServerConfig& config, archive::Archive& archive, const jobs::JobTable& table,
-    metrics::Metrics& metrics);
+    const v1::ServerConfig& config, const dicom::NodeOptions& node, archive::Archive& archive,
+    const jobs::JobTable& table, metrics::Metrics& metrics);
 
 }  // namespace isocenter::daemon

@@ -25,7 +25,9 @@
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
 #include "server/daemon/asking.h"
+#include "server/daemon/audit_options.h"
 #include "server/daemon/background.h"
+#include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/slots.h"
@@ -58,30 +60,9 @@ void SetUpLog(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-dicom::Compression CompressionOf(v1::DicomCompression compression) {
-  switch (compression) {
-    case v1::DICOM_COMPRESSION_RLE:
-      return dicom::Compression::kRleLossless;
-    case v1::DICOM_COMPRESSION_JPEG_LS:
-      return dicom::Compression::kJpegLsLossless;
-    default:
-      return dicom::Compression::kNone;
-  }
-}
-
-absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const dicom::NodeOptions& options,
                                                             archive::Archive& archive,
                                                             metrics::Metrics& metrics) {
-  dicom::NodeOptions options{.ae_title = config.ae_title(),
-                             .address = config.address(),
-                             .port = static_cast<int>(config.port()),
-                             .max_associations = static_cast<int>(config.max_associations())};
-  for (const v1::DicomPeer& peer : config.peer()) {
-    options.peers.push_back({.ae_title = peer.ae_title(),
-                             .host = peer.host(),
-                             .port = static_cast<int>(peer.port()),
-                             .compression = CompressionOf(peer.compression())});
-  }
   return dicom::Node::Start(
       options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
         metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
@@ -183,7 +164,13 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                    const std::optional<pipeline::DeviceFault>& fault,
                    const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
+  std::vector<certificates::Expiry> expiries;
+  ISO_RETURN_IF_ERROR(daemon::CheckGrpcCertificates(config.grpc_tls(), expiries));
+  ISO_ASSIGN_OR_RETURN(dicom::NodeOptions dicom_options,
+                       daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
+  ISO_ASSIGN_OR_RETURN(const auto audit_trail, daemon::OpenAudit(config));
+  dicom_options.audit = audit_trail.get();
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
   daemon::Observer observer(metrics);
   ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(config.archive_directory()));
@@ -200,9 +187,9 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(
       table.Load(absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
   daemon::RecallSpeeds(table, slots);
-  const auto worklist = daemon::MakeWorklist(config.dicom_node(), metrics);
+  const auto worklist = daemon::MakeWorklist(config.dicom_node(), dicom_options, metrics);
   ISO_ASSIGN_OR_RETURN(const auto procedure_steps,
-                       daemon::StartProcedureSteps(config, *archive, table, metrics));
+                       daemon::StartProcedureSteps(config, dicom_options, *archive, table, metrics));
   observer.SetProcedureSteps(procedure_steps.get());
   scheduler::Scheduler scheduler(std::move(slots.slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
@@ -228,16 +215,21 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
        .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
        .reports_procedure_steps = procedure_steps != nullptr});
   engine.Recover();
+  for (const certificates::Expiry& expiry : expiries) {
+    metrics.SetCertificateExpiry(expiry.certificate,
+                                 absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
+  }
 
   ISO_RETURN_IF_ERROR(metrics.Serve(
       config.metrics_address(), SourcesOf(config, table, scheduler, *spool, last_sync_seconds)));
-  ISO_ASSIGN_OR_RETURN(const auto server, rpc::Server::Start(config, protocols, table, engine,
-                                                             *results, observer, worklist.get()));
+  ISO_ASSIGN_OR_RETURN(const auto server,
+                       rpc::Server::Start(config, protocols, table, engine, *results, observer,
+                                          {.worklist = worklist.get(), .audit = audit_trail.get()}));
   std::unique_ptr<dicom::Node> node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
-    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
-    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(dicom_options, *archive, metrics));
+    dicom_address = daemon::AddressesOf(dicom_options, *node);
   }
   const std::string& metrics_address = config.metrics_address();
   std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
@@ -245,6 +237,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
               dicom_address.c_str());
   std::fflush(stdout);
 
+  audit_trail->Record({.action = audit::Action::kServiceStart});
   WaitForSignal(stop_signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
@@ -253,6 +246,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   // The node goes last: what a draining job has stored can still be pulled.
   if (node != nullptr) node->Stop();
   metrics.Stop();
+  audit_trail->Record({.action = audit::Action::kServiceStop});
   if (no_device_left) {
     return ops::DeviceLostError(
         "all devices are lost; active jobs go on when the service starts again");

@@ -161,7 +161,9 @@ archive::Series SeriesOf(const jobs::Job& job, Form form, int number) {
           .station_name = Text(job.station_name, 16),
           .manufacturer = kManufacturer,
           .frame_of_reference_uid = FrameOfReferenceUid(job),
-          .number = number};
+          .number = number,
+          .requested_procedure_id = Text(job.order.requested_procedure_id, 16),
+          .scheduled_step_id = Text(job.order.scheduled_step_id, 16)};
 }
 
 void PutCommonModules(const jobs::Job& job, const archive::Patient& patient,

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -159,7 +160,20 @@ class GetResponder : public Responder {
 
 // Both services use the same status codes; those of C-MOVE stand for both.
 
-/// Sends the last response, writes the log and reports.
+void Audit(const Session& session, audit::Outcome outcome, const Counts& counts,
+           std::string detail) {
+  const Subjects& subjects = session.subjects;
+  session.Audit({.action = audit::Action::kRetrieve,
+                 .outcome = outcome,
+                 .destination = session.destination,
+                 .patient_ids = {subjects.patient_ids.begin(), subjects.patient_ids.end()},
+                 .study_uids = {subjects.study_uids.begin(), subjects.study_uids.end()},
+                 .instances = static_cast<int64_t>(counts.completed + counts.warning),
+                 .failed = static_cast<int64_t>(counts.failed),
+                 .detail = std::move(detail)});
+}
+
+/// Sends the last response, writes the log, reports and records.
 absl::Status Finish(Session& session, NodeOperation operation, Responder& responder,
                     uint16_t status, const Counts& counts, absl::string_view remark) {
   std::unique_ptr<DcmDataset> identifiers;
@@ -174,6 +188,11 @@ absl::Status Finish(Session& session, NodeOperation operation, Responder& respon
               "dicom: C-{} of '{}': status {:04X}, {} sent, {} failed{}",
               absl::AsciiStrToUpper(Name(operation)), session.calling_ae_title, status,
               counts.completed + counts.warning, counts.failed, std::string(remark));
+  Audit(session,
+        cancelled   ? audit::Outcome::kCancelled
+        : succeeded ? audit::Outcome::kSuccess
+                    : audit::Outcome::kFailure,
+        counts, absl::StrCat("status ", absl::Hex(status, absl::kZeroPad4), remark));
   session.node.Report(operation, succeeded   ? NodeOutcome::kSuccess
                                  : cancelled ? NodeOutcome::kCancelled
                                              : NodeOutcome::kFailure);
@@ -223,6 +242,7 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
         break;
     }
     if (broken && !originator.has_value()) {
+      Audit(session, audit::Outcome::kFailure, counts, "the association broke");
       return absl::UnavailableError("the association broke during C-GET");
     }
     if (!broken && counts.remaining > 0) {
@@ -253,8 +273,9 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
     return query.status();
   }
   using Instances = absl::StatusOr<std::vector<archive::InstanceRow>>;
-  Instances instances =
-      query.ok() ? query->Instances(session.node.archive) : Instances(query.status());
+  Instances instances = query.ok()
+                            ? query->Instances(session.node.archive, session.subjects = Subjects())
+                            : Instances(query.status());
   if (instances.ok()) return *std::move(instances);
   const bool is_request_wrong = absl::IsInvalidArgument(instances.status());
   // What a request is to find stands in its keys: an error of the archive is logged, a wrong
@@ -272,6 +293,7 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
 
 absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request) {
   MoveResponder responder(session, context, request);
+  session.destination = std::string(absl::StripAsciiWhitespace(request.MoveDestination));
   ISO_ASSIGN_OR_RETURN(const auto instances,
                        ReceiveInstances(session, NodeOperation::kMove, responder, context,
                                         request.AffectedSOPClassUID));
@@ -280,10 +302,9 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
   const auto finish = [&](uint16_t status, const Counts& counts, absl::string_view remark) {
     return Finish(session, NodeOperation::kMove, responder, status, counts, remark);
   };
-  const std::string destination(absl::StripAsciiWhitespace(request.MoveDestination));
   const std::vector<Peer>& peers = session.node.options.peers;
   const auto peer = std::find_if(peers.begin(), peers.end(), [&](const Peer& candidate) {
-    return candidate.ae_title == destination;
+    return candidate.ae_title == session.destination;
   });
   if (peer == peers.end()) {
     return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, Counts(),
@@ -311,6 +332,7 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
 
 absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request) {
   GetResponder responder(session, context, request);
+  session.destination.clear();
   ISO_ASSIGN_OR_RETURN(const auto instances,
                        ReceiveInstances(session, NodeOperation::kGet, responder, context,
                                         request.AffectedSOPClassUID));

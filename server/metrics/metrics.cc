@@ -171,6 +171,12 @@ struct Metrics::Impl {
           .Help("Back-projection speed of the most recently completed jobs.")
           .Register(*registry);
 
+  prometheus::Family<Gauge>& certificate_expiry =
+      prometheus::BuildGauge()
+          .Name("isocenter_certificate_expiry_seconds")
+          .Help("Unix time at which a certificate in use ends, by its field in the configuration.")
+          .Register(*registry);
+
   absl::Mutex mutex;
   std::deque<Gauge*> recent_jobs ABSL_GUARDED_BY(mutex);
 
@@ -333,6 +339,10 @@ void Metrics::OnJobResumed(absl::string_view reason) {
 
 void Metrics::OnDeviceLost(const std::string& device) {
   impl_->device_lost.Add({{"device", device}}).Increment();
+}
+
+void Metrics::SetCertificateExpiry(const std::string& certificate, double unix_seconds) {
+  impl_->certificate_expiry.Add({{"certificate", certificate}}).Set(unix_seconds);
 }
 
 void Metrics::OnDicomOperation(absl::string_view operation, absl::string_view outcome) {

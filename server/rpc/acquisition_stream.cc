@@ -62,7 +62,11 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
 }
 
 AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackServerContext* call)
-    : shared_(shared), token_(shared.calls), call_(call), last_activity_(absl::Now()) {}
+    : shared_(shared),
+      token_(shared.calls),
+      call_(call),
+      actor_(shared.audit.is_on() ? ActorOf(*call) : audit::Actor()),
+      last_activity_(absl::Now()) {}
 
 void AcquisitionStream::OnReadDone(bool ok) {
   {
@@ -152,6 +156,7 @@ absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header
 void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted) {
   if (!accepted.ok()) return Refuse(accepted.status());
   const jobs::Job& job = *accepted->snapshot;
+  shared_.audit.Record(audit::Action::kAcquire, actor_, job, absl::OkStatus());
   int64_t stream = 0;
   if (accepted->job != nullptr) {
     const absl::StatusOr<int64_t> attached = accepted->job->Attach(weak_from_this());
@@ -273,7 +278,10 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     if (phase_ == Phase::kClosed) return;
     job = job_;
     stream = stream_;
-    if (job_id_.empty()) shared_.observer.OnRefused(why);
+    if (job_id_.empty()) {
+      shared_.observer.OnRefused(why);
+      shared_.audit.Record(audit::Action::kAcquire, actor_, jobs::Job(), why);
+    }
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
                  job_id_.empty() ? "none" : job_id_, Loggable(why));
     AddRetryAfter(scheduler::RetryAfter(why), *call_);

@@ -18,6 +18,7 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
 #include "server/rpc/raw_message.h"
 
@@ -32,6 +33,7 @@ struct AcquisitionContext {
   int64_t max_message_bytes;
   absl::Duration idle_limit;
   int max_streams;
+  CallAudit audit;
   CallCounter calls{};
 };
 
@@ -95,6 +97,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   AcquisitionContext& shared_;
   const CallCounter::Token token_;
   grpc::CallbackServerContext* const call_;
+  const audit::Actor actor_;  // empty where nothing is recorded
   const absl::Time begin_ = absl::Now();
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 

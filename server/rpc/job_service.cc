@@ -84,6 +84,7 @@ grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* cal
     if (job.ok()) *response = ToProto(**job);
     status = job.status();
   }
+  audit_.Record(audit::Action::kCancel, ActorOf(*call), request->job_id(), status);
   return Answer(call, status);
 }
 
@@ -96,9 +97,12 @@ grpc::ServerUnaryReactor* JobService::RefineJob(grpc::CallbackServerContext* cal
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   // gRPC keeps the response until the reactor has finished.
   engine_.Refine(request->job_id(), *std::move(translated),
-                 [reactor, response, token = std::make_shared<const CallCounter::Token>(calls_)](
+                 [this, reactor, response, actor = ActorOf(*call), source = request->job_id(),
+                  token = std::make_shared<const CallCounter::Token>(calls_)](
                      const absl::StatusOr<jobs::JobSnapshot>& job) {
                    if (job.ok()) *response = ToProto(**job);
+                   audit_.Record(audit::Action::kRefine, actor, job.ok() ? (*job)->id : source,
+                                 job.status());
                    reactor->Finish(ToGrpc(job.status()));
                  });
   return reactor;
@@ -115,14 +119,25 @@ grpc::ServerUnaryReactor* JobService::GetJobTrace(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* call,
                                                 const v1::DeleteJobRequest* request,
                                                 v1::DeleteJobResponse*) {
+  // Whose data it was is unknown afterwards.
+  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
   const absl::Status status = table_.Delete(request->job_id());
+  if (job.ok()) {
+    audit_.Record(audit::Action::kDelete, ActorOf(*call), **job, status);
+  } else {
+    audit_.Record(audit::Action::kDelete, ActorOf(*call), request->job_id(), status);
+  }
   if (status.ok()) spdlog::info("event=job_deleted job={}", request->job_id());
   return Answer(call, status);
 }
 
 grpc::ServerWriteReactor<v1::DownloadResultResponse>* JobService::DownloadResult(
-    grpc::CallbackServerContext*, const v1::DownloadResultRequest* request) {
-  return DownloadStream::Start(table_, results_, calls_, *request);
+    grpc::CallbackServerContext* call, const v1::DownloadResultRequest* request) {
+  return DownloadStream::Start(
+      table_, results_, calls_, *request,
+      [this, actor = ActorOf(*call), job_id = request->job_id()](const absl::Status& outcome) {
+        audit_.Record(audit::Action::kDownload, actor, job_id, outcome);
+      });
 }
 
 }  // namespace isocenter::rpc

@@ -6,6 +6,7 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
 
 namespace isocenter::rpc {
@@ -14,8 +15,8 @@ class JobService : public v1::JobService::CallbackService {
  public:
   /// All must outlive the service.
   JobService(jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-             const config::ProtocolBook& protocols)
-      : table_(table), engine_(engine), results_(results), protocols_(protocols) {}
+             const config::ProtocolBook& protocols, CallAudit audit)
+      : table_(table), engine_(engine), results_(results), protocols_(protocols), audit_(audit) {}
 
   /// Those that are not answered at once.
   const CallCounter& calls() const { return calls_; }
@@ -47,6 +48,7 @@ class JobService : public v1::JobService::CallbackService {
   pipeline::Engine& engine_;
   jobs::ResultStore& results_;
   const config::ProtocolBook& protocols_;
+  const CallAudit audit_;
   CallCounter calls_;
 };
 

@@ -50,26 +50,27 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
 
 Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-               jobs::JobObserver& observer, jobs::Worklist* worklist)
+               jobs::JobObserver& observer, const Partners& partners)
     : context_{.engine = engine,
                .table = table,
                .protocols = protocols,
                .observer = observer,
                .max_message_bytes = config.limits().max_message_bytes(),
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
-               .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
+               .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams,
+               .audit = CallAudit(audit, table)},
       acquisitions_(context_),
-      jobs_(table, engine, results, protocols),
+      jobs_(table, engine, results, protocols, CallAudit(partners.audit, table)),
       protocols_(protocols),
-      worklist_(worklist) {}
+      worklist_(partners.worklist) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
     pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
-    jobs::Worklist* worklist) {
+    const Partners& partners) {
   ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
   std::unique_ptr<Server> server(
-      new Server(config, protocols, table, engine, results, observer, worklist));
+      new Server(config, protocols, table, engine, results, observer, partners));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

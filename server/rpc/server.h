@@ -20,18 +20,23 @@
 
 namespace isocenter::rpc {
 
+/// What the services can do without. Null: it is not there.
+struct Partners {
+  jobs::Worklist* worklist = nullptr;
+  audit::Recorder* audit = nullptr;  // of calls
+};
+
 /// All services, the standard health service and reflection on one port. gRPC's own threads run
 /// them, whose number does not depend on the number of clients.
 class Server {
  public:
-  /// Starts to serve. `config` has its defaults. Everything else must outlive the server;
-  /// `worklist` is null where none is configured. Errors:
+  /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
   /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
   /// listened on).
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
       pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
-      jobs::Worklist* worklist = nullptr);
+      const Partners& partners = {});
   ~Server();
 
   /// host:port with the port that was chosen.
@@ -45,7 +50,7 @@ class Server {
  private:
   Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
          jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-         jobs::JobObserver& observer, jobs::Worklist* worklist);
+         jobs::JobObserver& observer, const Partners& partners);
 
   AcquisitionContext context_;
   AcquisitionService acquisitions_;

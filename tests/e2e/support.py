@@ -52,8 +52,8 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(service.stop)
         return service.start()
 
-    def orthanc(self, service, dicom_port):
-        pacs = orthanc.Orthanc(self.folder / "orthanc", service.dicom_port, dicom_port)
+    def orthanc(self, service, dicom_port, **options):
+        pacs = orthanc.Orthanc(self.folder / "orthanc", service.dicom_port, dicom_port, **options)
         self.addCleanup(pacs.stop)
         return pacs.start()
 

@@ -20,12 +20,13 @@ def binary(name):
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
-    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=(), config="", wrapper=(), dicom=""):
+    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=(), config="", dicom="", wrapper=()):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
         self.dicom = dicom  # further fields of DicomNodeConfig, as text
         self.tls = tls or {}  # fields of TlsConfig
+        self.dicom = dicom  # further fields of dicom_node, of its peers too, as text
         self.flags = list(flags)  # of isocenterd, beside the configuration
         self.extra_config = config  # text, beside what is below
         self.wrapper = list(wrapper)  # a command that runs isocenterd with what follows it
