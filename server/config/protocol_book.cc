@@ -259,6 +259,14 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
   if (!found.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("default_protocol: ", found.message()));
   }
+  for (const v1::DicomDestination& destination : config.dicom_node().destination()) {
+    for (const std::string& name : destination.protocol()) {
+      if (const absl::Status known = book.Find(name).status(); !known.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "dicom_node.destination '", destination.ae_title(), "': ", known.message()));
+      }
+    }
+  }
   return book;
 }
 
