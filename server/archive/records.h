@@ -31,6 +31,12 @@ struct Instance {
   std::string file_name;  // within its result's directory
 };
 
+/// A node that a result goes to.
+struct Destination {
+  std::string ae_title;
+  bool storage_commitment = false;  // it is asked to confirm that it keeps the instances
+};
+
 /// All of one job's stored volume, as it is handed to the archive.
 struct Result {
   Patient patient;
@@ -39,6 +45,7 @@ struct Result {
   std::vector<Instance> instances;  // in slice order
   std::string raw_file_name;        // within the result's directory
   uint64_t raw_bytes = 0;
+  std::vector<Destination> destinations;  // into whose queues it is put when it becomes visible
 };
 
 /// Answers of queries: a row, its parents and what is below it.
