@@ -191,8 +191,10 @@ absl::StatusOr<absl::Time> TransferQueue::NextDue(const std::string& destination
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(
       database_.Query("SELECT MIN(next_attempt_us) FROM transfers WHERE destination = ?1 AND "
-                      "(state = ?2 OR (state = ?3 AND wants_commitment)) HAVING COUNT(*) > 0",
-                      {destination, Number(TransferState::kQueued), Number(TransferState::kSent)},
+                      "(state = ?2 OR (state = ?3 AND wants_commitment)) AND next_attempt_us > ?4 "
+                      "HAVING COUNT(*) > 0",
+                      {destination, Number(TransferState::kQueued), Number(TransferState::kSent),
+                       absl::ToUnixMicros(now)},
                       [&](const Row& row) { next = absl::FromUnixMicros(row.Integer(0)); }));
   return next;
 }

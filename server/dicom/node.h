@@ -32,14 +32,15 @@ struct NodeOptions {
   double idle_seconds = 60;            // more than 0; silence after which an association is aborted
 };
 
-enum class NodeOperation { kAssociation, kEcho, kFind, kMove, kGet, kStore };
+enum class NodeOperation { kAssociation, kEcho, kFind, kMove, kGet, kStore, kCommitment };
 enum class NodeOutcome { kSuccess, kFailure, kCancelled, kRejected };
 
 /// Lower case, for metrics: "association", "echo", ...; "success", ...
 absl::string_view Name(NodeOperation operation);
 absl::string_view Name(NodeOutcome outcome);
 
-/// Told about every finished operation; kStore is one instance sent by C-MOVE or C-GET. Called from
+/// Told about every finished operation; kStore is one instance sent by C-MOVE or C-GET,
+/// kCommitment a report of storage commitment that was received. Called from
 /// several threads at once; must be quick. May be empty.
 using NodeObserver = std::function<void(NodeOperation operation, NodeOutcome outcome)>;
 

@@ -62,13 +62,13 @@ absl::Status WriteSlice(const CtSeries& series, const std::filesystem::path& dir
 
 }  // namespace
 
-DicomResultStore::DicomResultStore(archive::Archive& archive)
-    : archive_(archive), pool_(UsableCores()) {}
+DicomResultStore::DicomResultStore(archive::Archive& archive, std::vector<Route> routes)
+    : archive_(archive), routes_(std::move(routes)), pool_(UsableCores()) {}
 
 absl::StatusOr<std::unique_ptr<jobs::ResultStore>> DicomResultStore::Create(
-    archive::Archive& archive) {
+    archive::Archive& archive, std::vector<Route> routes) {
   ISO_RETURN_IF_ERROR(CheckDictionary());
-  return std::unique_ptr<jobs::ResultStore>(new DicomResultStore(archive));
+  return std::unique_ptr<jobs::ResultStore>(new DicomResultStore(archive, std::move(routes)));
 }
 
 absl::Status DicomResultStore::CheckRoom(const VolumeGrid& grid) {
@@ -140,7 +140,8 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
           absl::StrCat("storing job ", job.id, " was cancelled after ", first + count, " slices"));
     }
   }
-  const archive::Result& index = series.index();
+  archive::Result index = series.index();
+  index.destinations = DestinationsOf(routes_, job);
   ISO_RETURN_IF_ERROR(archive_.Commit(std::move(staging), index));
   return jobs::StoredSeries{index.study.instance_uid, index.series.instance_uid,
                             index.series.frame_of_reference_uid,
