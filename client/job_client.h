@@ -53,7 +53,8 @@ class JobClient {
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
   /// Returns the new job, which has only been accepted.
   absl::StatusOr<v1::Job> Refine(const v1::RefineJobRequest& request) const;
-  absl::Status Delete(const std::string& job_id) const;
+  /// `force`: also when DICOM destinations have not confirmed that they have it.
+  absl::Status Delete(const std::string& job_id, bool force = false) const;
   /// What the devices did for a job and when, as JSON in Chrome's trace event format.
   absl::StatusOr<std::string> Trace(const std::string& job_id) const;
   /// DATA_LOSS when less arrives than was announced.

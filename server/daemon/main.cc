@@ -27,6 +27,7 @@
 #include "server/daemon/background.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
+#include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
 #include "server/dicom/dictionary.h"
 #include "server/dicom/node.h"
@@ -57,9 +58,7 @@ void SetUpLog(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
-                                                            archive::Archive& archive,
-                                                            metrics::Metrics& metrics) {
+dicom::NodeOptions DicomOptions(const v1::DicomNodeConfig& config) {
   dicom::NodeOptions options{.ae_title = config.ae_title(),
                              .address = config.address(),
                              .port = static_cast<int>(config.port()),
@@ -68,6 +67,12 @@ absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeC
     options.peers.push_back(
         {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
   }
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const dicom::NodeOptions& options,
+                                                            archive::Archive& archive,
+                                                            metrics::Metrics& metrics) {
   return dicom::Node::Start(
       options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
         metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
@@ -166,7 +171,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
   ISO_ASSIGN_OR_RETURN(const auto results, daemon::InBackground([&] {
-                         return dicom::DicomResultStore::Create(*archive);
+                         return dicom::DicomResultStore::Create(
+                             *archive, daemon::RoutesOf(config.dicom_node()));
                        }));
   std::atomic<double> last_sync_seconds{0};
   ISO_ASSIGN_OR_RETURN(const auto spool, OpenSpool(config, last_sync_seconds));
@@ -196,14 +202,19 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                                         .refinement = rpc::TranslateRefinementRecord}});
   engine.Recover();
 
-  ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
-                                    SourcesOf(table, scheduler, *spool, last_sync_seconds)));
+  const dicom::NodeOptions dicom_options = DicomOptions(config.dicom_node());
+  ISO_ASSIGN_OR_RETURN(const auto sender,
+                       daemon::StartSender(config.dicom_node(), dicom_options, *archive, metrics));
+  metrics::Sources sources = SourcesOf(table, scheduler, *spool, last_sync_seconds);
+  sources.send_queues = [&archive] { return daemon::SendQueues(archive->transfers()); };
+  ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(), std::move(sources)));
   ISO_ASSIGN_OR_RETURN(const auto server,
-                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
+                       rpc::Server::Start(config, protocols, table, engine, *results, observer,
+                                          &archive->transfers()));
   std::unique_ptr<dicom::Node> node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
-    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
+    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(dicom_options, *archive, metrics));
     dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
   }
   const std::string& metrics_address = config.metrics_address();
@@ -219,6 +230,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   Drain(no_device_left ? 0 : config.drain_seconds(), *server, engine);
   // The node goes last: what a draining job has stored can still be pulled.
   if (node != nullptr) node->Stop();
+  sender->Stop();
   metrics.Stop();
   if (no_device_left) {
     return ops::DeviceLostError(

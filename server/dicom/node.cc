@@ -1,10 +1,6 @@
 #include "server/dicom/node.h"
 
 #include <arpa/inet.h>
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmnet/dimse.h>
-#include <dcmtk/dcmnet/dul.h>
-#include <dcmtk/oflog/oflog.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -29,6 +25,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/dicom/association.h"
 #include "server/dicom/dictionary.h"
+#include "server/dicom/library.h"
 #include "server/dicom/session.h"
 
 namespace isocenter::dicom {
@@ -38,7 +35,6 @@ constexpr int kBacklog = 128;
 // Beyond the associations that are served, this many connections get a proper rejection; more are
 // closed at once.
 constexpr int kRejectedAtOnce = 16;
-constexpr int kConnectSeconds = 5;
 
 absl::Status CheckRange(const char* name, double value, double least, double greatest) {
   if (value >= least && value <= greatest) return absl::OkStatus();
@@ -124,14 +120,6 @@ int BoundPort(int socket) {
   socklen_t length = sizeof address;
   getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length);
   return ntohs(address.sin_port);
-}
-
-/// DCMTK's settings are the process's.
-void ConfigureLibrary() {
-  // Its own log may hold names of patients; what operators need is in ours.
-  OFLog::configure(OFLogger::OFF_LOG_LEVEL);
-  dcmDisableGethostbyaddr.set(OFTrue);  // no name look-up for every connection
-  dcmConnectionTimeout.set(kConnectSeconds);
 }
 
 }  // namespace

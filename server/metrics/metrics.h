@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,13 @@ struct SpoolState {
   double last_sync_seconds = 0;
 };
 
+/// What is in the queue of one DICOM destination.
+struct SendQueue {
+  std::string destination;
+  std::vector<std::pair<std::string, int64_t>> instances;  // by state
+  double oldest_seconds = 0;                               // age of the oldest that is not done
+};
+
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
@@ -42,6 +50,7 @@ struct Sources {
   std::function<std::vector<DeviceMemory>()> device_memory;
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;
+  std::function<std::vector<SendQueue>()> send_queues;
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of
@@ -79,6 +88,8 @@ class Metrics : public jobs::JobObserver {
   void OnDeviceLost(const std::string& device) override;
   /// One finished operation of the DICOM node; both are from small fixed sets.
   void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
+  /// An instance on its way to a configured destination; `event` is from a small fixed set.
+  void OnDicomSend(const std::string& destination, absl::string_view event);
 
  private:
   struct Impl;

@@ -50,7 +50,7 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
 
 Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-               jobs::JobObserver& observer)
+               jobs::JobObserver& observer, archive::TransferQueue* transfers)
     : context_{.engine = engine,
                .table = table,
                .protocols = protocols,
@@ -59,14 +59,17 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
                .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
       acquisitions_(context_),
-      jobs_(table, engine, results, protocols),
-      protocols_(protocols) {}
+      jobs_(table, engine, results, protocols, transfers),
+      protocols_(protocols),
+      transfers_(table, transfers) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer) {
+    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+    archive::TransferQueue* transfers) {
   ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
-  std::unique_ptr<Server> server(new Server(config, protocols, table, engine, results, observer));
+  std::unique_ptr<Server> server(
+      new Server(config, protocols, table, engine, results, observer, transfers));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -76,6 +79,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->acquisitions_);
   builder.RegisterService(&server->jobs_);
   builder.RegisterService(&server->protocols_);
+  builder.RegisterService(&server->transfers_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
     return absl::UnavailableError(

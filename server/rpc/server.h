@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/server.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "server/archive/transfer_queue.h"
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
@@ -15,6 +16,7 @@
 #include "server/rpc/acquisition_service.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/protocol_service.h"
+#include "server/rpc/transfer_service.h"
 
 namespace isocenter::rpc {
 
@@ -22,12 +24,14 @@ namespace isocenter::rpc {
 /// them, whose number does not depend on the number of clients.
 class Server {
  public:
-  /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
+  /// Starts to serve. `config` has its defaults. Everything else must outlive the server.
+  /// `transfers`: the queues of what is sent to other nodes; null: nothing is ever sent. Errors:
   /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
   /// listened on).
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-      pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer);
+      pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+      archive::TransferQueue* transfers = nullptr);
   ~Server();
 
   /// host:port with the port that was chosen.
@@ -41,12 +45,13 @@ class Server {
  private:
   Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
          jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-         jobs::JobObserver& observer);
+         jobs::JobObserver& observer, archive::TransferQueue* transfers);
 
   AcquisitionContext context_;
   AcquisitionService acquisitions_;
   JobService jobs_;
   ProtocolService protocols_;
+  TransferService transfers_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 };

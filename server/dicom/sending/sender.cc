@@ -1,11 +1,11 @@
 #include "server/dicom/sending/sender.h"
 
 #include <memory>
-#include <mutex>
 #include <random>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "server/dicom/library.h"
 #include "server/dicom/sending/lane.h"
 
 namespace isocenter::dicom {
@@ -38,6 +38,7 @@ Sender::Sender(SenderOptions options, archive::Archive& archive, SendObserver ob
 absl::StatusOr<std::unique_ptr<Sender>> Sender::Start(SenderOptions options,
                                                       archive::Archive& archive,
                                                       SendObserver observer) {
+  ConfigureLibrary();
   std::unique_ptr<Sender> sender(new Sender(std::move(options), archive, std::move(observer)));
   std::vector<archive::QueueDestination> known;
   for (const SendDestination& destination : sender->options_.destinations) {
