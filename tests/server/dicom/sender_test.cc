@@ -74,7 +74,9 @@ class SenderTest : public ::testing::Test {
     const auto stored = store_->Store(job, View(volume, job.grid), nullptr, nullptr);
     EXPECT_TRUE(stored.ok()) << stored.status();
     std::vector<std::string> uids;
-    for (const auto& row : *archive_->FindInstances(stored->series_instance_uid)) {
+    const auto rows = archive_->FindInstances(stored->series_instance_uid);
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    for (const archive::InstanceRow& row : *rows) {
       uids.push_back(row.instance.sop_instance_uid);
     }
     return uids;
@@ -95,6 +97,14 @@ class SenderTest : public ::testing::Test {
       absl::SleepFor(absl::Milliseconds(5));
     }
     return true;
+  }
+  /// The destination may have been heard before it has heard the answer.
+  std::vector<uint16_t> AwaitedReportAnswers() {
+    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    while (pacs_->report_answers().empty() && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    return pacs_->report_answers();
   }
   bool EventuallyDone(const std::string& job_id) {
     return Eventually(job_id, [](const Transfer& transfer) { return transfer.done; });
@@ -258,7 +268,7 @@ TEST_F(CommittingSenderTest, ReportOnTheSameAssociation) {
   ASSERT_TRUE(EventuallyDone("job"));
   EXPECT_EQ(TransferOf("job").state, TransferState::kCommitted);
   EXPECT_EQ(pacs_->commitment_requests(), 1);
-  EXPECT_THAT(pacs_->report_answers(), ElementsAre(0));
+  EXPECT_THAT(AwaitedReportAnswers(), ElementsAre(0));
 }
 
 TEST_F(CommittingSenderTest, ReportOnAnAssociationOfTheDestination) {
@@ -269,7 +279,7 @@ TEST_F(CommittingSenderTest, ReportOnAnAssociationOfTheDestination) {
   Store("job", 30);
   StartSender();
   ASSERT_TRUE(EventuallyDone("job"));
-  EXPECT_THAT(pacs_->report_answers(), ElementsAre(0));
+  EXPECT_THAT(AwaitedReportAnswers(), ElementsAre(0));
   EXPECT_THAT(pacs_->receptions(), AllOf(SizeIs(30), Each(Pair(::testing::_, 1))));
 }
 

@@ -42,11 +42,16 @@ TEST(Routing, EmptyConditionsMatchEverything) {
 }
 
 TEST(Routing, ConditionsMustAllHold) {
-  const std::vector<Route> routes = {
-      {.destination = {"MANUAL"}, .automatic = false},
-      {.destination = {"SUBTRACTIONS"}, .roles = {ResultRole::kSubtraction}},
-      {.destination = {"HEADS", true}, .protocols = {"head"}},
-      {.destination = {"HEAD FILLS"}, .protocols = {"head"}, .roles = {ResultRole::kFill}}};
+  std::vector<Route> routes(4);
+  routes[0].destination.ae_title = "MANUAL";
+  routes[0].automatic = false;
+  routes[1].destination.ae_title = "SUBTRACTIONS";
+  routes[1].roles = {ResultRole::kSubtraction};
+  routes[2].destination = {"HEADS", true};
+  routes[2].protocols = {"head"};
+  routes[3].destination.ae_title = "HEAD FILLS";
+  routes[3].protocols = {"head"};
+  routes[3].roles = {ResultRole::kFill};
   jobs::Job job = TestJob("a");
   job.protocol = "head";
   job.pair_role = jobs::PairRole::kFill;
