@@ -63,6 +63,10 @@ absl::Status TransferQueue::Configure(std::vector<QueueDestination> destinations
     ISO_RETURN_IF_ERROR(
         database_.Execute("UPDATE transfers SET state = ?1 WHERE state = ?2",
                           {Number(TransferState::kQueued), Number(TransferState::kSending)}));
+    // Reports may have come while nobody listened.
+    ISO_RETURN_IF_ERROR(
+        database_.Execute("UPDATE transfers SET next_attempt_us = 0 WHERE state = ?1",
+                          {Number(TransferState::kSent)}));
     std::vector<Value> values = {Number(TransferState::kFailed), kNoLongerConfigured, time,
                                  Number(TransferState::kQueued)};
     const size_t first = values.size() + 1;

@@ -105,7 +105,8 @@ class TransferQueue {
                                                              std::filesystem::path results);
 
   /// Once, before anything is sent. What an earlier run was sending is queued again, for it is not
-  /// known to have arrived. Instances for destinations that do not exist any more become failed.
+  /// known to have arrived, and commitment that was not reported is asked for again. Instances for
+  /// destinations that do not exist any more become failed.
   absl::Status Configure(std::vector<QueueDestination> destinations, absl::Time now);
   /// As configured.
   std::vector<Destination> destinations() const;

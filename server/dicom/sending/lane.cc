@@ -184,7 +184,7 @@ absl::StatusOr<bool> Sender::Lane::RequestCommitments() {
                  std::string(status.message()));
     const bool is_refused = !absl::IsUnavailable(status);
     if (is_refused) {
-      association->Release();
+      if (association.ok()) association->Release();
       ISO_RETURN_IF_ERROR(postpone(status));
       return true;
     }

@@ -230,6 +230,16 @@ TEST_F(TransferQueueTest, CommitmentIsAskedForOnceAllIsSent) {
   EXPECT_TRUE(Only().done);
 }
 
+TEST_F(TransferQueueTest, ARestartAsksAgainAndTakesReportsOfEarlierRequests) {
+  StoreForPacs("job", 1);
+  SendAll("PACS");
+  ASSERT_TRUE(Request("1").has_value());
+  Reopen();
+  EXPECT_TRUE(Request("2").has_value());
+  EXPECT_TRUE(queue().Apply({.transaction_uid = "1", .committed = {"job.0"}}, now_).ok());
+  EXPECT_TRUE(Only().done);
+}
+
 TEST_F(TransferQueueTest, WhatIsNotCommittedIsSentAgainWithGrowingDelays) {
   StoreForPacs("job", 2);
   SendAll("PACS");

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/dicom/result_store.h"
+#include "tests/fault/campaign.h"
+#include "tests/fault/proxy.h"
 #include "tests/server/dicom/fake_pacs.h"
 #include "tests/server/dicom/test_jobs.h"
 
@@ -62,7 +66,8 @@ class SenderTest : public ::testing::Test {
                                     .route = {.destination = {"PACS", commitment_}},
                                     .max_associations = associations,
                                     .first_retry = absl::Milliseconds(20),
-                                    .longest_retry = absl::Milliseconds(100)});
+                                    .longest_retry = absl::Milliseconds(100),
+                                    .commitment_timeout = commitment_timeout_});
     auto sender = Sender::Start(std::move(options), *archive_, nullptr);
     ASSERT_TRUE(sender.ok()) << sender.status();
     sender_ = *std::move(sender);
@@ -112,6 +117,7 @@ class SenderTest : public ::testing::Test {
 
   TemporaryDirectory directory_;
   bool commitment_ = false, automatic_ = true;
+  absl::Duration commitment_timeout_ = absl::Hours(1);
   int port_ = 0;
   std::unique_ptr<FakePacs> pacs_;
   std::unique_ptr<archive::Archive> archive_;
@@ -293,6 +299,28 @@ TEST_F(CommittingSenderTest, WhatWasLostIsSentAgain) {
     EXPECT_EQ(receptions.at(uids[i]), i == 2 || i == 7 ? 2 : 1) << i;
   }
   EXPECT_EQ(pacs_->commitment_requests(), 2);
+}
+
+TEST_F(CommittingSenderTest, ConnectionsThatAreCutAtAnyByteLoseNothing) {
+  isocenter::testing::Chance chance;
+  const std::vector<std::string> uids = Store("job", 60);
+  StartPacs();
+  // A reception and its answer are some 3 kB; the association's negotiation is less.
+  const isocenter::testing::Proxy proxy(pacs_->port(), [&](int) {
+    return isocenter::testing::ConnectionFate{.cut_after = chance.Integer(0, 30'000),
+                                              .reset = chance.OneIn(2)};
+  });
+  port_ = proxy.port();
+  commitment_timeout_ = absl::Seconds(2);  // a report may be cut off
+  StartSender(/*associations=*/2);
+  ASSERT_TRUE(EventuallyDone("job"));
+  EXPECT_EQ(TransferOf("job").state, TransferState::kCommitted);
+  EXPECT_EQ(pacs_->instances(), std::set<std::string>(uids.begin(), uids.end()));
+  int again = 0;
+  for (const auto& [uid, count] : pacs_->receptions()) again += count - 1;
+  std::printf("%d connections, %d instances received again\n", proxy.connections(), again);
+  EXPECT_LE(again, proxy.connections()) << "more than the one that was under way";
+  Stop();  // before the proxy ends
 }
 
 TEST_F(CommittingSenderTest, WithoutAnAnswerTheJobIsNotDelivered) {
