@@ -180,11 +180,12 @@ absl::StatusOr<v1::Job> JobClient::Refine(const v1::RefineJobRequest& request) c
   return job;
 }
 
-absl::Status JobClient::Delete(const std::string& job_id) const {
+absl::Status JobClient::Delete(const std::string& job_id, bool force) const {
   grpc::ClientContext context;
   SetShortDeadline(context);
   v1::DeleteJobRequest request;
   request.set_job_id(job_id);
+  request.set_force(force);
   v1::DeleteJobResponse response;
   return FromGrpc(stubs_->jobs->DeleteJob(&context, request, &response));
 }

@@ -54,7 +54,8 @@ class JobClient {
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
   /// Returns the new job, which has only been accepted.
   absl::StatusOr<v1::Job> Refine(const v1::RefineJobRequest& request) const;
-  absl::Status Delete(const std::string& job_id) const;
+  /// `force`: also when DICOM destinations have not confirmed that they have it.
+  absl::Status Delete(const std::string& job_id, bool force = false) const;
   /// What is scheduled, as the worklist of the server's hospital has it.
   absl::StatusOr<v1::ListScheduledStepsResponse> ListScheduledSteps(
       const v1::ListScheduledStepsRequest& request) const;

@@ -6,7 +6,8 @@
 int main(int argc, char** argv) {
   CLI::App app(
       "Isocenter: cone-beam CT reconstruction.\n"
-      "Simulates acquisitions, reconstructs them here or streams them to a server, follows jobs, fetches and judges "
+      "Simulates acquisitions, reconstructs them here or streams them to a server, follows jobs, "
+      "fetches and judges "
       "results.\n");
   app.name("isocenter");
   app.set_version_flag("--version", "isocenter " ISOCENTER_VERSION);
@@ -30,6 +31,9 @@ int main(int argc, char** argv) {
   isocenter::cli::AddTraceCommand(app, action);
   isocenter::cli::AddDeleteCommand(app, action);
   isocenter::cli::AddFetchCommand(app, action);
+  isocenter::cli::AddSendCommand(app, action);
+  isocenter::cli::AddTransfersCommand(app, action);
+  isocenter::cli::AddRetryCommand(app, action);
   isocenter::cli::AddProtocolsCommand(app, action);
   isocenter::cli::AddWorklistCommand(app, action);
   isocenter::cli::AddRenderCommand(app, action);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/job_json.h"
 #include "server/archive/schema.h"
@@ -106,8 +107,12 @@ Staging::~Staging() {
   if (!directory_.empty()) fs::remove_all(directory_, ignored);
 }
 
-Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database)
-    : directory_(std::move(directory)), lock_(std::move(lock)), database_(std::move(database)) {}
+Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database,
+                 std::unique_ptr<TransferQueue> transfers)
+    : directory_(std::move(directory)),
+      lock_(std::move(lock)),
+      database_(std::move(database)),
+      transfers_(std::move(transfers)) {}
 
 fs::path Archive::ResultDirectory(const std::string& name) const {
   return directory_ / "results" / name;
@@ -133,7 +138,10 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory
   ISO_ASSIGN_OR_RETURN(Database database, Database::Open(root / "index.sqlite"));
   ISO_RETURN_IF_ERROR(database.Migrate(SchemaMigrations()));
   if (was_interrupted) ISO_RETURN_IF_ERROR(database.CheckIntegrity());
-  std::unique_ptr<Archive> archive(new Archive(root, std::move(lock), std::move(database)));
+  ISO_ASSIGN_OR_RETURN(auto transfers,
+                       TransferQueue::Open(root / "index.sqlite", root / "results"));
+  std::unique_ptr<Archive> archive(
+      new Archive(root, std::move(lock), std::move(database), std::move(transfers)));
   ISO_RETURN_IF_ERROR(archive->Repair());
   return archive;
 }
@@ -168,10 +176,15 @@ absl::Status Archive::Repair() {
       continue;
     }
     std::vector<std::string> ignored;
-    ISO_RETURN_IF_ERROR(
-        database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          return Remove(entry.job_id, ignored);
-        }));
+    ISO_RETURN_IF_ERROR(database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                                                    mutex_) -> absl::Status {
+      ISO_RETURN_IF_ERROR(Remove(entry.job_id, ignored));
+      return database_.Execute(
+          "UPDATE transfers SET state = ?1, reason = 'the stored result lacks files' "
+          "WHERE job_id = ?2 AND state IN (?3, ?4)",
+          {static_cast<int>(TransferState::kFailed), entry.job_id,
+           static_cast<int>(TransferState::kQueued), static_cast<int>(TransferState::kSending)});
+    }));
     repairs_.push_back(absl::StrCat("the stored result of job ", entry.job_id,
                                     " lacks files and was taken out of the index"));
     // What is left of it may matter to somebody: it is set aside, not removed.
@@ -245,7 +258,10 @@ absl::Status Archive::Delete(const std::string& job_id) {
     ISO_RETURN_IF_ERROR(
         database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
           ISO_RETURN_IF_ERROR(Remove(job_id, directories));
-          ISO_RETURN_IF_ERROR(database_.Execute("DELETE FROM traces WHERE job_id = ?1", {job_id}));
+          for (const char* table : {"traces", "transfers", "commitments"}) {
+            ISO_RETURN_IF_ERROR(database_.Execute(
+                absl::StrCat("DELETE FROM ", table, " WHERE job_id = ?1"), {job_id}));
+          }
           return database_.Execute("DELETE FROM jobs WHERE id = ?1", {job_id});
         }));
   }
@@ -283,7 +299,17 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
     absl::MutexLock lock(&mutex_);
     return database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
       ISO_RETURN_IF_ERROR(Remove(staging.job_id_, replaced));
-      return Insert(staging.job_id_, name, result);
+      ISO_RETURN_IF_ERROR(Insert(staging.job_id_, name, result));
+      // What was sent of an earlier result of this job stays known; what is not part of it any more
+      // is not sent.
+      ISO_RETURN_IF_ERROR(database_.Execute(
+          "DELETE FROM transfers WHERE job_id = ?1 AND NOT EXISTS (SELECT 1 FROM instances i "
+          "WHERE i.sop_instance_uid = transfers.sop_instance_uid)",
+          {staging.job_id_}));
+      for (const Destination& destination : result.destinations) {
+        ISO_RETURN_IF_ERROR(EnqueueInstances(database_, staging.job_id_, destination, absl::Now()));
+      }
+      return absl::OkStatus();
     });
   };
   const absl::Status status = publish();
@@ -295,6 +321,7 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
   // The earlier result is invisible already; what cannot be removed now is removed at the next
   // Open().
   for (const std::string& old : replaced) (void)RemoveAll(ResultDirectory(old));
+  if (!result.destinations.empty()) transfers_->NotifyListener();
   return absl::OkStatus();
 }
 

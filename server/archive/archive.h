@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/archive/database.h"
 #include "server/archive/records.h"
+#include "server/archive/transfer_queue.h"
 #include "server/jobs/job.h"
 #include "server/jobs/ports.h"
 #include "server/storage/files.h"
@@ -72,9 +73,12 @@ class Archive : public jobs::JobStore {
   /// A place for a result's files. RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
   absl::StatusOr<Staging> Stage(const std::string& job_id, uint64_t needed_bytes);
   /// Writes a result's files to the disk and makes it visible at once, in place of an earlier one
-  /// of the same job. Where patients or studies are known already, their latest
-  /// attributes stand. FAILED_PRECONDITION: a UID that another job's result has.
+  /// of the same job, and in the queues of its destinations. Where patients or studies are known
+  /// already, their latest attributes stand. FAILED_PRECONDITION: a UID that another job's result
+  /// has.
   absl::Status Commit(Staging staging, const Result& result);
+  /// The queues of what is to be sent to other nodes.
+  TransferQueue& transfers() { return *transfers_; }
   /// The number that the first series of a job's result has in its study, or would have if it came
   /// next.
   absl::StatusOr<int> SeriesNumber(const std::string& study_uid, const std::string& job_id);
@@ -91,7 +95,8 @@ class Archive : public jobs::JobStore {
   absl::StatusOr<std::vector<InstanceRow>> FindInstances(const std::string& series_uid);
 
  private:
-  Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database);
+  Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database,
+          std::unique_ptr<TransferQueue> transfers);
 
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
@@ -112,6 +117,7 @@ class Archive : public jobs::JobStore {
   std::vector<std::string> repairs_;
   absl::Mutex mutex_;
   Database database_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<TransferQueue> transfers_;
 };
 
 }  // namespace isocenter::archive

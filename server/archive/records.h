@@ -40,6 +40,12 @@ struct SeriesFiles {
   std::vector<Instance> instances;  // in slice order
 };
 
+/// A node that a result goes to.
+struct Destination {
+  std::string ae_title;
+  bool storage_commitment = false;  // it is asked to confirm that it keeps the instances
+};
+
 /// All of one job's stored volume, as it is handed to the archive.
 struct Result {
   Patient patient;
@@ -49,6 +55,7 @@ struct Result {
   std::string raw_file_name;        // within the result's directory
   uint64_t raw_bytes = 0;
   std::vector<SeriesFiles> further_series;  // the same volume in other forms
+  std::vector<Destination> destinations;    // into whose queues it is put when it becomes visible
 };
 
 /// Answers of queries: a row, its parents and what is below it.

@@ -123,6 +123,37 @@ WITH RECURSIVE groups (key, name, rest) AS (
 INSERT OR IGNORE INTO patient_names
 SELECT lower(rtrim(name, '^ ')), key FROM groups WHERE name IS NOT NULL;
 )sql",
+    // Instances on their way to other nodes, in the order in which they were put into the queues;
+    // `state` is a TransferState. Apart from `instances`, so that storing a result again does not
+    // forget what has been sent of it.
+    R"sql(
+CREATE TABLE transfers (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  job_id TEXT NOT NULL,
+  destination TEXT NOT NULL,
+  sop_instance_uid TEXT NOT NULL,
+  sop_class_uid TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  wants_commitment INTEGER NOT NULL,
+  reason TEXT NOT NULL DEFAULT '',
+  attempts INTEGER NOT NULL DEFAULT 0,
+  next_attempt_us INTEGER NOT NULL DEFAULT 0,
+  enqueue_time_us INTEGER NOT NULL,
+  update_time_us INTEGER NOT NULL,
+  UNIQUE (destination, sop_instance_uid)
+);
+CREATE INDEX transfers_by_state ON transfers (destination, state, key);
+CREATE INDEX transfers_by_job ON transfers (job_id, destination);
+
+CREATE TABLE commitments (
+  transaction_uid TEXT PRIMARY KEY,
+  destination TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  request_time_us INTEGER NOT NULL,
+  is_reported INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE INDEX commitments_by_job ON commitments (job_id);
+)sql",
 };
 
 }  // namespace

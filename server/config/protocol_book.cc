@@ -281,6 +281,17 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
   if (!found.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("default_protocol: ", found.message()));
   }
+  for (const v1::DicomDestination& destination : config.dicom_node().destination()) {
+    for (const std::string& name : destination.protocol()) {
+      const absl::Status known =
+          name.empty() ? absl::NotFoundError("protocol is ''; legal is the name of a protocol")
+                       : book.Find(name).status();
+      if (!known.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "dicom_node.destination '", destination.ae_title(), "': ", known.message()));
+      }
+    }
+  }
   return book;
 }
 

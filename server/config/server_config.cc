@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -139,6 +140,35 @@ absl::Status CheckAudit(const v1::AuditConfig& audit) {
   return absl::OkStatus();
 }
 
+absl::Status CheckDestinations(const v1::DicomNodeConfig& node,
+                               const std::set<std::string>& peer_titles) {
+  std::set<std::string> titles;
+  for (int i = 0; i < node.destination_size(); ++i) {
+    const v1::DicomDestination& destination = node.destination(i);
+    const std::string field = absl::StrCat("dicom_node.destination[", i, "]");
+    const std::string& title = destination.ae_title();
+    if (!peer_titles.contains(title) || !titles.insert(title).second) {
+      return Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", title, "'"),
+                     "the title of a dicom_node.peer that no other destination has");
+    }
+    for (const int role : destination.role()) {
+      if (v1::ResultRole_IsValid(role) && role != v1::RESULT_ROLE_UNSPECIFIED) continue;
+      return Illegal(absl::StrCat(field, ".role"), absl::StrCat(role),
+                     "a ResultRole of this version");
+    }
+    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".max_associations"),
+                                   destination.max_associations(), 1, 16));
+    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".first_retry_seconds"),
+                                   destination.first_retry_seconds(), 0.05, 3600));
+    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".longest_retry_seconds"),
+                                   destination.longest_retry_seconds(),
+                                   destination.first_retry_seconds(), 86400));
+    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".commitment_seconds"),
+                                   destination.commitment_seconds(), 1, 604800));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
   ISO_RETURN_IF_ERROR(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
   // 0, any free port, can only come from a flag: in the file it means the default.
@@ -172,7 +202,7 @@ absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
   if (node.has_mpps()) {
     ISO_RETURN_IF_ERROR(CheckIsPeer("dicom_node.mpps.peer", node.mpps().peer(), titles));
   }
-  return absl::OkStatus();
+  return CheckDestinations(node, titles);
 }
 
 absl::Status CheckSpool(const v1::SpoolConfig& spool) {
@@ -255,6 +285,14 @@ void ApplyDefaults(v1::ServerConfig& config) {
   Default(audit, &v1::AuditConfig::max_files, &v1::AuditConfig::set_max_files, 100u);
   v1::AuditSyslogConfig& syslog = *audit.mutable_syslog();
   Default(syslog, &v1::AuditSyslogConfig::port, &v1::AuditSyslogConfig::set_port, 6514u);
+  for (v1::DicomDestination& destination : *node.mutable_destination()) {
+    using D = v1::DicomDestination;
+    Default(destination, &D::max_associations, &D::set_max_associations, 1u);
+    Default(destination, &D::first_retry_seconds, &D::set_first_retry_seconds, 5.0);
+    Default(destination, &D::longest_retry_seconds, &D::set_longest_retry_seconds,
+            std::max(300.0, destination.first_retry_seconds()));
+    Default(destination, &D::commitment_seconds, &D::set_commitment_seconds, 3600.0);
+  }
 
   v1::LimitsConfig& limits = *config.mutable_limits();
   if (limits.memory_bytes() == 0) {

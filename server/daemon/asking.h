@@ -13,7 +13,8 @@
 
 namespace isocenter::daemon {
 
-/// Null where none is configured. `node`: as this node associates, with its peers. `metrics` must outlive the worklist.
+/// Null where none is configured. `node`: as this node associates, with its peers. `metrics` must
+/// outlive the worklist.
 std::unique_ptr<jobs::Worklist> MakeWorklist(const v1::DicomNodeConfig& config,
                                              const dicom::NodeOptions& node,
                                              metrics::Metrics& metrics);

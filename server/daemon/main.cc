@@ -30,6 +30,7 @@
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
+#include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
 #include "server/dicom/dictionary.h"
 #include "server/dicom/node.h"
@@ -178,7 +179,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
   ISO_ASSIGN_OR_RETURN(const auto results, daemon::InBackground([&] {
-                         return dicom::DicomResultStore::Create(*archive);
+                         return dicom::DicomResultStore::Create(
+                             *archive, daemon::RoutesOf(config.dicom_node()));
                        }));
   std::atomic<double> last_sync_seconds{0};
   ISO_ASSIGN_OR_RETURN(const auto spool, OpenSpool(config, last_sync_seconds));
@@ -188,8 +190,9 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
       table.Load(absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
   daemon::RecallSpeeds(table, slots);
   const auto worklist = daemon::MakeWorklist(config.dicom_node(), dicom_options, metrics);
-  ISO_ASSIGN_OR_RETURN(const auto procedure_steps,
-                       daemon::StartProcedureSteps(config, dicom_options, *archive, table, metrics));
+  ISO_ASSIGN_OR_RETURN(
+      const auto procedure_steps,
+      daemon::StartProcedureSteps(config, dicom_options, *archive, table, metrics));
   observer.SetProcedureSteps(procedure_steps.get());
   scheduler::Scheduler scheduler(std::move(slots.slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
@@ -220,11 +223,16 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                                  absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
   }
 
-  ISO_RETURN_IF_ERROR(metrics.Serve(
-      config.metrics_address(), SourcesOf(config, table, scheduler, *spool, last_sync_seconds)));
+  ISO_ASSIGN_OR_RETURN(const auto sender,
+                       daemon::StartSender(config.dicom_node(), dicom_options, *archive, metrics));
+  metrics::Sources sources = SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
+  sources.send_queues = [&archive] { return daemon::SendQueues(archive->transfers()); };
+  ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(), std::move(sources)));
   ISO_ASSIGN_OR_RETURN(const auto server,
                        rpc::Server::Start(config, protocols, table, engine, *results, observer,
-                                          {.worklist = worklist.get(), .audit = audit_trail.get()}));
+                                          {.worklist = worklist.get(),
+                                           .audit = audit_trail.get(),
+                                           .transfers = &archive->transfers()}));
   std::unique_ptr<dicom::Node> node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
@@ -245,6 +253,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   Drain(no_device_left ? 0 : config.drain_seconds(), *server, engine);
   // The node goes last: what a draining job has stored can still be pulled.
   if (node != nullptr) node->Stop();
+  sender->Stop();
   metrics.Stop();
   audit_trail->Record({.action = audit::Action::kServiceStop});
   if (no_device_left) {

@@ -52,6 +52,8 @@ absl::string_view Name(NodeOperation operation) {
       return "get";
     case NodeOperation::kStore:
       return "store";
+    case NodeOperation::kCommitment:
+      return "commitment";
   }
   return "unknown";
 }

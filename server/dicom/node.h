@@ -56,14 +56,15 @@ struct NodeOptions {
 /// INVALID_ARGUMENT: an option, named with its value and what is legal.
 absl::Status CheckOptions(const NodeOptions& options);
 
-enum class NodeOperation { kAssociation, kEcho, kFind, kMove, kGet, kStore };
+enum class NodeOperation { kAssociation, kEcho, kFind, kMove, kGet, kStore, kCommitment };
 enum class NodeOutcome { kSuccess, kFailure, kCancelled, kRejected };
 
 /// Lower case, for metrics: "association", "echo", ...; "success", ...
 absl::string_view Name(NodeOperation operation);
 absl::string_view Name(NodeOutcome outcome);
 
-/// Told about every finished operation; kStore is one instance sent by C-MOVE or C-GET. Called from
+/// Told about every finished operation; kStore is one instance sent by C-MOVE or C-GET,
+/// kCommitment a report of storage commitment that was received. Called from
 /// several threads at once; must be quick. May be empty.
 using NodeObserver = std::function<void(NodeOperation operation, NodeOutcome outcome)>;
 

@@ -37,13 +37,13 @@ class FirstError {
 
 }  // namespace
 
-DicomResultStore::DicomResultStore(archive::Archive& archive)
-    : archive_(archive), pool_(UsableCores()) {}
+DicomResultStore::DicomResultStore(archive::Archive& archive, std::vector<Route> routes)
+    : archive_(archive), routes_(std::move(routes)), pool_(UsableCores()) {}
 
 absl::StatusOr<std::unique_ptr<jobs::ResultStore>> DicomResultStore::Create(
-    archive::Archive& archive) {
+    archive::Archive& archive, std::vector<Route> routes) {
   ISO_RETURN_IF_ERROR(CheckDictionary());
-  return std::unique_ptr<jobs::ResultStore>(new DicomResultStore(archive));
+  return std::unique_ptr<jobs::ResultStore>(new DicomResultStore(archive, std::move(routes)));
 }
 
 absl::Status DicomResultStore::CheckRoom(const VolumeGrid& grid) {
@@ -110,7 +110,8 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Store(
           absl::StrCat("storing job ", job.id, " was cancelled after ", first + count, " slices"));
     }
   }
-  const archive::Result& result = writer.result();
+  archive::Result result = writer.result();
+  result.destinations = DestinationsOf(routes_, job);
   ISO_RETURN_IF_ERROR(archive_.Commit(std::move(staging), result));
   size_t instances = result.instances.size();
   for (const archive::SeriesFiles& further : result.further_series) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/identifier.h"
+#include "server/dicom/sending/commitment.h"
 #include "server/dicom/store_contexts.h"
 
 namespace isocenter::dicom {
@@ -54,9 +55,11 @@ const char* ChooseTransferSyntax(const T_ASC_PresentationContext& context) {
 /// Accepts the services of this node, and images in the one direction that C-GET needs: from us.
 OFCondition NegotiateContext(T_ASC_Parameters* parameters,
                              const T_ASC_PresentationContext& context) {
+  const bool reports_commitment =
+      std::strcmp(context.abstractSyntax, UID_StorageCommitmentPushModelSOPClass) == 0;
   const bool is_image = IsStorageClass(context.abstractSyntax);
   const bool is_service = std::strcmp(context.abstractSyntax, UID_VerificationSOPClass) == 0 ||
-                          IsQueryService(context.abstractSyntax);
+                          IsQueryService(context.abstractSyntax) || reports_commitment;
   const bool peer_receives =
       context.proposedRole == ASC_SC_ROLE_SCP || context.proposedRole == ASC_SC_ROLE_SCUSCP;
   if (!is_service && !(is_image && peer_receives)) {
@@ -69,8 +72,9 @@ OFCondition NegotiateContext(T_ASC_Parameters* parameters,
     return ASC_refusePresentationContext(parameters, context.presentationContextID,
                                          ASC_P_TRANSFERSYNTAXESNOTSUPPORTED);
   }
-  return ASC_acceptPresentationContext(parameters, context.presentationContextID, transfer_syntax,
-                                       is_image ? ASC_SC_ROLE_SCP : ASC_SC_ROLE_DEFAULT);
+  return ASC_acceptPresentationContext(
+      parameters, context.presentationContextID, transfer_syntax,
+      is_image || (reports_commitment && peer_receives) ? ASC_SC_ROLE_SCP : ASC_SC_ROLE_DEFAULT);
 }
 
 OFCondition NegotiateContexts(T_ASC_Parameters* parameters) {
@@ -186,6 +190,8 @@ absl::Status Dispatch(Session& session, uint8_t context, const T_DIMSE_Message& 
       return ServeMove(session, context, message.msg.CMoveRQ);
     case DIMSE_C_GET_RQ:
       return ServeGet(session, context, message.msg.CGetRQ);
+    case DIMSE_N_EVENT_REPORT_RQ:
+      return ServeReport(session, context, message.msg.NEventReportRQ);
     case DIMSE_C_CANCEL_RQ:
       return absl::OkStatus();  // of a request that was finished meanwhile
     default:

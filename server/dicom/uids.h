@@ -24,6 +24,10 @@ enum class UidRole {
 /// "2.25." and the decimal value of a name-based UUID (RFC 4122 version 5; DICOM PS3.5 B.2).
 std::string MakeUid(UidRole role, absl::string_view name, int index = 0);
 
+/// The UID of something that happens once, such as a transaction: "2.25." and the decimal value of
+/// a random UUID (RFC 4122 version 4).
+std::string RandomUid();
+
 /// Whether `uid` is a legal UID: 1 to 64 characters, numbers without leading zeros between dots.
 bool IsUid(absl::string_view uid);
 

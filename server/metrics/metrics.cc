@@ -80,6 +80,11 @@ struct Metrics::Impl {
           .Name("isocenter_dicom_operations_total")
           .Help("Finished operations of the DICOM node, by kind and outcome.")
           .Register(*registry);
+  prometheus::Family<Counter>& dicom_send =
+      prometheus::BuildCounter()
+          .Name("isocenter_dicom_send_total")
+          .Help("Instances sent or failed for good, and attempts that were postponed.")
+          .Register(*registry);
   prometheus::Family<Counter>& accepted = prometheus::BuildCounter()
                                               .Name("isocenter_accepted_jobs_total")
                                               .Help("Acquisitions that were admitted, by class.")
@@ -343,6 +348,10 @@ void Metrics::OnDeviceLost(const std::string& device) {
 
 void Metrics::SetCertificateExpiry(const std::string& certificate, double unix_seconds) {
   impl_->certificate_expiry.Add({{"certificate", certificate}}).Set(unix_seconds);
+}
+
+void Metrics::OnDicomSend(const std::string& destination, absl::string_view event) {
+  impl_->dicom_send.Add({{"destination", destination}, {"event", std::string(event)}}).Increment();
 }
 
 void Metrics::OnDicomOperation(absl::string_view operation, absl::string_view outcome) {

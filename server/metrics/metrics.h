@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +43,13 @@ struct SpoolState {
   double last_sync_seconds = 0;
 };
 
+/// What is in the queue of one DICOM destination.
+struct SendQueue {
+  std::string destination;
+  std::vector<std::pair<std::string, int64_t>> instances;  // by state
+  double oldest_seconds = 0;                               // age of the oldest that is not done
+};
+
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
@@ -51,6 +59,7 @@ struct Sources {
   std::function<std::vector<DeviceMemory>()> device_memory;
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;
+  std::function<std::vector<SendQueue>()> send_queues;
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of
@@ -93,6 +102,8 @@ class Metrics : public jobs::JobObserver {
   /// When a certificate in use ends, in seconds since 1970; `certificate` is its field in the
   /// configuration.
   void SetCertificateExpiry(const std::string& certificate, double unix_seconds);
+  /// An instance on its way to a configured destination; `event` is from a small fixed set.
+  void OnDicomSend(const std::string& destination, absl::string_view event);
 
  private:
   struct Impl;

@@ -110,6 +110,24 @@ prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
   return family;
 }
 
+void AddSendQueues(const std::vector<SendQueue>& queues,
+                   std::vector<prometheus::MetricFamily>& families) {
+  prometheus::MetricFamily instances = GaugeFamily(
+      "isocenter_dicom_queue", "Instances for each DICOM destination, by how far they have come.");
+  prometheus::MetricFamily oldest =
+      GaugeFamily("isocenter_dicom_queue_oldest_seconds",
+                  "Age of the oldest instance that a destination has not confirmed; 0: none.");
+  for (const SendQueue& queue : queues) {
+    for (const auto& [state, count] : queue.instances) {
+      AddSample(instances, {{"destination", queue.destination}, {"state", state}},
+                static_cast<double>(count));
+    }
+    AddSample(oldest, {{"destination", queue.destination}}, queue.oldest_seconds);
+  }
+  families.push_back(std::move(instances));
+  families.push_back(std::move(oldest));
+}
+
 /// Prometheus' usual name for it. 0 where the system does not say.
 prometheus::MetricFamily ResidentMemoryFamily() {
   prometheus::MetricFamily family =
@@ -144,6 +162,7 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
                                    "How long the last sync of the frame spool took."));
     AddSample(families.back(), {}, spool.last_sync_seconds);
   }
+  if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
   return families;
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/rpc/download_stream.h"
 #include "server/rpc/status_translation.h"
+#include "server/rpc/transfer_service.h"
 #include "server/rpc/translate.h"
 #include "server/rpc/translate_refinement.h"
 #include "server/rpc/watch_stream.h"
@@ -26,8 +27,15 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::
   return reactor;
 }
 
+void AddTransfers(archive::TransferQueue* queue, v1::Job& job) {
+  if (queue == nullptr) return;
+  for (v1::Transfer& transfer : TransfersOf(*queue, job.job_id())) {
+    *job.add_transfer() = std::move(transfer);
+  }
+}
+
 absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& request,
-                      v1::ListJobsResponse& response) {
+                      archive::TransferQueue* transfers, v1::ListJobsResponse& response) {
   if (request.page_size() < 0 || request.page_size() > kLargestPageSize) {
     return absl::InvalidArgumentError(
         absl::StrCat("page_size is ", request.page_size(), "; legal is 0 to ", kLargestPageSize));
@@ -45,6 +53,7 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
     v1::Job& listed = *response.add_job();
     listed = ToProto(*job);
     listed.clear_iteration();  // a page of long refinements would not fit a message
+    AddTransfers(transfers, listed);
   }
   if (more) {
     response.set_next_page_token(
@@ -58,13 +67,16 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
 grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* call,
                                                const v1::ListJobsRequest* request,
                                                v1::ListJobsResponse* response) {
-  return Answer(call, ListPage(table_, *request, *response));
+  return Answer(call, ListPage(table_, *request, transfers_, *response));
 }
 
 grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
                                              const v1::GetJobRequest* request, v1::Job* response) {
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
-  if (job.ok()) *response = ToProto(**job);
+  if (job.ok()) {
+    *response = ToProto(**job);
+    AddTransfers(transfers_, *response);
+  }
   return Answer(call, job.status());
 }
 
@@ -116,18 +128,27 @@ grpc::ServerUnaryReactor* JobService::GetJobTrace(grpc::CallbackServerContext* c
   return Answer(call, trace.status());
 }
 
+absl::Status JobService::Delete(const v1::DeleteJobRequest& request) {
+  if (transfers_ != nullptr && !request.force()) {
+    ISO_RETURN_IF_ERROR(transfers_->CheckDelivered(request.job_id()));
+  }
+  return table_.Delete(request.job_id());
+}
+
 grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* call,
                                                 const v1::DeleteJobRequest* request,
                                                 v1::DeleteJobResponse*) {
   // Whose data it was is unknown afterwards.
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
-  const absl::Status status = table_.Delete(request->job_id());
+  const absl::Status status = Delete(*request);
   if (job.ok()) {
     audit_.Record(audit::Action::kDelete, ActorOf(*call), **job, status);
   } else {
     audit_.Record(audit::Action::kDelete, ActorOf(*call), request->job_id(), status);
   }
-  if (status.ok()) spdlog::info("event=job_deleted job={}", request->job_id());
+  if (status.ok()) {
+    spdlog::info("event=job_deleted job={} force={}", request->job_id(), request->force());
+  }
   return Answer(call, status);
 }
 

@@ -58,11 +58,13 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .max_message_bytes = config.limits().max_message_bytes(),
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
                .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams,
-               .audit = CallAudit(audit, table)},
+               .audit = CallAudit(partners.audit, table)},
       acquisitions_(context_),
-      jobs_(table, engine, results, protocols, CallAudit(partners.audit, table)),
+      jobs_(table, engine, results, protocols, CallAudit(partners.audit, table),
+            partners.transfers),
       protocols_(protocols),
-      worklist_(partners.worklist) {}
+      worklist_(partners.worklist),
+      transfers_(table, partners.transfers) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
@@ -81,6 +83,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->jobs_);
   builder.RegisterService(&server->protocols_);
   builder.RegisterService(&server->worklist_);
+  builder.RegisterService(&server->transfers_);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
     return absl::UnavailableError(

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/server.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "server/archive/transfer_queue.h"
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
@@ -16,6 +17,7 @@
 #include "server/rpc/acquisition_service.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/protocol_service.h"
+#include "server/rpc/transfer_service.h"
 #include "server/rpc/worklist_service.h"
 
 namespace isocenter::rpc {
@@ -23,14 +25,16 @@ namespace isocenter::rpc {
 /// What the services can do without. Null: it is not there.
 struct Partners {
   jobs::Worklist* worklist = nullptr;
-  audit::Recorder* audit = nullptr;  // of calls
+  audit::Recorder* audit = nullptr;             // of calls
+  archive::TransferQueue* transfers = nullptr;  // of what is sent to other nodes
 };
 
 /// All services, the standard health service and reflection on one port. gRPC's own threads run
 /// them, whose number does not depend on the number of clients.
 class Server {
  public:
-  /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
+  /// Starts to serve. `config` has its defaults. Everything else must outlive the server.
+  /// `transfers`: the queues of what is sent to other nodes; null: nothing is ever sent. Errors:
   /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
   /// listened on).
   static absl::StatusOr<std::unique_ptr<Server>> Start(
@@ -57,6 +61,7 @@ class Server {
   JobService jobs_;
   ProtocolService protocols_;
   WorklistService worklist_;
+  TransferService transfers_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 };

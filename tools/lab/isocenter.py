@@ -20,11 +20,23 @@ def binary(name):
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
-    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=(), config="", dicom="", wrapper=()):
+    def __init__(
+        self,
+        folder,
+        peers=(),
+        tls=None,
+        dicom_port=None,
+        flags=(),
+        config="",
+        dicom="",
+        wrapper=(),
+        destinations=(),
+    ):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
         self.dicom = dicom  # further fields of DicomNodeConfig, as text
+        self.destinations = list(destinations)  # fields of DicomDestination, as text
         self.tls = tls or {}  # fields of TlsConfig
         self.dicom = dicom  # further fields of dicom_node, of its peers too, as text
         self.flags = list(flags)  # of isocenterd, beside the configuration
@@ -48,6 +60,7 @@ class Service:
         for title, port in self.peers:
             lines.append(f'  peer {{ ae_title: "{title}" host: "127.0.0.1" port: {port} }}')
         lines.append(f"  {self.dicom}")
+        lines += [f"  destination {{ {fields} }}" for fields in self.destinations]
         lines.append("}")
         if self.tls:
             fields = " ".join(f'{key}: "{value}"' for key, value in self.tls.items())
