@@ -30,11 +30,14 @@ void LogReadiness(const std::vector<Reason>& reasons) {
 
 }  // namespace
 
-Monitor::Monitor(const Node& node, Activity& activity,
+Monitor::Monitor(Node& node, Activity& activity,
                  std::function<void(const std::vector<Reason>&)> changed)
-    : node_(node), activity_(activity), changed_(std::move(changed)), thread_([this] { Run(); }) {}
+    : node_(node), activity_(activity), changed_(std::move(changed)), thread_([this] { Run(); }) {
+  node_.SetListener([this] { Look(); });
+}
 
 Monitor::~Monitor() {
+  node_.SetListener(nullptr);
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;

@@ -12,25 +12,24 @@
 
 namespace isocenter::node {
 
-/// Looks at the node every second, and whenever it is asked to. Thread-safe.
+/// Looks at the node every second, and whenever somebody has changed it. Thread-safe.
 class Monitor {
  public:
   /// `changed` is called from the monitor's thread, the first time at once: with the reasons why
   /// the node is not ready, when one, draining or a device's health is another than before. Both
   /// must outlive the monitor.
-  Monitor(const Node& node, Activity& activity,
+  Monitor(Node& node, Activity& activity,
           std::function<void(const std::vector<Reason>&)> changed);
   ~Monitor();
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
+ private:
   /// Looks now, and returns when `changed` has been told.
   void Look() ABSL_LOCKS_EXCLUDED(mutex_);
-
- private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const Node& node_;
+  Node& node_;
   Activity& activity_;
   const std::function<void(const std::vector<Reason>&)> changed_;
   absl::Mutex mutex_;

@@ -66,25 +66,44 @@ absl::Status Node::Drain(const std::string& reason, const std::string& by) {
         absl::StrCat("reason has ", reason.size(), " bytes; legal are up to ", kLongestReason,
                      " without control characters"));
   }
-  absl::MutexLock lock(&mutex_);
-  if (drained_) return absl::OkStatus();
-  drained_ = Drained{options_.clock(), reason, by};
-  engine_.SetDrained(reason);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (drained_) return absl::OkStatus();
+    drained_ = Drained{options_.clock(), reason, by};
+    engine_.SetDrained(reason);
+  }
   spdlog::warn("event=node_drained by=\"{}\" reason=\"{}\"", by, reason);
+  Tell();
   return absl::OkStatus();
 }
 
 void Node::Resume(const std::string& by) {
-  absl::MutexLock lock(&mutex_);
-  if (!drained_) return;
-  drained_.reset();
-  engine_.SetDrained(std::nullopt);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!drained_) return;
+    drained_.reset();
+    engine_.SetDrained(std::nullopt);
+  }
   spdlog::warn("event=node_resumed by=\"{}\"", by);
+  Tell();
+}
+
+void Node::SetListener(std::function<void()> told) {
+  absl::MutexLock lock(&listener_mutex_);
+  listener_ = std::move(told);
+}
+
+void Node::Tell() {
+  absl::MutexLock lock(&listener_mutex_);
+  if (listener_) listener_();
 }
 
 void Node::SetStarted() {
-  absl::MutexLock lock(&mutex_);
-  started_ = true;
+  {
+    absl::MutexLock lock(&mutex_);
+    started_ = true;
+  }
+  Tell();
 }
 
 bool Node::started() const {
@@ -93,8 +112,11 @@ bool Node::started() const {
 }
 
 void Node::SetStopping() {
-  absl::MutexLock lock(&mutex_);
-  stopping_ = true;
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  Tell();
 }
 
 std::optional<Drained> Node::drained() const {

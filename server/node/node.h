@@ -93,6 +93,9 @@ class Node {
   /// Without effect on a node that is not drained.
   void Resume(const std::string& by);
 
+  /// `told` is called after what the functions here have changed; null: nobody is told.
+  void SetListener(std::function<void()> told);
+
   /// All endpoints serve, and what was left of an earlier run has been taken up.
   void SetStarted();
   bool started() const;
@@ -110,6 +113,7 @@ class Node {
   std::vector<jobs::JobSnapshot> Queue() const;
 
  private:
+  void Tell() ABSL_LOCKS_EXCLUDED(listener_mutex_);
   std::vector<Reason> ReasonsOf(const SpoolState& spool, int active_jobs) const;
 
   const NodeOptions options_;
@@ -121,6 +125,8 @@ class Node {
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<Drained> drained_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex listener_mutex_;  // held while it is told, so that it ends with SetListener
+  std::function<void()> listener_ ABSL_GUARDED_BY(listener_mutex_);
 };
 
 }  // namespace isocenter::node
