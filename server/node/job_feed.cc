@@ -105,9 +105,8 @@ bool JobFeed::Knows(int64_t number) const {
 std::vector<FeedEvent> JobFeed::Read(int64_t number, absl::Time deadline) const {
   std::vector<FeedEvent> events;
   absl::MutexLock lock(&mutex_);
-  auto news = [this, number]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return stopped_ || newest_ > number;
-  };
+  auto news = [this, number]()
+                  ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopped_ || newest_ > number; };
   mutex_.AwaitWithDeadline(absl::Condition(&news), deadline);
   if (stopped_) return events;
   for (auto event = events_.upper_bound(number); event != events_.end(); ++event) {

@@ -23,9 +23,9 @@ namespace isocenter::node {
 struct FeedEvent {
   enum class Kind { kJob, kJobRemoved, kNode };
   Kind kind = Kind::kJob;
-  int64_t number = 0;      // ascends, from 1
-  std::string job_id;      // empty for kNode
-  jobs::JobSnapshot job;   // kJob
+  int64_t number = 0;     // ascends, from 1
+  std::string job_id;     // empty for kNode
+  jobs::JobSnapshot job;  // kJob
 };
 
 /// Numbers the changes of jobs. Who reads gets the last change of each job since the one that he

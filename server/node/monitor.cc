@@ -48,9 +48,8 @@ Monitor::~Monitor() {
 void Monitor::Look() {
   absl::MutexLock lock(&mutex_);
   const int64_t mine = ++asked_;
-  auto done = [this, mine]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return looked_ >= mine || stopping_;
-  };
+  auto done = [this, mine]()
+                  ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return looked_ >= mine || stopping_; };
   mutex_.Await(absl::Condition(&done));
 }
 

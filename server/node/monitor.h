@@ -18,8 +18,7 @@ class Monitor {
   /// `changed` is called from the monitor's thread, the first time at once: with the reasons why
   /// the node is not ready, when one, draining or a device's health is another than before. Both
   /// must outlive the monitor.
-  Monitor(Node& node, Activity& activity,
-          std::function<void(const std::vector<Reason>&)> changed);
+  Monitor(Node& node, Activity& activity, std::function<void(const std::vector<Reason>&)> changed);
   ~Monitor();
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;

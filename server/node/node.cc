@@ -38,11 +38,10 @@ void CheckSpool(const SpoolState& spool, std::vector<Reason>& reasons) {
   const int64_t least = spool.capacity_bytes / kSpoolParts;
   if (left >= least && left > 0) return;
   // Without a figure that changes all the time: a reason is told when it changes.
-  reasons.push_back(
-      {"spool", spool.capacity_bytes > 0
-                    ? absl::StrCat("less than 1 % of the spool's ", spool.capacity_bytes,
-                                   " bytes is free")
-                    : "the spool's disk is full"});
+  reasons.push_back({"spool", spool.capacity_bytes > 0
+                                  ? absl::StrCat("less than 1 % of the spool's ",
+                                                 spool.capacity_bytes, " bytes is free")
+                                  : "the spool's disk is full"});
 }
 
 jobs::JobFilter Active() {
@@ -62,9 +61,9 @@ Node::Node(NodeOptions options, pipeline::Engine& engine, const scheduler::Sched
 
 absl::Status Node::Drain(const std::string& reason, const std::string& by) {
   if (reason.size() > kLongestReason || std::ranges::any_of(reason, absl::ascii_iscntrl)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("reason has ", reason.size(), " bytes; legal are up to ", kLongestReason,
-                     " without control characters"));
+    return absl::InvalidArgumentError(absl::StrCat("reason has ", reason.size(),
+                                                   " bytes; legal are up to ", kLongestReason,
+                                                   " without control characters"));
   }
   {
     absl::MutexLock lock(&mutex_);

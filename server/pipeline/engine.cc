@@ -238,9 +238,9 @@ void Engine::SetDrained(std::optional<std::string> reason) {
 absl::Status Engine::CheckNotDrained() const {
   absl::MutexLock lock(&mutex_);
   if (!drain_reason_) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(
-      "the node is drained", drain_reason_->empty() ? "" : ": ", *drain_reason_,
-      "; use another one, or have an operator resume it"));
+  return absl::UnavailableError(absl::StrCat("the node is drained",
+                                             drain_reason_->empty() ? "" : ": ", *drain_reason_,
+                                             "; use another one, or have an operator resume it"));
 }
 
 void Engine::Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done) {

@@ -80,8 +80,8 @@ class Engine : private JobKeeper {
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning. A
   /// request id that is known gives the job that it belongs to. Errors: INVALID_ARGUMENT,
   /// RESOURCE_EXHAUSTED (memory, spool or disk: what is needed and what is free; see
-  /// scheduler::RetryAfter), UNAVAILABLE (drained, stopping, no device), CANCELLED (not wanted any more),
-  /// those of the job store.
+  /// scheduler::RetryAfter), UNAVAILABLE (drained, stopping, no device), CANCELLED (not wanted any
+  /// more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
 
   /// The job of a stream that broke. Errors: NOT_FOUND.

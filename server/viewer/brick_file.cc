@@ -44,13 +44,12 @@ absl::StatusOr<Plane> BrickFile::ReadPlane(int level, Axis axis, int index) cons
   std::vector<int16_t> brick(axis == Axis::kAxial ? kEdge * kEdge : kEdge * kEdge * kEdge);
   for (int br = 0; br < BricksAlong(plane.rows); ++br) {
     for (int bc = 0; bc < BricksAlong(plane.columns); ++bc) {
-      const int64_t offset = axis == Axis::kAxial
-                                 ? BrickOffset(levels_, level, bc, br, fixed_brick)
+      const int64_t offset = axis == Axis::kAxial ? BrickOffset(levels_, level, bc, br, fixed_brick)
                              : axis == Axis::kCoronal
                                  ? BrickOffset(levels_, level, bc, fixed_brick, br)
                                  : BrickOffset(levels_, level, fixed_brick, bc, br);
-      ISO_RETURN_IF_ERROR(file_.ReadAt(offset + 2 * int64_t{skipped},
-                                       std::as_writable_bytes(std::span(brick))));
+      ISO_RETURN_IF_ERROR(
+          file_.ReadAt(offset + 2 * int64_t{skipped}, std::as_writable_bytes(std::span(brick))));
       const int rows = std::min(kEdge, plane.rows - br * kEdge);
       const int columns = std::min(kEdge, plane.columns - bc * kEdge);
       for (int row = 0; row < rows; ++row) {

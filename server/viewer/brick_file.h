@@ -26,8 +26,7 @@ class BrickFile {
   /// of a level is the rounded mean of those of 2x2x2 that the one before has. `go_on` is asked
   /// between pieces. What was begun is removed. Errors: CANCELLED, RESOURCE_EXHAUSTED (disk full),
   /// DATA_LOSS, INTERNAL.
-  static absl::StatusOr<BrickFile> Build(const RawVolume& volume,
-                                         const std::filesystem::path& path,
+  static absl::StatusOr<BrickFile> Build(const RawVolume& volume, const std::filesystem::path& path,
                                          const std::function<bool()>& go_on);
 
   const std::vector<Extent>& levels() const { return levels_; }

@@ -20,8 +20,7 @@ inline int64_t BrickOffset(const std::vector<Extent>& levels, int level, int bx,
   int64_t before = 0;
   for (int i = 0; i < level; ++i) before += BricksOf(levels[i]);
   const Extent& extent = levels[level];
-  const int64_t within =
-      (int64_t{bz} * BricksAlong(extent.ny) + by) * BricksAlong(extent.nx) + bx;
+  const int64_t within = (int64_t{bz} * BricksAlong(extent.ny) + by) * BricksAlong(extent.nx) + bx;
   return (before + within) * BrickFile::kBrickBytes;
 }
 

@@ -46,15 +46,14 @@ absl::Status InputFile::ReadAt(int64_t offset, std::span<std::byte> into) const 
   return absl::OkStatus();
 }
 
-absl::StatusOr<RawVolume> RawVolume::Open(const std::filesystem::path& path,
-                                          const Extent& extent) {
+absl::StatusOr<RawVolume> RawVolume::Open(const std::filesystem::path& path, const Extent& extent) {
   ISO_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
   struct stat about {};
   if (fstat(file.descriptor(), &about) != 0) return storage::FileError(errno, "stat", path);
   const int64_t expected = extent.voxels() * static_cast<int64_t>(sizeof(float));
   if (about.st_size != expected) {
-    return absl::DataLossError(absl::StrCat("the volume's file has ", about.st_size,
-                                            " bytes; its grid needs ", expected));
+    return absl::DataLossError(
+        absl::StrCat("the volume's file has ", about.st_size, " bytes; its grid needs ", expected));
   }
   const std::string identity =
       absl::StrCat(about.st_ino, " ", about.st_mtim.tv_sec, " ", about.st_mtim.tv_nsec);

@@ -104,9 +104,8 @@ void VolumeCache::Erase(std::map<std::string, Entry>::iterator entry) {
 
 absl::Status VolumeCache::MakeRoom(int64_t bytes) {
   if (bytes > capacity_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the volume needs ", bytes, " bytes to be viewed; web.volume_cache_bytes is ",
-                     capacity_));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the volume needs ", bytes, " bytes to be viewed; web.volume_cache_bytes is ", capacity_));
   }
   while (true) {
     int64_t used = 0;

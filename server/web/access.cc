@@ -105,9 +105,9 @@ absl::Status Access::CheckOrigin(const Request& request, const Caller& caller) c
 
 absl::Status Access::CheckHost(const Request& request) const {
   if (!is_open() || NamesThisMachine(HostName(request.Header("host")))) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "Host is '", request.Header("host"),
-      "'; without sign-in legal are localhost, 127.0.0.1 and [::1]"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Host is '", request.Header("host"),
+                   "'; without sign-in legal are localhost, 127.0.0.1 and [::1]"));
 }
 
 absl::StatusOr<Access::NewSession> Access::SignIn(const std::string& token,

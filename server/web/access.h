@@ -27,8 +27,8 @@ struct Caller {
   std::string name;
   Role role = Role::kViewer;
   Via via = Via::kLoopback;
-  std::string csrf_token;                          // empty for kBearer, which needs none
-  absl::Time expires = absl::InfiniteFuture();     // of a session
+  std::string csrf_token;                       // empty for kBearer, which needs none
+  absl::Time expires = absl::InfiniteFuture();  // of a session
 };
 
 struct CertificateHolder {

@@ -48,10 +48,9 @@ Response JsonAnswer(const Json& json, int status) {
 std::string CodeName(absl::StatusCode code) { return absl::StatusCodeToString(code); }
 
 Response ErrorAnswer(int http_status, const absl::Status& error) {
-  Response response = JsonAnswer({{"error",
-                                   {{"code", CodeName(error.code())},
-                                    {"message", std::string(error.message())}}}},
-                                 http_status);
+  Response response = JsonAnswer(
+      {{"error", {{"code", CodeName(error.code())}, {"message", std::string(error.message())}}}},
+      http_status);
   if (error.code() == absl::StatusCode::kUnavailable) response.Set("Retry-After", "1");
   return response;
 }

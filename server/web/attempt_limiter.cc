@@ -10,8 +10,10 @@ absl::Duration AttemptLimiter::Wait(const std::string& address, absl::Time now) 
   if (found == failures_.end()) return absl::ZeroDuration();
   std::deque<absl::Time>& times = found->second;
   while (!times.empty() && now - times.front() >= kWithin) times.pop_front();
-  if (times.empty()) failures_.erase(found);
-  else if (times.size() >= kFailures) return kWithin - (now - times.front());
+  if (times.empty())
+    failures_.erase(found);
+  else if (times.size() >= kFailures)
+    return kWithin - (now - times.front());
   return absl::ZeroDuration();
 }
 
@@ -21,8 +23,8 @@ void AttemptLimiter::OnFailure(const std::string& address, absl::Time now) {
   times.push_back(now);
   if (times.size() > kFailures) times.pop_front();
   if (failures_.size() <= kAddresses) return;
-  failures_.erase(std::ranges::min_element(
-      failures_, {}, [](const auto& entry) { return entry.second.back(); }));
+  failures_.erase(std::ranges::min_element(failures_, {},
+                                           [](const auto& entry) { return entry.second.back(); }));
 }
 
 }  // namespace isocenter::web

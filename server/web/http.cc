@@ -70,7 +70,8 @@ std::optional<std::string> Decode(absl::string_view text, bool plus) {
     if (c == '%') {
       uint32_t value = 0;
       if (i + 2 >= text.size() || !absl::ascii_isxdigit(text[i + 1]) ||
-          !absl::ascii_isxdigit(text[i + 2]) || !absl::SimpleHexAtoi(text.substr(i + 1, 2), &value)) {
+          !absl::ascii_isxdigit(text[i + 2]) ||
+          !absl::SimpleHexAtoi(text.substr(i + 1, 2), &value)) {
         return std::nullopt;
       }
       c = static_cast<char>(value);
@@ -84,8 +85,7 @@ std::optional<std::string> Decode(absl::string_view text, bool plus) {
   return decoded;
 }
 
-std::optional<std::vector<std::pair<std::string, std::string>>> ParseQuery(
-    absl::string_view text) {
+std::optional<std::vector<std::pair<std::string, std::string>>> ParseQuery(absl::string_view text) {
   std::vector<std::pair<std::string, std::string>> query;
   for (const absl::string_view pair : absl::StrSplit(text, '&', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> parts =

@@ -15,8 +15,8 @@ namespace isocenter::web {
 
 struct Request {
   std::string method;
-  std::string path;                               // decoded, begins with '/', has no NUL
-  std::map<std::string, std::string> headers;     // names in lower case; of several, the last
+  std::string path;                            // decoded, begins with '/', has no NUL
+  std::map<std::string, std::string> headers;  // names in lower case; of several, the last
   std::vector<std::pair<std::string, std::string>> query;  // decoded
   std::string body;
   std::string remote_address;

@@ -70,9 +70,9 @@ struct HttpServer::Impl {
   std::optional<Response> ReadBody(mg_connection* connection, const mg_request_info& info,
                                    std::string& body) const {
     const auto too_long = [this] {
-      return ErrorAnswer(413, absl::InvalidArgumentError(
-                                  absl::StrCat("the body is too long; legal are ",
-                                               options.largest_body, " bytes")));
+      return ErrorAnswer(413,
+                         absl::InvalidArgumentError(absl::StrCat("the body is too long; legal are ",
+                                                                 options.largest_body, " bytes")));
     };
     if (info.content_length > static_cast<long long>(options.largest_body)) return too_long();
     const absl::Time deadline = absl::Now() + options.patience;
@@ -193,8 +193,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions option
   if (tls) callbacks.external_ssl_ctx = Impl::OnTls;
   impl->context = mg_start(&callbacks, impl.get(), const_cast<const char**>(settings));
   if (impl->context == nullptr) {
-    return absl::UnavailableError(absl::StrCat("web.address is ", impl->options.address,
-                                               ", which cannot be listened on"));
+    return absl::UnavailableError(
+        absl::StrCat("web.address is ", impl->options.address, ", which cannot be listened on"));
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

@@ -13,8 +13,7 @@ namespace isocenter::web {
 namespace {
 
 std::string Hex(const unsigned char* bytes, size_t count) {
-  return absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(bytes), count));
+  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(bytes), count));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ std::string LastError() {
 
 absl::Status CheckReadable(absl::string_view field, const std::string& path) {
   if (access(path.c_str(), R_OK) == 0) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("web.tls.", field, " is ", path,
-                                          ", which cannot be read; legal is a PEM file"));
+  return absl::NotFoundError(
+      absl::StrCat("web.tls.", field, " is ", path, ", which cannot be read; legal is a PEM file"));
 }
 
 absl::Status Illegal(absl::string_view field, const std::string& path) {
@@ -44,8 +44,8 @@ absl::StatusOr<TlsContext> MakeTlsContext(const TlsFiles& files) {
   if (context == nullptr) return absl::InternalError(absl::StrCat("no TLS: ", LastError()));
   SSL_CTX* const raw = context.get();
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
-  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                               SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_options(
+      raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   // TLS 1.2 only with forward secrecy and authenticated encryption; 1.3 has nothing else.
   SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20");
   if (SSL_CTX_use_certificate_chain_file(raw, files.certificate_file.c_str()) != 1) {

@@ -32,7 +32,8 @@ absl::StatusOr<std::vector<TokenHolder>> ParseTokens(absl::string_view text,
                                                      absl::string_view file_name);
 
 /// The tokens as the file has them now: it is read again when it has changed. A file that has
-/// become unreadable or illegal leaves the tokens as they were, with a line in the log. Thread-safe.
+/// become unreadable or illegal leaves the tokens as they were, with a line in the log.
+/// Thread-safe.
 class TokenBook {
  public:
   /// Errors: NOT_FOUND (cannot be read), PERMISSION_DENIED (others may write it), those of
