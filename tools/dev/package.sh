@@ -42,7 +42,8 @@ dictionary=$(find /usr/share -path '*dcmtk*/dicom.dic' | head -n 1)
 cp "$dictionary" "$tree/share/isocenter/"
 cp LICENSE README.md "$tree/"
 mkdir "$tree/deploy"
-cp deploy/isocenterd.textproto deploy/isocenterd.service deploy/prometheus.yml "$tree/deploy/"
+cp deploy/isocenterd.textproto deploy/isocenterd.service "$tree/deploy/"
+cp -r deploy/prometheus deploy/grafana "$tree/deploy/"
 tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
 rm -rf "$tree"
 
