@@ -29,5 +29,7 @@ void AddProtocolsCommand(CLI::App& app, Action& action);
 void AddWorklistCommand(CLI::App& app, Action& action);
 void AddRenderCommand(CLI::App& app, Action& action);
 void AddCompareCommand(CLI::App& app, Action& action);
+/// drain, resume, status
+void AddNodeCommands(CLI::App& app, Action& action);
 
 }  // namespace isocenter::cli

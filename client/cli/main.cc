@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddWorklistCommand(app, action);
   isocenter::cli::AddRenderCommand(app, action);
   isocenter::cli::AddCompareCommand(app, action);
+  isocenter::cli::AddNodeCommands(app, action);
 
   try {
     app.parse(argc, argv);

@@ -32,11 +32,16 @@
 #include "server/daemon/observer.h"
 #include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
+#include "server/daemon/web.h"
 #include "server/dicom/dictionary.h"
 #include "server/dicom/node.h"
 #include "server/dicom/result_store.h"
 #include "server/jobs/job_table.h"
 #include "server/metrics/metrics.h"
+#include "server/node/activity.h"
+#include "server/node/job_feed.h"
+#include "server/node/monitor.h"
+#include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
@@ -70,10 +75,11 @@ absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const dicom::NodeOpt
       });
 }
 
-void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
+void Drain(double seconds, node::Node& node, rpc::Server& server, pipeline::Engine& engine) {
   constexpr absl::Duration kToCleanUp = absl::Seconds(5);
   const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
   spdlog::info("event=drain_begins seconds={}", seconds);
+  node.SetStopping();
   server.StopServing();
   engine.StopAdmitting();
   if (!engine.WaitUntilIdle(deadline)) {
@@ -173,7 +179,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_ASSIGN_OR_RETURN(const auto audit_trail, daemon::OpenAudit(config));
   dicom_options.audit = audit_trail.get();
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
-  daemon::Observer observer(metrics);
+  node::Activity activity(absl::Now());
+  daemon::Observer observer(metrics, activity);
   ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(config.archive_directory()));
   for (const std::string& repair : archive->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
@@ -218,6 +225,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
        .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
        .reports_procedure_steps = procedure_steps != nullptr});
   engine.Recover();
+  node::Node node(daemon::NodeOptionsOf(config, slots.backend, *spool, last_sync_seconds), engine,
+                  scheduler, table);
+  node::JobFeed feed(table);
+
   for (const certificates::Expiry& expiry : expiries) {
     metrics.SetCertificateExpiry(expiry.certificate,
                                  absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
@@ -232,17 +243,25 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                        rpc::Server::Start(config, protocols, table, engine, *results, observer,
                                           {.worklist = worklist.get(),
                                            .audit = audit_trail.get(),
-                                           .transfers = &archive->transfers()}));
-  std::unique_ptr<dicom::Node> node;
+                                           .transfers = &archive->transfers(),
+                                           .node = &node}));
+  std::unique_ptr<dicom::Node> dicom_node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
-    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(dicom_options, *archive, metrics));
-    dicom_address = daemon::AddressesOf(dicom_options, *node);
+    ISO_ASSIGN_OR_RETURN(dicom_node, StartDicomNode(dicom_options, *archive, metrics));
+    dicom_address = daemon::AddressesOf(dicom_options, *dicom_node);
   }
+  ISO_ASSIGN_OR_RETURN(const auto web, daemon::Web::Start(config, node, activity, feed, table,
+                                                          engine, *results, archive->transfers()));
+  node::Monitor monitor(node, activity, [&](const std::vector<node::Reason>& reasons) {
+    server->SetReady(reasons.empty());
+    feed.OnNodeChanged();
+  });
+  node.SetStarted();
   const std::string& metrics_address = config.metrics_address();
-  std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
+  std::printf("ready grpc=%s metrics=%s:%d dicom=%s web=%s\n", server->address().c_str(),
               metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
-              dicom_address.c_str());
+              dicom_address.c_str(), web->address().c_str());
   std::fflush(stdout);
 
   audit_trail->Record({.action = audit::Action::kServiceStart});
@@ -250,9 +269,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   // Without a device nothing that is waited for would end.
-  Drain(no_device_left ? 0 : config.drain_seconds(), *server, engine);
+  Drain(no_device_left ? 0 : config.drain_seconds(), node, *server, engine);
   // The node goes last: what a draining job has stored can still be pulled.
-  if (node != nullptr) node->Stop();
+  if (dicom_node != nullptr) dicom_node->Stop();
+  web->Stop();
   sender->Stop();
   metrics.Stop();
   audit_trail->Record({.action = audit::Action::kServiceStop});

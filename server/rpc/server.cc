@@ -64,7 +64,8 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
             partners.transfers),
       protocols_(protocols),
       worklist_(partners.worklist),
-      transfers_(table, partners.transfers) {}
+      transfers_(table, partners.transfers),
+      node_(partners.node == nullptr ? nullptr : std::make_unique<NodeService>(*partners.node)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
@@ -84,6 +85,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->protocols_);
   builder.RegisterService(&server->worklist_);
   builder.RegisterService(&server->transfers_);
+  if (server->node_ != nullptr) builder.RegisterService(server->node_.get());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
     return absl::UnavailableError(
@@ -92,7 +94,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   }
   const std::string& given = config.grpc_address();
   server->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
-  server->server_->GetHealthCheckService()->SetServingStatus(true);
+  auto& health = *server->server_->GetHealthCheckService();
+  for (const char* name :
+       {v1::JobService::service_full_name(), v1::ProtocolService::service_full_name()}) {
+    health.SetServingStatus(name, true);
+  }
+  if (partners.node != nullptr) health.SetServingStatus(v1::NodeService::service_full_name(), true);
+  server->SetReady(true);
   return server;
 }
 
@@ -100,7 +108,19 @@ Server::~Server() {
   if (server_ != nullptr) Shutdown(absl::Now());
 }
 
-void Server::StopServing() { server_->GetHealthCheckService()->SetServingStatus(false); }
+void Server::SetReady(bool ready) {
+  absl::MutexLock lock(&health_mutex_);
+  if (stopped_serving_) return;
+  auto& health = *server_->GetHealthCheckService();
+  health.SetServingStatus("", ready);
+  health.SetServingStatus(v1::AcquisitionService::service_full_name(), ready);
+}
+
+void Server::StopServing() {
+  absl::MutexLock lock(&health_mutex_);
+  stopped_serving_ = true;
+  server_->GetHealthCheckService()->SetServingStatus(false);
+}
 
 void Server::Shutdown(absl::Time deadline) {
   // gRPC itself would wait for idle connections as well, which clients may keep for minutes.

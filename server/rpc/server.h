@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "grpcpp/server.h"
 #include "isocenter/v1/server_config.pb.h"
@@ -13,9 +15,11 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/jobs/worklist.h"
+#include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/acquisition_service.h"
 #include "server/rpc/job_service.h"
+#include "server/rpc/node_service.h"
 #include "server/rpc/protocol_service.h"
 #include "server/rpc/transfer_service.h"
 #include "server/rpc/worklist_service.h"
@@ -27,14 +31,14 @@ struct Partners {
   jobs::Worklist* worklist = nullptr;
   audit::Recorder* audit = nullptr;             // of calls
   archive::TransferQueue* transfers = nullptr;  // of what is sent to other nodes
+  node::Node* node = nullptr;
 };
 
 /// All services, the standard health service and reflection on one port. gRPC's own threads run
 /// them, whose number does not depend on the number of clients.
 class Server {
  public:
-  /// Starts to serve. `config` has its defaults. Everything else must outlive the server.
-  /// `transfers`: the queues of what is sent to other nodes; null: nothing is ever sent. Errors:
+  /// Starts to serve. `config` has its defaults. Everything else must outlive the server. Errors:
   /// NOT_FOUND (a TLS file), INVALID_ARGUMENT (its content), UNAVAILABLE (the address cannot be
   /// listened on).
   static absl::StatusOr<std::unique_ptr<Server>> Start(
@@ -46,7 +50,10 @@ class Server {
   /// host:port with the port that was chosen.
   const std::string& address() const { return address_; }
 
-  /// Health becomes NOT_SERVING; calls go on.
+  /// What the health service says of acquisitions, and of the server as a whole (the empty name);
+  /// serving at first. The other services serve as long as they answer.
+  void SetReady(bool ready);
+  /// Health becomes NOT_SERVING for all and stays so; calls go on.
   void StopServing();
   /// Ends all calls, cancelling those that last until `deadline`.
   void Shutdown(absl::Time deadline);
@@ -62,7 +69,10 @@ class Server {
   ProtocolService protocols_;
   WorklistService worklist_;
   TransferService transfers_;
+  std::unique_ptr<NodeService> node_;  // null: there is none
   std::string address_;
+  absl::Mutex health_mutex_;
+  bool stopped_serving_ ABSL_GUARDED_BY(health_mutex_) = false;
   std::unique_ptr<grpc::Server> server_;
 };
 
