@@ -3,7 +3,7 @@ import type { Axis } from '../api/types.ts';
 import { type Pane, type View, toScreen } from './geometry.ts';
 import type { ViewerModel } from './model.ts';
 import { type Slice, type SliceId, keyOf } from './slice_loader.ts';
-import { type Window, applyTable, lookupTable } from './window_level.ts';
+import { type Window, applyTable, fillLookupTable } from './window_level.ts';
 
 export interface Colours {
   crosshair: string;
@@ -14,7 +14,7 @@ export interface Colours {
 // Grey pixels of one plane, kept until plane or window change: panning and zooming then only move a picture.
 export class PlaneImage {
   private readonly canvas = document.createElement('canvas');
-  private table = new Uint32Array(65536);
+  private readonly table = new Uint32Array(65536);
   private tableKey = '';
   private imageKey = '';
 
@@ -23,7 +23,7 @@ export class PlaneImage {
     const tableKey = `${window.center}/${window.width}/${inverted}`;
     const imageKey = `${keyOf(id)} ${tableKey}`;
     if (imageKey === this.imageKey) return this.canvas;
-    if (tableKey !== this.tableKey) this.table = lookupTable(window, inverted, this.table);
+    if (tableKey !== this.tableKey) fillLookupTable(this.table, window, inverted);
     this.tableKey = tableKey;
     this.imageKey = imageKey;
     if (this.canvas.width !== slice.columns || this.canvas.height !== slice.rows) {

@@ -55,12 +55,11 @@ export function grey(value: number, { center, width }: Window): number {
 }
 
 // For each int16 value its opaque pixel (as little-endian RGBA), at index value + 32768.
-export function lookupTable(window: Window, inverted: boolean, table = new Uint32Array(65536)): Uint32Array {
+export function fillLookupTable(table: Uint32Array, window: Window, inverted: boolean): void {
   for (let value = -32768; value < 32768; value += 1) {
     const g = inverted ? 255 - grey(value, window) : grey(value, window);
     table[value + 32768] = (0xff000000 | (g << 16) | (g << 8) | g) >>> 0;
   }
-  return table;
 }
 
 export function applyTable(samples: Int16Array, table: Uint32Array, pixels: Uint32Array): void {
