@@ -1,6 +1,7 @@
 // A line plot (uPlot) in the colours of the page; its caption has the values at the pointer, else the latest.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import { compact } from '../lib/format.ts';
 import { colour, onThemeChange } from '../lib/theme.ts';
 
 export interface Series {
@@ -36,16 +37,17 @@ export function Plot(props: Props) {
   const shape = JSON.stringify([series, height, props.time, props.logarithmic, props.xName]);
 
   useEffect(() => {
+    const element = box.current!;
     const build = () => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(latest, box.current!.clientWidth, setPointed), dataOf(latest.current), box.current!);
+      plot.current = new uPlot(optionsOf(latest, element.clientWidth, setPointed), dataOf(latest.current), element);
     };
     build();
     const resize = new ResizeObserver(() => {
-      const width = box.current!.clientWidth;
+      const width = element.clientWidth;
       if (plot.current && width > 0 && plot.current.width !== width) plot.current.setSize({ width, height });
     });
-    resize.observe(box.current!);
+    resize.observe(element);
     const stop = onThemeChange(build);
     return () => {
       stop();
@@ -113,7 +115,10 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (index: nu
     },
     axes: [
       { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28, ...(time ? { values: clockValues } : {}) },
-      { stroke: quiet, grid, ticks: { show: false }, font, size: 52, space: 28 },
+      {
+        stroke: quiet, grid, ticks: { show: false }, font, size: 52, space: 28,
+        values: (_, splits) => splits.map((v) => (v === null ? '' : compact(v))),
+      },
     ],
     series: [
       {},

@@ -21,6 +21,7 @@ export interface Lane {
 export interface Timeline {
   lanes: Lane[];
   endUs: number;
+  devices: number;
   // How long each stage was at work on any device, in the order of a job; overlapping spans count once per lane.
   busy: { stage: string; us: number; spans: number }[];
 }
@@ -65,6 +66,7 @@ export function timelineOf(trace: Trace): Timeline {
   return {
     lanes: sorted.map(([, lane]) => lane).filter((lane) => lane.spans.length > 0),
     endUs,
+    devices: new Set(sorted.map(([key]) => key.split('/')[0])).size,
     busy: [...busy].map(([stage, b]) => ({ stage, ...b })).sort((a, b) => rank(a.stage) - rank(b.stage)),
   };
 }
@@ -146,4 +148,11 @@ export function tickStep(length: number, most: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   const lead = rough / power;
   return (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10) * power;
+}
+
+// A mark of an axis with this step, in the unit that suits the step.
+export function tickLabel(us: number, stepUs: number): string {
+  const [unit, name] = stepUs >= 1e5 ? [1e6, 's'] : stepUs >= 100 ? [1e3, 'ms'] : [1, 'µs'];
+  const decimals = Math.max(0, -Math.floor(Math.log10(stepUs / unit) + 1e-9));
+  return `${(us / unit).toFixed(decimals)}\u202f${name}`;
 }

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { Trace } from '../api/types.ts';
 import { microseconds, percent, words } from '../lib/format.ts';
 import { colour, onThemeChange } from '../lib/theme.ts';
-import { type Lane, type Range, type Timeline, STAGES, boxesOf, shifted, spanAt, tickStep, timelineOf, zoomed } from './timeline.ts';
+import { type Lane, type Range, type Timeline, STAGES, boxesOf, shifted, spanAt, tickLabel, tickStep, timelineOf, zoomed } from './timeline.ts';
 
 const LABELS = 150;
 const LANE = 26;
@@ -125,14 +125,14 @@ function BusyTable({ timeline }: { timeline: Timeline }) {
   return (
     <table class="compact">
       <thead>
-        <tr><th scope="col">Stage</th><th scope="col" class="number">At work</th><th scope="col" class="number">Of the time</th><th scope="col" class="number">Calls</th></tr>
+        <tr><th scope="col">Stage</th><th scope="col" class="number">At work</th><th scope="col" class="number">Of all devices’ time</th><th scope="col" class="number">Calls</th></tr>
       </thead>
       <tbody>
         {timeline.busy.map(({ stage, us, spans }) => (
           <tr key={stage}>
             <th scope="row"><span class={`swatch stage-${known(stage)}`} />{words(stage)}</th>
             <td class="number">{microseconds(us)}</td>
-            <td class="number">{percent(us, timeline.endUs)}</td>
+            <td class="number">{percent(us, timeline.endUs * timeline.devices)}</td>
             <td class="number">{spans}</td>
           </tr>
         ))}
@@ -188,6 +188,6 @@ function drawAxis(context: CanvasRenderingContext2D, range: Range, plot: number,
     context.moveTo(x, AXIS - 4);
     context.lineTo(x, height);
     context.stroke();
-    context.fillText(at === 0 ? '0' : microseconds(at), x + 3, AXIS / 2);
+    context.fillText(tickLabel(at, step), x + 3, AXIS / 2);
   }
 }

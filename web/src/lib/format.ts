@@ -25,6 +25,16 @@ export function withUnit(value: Maybe, unit: string, digits = 3): string {
   return known(value) ? significant(value, digits) + THIN + unit : DASH;
 }
 
+// For the axis of a plot: 0.05, 20, 1500, 40k, 1.2M.
+export function compact(value: number): string {
+  const size = Math.abs(value);
+  const short = (v: number) => String(Number(v.toPrecision(3)));
+  if (size >= 1e9) return `${short(value / 1e9)}G`;
+  if (size >= 1e6) return `${short(value / 1e6)}M`;
+  if (size >= 1e4) return `${short(value / 1e3)}k`;
+  return short(value);
+}
+
 export function count(value: Maybe): string {
   if (!known(value)) return DASH;
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
@@ -68,6 +78,7 @@ function coarse(s: number): string {
 export function microseconds(value: Maybe): string {
   if (!known(value)) return DASH;
   const us = Math.abs(value);
+  if (us === 0) return `0${THIN}s`;
   if (us < 1000) return withUnit(value, 'µs');
   if (us < 1e6) return withUnit(value / 1e3, 'ms');
   return withUnit(value / 1e6, 's', 4);
@@ -88,11 +99,14 @@ export function bytes(value: Maybe): string {
 
 export function percent(part: Maybe, whole: Maybe): string {
   if (!known(part) || !known(whole) || whole <= 0) return DASH;
-  return `${Math.round((100 * part) / whole)}${THIN}%`;
+  const share = (100 * part) / whole;
+  return `${share > 0 && share < 9.95 ? share.toFixed(1) : Math.round(share)}${THIN}%`;
 }
 
 export function millimetres(value: Maybe, decimals = 1): string {
-  return known(value) ? `${value.toFixed(decimals)}${THIN}mm` : DASH;
+  if (!known(value)) return DASH;
+  const text = Math.abs(value).toFixed(decimals);
+  return `${value < 0 && Number(text) !== 0 ? '−' : ''}${text}${THIN}mm`;
 }
 
 export function hounsfield(value: Maybe): string {
@@ -120,6 +134,13 @@ export function relative(text: string | null | undefined, now: number): string {
   if (Number.isNaN(away)) return DASH;
   if (Math.abs(away) < 0.5) return 'now';
   return away > 0 ? `in ${coarse(away)}` : `${coarse(-away)} ago`;
+}
+
+// When something is predicted to end: "finishes in 3 s", "17 s late".
+export function finish(text: string | null | undefined, now: number): string {
+  if (!text) return '';
+  const late = (now - Date.parse(text)) / 1000;
+  return late > 0.5 ? `${coarse(late)} late` : `finishes ${relative(text, now)}`;
 }
 
 // frame_gap -> frame gap: for values of enums that this page does not know by name.

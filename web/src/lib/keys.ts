@@ -5,12 +5,17 @@ const PAGES: Record<string, string> = { o: '#/', j: '#/jobs', d: '#/dicom', n: '
 // `g`, then a letter within this time, goes to a page.
 const SEQUENCE_MS = 1_500;
 
+// Whether keys belong to what has the focus.
+export function isTyping(target: HTMLElement): boolean {
+  return target.matches('input:not([type=checkbox]), select, textarea');
+}
+
 export function pageKeys(actions: { help: () => void; theme: () => void }): () => void {
   let goUntil = 0;
   const pressed = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement;
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (target.closest('input, select, textarea, dialog')) return;
+    if (isTyping(target) || target.closest('dialog')) return;
     const page = PAGES[event.key];
     if (page !== undefined && event.timeStamp < goUntil) {
       goUntil = 0;

@@ -1,6 +1,6 @@
 // Devices as slots: memory, measured speed, what waits for them, and why one is out of use.
 import type { Device, JobClass } from '../api/types.ts';
-import { bytes, count, gups, seconds, withUnit } from '../lib/format.ts';
+import { bytes, count, gups, seconds, significant } from '../lib/format.ts';
 import { Chip, Empty, Gauge } from '../ui/bits.tsx';
 
 const CLASSES: JobClass[] = ['live', 'interactive', 'batch'];
@@ -34,12 +34,12 @@ function Backlog({ device }: { device: Device }) {
   return (
     <table class="compact">
       <caption class="quiet">What a new job has before it; {count(device.queue_chunks)} chunks wait</caption>
-      <thead><tr><th scope="col">Class</th><th scope="col" class="number">Work</th><th scope="col" class="number">Wait</th></tr></thead>
+      <thead><tr><th scope="col">Class</th><th scope="col" class="number">Work, 10⁹ updates</th><th scope="col" class="number">Wait</th></tr></thead>
       <tbody>
         {CLASSES.map((name) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td class="number">{withUnit(device.backlog_gigaupdates[name], '10⁹ updates')}</td>
+            <td class="number">{significant(device.backlog_gigaupdates[name])}</td>
             <td class="number">{seconds(device.predicted_wait_seconds[name])}</td>
           </tr>
         ))}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isActive } from '../api/types.ts';
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
-import { relative, seconds, time } from '../lib/format.ts';
+import { finish, seconds, time } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -47,7 +47,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
           </a>
         ))}
       </nav>
-      {tab === 'volume' && <VolumeTab job={shown} store={store} />}
+      {tab === 'volume' && <VolumeTab job={shown} />}
       {tab === 'timeline' && <TimelineTab job={shown} />}
       {tab === 'details' && <DetailsTab job={shown} store={store} />}
       {tab === 'dicom' && <DicomTab jobId={jobId} />}
@@ -67,8 +67,8 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
       <div class="job-state">
         <StateChip state={job.state} />
         {isActive(job) && <JobProgressBar job={job} />}
-        {isActive(job) && job.predicted_finish_time && <span class="numbers">finishes {relative(job.predicted_finish_time, store.now())}</span>}
-        {job.result && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
+        {isActive(job) && job.predicted_finish_time && <span class="numbers">{finish(job.predicted_finish_time, store.now())}</span>}
+        {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
       </div>
       <div class="actions">
         {isActive(job) && store.may('operator') && <button type="button" onClick={() => setAsking('cancel')}>Cancel job</button>}
@@ -105,9 +105,9 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
   );
 }
 
-function VolumeTab({ job, store }: { job: JobDetail; store: Store }) {
+function VolumeTab({ job }: { job: JobDetail }) {
   if (job.has_volume && job.grid) return <Viewer job={job} grid={job.grid} />;
-  if (isActive(job)) return <PreviewPanes job={job} store={store} />;
+  if (isActive(job)) return <PreviewPanes job={job} />;
   return <Empty>This job has no volume.</Empty>;
 }
 

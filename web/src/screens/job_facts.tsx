@@ -2,7 +2,8 @@
 import type { JobDetail, JobResult } from '../api/types.ts';
 import { count, gups, millimetres, seconds, time, withUnit, words } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
-import { Fact, Facts } from '../ui/bits.tsx';
+import { RELATIONS } from '../lib/relations.ts';
+import { Bar, Fact, Facts } from '../ui/bits.tsx';
 
 // Fields of the acquisition that have units; others are shown as they are.
 const ACQUISITION: Record<string, [string, (value: number) => string]> = {
@@ -27,7 +28,7 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
           <Fact name="Ended">{time(job.end_time, now)}</Fact>
           <Fact name="Deadline">{time(job.deadline, now)}</Fact>
           {Object.entries(job.acquisition ?? {}).map(([name, value]) => {
-            const [label, format] = ACQUISITION[name] ?? [words(name), null];
+            const [label, format] = ACQUISITION[name] ?? [titled(name), null];
             return <Fact key={name} name={label}>{typeof value === 'number' && format ? format(value) : value ?? '–'}</Fact>;
           })}
           <Fact name="Frames lost">{count(job.progress.frames_lost)}</Fact>
@@ -39,8 +40,8 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
           {job.grid && (
             <>
               <Fact name="Voxels">{job.grid.nx} × {job.grid.ny} × {job.grid.nz}</Fact>
-              <Fact name="Spacing">{job.grid.spacing_mm.map((v) => millimetres(v, 3)).join(' × ')}</Fact>
-              <Fact name="First voxel">{job.grid.origin_mm.map((v) => millimetres(v, 2)).join(', ')}</Fact>
+              <Fact name="Spacing">{job.grid.spacing_mm.map((v) => v.toFixed(3)).join(' × ')} mm</Fact>
+              <Fact name="First voxel">at {job.grid.origin_mm.map((v) => v.toFixed(2).replace('-', '−')).join(', ')} mm</Fact>
             </>
           )}
           {job.refinement && <Fact name="Algorithm">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</Fact>}
@@ -48,7 +49,7 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
           {job.pair_id && <Fact name="Pair"><span class="id">{job.pair_id}</span> {job.pair_role}</Fact>}
           {job.refines_job_id && <Fact name="Refines"><a class="id" href={jobHref(job.refines_job_id)}>{job.refines_job_id}</a></Fact>}
           {job.related.map((r) => (
-            <Fact key={r.job_id} name={words(r.relation)}><a class="id" href={jobHref(r.job_id)}>{r.job_id}</a> {r.state}</Fact>
+            <Fact key={r.job_id} name={RELATIONS[r.relation] ?? titled(r.relation)}><a class="id" href={jobHref(r.job_id)}>{r.job_id}</a> {r.state}</Fact>
           ))}
         </Facts>
       </section>
@@ -64,6 +65,11 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
       </section>
     </div>
   );
+}
+
+function titled(name: string): string {
+  const text = words(name);
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function ResultFacts({ result }: { result: JobResult }) {
@@ -89,7 +95,7 @@ export function Timings({ result }: { result: JobResult }) {
         {names.filter((name) => (timings[name] ?? 0) > 0).map((name) => (
           <tr key={name}>
             <th scope="row">{words(name)}</th>
-            <td class="bar"><meter min={0} max={longest} value={timings[name]} aria-hidden="true" /></td>
+            <td class="measure"><Bar part={(timings[name] ?? 0) / longest} label={words(name)} /></td>
             <td class="number">{seconds(timings[name])}</td>
           </tr>
         ))}

@@ -1,7 +1,7 @@
 // The node: whether it takes acquisitions and why not, its devices, queue and spool; drain and resume.
 import { useState } from 'preact/hooks';
 import type { Device, Queue, Status } from '../api/types.ts';
-import { bytes, coarseSeconds, count, relative, seconds, time } from '../lib/format.ts';
+import { bytes, coarseSeconds, count, finish, relative, seconds, time } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
@@ -104,7 +104,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
               <td><StateChip state={job.state} /></td>
               <td><JobProgressBar job={job} /></td>
               <td class="number">{relative(job.deadline, now)}</td>
-              <td class="number">{relative(job.predicted_finish_time, now)}</td>
+              <td class="number">{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
             </tr>
           ))}
         </tbody>

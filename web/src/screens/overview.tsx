@@ -2,7 +2,7 @@
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { isActive } from '../api/types.ts';
 import { HistoryPlots } from '../charts/history.tsx';
-import { coarseSeconds, count, framesPerSecond, gups, relative, seconds, time } from '../lib/format.ts';
+import { coarseSeconds, count, finish, framesPerSecond, gups, seconds, time } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -79,7 +79,7 @@ function RoomCard({ room, store }: { room: Room; store: Store }) {
           <JobProgressBar job={job} />
           <p class="numbers split">
             <span>{job.state === 'receiving' ? framesPerSecond(fps) : ''}</span>
-            <span>{job.predicted_finish_time ? `finishes ${relative(job.predicted_finish_time, store.now())}` : ''}</span>
+            <span>{finish(job.predicted_finish_time, store.now())}</span>
           </p>
         </>
       )}
@@ -129,7 +129,7 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
               <td>{job.job_class}</td>
               <td><JobProgressBar job={job} /></td>
               <td class="number">{job.frames_per_second === null ? '–' : job.frames_per_second.toFixed(1)}</td>
-              <td class="number" title={time(job.predicted_finish_time, now)}>{relative(job.predicted_finish_time, now)}</td>
+              <td class="number" title={time(job.predicted_finish_time, now)}>{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
               <td class="number">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>
             </tr>
           ))}

@@ -50,8 +50,18 @@ export function Gauge({ label, used, limit, text }: { label: string; used: numbe
   return (
     <div class="gauge">
       <span class="quiet">{label}</span>
-      <meter min={0} max={Math.max(limit, 1)} value={Math.min(used, limit)} aria-label={label} />
+      <Bar part={limit > 0 ? used / limit : 0} label={label} />
       <span class="numbers">{text}</span>
     </div>
+  );
+}
+
+// How much of something, 0 to 1.
+export function Bar({ part, label }: { part: number; label: string }) {
+  const percent = Math.round(100 * Math.min(1, Math.max(0, part)));
+  return (
+    <span class="level" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
+      <span style={{ width: `${percent}%` }} />
+    </span>
   );
 }

@@ -33,7 +33,7 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>To the content</a>
-      <header class="top">
+      <header class="bar">
         <a class="brand" href="#/">Isocenter</a>
         <nav aria-label="Pages">
           {PAGES.map(({ path, name }) => (

@@ -1,6 +1,8 @@
 // Three linked planes of one volume, or the same planes of several side by side.
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import type { Axis, Grid, JobDetail, RelatedJob, Relation, Volume } from '../api/types.ts';
+import type { Axis, Grid, JobDetail, RelatedJob, Volume } from '../api/types.ts';
+import { isTyping } from '../lib/keys.ts';
+import { RELATIONS } from '../lib/relations.ts';
 import { useStore } from '../state/hooks.ts';
 import type { Pane as Size } from './geometry.ts';
 import { type Shown, ViewerModel } from './model.ts';
@@ -10,9 +12,6 @@ import { Toolbar, viewerKey } from './toolbar.tsx';
 import { VolumeBook } from './volume_book.ts';
 import { wishesOf } from './wishes.ts';
 
-const RELATIONS: Record<Relation, string> = {
-  fdk: 'FDK', refined: 'Refined', mask: 'Mask', fill: 'Fill', subtraction: 'Subtracted',
-};
 // More columns than this are too narrow to look at.
 const MOST_BESIDE = 4;
 
@@ -63,7 +62,7 @@ export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
   const onMaximise = (axis: Axis) => model.setLayout(model.layout === axis ? 'all' : axis);
   const onKeyDown = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement;
-    if (target.matches('input, select, textarea') || !viewerKey(event, model, volumes)) return;
+    if (isTyping(target) || !viewerKey(event, model, volumes)) return;
     event.preventDefault();
     event.stopPropagation();
   };
