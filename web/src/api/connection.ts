@@ -93,6 +93,7 @@ export class Connection {
     let ended = false;
     let cancel = () => {};
     const ask = async () => {
+      if (this.link.kind === 'live') return;
       const answered = await this.answers();
       if (ended || !mine() || this.link.kind === 'live') return;
       if (answered) this.setLink({ kind: 'polling' });

@@ -108,6 +108,7 @@ export function boxesOf(lane: Lane, range: Range, width: number): Box[] {
   for (let i = firstReaching(lane.reach, range.begin); i < lane.spans.length; i += 1) {
     const span = lane.spans[i]!;
     if (span.begin > range.end) break;
+    if (span.end < range.begin) continue;
     const x = (span.begin - range.begin) * scale;
     const right = (span.end - range.begin) * scale;
     const last = boxes.at(-1);
@@ -125,6 +126,7 @@ export function spanAt(lane: Lane, us: number, slackUs: number): Span | null {
   for (let i = firstReaching(lane.reach, us - slackUs); i < lane.spans.length; i += 1) {
     const span = lane.spans[i]!;
     if (span.begin - slackUs > us) break;
+    if (span.end + slackUs < us) continue;
     if (span.begin <= us && us <= span.end) return span;
     best ??= span;
   }
