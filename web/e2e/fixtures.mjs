@@ -158,16 +158,20 @@ export function devices() {
 }
 
 export function transfers(now) {
-  const transfer = (over) => ({
-    transfer_id: '41', job_id: '20260301T092900-done0003', destination: 'PACS', state: 'committed', instances_sent: 96, instances_total: 96,
-    attempts: 1, message: null, create_time: iso(now - 100_000), next_attempt_time: null, ...over,
-  });
+  const transfer = (over) => {
+    const { sent = 0, committed = 0, failed = 0, sending = 0, ...rest } = over;
+    return {
+      job_id: '20260301T092900-done0003', destination: 'PACS', state: 'committed',
+      instances: { total: 96, queued: 96 - sent - committed - failed - sending, sending, sent, committed, failed },
+      attempts: 1, message: null, storage_commitment: true, done: false,
+      create_time: iso(now - 100_000), update_time: iso(now - 20_000), ...rest,
+    };
+  };
   return [
-    transfer({ transfer_id: '44', job_id: '20260301T092200-refd0004', state: 'sending', instances_sent: 40 }),
-    transfer({ transfer_id: '43', destination: 'WORKSTATION', state: 'queued', instances_sent: 0, attempts: 2,
-      message: 'association refused: called AE title not recognized', next_attempt_time: iso(now + 42_000) }),
-    transfer({ transfer_id: '42', job_id: '20260301T091800-fill0006', destination: 'WORKSTATION', state: 'failed', instances_sent: 12, attempts: 10,
+    transfer({ job_id: '20260301T092200-refd0004', state: 'sending', sent: 40, sending: 1 }),
+    transfer({ destination: 'WORKSTATION', state: 'queued', attempts: 2, message: 'association refused: called AE title not recognized' }),
+    transfer({ job_id: '20260301T091800-fill0006', destination: 'WORKSTATION', state: 'failed', sent: 12, failed: 84, attempts: 10,
       message: 'gave up after 10 attempts: the peer closed the connection' }),
-    transfer({}),
+    transfer({ committed: 96, done: true }),
   ];
 }

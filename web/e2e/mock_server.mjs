@@ -149,12 +149,12 @@ export class MockServer {
     if (!session) throw new Refusal(401, 'UNAUTHENTICATED', 'sign in first');
     if (request.method !== 'GET') {
       if (request.headers['x-csrf-token'] !== session.csrf_token) throw new Refusal(403, 'PERMISSION_DENIED', 'the CSRF token is missing or wrong');
-      return this.change_(request, path, body, session, json, response);
+      return this.write(request, path, body, session, json, response);
     }
     return this.read(path, url.searchParams, json, response);
   }
 
-  change_(request, path, body, session, json, response) {
+  write(request, path, body, session, json, response) {
     const needs = (role) => {
       if (ROLES.indexOf(session.role) < ROLES.indexOf(role)) throw new Refusal(403, 'PERMISSION_DENIED', `this needs the role ${role}`);
     };
@@ -177,9 +177,16 @@ export class MockServer {
       if (!this.active().some((j) => j.job_id === jobId)) throw new Refusal(409, 'FAILED_PRECONDITION', 'the job has ended');
       return json(this.change(jobId, { state: 'cancelled', end_time: new Date().toISOString(), error: { code: 'CANCELLED', message: 'cancelled by ward 3' } }));
     }
-    const [, transferId] = /^transfers\/(.+):retry$/.exec(path) ?? [];
-    const transfer = this.transfers.find((t) => t.transfer_id === transferId);
-    if (transfer) return json(Object.assign(transfer, { state: 'sending', message: null, next_attempt_time: null }));
+    if (request.method === 'DELETE' && this.jobs.has(path.slice('jobs/'.length))) {
+      needs('administrator');
+      const job_id = path.slice('jobs/'.length);
+      this.jobs.delete(job_id);
+      this.send('job_removed', { job_id });
+      response.writeHead(204);
+      response.end();
+      return undefined;
+    }
+    if (path === 'transfers:retry') return json({ instance_count: this.retry(body) });
     throw new Refusal(404, 'NOT_FOUND', `there is no ${path}`);
   }
 
@@ -241,10 +248,25 @@ export class MockServer {
   transferPage(query) {
     const matches = (t) => ['job_id', 'destination', 'state'].every((name) => !query.get(name) || t[name] === query.get(name));
     const destinations = ['PACS', 'WORKSTATION'].map((name) => {
-      const count = (state) => this.transfers.filter((t) => t.destination === name && t.state === state).length;
-      return { name, queued: count('queued'), sending: count('sending'), failed: count('failed'), oldest_seconds: 100 };
+      const count = (state) => this.transfers.reduce((sum, t) => sum + (t.destination === name ? t.instances[state] : 0), 0);
+      return {
+        name, host: `${name.toLowerCase()}.example`, port: 104, queued: count('queued'), sending: count('sending'), failed: count('failed'),
+        oldest_seconds: count('queued') > 0 ? 100 : null,
+      };
     });
     return { enabled: true, destinations, transfers: this.transfers.filter(matches), next_page_token: null };
+  }
+
+  retry({ job_id: jobId, destination }) {
+    const again = this.transfers.filter((t) => (!jobId || t.job_id === jobId) && (!destination || t.destination === destination));
+    let count = 0;
+    for (const transfer of again) {
+      const { instances } = transfer;
+      count += instances.failed;
+      if (instances.failed > 0) Object.assign(transfer, { state: 'queued', message: null });
+      Object.assign(instances, { queued: instances.queued + instances.failed, failed: 0 });
+    }
+    return count;
   }
 
   levels(job) {

@@ -93,9 +93,9 @@ export class Connection {
     let ended = false;
     let cancel = () => {};
     const ask = async () => {
-      if (this.link.kind === 'live') return;
+      if (this.isLive()) return;
       const answered = await this.answers();
-      if (ended || !mine() || this.link.kind === 'live') return;
+      if (ended || !mine() || this.isLive()) return;
       if (answered) this.setLink({ kind: 'polling' });
       cancel = this.clock.after(POLL_MS, () => void ask());
     };
@@ -174,6 +174,10 @@ export class Connection {
       if (!mine()) return;
     }
     if (mine()) void this.attempt();
+  }
+
+  private isLive(): boolean {
+    return this.link.kind === 'live';
   }
 
   private wait(ms: number): Promise<void> {

@@ -229,20 +229,23 @@ export interface Volume {
 export type TransferState = 'queued' | 'sending' | 'sent' | 'committed' | 'failed';
 
 export interface Transfer {
-  transfer_id: string;
   job_id: string;
   destination: string;
   state: TransferState;
-  instances_sent: number;
-  instances_total: number;
+  instances: { total: number; queued: number; sending: number; sent: number; committed: number; failed: number };
   attempts: number;
   message: string | null;
+  storage_commitment: boolean;
+  done: boolean;
   create_time: string;
-  next_attempt_time: string | null;
+  update_time: string;
 }
 
+// Counts are instances.
 export interface Destination {
   name: string;
+  host: string;
+  port: number;
   queued: number;
   sending: number;
   failed: number;

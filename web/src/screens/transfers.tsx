@@ -1,9 +1,9 @@
 // DICOM destinations and what is on its way to them.
 import { useState } from 'preact/hooks';
 import type { Destination, Transfer, Transfers as Answer, TransferState } from '../api/types.ts';
-import { coarseSeconds, count, relative, time } from '../lib/format.ts';
+import { coarseSeconds, count, time, words } from '../lib/format.ts';
 import { go, href, jobHref } from '../lib/router.ts';
-import { useAsked, useStore, useTick } from '../state/hooks.ts';
+import { useAsked, useStore } from '../state/hooks.ts';
 import { Chip, Empty } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 
@@ -17,7 +17,9 @@ const TRANSFERS_MS = 3_000;
 
 export function Transfers({ query }: { query: URLSearchParams }) {
   const filter = { destination: query.get('destination') ?? '', state: query.get('state') ?? '' };
+  const store = useStore();
   const [before, setBefore] = useState<string[]>([]);
+  const [retry, setRetry] = useState<Retry | null>(null);
   const { data, error } = useAsked<Answer>('transfers', { ...filter, page_size: 50, page_token: before.at(-1) }, TRANSFERS_MS);
   const change = (name: string, to: string) => {
     setBefore([]);
@@ -49,7 +51,12 @@ export function Transfers({ query }: { query: URLSearchParams }) {
       {data && !data.enabled && <Empty>No destination is configured. The PACS finds results by C-FIND and pulls them by C-MOVE or C-GET.</Empty>}
       {data?.enabled && (
         <>
-          <div class="rooms">{data.destinations.map((d) => <DestinationCard key={d.name} destination={d} />)}</div>
+          <div class="rooms">{data.destinations.map((d) => (
+            <DestinationCard
+              key={d.name} destination={d} onRetry={store.may('operator') ? () => setRetry({ destination: d.name }) : null}
+            />
+          ))}</div>
+          {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
           <TransferTable transfers={data.transfers} />
           <footer class="actions">
             <button type="button" disabled={before.length === 0} onClick={() => setBefore(before.slice(0, -1))}>Newer</button>
@@ -64,24 +71,51 @@ export function Transfers({ query }: { query: URLSearchParams }) {
   );
 }
 
-function DestinationCard({ destination: d }: { destination: Destination }) {
+function DestinationCard({ destination: d, onRetry }: { destination: Destination; onRetry: (() => void) | null }) {
   const state = d.failed > 0 ? 'bad' : d.queued + d.sending > 0 ? 'receiving' : 'ok';
-  const text = { bad: `${d.failed} failed`, receiving: 'Sending', ok: 'Nothing waits' }[state]!;
+  const text = { bad: 'Failures', receiving: 'Sending', ok: 'Nothing waits' }[state]!;
   return (
     <article class="room card" aria-label={`Destination ${d.name}`}>
       <header><h3>{d.name}</h3><Chip kind={state} text={text} /></header>
+      <p class="quiet one-line">{d.host}:{d.port}</p>
       <p class="numbers split">
         <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span><span>{count(d.failed)} failed</span>
       </p>
-      <p class="quiet numbers">{d.queued + d.sending > 0 ? `the oldest waits for ${coarseSeconds(d.oldest_seconds)}` : ' '}</p>
+      <footer class="split quiet numbers">
+        <span>{d.oldest_seconds === null ? 'instances' : `the oldest waits for ${coarseSeconds(d.oldest_seconds)}`}</span>
+        {onRetry && d.failed > 0 && <button type="button" class="small" onClick={onRetry}>Retry failed</button>}
+      </footer>
     </article>
+  );
+}
+
+// What to send again: of one job, or everything that failed for a destination.
+interface Retry {
+  destination: string;
+  job_id?: string;
+}
+
+function ConfirmRetry({ retry, onClose }: { retry: Retry; onClose: () => void }) {
+  const store = useStore();
+  return (
+    <Confirm
+      title="Send again?" action="Retry" onClose={onClose}
+      onConfirm={async () => {
+        await store.api.post('transfers:retry', retry);
+        store.refresh();
+      }}
+    >
+      <p>
+        {retry.job_id ? `What failed of job ${retry.job_id}` : 'Everything that failed'} goes back into the queue
+        of {retry.destination}.
+      </p>
+    </Confirm>
   );
 }
 
 export function TransferTable({ transfers }: { transfers: Transfer[] }) {
   const store = useStore();
-  useTick(1000);
-  const [retried, setRetried] = useState<Transfer | null>(null);
+  const [retry, setRetry] = useState<Retry | null>(null);
   const now = store.now();
   if (transfers.length === 0) return <Empty>Nothing was sent.</Empty>;
   return (
@@ -90,44 +124,35 @@ export function TransferTable({ transfers }: { transfers: Transfer[] }) {
         <thead>
           <tr>
             <th scope="col">Queued</th><th scope="col">Job</th><th scope="col">Destination</th><th scope="col">State</th>
-            <th scope="col" class="number">Instances</th><th scope="col" class="number">Attempts</th><th scope="col">Message</th><th scope="col" />
+            <th scope="col" class="number">Instances</th><th scope="col" class="number">Attempts</th><th scope="col">Message</th>
+            <th scope="col"><span class="hidden">Actions</span></th>
           </tr>
         </thead>
         <tbody>
           {transfers.map((t) => (
-            <tr key={t.transfer_id} data-transfer={t.transfer_id}>
+            <tr key={`${t.job_id} ${t.destination}`} data-transfer={`${t.job_id} ${t.destination}`}>
               <td class="numbers">{time(t.create_time, now)}</td>
               <th scope="row"><a href={jobHref(t.job_id)} class="id">{t.job_id}</a></th>
               <td>{t.destination}</td>
-              <td><Chip kind={KINDS[t.state] ?? 'waiting'} text={STATES.find(([s]) => s === t.state)?.[1] ?? t.state} /></td>
-              <td class="number">{count(t.instances_sent)} / {count(t.instances_total)}</td>
+              <td><Chip kind={KINDS[t.state] ?? 'waiting'} text={STATES.find(([s]) => s === t.state)?.[1] ?? words(t.state)} /></td>
+              <td class="number">
+                {count(t.instances.sent + t.instances.committed)} / {count(t.instances.total)}
+                {t.instances.failed > 0 && <b class="bad"> {count(t.instances.failed)} failed</b>}
+              </td>
               <td class="number">{count(t.attempts)}</td>
-              <td class="message">{t.message}{t.next_attempt_time && <span class="quiet"> next attempt {relative(t.next_attempt_time, now)}</span>}</td>
-              <td>
-                {store.may('operator') && mayRetry(t) && (
-                  <button type="button" class="small" onClick={() => setRetried(t)}>Retry</button>
+              <td class="message">{t.message}</td>
+              <td class="number">
+                {store.may('operator') && t.instances.failed > 0 && (
+                  <button
+                    type="button" class="small" onClick={() => setRetry({ job_id: t.job_id, destination: t.destination })}
+                  >Retry</button>
                 )}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-      {retried && (
-        <Confirm
-          title="Send again now?" action="Retry" onClose={() => setRetried(null)}
-          onConfirm={async () => {
-            await store.api.post(`transfers/${encodeURIComponent(retried.transfer_id)}:retry`);
-            store.refresh();
-          }}
-        >
-          <p>Job {retried.job_id} is sent to {retried.destination} without waiting for the next attempt.</p>
-        </Confirm>
-      )}
+      {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
     </div>
   );
-}
-
-// As the server does: what has failed, or waits for its next attempt.
-function mayRetry(t: Transfer): boolean {
-  return t.state === 'failed' || (t.state === 'queued' && t.attempts > 0);
 }

@@ -84,7 +84,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
   return (
     <div
       class="pane" ref={box} tabIndex={0} role="slider" data-axis={axis} data-job={shown.jobId}
-      data-level={seen?.id.level} data-slice={seen ? slice : undefined}
+      data-level={seen?.id.level} data-lengths={lengthsOf(model, axis)}
       aria-label={`${NAMES[axis]} plane, ${shown.name}`} aria-orientation="vertical"
       aria-valuemin={1} aria-valuemax={plane.slices} aria-valuenow={slice + 1}
       aria-valuetext={`slice ${slice + 1} of ${plane.slices}`}
@@ -104,6 +104,12 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
       {waiting && <span class="waiting" role="status">{waiting}</span>}
     </div>
   );
+}
+
+// Distances on this slice, mm.
+function lengthsOf(model: ViewerModel, axis: Axis): string {
+  const here = model.measures.filter((m) => m.axis === axis && m.slice === model.sliceOf(axis));
+  return here.map((m) => model.lengthMm(m).toFixed(1)).join(' ');
 }
 
 function sizeOf(canvas: HTMLCanvasElement | null): Size {
