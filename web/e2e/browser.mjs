@@ -12,5 +12,5 @@ export function launch() {
   const executablePath = chromiumPath();
   if (!executablePath) throw new Error('no chromium; install the package chromium');
   // The sandbox needs a user other than root, which containers often lack; the page is our own.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-extensions'] });
 }

@@ -3,12 +3,16 @@ import assert from 'node:assert/strict';
 
 const DONE = '20260301T092900-done0003';
 const LIVE = '20260301T093001-live0001';
+const FAILED = '20260301T085000-fail0008';
 const MASK = '20260301T091700-mask0005';
 
 const job = (id, tab) => `#/jobs/${id}${tab ? `?tab=${tab}` : ''}`;
 const pane = (page, axis, id = DONE) => page.locator(`.pane[data-axis="${axis}"][data-job="${id}"]`);
 
-async function eventually(what, check, ms = 8000) {
+// Machines that test are busy: what is waited for comes in milliseconds on an idle one.
+const PATIENCE_MS = 20_000;
+
+async function eventually(what, check, ms = PATIENCE_MS) {
   const end = Date.now() + ms;
   for (;;) {
     const got = await check();
@@ -18,7 +22,7 @@ async function eventually(what, check, ms = 8000) {
   }
 }
 
-const shown = (locator) => locator.first().waitFor({ state: 'visible', timeout: 8000 });
+const shown = (locator) => locator.first().waitFor({ state: 'visible', timeout: PATIENCE_MS });
 
 // Mean and spread of a pane's pixels: black is nothing.
 function pixels(page, selector) {
@@ -304,15 +308,15 @@ export const scenarios = {
   },
 
   async 'contrast: text in both colours is readable (WCAG AA)'({ page, open }) {
-    for (const theme of ['dark', 'light']) {
-      await page.addInitScript((chosen) => localStorage.setItem('isocenter.theme', chosen), theme);
-      for (const hash of ['#/', '#/node', '#/dicom', job(DONE, 'details'), job('20260301T085000-fail0008')]) {
-        await open(hash);
-        await page.reload();
-        await shown(page.getByText('Live', { exact: true }));
-        await page.waitForTimeout(250);
-        const poor = await page.evaluate(poorContrast);
-        assert.deepEqual(poor, [], `${theme} ${hash}`);
+    const screens = {
+      '#/': 'Devices', '#/node': 'Queue', '#/dicom': 'DICOM destinations', [job(DONE, 'details')]: 'Warnings', [job(FAILED)]: 'Zeego left head_soft',
+    };
+    for (const [hash, heading] of Object.entries(screens)) {
+      await open(hash);
+      await shown(page.getByRole('heading', { name: heading }));
+      for (const theme of ['dark', 'light']) {
+        await page.getByLabel('Colours').selectOption(theme);
+        assert.deepEqual(await page.evaluate(poorContrast), [], `${theme} ${hash}`);
       }
     }
   },
