@@ -142,9 +142,14 @@ absl::Status Volume::Clear() {
 }
 
 absl::Status Volume::Regrid(const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(Reshape(grid));
+  return Clear();
+}
+
+absl::Status Volume::Reshape(const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ops::CheckReshape(grid.shape(), capacity_));
   grid_ = grid;
-  return Clear();
+  return absl::OkStatus();
 }
 
 absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) {

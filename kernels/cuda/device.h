@@ -97,6 +97,7 @@ class Volume final : public ops::VolumeBuffer {
   int64_t bytes() const override { return reservation_.bytes(); }
   absl::Status Clear() override;
   absl::Status Regrid(const VolumeGrid& grid) override;
+  absl::Status Reshape(const VolumeGrid& grid) override;
   absl::Status Upload(int64_t first_slice, HostView3<const float> slices) override;
   absl::Status Download(int64_t first_slice, HostView3<float> slices) const override;
   absl::Status StartUpload(int64_t first_slice, HostView3<const float> slices) override;

@@ -88,7 +88,7 @@ int64_t RunBytes(const VolumeGrid& grid, PlaneBytes plane_bytes) {
 template <class Method>
 absl::Status RunJoseph(Method& method, CudaDevice& device, std::span<const ProjectionMatrix> world,
                        const ops::VolumeBuffer& volume, ops::ProjectionStack& projections) {
-  ISO_ASSIGN_OR_RETURN(const Volume* from, ops::OwnVolume<Volume>(volume, "cuda"));
+  ISO_ASSIGN_OR_RETURN(const Volume* from, AsVolume(volume));
   ISO_ASSIGN_OR_RETURN(Stack * to, AsStack(projections, ops::StackUse::kProjections));
   const Shape3& shape = to->shape();
   ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), shape));

@@ -80,7 +80,7 @@ class ProjectSiddon final : public ops::ForwardProject {
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
                    ops::ProjectionStack& projections) override {
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
-    ISO_ASSIGN_OR_RETURN(const Volume* source, ops::OwnVolume<Volume>(volume, "cuda"));
+    ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
     const Shape3& shape = stack->shape();
     ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
     if (matrices.empty()) return absl::OkStatus();

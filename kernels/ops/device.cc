@@ -31,6 +31,8 @@ absl::Status ProjectionStack::StartDownload(int64_t first_view, HostView3<float>
   return absl::OkStatus();
 }
 
+absl::Status VolumeBuffer::Reshape(const VolumeGrid& grid) { return Regrid(grid); }
+
 absl::Status VolumeBuffer::StartUpload(int64_t first_slice, HostView3<const float> slices) {
   return Upload(first_slice, slices);
 }

@@ -53,6 +53,8 @@ class VolumeBuffer : public Vector {
   /// Uses the memory for another grid, zero-filled. Errors: INVALID_ARGUMENT (it has more voxels
   /// along an axis than the grid that the volume was made for).
   virtual absl::Status Regrid(const VolumeGrid& grid) = 0;
+  /// The same, but what it holds afterwards is undefined: nothing waits for copies that go on.
+  virtual absl::Status Reshape(const VolumeGrid& grid);
   /// Copies host slices [z][y][x] to the slices from `first_slice`. Errors: INVALID_ARGUMENT
   /// (shape).
   virtual absl::Status Upload(int64_t first_slice, HostView3<const float> slices) = 0;

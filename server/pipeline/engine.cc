@@ -34,12 +34,17 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
                     .changed =
                         [this] {
                           OnConsoleLeft();
-                          admission_lane_->Submit([this] { StartWaiting(); });
+                          SeekPlaces();
                         }},
                    options_.decoders),
-      consoles_([this] { WatchConsoles(); }) {}
+      consoles_([this] { WatchConsoles(); }) {
+  // Only who gives memory back knows when: a run goes with its last owner, which may be a unit that
+  // ends after the job.
+  environment_.scheduler.WhenFreed([this] { SeekPlaces(); });
+}
 
 Engine::~Engine() {
+  environment_.scheduler.WhenFreed(nullptr);
   StopAdmitting();
   // What is being accepted at this moment becomes active first.
   absl::Notification accepted;
@@ -126,7 +131,7 @@ void Engine::ReplaceLostRuns() {
   }
   refinements_.ReplaceLostRuns();
   if (environment_.scheduler.healthy_slots() > 0) {
-    admission_lane_->Submit([this] { StartWaiting(); });
+    SeekPlaces();
   } else if (!no_device_reported_.exchange(true) && options_.no_device_left) {
     options_.no_device_left();
   }
@@ -146,17 +151,11 @@ void Engine::WatchConsoles() {
       earliest = std::min(earliest, job->console_deadline());
     }
     earliest = std::min(earliest, refinements_.EndOverdue());
-    // What a refinement waits for may become free without a word: a run's memory goes with its last
-    // owner, which may be a unit that ends after the job.
-    constexpr absl::Duration kBetweenAttempts = absl::Seconds(1);
-    const bool try_again = refinements_.any_waits();
-    if (try_again) earliest = std::min(earliest, absl::Now() + kBetweenAttempts);
     absl::MutexLock lock(&mutex_);
     auto news = [this]()
                     ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || consoles_changed_; };
     mutex_.AwaitWithDeadline(absl::Condition(&news), earliest);
     if (stopping_) return;
-    if (try_again && admitting_) admission_lane_->Submit([this] { StartWaiting(); });
     consoles_changed_ = false;
   }
 }
@@ -182,7 +181,6 @@ void Engine::OnJobEnded(ReconstructionJob& job) {
   if (!suspended) refinements_.ReleaseFrames(job.id());
   const std::string pair_id = job.request().pair_id;
   std::shared_ptr<ReconstructionJob> last;  // destroyed after the lock is given back
-  bool others_wait = refinements_.any_waits();
   {
     absl::MutexLock lock(&mutex_);
     const auto found = active_.find(job.id());
@@ -191,8 +189,7 @@ void Engine::OnJobEnded(ReconstructionJob& job) {
     if (!suspended && !pair_id.empty()) {
       SubmitSubtraction(pair_id);
     }
-    for (const auto& [id, other] : active_) others_wait |= other != nullptr && !other->run();
-    if (others_wait && admitting_) admission_lane_->Submit([this] { StartWaiting(); });
+    SeekPlaces();  // for the refinements of this job; before the engine may go
     active_.erase(found);
   }
 }

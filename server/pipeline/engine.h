@@ -114,7 +114,9 @@ class Engine : private JobKeeper {
   /// What the protocol asks for beyond the volume, when that is stored.
   void FollowUp(const std::string& id, const jobs::StoredSeries& stored,
                 const AcquisitionRequest& request, std::shared_ptr<jobs::JobSpool> spool);
-  /// Looks for a slot for every job that has none, acquisitions first.
+  /// Looks for a slot for every job that has none, acquisitions first: soon, on the admission's
+  /// thread. From any thread.
+  void SeekPlaces();
   void StartWaiting();
   void AddActive(const std::shared_ptr<ReconstructionJob>& job);
   /// Null: it is not active.
@@ -141,6 +143,7 @@ class Engine : private JobKeeper {
   const EngineOptions options_;
   std::atomic<int> chunks_on_faulty_slot_{0};
   std::atomic<bool> no_device_reported_{false};
+  std::atomic<bool> seeking_places_{false};  // one waits for its turn
 
   mutable absl::Mutex mutex_;
   bool admitting_ ABSL_GUARDED_BY(mutex_) = true;

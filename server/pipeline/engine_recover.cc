@@ -42,7 +42,7 @@ void Engine::Recover() {
   for (const jobs::JobSnapshot& job : all) {
     if (job->pair_role == jobs::PairRole::kFill) SubmitSubtraction(job->pair_id);
   }
-  admission_lane_->Submit([this] { StartWaiting(); });
+  SeekPlaces();
 }
 
 void Engine::RecoverRefinements() {
@@ -105,7 +105,13 @@ absl::Status Engine::CompleteStored(const jobs::Job& job, const jobs::StoredSeri
   return absl::OkStatus();
 }
 
+void Engine::SeekPlaces() {
+  if (seeking_places_.exchange(true)) return;  // the one that is under way will find them
+  admission_lane_->Submit([this] { StartWaiting(); });
+}
+
 void Engine::StartWaiting() {
+  seeking_places_ = false;
   std::vector<std::shared_ptr<ReconstructionJob>> waiting = ActiveJobs();
   std::erase_if(waiting, [](const auto& job) { return job->run() != nullptr; });
   std::ranges::sort(waiting, [](const auto& a, const auto& b) {

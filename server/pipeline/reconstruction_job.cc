@@ -139,14 +139,15 @@ void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& r
   }
   const absl::StatusOr<bool> all_started = run->FinishStep();
   if (!all_started.ok()) return OnRunFailed(run, all_started.status());
-  if (!*all_started) {
-    run->lane().Submit([self = shared_from_this(), run] { self->FinishVolume(run, false); });
-    return;
-  }
-  run->completion().Submit([self = shared_from_this(), run] { self->CompleteVolume(run); });
   {
+    // Under the lock: who takes the run from the job drops its units afterwards.
     absl::MutexLock lock(&mutex_);
     if (ended_ || run_ != run) return;
+    if (!*all_started) {
+      run->lane().Submit([self = shared_from_this(), run] { self->FinishVolume(run, false); });
+      return;
+    }
+    run->completion().Submit([self = shared_from_this(), run] { self->CompleteVolume(run); });
     storing_ = true;
   }
   export_->Submit([self = shared_from_this(), run] { self->StoreVolume(run); });

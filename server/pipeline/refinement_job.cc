@@ -94,6 +94,10 @@ std::shared_ptr<RefinementRun> RefinementJob::DropRun() {
 // ---- Computation -------------------------------------------------------------------------------
 
 void RefinementJob::Submit(const std::shared_ptr<RefinementRun>& run) {
+  // Whoever takes the run from the job does so under the lock and drops its units afterwards: none
+  // may be added later, which would hold the run's memory when everybody believes that it is free.
+  absl::MutexLock lock(&mutex_);
+  if (ended_ || run_ != run) return;
   run->lane().Submit([self = shared_from_this(), run] { self->Work(run); });
 }
 

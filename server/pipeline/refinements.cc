@@ -36,6 +36,8 @@ void Refinements::StartWaiting() {
   });
   for (const auto& job : waiting) {
     if (!SourceIsCompleted(*job)) continue;
+    // Before it is tried: who holds what is missing may leave meanwhile.
+    const bool others_hold = environment_.scheduler.active_jobs() > 0;
     auto run = environment_.runs.MakeRefinement(*job->acquisition(), job->grid(), job->request(),
                                                 job->urgency());
     if (run.ok()) {
@@ -43,14 +45,9 @@ void Refinements::StartWaiting() {
       continue;
     }
     // What does not fit beside nothing never fits.
-    const bool may_fit_later =
-        absl::IsResourceExhausted(run.status()) && environment_.scheduler.active_jobs() > 0;
+    const bool may_fit_later = absl::IsResourceExhausted(run.status()) && others_hold;
     if (!may_fit_later && !absl::IsUnavailable(run.status())) job->Fail(run.status());
   }
-}
-
-bool Refinements::any_waits() const {
-  return std::ranges::any_of(Active(), [](const auto& job) { return job->waits(); });
 }
 
 absl::Time Refinements::EndOverdue() {
@@ -112,7 +109,6 @@ void Refinements::OnEnded(RefinementJob& job) {
   const absl::StatusOr<jobs::JobSnapshot> snapshot = environment_.table.Get(job.id());
   const bool suspended = snapshot.ok() && !jobs::HasEnded((*snapshot)->state);
   if (!suspended) EndUse(job.source_id());
-  environment_.changed();
   std::shared_ptr<RefinementJob> last;  // destroyed after the lock is given back
   absl::MutexLock lock(&mutex_);
   const auto found = active_.find(job.id());

@@ -62,7 +62,6 @@ class Refinements {
 
   /// Looks for a place for every refinement that has none. By the thread that makes runs.
   void StartWaiting();
-  bool any_waits() const;
   /// Ends those whose deadline passes before they get a place; returns the next such deadline.
   absl::Time EndOverdue();
   /// Takes the runs from lost slots; their jobs wait again.

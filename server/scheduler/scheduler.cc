@@ -176,11 +176,14 @@ absl::Status Scheduler::Refuse(const absl::Status& reason, const std::vector<Nee
 }
 
 void Scheduler::ShrinkToHost(int64_t id, int64_t host_bytes) {
-  absl::MutexLock lock(&mutex_);
-  Holder& holder = holders_.at(id);
-  for (Reservation& held : holder.memory) {
-    held.ShrinkTo(held.budget() == holder.host ? host_bytes : 0);
+  {
+    absl::MutexLock lock(&mutex_);
+    Holder& holder = holders_.at(id);
+    for (Reservation& held : holder.memory) {
+      held.ShrinkTo(held.budget() == holder.host ? host_bytes : 0);
+    }
   }
+  TellFreed();
 }
 
 void Scheduler::ExpectEnd(int64_t id, absl::Time end) {
@@ -189,8 +192,21 @@ void Scheduler::ExpectEnd(int64_t id, absl::Time end) {
 }
 
 void Scheduler::Leave(int64_t id) {
-  absl::MutexLock lock(&mutex_);
-  holders_.erase(id);
+  {
+    absl::MutexLock lock(&mutex_);
+    holders_.erase(id);
+  }
+  TellFreed();
+}
+
+void Scheduler::WhenFreed(std::function<void()> freed) {
+  absl::MutexLock lock(&freed_mutex_);
+  freed_ = std::move(freed);
+}
+
+void Scheduler::TellFreed() {
+  absl::MutexLock lock(&freed_mutex_);
+  if (freed_) freed_();
 }
 
 int Scheduler::active_jobs() const {

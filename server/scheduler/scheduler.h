@@ -86,6 +86,11 @@ class Scheduler {
   absl::StatusOr<Admission> Admit(int slot, int64_t device_bytes, int64_t host_bytes,
                                   jobs::JobClass job_class = jobs::JobClass::kLive);
 
+  /// `freed` is called whenever an admission has given something back, by the thread that did; it
+  /// must be quick and take no lock under which admissions end. Empty: no longer, and when this
+  /// returns, no such call is under way.
+  void WhenFreed(std::function<void()> freed);
+
   int active_jobs() const;
   int healthy_slots() const;
   /// Units that wait on all slots.
@@ -115,6 +120,7 @@ class Scheduler {
   void ShrinkToHost(int64_t id, int64_t host_bytes);
   void ExpectEnd(int64_t id, absl::Time end);
   void Leave(int64_t id);
+  void TellFreed();
 
   const std::vector<std::unique_ptr<DeviceSlot>> slots_;
   const int max_active_jobs_;
@@ -122,6 +128,9 @@ class Scheduler {
   mutable absl::Mutex mutex_;
   std::map<int64_t, Holder> holders_ ABSL_GUARDED_BY(mutex_);  // one for each active job
   int64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+
+  absl::Mutex freed_mutex_;
+  std::function<void()> freed_ ABSL_GUARDED_BY(freed_mutex_);
 };
 
 }  // namespace isocenter::scheduler

@@ -144,6 +144,31 @@ TEST_P(DeviceTest, StartedUploadsAndDownloadsTakeTurns) {
   }
 }
 
+// What goes back while the memory is used for another grid already is what was there.
+TEST_P(DeviceTest, VolumesAreReshapedWhileTheyAreDownloaded) {
+  const auto device = OpenDevice(GetParam());
+  const VolumeGrid large = CenteredGrid(301, 207, 50, {1, 1, 1}),
+                   small = CenteredGrid(299, 207, 31, {1, 2, 1});
+  const auto volume = NewVolume(*device, large);
+  const auto memory = device->NewHostMemory((large.voxels() + small.voxels()) * sizeof(float));
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  auto* const values = reinterpret_cast<float*>((*memory)->data());
+  const HostView3<float> back(values, large.shape());
+  const HostView3<float> next(values + large.voxels(), small.shape());
+  const Array a = Noise(large.shape(), 8), b = Noise(small.shape(), 9);
+  std::copy(b.values.begin(), b.values.end(), next.data());
+  ASSERT_TRUE(volume->Upload(0, a.view()).ok());
+  ASSERT_TRUE(volume->StartDownload(0, back).ok());
+  ASSERT_TRUE(volume->Reshape(small).ok());
+  ASSERT_TRUE(volume->StartUpload(0, next).ok());
+  EXPECT_EQ(volume->grid().spacing, small.spacing);
+  EXPECT_EQ(Downloaded(*volume).values, b.values);
+  ASSERT_TRUE(device->Synchronize().ok());
+  EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), back.data()));
+  EXPECT_EQ(volume->Reshape(CenteredGrid(302, 1, 1, {1, 1, 1})).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 // Work that is started on a buffer meanwhile sees what is uploaded, and work that was started
 // before does not.
 TEST_P(DeviceTest, StartedUploadsWaitForWorkAndWorkForThem) {

@@ -193,6 +193,35 @@ TEST_P(ProjectTest, ViewsBeyondTheMatricesDoNotCount) {
   }
 }
 
+// Large enough to be still on its way when the work is started.
+TEST_P(ProjectTest, WaitsForWhatIsBeingUploaded) {
+  const Shape3 detector{2, 600, 800};
+  const BackprojectCase geometry{.detector = detector,
+                                 .matrices = CArmMatrices(2, detector, 3, 0.5, 0.02),
+                                 .grid = CenteredGrid(128, 128, 128, {1, 1, 1})};
+  const Array input = Noise(InputShape(direction(), geometry), 60);
+  const std::string& backend = GetParam().method.backend;
+  const auto device = OpenDevice(backend);
+  const auto volume = NewVolume(*device, geometry.grid);
+  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kProjections);
+  const auto memory = device->NewHostMemory(input.values.size() * sizeof(float));
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  const HostView3<float> host(reinterpret_cast<float*>((*memory)->data()), input.shape);
+  std::copy(input.values.begin(), input.values.end(), host.data());
+  const auto& methods = Backends().projectors.at(GetParam().model);
+  if (forward()) {
+    const auto operation = *(*methods.forward.Find(backend, GetParam().method.name))(*device);
+    ASSERT_TRUE(volume->StartUpload(0, host).ok());
+    ASSERT_TRUE(operation->Run(geometry.matrices, *volume, *stack).ok());
+  } else {
+    const auto operation = *(*methods.back.Find(backend, GetParam().method.name))(*device);
+    ASSERT_TRUE(stack->StartUpload(0, host).ok());
+    ASSERT_TRUE(operation->Run(geometry.matrices, *stack, *volume).ok());
+  }
+  const Array got = forward() ? Downloaded(*stack) : Downloaded(*volume);
+  ExpectSame(got, Apply(GetParam(), geometry, input), ProjectCases().front());
+}
+
 TEST_P(ProjectTest, RefusesWrongArguments) {
   const BackprojectCase geometry = ProjectCases().front();
   const auto device = OpenDevice(GetParam().method.backend);

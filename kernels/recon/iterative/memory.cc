@@ -1,8 +1,10 @@
 #include "kernels/recon/iterative/memory.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/host_parts.h"
 #include "kernels/recon/iterative/linear_operators.h"
 #include "kernels/recon/iterative/subsets.h"
 
@@ -59,12 +61,16 @@ absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan, int device,
   const VectorCounts counts = CountVectors(plan);
   const VolumeGrid largest = LargestPiece(plan, device);
   int64_t piece_bytes = 0, mask_bytes = 0;
+  int pieces = 0;
   for (const Piece& piece : plan.pieces) {
     if (piece.device != device) continue;
+    ++pieces;
     piece_bytes += session.VolumeBytes(piece.grid);
     if (piece.surroundings) mask_bytes += session.VolumeBytes(piece.grid);
   }
-  if (plan.pieces_in_host) piece_bytes = session.VolumeBytes(largest);
+  if (plan.pieces_in_host) {
+    piece_bytes = HostParts<VolumeParts>::Rooms(pieces) * session.VolumeBytes(largest);
+  }
 
   const int64_t rows = plan.rows[device].seen.count;
   const int columns = plan.acquisition.detector.columns;
@@ -74,11 +80,15 @@ absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan, int device,
   const Shape3 chunk{plan.chunk_views, rows, columns};
   const int64_t chunk_bytes = stack_bytes(chunk, ops::StackUse::kProjections);
   int64_t projection_bytes = 0;
-  for (const ViewChunk& part : ChunksOf(plan.subsets, plan.chunk_views)) {
+  const std::vector<ViewChunk> chunks = ChunksOf(plan.subsets, plan.chunk_views);
+  for (const ViewChunk& part : chunks) {
     projection_bytes += stack_bytes({static_cast<int64_t>(part.views.size()), rows, columns},
                                     ops::StackUse::kProjections);
   }
-  if (plan.projections_in_host) projection_bytes = chunk_bytes;
+  if (plan.projections_in_host) {
+    projection_bytes =
+        HostParts<ProjectionParts>::Rooms(static_cast<int>(chunks.size())) * chunk_bytes;
+  }
   const Shape3 frames{plan.chunk_views, plan.acquisition.detector.rows, columns};
   const int partial_sums = plan.devices() > 1 ? 1 : 0;
 

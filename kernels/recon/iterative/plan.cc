@@ -110,11 +110,12 @@ std::vector<Residence> Residences(const RefinementPlan& plan, const ops::DeviceT
   if (!traits.own_memory) return all;  // host memory is what it has
   all.push_back({.keep_column_sums = false, .projections_in_host = true, .chunk_views = chunk});
   // Each chunk brings all pieces in: few and large chunks, and pieces as large as there is room.
+  // Two of a device's pieces are in its memory at once, so that there are at least three.
   const int share = (plan.grid.nz + devices - 1) / devices;
   for (const int fewest : {8, 1}) {
     for (const bool projections_in_host : {false, true}) {
       for (int views = most; views >= 1; views /= 2) {
-        for (int slices = (share + 1) / 2; slices >= fewest; slices /= 2) {
+        for (int slices = (share + 2) / 3; slices >= fewest; slices /= 2) {
           all.push_back({.keep_column_sums = false,
                          .projections_in_host = projections_in_host,
                          .piece_slices = slices,

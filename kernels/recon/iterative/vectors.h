@@ -8,18 +8,15 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
+#include "kernels/recon/iterative/host_parts.h"
 #include "kernels/recon/iterative/plan.h"
 #include "kernels/recon/iterative/subsets.h"
 
 namespace isocenter::recon {
 
-/// What is done to a part of a vector that is asked for. kOverwrite: what it held does not matter,
-/// and all of it is written.
-enum class Access { kRead, kUpdate, kOverwrite };
-
 /// A vector like x: one volume for each piece of the plan. Where pieces wait in host memory, each
-/// device has room for one of them, which comes when it is asked for and goes when another does.
-/// Parts of different devices may be used by different threads.
+/// device has rooms for those that are worked on and come next (host_parts.h). Parts of different
+/// devices may be used by different threads.
 class VolumeVector {
  public:
   /// Zero. `sessions` by device; all must outlive the vector. Errors: RESOURCE_EXHAUSTED.
@@ -40,20 +37,12 @@ class VolumeVector {
   absl::Status Download(int piece, HostView3<float> slices);
 
  private:
-  /// A device's room for pieces that wait in host memory.
-  struct Room {
-    std::unique_ptr<ops::VolumeBuffer> volume;
-    int piece = -1;  // that is there
-    bool changed = false;
-  };
   explicit VolumeVector(const RefinementPlan& plan) : plan_(&plan) {}
-  HostView3<float> HostPiece(int piece);
-  absl::Status WriteBack(Room& room);
 
   const RefinementPlan* plan_;
-  std::vector<std::unique_ptr<ops::VolumeBuffer>> volumes_;  // by piece, or none
-  std::vector<std::unique_ptr<ops::HostMemory>> host_;       // by piece, or none
-  std::vector<Room> rooms_;                                  // by device
+  std::vector<std::unique_ptr<ops::VolumeBuffer>> volumes_;       // by piece, or none
+  std::vector<std::unique_ptr<HostParts<VolumeParts>>> in_host_;  // by device, or none
+  std::vector<int> index_;  // of each piece among those of its device
 };
 
 /// A vector like b: the views of each chunk as a stack of the rows that concern a device. Rows that
@@ -71,27 +60,22 @@ class ProjectionVector {
 
   absl::StatusOr<ops::ProjectionStack*> At(int chunk, int device, Access access);
 
-  /// Sets one view, the `index`th of a chunk; shape {1, rows seen by the device, columns}.
+  /// Sets one view, the `index`th of a chunk; shape {1, rows seen by the device, columns}. Where
+  /// projections wait in host memory, before the first call of At only.
   absl::Status Store(int chunk, int index, int device, HostView3<const float> view);
 
  private:
-  struct Room {
-    std::unique_ptr<ops::ProjectionStack> stack;
-    int chunk = -1;
-    bool changed = false;
-  };
   ProjectionVector(const RefinementPlan& plan, std::span<const ViewChunk> chunks)
       : plan_(&plan), chunks_(chunks) {}
   Shape3 ShapeOf(int chunk, int device) const;
-  absl::Status MakeRooms(std::span<ops::Device* const> sessions);
-  HostView3<float> HostChunk(int chunk, int device);
+  Shape3 LargestShape(int device) const;
 
   const RefinementPlan* plan_;
   std::span<const ViewChunk> chunks_;
+  // One of these.
   std::vector<std::vector<std::unique_ptr<ops::ProjectionStack>>> stacks_;  // [chunk][device]
-  std::vector<std::unique_ptr<ops::HostMemory>> host_;                      // by device
-  std::vector<int64_t> first_view_;  // of each chunk in host memory
-  std::vector<Room> rooms_;          // by device
+  std::vector<std::unique_ptr<HostParts<ProjectionParts>>> in_host_;        // by device
+  std::vector<std::unique_ptr<ops::ProjectionStack>> one_chunk_;            // by device
 };
 
 }  // namespace isocenter::recon

@@ -66,6 +66,21 @@ TEST(Scheduler, TheHostsMemoryIsCountedApartFromADevicesOwn) {
   EXPECT_EQ(cpu->slots()[0]->memory.used(), 900);
 }
 
+TEST(Scheduler, TellsWhenSomethingWasGivenBack) {
+  const auto scheduler = MakeScheduler({1000}, 5);
+  std::vector<int64_t> used;
+  scheduler->WhenFreed([&] { used.push_back(scheduler->slots()[0]->memory.used()); });
+  {
+    Admission admission = *scheduler->Admit(0, 300, 600);
+    admission.ShrinkToHost(100);
+  }
+  // Called when it is free already, and not by who takes.
+  EXPECT_THAT(used, testing::ElementsAre(100, 0));
+  scheduler->WhenFreed(nullptr);
+  *scheduler->Admit(0, 0, 100);
+  EXPECT_EQ(used.size(), 2u);
+}
+
 TEST(Scheduler, LimitsActiveJobs) {
   const auto scheduler = MakeScheduler({1000}, 1);
   Admission first = *scheduler->Admit(0, 0, 1);

@@ -106,6 +106,28 @@ TEST_P(DivisionTest, WhatWaitsInHostMemoryMakesNoDifference) {
   EXPECT_GE(ways.size(), 2u);
 }
 
+TEST_P(DivisionTest, SeveralDevicesMayHaveLittleMemory) {
+  IterativeSettings settings = SettingsFor(GetParam());
+  settings.surroundings_factor = 2;
+  OwnMemoryDevice ample;
+  const Refined whole = RefineOn(scan_, settings, {&ample});
+  ASSERT_TRUE(whole.status.ok()) << whole.status;
+  bool all_in_host = false;
+  for (int64_t limit = whole.plan.peak_bytes / 2; limit > 0; limit = limit * 9 / 10) {
+    OwnMemoryDevice first(limit), second(limit);
+    const Refined divided = RefineOn(scan_, settings, {&first, &second});
+    if (!divided.status.ok()) {
+      EXPECT_EQ(divided.status.code(), absl::StatusCode::kResourceExhausted) << divided.status;
+      break;
+    }
+    EXPECT_LE(first.allocated_bytes(), limit);
+    EXPECT_LE(second.allocated_bytes(), limit);
+    all_in_host |= divided.plan.projections_in_host && divided.plan.pieces_in_host;
+    EXPECT_LT(LargestDifference(divided.hounsfield, whole.hounsfield), 0.05) << limit;
+  }
+  EXPECT_TRUE(all_in_host) << "never all of it in host memory";
+}
+
 TEST_P(DivisionTest, TheSameBitsTwice) {
   const IterativeSettings settings = SettingsFor(GetParam());
   const auto first = OpenDevice("reference"), second = OpenDevice("reference");
