@@ -25,5 +25,7 @@ void AddFetchCommand(CLI::App& app, Action& action);
 void AddProtocolsCommand(CLI::App& app, Action& action);
 void AddRenderCommand(CLI::App& app, Action& action);
 void AddCompareCommand(CLI::App& app, Action& action);
+/// drain, resume, status
+void AddNodeCommands(CLI::App& app, Action& action);
 
 }  // namespace isocenter::cli

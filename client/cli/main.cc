@@ -6,7 +6,8 @@
 int main(int argc, char** argv) {
   CLI::App app(
       "Isocenter: cone-beam CT reconstruction.\n"
-      "Simulates acquisitions, reconstructs them here or streams them to a server, follows jobs, fetches and judges "
+      "Simulates acquisitions, reconstructs them here or streams them to a server, follows jobs, "
+      "fetches and judges "
       "results.\n");
   app.name("isocenter");
   app.set_version_flag("--version", "isocenter " ISOCENTER_VERSION);
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddProtocolsCommand(app, action);
   isocenter::cli::AddRenderCommand(app, action);
   isocenter::cli::AddCompareCommand(app, action);
+  isocenter::cli::AddNodeCommands(app, action);
 
   try {
     app.parse(argc, argv);

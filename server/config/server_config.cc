@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -60,16 +61,56 @@ absl::Status CheckAeTitle(absl::string_view field, const std::string& title) {
                  "1 to 16 printable characters without blanks and backslashes");
 }
 
-absl::Status CheckTls(const v1::TlsConfig& tls) {
+absl::Status CheckTls(absl::string_view field, const v1::TlsConfig& tls) {
   if (tls.certificate_file().empty()) {
     if (tls.private_key_file().empty() && tls.client_ca_file().empty()) return absl::OkStatus();
-    return Illegal("grpc_tls.certificate_file", "''",
+    return Illegal(absl::StrCat(field, ".certificate_file"), "''",
                    "a PEM file, when private_key_file or client_ca_file is set");
   }
   if (tls.private_key_file().empty()) {
-    return Illegal("grpc_tls.private_key_file", "''", "a PEM file, when certificate_file is set");
+    return Illegal(absl::StrCat(field, ".private_key_file"), "''",
+                   "a PEM file, when certificate_file is set");
   }
   return absl::OkStatus();
+}
+
+/// Whether only this machine reaches what listens there.
+bool IsLoopback(absl::string_view address) {
+  const absl::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" ||
+         (absl::StartsWith(host, "127.") &&
+          host.find_first_not_of("0123456789.") == absl::string_view::npos);
+}
+
+absl::Status CheckWeb(const v1::WebConfig& web) {
+  ISO_RETURN_IF_ERROR(CheckAddress("web.address", web.address()));
+  ISO_RETURN_IF_ERROR(CheckTls("web.tls", web.tls()));
+  for (int i = 0; i < web.certificate_size(); ++i) {
+    const v1::WebCertificate& certificate = web.certificate(i);
+    const std::string field = absl::StrCat("web.certificate[", i, "]");
+    if (certificate.subject().empty()) {
+      return Illegal(absl::StrCat(field, ".subject"), "''", "a distinguished name, e.g. \"CN=x\"");
+    }
+    if (certificate.role() == v1::WEB_ROLE_UNSPECIFIED ||
+        !v1::WebRole_IsValid(certificate.role())) {
+      return Illegal(absl::StrCat(field, ".role"),
+                     absl::StrCat(static_cast<int>(certificate.role())),
+                     "a WebRole other than UNSPECIFIED");
+    }
+  }
+  if (web.certificate_size() > 0 && web.tls().client_ca_file().empty()) {
+    return Illegal("web.tls.client_ca_file", "''",
+                   "a PEM file, when certificate is set: it says who signs them");
+  }
+  const bool signs_in = !web.tokens_file().empty() || web.certificate_size() > 0;
+  if (!web.disabled() && !IsLoopback(web.address()) &&
+      (web.tls().certificate_file().empty() || !signs_in)) {
+    return Illegal("web.address", absl::StrCat("'", web.address(), "'"),
+                   "127.0.0.1:port, [::1]:port or localhost:port; beyond this machine only with "
+                   "web.tls.certificate_file, and web.tokens_file or web.certificate");
+  }
+  return CheckRange("web.volume_cache_bytes", static_cast<double>(web.volume_cache_bytes()),
+                    1 << 20, static_cast<double>(int64_t{1} << 50));
 }
 
 absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
@@ -156,6 +197,11 @@ void ApplyDefaults(v1::ServerConfig& config) {
   Default(node, &v1::DicomNodeConfig::max_associations, &v1::DicomNodeConfig::set_max_associations,
           32u);
 
+  v1::WebConfig& web = *config.mutable_web();
+  DefaultString(web.mutable_address(), "127.0.0.1:8080");
+  Default(web, &v1::WebConfig::volume_cache_bytes, &v1::WebConfig::set_volume_cache_bytes,
+          uint64_t{16} << 30);
+
   v1::LimitsConfig& limits = *config.mutable_limits();
   if (limits.memory_bytes() == 0) {
     limits.set_memory_bytes(uint64_t{static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES))} *
@@ -178,6 +224,11 @@ void ApplyDefaults(v1::ServerConfig& config) {
   Default(spool, &v1::SpoolConfig::retain_seconds, &v1::SpoolConfig::set_retain_seconds, 86400.0);
 }
 
+std::string VolumeCacheDirectory(const v1::ServerConfig& config) {
+  if (!config.web().volume_cache_directory().empty()) return config.web().volume_cache_directory();
+  return absl::StrCat(config.archive_directory(), "/viewer");
+}
+
 std::string SpoolDirectory(const v1::ServerConfig& config) {
   if (!config.spool().directory().empty()) return config.spool().directory();
   return absl::StrCat(config.archive_directory(), "/spool");
@@ -186,7 +237,8 @@ std::string SpoolDirectory(const v1::ServerConfig& config) {
 absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(CheckAddress("grpc_address", config.grpc_address()));
   ISO_RETURN_IF_ERROR(CheckAddress("metrics_address", config.metrics_address()));
-  ISO_RETURN_IF_ERROR(CheckTls(config.grpc_tls()));
+  ISO_RETURN_IF_ERROR(CheckTls("grpc_tls", config.grpc_tls()));
+  ISO_RETURN_IF_ERROR(CheckWeb(config.web()));
   ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
   ISO_RETURN_IF_ERROR(CheckDicomNode(config.dicom_node()));
   const v1::LimitsConfig& limits = config.limits();

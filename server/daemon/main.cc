@@ -28,11 +28,16 @@
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/slots.h"
+#include "server/daemon/web.h"
 #include "server/dicom/dictionary.h"
 #include "server/dicom/node.h"
 #include "server/dicom/result_store.h"
 #include "server/jobs/job_table.h"
 #include "server/metrics/metrics.h"
+#include "server/node/activity.h"
+#include "server/node/job_feed.h"
+#include "server/node/monitor.h"
+#include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
@@ -74,10 +79,11 @@ absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeC
       });
 }
 
-void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
+void Drain(double seconds, node::Node& node, rpc::Server& server, pipeline::Engine& engine) {
   constexpr absl::Duration kToCleanUp = absl::Seconds(5);
   const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
   spdlog::info("event=drain_begins seconds={}", seconds);
+  node.SetStopping();
   server.StopServing();
   engine.StopAdmitting();
   if (!engine.WaitUntilIdle(deadline)) {
@@ -160,7 +166,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
-  daemon::Observer observer(metrics);
+  node::Activity activity(absl::Now());
+  daemon::Observer observer(metrics, activity);
   ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(config.archive_directory()));
   for (const std::string& repair : archive->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
@@ -195,30 +202,41 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                            .decoders = {.acquisition = rpc::TranslateRecord,
                                         .refinement = rpc::TranslateRefinementRecord}});
   engine.Recover();
+  node::Node node(daemon::NodeOptionsOf(config, slots.backend, *spool, last_sync_seconds), engine,
+                  scheduler, table);
+  node::JobFeed feed(table);
 
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
                                     SourcesOf(table, scheduler, *spool, last_sync_seconds)));
-  ISO_ASSIGN_OR_RETURN(const auto server,
-                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
-  std::unique_ptr<dicom::Node> node;
+  ISO_ASSIGN_OR_RETURN(const auto server, rpc::Server::Start(config, protocols, table, engine,
+                                                             *results, observer, &node));
+  std::unique_ptr<dicom::Node> dicom_node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
-    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
-    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+    ISO_ASSIGN_OR_RETURN(dicom_node, StartDicomNode(config.dicom_node(), *archive, metrics));
+    dicom_address = absl::StrCat(config.dicom_node().address(), ":", dicom_node->port());
   }
+  ISO_ASSIGN_OR_RETURN(const auto web,
+                       daemon::Web::Start(config, node, activity, feed, table, engine, *results));
+  node::Monitor monitor(node, activity, [&](const std::vector<node::Reason>& reasons) {
+    server->SetReady(reasons.empty());
+    feed.OnNodeChanged();
+  });
+  node.SetStarted();
   const std::string& metrics_address = config.metrics_address();
-  std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
+  std::printf("ready grpc=%s metrics=%s:%d dicom=%s web=%s\n", server->address().c_str(),
               metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
-              dicom_address.c_str());
+              dicom_address.c_str(), web->address().c_str());
   std::fflush(stdout);
 
   WaitForSignal(stop_signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   // Without a device nothing that is waited for would end.
-  Drain(no_device_left ? 0 : config.drain_seconds(), *server, engine);
+  Drain(no_device_left ? 0 : config.drain_seconds(), node, *server, engine);
   // The node goes last: what a draining job has stored can still be pulled.
-  if (node != nullptr) node->Stop();
+  if (dicom_node != nullptr) dicom_node->Stop();
+  web->Stop();
   metrics.Stop();
   if (no_device_left) {
     return ops::DeviceLostError(

@@ -227,6 +227,27 @@ absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) 
   return absl::OkStatus();
 }
 
+void Engine::SetDrained(std::optional<std::string> reason) {
+  absl::MutexLock lock(&mutex_);
+  drain_reason_ = std::move(reason);
+}
+
+absl::Status Engine::CheckNotDrained() const {
+  absl::MutexLock lock(&mutex_);
+  if (!drain_reason_) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the node is drained",
+                                             drain_reason_->empty() ? "" : ": ", *drain_reason_,
+                                             "; use another one, or have an operator resume it"));
+}
+
+void Engine::Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done) {
+  const bool known = !request.request_id.empty() &&
+                     environment_.table.FindByRequestId(request.request_id) != nullptr;
+  const absl::Status drained = known ? absl::OkStatus() : CheckNotDrained();
+  if (!drained.ok()) return done(drained);
+  refinements_.Refine(job_id, std::move(request), std::move(done));
+}
+
 void Engine::StopAdmitting() {
   {
     absl::MutexLock lock(&mutex_);

@@ -80,22 +80,24 @@ class Engine : private JobKeeper {
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning. A
   /// request id that is known gives the job that it belongs to. Errors: INVALID_ARGUMENT,
   /// RESOURCE_EXHAUSTED (memory, spool or disk: what is needed and what is free; see
-  /// scheduler::RetryAfter), UNAVAILABLE (draining, no device), CANCELLED (not wanted any more),
-  /// those of the job store.
+  /// scheduler::RetryAfter), UNAVAILABLE (drained, stopping, no device), CANCELLED (not wanted any
+  /// more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
 
   /// The job of a stream that broke. Errors: NOT_FOUND.
   absl::StatusOr<Accepted> Resume(const std::string& job_id);
 
-  /// As Refinements::Refine; also UNAVAILABLE (draining).
-  void Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done) {
-    refinements_.Refine(job_id, std::move(request), std::move(done));
-  }
+  /// As Refinements::Refine; also UNAVAILABLE (drained, or stopping).
+  void Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done);
 
   /// Errors: NOT_FOUND, FAILED_PRECONDITION (it has ended already).
   absl::Status Cancel(const std::string& job_id, const absl::Status& why);
 
-  /// From now on nothing is admitted.
+  /// While there is a reason, an operator wants nothing new here: acquisitions and refinements are
+  /// refused with UNAVAILABLE and that sentence. Those that exist go on, and may be resumed.
+  void SetDrained(std::optional<std::string> reason);
+
+  /// From now on nothing is admitted, for good.
   void StopAdmitting();
   /// Whether all jobs ended before `deadline`. Jobs whose console is gone are not waited for.
   bool WaitUntilIdle(absl::Time deadline);
@@ -104,6 +106,8 @@ class Engine : private JobKeeper {
 
  private:
   absl::StatusOr<Accepted> AcceptNow(AcquisitionRequest request);
+  /// Errors: UNAVAILABLE (drained).
+  absl::Status CheckNotDrained() const;
   absl::StatusOr<Accepted> Existing(const AcquisitionRequest& request,
                                     const jobs::JobSnapshot& job) const;
   jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;
@@ -147,6 +151,7 @@ class Engine : private JobKeeper {
 
   mutable absl::Mutex mutex_;
   bool admitting_ ABSL_GUARDED_BY(mutex_) = true;
+  std::optional<std::string> drain_reason_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool consoles_changed_ ABSL_GUARDED_BY(mutex_) = false;
   int runs_being_freed_ ABSL_GUARDED_BY(mutex_) = 0;  // whose device is lost

@@ -94,6 +94,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
     const jobs::JobSnapshot job = environment_.table.FindByRequestId(request.request_id);
     if (job != nullptr) return Existing(request, job);
   }
+  ISO_RETURN_IF_ERROR(CheckNotDrained());
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
   if (!request.pair_id.empty()) ISO_RETURN_IF_ERROR(JoinPair(environment_.table, request));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));

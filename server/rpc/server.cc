@@ -50,7 +50,7 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
 
 Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-               jobs::JobObserver& observer)
+               jobs::JobObserver& observer, node::Node* node)
     : context_{.engine = engine,
                .table = table,
                .protocols = protocols,
@@ -60,13 +60,16 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams},
       acquisitions_(context_),
       jobs_(table, engine, results, protocols),
-      protocols_(protocols) {}
+      protocols_(protocols),
+      node_(node == nullptr ? nullptr : std::make_unique<NodeService>(*node)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer) {
+    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+    node::Node* node) {
   ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
-  std::unique_ptr<Server> server(new Server(config, protocols, table, engine, results, observer));
+  std::unique_ptr<Server> server(
+      new Server(config, protocols, table, engine, results, observer, node));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -76,6 +79,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->acquisitions_);
   builder.RegisterService(&server->jobs_);
   builder.RegisterService(&server->protocols_);
+  if (server->node_ != nullptr) builder.RegisterService(server->node_.get());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
     return absl::UnavailableError(
@@ -84,7 +88,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   }
   const std::string& given = config.grpc_address();
   server->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
-  server->server_->GetHealthCheckService()->SetServingStatus(true);
+  auto& health = *server->server_->GetHealthCheckService();
+  for (const char* name :
+       {v1::JobService::service_full_name(), v1::ProtocolService::service_full_name()}) {
+    health.SetServingStatus(name, true);
+  }
+  if (node != nullptr) health.SetServingStatus(v1::NodeService::service_full_name(), true);
+  server->SetReady(true);
   return server;
 }
 
@@ -92,7 +102,19 @@ Server::~Server() {
   if (server_ != nullptr) Shutdown(absl::Now());
 }
 
-void Server::StopServing() { server_->GetHealthCheckService()->SetServingStatus(false); }
+void Server::SetReady(bool ready) {
+  absl::MutexLock lock(&health_mutex_);
+  if (stopped_serving_) return;
+  auto& health = *server_->GetHealthCheckService();
+  health.SetServingStatus("", ready);
+  health.SetServingStatus(v1::AcquisitionService::service_full_name(), ready);
+}
+
+void Server::StopServing() {
+  absl::MutexLock lock(&health_mutex_);
+  stopped_serving_ = true;
+  server_->GetHealthCheckService()->SetServingStatus(false);
+}
 
 void Server::Shutdown(absl::Time deadline) {
   // gRPC itself would wait for idle connections as well, which clients may keep for minutes.

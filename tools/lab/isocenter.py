@@ -28,6 +28,7 @@ class Service:
         self.flags = list(flags)  # of isocenterd, beside the configuration
         self.grpc = f"127.0.0.1:{process.free_port()}"
         self.metrics = f"127.0.0.1:{process.free_port()}"
+        self.web = f"127.0.0.1:{process.free_port()}"
         self.dicom_port = dicom_port or process.free_port()
         self.config = self.folder / "isocenterd.textproto"
         self.log = self.folder / "isocenterd.log"
@@ -37,6 +38,7 @@ class Service:
         lines = [
             f'grpc_address: "{self.grpc}"',
             f'metrics_address: "{self.metrics}"',
+            f'web {{ address: "{self.web}" }}',
             f'archive_directory: "{self.folder / "archive"}"',
             "drain_seconds: 60",
             f'dicom_node {{ ae_title: "ISOCENTER" address: "127.0.0.1" port: {self.dicom_port}',
