@@ -82,7 +82,7 @@ function DestinationCard({ destination: d, onRetry }: { destination: Destination
         <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span><span>{count(d.failed)} failed</span>
       </p>
       <footer class="split quiet numbers">
-        <span>{d.oldest_seconds === null ? 'instances' : `the oldest waits for ${coarseSeconds(d.oldest_seconds)}`}</span>
+        <span>{d.oldest_seconds === null ? 'instances' : `oldest: ${coarseSeconds(d.oldest_seconds)}`}</span>
         {onRetry && d.failed > 0 && <button type="button" class="small" onClick={onRetry}>Retry failed</button>}
       </footer>
     </article>

@@ -30,6 +30,11 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
     help: () => setHelp(true),
     theme: () => choose(THEMES[(THEMES.findIndex((t) => t.theme === chosenTheme()) + 1) % THEMES.length]!.theme),
   }), []);
+  useEffect(() => {
+    const left = () => setHelp(false);
+    addEventListener('hashchange', left);
+    return () => removeEventListener('hashchange', left);
+  }, []);
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>To the content</a>
