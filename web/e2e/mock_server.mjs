@@ -4,7 +4,8 @@ import { createServer } from 'node:http';
 import { join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as fixtures from './fixtures.mjs';
-import { halved, head, plane } from './phantom.mjs';
+import { MockVolumes, previewOf } from './mock_volumes.mjs';
+import { Refusal } from './refusal.mjs';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
 const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', txt: 'text/plain; charset=utf-8' };
@@ -14,13 +15,6 @@ const HEADERS = {
   'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Resource-Policy': 'same-origin',
 };
 const ROLES = ['viewer', 'operator', 'administrator'];
-
-class Refusal extends Error {
-  constructor(status, code, message) {
-    super(message);
-    Object.assign(this, { status, code });
-  }
-}
 
 export class MockServer {
   // `tokens`: token -> role; empty: whoever comes is operator.
@@ -40,8 +34,7 @@ export class MockServer {
     // Set: events are held back, as some proxies do.
     this.holdEvents = false;
     this.eventId = 0;
-    this.volumes = new Map();
-    this.volumeAsked = new Map();
+    this.volumes = new MockVolumes();
   }
 
   async start(port = 0) {
@@ -204,8 +197,8 @@ export class MockServer {
     if (parts[0] !== 'jobs' || !job) throw new Refusal(404, 'NOT_FOUND', `there is no job '${parts[1]}'`);
     if (parts.length === 2) return json(fixtures.detail(job));
     if (parts[2] === 'trace') return json(fixtures.trace());
-    if (parts[2] === 'preview') return json(this.preview(job));
-    if (parts[2] === 'volume') return json(this.volume(job));
+    if (parts[2] === 'preview') return json(previewOf(job));
+    if (parts[2] === 'volume') return json(this.volumes.describe(job));
     if (parts[2] === 'slices') return this.slice(job, parts[3], Number(parts[4]), Number(query.get('level') ?? 0), response);
     throw new Refusal(404, 'NOT_FOUND', `there is no ${path}`);
   }
@@ -269,33 +262,8 @@ export class MockServer {
     return count;
   }
 
-  levels(job) {
-    const kind = fixtures.KINDS[job.job_id.slice(-8)];
-    if (!kind || job.state !== 'completed') throw new Refusal(409, 'FAILED_PRECONDITION', 'the job has no volume');
-    if (!this.volumes.has(kind)) {
-      const { nx, ny, nz } = fixtures.GRID;
-      const whole = head(kind, nx, ny, nz);
-      this.volumes.set(kind, [whole, halved(whole)]);
-    }
-    return this.volumes.get(kind);
-  }
-
-  // Prepared a second after somebody asked first.
-  volume(job) {
-    const levels = this.levels(job);
-    const asked = this.volumeAsked.get(job.job_id) ?? Date.now();
-    this.volumeAsked.set(job.job_id, asked);
-    const prepared = Date.now() - asked > 900;
-    return {
-      job_id: job.job_id, grid: fixtures.GRID, version: '6f1c2a9b', prepared, hu_min: prepared ? -1030 : null, hu_max: prepared ? 1130 : null,
-      levels: levels.map(({ nx, ny, nz }, level) => ({ level, nx, ny, nz, spacing_mm: fixtures.GRID.spacing_mm.map((s) => s * 2 ** level) })),
-    };
-  }
-
   slice(job, axis, index, level, response) {
-    const levels = this.levels(job);
-    const found = levels[level] && plane(levels[level], axis, index);
-    if (!found) throw new Refusal(400, 'INVALID_ARGUMENT', `index ${index} of level ${level} is outside the volume`);
+    const found = this.volumes.plane(job, axis, index, level);
     this.requests.slices += 1;
     this.requests.sliceBytes += found.samples.byteLength;
     response.writeHead(200, {
@@ -303,20 +271,6 @@ export class MockServer {
       ETag: `"6f1c2a9b-${job.job_id}-${axis}-${index}-${level}"`, 'Cache-Control': 'private, no-cache',
     });
     response.end(Buffer.from(found.samples.buffer));
-  }
-
-  preview(job) {
-    const whole = head('fdk', 60, 64, 48);
-    return {
-      frames_backprojected: job.progress.frames_backprojected,
-      planes: [['axial', 24, 3, 3], ['coronal', 32, 3, 4], ['sagittal', 30, 3, 4]].map(([orientation, index, column, row]) => {
-        const { columns, rows, samples } = plane(whole, orientation, index);
-        return {
-          orientation, columns, rows, column_spacing_mm: column, row_spacing_mm: row,
-          hounsfield_base64: Buffer.from(samples.buffer).toString('base64'),
-        };
-      }),
-    };
   }
 }
 

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { launch } from './browser.mjs';
 import { MockServer } from './mock_server.mjs';
-import { scenarios } from './scenarios.mjs';
+import { lookScenarios } from './look_scenarios.mjs';
+import { screenScenarios } from './screen_scenarios.mjs';
 import { signInScenarios } from './sign_in_scenarios.mjs';
+import { viewerScenarios } from './viewer_scenarios.mjs';
 
 // For a machine that is busy with other tests; an idle one needs two seconds for most.
 const TIMEOUT_MS = 60_000;
@@ -41,10 +43,11 @@ async function runOne(browser, scenario, options) {
   }
 }
 
+const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries(scenarios).map(([name, run]) => ({ name, run, options: {} })),
-  ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' } } })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();
 let failed = 0;
