@@ -39,7 +39,7 @@ class RealTest(support.ServiceTest):
     def test_a_job(self):
         service = self.service()
         job = self.stream(service)["job_id"]
-        self.assertEqual(self.see(service, "overview", "isocenter")["plots"], 6)
+        self.assertEqual(self.see(service, "overview", "simulator")["plots"], 6)
         volume = self.see(service, "volume", job)
         self.assertRegex(volume["middle"], r"^−?\d+\u202fHU$")
         self.assertEqual(volume["slice"], 32)

@@ -20,6 +20,8 @@ const SCREENS = {
 await mkdir(folder, { recursive: true });
 const server = new MockServer();
 const address = await server.start();
+const guarded = new MockServer({ tokens: { 'o-token': 'operator' } });
+const closed = await guarded.start();
 const browser = await launch();
 try {
   for (const theme of ['dark', 'light']) {
@@ -39,9 +41,26 @@ try {
         await page.screenshot({ path: join(folder, `help-${theme}.png`) });
       }
     }
+    await page.goto(`${address}#/node`);
+    await page.getByRole('button', { name: 'Drain', exact: true }).click();
+    await page.screenshot({ path: join(folder, `drain-${theme}.png`) });
+    await page.keyboard.press('Escape');
+    await page.goto(`${closed}#/`);
+    await page.getByLabel('Access token').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.screenshot({ path: join(folder, `sign-in-${theme}.png`) });
     await page.close();
   }
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(address);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await server.stop();
+  await page.getByRole('alert').waitFor();
+  await page.screenshot({ path: join(folder, 'gone-dark.png') });
+  await server.start(server.port);
 } finally {
   await browser.close();
   await server.stop();
+  await guarded.stop();
 }

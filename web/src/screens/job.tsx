@@ -35,7 +35,8 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   const job = stale ? latest.data ?? data : data;
   if (!job) return error ? <p class="problem" role="alert">{error}</p> : <p class="quiet">Loading</p>;
   const shown: JobDetail = live ? { ...job, ...live } : job;
-  const tab = (TABS.find((t) => t.id === query.get('tab'))?.id ?? 'volume') as Tab;
+  const usual: Tab = shown.has_volume || isActive(shown) ? 'volume' : 'details';
+  const tab = TABS.find((t) => t.id === query.get('tab'))?.id ?? usual;
   return (
     <div class="job">
       <Heading job={shown} store={store} />

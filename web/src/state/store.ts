@@ -16,8 +16,6 @@ export class Store {
   link: Link = { kind: 'connecting' };
   status: Status | null = null;
   jobs = new Map<string, Job>();
-  // When the server last told something, by this machine's clock.
-  freshAt: number | null = null;
   // Counts reconnections and changes that the user made: whoever asked for something asks again.
   epoch = 0;
   // Milliseconds to add to this machine's clock to have the server's.
@@ -67,8 +65,9 @@ export class Store {
     return !!own && RANK[own] >= RANK[role];
   }
 
+  // The server's time; stands still while the server is gone, as all that is shown does.
   now(): number {
-    return this.clock.now() + this.skewMs;
+    return (this.link.kind === 'gone' ? this.link.since : this.clock.now()) + this.skewMs;
   }
 
   active(): Job[] {
@@ -115,7 +114,6 @@ export class Store {
   }
 
   private take(event: ServerEvent): void {
-    this.freshAt = this.clock.now();
     const data: unknown = JSON.parse(event.data);
     switch (event.event) {
       case 'hello': {
@@ -144,7 +142,6 @@ export class Store {
     const at = Date.parse(text);
     // Answers take some time to arrive, so small differences say nothing.
     if (!Number.isNaN(at) && Math.abs(at - this.now()) > 1000) this.skewMs = at - this.clock.now();
-    this.freshAt = this.clock.now();
   }
 
   private takeLink(link: Link): void {

@@ -20,6 +20,7 @@ const THEMES: { theme: Theme; name: string }[] = [
 
 export function Shell({ page, children }: { page: string; children: ComponentChildren }) {
   const store = useStore();
+  const gone = store.link.kind === 'gone';
   const [help, setHelp] = useState(false);
   const [theme, setTheme] = useState(chosenTheme());
   const choose = (next: Theme) => {
@@ -47,7 +48,7 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
         </nav>
         <div class="right">
           {store.status && <span class="server">{store.status.server}</span>}
-          {store.status && <a class="plain" href="#/node"><Readiness status={store.status} /></a>}
+          {store.status && !gone && <a class="plain" href="#/node"><Readiness status={store.status} /></a>}
           <Liveness />
           <select
             aria-label="Colours" value={theme} onChange={(event) => choose(event.currentTarget.value as Theme)}
@@ -57,7 +58,7 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
         </div>
       </header>
       <Gone />
-      <main id="main" tabIndex={-1}>{children}</main>
+      <main id="main" tabIndex={-1} class={gone ? 'stale' : ''}>{children}</main>
       {help && <Help onClose={() => setHelp(false)} />}
     </>
   );
