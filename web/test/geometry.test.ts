@@ -93,7 +93,6 @@ test('world positions follow the direction', () => {
 test('levels', () => {
   assert.equal(g.sliceAtLevel(79, 1, 40), 39);
   assert.equal(g.sliceAtLevel(80, 1, 40), 39);
-  assert.equal(g.levelZeroIndex(0, 2), 1.5);
   // Voxels of 2, 1, 0.51, 0.5, 0.24 pixels.
   assert.deepEqual([2, 1, 0.51, 0.5, 0.24, 0.01].map((p) => g.levelForScale(4, p)), [0, 0, 0, 1, 2, 3]);
 });

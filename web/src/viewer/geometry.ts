@@ -166,11 +166,6 @@ export function slicesOf(level: Level, axis: Axis): number {
   return sizes(level)[AXIS_OF[axis].through]!;
 }
 
-// Level-0 index of the centre of voxel `index` of a level: voxels of level L are means of 2^L voxels along each axis.
-export function levelZeroIndex(index: number, level: number): number {
-  return 2 ** level * (index + 0.5) - 0.5;
-}
-
 // The coarsest level whose voxels are no larger than a pixel of the screen: more would not be seen.
 export function levelForScale(levels: number, pixelsPerVoxel: number): number {
   if (!(pixelsPerVoxel > 0)) return 0;
