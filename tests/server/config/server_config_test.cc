@@ -119,5 +119,60 @@ TEST(ServerConfig, EachFieldHasItsRange) {
               HasSubstr("spool.retain_seconds is -1"));
 }
 
+/// A web server on an address.
+std::function<void(v1::ServerConfig&)> Web(const char* address, bool tls, bool tokens) {
+  return [=](v1::ServerConfig& c) {
+    c.mutable_web()->set_address(address);
+    if (tls) {
+      c.mutable_web()->mutable_tls()->set_certificate_file("c.pem");
+      c.mutable_web()->mutable_tls()->set_private_key_file("k.pem");
+    }
+    if (tokens) c.mutable_web()->set_tokens_file("tokens");
+  };
+}
+
+absl::Status Validated(const std::function<void(v1::ServerConfig&)>& change) {
+  v1::ServerConfig config;
+  ApplyDefaults(config);
+  change(config);
+  return ValidateServerConfig(config);
+}
+
+TEST(ServerConfig, TheWebIsServedBeyondThisMachineOnlyWithTlsAndSignIn) {
+  for (const char* loopback : {"127.0.0.1:80", "127.1.2.3:80", "localhost:80", "[::1]:80"}) {
+    EXPECT_TRUE(Validated(Web(loopback, false, false)).ok()) << loopback;
+  }
+  for (const char* beyond :
+       {"0.0.0.0:80", "[::]:80", "10.0.0.1:80", "ct:80", "127.evil.example:80"}) {
+    EXPECT_THAT(Complaint(Web(beyond, false, false)), HasSubstr("web.address is")) << beyond;
+    EXPECT_THAT(Complaint(Web(beyond, true, false)), HasSubstr("web.tokens_file")) << beyond;
+    EXPECT_THAT(Complaint(Web(beyond, false, true)), HasSubstr("web.tls.certificate_file"));
+    EXPECT_TRUE(Validated(Web(beyond, true, true)).ok()) << beyond;
+  }
+  EXPECT_TRUE(Validated([](v1::ServerConfig& c) {
+                Web("0.0.0.0:80", false, false)(c);
+                c.mutable_web()->set_disabled(true);
+              }).ok());
+}
+
+TEST(ServerConfig, WebCertificatesNeedAnAuthorityAndARole) {
+  const auto with = [](const char* subject, v1::WebRole role, const char* authority) {
+    return [=](v1::ServerConfig& c) {
+      Web("127.0.0.1:80", true, false)(c);
+      v1::WebCertificate& certificate = *c.mutable_web()->add_certificate();
+      certificate.set_subject(subject);
+      certificate.set_role(role);
+      c.mutable_web()->mutable_tls()->set_client_ca_file(authority);
+    };
+  };
+  EXPECT_TRUE(Validated(with("CN=x", v1::WEB_ROLE_VIEWER, "ca.pem")).ok());
+  EXPECT_THAT(Complaint(with("", v1::WEB_ROLE_VIEWER, "ca.pem")),
+              HasSubstr("web.certificate[0].subject"));
+  EXPECT_THAT(Complaint(with("CN=x", v1::WEB_ROLE_UNSPECIFIED, "ca.pem")),
+              HasSubstr("web.certificate[0].role"));
+  EXPECT_THAT(Complaint(with("CN=x", v1::WEB_ROLE_VIEWER, "")),
+              HasSubstr("web.tls.client_ca_file"));
+}
+
 }  // namespace
 }  // namespace isocenter::config

@@ -1,9 +1,10 @@
 // Who may what, and what hostile clients come to.
-#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <list>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "tests/server/web/web_fixture.h"
 
 namespace isocenter::testing {
