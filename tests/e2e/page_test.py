@@ -48,6 +48,12 @@ class RealTest(support.ServiceTest):
         self.assertIn("backproject", self.see(service, "timeline", job)["stages"])
         self.see(service, "details", job, "64 × 64 × 64")
 
+    def test_the_mock_has_the_shape_of_the_server(self):
+        service = self.service()
+        job = self.stream(service)["job_id"]
+        done = node("e2e/shapes.mjs", f"http://{service.web}/", job)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_drain_and_resume(self):
         service = self.service()
         self.see(service, "drain", "new filter in room 2")
