@@ -7,7 +7,7 @@ import unittest
 import urllib.request
 
 import support
-from lab import isocenter, process
+from lab import process
 
 WEB = support.ROOT / "web"
 
