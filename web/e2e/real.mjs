@@ -23,6 +23,8 @@ const steps = {
     await page.getByRole('article', { name: `Room ${station}` }).waitFor();
     await page.locator('tbody tr', { hasText: 'Completed' }).first().waitFor();
     await page.getByRole('article', { name: /^Device / }).first().waitFor();
+    // The first sample comes within 10 s.
+    await page.locator('.plot').first().waitFor();
     return { plots: await page.locator('.plot').count() };
   },
 

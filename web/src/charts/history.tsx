@@ -31,7 +31,8 @@ export function HistoryPlots() {
         </div>
       </header>
       {error && <p class="problem">{error}</p>}
-      {data && <Plots history={data} />}
+      {data && data.time.length > 0 && <Plots history={data} />}
+      {data?.time.length === 0 && <p class="quiet">No sample yet; the server takes one every 10 s.</p>}
       {!data && !error && <p class="quiet">Loading</p>}
     </section>
   );

@@ -188,6 +188,7 @@ function drawAxis(context: CanvasRenderingContext2D, range: Range, plot: number,
     context.moveTo(x, AXIS - 4);
     context.lineTo(x, height);
     context.stroke();
-    context.fillText(tickLabel(at, step), x + 3, AXIS / 2);
+    const label = tickLabel(at, step);
+    if (x + 3 + context.measureText(label).width < LABELS + plot) context.fillText(label, x + 3, AXIS / 2);
   }
 }
