@@ -1,9 +1,12 @@
 // isocenter fetch: a job's result as files.
 #include <memory>
+#include <new>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/cli/deidentify_flags.h"
 #include "client/cli/progress_bar.h"
 #include "client/cli/server_flags.h"
 #include "client/formats/file.h"
@@ -19,11 +22,15 @@ struct Options {
   std::string job_id;
   std::filesystem::path out;
   std::string format = "dicom";
+  DeidentifyFlags deidentify;
 };
 
 class DirectorySink : public client::DicomSink {
  public:
-  explicit DirectorySink(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  /// `deidentifier` may be null; else every file is collected in memory and cleaned before it is
+  /// written, so that no identity reaches the disk.
+  DirectorySink(std::filesystem::path directory, const formats::Deidentifier* deidentifier)
+      : directory_(std::move(directory)), deidentifier_(deidentifier) {}
   absl::Status OnFileCount(int files) override {
     bar_.emplace("download", "files", files);
     std::error_code error;
@@ -34,13 +41,26 @@ class DirectorySink : public client::DicomSink {
   }
   absl::Status OnFile(const std::string& name) override {
     ISO_ASSIGN_OR_RETURN(formats::OutputFile file, formats::OutputFile::Create(directory_ / name));
+    collected_.clear();
     file_.emplace(std::move(file));
     return absl::OkStatus();
   }
   absl::Status OnData(absl::string_view data) override {
-    return file_->Write(std::as_bytes(std::span(data.data(), data.size())));
+    const auto bytes = std::as_bytes(std::span(data.data(), data.size()));
+    if (deidentifier_ == nullptr) return file_->Write(bytes);
+    try {
+      collected_.insert(collected_.end(), bytes.begin(), bytes.end());
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for an object of more than ", collected_.size(), " bytes"));
+    }
+    return absl::OkStatus();
   }
   absl::Status OnEndOfFile() override {
+    if (deidentifier_ != nullptr) {
+      ISO_ASSIGN_OR_RETURN(const std::vector<std::byte> cleaned, deidentifier_->Clean(collected_));
+      ISO_RETURN_IF_ERROR(file_->Write(cleaned));
+    }
     ISO_RETURN_IF_ERROR(file_->Commit());
     file_.reset();
     bar_->Update(++files_);
@@ -49,6 +69,8 @@ class DirectorySink : public client::DicomSink {
 
  private:
   std::filesystem::path directory_;
+  const formats::Deidentifier* deidentifier_;
+  std::vector<std::byte> collected_;
   std::optional<formats::OutputFile> file_;
   std::optional<ProgressBar> bar_;
   int64_t files_ = 0;
@@ -79,11 +101,18 @@ class MetaImageSink : public client::VolumeSink {
 };
 
 absl::Status Fetch(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const std::optional<formats::Deidentifier> deidentifier,
+                       MakeDeidentifier(options.deidentify));
+  if (deidentifier && options.format != "dicom") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--deidentify with --format ", options.format,
+                     "; legal is dicom: the other formats carry no identity"));
+  }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   const client::JobClient jobs(channel);
   if (options.format == "dicom") {
-    DirectorySink sink(options.out);
+    DirectorySink sink(options.out, deidentifier ? &*deidentifier : nullptr);
     return jobs.DownloadDicom(options.job_id, sink);
   }
   MetaImageSink sink(options.out);
@@ -100,6 +129,7 @@ void AddFetchCommand(CLI::App& app, Action& action) {
   command.footer(
       "Examples:\n"
       "  isocenter fetch JOB --out series              a directory of .dcm files\n"
+      "  isocenter fetch JOB --out study7 --deidentify --keep dates --deidentify-key trial.key\n"
       "  isocenter fetch JOB --format mha --out v.mha  Hounsfield units as float32, with the grid");
   command.add_option("job", o.job_id, "job id")->required()->type_name("JOB");
   command.add_option("--out", o.out, "directory (dicom) or .mha file to write")
@@ -108,6 +138,7 @@ void AddFetchCommand(CLI::App& app, Action& action) {
   command.add_option("--format", o.format, "of the result")
       ->check(CLI::IsMember({"dicom", "mha"}))
       ->capture_default_str();
+  AddDeidentifyFlags(command, o.deidentify);
   AddServerFlags(command, o.server);
   command.callback([options, &action] { action = [options] { return Fetch(*options); }; });
 }

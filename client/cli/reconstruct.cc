@@ -2,18 +2,20 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "client/cli/acquisition_flags.h"
 #include "client/cli/commands.h"
+#include "client/cli/convergence_file.h"
 #include "client/cli/iterative_flags.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/phantom_flags.h"
 #include "client/cli/table.h"
-#include "client/formats/acquisition_input.h"
 #include "client/formats/meta_image.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
@@ -28,10 +30,8 @@ namespace {
 constexpr int64_t kMib = 1 << 20;
 
 struct Options {
-  std::string input, projections, out;
-  double i0 = 65535;
-  std::vector<int> grid;
-  double voxel_mm = 0;
+  AcquisitionFlags acquisition;
+  std::string out;
   int size = 256;
   std::string window = "ram-lak";
   recon::FdkSettings fdk{.mu_water_per_mm = kMuWaterPerMm};
@@ -55,12 +55,9 @@ ops::FilterWindow WindowNamed(const std::string& name) {
 }
 
 absl::StatusOr<VolumeGrid> GridOf(const Options& options, const recon::Acquisition& acquisition) {
-  if (options.grid.empty()) {
-    return AutoGrid(acquisition.trajectory, acquisition.detector, options.size);
-  }
-  if (!(options.voxel_mm > 0)) return absl::InvalidArgumentError("--grid needs --voxel-mm");
-  const double s = options.voxel_mm;
-  return CenteredGrid(options.grid[0], options.grid[1], options.grid[2], {s, s, s});
+  ISO_ASSIGN_OR_RETURN(const std::optional<VolumeGrid> grid, ChosenGrid(options.acquisition));
+  if (grid) return *grid;
+  return AutoGrid(acquisition.trajectory, acquisition.detector, options.size);
 }
 
 void PrintReport(const recon::IterationReport& report) {
@@ -126,8 +123,8 @@ absl::Status Reconstruct(Options options) {
   } else if (!options.curve.empty()) {
     return absl::InvalidArgumentError("--curve needs an iterative --algorithm; fdk has no passes");
   }
-  ISO_ASSIGN_OR_RETURN(const auto source,
-                       formats::OpenAcquisition(options.input, options.projections, options.i0));
+  if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
+  ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition, ToAcquisition(source->header()));
   ISO_ASSIGN_OR_RETURN(formats::Volume volume, [&]() -> absl::StatusOr<formats::Volume> {
     ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, GridOf(options, acquisition));
@@ -164,21 +161,8 @@ void AddReconstructCommand(CLI::App& app, Action& action) {
       "reconstruct", "Reconstruct an acquisition on disk on this machine, without a server");
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  command.add_option("input", o.input, "bundle directory, RabbitCT .rct, or RTK geometry .xml")
-      ->required();
+  AddAcquisitionFlags(command, o.acquisition);
   command.add_option("--out", o.out, "volume in HU, .mha or .mhd")->required()->type_name("FILE");
-  command.add_option("--projections", o.projections, "the frames of an RTK geometry")
-      ->type_name("FILE");
-  command.add_option("--i0", o.i0, "counts of an unattenuated pixel of an RTK acquisition")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 65535.0));
-  command.add_option("--grid", o.grid, "voxels of the volume, centred at the isocentre")
-      ->type_name("NXxNYxNZ")
-      ->delimiter('x')
-      ->expected(3)
-      ->check(CLI::Range(1, 4096));
-  command.add_option("--voxel-mm", o.voxel_mm, "voxel size of --grid")
-      ->check(CLI::Range(0.001, 100.0));
   command.add_option("--size", o.size, "without --grid: voxels per axis over the field of view")
       ->capture_default_str()
       ->check(CLI::Range(16, 2048));

@@ -14,6 +14,7 @@
 #include "client/cli/server_flags.h"
 #include "client/cli/simulate_trajectory.h"
 #include "client/formats/bundle.h"
+#include "client/formats/dicom/xa_writer.h"
 #include "client/formats/meta_image.h"
 #include "client/formats/volume_input.h"
 #include "client/wire.h"
@@ -47,6 +48,7 @@ struct Options {
   phantom::NoiseModel noise;
   int subsamples = 1;
 
+  std::string matrices;
   std::string truth;
   int truth_size = 256;
   double truth_voxel_mm = 0;  // 0: from the field of view
@@ -174,10 +176,11 @@ absl::Status WriteFrames(const Options& options, const phantom::Phantom& object,
   return sink.Finish();
 }
 
-bool IsRabbitCt(const Options& options) {
-  if (!options.format.empty()) return options.format == "rabbitct";
+std::string FormatOf(const Options& options) {
+  if (!options.format.empty()) return options.format;
   const std::filesystem::path ending = std::filesystem::path(options.out).extension();
-  return ending == ".rct" || ending == ".rctd";
+  if (ending == ".rct" || ending == ".rctd") return "rabbitct";
+  return ending == ".dcm" ? "dicom-xa" : "bundle";
 }
 
 absl::Status Simulate(const Options& options) {
@@ -186,7 +189,12 @@ absl::Status Simulate(const Options& options) {
                           .rows = options.detector[1],
                           .pitch_u_mm = options.pitch_mm,
                           .pitch_v_mm = options.pitch_mm};
-  ISO_ASSIGN_OR_RETURN(const Trajectory trajectory, MakeTrajectory(options.trajectory, detector));
+  ISO_ASSIGN_OR_RETURN(Trajectory trajectory, MakeTrajectory(options.trajectory, detector));
+  const std::string format = FormatOf(options);
+  if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
+  if (!options.matrices.empty()) {
+    ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(trajectory)));
+  }
   std::unique_ptr<phantom::Phantom> object;
   if (options.phantom.empty()) {
     ISO_ASSIGN_OR_RETURN(object, OpenVolume(options));
@@ -196,7 +204,7 @@ absl::Status Simulate(const Options& options) {
   }
   const v1::AcquisitionHeader header = MakeHeader(options, detector, trajectory);
   std::unique_ptr<formats::FrameSink> sink;
-  if (IsRabbitCt(options)) {
+  if (format == "rabbitct") {
     const recon::Acquisition acquisition{
         .detector = detector,
         .pixel_type = options.pixel == "counts" ? recon::PixelType::kUint16Counts
@@ -204,6 +212,8 @@ absl::Status Simulate(const Options& options) {
         .i0_counts = options.i0,
         .trajectory = trajectory};
     ISO_ASSIGN_OR_RETURN(sink, CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct));
+  } else if (format == "dicom-xa") {
+    ISO_ASSIGN_OR_RETURN(sink, formats::CreateXaRun(options.out, header, trajectory));
   } else {
     ISO_ASSIGN_OR_RETURN(sink, formats::CreateBundle(options.out, header, Describe(options)));
   }
@@ -235,6 +245,7 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
       "  isocenter simulate --phantom head --trajectory measured.csv --binning 2 --out measured\n"
       "  isocenter simulate --phantom head --format rabbitct --out head.rct --frames 496 \\\n"
       "      --detector 1248x960 --pitch-mm 0.32 --rabbitct-size 512\n"
+      "  isocenter simulate --phantom head --out run.dcm --matrices run.csv\n"
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
       "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");
 
@@ -265,14 +276,15 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"int16", "float32"}))
       ->capture_default_str();
 
-  command.add_option("--out", o.out, "bundle directory or RabbitCT file to write")
+  command.add_option("--out", o.out, "bundle directory, RabbitCT file or DICOM XA run to write")
       ->required()
       ->type_name("PATH");
   command
       .add_option("--format", o.format,
                   "what to write; rabbitct: filtered projections and reference volumes for the "
-                  "RabbitCT benchmark (default: by the name, rabbitct for .rct and .rctd)")
-      ->check(CLI::IsMember({"bundle", "rabbitct"}));
+                  "RabbitCT benchmark; dicom-xa: a rotational X-ray angiographic run (default: by "
+                  "the name, rabbitct for .rct and .rctd, dicom-xa for .dcm)")
+      ->check(CLI::IsMember({"bundle", "rabbitct", "dicom-xa"}));
   command
       .add_option("--rabbitct-size", o.rabbitct.reference_size,
                   "largest problem size that a RabbitCT data set has a reference volume for")
@@ -349,6 +361,10 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
       },
       "of noise and wobble (default 1)");
 
+  command
+      .add_option("--matrices", o.matrices,
+                  "also write the matrices to this .csv, as a calibration would deliver them")
+      ->type_name("FILE");
   command.add_option("--truth", o.truth, "also write the object in HU to this .mha")
       ->type_name("FILE");
   command.add_option("--truth-size", o.truth_size, "voxels per axis of the truth")

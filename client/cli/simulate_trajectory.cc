@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 
@@ -50,6 +51,16 @@ absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
   if (choice.kind == "carm") return MakeWobblingOrbit(orbit, detector, choice.wobble, choice.seed);
   return absl::InvalidArgumentError(
       absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
+}
+
+std::string TrajectoryCsv(const Trajectory& trajectory) {
+  std::string csv = "# frame,p11,p12,p13,p14,p21,p22,p23,p24,p31,p32,p33,p34\n";
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    absl::StrAppend(&csv, view);
+    for (const double element : trajectory[view].m) absl::StrAppendFormat(&csv, ",%.17g", element);
+    csv += '\n';
+  }
+  return csv;
 }
 
 }  // namespace isocenter::cli

@@ -26,4 +26,7 @@ struct TrajectoryChoice {
 /// Errors: those of kernels/geometry/trajectory.h, in the words of the flags.
 absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice, const Detector& detector);
 
+/// The table that ReadTrajectoryCsv reads, with digits enough for the same matrices.
+std::string TrajectoryCsv(const Trajectory& trajectory);
+
 }  // namespace isocenter::cli

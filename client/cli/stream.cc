@@ -1,6 +1,7 @@
 // isocenter stream: an acquisition on disk plays the scanner.
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "client/acquisition_stream.h"
+#include "client/cli/acquisition_flags.h"
 #include "client/cli/commands.h"
 #include "client/cli/frame_list.h"
 #include "client/cli/interrupt.h"
@@ -19,7 +21,6 @@
 #include "client/cli/server_flags.h"
 #include "client/cli/table.h"
 #include "client/cli/warning_printer.h"
-#include "client/formats/acquisition_input.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
 #include "client/wire.h"
@@ -30,13 +31,9 @@ namespace {
 
 struct Options {
   client::ServerAddress server;
-  std::string input;
-  std::string projections;
-  double i0 = 65535;
+  AcquisitionFlags acquisition;
   std::string protocol;
   double fps = 0;  // 0: as fast as the server takes them
-  std::vector<int> grid;
-  double voxel_mm = 0;
   std::string json;
   std::string job_class;
   double deadline_seconds = 0;
@@ -47,7 +44,7 @@ struct Options {
   v1::PatientStudy study;
 };
 
-void ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {
+absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {
   if (!options.protocol.empty()) header.set_protocol(options.protocol);
   header.mutable_patient_study()->MergeFrom(options.study);  // proto3: only what is not empty
   if (options.job_class == "live") header.set_job_class(v1::JOB_CLASS_LIVE);
@@ -60,12 +57,9 @@ void ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {
     header.mutable_pair()->set_role(options.role == "mask" ? v1::PAIR_ROLE_MASK
                                                            : v1::PAIR_ROLE_FILL);
   }
-  if (!options.grid.empty()) {
-    const double s = options.voxel_mm;
-    v1::VolumeGrid& grid = *header.mutable_grid();
-    grid =
-        client::ToProto(CenteredGrid(options.grid[0], options.grid[1], options.grid[2], {s, s, s}));
-  }
+  ISO_ASSIGN_OR_RETURN(const std::optional<VolumeGrid> grid, ChosenGrid(options.acquisition));
+  if (grid) *header.mutable_grid() = client::ToProto(*grid);
+  return absl::OkStatus();
 }
 
 /// What this side measured.
@@ -126,9 +120,6 @@ void PrintSummary(const v1::JobResult& result, const Sent& sent, int64_t reconne
 }
 
 absl::Status CheckTogether(const Options& options) {
-  if (options.grid.empty() != (options.voxel_mm == 0)) {
-    return absl::InvalidArgumentError("--grid and --voxel-mm must be given together");
-  }
   if (options.pair.empty() != options.role.empty()) {
     return absl::InvalidArgumentError("--pair and --role must be given together");
   }
@@ -152,9 +143,9 @@ absl::Status Stream(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckTogether(options));
   ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped, ParseFrameList(options.skip_frames));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
-                       formats::OpenAcquisition(options.input, options.projections, options.i0));
+                       OpenAcquisition(options.acquisition));
   v1::AcquisitionHeader header = source->header();
-  ApplyOverrides(options, header);
+  ISO_RETURN_IF_ERROR(ApplyOverrides(options, header));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   WarningPrinter warnings;
@@ -213,30 +204,12 @@ void AddStreamCommand(CLI::App& app, Action& action) {
       "  isocenter stream head --server recon1:50051 --ca ca.pem --json result.json\n"
       "  isocenter stream head --resume 20260131T120000-9a08e8f8\n"
       "Ctrl-C cancels the job.");
-  command
-      .add_option(
-          "input", o.input,
-          "bundle directory, RTK geometry .xml (with --projections) or .rct of line integrals")
-      ->required()
-      ->type_name("INPUT");
-  command
-      .add_option("--projections", o.projections, "projections of an RTK geometry (.mha or .mhd)")
-      ->type_name("FILE");
-  command.add_option("--i0", o.i0, "unattenuated counts of RTK projections that are 16-bit counts")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 65535.0));
+  AddAcquisitionFlags(command, o.acquisition);
   command.add_option("--protocol", o.protocol,
                      "reconstruction protocol (see `isocenter protocols`)");
   command.add_option("--fps", o.fps, "frames per second; 0 sends as fast as the server takes them")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 10000.0));
-  command.add_option("--grid", o.grid, "voxels of the volume, centred at the isocentre")
-      ->type_name("NXxNYxNZ")
-      ->delimiter('x')
-      ->expected(3)
-      ->check(CLI::Range(1, 4096));
-  command.add_option("--voxel-mm", o.voxel_mm, "voxel size of --grid")
-      ->check(CLI::Range(0.001, 100.0));
   command.add_option("--json", o.json, "write the result to this file, too")->type_name("FILE");
   command
       .add_option("--class", o.job_class,

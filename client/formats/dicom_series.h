@@ -1,4 +1,4 @@
-// One CT series as a directory of DICOM files. The only file of client/ that needs DCMTK.
+// One CT series as a directory of DICOM files.
 #pragma once
 
 #include <filesystem>

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "isocenter/v1/acquisition.pb.h"
@@ -20,6 +22,8 @@ class FrameSource {
   /// Fills `pixels` (frame_bytes) with frame `index` as Frame.pixels wants it. Sources of
   /// compressed data can be read only in ascending order. Errors: DATA_LOSS, INVALID_ARGUMENT.
   virtual absl::Status Read(int64_t index, std::span<std::byte> pixels) = 0;
+  /// What had to be assumed because the files do not say it, as sentences for the user.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 /// Takes the frames of an acquisition in order. Not thread-safe.

@@ -9,26 +9,6 @@ namespace {
 constexpr int kDepth = 8;
 constexpr int kColumns = kLeastGatherColumns;  // of the detector, at a time
 
-// Σ share·pixel over neighbours of a row; with kQuads, the first pixel's index and the length of
-// rows are multiples of four.
-template <bool kQuads>
-__device__ float Weighted(const float (&share)[kColumns], const float* pixel) {
-  float sum = 0;
-  if constexpr (kQuads) {
-#pragma unroll
-    for (int j = 0; j < kColumns; j += 4) {
-      const float4 quad = __ldg(reinterpret_cast<const float4*>(pixel + j));
-      sum = fmaf(share[j], quad.x, fmaf(share[j + 1], quad.y, sum));
-      sum = fmaf(share[j + 2], quad.z, fmaf(share[j + 3], quad.w, sum));
-    }
-  } else {
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) sum = fmaf(share[j], __ldg(pixel + j), sum);
-  }
-  return sum;
-}
-
-template <bool kQuads>
 __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
     const __grid_constant__ FootprintViews<float> views, int count, const float* projections,
     Extent e, float* volume) {
@@ -57,7 +37,7 @@ __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
     const float across = fmaf(dx, dx, dy * dy);
     int begin = 0;
     for (int first = first_u; first <= last_u; first = begin + kColumns) {
-      begin = min(kQuads ? first & ~3 : first, e.columns - kColumns);
+      begin = min(first, e.columns - kColumns);
       float share[kColumns];
       float below = AreaUpTo(trapezoid, begin - middle_u - 0.5f);
 #pragma unroll
@@ -79,7 +59,10 @@ __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
         float part = 0;
         for (int at = begin_v; at <= end_v; ++at, pixel += e.columns) {
           if (at != known) {
-            weighted = Weighted<kQuads>(share, pixel);
+            weighted = 0;
+#pragma unroll
+            for (int j = 0; j < kColumns; ++j)
+              weighted = fmaf(share[j], __ldg(pixel + j), weighted);
             known = at;
           }
           part = fmaf(Overlap(rectangle, at - middle_v), weighted, part);
@@ -97,9 +80,8 @@ __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
 absl::Status LaunchFootprintColumnGather(const FootprintViews<float>& views, int count,
                                          const float* projections, const VolumeGrid& grid,
                                          const Shape3& stack, float* volume, cudaStream_t stream) {
-  const auto kernel = stack.fast % 4 == 0 ? ColumnGatherKernel<true> : ColumnGatherKernel<false>;
-  kernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(views, count, projections,
-                                                          ExtentOf(grid, stack), volume);
+  ColumnGatherKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(
+      views, count, projections, ExtentOf(grid, stack), volume);
   return ToStatus(cudaGetLastError(), "ColumnGatherKernel");
 }
 

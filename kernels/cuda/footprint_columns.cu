@@ -6,9 +6,13 @@
 namespace isocenter::cuda {
 namespace {
 
-constexpr int kWarps = 8;                // of a block: neighbours along u
-constexpr int kWide = 8;                 // columns of the detector of a warp
-constexpr int kRuns = 2;                 // of 32 rows
+constexpr int kWarps = 4;  // of a block: neighbours along u
+#ifndef SFW
+#define SFW 16
+#define SFR 1
+#endif
+constexpr int kWide = SFW;               // columns of the detector of a warp
+constexpr int kRuns = SFR;               // of 32 rows
 constexpr int kBatch = 8;                // columns of voxels at a time
 constexpr int kLanes = 32 / kBatch;      // that share one
 constexpr int kShares = kWide / kLanes;  // detector columns of each of these
@@ -48,7 +52,24 @@ __device__ Bounds BoundsOf(const ProjectedView<float>& g, float u, int plane) {
   return {slope, kHalfRun * by_u, fabsf(d) * reach * by_u + kMargin, bend < 0.5f};
 }
 
-// Σ G·|x_j - s| x_j over a column of voxels, for the pixel row at v; G in voxels along z.
+// Σ G·|x_j - s| x_j over a column of voxels, for the pixel row at v; G in voxels along z. Of pixels
+// up to a voxel long, which see two voxels at most.
+__device__ float SumOfTwo(const ColumnOfVoxels& c, float v, const float* voxels, int nz,
+                          float spacing, float source) {
+  const float middle = 0.5f * (nz - 1);
+  const float length = fabsf(c.per_pixel);
+  const float low = fmaf(v - c.v, c.per_pixel, fmaf(-0.5f, length, middle));
+  const float below = floorf(low + 0.5f);
+  const int k = static_cast<int>(below);
+  const float upper = fmaxf(low + length - (below + 0.5f), 0.f);
+  const float dz = fmaf(below - middle, spacing, -source), next_dz = dz + spacing;
+  const float x = static_cast<unsigned>(k) < nz ? __ldg(voxels + k) : 0;
+  const float next_x = static_cast<unsigned>(k + 1) < nz ? __ldg(voxels + k + 1) : 0;
+  return fmaf((length - upper) * RootOf(fmaf(dz, dz, c.across)), x,
+              upper * RootOf(fmaf(next_dz, next_dz, c.across)) * next_x);
+}
+
+// The same for pixels of any length.
 __device__ float SumAlongZ(const ColumnOfVoxels& c, float v, const float* voxels, int nz,
                            float spacing, float source) {
   const float middle = 0.5f * (nz - 1);
@@ -123,7 +144,7 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
       const unsigned reaching = __ballot_sync(0xffffffffu, any);
       __syncwarp();
       const float* const voxels = volume + i * stride_plane + first * stride_across;
-#pragma unroll 1
+#pragma unroll kBatch
       for (int c = 0; c < kBatch; ++c) {
         if (((reaching >> (c * kLanes)) & ((1u << kLanes) - 1)) == 0) continue;
         const ColumnOfVoxels column = batch.column[c];
@@ -132,8 +153,12 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
         for (int u = 0; u < kWide; ++u) share[u] = batch.share[c][u];
 #pragma unroll
         for (int run = 0; run < kRuns; ++run) {
-          const float along_z = SumAlongZ(column, from_v + 32 * run, voxels + c * stride_across,
-                                          n.z, f.spacing[2], f.source[2]);
+          const float v = from_v + 32 * run;
+          const float* const of_column = voxels + c * stride_across;
+          const float along_z =
+              fabsf(column.per_pixel) <= 1
+                  ? SumOfTwo(column, v, of_column, n.z, f.spacing[2], f.source[2])
+                  : SumAlongZ(column, v, of_column, n.z, f.spacing[2], f.source[2]);
 #pragma unroll
           for (int u = 0; u < kWide; ++u) sum[run][u] = fmaf(share[u], along_z, sum[run][u]);
         }

@@ -124,8 +124,15 @@ absl::StatusOr<std::unique_ptr<spool::Spool>> OpenSpool(const v1::ServerConfig& 
   return spool::Spool::Open(std::move(options));
 }
 
-metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Scheduler& scheduler,
-                           const spool::Spool& spool,
+metrics::DiskSpace SpaceOf(const std::string& name, const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::space_info disk = std::filesystem::space(directory, error);
+  if (error) return {.directory = name};
+  return {name, static_cast<int64_t>(disk.capacity), static_cast<int64_t>(disk.available)};
+}
+
+metrics::Sources SourcesOf(const v1::ServerConfig& config, const jobs::JobTable& table,
+                           const scheduler::Scheduler& scheduler, const spool::Spool& spool,
                            const std::atomic<double>& last_sync_seconds) {
   metrics::Sources sources;
   sources.jobs = [&table] { return table.Count(); };
@@ -147,6 +154,10 @@ metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Schedul
     return metrics::SpoolState{usage.capacity_bytes, usage.used_bytes, usage.reclaimable_bytes,
                                last_sync_seconds};
   };
+  sources.disks = [archive = config.archive_directory(), spooled = config::SpoolDirectory(config)] {
+    return std::vector<metrics::DiskSpace>{SpaceOf("archive", archive), SpaceOf("spool", spooled)};
+  };
+  sources.max_active_jobs = static_cast<int>(config.limits().max_active_jobs());
   return sources;
 }
 
@@ -206,8 +217,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                   scheduler, table);
   node::JobFeed feed(table);
 
-  ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
-                                    SourcesOf(table, scheduler, *spool, last_sync_seconds)));
+  ISO_RETURN_IF_ERROR(metrics.Serve(
+      config.metrics_address(), SourcesOf(config, table, scheduler, *spool, last_sync_seconds)));
   ISO_ASSIGN_OR_RETURN(const auto server, rpc::Server::Start(config, protocols, table, engine,
                                                              *results, observer, &node));
   std::unique_ptr<dicom::Node> dicom_node;

@@ -26,6 +26,9 @@ class Observer : public jobs::JobObserver {
                     double actual_seconds) override {
     metrics_.OnPrediction(device, predicted_seconds, actual_seconds);
   }
+  void OnComputed(const std::string& device, double voxel_updates, double busy_seconds) override {
+    metrics_.OnComputed(device, voxel_updates, busy_seconds);
+  }
   void OnJobResumed(absl::string_view reason) override { metrics_.OnJobResumed(reason); }
   void OnDeviceLost(const std::string& device) override { metrics_.OnDeviceLost(device); }
   void OnRefused(const absl::Status& reason) override {

@@ -83,6 +83,8 @@ class JobObserver {
   /// A job's computing time on a device ("cuda0") as it was predicted, and as it was.
   virtual void OnPrediction(const std::string& device, double predicted_seconds,
                             double actual_seconds) = 0;
+  /// A volume is complete: voxel updates that a device did for it, and how long it was busy.
+  virtual void OnComputed(const std::string& device, double voxel_updates, double busy_seconds) = 0;
   /// `reason`: "console" (a new stream went on with a job), "restart" (of the service), "device"
   /// (another computes the job again).
   virtual void OnJobResumed(absl::string_view reason) = 0;

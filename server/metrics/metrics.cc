@@ -22,6 +22,7 @@
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "server/metrics/scrape.h"
+#include "server/metrics/station_metrics.h"
 
 namespace isocenter::metrics {
 namespace {
@@ -117,6 +118,21 @@ struct Metrics::Impl {
           .Name("isocenter_prediction_error_ratio")
           .Help("Actual by predicted computing time of a job; above 1 it took longer.")
           .Register(*registry);
+  prometheus::Family<Counter>& voxel_updates =
+      prometheus::BuildCounter()
+          .Name("isocenter_device_voxel_updates_total")
+          .Help("Voxel updates of completed volumes; refinements are not counted.")
+          .Register(*registry);
+  prometheus::Family<Counter>& busy_seconds =
+      prometheus::BuildCounter()
+          .Name("isocenter_device_busy_seconds_total")
+          .Help("Time that a device computed for completed volumes; without refinements.")
+          .Register(*registry);
+  prometheus::Family<Counter>& refinements = prometheus::BuildCounter()
+                                                 .Name("isocenter_refinements_total")
+                                                 .Help("Refinements that have ended, by outcome.")
+                                                 .Register(*registry);
+  StationMetrics stations{*registry};
   prometheus::Family<Histogram>& stages =
       prometheus::BuildHistogram()
           .Name("isocenter_stage_duration_seconds")
@@ -170,6 +186,13 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
       .Add({{"version", build.version}, {"backend", build.backend}})
       .Set(1);
   // Series exist from the start, so that rates over a first event are right.
+  for (const jobs::JobState state :
+       {jobs::JobState::kCompleted, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
+    impl_->refinements.Add({{"outcome", std::string(jobs::Name(state))}});
+  }
+  for (const char* reason : {"resource_exhausted", "unavailable", "invalid_argument"}) {
+    impl_->refused.Add({{"reason", reason}});
+  }
   for (const jobs::JobClass job_class :
        {jobs::JobClass::kLive, jobs::JobClass::kInteractive, jobs::JobClass::kBatch}) {
     impl_->accepted.Add(ClassLabel(job_class));
@@ -192,6 +215,8 @@ absl::Status Metrics::Serve(const std::string& address, Sources sources) {
   if (sources.devices_healthy) {
     for (const DeviceHealth& device : sources.devices_healthy()) {
       impl_->device_lost.Add({{"device", device.device}});
+      impl_->voxel_updates.Add({{"device", device.device}});
+      impl_->busy_seconds.Add({{"device", device.device}});
     }
   }
   impl_->scrape = std::make_shared<Scrape>(std::move(sources));
@@ -241,6 +266,11 @@ void Metrics::OnFrame(int64_t bytes) {
 
 void Metrics::OnJobEnded(const jobs::Job& job) {
   impl_->ended.Add(EndLabels(job.state, job.job_class)).Increment();
+  if (jobs::IsRefinement(job)) {
+    impl_->refinements.Add({{"outcome", std::string(jobs::Name(job.state))}}).Increment();
+  } else {
+    impl_->stations.OnJobEnded(job);
+  }
   if (job.state != jobs::JobState::kCompleted) return;
   const jobs::JobResult& result = job.result;
   for (const auto& [stage, seconds] : {std::pair("upload", result.timings.upload),
@@ -290,6 +320,11 @@ void Metrics::OnPrediction(const std::string& device, double predicted_seconds,
   if (!(predicted_seconds > 0)) return;  // nothing was predicted
   impl_->prediction_error.Add({{"device", device}}, kRatios)
       .Observe(actual_seconds / predicted_seconds);
+}
+
+void Metrics::OnComputed(const std::string& device, double voxel_updates, double busy_seconds) {
+  impl_->voxel_updates.Add({{"device", device}}).Increment(voxel_updates);
+  impl_->busy_seconds.Add({{"device", device}}).Increment(busy_seconds);
 }
 
 void Metrics::OnJobResumed(absl::string_view reason) {

@@ -15,6 +15,13 @@
 
 namespace isocenter::metrics {
 
+/// The file system that a directory of the service is on.
+struct DiskSpace {
+  std::string directory;   // "archive", "spool"
+  int64_t size_bytes = 0;  // of the whole file system
+  int64_t free_bytes = 0;  // that the service may still write
+};
+
 /// Memory of one device, in bytes.
 struct DeviceMemory {
   std::string device;
@@ -38,7 +45,9 @@ struct SpoolState {
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
+  int max_active_jobs = 0;  // 0: not shown
   std::function<int64_t()> queue_depth;
+  std::function<std::vector<DiskSpace>()> disks;
   std::function<std::vector<DeviceMemory>()> device_memory;
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;
@@ -75,6 +84,7 @@ class Metrics : public jobs::JobObserver {
   void OnWarning(jobs::WarningKind kind) override;
   void OnPrediction(const std::string& device, double predicted_seconds,
                     double actual_seconds) override;
+  void OnComputed(const std::string& device, double voxel_updates, double busy_seconds) override;
   void OnJobResumed(absl::string_view reason) override;
   void OnDeviceLost(const std::string& device) override;
   /// One finished operation of the DICOM node; both are from small fixed sets.

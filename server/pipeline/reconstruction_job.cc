@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
+#include "server/pipeline/job_record.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
@@ -16,10 +17,6 @@ using jobs::Job;
 using jobs::JobState;
 
 double Gups(double updates, double seconds) { return seconds > 0 ? updates / seconds / 1e9 : 0; }
-
-void LogUnsaved(const std::string& id, const absl::Status& status) {
-  if (!status.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id, status.ToString());
-}
 
 }  // namespace
 
@@ -177,13 +174,9 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
   const double updates = run->plan().voxel_updates;
   run->slot().cost.Add(updates, seconds.busy);
   environment_.observer.OnPrediction(run->slot().name, run->predicted_seconds(), seconds.busy);
+  environment_.observer.OnComputed(run->slot().name, updates, seconds.busy);
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
-    job.result.timings.upload = seconds.upload;
-    job.result.timings.download = seconds.download;
-    job.result.timings.preprocess = seconds.preprocess;
-    job.result.timings.filter = seconds.filter;
-    job.result.timings.backproject = seconds.backproject;
-    job.result.timings.hounsfield = seconds.hounsfield;
+    RecordStages(seconds, job.result.timings);
     job.result.timings.acquisition = acquisition_seconds;
     job.result.seconds_after_last_frame = after_last_frame;
     job.result.kernel_gups = Gups(updates, seconds.backproject);
@@ -239,9 +232,7 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
     present = ledger_.present();
     lost = ledger_.lost();
   }
-  // Nobody's volume should fail because of its trace.
-  const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(run->trace()));
-  if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
+  SaveTrace(id_, run->trace(), environment_.table);
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
   environment_.keeper.OnStored(*this, *stored);
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
@@ -277,14 +268,7 @@ void ReconstructionJob::EnterReconstructing() {
 }
 
 void ReconstructionJob::Warn(jobs::JobWarning warning) {
-  environment_.observer.OnWarning(warning.kind);
-  spdlog::warn("event=job_warning job={} kind={} text=\"{}\"", id_,
-               std::string(jobs::Name(warning.kind)), warning.text);
-  environment_.table.Update(id_, [&](Job& job) {
-    if (job.warnings.size() >= Job::kMostWarnings) return;
-    job.result.warnings.push_back(warning.text);
-    job.warnings.push_back(warning);
-  });
+  PublishWarning(id_, warning, environment_.table, environment_.observer);
 }
 
 void ReconstructionJob::Cancel(const absl::Status& why) {

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
+#include "server/pipeline/job_record.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
@@ -127,7 +128,7 @@ void RefinementJob::EnterRefining() {
     absl::MutexLock lock(&mutex_);
     if (std::exchange(refining_, true)) return;
   }
-  LogUnsaved(environment_.table.Transition(id_, JobState::kRefining));
+  LogUnsaved(id_, environment_.table.Transition(id_, JobState::kRefining));
 }
 
 void RefinementJob::PublishProgress(RefinementRun& run, bool at_once) {
@@ -175,13 +176,8 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
   }
   const double refine_seconds = absl::ToDoubleSeconds(absl::Now() - run->iterations_begin());
   const recon::StageSeconds& fdk = run->fdk_seconds();
-  LogUnsaved(environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
-    job.result.timings.upload = fdk.upload;
-    job.result.timings.download = fdk.download;
-    job.result.timings.preprocess = fdk.preprocess;
-    job.result.timings.filter = fdk.filter;
-    job.result.timings.backproject = fdk.backproject;
-    job.result.timings.hounsfield = fdk.hounsfield;
+  LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
+    RecordStages(fdk, job.result.timings);
     job.result.timings.refine = refine_seconds;
   }));
   export_->Submit([self = shared_from_this(), run] { self->StoreVolume(run); });
@@ -219,9 +215,7 @@ void RefinementJob::StoreVolume(const std::shared_ptr<RefinementRun>& run) {
     if (suspended) return FreeMemory();
     return PublishEnd(cancel_requested_ ? JobState::kCancelled : JobState::kFailed, why);
   }
-  // Nobody's volume should fail because of its trace.
-  const absl::Status traced = environment_.table.SaveTrace(id_, recon::ChromeTrace(run->trace()));
-  if (!traced.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id_, traced.ToString());
+  SaveTrace(id_, run->trace(), environment_.table);
   const absl::Time end = absl::Now();
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
     jobs::RecordStored(*stored, changed);
@@ -243,13 +237,7 @@ void RefinementJob::OnRunFailed(const std::shared_ptr<RefinementRun>& run,
 // ---- State -------------------------------------------------------------------------------------
 
 void RefinementJob::Warn(jobs::JobWarning warning) {
-  environment_.observer.OnWarning(warning.kind);
-  spdlog::warn("event=job_warning job={} kind={} text=\"{}\"", id_,
-               std::string(jobs::Name(warning.kind)), warning.text);
-  environment_.table.Update(id_, [&](Job& job) {
-    job.result.warnings.push_back(warning.text);
-    job.warnings.push_back(warning);
-  });
+  PublishWarning(id_, warning, environment_.table, environment_.observer);
 }
 
 }  // namespace isocenter::pipeline

@@ -99,7 +99,6 @@ class RefinementJob : public std::enable_shared_from_this<RefinementJob> {
   /// Whether the caller is the one who ends the job, which is not being stored.
   bool ClaimEnd();
   /// Logs what the table could not save.
-  void LogUnsaved(const absl::Status& saved) const;
   void PublishEnd(jobs::JobState state, const absl::Status& why,
                   const std::function<void(jobs::Job&)>& change = nullptr);
   void FreeMemory();

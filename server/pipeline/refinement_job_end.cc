@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/pipeline/job_record.h"
 #include "server/pipeline/refinement_job.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
 
@@ -37,7 +37,7 @@ void RefinementJob::Cancel(const absl::Status& why) {
     waits_for_exporter = storing_;
   }
   const absl::Time now = absl::Now();
-  LogUnsaved(environment_.table.Transition(id_, JobState::kCancelled, [&](Job& job) {
+  LogUnsaved(id_, environment_.table.Transition(id_, JobState::kCancelled, [&](Job& job) {
     job.error = why;
     job.end_time = now;
   }));
@@ -61,10 +61,6 @@ void RefinementJob::Suspend() {
   FreeMemory();
 }
 
-void RefinementJob::LogUnsaved(const absl::Status& saved) const {
-  if (!saved.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id_, saved.ToString());
-}
-
 bool RefinementJob::ClaimEnd() {
   absl::MutexLock lock(&mutex_);
   if (ended_ || storing_) return false;
@@ -75,7 +71,7 @@ bool RefinementJob::ClaimEnd() {
 void RefinementJob::PublishEnd(JobState state, const absl::Status& why,
                                const std::function<void(Job&)>& change) {
   const absl::Time now = absl::Now();
-  LogUnsaved(environment_.table.Transition(id_, state, [&](Job& job) {
+  LogUnsaved(id_, environment_.table.Transition(id_, state, [&](Job& job) {
     job.error = why;
     job.end_time = now;
     if (change) change(job);

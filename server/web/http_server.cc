@@ -7,16 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
 #include "server/web/answers.h"
+#include "server/web/tls_front.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::web {
@@ -37,6 +38,7 @@ struct HttpServer::Impl {
   HttpOptions options;
   Handler handler;
   mg_context* context = nullptr;
+  std::unique_ptr<TlsFront> front;  // null: plain HTTP
 
   static Impl& Of(const mg_connection* connection) {
     return *static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
@@ -47,9 +49,12 @@ struct HttpServer::Impl {
     const mg_request_info& info = *mg_get_request_info(connection);
     request.method = info.request_method;
     request.remote_address = info.remote_addr;
-    request.secure = info.is_ssl != 0;
-    if (info.client_cert != nullptr) {
-      request.certificate_subject = SubjectOf(info.client_cert->peer_cert);
+    if (front != nullptr) {
+      const std::optional<TlsPeer> peer = front->Find(info.remote_port);
+      if (!peer) return ErrorAnswer(absl::PermissionDeniedError("only through TLS"));
+      request.secure = true;
+      request.remote_address = peer->address;
+      request.certificate_subject = peer->certificate_subject;
     }
     for (int i = 0; i < info.num_headers; ++i) {
       request.headers[absl::AsciiStrToLower(info.http_headers[i].name)] =
@@ -146,32 +151,30 @@ struct HttpServer::Impl {
     spdlog::debug("event=http_library message=\"{}\"", message);
     return 1;
   }
-
-  static int OnTls(void** context, void* self) {
-    // Called again with the context when it is to be freed, which its owner does.
-    if (*context != nullptr) return 1;
-    *context = static_cast<Impl*>(self)->options.tls.get();
-    return 1;
-  }
 };
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options,
                                                               Handler handler) {
-  mg_init_library(options.tls == nullptr ? 0 : MG_FEATURES_TLS);
+  mg_init_library(0);
   auto impl = std::make_unique<Impl>();
   impl->options = std::move(options);
   impl->handler = std::move(handler);
-  const bool tls = impl->options.tls != nullptr;
   std::string address = impl->options.address;
+  if (impl->options.tls != nullptr) {
+    ISO_ASSIGN_OR_RETURN(impl->front, TlsFront::Listen({.address = address,
+                                                        .context = std::move(impl->options.tls),
+                                                        .threads = impl->options.threads,
+                                                        .patience = impl->options.patience}));
+    address = "127.0.0.1:0";
+  }
   constexpr absl::string_view kLocalhost = "localhost:";
-  if (address.rfind(std::string(kLocalhost), 0) == 0) {
+  if (absl::StartsWith(address, kLocalhost)) {
     address = absl::StrCat("127.0.0.1:", address.substr(kLocalhost.size()));
   }
-  const std::string ports = absl::StrCat(address, tls ? "s" : "");
   const std::string threads = absl::StrCat(impl->options.threads);
   const std::string patience = absl::StrCat(absl::ToInt64Milliseconds(impl->options.patience));
   const char* const settings[] = {"listening_ports",
-                                  ports.c_str(),
+                                  address.c_str(),
                                   "num_threads",
                                   threads.c_str(),
                                   "request_timeout_ms",
@@ -190,25 +193,31 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions option
   mg_callbacks callbacks{};
   callbacks.begin_request = Impl::OnRequest;
   callbacks.log_message = Impl::OnMessage;
-  if (tls) callbacks.external_ssl_ctx = Impl::OnTls;
   impl->context = mg_start(&callbacks, impl.get(), const_cast<const char**>(settings));
   if (impl->context == nullptr) {
     return absl::UnavailableError(
         absl::StrCat("web.address is ", impl->options.address, ", which cannot be listened on"));
   }
-  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+  std::unique_ptr<HttpServer> server(new HttpServer(std::move(impl)));
+  if (server->impl_->front != nullptr) server->impl_->front->Serve(server->plain_port());
+  return server;
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 int HttpServer::port() const {
+  return impl_->front == nullptr ? plain_port() : impl_->front->port();
+}
+
+int HttpServer::plain_port() const {
   mg_server_port port{};
   return mg_get_server_ports(impl_->context, 1, &port) == 1 ? port.port : 0;
 }
 
 HttpServer::~HttpServer() {
+  if (impl_->front != nullptr) impl_->front->Stop();
   // The library looks every two seconds whether it is to stop, and whenever somebody connects.
-  const int served = port();
+  const int served = plain_port();
   std::thread stopping([this] { mg_stop(impl_->context); });
   constexpr timespec kUntilItStops = {.tv_sec = 0, .tv_nsec = 10'000'000};
   nanosleep(&kUntilItStops, nullptr);

@@ -1,4 +1,4 @@
-// HTTP by civetweb: the only file pair that includes it.
+// HTTP by civetweb: the only file pair that includes it. TLS is ours (tls_front.h).
 #pragma once
 
 #include <functional>
@@ -39,6 +39,7 @@ class HttpServer {
 
  private:
   struct Impl;
+  int plain_port() const;
   explicit HttpServer(std::unique_ptr<Impl> impl);
   const std::unique_ptr<Impl> impl_;
 };

@@ -1,10 +1,7 @@
 // Runs the `isocenter` binary: exit codes, output and files, with a fake server behind it.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,54 +11,15 @@
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
 #include "client/wire.h"
+#include "tests/client/command.h"
 #include "tests/client/fake_server.h"
 #include "tests/client/test_files.h"
-
-extern char** environ;
 
 namespace isocenter::client_test {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-struct Outcome {
-  int exit_code = -1;
-  std::string out, err;
-};
-
-/// A run of the binary; output goes to files.
-class Command {
- public:
-  explicit Command(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), ISOCENTER_BINARY);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    posix_spawn_file_actions_addopen(&actions, 1, (directory_ / "out").c_str(), flags, 0600);
-    posix_spawn_file_actions_addopen(&actions, 2, (directory_ / "err").c_str(), flags, 0600);
-    EXPECT_EQ(posix_spawn(&pid_, ISOCENTER_BINARY, &actions, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-  }
-  void Signal(int signal) { kill(pid_, signal); }
-  Outcome Wait() {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadBytes(directory_ / "out"),
-            ReadBytes(directory_ / "err")};
-  }
-
- private:
-  TemporaryDirectory directory_;
-  pid_t pid_ = 0;
-};
-
-Outcome RunCommand(std::vector<std::string> arguments) {
-  return Command(std::move(arguments)).Wait();
-}
 
 void WriteBundle(const std::filesystem::path& path, int frames) {
   v1::AcquisitionHeader header;
@@ -400,6 +358,22 @@ TEST(Cli, SimulatedPhantomHasItsTruthAndABundle) {
   ASSERT_TRUE(truth.ok());
   EXPECT_NEAR(truth->voxels[4 * 81 + 40], 0, 1e-3);  // water, in float32
   EXPECT_EQ(RunCommand({"compare", directory / "t.mha", "--phantom", "cylinder"}).exit_code, 0);
+}
+
+TEST(Cli, DeidentificationIsCheckedBeforeAnythingIsFetched) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "short", "0123456789");
+  const auto error = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"fetch", "job-1", "--out", (directory / "out").string()});
+    const Outcome outcome = RunCommand(flags);
+    EXPECT_EQ(outcome.exit_code, 1);
+    return outcome.err;
+  };
+  EXPECT_THAT(error({"--keep", "dates"}), HasSubstr("need --deidentify"));
+  EXPECT_THAT(error({"--deidentify", "--deidentify-key", (directory / "short").string()}),
+              HasSubstr("has 10 bytes; legal is 16 or more"));
+  EXPECT_THAT(error({"--deidentify", "--format", "mha"}), HasSubstr("legal is dicom"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "out"));
 }
 
 }  // namespace

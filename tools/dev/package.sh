@@ -49,7 +49,8 @@ else
   warn 'the package has no console page: install npm (./dev setup page), or copy a built web/dist here'
 fi
 mkdir "$tree/deploy"
-cp deploy/isocenterd.textproto deploy/isocenterd.service deploy/prometheus.yml "$tree/deploy/"
+cp deploy/isocenterd.textproto deploy/isocenterd.service "$tree/deploy/"
+cp -r deploy/prometheus deploy/grafana "$tree/deploy/"
 tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
 rm -rf "$tree"
 

@@ -20,12 +20,14 @@ def binary(name):
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
-    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=()):
+    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=(), config="", wrapper=()):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
         self.tls = tls or {}  # fields of TlsConfig
         self.flags = list(flags)  # of isocenterd, beside the configuration
+        self.extra_config = config  # text, beside what is below
+        self.wrapper = list(wrapper)  # a command that runs isocenterd with what follows it
         self.grpc = f"127.0.0.1:{process.free_port()}"
         self.metrics = f"127.0.0.1:{process.free_port()}"
         self.web = f"127.0.0.1:{process.free_port()}"
@@ -49,13 +51,14 @@ class Service:
         if self.tls:
             fields = " ".join(f'{key}: "{value}"' for key, value in self.tls.items())
             lines.append(f"grpc_tls {{ {fields} }}")
+        lines.append(self.extra_config)
         self.config.write_text("\n".join(lines) + "\n")
 
     def start(self):
         self._write_config()
         self.log.write_bytes(b"")
         self.process = process.Process(
-            [binary("isocenterd"), "--config", self.config, *self.flags], self.log, env={"TCP_NODELAY": "1"}
+            [*self.wrapper, binary("isocenterd"), "--config", self.config, *self.flags], self.log, env={"TCP_NODELAY": "1"}
         )
         self.process.wait_for(self._is_ready, 30, 'its line "ready"')
         return self

@@ -222,6 +222,9 @@ class FakeObserver : public jobs::JobObserver {
   void OnPrediction(const std::string& device, double, double) override {
     Count("prediction " + device);
   }
+  void OnComputed(const std::string& device, double, double) override {
+    Count("computed " + device);
+  }
   void OnJobResumed(absl::string_view reason) override { Count(absl::StrCat("resumed ", reason)); }
   void OnDeviceLost(const std::string& device) override { Count("lost " + device); }
   /// All that a job came to, in order.

@@ -151,7 +151,8 @@ TEST_F(ApiTest, JobsThatCanBeLookedAtTogetherAreRelated) {
   insert("refined", jobs::PairRole::kNone, "mask");
   const auto related = [&](const std::string& id) {
     std::vector<std::string> found;
-    for (const json& other : Body("/api/v1/jobs/" + id)["related"]) {
+    const json job = Body("/api/v1/jobs/" + id);
+    for (const json& other : job["related"]) {
       found.push_back(absl::StrCat(other["job_id"].get<std::string>(), " ",
                                    other["relation"].get<std::string>()));
     }

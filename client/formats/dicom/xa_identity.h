@@ -1,0 +1,19 @@
+// Who was exposed, and when: from an angiographic run into an acquisition's header.
+#pragma once
+
+#include <optional>
+
+#include "client/formats/dicom/xa_attributes.h"
+#include "isocenter/v1/acquisition.pb.h"
+
+namespace isocenter::formats {
+
+/// Patient and study as UTF-8, whatever the object's character set; tube voltage, body part and
+/// station as AcquisitionHeader allows them. What does not convert is left empty.
+void CopyXaIdentity(const XaAttributes& run, v1::AcquisitionHeader& header);
+
+/// Frames per second of the exposure: from Frame Time, Frame Time Vector or the frames' own
+/// acquisition times; nothing where none is stated.
+std::optional<double> XaFrameRate(const XaAttributes& run);
+
+}  // namespace isocenter::formats

@@ -1,0 +1,205 @@
+#include "client/formats/dicom/xa_run.h"
+
+#include <dcmtk/config/osconfig.h>
+//
+#include <dcmtk/dcmdata/dccodec.h>
+#include <dcmtk/dcmdata/dcfcache.h>
+#include <dcmtk/dcmdata/dcpixel.h>
+#include <dcmtk/dcmdata/dcpixseq.h>
+#include <dcmtk/dcmdata/dcpxitem.h>
+#include <dcmtk/dcmdata/dcrledrg.h>
+#include <dcmtk/dcmdata/dctk.h>
+#include <dcmtk/dcmjpeg/djdecode.h>
+#include <dcmtk/dcmjpls/djdecode.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/formats/dicom/dictionary.h"
+#include "client/formats/dicom/xa_attributes.h"
+#include "client/formats/dicom/xa_geometry.h"
+#include "client/formats/dicom/xa_identity.h"
+#include "client/formats/dicom/xa_intensity.h"
+#include "client/formats/file.h"
+#include "client/wire.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::formats {
+namespace {
+
+void RegisterDecoders() {
+  static const bool once = [] {
+    DcmRLEDecoderRegistration::registerCodecs();
+    DJDecoderRegistration::registerCodecs();
+    DJLSDecoderRegistration::registerCodecs();
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+class XaSource : public FrameSource {
+ public:
+  XaSource(std::string name, std::unique_ptr<DcmFileFormat> file, v1::AcquisitionHeader header,
+           XaIntensity intensity, std::vector<std::string> notes)
+      : name_(std::move(name)),
+        file_(std::move(file)),
+        header_(std::move(header)),
+        intensity_(std::move(intensity)),
+        notes_(std::move(notes)) {
+    DcmElement* element = nullptr;
+    file_->getDataset()->findAndGetElement(DCM_PixelData, element);
+    pixel_data_ = OFstatic_cast(DcmPixelData*, element);  // checked by OpenXaRun
+    stored_.resize((pixels() * intensity_.bits_allocated / 8 + 1) / 2 * 2);
+  }
+
+  const v1::AcquisitionHeader& header() const override { return header_; }
+  int64_t frame_bytes() const override { return pixels() * sizeof(uint16_t); }
+  std::vector<std::string> notes() const override { return notes_; }
+
+  absl::Status Read(int64_t index, std::span<std::byte> out) override {
+    // Where a frame's fragments begin is known only after the one before; 0 lets DCMTK search.
+    if (index != next_index_) next_fragment_ = 0;
+    const Uint32 first_fragment = next_fragment_;
+    OFString color_model;
+    const OFCondition read = pixel_data_->getUncompressedFrame(
+        file_->getDataset(), static_cast<Uint32>(index), next_fragment_, stored_.data(),
+        static_cast<Uint32>(stored_.size()), color_model, &cache_);
+    ForgetFragments(first_fragment);
+    if (read.bad()) {
+      next_index_ = -1;
+      return absl::DataLossError(
+          absl::StrCat(name_, ": frame ", index, " cannot be decoded: ", read.text()));
+    }
+    next_index_ = index + 1;
+    for (int64_t i = 0; i < pixels(); ++i) {
+      uint16_t value = std::to_integer<uint16_t>(stored_[i]);
+      if (intensity_.bits_allocated == 16) std::memcpy(&value, &stored_[2 * i], sizeof value);
+      std::memcpy(&out[2 * i], &intensity_.counts[value], sizeof value);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t pixels() const {
+    return int64_t{header_.detector().columns()} * header_.detector().rows();
+  }
+
+  /// DCMTK's JPEG-LS decoder keeps every compressed fragment that it has read.
+  void ForgetFragments(Uint32 first) {
+    E_TransferSyntax syntax;
+    const DcmRepresentationParameter* parameter = nullptr;
+    DcmPixelSequence* fragments = nullptr;
+    pixel_data_->getOriginalRepresentationKey(syntax, parameter);
+    if (!DcmXfer(syntax).isEncapsulated() ||
+        pixel_data_->getEncapsulatedRepresentation(syntax, parameter, fragments).bad()) {
+      return;
+    }
+    DcmPixelItem* item = nullptr;
+    for (Uint32 i = std::max<Uint32>(first, 1);  // 0 is the offset table
+         i < next_fragment_ && fragments->getItem(item, i).good(); ++i) {
+      item->compact();
+    }
+  }
+
+  std::string name_;
+  std::unique_ptr<DcmFileFormat> file_;
+  v1::AcquisitionHeader header_;
+  XaIntensity intensity_;
+  std::vector<std::string> notes_;
+  DcmPixelData* pixel_data_ = nullptr;
+  DcmFileCache cache_;
+  std::vector<std::byte> stored_;
+  int64_t next_index_ = 0;
+  Uint32 next_fragment_ = 0;
+};
+
+absl::StatusOr<Trajectory> Matrices(const std::filesystem::path& path, int frames,
+                                    std::vector<std::string>& notes) {
+  ISO_ASSIGN_OR_RETURN(Trajectory trajectory, ReadTrajectoryCsv(path.string()));
+  if (static_cast<int>(trajectory.size()) != frames) {
+    return absl::InvalidArgumentError(absl::StrCat(path.string(), " has ", trajectory.size(),
+                                                   " matrices, but the run has ", frames,
+                                                   " frames; legal is one matrix per frame"));
+  }
+  notes.push_back(absl::StrCat("the geometry is that of ", path.string(),
+                               "; the volume is in the patient's axes as far as its matrices are"));
+  return trajectory;
+}
+
+absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& path,
+                                                  const std::filesystem::path& matrices,
+                                                  std::optional<double> i0_counts) {
+  auto file = std::make_unique<DcmFileFormat>();
+  if (const OFCondition loaded = file->loadFile(path.c_str()); loaded.bad()) {
+    return absl::InvalidArgumentError(absl::StrCat("not a DICOM file: ", loaded.text()));
+  }
+  DcmDataset& data = *file->getDataset();
+  ISO_ASSIGN_OR_RETURN(const XaAttributes run, XaAttributes::Of(data));
+  DcmElement* pixels = nullptr;
+  if (data.findAndGetElement(DCM_PixelData, pixels).bad() ||
+      dynamic_cast<DcmPixelData*>(pixels) == nullptr) {
+    return absl::InvalidArgumentError("Pixel Data are missing");
+  }
+  const DcmXfer syntax(data.getOriginalXfer());
+  if (syntax.isEncapsulated() &&
+      !DcmCodecList::canChangeCoding(syntax.getXfer(), EXS_LittleEndianExplicit)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("transfer syntax is ", syntax.getXferName(),
+                     "; legal is uncompressed, RLE, JPEG or JPEG-LS: decompress it with gdcmconv"));
+  }
+  std::vector<std::string> notes;
+  ISO_ASSIGN_OR_RETURN(const Detector detector, XaDetector(run));
+  ISO_ASSIGN_OR_RETURN(XaIntensity intensity, ReadXaIntensity(run));
+  ISO_ASSIGN_OR_RETURN(const Trajectory trajectory, matrices.empty()
+                                                        ? XaTrajectory(run, detector, notes)
+                                                        : Matrices(matrices, run.frames(), notes));
+  v1::AcquisitionHeader header;
+  CopyXaIdentity(run, header);
+  *header.mutable_detector() = client::ToProto(detector);
+  header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
+  header.set_i0_counts(i0_counts.value_or(intensity.largest));
+  header.set_frame_count(static_cast<uint32_t>(run.frames()));
+  for (const ProjectionMatrix& matrix : trajectory) {
+    *header.mutable_matrices()->add_matrix() = client::ToProto(matrix);
+  }
+  if (!i0_counts) {
+    notes.push_back(absl::StrCat("an unattenuated pixel is taken to have ", intensity.largest,
+                                 " counts, the most that the file can hold; --i0 sets it"));
+  }
+  if (const auto rate = XaFrameRate(run)) {
+    notes.push_back(absl::StrFormat("the run was exposed at %.4g frames per second", *rate));
+  }
+  if (DicomText(data, DCM_LossyImageCompression) == "01") {
+    notes.push_back("the frames were compressed with loss");
+  }
+  ISO_RETURN_IF_ERROR(client::CheckedFrameBytes(header).status());
+  return std::make_unique<XaSource>(path.string(), std::move(file), std::move(header),
+                                    std::move(intensity), std::move(notes));
+}
+
+}  // namespace
+
+bool IsDicomFile(const std::filesystem::path& path) {
+  constexpr int kPreamble = 128;
+  constexpr char kPrefix[] = {'D', 'I', 'C', 'M'};
+  absl::StatusOr<InputFile> file = InputFile::Open(path);
+  char prefix[sizeof kPrefix] = {};
+  return file.ok() && file->size() > kPreamble + sizeof prefix &&
+         file->ReadAt(kPreamble, std::as_writable_bytes(std::span(prefix))).ok() &&
+         std::memcmp(prefix, kPrefix, sizeof prefix) == 0;
+}
+
+absl::StatusOr<std::unique_ptr<FrameSource>> OpenXaRun(const std::filesystem::path& path,
+                                                       const std::filesystem::path& matrices,
+                                                       std::optional<double> i0_counts) {
+  ISO_RETURN_IF_ERROR(CheckDicomDictionary());
+  RegisterDecoders();
+  auto source = Open(path, matrices, i0_counts);
+  if (source.ok() || !absl::IsInvalidArgument(source.status())) return source;
+  return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", source.status().message()));
+}
+
+}  // namespace isocenter::formats

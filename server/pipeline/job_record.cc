@@ -1,0 +1,40 @@
+#include "server/pipeline/job_record.h"
+
+#include "spdlog/spdlog.h"
+
+namespace isocenter::pipeline {
+
+using jobs::Job;
+
+void LogUnsaved(const std::string& id, const absl::Status& saved) {
+  if (!saved.ok()) spdlog::error("event=save_failed job={} error=\"{}\"", id, saved.ToString());
+}
+
+void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs::JobTable& table,
+                    jobs::JobObserver& observer) {
+  observer.OnWarning(warning.kind);
+  spdlog::warn("event=job_warning job={} kind={} text=\"{}\"", id,
+               std::string(jobs::Name(warning.kind)), warning.text);
+  table.Update(id, [&](Job& job) {
+    if (job.warnings.size() >= Job::kMostWarnings) return;
+    job.result.warnings.push_back(warning.text);
+    job.warnings.push_back(warning);
+  });
+}
+
+void RecordStages(const recon::StageSeconds& seconds, jobs::StageTimings& timings) {
+  timings.upload = seconds.upload;
+  timings.download = seconds.download;
+  timings.preprocess = seconds.preprocess;
+  timings.filter = seconds.filter;
+  timings.backproject = seconds.backproject;
+  timings.hounsfield = seconds.hounsfield;
+}
+
+void SaveTrace(const std::string& id, const std::vector<recon::DeviceSpan>& trace,
+               jobs::JobTable& table) {
+  const absl::Status saved = table.SaveTrace(id, recon::ChromeTrace(trace));
+  if (!saved.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id, saved.ToString());
+}
+
+}  // namespace isocenter::pipeline
