@@ -2,7 +2,7 @@
 FROM debian:bookworm-slim AS build
 WORKDIR /src
 COPY . .
-RUN ./dev setup build check && ./dev package && mkdir /out && tar -C /out --strip-components=1 -xzf dist/isocenter-*.tar.gz
+RUN ./dev setup build check page && ./dev package && mkdir /out && tar -C /out --strip-components=1 -xzf dist/isocenter-*.tar.gz
 
 FROM debian:bookworm-slim
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/isocenter isocenter

@@ -63,8 +63,8 @@ main() {
   local group
   for group in "${groups[@]}"; do
     case $group in
-      build | test | demo | check) ;;
-      *) die "no group \"$group\"" 'one of: build test demo check' ;;
+      build | test | demo | check | page | browser) ;;
+      *) die "no group \"$group\"" 'one of: build test demo check page browser' ;;
     esac
   done
   [ "${ISOCENTER_SKIP_SETUP:-}" != 1 ] || return 0
