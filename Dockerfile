@@ -14,7 +14,7 @@ ARG PACKAGE_FROM=build
 FROM ${BUILD_BASE} AS build
 WORKDIR /src
 COPY . .
-RUN ./dev setup build check && ./dev package && mkdir /dist && cp dist/isocenter-*.tar.gz /dist/
+RUN ./dev setup build check page && ./dev package && mkdir /dist && cp dist/isocenter-*.tar.gz /dist/
 
 FROM scratch AS prebuilt
 COPY dist/isocenter-*.tar.gz /dist/

@@ -12,6 +12,7 @@
 #include "client/wire.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
 #include "isocenter/v1/protocols.grpc.pb.h"
+#include "isocenter/v1/worklist.grpc.pb.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
@@ -73,6 +74,7 @@ absl::Status ForwardDicom(const v1::DownloadResultResponse& piece, int& files_be
 struct JobClient::Stubs {
   std::unique_ptr<v1::JobService::Stub> jobs;
   std::unique_ptr<v1::ProtocolService::Stub> protocols;
+  std::unique_ptr<v1::WorklistService::Stub> worklist;
 
   /// Runs a server stream; a consumer's error ends it and wins.
   absl::Status Download(
@@ -98,6 +100,7 @@ struct JobClient::Stubs {
 JobClient::JobClient(const ServiceChannel& channel) : stubs_(std::make_unique<Stubs>()) {
   stubs_->jobs = v1::JobService::NewStub(channel.grpc_channel());
   stubs_->protocols = v1::ProtocolService::NewStub(channel.grpc_channel());
+  stubs_->worklist = v1::WorklistService::NewStub(channel.grpc_channel());
 }
 JobClient::~JobClient() = default;
 
@@ -177,11 +180,12 @@ absl::StatusOr<v1::Job> JobClient::Refine(const v1::RefineJobRequest& request) c
   return job;
 }
 
-absl::Status JobClient::Delete(const std::string& job_id) const {
+absl::Status JobClient::Delete(const std::string& job_id, bool force) const {
   grpc::ClientContext context;
   SetShortDeadline(context);
   v1::DeleteJobRequest request;
   request.set_job_id(job_id);
+  request.set_force(force);
   v1::DeleteJobResponse response;
   return FromGrpc(stubs_->jobs->DeleteJob(&context, request, &response));
 }
@@ -225,6 +229,15 @@ absl::Status JobClient::DownloadVolume(const std::string& job_id, VolumeSink& si
         absl::StrCat("the volume is incomplete: ", missing_bytes, " bytes are missing"));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ListScheduledStepsResponse> JobClient::ListScheduledSteps(
+    const v1::ListScheduledStepsRequest& request) const {
+  grpc::ClientContext context;
+  SetShortDeadline(context);
+  v1::ListScheduledStepsResponse response;
+  ISO_RETURN_IF_ERROR(FromGrpc(stubs_->worklist->ListScheduledSteps(&context, request, &response)));
+  return response;
 }
 
 absl::StatusOr<v1::ListProtocolsResponse> JobClient::ListProtocols() const {

@@ -12,6 +12,7 @@
 #include "client/channel.h"
 #include "isocenter/v1/jobs.pb.h"
 #include "isocenter/v1/protocols.pb.h"
+#include "isocenter/v1/worklist.pb.h"
 #include "kernels/geometry/volume_grid.h"
 
 namespace isocenter::client {
@@ -53,7 +54,11 @@ class JobClient {
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
   /// Returns the new job, which has only been accepted.
   absl::StatusOr<v1::Job> Refine(const v1::RefineJobRequest& request) const;
-  absl::Status Delete(const std::string& job_id) const;
+  /// `force`: also when DICOM destinations have not confirmed that they have it.
+  absl::Status Delete(const std::string& job_id, bool force = false) const;
+  /// What is scheduled, as the worklist of the server's hospital has it.
+  absl::StatusOr<v1::ListScheduledStepsResponse> ListScheduledSteps(
+      const v1::ListScheduledStepsRequest& request) const;
   /// What the devices did for a job and when, as JSON in Chrome's trace event format.
   absl::StatusOr<std::string> Trace(const std::string& job_id) const;
   /// DATA_LOSS when less arrives than was announced.

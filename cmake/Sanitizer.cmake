@@ -1,10 +1,14 @@
 # ISOCENTER_SANITIZER=address,undefined or thread instruments everything that this build compiles.
 set(ISOCENTER_SANITIZER "" CACHE STRING "Sanitizers as g++'s -fsanitize takes them; empty: none")
+option(ISOCENTER_FUZZ "Build the fuzz targets; needs clang" OFF)
 set(ISOCENTER_SANITIZED 0)
 if(ISOCENTER_SANITIZER)
   set(ISOCENTER_SANITIZED 1)
   add_compile_options(-fsanitize=${ISOCENTER_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ISOCENTER_SANITIZER})
+  if(ISOCENTER_FUZZ)  # libFuzzer is told what each input made run
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
 
   # Linked into every program, because the runtime libraries and the dynamic linker look there first.
   set(here ${PROJECT_SOURCE_DIR}/tools/sanitizer)

@@ -22,9 +22,15 @@ void AddRefineCommand(CLI::App& app, Action& action);
 void AddTraceCommand(CLI::App& app, Action& action);
 void AddHealthCommand(CLI::App& app, Action& action);
 void AddDeleteCommand(CLI::App& app, Action& action);
+void AddSendCommand(CLI::App& app, Action& action);
+void AddRetryCommand(CLI::App& app, Action& action);
+void AddTransfersCommand(CLI::App& app, Action& action);
 void AddFetchCommand(CLI::App& app, Action& action);
 void AddProtocolsCommand(CLI::App& app, Action& action);
+void AddWorklistCommand(CLI::App& app, Action& action);
 void AddRenderCommand(CLI::App& app, Action& action);
 void AddCompareCommand(CLI::App& app, Action& action);
+/// drain, resume, status
+void AddNodeCommands(CLI::App& app, Action& action);
 
 }  // namespace isocenter::cli

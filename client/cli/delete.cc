@@ -12,12 +12,13 @@ namespace {
 struct Options {
   client::ServerAddress server;
   std::string job_id;
+  bool force = false;
 };
 
 absl::Status Delete(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
-  return client::JobClient(channel).Delete(options.job_id);
+  return client::JobClient(channel).Delete(options.job_id, options.force);
 }
 
 }  // namespace
@@ -27,6 +28,8 @@ void AddDeleteCommand(CLI::App& app, Action& action) {
   CLI::App& command =
       *app.add_subcommand("delete", "Remove an ended job with its volume and DICOM objects");
   command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  command.add_flag("--force", options->force,
+                   "also when DICOM destinations have not confirmed that they have it");
   AddServerFlags(command, options->server);
   command.callback([options, &action] { action = [options] { return Delete(*options); }; });
 }

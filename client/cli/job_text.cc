@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "client/cli/transfer_text.h"
 
 namespace isocenter::cli {
 namespace {
@@ -134,6 +135,9 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
   if (job.error_code() != 0) {
     json["error_code"] = job.error_code();
     json["error_message"] = job.error_message();
+  }
+  for (const v1::Transfer& transfer : job.transfer()) {
+    json["transfers"].push_back(ToJson(transfer));
   }
   if (job.has_result()) json["result"] = ToJson(job.result());
   return json;

@@ -31,10 +31,15 @@ int main(int argc, char** argv) {
   isocenter::cli::AddTraceCommand(app, action);
   isocenter::cli::AddDeleteCommand(app, action);
   isocenter::cli::AddFetchCommand(app, action);
+  isocenter::cli::AddSendCommand(app, action);
+  isocenter::cli::AddTransfersCommand(app, action);
+  isocenter::cli::AddRetryCommand(app, action);
   isocenter::cli::AddProtocolsCommand(app, action);
   isocenter::cli::AddHealthCommand(app, action);
+  isocenter::cli::AddWorklistCommand(app, action);
   isocenter::cli::AddRenderCommand(app, action);
   isocenter::cli::AddCompareCommand(app, action);
+  isocenter::cli::AddNodeCommands(app, action);
 
   try {
     app.parse(argc, argv);

@@ -36,4 +36,55 @@ void AddPatientFlags(CLI::App& command, v1::PatientStudy& study) {
   add("--study-description", study.mutable_study_description(), "study description");
 }
 
+void AddXraySystemFlags(CLI::App& command, v1::AcquisitionHeader& header) {
+  constexpr char kGroup[] = "X-ray system";
+  const auto text = [&](const char* flag, std::string* value, const char* help) {
+    command.add_option(flag, *value, help)->type_name("TEXT")->group(kGroup);
+  };
+  // Messages make room for a submessage when it is first changed; the callbacks run only for flags
+  // that are given, so that the others stay unset.
+  const auto part = [&](const char* flag, auto set, const char* help) {
+    command.add_option_function<std::string>(flag, set, help)->type_name("TEXT")->group(kGroup);
+  };
+  const auto number = [&](const char* flag, auto set, double most, const char* help) {
+    command.add_option_function<double>(flag, set, help)
+        ->check(CLI::Range(0.0, most))
+        ->group(kGroup);
+  };
+  v1::AcquisitionHeader* const h = &header;
+  part(
+      "--manufacturer", [h](const std::string& v) { h->mutable_equipment()->set_manufacturer(v); },
+      "of the C-arm");
+  part(
+      "--model", [h](const std::string& v) { h->mutable_equipment()->set_model_name(v); },
+      "model of the C-arm");
+  part(
+      "--serial-number",
+      [h](const std::string& v) { h->mutable_equipment()->set_device_serial_number(v); },
+      "of the C-arm");
+  part(
+      "--institution",
+      [h](const std::string& v) { h->mutable_equipment()->set_institution_name(v); },
+      "where the C-arm is");
+  part(
+      "--department",
+      [h](const std::string& v) { h->mutable_equipment()->set_institutional_department_name(v); },
+      "of the institution");
+  text("--performing-physician", header.mutable_performing_physician_name(),
+       "DICOM person name, e.g. Doe^Jane");
+  text("--operator", header.mutable_operators_name(), "DICOM person name");
+  text("--laterality", header.mutable_laterality(), "L or R, of a body part that there are two of");
+  number(
+      "--tube-voltage", [h](double v) { h->set_tube_voltage_kv(v); }, 300, "in kV");
+  number(
+      "--tube-current", [h](double v) { h->mutable_exposure()->set_tube_current_ma(v); }, 1e4,
+      "mean of the frames, in mA");
+  number(
+      "--exposure", [h](double v) { h->mutable_exposure()->set_exposure_mas(v); }, 1e6,
+      "of all frames together, in mAs");
+  number(
+      "--dose-area-product",
+      [h](double v) { h->mutable_exposure()->set_dose_area_product_dgycm2(v); }, 1e6, "in dGy*cm2");
+}
+
 }  // namespace isocenter::cli

@@ -54,6 +54,7 @@ struct Options {
   double truth_voxel_mm = 0;  // 0: from the field of view
 
   v1::PatientStudy study;
+  v1::AcquisitionHeader system;  // only what is not empty counts
 };
 
 double ScaleMm(const Options& options) {
@@ -112,6 +113,7 @@ v1::AcquisitionHeader MakeHeader(const Options& options, const Detector& detecto
   }
   header.set_station_name("simulator");
   if (options.phantom == "head") header.set_body_part_examined("HEAD");
+  header.MergeFrom(options.system);
   return header;
 }
 
@@ -375,6 +377,7 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
                   "voxel size of the truth (default: the field of view fills the grid)")
       ->check(CLI::Range(0.001, 100.0));
   AddPatientFlags(command, o.study);
+  AddXraySystemFlags(command, o.system);
   command.callback([options, &action] { action = [options] { return Simulate(*options); }; });
 }
 

@@ -42,10 +42,12 @@ struct Options {
   std::string skip_frames;
   std::string preview;
   v1::PatientStudy study;
+  v1::AcquisitionHeader system;  // only what is not empty counts
 };
 
 absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& header) {
   if (!options.protocol.empty()) header.set_protocol(options.protocol);
+  header.MergeFrom(options.system);
   header.mutable_patient_study()->MergeFrom(options.study);  // proto3: only what is not empty
   if (options.job_class == "live") header.set_job_class(v1::JOB_CLASS_LIVE);
   if (options.job_class == "interactive") header.set_job_class(v1::JOB_CLASS_INTERACTIVE);
@@ -240,6 +242,7 @@ void AddStreamCommand(CLI::App& app, Action& action) {
       ->type_name("FILE");
   AddServerFlags(command, o.server);
   AddPatientFlags(command, o.study);
+  AddXraySystemFlags(command, o.system);
   command.callback([options, &action] { action = [options] { return Stream(*options); }; });
 }
 

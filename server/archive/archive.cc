@@ -10,8 +10,11 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/job_json.h"
 #include "server/archive/schema.h"
@@ -31,6 +34,17 @@ std::string PatientIdentity(const Result& result) {
     return absl::StrCat("name:", patient.name, "\n", patient.birth_date);
   }
   return absl::StrCat("study:", result.study.instance_uid);
+}
+
+/// The component groups of a person's name as queries look for them: lower case (ASCII), without
+/// the delimiters at the end that may be left out. Schema version 3 has the same in SQL.
+std::vector<std::string> NameGroups(const std::string& name) {
+  std::vector<std::string> groups = absl::StrSplit(name, '=');
+  for (std::string& group : groups) {
+    absl::AsciiStrToLower(&group);
+    group.erase(group.find_last_not_of("^ ") + 1);
+  }
+  return groups;
 }
 
 /// Makes a directory for this user only; one that exists is taken as it is.
@@ -93,8 +107,12 @@ Staging::~Staging() {
   if (!directory_.empty()) fs::remove_all(directory_, ignored);
 }
 
-Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database)
-    : directory_(std::move(directory)), lock_(std::move(lock)), database_(std::move(database)) {}
+Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database,
+                 std::unique_ptr<TransferQueue> transfers)
+    : directory_(std::move(directory)),
+      lock_(std::move(lock)),
+      database_(std::move(database)),
+      transfers_(std::move(transfers)) {}
 
 fs::path Archive::ResultDirectory(const std::string& name) const {
   return directory_ / "results" / name;
@@ -120,7 +138,10 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory
   ISO_ASSIGN_OR_RETURN(Database database, Database::Open(root / "index.sqlite"));
   ISO_RETURN_IF_ERROR(database.Migrate(SchemaMigrations()));
   if (was_interrupted) ISO_RETURN_IF_ERROR(database.CheckIntegrity());
-  std::unique_ptr<Archive> archive(new Archive(root, std::move(lock), std::move(database)));
+  ISO_ASSIGN_OR_RETURN(auto transfers,
+                       TransferQueue::Open(root / "index.sqlite", root / "results"));
+  std::unique_ptr<Archive> archive(
+      new Archive(root, std::move(lock), std::move(database), std::move(transfers)));
   ISO_RETURN_IF_ERROR(archive->Repair());
   return archive;
 }
@@ -139,8 +160,9 @@ absl::Status Archive::Repair() {
   absl::MutexLock lock(&mutex_);
   std::vector<Indexed> indexed;
   ISO_RETURN_IF_ERROR(database_.Query(
-      "SELECT job_id, directory, raw_file_name, raw_bytes, instance_count + 1 FROM series", {},
-      [&](const Row& row) {
+      "SELECT job_id, directory, raw_file_name, raw_bytes, SUM(instance_count) + 1 FROM series "
+      "GROUP BY job_id",
+      {}, [&](const Row& row) {
         indexed.push_back({row.Text(0), row.Text(1), row.Text(2), row.Integer(3), row.Integer(4)});
       }));
   std::vector<std::string> whole;
@@ -154,10 +176,15 @@ absl::Status Archive::Repair() {
       continue;
     }
     std::vector<std::string> ignored;
-    ISO_RETURN_IF_ERROR(
-        database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-          return Remove(entry.job_id, ignored);
-        }));
+    ISO_RETURN_IF_ERROR(database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                                                    mutex_) -> absl::Status {
+      ISO_RETURN_IF_ERROR(Remove(entry.job_id, ignored));
+      return database_.Execute(
+          "UPDATE transfers SET state = ?1, reason = 'the stored result lacks files' "
+          "WHERE job_id = ?2 AND state IN (?3, ?4)",
+          {static_cast<int>(TransferState::kFailed), entry.job_id,
+           static_cast<int>(TransferState::kQueued), static_cast<int>(TransferState::kSending)});
+    }));
     repairs_.push_back(absl::StrCat("the stored result of job ", entry.job_id,
                                     " lacks files and was taken out of the index"));
     // What is left of it may matter to somebody: it is set aside, not removed.
@@ -231,7 +258,10 @@ absl::Status Archive::Delete(const std::string& job_id) {
     ISO_RETURN_IF_ERROR(
         database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
           ISO_RETURN_IF_ERROR(Remove(job_id, directories));
-          ISO_RETURN_IF_ERROR(database_.Execute("DELETE FROM traces WHERE job_id = ?1", {job_id}));
+          for (const char* table : {"traces", "transfers", "commitments"}) {
+            ISO_RETURN_IF_ERROR(database_.Execute(
+                absl::StrCat("DELETE FROM ", table, " WHERE job_id = ?1"), {job_id}));
+          }
           return database_.Execute("DELETE FROM jobs WHERE id = ?1", {job_id});
         }));
   }
@@ -269,7 +299,17 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
     absl::MutexLock lock(&mutex_);
     return database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
       ISO_RETURN_IF_ERROR(Remove(staging.job_id_, replaced));
-      return Insert(staging.job_id_, name, result);
+      ISO_RETURN_IF_ERROR(Insert(staging.job_id_, name, result));
+      // What was sent of an earlier result of this job stays known; what is not part of it any more
+      // is not sent.
+      ISO_RETURN_IF_ERROR(database_.Execute(
+          "DELETE FROM transfers WHERE job_id = ?1 AND NOT EXISTS (SELECT 1 FROM instances i "
+          "WHERE i.sop_instance_uid = transfers.sop_instance_uid)",
+          {staging.job_id_}));
+      for (const Destination& destination : result.destinations) {
+        ISO_RETURN_IF_ERROR(EnqueueInstances(database_, staging.job_id_, destination, absl::Now()));
+      }
+      return absl::OkStatus();
     });
   };
   const absl::Status status = publish();
@@ -281,11 +321,13 @@ absl::Status Archive::Commit(Staging staging, const Result& result) {
   // The earlier result is invisible already; what cannot be removed now is removed at the next
   // Open().
   for (const std::string& old : replaced) (void)RemoveAll(ResultDirectory(old));
+  if (!result.destinations.empty()) transfers_->NotifyListener();
   return absl::OkStatus();
 }
 
 absl::Status Archive::Remove(const std::string& job_id, std::vector<std::string>& directories) {
-  ISO_RETURN_IF_ERROR(database_.Query("SELECT directory FROM series WHERE job_id = ?1", {job_id},
+  ISO_RETURN_IF_ERROR(database_.Query("SELECT DISTINCT directory FROM series WHERE job_id = ?1",
+                                      {job_id},
                                       [&](const Row& row) { directories.push_back(row.Text(0)); }));
   ISO_RETURN_IF_ERROR(database_.Execute("DELETE FROM series WHERE job_id = ?1", {job_id}));
   ISO_RETURN_IF_ERROR(database_.Execute(
@@ -295,13 +337,29 @@ absl::Status Archive::Remove(const std::string& job_id, std::vector<std::string>
       "(SELECT 1 FROM studies WHERE patient_key = patients.key)");
 }
 
-absl::Status Archive::Insert(const std::string& job_id, const std::string& directory_name,
-                             const Result& result) {
+absl::Status Archive::InsertPatient(const Result& result) {
   const Patient& patient = result.patient;
+  const std::string identity = PatientIdentity(result);
   ISO_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO patients (identity, id, name, birth_date, sex) VALUES (?1, ?2, ?3, ?4, ?5) "
       "ON CONFLICT (identity) DO UPDATE SET id = ?2, name = ?3, birth_date = ?4, sex = ?5",
-      {PatientIdentity(result), patient.id, patient.name, patient.birth_date, patient.sex}));
+      {identity, patient.id, patient.name, patient.birth_date, patient.sex}));
+  ISO_RETURN_IF_ERROR(
+      database_.Execute("DELETE FROM patient_names WHERE patient_key = "
+                        "(SELECT key FROM patients WHERE identity = ?1)",
+                        {identity}));
+  for (const std::string& group : NameGroups(patient.name)) {
+    ISO_RETURN_IF_ERROR(
+        database_.Execute("INSERT OR IGNORE INTO patient_names (patient_key, name) "
+                          "VALUES ((SELECT key FROM patients WHERE identity = ?1), ?2)",
+                          {identity, group}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Archive::Insert(const std::string& job_id, const std::string& directory_name,
+                             const Result& result) {
+  ISO_RETURN_IF_ERROR(InsertPatient(result));
   const Study& study = result.study;
   ISO_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO studies (patient_key, instance_uid, date, time, accession_number, id, "
@@ -312,30 +370,43 @@ absl::Status Archive::Insert(const std::string& job_id, const std::string& direc
       "referring_physician_name = ?8",
       {PatientIdentity(result), study.instance_uid, study.date, study.time, study.accession_number,
        study.id, study.description, study.referring_physician_name}));
-  const Series& series = result.series;
-  ISO_RETURN_IF_ERROR(database_.Execute(
-      "INSERT INTO series (study_key, job_id, instance_uid, number, modality, date, time, "
-      "description, body_part_examined, protocol_name, station_name, manufacturer, "
-      "frame_of_reference_uid, directory, raw_file_name, raw_bytes, instance_count) "
-      "VALUES ((SELECT key FROM studies WHERE instance_uid = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-      "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-      {study.instance_uid, job_id, series.instance_uid, series.number, series.modality, series.date,
-       series.time, series.description, series.body_part_examined, series.protocol_name,
-       series.station_name, series.manufacturer, series.frame_of_reference_uid, directory_name,
-       result.raw_file_name, result.raw_bytes, result.instances.size()}));
-  for (size_t i = 0; i < result.instances.size(); ++i) {
-    const Instance& instance = result.instances[i];
-    ISO_RETURN_IF_ERROR(database_.Execute(
-        "INSERT INTO instances (series_key, position, sop_instance_uid, sop_class_uid, number, "
-        "rows, columns, file_name) "
-        "VALUES ((SELECT key FROM series WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        {job_id, i, instance.sop_instance_uid, instance.sop_class_uid, instance.number,
-         instance.rows, instance.columns, instance.file_name}));
+  ISO_RETURN_IF_ERROR(
+      InsertSeries(job_id, directory_name, result, result.series, result.instances));
+  for (const SeriesFiles& further : result.further_series) {
+    ISO_RETURN_IF_ERROR(
+        InsertSeries(job_id, directory_name, result, further.series, further.instances));
   }
   // A study that has changed its patient may leave one without studies.
   return database_.Execute(
       "DELETE FROM patients WHERE NOT EXISTS "
       "(SELECT 1 FROM studies WHERE patient_key = patients.key)");
+}
+
+absl::Status Archive::InsertSeries(const std::string& job_id, const std::string& directory_name,
+                                   const Result& result, const Series& series,
+                                   const std::vector<Instance>& instances) {
+  ISO_RETURN_IF_ERROR(database_.Execute(
+      "INSERT INTO series (study_key, job_id, instance_uid, number, modality, date, time, "
+      "description, body_part_examined, protocol_name, station_name, manufacturer, "
+      "frame_of_reference_uid, directory, raw_file_name, raw_bytes, instance_count, "
+      "requested_procedure_id, scheduled_step_id) "
+      "VALUES ((SELECT key FROM studies WHERE instance_uid = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+      "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+      {result.study.instance_uid, job_id, series.instance_uid, series.number, series.modality,
+       series.date, series.time, series.description, series.body_part_examined,
+       series.protocol_name, series.station_name, series.manufacturer,
+       series.frame_of_reference_uid, directory_name, result.raw_file_name, result.raw_bytes,
+       instances.size(), series.requested_procedure_id, series.scheduled_step_id}));
+  for (size_t i = 0; i < instances.size(); ++i) {
+    const Instance& instance = instances[i];
+    ISO_RETURN_IF_ERROR(database_.Execute(
+        "INSERT INTO instances (series_key, position, sop_instance_uid, sop_class_uid, number, "
+        "rows, columns, file_name) "
+        "VALUES ((SELECT key FROM series WHERE instance_uid = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        {series.instance_uid, i, instance.sop_instance_uid, instance.sop_class_uid, instance.number,
+         instance.rows, instance.columns, instance.file_name}));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace isocenter::archive

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/archive/database.h"
 #include "server/archive/records.h"
+#include "server/archive/transfer_queue.h"
 #include "server/jobs/job.h"
 #include "server/jobs/ports.h"
 #include "server/storage/files.h"
@@ -38,7 +39,7 @@ class Staging {
 
 /// The files of one job's result, absolute.
 struct ResultFiles {
-  std::vector<std::filesystem::path> instances;  // in slice order
+  std::vector<std::filesystem::path> instances;  // by series, then in slice order
   std::filesystem::path raw;
 };
 
@@ -72,16 +73,20 @@ class Archive : public jobs::JobStore {
   /// A place for a result's files. RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
   absl::StatusOr<Staging> Stage(const std::string& job_id, uint64_t needed_bytes);
   /// Writes a result's files to the disk and makes it visible at once, in place of an earlier one
-  /// of the same job. Where patients or studies are known already, their latest
-  /// attributes stand. FAILED_PRECONDITION: a UID that another job's result has.
+  /// of the same job, and in the queues of its destinations. Where patients or studies are known
+  /// already, their latest attributes stand. FAILED_PRECONDITION: a UID that another job's result
+  /// has.
   absl::Status Commit(Staging staging, const Result& result);
-  /// The series number that a job's result has in its study, or would have if it came next.
+  /// The queues of what is to be sent to other nodes.
+  TransferQueue& transfers() { return *transfers_; }
+  /// The number that the first series of a job's result has in its study, or would have if it came
+  /// next.
   absl::StatusOr<int> SeriesNumber(const std::string& study_uid, const std::string& job_id);
 
   /// Errors: NOT_FOUND (no result is stored for the job).
   absl::StatusOr<ResultFiles> FilesOf(const std::string& job_id);
-  /// All patients, by id.
-  absl::StatusOr<std::vector<PatientRow>> FindPatients();
+  /// By id.
+  absl::StatusOr<std::vector<PatientRow>> FindPatients(const Selection& selection);
   /// By date and time.
   absl::StatusOr<std::vector<StudyRow>> FindStudies(const Selection& selection);
   /// By study, then number.
@@ -90,13 +95,19 @@ class Archive : public jobs::JobStore {
   absl::StatusOr<std::vector<InstanceRow>> FindInstances(const std::string& series_uid);
 
  private:
-  Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database);
+  Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database,
+          std::unique_ptr<TransferQueue> transfers);
 
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
   absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status InsertPatient(const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Insert(const std::string& job_id, const std::string& directory_name,
                       const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status InsertSeries(const std::string& job_id, const std::string& directory_name,
+                            const Result& result, const Series& series,
+                            const std::vector<Instance>& instances)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Removes a job's result from the index; its directory's name is appended to `directories`.
   absl::Status Remove(const std::string& job_id, std::vector<std::string>& directories)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -106,6 +117,7 @@ class Archive : public jobs::JobStore {
   std::vector<std::string> repairs_;
   absl::Mutex mutex_;
   Database database_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<TransferQueue> transfers_;
 };
 
 }  // namespace isocenter::archive

@@ -10,6 +10,8 @@
 namespace isocenter::archive {
 namespace {
 
+constexpr int kBusyMilliseconds = 60'000;
+
 struct Finalizer {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
@@ -58,6 +60,8 @@ absl::StatusOr<Database> Database::Open(const std::filesystem::path& file) {
   Database database(std::unique_ptr<sqlite3, Closer>(raw), file.string());
   if (code != SQLITE_OK) return database.Error(code);
   sqlite3_extended_result_codes(raw, 1);
+  // Another connection of this process may be writing.
+  sqlite3_busy_timeout(raw, kBusyMilliseconds);
   ISO_RETURN_IF_ERROR(
       database.ExecuteScript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                              "PRAGMA foreign_keys=ON;"));

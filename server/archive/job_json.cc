@@ -63,6 +63,20 @@ void VisitMembers(const Visitor& visit, PatientStudy& p) {
   visit("study_time", p.study_time);
 }
 
+template <class Visitor, class Order>
+requires std::is_same_v<std::remove_const_t<Order>, jobs::Order>
+void VisitMembers(const Visitor& visit, Order& o) {
+  visit("settled", o.settled);
+  visit("requested_procedure_id", o.requested_procedure_id);
+  visit("requested_procedure_description", o.requested_procedure_description);
+  visit("scheduled_step_id", o.scheduled_step_id);
+  visit("scheduled_step_description", o.scheduled_step_description);
+  visit("modality", o.modality);
+  visit("header_patient_id", o.header_patient_id);
+  visit("header_accession_number", o.header_accession_number);
+  visit("is_reported", o.is_reported);
+}
+
 template <class Visitor, class Progress>
 requires std::is_same_v<std::remove_const_t<Progress>, jobs::JobProgress>
 void VisitMembers(const Visitor& visit, Progress& p) {
@@ -111,14 +125,51 @@ template <class Visitor, class Facts>
 requires std::is_same_v<std::remove_const_t<Facts>, jobs::AcquisitionFacts>
 void VisitMembers(const Visitor& visit, Facts& f) {
   visit("tube_voltage_kv", f.tube_voltage_kv);
+  visit("tube_current_ma", f.tube_current_ma);
+  visit("exposure_mas", f.exposure_mas);
+  visit("dose_area_product_dgycm2", f.dose_area_product_dgycm2);
+  visit("laterality", f.laterality);
+  visit("performing_physician_name", f.performing_physician_name);
+  visit("operators_name", f.operators_name);
+  visit("detector_rows", f.detector_rows);
+  visit("detector_columns", f.detector_columns);
+  visit("detector_bits", f.detector_bits);
+  visit("detector_row_spacing_mm", f.detector_row_spacing_mm);
+  visit("detector_column_spacing_mm", f.detector_column_spacing_mm);
   visit("body_part_examined", f.body_part_examined);
   visit("series_description", f.series_description);
   visit("source_to_isocenter_mm", f.source_to_isocenter_mm);
   visit("source_to_detector_mm", f.source_to_detector_mm);
   visit("arc_deg", f.arc_deg);
   visit("frames", f.frames);
+  visit("acquisition_seconds", f.acquisition_seconds);
   visit("filter_description", f.filter_description);
   visit("trajectory_hash", f.trajectory_hash);
+}
+
+template <class Visitor, class Equipment>
+requires std::is_same_v<std::remove_const_t<Equipment>, jobs::Equipment>
+void VisitMembers(const Visitor& visit, Equipment& e) {
+  visit("manufacturer", e.manufacturer);
+  visit("model_name", e.model_name);
+  visit("device_serial_number", e.device_serial_number);
+  visit("software_versions", e.software_versions);
+  visit("institution_name", e.institution_name);
+  visit("institutional_department_name", e.institutional_department_name);
+}
+
+template <class Visitor, class Scan>
+requires std::is_same_v<std::remove_const_t<Scan>, jobs::PositionerScan>
+void VisitMembers(const Visitor& visit, Scan& s) {
+  visit("start_deg", s.start_deg);
+  visit("arc_deg", s.arc_deg);
+}
+
+template <class Visitor, class Forms>
+requires std::is_same_v<std::remove_const_t<Forms>, jobs::DicomForms>
+void VisitMembers(const Visitor& visit, Forms& f) {
+  visit("ct_series", f.ct_series);
+  visit("xray_3d", f.xray_3d);
 }
 
 template <class Visitor, class Refinement>
@@ -216,6 +267,21 @@ void RefinementFromJson(const Json& json, jobs::RefinementFacts& refinement) {
   }
 }
 
+void ScanToJson(const char* name, const std::optional<jobs::PositionerScan>& scan, Json& facts) {
+  if (!scan) return;
+  facts[name] = ToJson(*scan);
+  if (scan->increment_deg) facts[name]["increment_deg"] = *scan->increment_deg;
+}
+
+void ScanFromJson(const Json& facts, const char* name, std::optional<jobs::PositionerScan>& scan) {
+  const auto it = facts.find(name);
+  if (it == facts.end()) return;
+  VisitMembers(Reader{*it}, scan.emplace());
+  if (it->contains("increment_deg")) {
+    Reader{*it}("increment_deg", scan->increment_deg.emplace());
+  }
+}
+
 absl::StatusOr<jobs::JobWarning> WarningFromJson(const Json& json) {
   jobs::JobWarning warning{.text = json.at("text").get<std::string>()};
   ISO_ASSIGN_OR_RETURN(
@@ -236,7 +302,12 @@ std::string JobToJson(const jobs::Job& job) {
     json["error"] = {{"code", job.error.raw_code()}, {"message", std::string(job.error.message())}};
   }
   json["patient_study"] = ToJson(job.patient_study);
-  json["facts"] = ToJson(job.facts);
+  json["order"] = ToJson(job.order);
+  Json& facts = json["facts"] = ToJson(job.facts);
+  facts["equipment"] = ToJson(job.facts.equipment);
+  ScanToJson("primary_scan", job.facts.primary_scan, facts);
+  ScanToJson("secondary_scan", job.facts.secondary_scan, facts);
+  json["dicom_forms"] = ToJson(job.dicom_forms);
   json["grid"] = ToJson(job.grid);
   json["progress"] = ToJson(job.progress);
   json["result"] = ToJson(job.result);
@@ -269,7 +340,14 @@ absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
                                error->at("message").get<std::string>());
     }
     FromJson(json, "patient_study", job.patient_study);
+    FromJson(json, "order", job.order);
     FromJson(json, "facts", job.facts);
+    if (const auto facts = json.find("facts"); facts != json.end()) {
+      FromJson(*facts, "equipment", job.facts.equipment);
+      ScanFromJson(*facts, "primary_scan", job.facts.primary_scan);
+      ScanFromJson(*facts, "secondary_scan", job.facts.secondary_scan);
+    }
+    FromJson(json, "dicom_forms", job.dicom_forms);
     FromJson(json, "grid", job.grid);
     FromJson(json, "progress", job.progress);
     FromJson(json, "result", job.result);

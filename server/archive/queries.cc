@@ -1,4 +1,5 @@
 // The reading half of Archive: what queries and retrievals ask.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/substitute.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
 
@@ -30,14 +32,35 @@ struct Condition {
   std::vector<std::string> terms;
   std::vector<Value> values;
 
-  void AddList(const char* column, const std::vector<std::string>& list) {
+  void AddList(const char* column, const std::vector<std::string>& list, const char* form = "$0") {
     if (list.empty()) return;
     std::vector<std::string> marks;
     for (const std::string& item : list) {
       values.push_back(item);
       marks.push_back(absl::StrCat("?", values.size()));
     }
-    terms.push_back(absl::StrCat(column, " IN (", absl::StrJoin(marks, ","), ")"));
+    terms.push_back(
+        absl::Substitute(form, absl::StrCat(column, " IN (", absl::StrJoin(marks, ","), ")")));
+  }
+  /// `form` turns a comparison of the column into a term, with $0 for the comparison.
+  void AddTexts(const char* column, const std::vector<TextTerm>& texts, const char* form = "$0") {
+    // After it comes everything that does not begin with the text: no character has a greater code.
+    constexpr char kLast[] = "\xf4\x8f\xbf\xbf";
+    if (texts.empty()) return;
+    std::vector<std::string> alternatives;
+    for (const TextTerm& term : texts) {
+      values.push_back(term.text);
+      const size_t first = values.size();
+      if (!term.is_prefix) {
+        alternatives.push_back(absl::StrCat(column, " = ?", first));
+        continue;
+      }
+      values.push_back(term.text + kLast);
+      alternatives.push_back(
+          absl::StrCat("(", column, " >= ?", first, " AND ", column, " < ?", first + 1, ")"));
+    }
+    terms.push_back(
+        absl::Substitute(form, absl::StrCat("(", absl::StrJoin(alternatives, " OR "), ")")));
   }
   void AddBound(const char* comparison, const std::string& bound) {
     if (bound.empty()) return;
@@ -49,11 +72,21 @@ struct Condition {
   }
 };
 
-Condition StudyCondition(const Selection& selection) {
+/// For queries over patients p, studies s and series r.
+Condition ConditionOf(const Selection& selection) {
   Condition condition;
   condition.AddList("s.instance_uid", selection.study_uids);
   condition.AddBound("s.date >=", selection.first_study_date);
   condition.AddBound("s.date <=", selection.last_study_date);
+  condition.AddTexts("p.id", selection.patient_ids);
+  condition.AddTexts("name", selection.patient_names,
+                     "p.key IN (SELECT patient_key FROM patient_names WHERE $0)");
+  condition.AddTexts("s.accession_number", selection.accession_numbers);
+  condition.AddList("r.instance_uid", selection.series_uids);
+  condition.AddTexts("r.requested_procedure_id", selection.requested_procedure_ids);
+  condition.AddTexts("r.scheduled_step_id", selection.scheduled_step_ids);
+  condition.AddList("sop_instance_uid", selection.sop_instance_uids,
+                    "r.key IN (SELECT series_key FROM instances WHERE $0)");
   return condition;
 }
 
@@ -68,7 +101,7 @@ absl::StatusOr<int> Archive::SeriesNumber(const std::string& study_uid, const st
       {study_uid}, [&](const Row& row) {
         const int number = static_cast<int>(row.Integer(0));
         last = std::max(last, number);
-        if (row.Text(1) == job_id) own = number;
+        if (row.Text(1) == job_id) own = own == 0 ? number : std::min(own, number);
       }));
   return own > 0 ? own : last + 1;
 }
@@ -84,30 +117,31 @@ absl::StatusOr<ResultFiles> Archive::FilesOf(const std::string& job_id) {
   }
   ISO_RETURN_IF_ERROR(database_.Query(
       "SELECT r.directory, i.file_name FROM instances i JOIN series r ON i.series_key = r.key "
-      "WHERE r.job_id = ?1 ORDER BY i.position",
+      "WHERE r.job_id = ?1 ORDER BY r.number, i.position",
       {job_id}, [&](const Row& row) {
         files.instances.push_back(ResultDirectory(row.Text(0)) / row.Text(1));
       }));
   return files;
 }
 
-absl::StatusOr<std::vector<PatientRow>> Archive::FindPatients() {
+absl::StatusOr<std::vector<PatientRow>> Archive::FindPatients(const Selection& selection) {
+  const Condition condition = ConditionOf(selection);
   std::vector<PatientRow> rows;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.Query(
       absl::StrCat("SELECT ", kPatientColumns,
                    ", COUNT(DISTINCT s.key), COUNT(r.key), TOTAL(r.instance_count) "
                    "FROM patients p JOIN studies s ON s.patient_key = p.key "
-                   "JOIN series r ON r.study_key = s.key GROUP BY p.key ORDER BY p.id, p.key"),
-      {}, [&](const Row& row) {
+                   "JOIN series r ON r.study_key = s.key",
+                   condition.Where(), " GROUP BY p.key ORDER BY p.id, p.key"),
+      condition.values, [&](const Row& row) {
         rows.push_back({PatientFrom(row, 0), row.Integer(4), row.Integer(5), row.Integer(6)});
       }));
   return rows;
 }
 
 absl::StatusOr<std::vector<StudyRow>> Archive::FindStudies(const Selection& selection) {
-  Condition condition = StudyCondition(selection);
-  condition.AddList("r.instance_uid", selection.series_uids);
+  const Condition condition = ConditionOf(selection);
   std::vector<StudyRow> rows;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.Query(
@@ -126,18 +160,19 @@ absl::StatusOr<std::vector<StudyRow>> Archive::FindStudies(const Selection& sele
 }
 
 absl::StatusOr<std::vector<SeriesRow>> Archive::FindSeries(const Selection& selection) {
-  Condition condition = StudyCondition(selection);
-  condition.AddList("r.instance_uid", selection.series_uids);
+  const Condition condition = ConditionOf(selection);
   std::vector<SeriesRow> rows;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.Query(
-      absl::StrCat("SELECT ", kPatientColumns, ", ", kStudyColumns,
-                   ", r.instance_uid, r.modality, r.date, r.time, r.description, "
-                   "r.body_part_examined, r.protocol_name, r.station_name, r.manufacturer, "
-                   "r.frame_of_reference_uid, r.number, r.job_id, r.instance_count "
-                   "FROM series r JOIN studies s ON r.study_key = s.key "
-                   "JOIN patients p ON s.patient_key = p.key",
-                   condition.Where(), " ORDER BY s.date, s.time, s.instance_uid, r.number"),
+      absl::StrCat(
+          "SELECT ", kPatientColumns, ", ", kStudyColumns,
+          ", r.instance_uid, r.modality, r.date, r.time, r.description, "
+          "r.body_part_examined, r.protocol_name, r.station_name, r.manufacturer, "
+          "r.frame_of_reference_uid, r.number, r.requested_procedure_id, r.scheduled_step_id, "
+          "r.job_id, r.instance_count "
+          "FROM series r JOIN studies s ON r.study_key = s.key "
+          "JOIN patients p ON s.patient_key = p.key",
+          condition.Where(), " ORDER BY s.date, s.time, s.instance_uid, r.number"),
       condition.values, [&](const Row& row) {
         Series series{row.Text(11),
                       row.Text(12),
@@ -149,9 +184,11 @@ absl::StatusOr<std::vector<SeriesRow>> Archive::FindSeries(const Selection& sele
                       row.Text(18),
                       row.Text(19),
                       row.Text(20),
-                      static_cast<int>(row.Integer(21))};
-        rows.push_back({PatientFrom(row, 0), StudyFrom(row, 4), std::move(series), row.Text(22),
-                        row.Integer(23)});
+                      static_cast<int>(row.Integer(21)),
+                      row.Text(22),
+                      row.Text(23)};
+        rows.push_back({PatientFrom(row, 0), StudyFrom(row, 4), std::move(series), row.Text(24),
+                        row.Integer(25)});
       }));
   return rows;
 }

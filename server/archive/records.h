@@ -22,6 +22,9 @@ struct Series {
   std::string instance_uid, modality, date, time, description, body_part_examined;
   std::string protocol_name, station_name, manufacturer, frame_of_reference_uid;
   int number = 0;
+  // The request of the information system that it was made for, as the Request Attributes Sequence
+  // of its instances has it; empty: none.
+  std::string requested_procedure_id, scheduled_step_id;
 };
 
 struct Instance {
@@ -29,6 +32,18 @@ struct Instance {
   int number = 0;
   int rows = 0, columns = 0;
   std::string file_name;  // within its result's directory
+};
+
+/// A series and its objects.
+struct SeriesFiles {
+  Series series;
+  std::vector<Instance> instances;  // in slice order
+};
+
+/// A node that a result goes to.
+struct Destination {
+  std::string ae_title;
+  bool storage_commitment = false;  // it is asked to confirm that it keeps the instances
 };
 
 /// All of one job's stored volume, as it is handed to the archive.
@@ -39,6 +54,8 @@ struct Result {
   std::vector<Instance> instances;  // in slice order
   std::string raw_file_name;        // within the result's directory
   uint64_t raw_bytes = 0;
+  std::vector<SeriesFiles> further_series;  // the same volume in other forms
+  std::vector<Destination> destinations;    // into whose queues it is put when it becomes visible
 };
 
 /// Answers of queries: a row, its parents and what is below it.
@@ -64,10 +81,21 @@ struct InstanceRow {
   std::filesystem::path file;  // absolute
 };
 
-/// Conditions that the index itself decides. Empty lists and strings match everything.
+/// One value, or all values that begin with it.
+struct TextTerm {
+  std::string text;
+  bool is_prefix = false;
+};
+
+/// Conditions that the index itself decides, each by an index of its own. Empty lists and strings
+/// match everything; of a list one has to match.
 struct Selection {
   std::vector<std::string> study_uids, series_uids;
   std::string first_study_date, last_study_date;  // inclusive
+  std::vector<std::string> sop_instance_uids;     // of series that hold one of these
+  std::vector<TextTerm> patient_ids, accession_numbers, requested_procedure_ids, scheduled_step_ids;
+  /// Beginnings of component groups of the name, in lower case (ASCII).
+  std::vector<TextTerm> patient_names;
 };
 
 }  // namespace isocenter::archive

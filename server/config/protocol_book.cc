@@ -163,6 +163,27 @@ absl::StatusOr<jobs::MissingFrames> MissingFramesOf(const v1::MissingFrames& mis
                              .most_missing = missing.most_missing()};
 }
 
+/// Both forms when none is named.
+absl::StatusOr<jobs::DicomForms> FormsOf(v1::ReconstructionProtocol& protocol) {
+  if (protocol.dicom_forms().empty()) {
+    protocol.add_dicom_forms(v1::DICOM_FORM_CT_SERIES);
+    protocol.add_dicom_forms(v1::DICOM_FORM_XRAY_3D);
+  }
+  jobs::DicomForms forms{.ct_series = false, .xray_3d = false};
+  for (const int form : protocol.dicom_forms()) {
+    bool* const chosen = form == v1::DICOM_FORM_CT_SERIES ? &forms.ct_series
+                         : form == v1::DICOM_FORM_XRAY_3D ? &forms.xray_3d
+                                                          : nullptr;
+    if (chosen == nullptr || *chosen) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dicom_forms has ", form, chosen == nullptr ? "" : " twice",
+                       "; legal are DICOM_FORM_CT_SERIES and DICOM_FORM_XRAY_3D, once each"));
+    }
+    *chosen = true;
+  }
+  return forms;
+}
+
 absl::Status CheckName(const std::string& name) {
   bool legal = !name.empty() && name.size() <= 64;
   for (const char c : name) {
@@ -205,6 +226,7 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   }
   ISO_ASSIGN_OR_RETURN(protocol.missing_frames, MissingFramesOf(resolved.missing_frames()));
   ISO_ASSIGN_OR_RETURN(protocol.settings.precision, PrecisionOf(resolved.precision()));
+  ISO_ASSIGN_OR_RETURN(protocol.dicom_forms, FormsOf(resolved));
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
   protocol.settings.extend_truncated_rows = resolved.corrections().extend_truncated_rows();
@@ -258,6 +280,17 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
   const absl::Status found = book.Find(book.default_name_).status();
   if (!found.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("default_protocol: ", found.message()));
+  }
+  for (const v1::DicomDestination& destination : config.dicom_node().destination()) {
+    for (const std::string& name : destination.protocol()) {
+      const absl::Status known =
+          name.empty() ? absl::NotFoundError("protocol is ''; legal is the name of a protocol")
+                       : book.Find(name).status();
+      if (!known.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "dicom_node.destination '", destination.ae_title(), "': ", known.message()));
+      }
+    }
   }
   return book;
 }

@@ -25,6 +25,7 @@ struct Protocol {
   int auto_grid_size = 256;
   jobs::MissingFrames missing_frames;
   std::optional<RefinementRecipe> refinement;
+  jobs::DicomForms dicom_forms;
 };
 
 /// Protocols that exist without any configuration: fdk, fdk_fast, fdk_sharp, fdk_smooth,

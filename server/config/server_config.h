@@ -24,6 +24,9 @@ void ApplyDefaults(v1::ServerConfig& config);
 /// Where frames are kept: as configured, else "spool" in the archive directory.
 std::string SpoolDirectory(const v1::ServerConfig& config);
 
+/// Where the volume viewer keeps its files: as configured, else "viewer" in the archive directory.
+std::string VolumeCacheDirectory(const v1::ServerConfig& config);
+
 /// Checks a configuration with defaults. Errors: INVALID_ARGUMENT naming the field, its value and
 /// what is legal.
 absl::Status ValidateServerConfig(const v1::ServerConfig& config);

@@ -20,6 +20,8 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)");
   app.add_option("--grpc_address", flags.grpc_address, "host:port of the gRPC endpoint");
   app.add_option("--metrics_address", flags.metrics_address, "host:port of /metrics");
+  app.add_option("--web_address", flags.web_address, "host:port of the console page");
+  app.add_flag("--no_web", flags.no_web, "Do not serve the console page");
   app.add_option("--archive", flags.archive, "Directory of results and job records");
   app.add_option("--dicom_port", flags.dicom_port, "Port of the DICOM node; 0: any free one");
   app.add_option("--dicom_address", flags.dicom_address, "Address that the DICOM node listens on");
@@ -69,6 +71,8 @@ absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
   config::ApplyDefaults(config);
   if (flags.grpc_address) config.set_grpc_address(*flags.grpc_address);
   if (flags.metrics_address) config.set_metrics_address(*flags.metrics_address);
+  if (flags.web_address) config.mutable_web()->set_address(*flags.web_address);
+  if (flags.no_web) config.mutable_web()->set_disabled(true);
   if (flags.archive) config.set_archive_directory(*flags.archive);
   v1::DicomNodeConfig& node = *config.mutable_dicom_node();
   if (flags.dicom_address) node.set_address(*flags.dicom_address);

@@ -16,6 +16,8 @@ struct Flags {
   std::string config_file;
   std::optional<std::string> grpc_address, metrics_address, archive, dicom_address, dicom_aet;
   std::optional<std::string> tls_certificate, tls_key, tls_client_ca;
+  std::optional<std::string> web_address;
+  bool no_web = false;
   std::optional<uint32_t> dicom_port, threads, gpus, gpus_per_job;
   std::optional<uint64_t> memory_bytes, device_memory_limit;
   std::optional<double> drain_seconds, reconnect_seconds;

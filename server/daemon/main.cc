@@ -24,16 +24,25 @@
 #include "server/archive/archive.h"
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
+#include "server/daemon/asking.h"
+#include "server/daemon/audit_options.h"
 #include "server/daemon/background.h"
+#include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/observer.h"
+#include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
 #include "server/daemon/supervisor.h"
+#include "server/daemon/web.h"
 #include "server/dicom/dictionary.h"
 #include "server/dicom/node.h"
 #include "server/dicom/result_store.h"
 #include "server/jobs/job_table.h"
 #include "server/metrics/metrics.h"
+#include "server/node/activity.h"
+#include "server/node/job_feed.h"
+#include "server/node/monitor.h"
+#include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
@@ -58,27 +67,20 @@ void SetUpLog(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const v1::DicomNodeConfig& config,
+absl::StatusOr<std::unique_ptr<dicom::Node>> StartDicomNode(const dicom::NodeOptions& options,
                                                             archive::Archive& archive,
                                                             metrics::Metrics& metrics) {
-  dicom::NodeOptions options{.ae_title = config.ae_title(),
-                             .address = config.address(),
-                             .port = static_cast<int>(config.port()),
-                             .max_associations = static_cast<int>(config.max_associations())};
-  for (const v1::DicomPeer& peer : config.peer()) {
-    options.peers.push_back(
-        {.ae_title = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
-  }
   return dicom::Node::Start(
       options, archive, [&metrics](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
         metrics.OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
       });
 }
 
-void Drain(double seconds, rpc::Server& server, pipeline::Engine& engine) {
+void Drain(double seconds, node::Node& node, rpc::Server& server, pipeline::Engine& engine) {
   constexpr absl::Duration kToCleanUp = absl::Seconds(5);
   const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
   spdlog::info("event=drain_begins seconds={}", seconds);
+  node.SetStopping();
   server.StopServing();
   engine.StopAdmitting();
   if (!engine.WaitUntilIdle(deadline)) {
@@ -119,8 +121,15 @@ absl::StatusOr<std::unique_ptr<spool::Spool>> OpenSpool(const v1::ServerConfig& 
   return spool::Spool::Open(std::move(options));
 }
 
-metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Scheduler& scheduler,
-                           const spool::Spool& spool,
+metrics::DiskSpace SpaceOf(const std::string& name, const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::space_info disk = std::filesystem::space(directory, error);
+  if (error) return {.directory = name};
+  return {name, static_cast<int64_t>(disk.capacity), static_cast<int64_t>(disk.available)};
+}
+
+metrics::Sources SourcesOf(const v1::ServerConfig& config, const jobs::JobTable& table,
+                           const scheduler::Scheduler& scheduler, const spool::Spool& spool,
                            const std::atomic<double>& last_sync_seconds) {
   metrics::Sources sources;
   sources.jobs = [&table] { return table.Count(); };
@@ -142,6 +151,10 @@ metrics::Sources SourcesOf(const jobs::JobTable& table, const scheduler::Schedul
     return metrics::SpoolState{usage.capacity_bytes, usage.used_bytes, usage.reclaimable_bytes,
                                last_sync_seconds};
   };
+  sources.disks = [archive = config.archive_directory(), spooled = config::SpoolDirectory(config)] {
+    return std::vector<metrics::DiskSpace>{SpaceOf("archive", archive), SpaceOf("spool", spooled)};
+  };
+  sources.max_active_jobs = static_cast<int>(config.limits().max_active_jobs());
   return sources;
 }
 
@@ -159,15 +172,23 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                    const std::optional<pipeline::DeviceFault>& fault,
                    const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
+  std::vector<certificates::Expiry> expiries;
+  ISO_RETURN_IF_ERROR(daemon::CheckGrpcCertificates(config.grpc_tls(), expiries));
+  ISO_ASSIGN_OR_RETURN(dicom::NodeOptions dicom_options,
+                       daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
+  ISO_ASSIGN_OR_RETURN(const auto audit_trail, daemon::OpenAudit(config));
+  dicom_options.audit = audit_trail.get();
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
-  daemon::Observer observer(metrics);
+  node::Activity activity(absl::Now());
+  daemon::Observer observer(metrics, activity);
   ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(config.archive_directory()));
   for (const std::string& repair : archive->repairs()) {
     spdlog::warn("event=archive_repaired what=\"{}\"", repair);
   }
   ISO_ASSIGN_OR_RETURN(const auto results, daemon::InBackground([&] {
-                         return dicom::DicomResultStore::Create(*archive);
+                         return dicom::DicomResultStore::Create(
+                             *archive, daemon::RoutesOf(config.dicom_node()));
                        }));
   std::atomic<double> last_sync_seconds{0};
   ISO_ASSIGN_OR_RETURN(const auto spool, OpenSpool(config, last_sync_seconds));
@@ -176,41 +197,72 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_RETURN_IF_ERROR(
       table.Load(absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
   daemon::RecallSpeeds(table, slots);
+  const auto worklist = daemon::MakeWorklist(config.dicom_node(), dicom_options, metrics);
+  ISO_ASSIGN_OR_RETURN(
+      const auto procedure_steps,
+      daemon::StartProcedureSteps(config, dicom_options, *archive, table, metrics));
+  observer.SetProcedureSteps(procedure_steps.get());
   scheduler::Scheduler scheduler(std::move(slots.slots),
                                  static_cast<int>(config.limits().max_active_jobs()));
   std::atomic<bool> no_device_left{false};
-  pipeline::Engine engine({.registry = Backends(),
-                           .scheduler = scheduler,
-                           .table = table,
-                           .spool = *spool,
-                           .results = *results,
-                           .observer = observer},
-                          slots.groups,
-                          {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
-                           .fault = fault,
-                           .no_device_left =
-                               [&no_device_left] {
-                                 no_device_left = true;
-                                 kill(getpid(), SIGTERM);
-                               },
-                           .decoders = {.acquisition = rpc::TranslateRecord,
-                                        .refinement = rpc::TranslateRefinementRecord}});
+  pipeline::Engine engine(
+      {.registry = Backends(),
+       .scheduler = scheduler,
+       .table = table,
+       .spool = *spool,
+       .results = *results,
+       .observer = observer,
+       .worklist = worklist.get()},
+      slots.groups,
+      {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
+       .fault = fault,
+       .no_device_left =
+           [&no_device_left] {
+             no_device_left = true;
+             kill(getpid(), SIGTERM);
+           },
+       .decoders = {.acquisition = rpc::TranslateRecord,
+                    .refinement = rpc::TranslateRefinementRecord},
+       .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
+       .reports_procedure_steps = procedure_steps != nullptr});
   engine.Recover();
+  node::Node node(daemon::NodeOptionsOf(config, slots.backend, *spool, last_sync_seconds), engine,
+                  scheduler, table);
+  node::JobFeed feed(table);
 
-  ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(),
-                                    SourcesOf(table, scheduler, *spool, last_sync_seconds)));
+  for (const certificates::Expiry& expiry : expiries) {
+    metrics.SetCertificateExpiry(expiry.certificate,
+                                 absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
+  }
+
+  ISO_ASSIGN_OR_RETURN(const auto sender,
+                       daemon::StartSender(config.dicom_node(), dicom_options, *archive, metrics));
+  metrics::Sources sources = SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
+  sources.send_queues = [&archive] { return daemon::SendQueues(archive->transfers()); };
+  ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(), std::move(sources)));
   ISO_ASSIGN_OR_RETURN(const auto server,
-                       rpc::Server::Start(config, protocols, table, engine, *results, observer));
-  std::unique_ptr<dicom::Node> node;
+                       rpc::Server::Start(config, protocols, table, engine, *results, observer,
+                                          {.worklist = worklist.get(),
+                                           .audit = audit_trail.get(),
+                                           .transfers = &archive->transfers(),
+                                           .node = &node}));
+  std::unique_ptr<dicom::Node> dicom_node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
-    ISO_ASSIGN_OR_RETURN(node, StartDicomNode(config.dicom_node(), *archive, metrics));
-    dicom_address = absl::StrCat(config.dicom_node().address(), ":", node->port());
+    ISO_ASSIGN_OR_RETURN(dicom_node, StartDicomNode(dicom_options, *archive, metrics));
+    dicom_address = daemon::AddressesOf(dicom_options, *dicom_node);
   }
+  ISO_ASSIGN_OR_RETURN(const auto web, daemon::Web::Start(config, node, activity, feed, table,
+                                                          engine, *results, archive->transfers()));
+  node::Monitor monitor(node, activity, [&](const std::vector<node::Reason>& reasons) {
+    server->SetReady(reasons.empty());
+    feed.OnNodeChanged();
+  });
+  node.SetStarted();
   const std::string& metrics_address = config.metrics_address();
-  std::printf("ready grpc=%s metrics=%s:%d dicom=%s\n", server->address().c_str(),
+  std::printf("ready grpc=%s metrics=%s:%d dicom=%s web=%s\n", server->address().c_str(),
               metrics_address.substr(0, metrics_address.rfind(':')).c_str(), metrics.port(),
-              dicom_address.c_str());
+              dicom_address.c_str(), web->address().c_str());
   std::fflush(stdout);
   // A lock that is never released shows here.
   const daemon::Supervisor supervisor([&] {
@@ -220,15 +272,19 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   });
   supervisor.Ready(absl::StrCat("serves gRPC on ", server->address()));
 
+  audit_trail->Record({.action = audit::Action::kServiceStart});
   WaitForSignal(stop_signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   supervisor.Stopping("drains");
   // Without a device nothing that is waited for would end.
-  Drain(no_device_left ? 0 : config.drain_seconds(), *server, engine);
+  Drain(no_device_left ? 0 : config.drain_seconds(), node, *server, engine);
   // The node goes last: what a draining job has stored can still be pulled.
-  if (node != nullptr) node->Stop();
+  if (dicom_node != nullptr) dicom_node->Stop();
+  web->Stop();
+  sender->Stop();
   metrics.Stop();
+  audit_trail->Record({.action = audit::Action::kServiceStop});
   if (no_device_left) {
     return ops::DeviceLostError(
         "all devices are lost; active jobs go on when the service starts again");

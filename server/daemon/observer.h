@@ -3,27 +3,45 @@
 
 #include <string>
 
+#include "server/dicom/procedure_steps.h"
 #include "server/jobs/ports.h"
 #include "server/metrics/metrics.h"
+#include "server/node/activity.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
 
-/// Metrics and a line in the log for whatever happens to jobs.
+/// Metrics, the activity of the day and a line in the log for whatever happens to jobs; performed
+/// procedure steps, where they are configured.
 class Observer : public jobs::JobObserver {
  public:
-  explicit Observer(metrics::Metrics& metrics) : metrics_(metrics) {}
+  Observer(metrics::Metrics& metrics, node::Activity& activity)
+      : metrics_(metrics), activity_(activity) {}
+  /// Before anything happens to jobs; must outlive what tells this observer.
+  void SetProcedureSteps(dicom::ProcedureSteps* steps) { procedure_steps_ = steps; }
   void OnJobAccepted(const jobs::Job& job) override { metrics_.OnJobAccepted(job); }
-  void OnFrame(int64_t bytes) override { metrics_.OnFrame(bytes); }
+  void OnFrame(int64_t bytes) override {
+    metrics_.OnFrame(bytes);
+    activity_.OnFrame(bytes);
+  }
   void OnFrameSpooled(double seconds) override { metrics_.OnFrameSpooled(seconds); }
   void OnWarning(jobs::WarningKind kind) override { metrics_.OnWarning(kind); }
   void OnPrediction(const std::string& device, double predicted_seconds,
                     double actual_seconds) override {
     metrics_.OnPrediction(device, predicted_seconds, actual_seconds);
   }
+  void OnComputed(const std::string& device, double voxel_updates, double busy_seconds) override {
+    metrics_.OnComputed(device, voxel_updates, busy_seconds);
+  }
   void OnJobResumed(absl::string_view reason) override { metrics_.OnJobResumed(reason); }
   void OnDeviceLost(const std::string& device) override { metrics_.OnDeviceLost(device); }
-  void OnRefused(const absl::Status& reason) override { metrics_.OnRefused(reason); }
+  void OnRefused(const absl::Status& reason) override {
+    metrics_.OnRefused(reason);
+    activity_.OnRefused();
+  }
+  void OnAcquisitionBegan(const jobs::Job& job) override {
+    if (procedure_steps_ != nullptr) procedure_steps_->OnBegan(job);
+  }
   void OnStateChanged(const jobs::Job& job, jobs::JobState from) override {
     spdlog::info("event=job_state job={} from={} to={}", job.id, std::string(Name(from)),
                  std::string(Name(job.state)));
@@ -31,6 +49,8 @@ class Observer : public jobs::JobObserver {
   }
   void OnJobEnded(const jobs::Job& job) override {
     metrics_.OnJobEnded(job);
+    if (procedure_steps_ != nullptr) procedure_steps_->OnEnded(job);
+    activity_.OnJobEnded(job);
     if (job.state != jobs::JobState::kCompleted) {
       spdlog::warn("event=job_ended job={} outcome={} error=\"{}\"", job.id,
                    std::string(Name(job.state)), job.error.ToString());
@@ -57,6 +77,8 @@ class Observer : public jobs::JobObserver {
 
  private:
   metrics::Metrics& metrics_;
+  node::Activity& activity_;
+  dicom::ProcedureSteps* procedure_steps_ = nullptr;
 };
 
 // Until a job has been measured: what a GPU or a CPU with a few cores surely does

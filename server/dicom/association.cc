@@ -22,19 +22,15 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/allowance.h"
+#include "server/dicom/store_contexts.h"
+#include "server/dicom/tls.h"
 
 namespace isocenter::dicom {
 namespace {
 
-constexpr int64_t kMessageBytes = 1 << 20;
 constexpr int kConnectSeconds = 5;
 constexpr int kReleaseSeconds = 2;
-
-/// What a peer may still send, and until when. Used by the association's thread only.
-struct Allowance {
-  int64_t bytes = kMessageBytes;
-  absl::Time deadline = absl::InfiniteFuture();
-};
 
 /// A connection that fails when its peer exceeds the allowance.
 class BoundedConnection : public DcmTCPConnection {
@@ -59,10 +55,12 @@ class BoundedConnection : public DcmTCPConnection {
   Allowance& allowance_;
 };
 
-/// Makes bounded connections, and says of which sockets.
+/// Makes bounded connections, plain or over TLS, and says of which sockets.
 class Layer : public DcmTransportLayer {
  public:
-  explicit Layer(Allowance& allowance) : allowance_(allowance) {}
+  Layer(Allowance& allowance, TlsPeer& tls_peer) : allowance_(allowance), tls_peer_(tls_peer) {}
+  /// Connections from now on speak TLS, unless `tls` is null.
+  void UseTls(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
   void set_on_connection(std::function<void(int socket)> callback) {
     on_connection_ = std::move(callback);
   }
@@ -70,11 +68,14 @@ class Layer : public DcmTransportLayer {
     if (on_connection_) on_connection_(socket);
     const int on = 1;  // without it a short command waits for the acknowledgement of the last one
     (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (tls_ != nullptr) return tls_->NewConnection(socket, allowance_, tls_peer_);
     return new BoundedConnection(socket, allowance_);
   }
 
  private:
   Allowance& allowance_;
+  TlsPeer& tls_peer_;
+  std::shared_ptr<const TlsContext> tls_;
   std::function<void(int socket)> on_connection_;
 };
 
@@ -124,7 +125,8 @@ struct Association::State {
   Interruptor& interruptor;
   int socket = -1;  // closed by DCMTK
   Allowance allowance;
-  Layer layer{allowance};
+  TlsPeer tls_peer;
+  Layer layer{allowance, tls_peer};
   T_ASC_Network* network = nullptr;
   T_ASC_Association* association = nullptr;
   bool ended = false;
@@ -137,6 +139,7 @@ Association::~Association() = default;
 T_ASC_Association* Association::get() const { return state_->association; }
 void Association::AllowMessage() { state_->allowance = Allowance{}; }
 void Association::MarkEnded() { state_->ended = true; }
+const std::string& Association::certificate_subject() const { return state_->tls_peer.subject; }
 
 void Association::Release() { state_->ended = ASC_releaseAssociation(state_->association).good(); }
 
@@ -147,7 +150,8 @@ void Association::AcknowledgeRelease() {
   state_->ended = true;
 }
 
-absl::StatusOr<Association> Association::Receive(int socket, const NodeOptions& options,
+absl::StatusOr<Association> Association::Receive(int socket, bool secure,
+                                                 const NodeOptions& options,
                                                  Interruptor& interruptor) {
   // DCMTK accepts connections by itself, on all addresses and one after the other, unless it is
   // handed a connected socket in a global variable. The variable is ours from here to the moment
@@ -156,6 +160,7 @@ absl::StatusOr<Association> Association::Receive(int socket, const NodeOptions& 
   static std::mutex* const handover = new std::mutex;
   std::unique_lock<std::mutex> lock(*handover);
   auto state = std::make_unique<State>(interruptor);
+  if (secure) state->layer.UseTls(options.tls);
   bool taken_over = false;
   state->layer.set_on_connection([&](int connected) {
     state->Watch(connected);
@@ -170,8 +175,9 @@ absl::StatusOr<Association> Association::Receive(int socket, const NodeOptions& 
   OFCondition condition = ASC_initializeNetwork(NET_ACCEPTOR, 0, timeout, &state->network);
   if (condition.good()) condition = ASC_setTransportLayer(state->network, &state->layer, 0);
   if (condition.good()) {
-    condition = ASC_receiveAssociation(state->network, &state->association, options.max_pdu_bytes,
-                                       nullptr, nullptr, OFFalse, DUL_NOBLOCK, timeout);
+    condition =
+        ASC_receiveAssociation(state->network, &state->association, options.max_pdu_bytes, nullptr,
+                               nullptr, secure ? OFTrue : OFFalse, DUL_NOBLOCK, timeout);
   }
   if (!taken_over) {
     dcmExternalSocketHandle.set(DCMNET_INVALID_SOCKET);
@@ -186,6 +192,8 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
                                                  Interruptor& interruptor) {
   auto state = std::make_unique<State>(interruptor);
   state->layer.set_on_connection([&state = *state](int socket) { state.Watch(socket); });
+  state->layer.UseTls(peer.tls);
+  state->allowance.deadline = absl::Now() + absl::Seconds(options.negotiation_seconds);
   OFCondition condition = ASC_initializeNetwork(NET_REQUESTOR, 0, kConnectSeconds, &state->network);
   if (condition.good()) condition = ASC_setTransportLayer(state->network, &state->layer, 0);
   T_ASC_Parameters* parameters = nullptr;
@@ -196,18 +204,12 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
   ASC_setAPTitles(parameters, options.ae_title.c_str(), peer.ae_title.c_str(), nullptr);
   const std::string address = absl::StrCat(peer.host, ":", peer.port);
   ASC_setPresentationAddresses(parameters, "localhost", address.c_str());
-  const char* transfer_syntaxes[] = {UID_LittleEndianExplicitTransferSyntax,
-                                     UID_LittleEndianImplicitTransferSyntax};
-  int id = 1;  // odd numbers
-  for (const std::string& sop_class : sop_class_uids) {
-    condition = ASC_addPresentationContext(parameters, static_cast<T_ASC_PresentationContextID>(id),
-                                           sop_class.c_str(), transfer_syntaxes, 2);
-    id += 2;
-    if (condition.bad()) break;
-  }
-  if (condition.bad()) {
+  ASC_setTransportLayerType(parameters, peer.tls != nullptr ? OFTrue : OFFalse);
+  if (const absl::Status proposed =
+          ProposeStoreContexts(*parameters, sop_class_uids, peer.compression);
+      !proposed.ok()) {
     ASC_destroyAssociationParameters(&parameters);
-    return Unavailable("prepare an association", condition);
+    return proposed;
   }
   // From here the parameters belong to the association, also when it is refused.
   condition = ASC_requestAssociation(state->network, parameters, &state->association, nullptr,
@@ -216,6 +218,7 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
     state->ended = true;
     return Unavailable(absl::StrCat("associate with ", peer.ae_title, " at ", address), condition);
   }
+  state->allowance = Allowance{};
   return Association(std::move(state));
 }
 

@@ -36,14 +36,14 @@ class Interruptor {
 /// lives. Not thread-safe.
 class Association {
  public:
-  /// Reads the request of a peer that has connected to `socket`, which it takes over. The
-  /// association is neither accepted nor rejected yet. Errors: UNAVAILABLE (no request came in
-  /// time, or no legal one).
-  static absl::StatusOr<Association> Receive(int socket, const NodeOptions& options,
+  /// Reads the request of a peer that has connected to `socket`, which it takes over, over TLS
+  /// where `secure`. The association is neither accepted nor rejected yet. Errors: UNAVAILABLE (no
+  /// request came in time, or no legal one; the peer's certificate is not accepted).
+  static absl::StatusOr<Association> Receive(int socket, bool secure, const NodeOptions& options,
                                              Interruptor& interruptor);
 
-  /// Asks `peer` to take instances of the given classes. Errors: UNAVAILABLE (not reachable, or
-  /// it rejects).
+  /// Asks `peer` to take instances of the given classes, over TLS where the peer has it. Errors:
+  /// UNAVAILABLE (not reachable, it rejects, or one side's certificate is not accepted).
   static absl::StatusOr<Association> Request(const Peer& peer, const NodeOptions& options,
                                              const std::vector<std::string>& sop_class_uids,
                                              Interruptor& interruptor);
@@ -54,6 +54,8 @@ class Association {
   ~Association();
 
   T_ASC_Association* get() const;
+  /// The subject of the certificate that the other side has shown; empty: none.
+  const std::string& certificate_subject() const;
   /// Allows the peer to send one more message of up to 1 MiB. A peer that sends more than it was
   /// allowed is cut off: this node receives commands and keys, never images.
   void AllowMessage();

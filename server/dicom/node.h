@@ -7,17 +7,31 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/archive/archive.h"
+#include "server/audit/event.h"
+#include "server/dicom/transcode.h"
 
 namespace isocenter::dicom {
 
+class TlsContext;
+
 /// A remote node that C-MOVE may send to.
 struct Peer {
-  std::string ae_title;  // 1 to 16 characters
-  std::string host;      // name or address
-  int port = 104;        // 1 to 65535
+  std::string ae_title;                   // 1 to 16 characters
+  std::string host;                       // name or address
+  int port = 104;                         // 1 to 65535
+  std::shared_ptr<const TlsContext> tls;  // for a requestor; null: plain TCP
+  /// In which it gets images if it can take them so; as they are stored if not.
+  Compression compression = Compression::kNone;
+};
+
+/// Who may associate; both have to hold.
+struct Caller {
+  std::string ae_title;  // empty: any
+  std::string address;   // IPv4 address or network as "10.1.0.0/16"; empty: any
 };
 
 struct NodeOptions {
@@ -30,16 +44,27 @@ struct NodeOptions {
   int max_pdu_bytes = 131072;          // 4096 to 131072
   double negotiation_seconds = 15;     // more than 0; connection to accepted association
   double idle_seconds = 60;            // more than 0; silence after which an association is aborted
+  std::shared_ptr<const TlsContext> tls;  // for an acceptor; null: no associations over TLS
+  int tls_port = 2762;                    // 0 to 65535, another than `port`; 0 picks a free one
+  bool tls_only = false;                  // do not listen on `port`
+  std::vector<Caller> allowed_callers;    // empty: everybody
+  int max_associations_per_caller = 256;  // 1 to 256, of one AE title at one address
+  int max_find_matches = 100000;          // 1 to 1000000; more end a query with status A700
+  audit::Recorder* audit = nullptr;       // outlives the node; null: nothing is recorded
 };
 
-enum class NodeOperation { kAssociation, kEcho, kFind, kMove, kGet, kStore };
+/// INVALID_ARGUMENT: an option, named with its value and what is legal.
+absl::Status CheckOptions(const NodeOptions& options);
+
+enum class NodeOperation { kAssociation, kEcho, kFind, kMove, kGet, kStore, kCommitment };
 enum class NodeOutcome { kSuccess, kFailure, kCancelled, kRejected };
 
 /// Lower case, for metrics: "association", "echo", ...; "success", ...
 absl::string_view Name(NodeOperation operation);
 absl::string_view Name(NodeOutcome outcome);
 
-/// Told about every finished operation; kStore is one instance sent by C-MOVE or C-GET. Called from
+/// Told about every finished operation; kStore is one instance sent by C-MOVE or C-GET,
+/// kCommitment a report of storage commitment that was received. Called from
 /// several threads at once; must be quick. May be empty.
 using NodeObserver = std::function<void(NodeOperation operation, NodeOutcome outcome)>;
 
@@ -59,8 +84,9 @@ class Node {
   /// Ends all associations and returns when nothing of the node runs any more: at once but for
   /// connections that are being made to a peer (up to 5 s). May be called again.
   void Stop();
-  /// The port it listens on.
+  /// The ports it listens on, 0 where it does not.
   int port() const;
+  int tls_port() const;
 
  private:
   class Impl;

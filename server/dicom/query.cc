@@ -26,6 +26,12 @@ constexpr uint32_t kSopInstanceUid = 0x00080018;
 constexpr uint32_t kStudyInstanceUid = 0x0020000d;
 constexpr uint32_t kSeriesInstanceUid = 0x0020000e;
 
+constexpr uint32_t kPatientName = 0x00100010;
+constexpr uint32_t kAccessionNumber = 0x00080050;
+constexpr uint32_t kRequestAttributesSequence = 0x00400275;
+constexpr uint32_t kRequestedProcedureId = 0x00401001;
+constexpr uint32_t kScheduledStepId = 0x00400009;
+
 constexpr std::array<const char*, 4> kLevelNames = {"PATIENT", "STUDY", "SERIES", "IMAGE"};
 
 /// One row of an answer with everything above it; what is below its level stays empty.
@@ -40,7 +46,7 @@ struct Entity {
 };
 
 struct Attribute {
-  uint32_t tag;
+  TagPath tag;
   Level level;      // the entity that has it
   bool only_there;  // not returned with entities below
   Matching matching;
@@ -49,7 +55,7 @@ struct Attribute {
 
 // The attributes that can be asked for, by level.
 const Attribute kAttributes[] = {
-    {0x00100010, Level::kPatient, false, Matching::kPersonName,
+    {kPatientName, Level::kPatient, false, Matching::kPersonName,
      [](const Entity& e) { return e.patient.name; }},
     {kPatientId, Level::kPatient, false, Matching::kText,
      [](const Entity& e) { return e.patient.id; }},
@@ -70,7 +76,7 @@ const Attribute kAttributes[] = {
      [](const Entity& e) { return e.study.date; }},
     {0x00080030, Level::kStudy, false, Matching::kTime,
      [](const Entity& e) { return e.study.time; }},
-    {0x00080050, Level::kStudy, false, Matching::kText,
+    {kAccessionNumber, Level::kStudy, false, Matching::kText,
      [](const Entity& e) { return e.study.accession_number; }},
     {0x00200010, Level::kStudy, false, Matching::kText, [](const Entity& e) { return e.study.id; }},
     {0x00081030, Level::kStudy, false, Matching::kText,
@@ -106,6 +112,10 @@ const Attribute kAttributes[] = {
      [](const Entity& e) { return e.series.manufacturer; }},
     {0x00200052, Level::kSeries, false, Matching::kUid,
      [](const Entity& e) { return e.series.frame_of_reference_uid; }},
+    {InSequence(kRequestAttributesSequence, kRequestedProcedureId), Level::kSeries, false,
+     Matching::kText, [](const Entity& e) { return e.series.requested_procedure_id; }},
+    {InSequence(kRequestAttributesSequence, kScheduledStepId), Level::kSeries, false,
+     Matching::kText, [](const Entity& e) { return e.series.scheduled_step_id; }},
     {0x00201209, Level::kSeries, true, Matching::kNone,
      [](const Entity& e) { return absl::StrCat(e.instance_count); }},
 
@@ -121,7 +131,7 @@ const Attribute kAttributes[] = {
      [](const Entity& e) { return absl::StrCat(e.instance.columns); }},
 };
 
-const Attribute* FindAttribute(uint32_t tag, Level query_level) {
+const Attribute* FindAttribute(TagPath tag, Level query_level) {
   for (const Attribute& attribute : kAttributes) {
     if (attribute.tag != tag) continue;
     const bool available =
@@ -131,14 +141,46 @@ const Attribute* FindAttribute(uint32_t tag, Level query_level) {
   return nullptr;
 }
 
+const std::string& Nothing() {
+  static const std::string* const kNothing = new std::string;
+  return *kNothing;
+}
+
 /// Part of every answer, or of how the request is written, instead of a key.
-bool IsAnsweredAlways(uint32_t tag) {
+bool IsAnsweredAlways(TagPath tag) {
   return tag == kQueryRetrieveLevel || tag == kSpecificCharacterSet || tag == kTimezoneOffset ||
          tag == kRetrieveAeTitle || tag == kInstanceAvailability;
 }
 
 std::vector<std::string> ListOf(const std::string& value) {
   return absl::StrSplit(value, '\\', absl::SkipEmpty());
+}
+
+/// What a key of matching kText means to the index; empty: everything, or nothing that it knows.
+std::vector<archive::TextTerm> TermsOf(const std::string& key) {
+  std::vector<archive::TextTerm> terms;
+  for (const std::string& one : ListOf(key)) {
+    const std::string text(absl::StripAsciiWhitespace(one));
+    const size_t wildcard = text.find_first_of("*?");
+    if (text.empty() || wildcard == 0) return {};
+    terms.push_back({text.substr(0, wildcard), wildcard != std::string::npos});
+  }
+  return terms;
+}
+
+/// The same for person names: how one of the component groups of the names that match begins.
+std::vector<archive::TextTerm> TermsOfName(const std::string& key) {
+  std::vector<archive::TextTerm> terms;
+  for (const std::string& one : ListOf(key)) {
+    // Of several component groups the first has to match, unless it is empty.
+    std::string group = absl::AsciiStrToLower(one.substr(0, one.find('=')));
+    group.resize(std::min(group.size(), group.find_first_of("*?")));
+    group.erase(group.find_last_not_of("^ ") + 1);
+    group.erase(0, group.find_first_not_of(' '));
+    if (group.empty()) return {};
+    terms.push_back({std::move(group), /*is_prefix=*/true});
+  }
+  return terms;
 }
 
 bool MatchesKeys(const KeyValues& keys, Level level, const Entity& entity) {
@@ -175,7 +217,7 @@ absl::Status ForEachEntity(archive::Archive& archive, Level level,
                            const archive::Selection& selection, const KeyValues& keys,
                            const std::function<bool(const Entity&)>& visit) {
   if (level == Level::kPatient) {
-    ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindPatients());
+    ISO_ASSIGN_OR_RETURN(const auto rows, archive.FindPatients(selection));
     for (const archive::PatientRow& row : rows) {
       Entity entity{.patient = row.patient};
       entity.study_count = row.study_count;
@@ -216,6 +258,14 @@ absl::Status ForEachEntity(archive::Archive& archive, Level level,
 
 }  // namespace
 
+std::vector<uint32_t> KeysOfSequence(uint32_t sequence) {
+  std::vector<uint32_t> keys;
+  for (const Attribute& attribute : kAttributes) {
+    if (attribute.tag >> 32 == sequence) keys.push_back(static_cast<uint32_t>(attribute.tag));
+  }
+  return keys;
+}
+
 absl::StatusOr<Query> Query::Parse(QueryRoot root, KeyValues keys) {
   const std::string name = keys[kQueryRetrieveLevel];
   const auto it = std::find_if(kLevelNames.begin(), kLevelNames.end(), [&](const char* level) {
@@ -236,16 +286,29 @@ absl::StatusOr<Query> Query::Parse(QueryRoot root, KeyValues keys) {
   return query;
 }
 
-const std::string& Query::Key(uint32_t tag) const {
-  static const std::string* const kNothing = new std::string;
+const std::string& Query::Key(TagPath tag) const {
   const auto it = keys_.find(tag);
-  return it == keys_.end() ? *kNothing : it->second;
+  return it == keys_.end() ? Nothing() : it->second;
+}
+
+const std::string& Query::MatchedKey(TagPath tag) const {
+  return FindAttribute(tag, level_) == nullptr ? Nothing() : Key(tag);
 }
 
 archive::Selection Query::SelectionOfKeys() const {
-  const DateRange dates = ParseDateRange(Key(kStudyDate));
-  return {ListOf(Key(kStudyInstanceUid)), ListOf(Key(kSeriesInstanceUid)), std::string(dates.first),
-          std::string(dates.last)};
+  const DateRange dates = ParseDateRange(MatchedKey(kStudyDate));
+  return {.study_uids = ListOf(MatchedKey(kStudyInstanceUid)),
+          .series_uids = ListOf(MatchedKey(kSeriesInstanceUid)),
+          .first_study_date = std::string(dates.first),
+          .last_study_date = std::string(dates.last),
+          .sop_instance_uids = ListOf(MatchedKey(kSopInstanceUid)),
+          .patient_ids = TermsOf(MatchedKey(kPatientId)),
+          .accession_numbers = TermsOf(MatchedKey(kAccessionNumber)),
+          .requested_procedure_ids =
+              TermsOf(MatchedKey(InSequence(kRequestAttributesSequence, kRequestedProcedureId))),
+          .scheduled_step_ids =
+              TermsOf(MatchedKey(InSequence(kRequestAttributesSequence, kScheduledStepId))),
+          .patient_names = TermsOfName(MatchedKey(kPatientName))};
 }
 
 absl::Status Query::ForEachMatch(archive::Archive& archive, const std::string& retrieve_ae_title,
@@ -256,8 +319,8 @@ absl::Status Query::ForEachMatch(archive::Archive& archive, const std::string& r
   });
 }
 
-absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(
-    archive::Archive& archive) const {
+absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(archive::Archive& archive,
+                                                                   Subjects& subjects) const {
   constexpr std::array<uint32_t, 4> kUniqueKeys = {kPatientId, kStudyInstanceUid,
                                                    kSeriesInstanceUid, kSopInstanceUid};
   KeyValues unique;
@@ -272,13 +335,17 @@ absl::StatusOr<std::vector<archive::InstanceRow>> Query::Instances(
                      " needs the unique key (", absl::Hex(required >> 16, absl::kZeroPad4), ",",
                      absl::Hex(required & 0xffff, absl::kZeroPad4), ") with neither '*' nor '?'"));
   }
-  archive::Selection selection = SelectionOfKeys();
-  selection.first_study_date = selection.last_study_date = "";
+  const archive::Selection selection = {.study_uids = ListOf(Key(kStudyInstanceUid)),
+                                        .series_uids = ListOf(Key(kSeriesInstanceUid)),
+                                        .sop_instance_uids = ListOf(Key(kSopInstanceUid)),
+                                        .patient_ids = TermsOf(Key(kPatientId))};
   std::vector<archive::InstanceRow> instances;
   ISO_RETURN_IF_ERROR(
       ForEachEntity(archive, Level::kImage, selection, unique, [&](const Entity& entity) {
         if (MatchesKeys(unique, Level::kImage, entity)) {
           instances.push_back({entity.instance, entity.file});
+          subjects.patient_ids.insert(entity.patient.id);
+          subjects.study_uids.insert(entity.study.instance_uid);
         }
         return true;
       }));

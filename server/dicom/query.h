@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,23 @@ namespace isocenter::dicom {
 enum class Level { kPatient, kStudy, kSeries, kImage };
 enum class QueryRoot { kPatient, kStudy };
 
-/// (group << 16 | element) -> value; UTF-8, several values separated by backslashes.
-using KeyValues = std::map<uint32_t, std::string>;
+/// (group << 16 | element) of an attribute; of one in the only item of a sequence, the sequence's
+/// tag stands in the upper 32 bits.
+using TagPath = uint64_t;
+constexpr TagPath InSequence(uint32_t sequence, uint32_t tag) {
+  return TagPath{sequence} << 32 | tag;
+}
+
+/// Value by tag; UTF-8, several values separated by backslashes.
+using KeyValues = std::map<TagPath, std::string>;
+
+/// The keys in the items of a sequence that queries may hold; empty for other sequences.
+std::vector<uint32_t> KeysOfSequence(uint32_t sequence);
+
+/// Whose instances a retrieval sends.
+struct Subjects {
+  std::set<std::string> patient_ids, study_uids;
+};
 
 class Query {
  public:
@@ -28,6 +44,7 @@ class Query {
   static absl::StatusOr<Query> Parse(QueryRoot root, KeyValues keys);
 
   Level level() const { return level_; }
+  const KeyValues& keys() const { return keys_; }
   /// Whether a key was asked for that this node does not know at this level.
   bool has_unsupported_keys() const { return has_unsupported_keys_; }
 
@@ -36,14 +53,17 @@ class Query {
   absl::Status ForEachMatch(archive::Archive& archive, const std::string& retrieve_ae_title,
                             const std::function<bool(const KeyValues&)>& on_match) const;
 
-  /// The instances that a retrieval with these keys means: only the unique keys count.
-  /// INVALID_ARGUMENT when the unique key of the level is missing.
-  absl::StatusOr<std::vector<archive::InstanceRow>> Instances(archive::Archive& archive) const;
+  /// The instances that a retrieval with these keys means: only the unique keys count. `subjects`
+  /// gets whose they are. INVALID_ARGUMENT when the unique key of the level is missing.
+  absl::StatusOr<std::vector<archive::InstanceRow>> Instances(archive::Archive& archive,
+                                                              Subjects& subjects) const;
 
  private:
   Query(Level level, KeyValues keys) : level_(level), keys_(std::move(keys)) {}
   archive::Selection SelectionOfKeys() const;
-  const std::string& Key(uint32_t tag) const;
+  const std::string& Key(TagPath tag) const;
+  /// The same, or "" where the query's level does not have the attribute.
+  const std::string& MatchedKey(TagPath tag) const;
 
   Level level_;
   KeyValues keys_;

@@ -1,4 +1,4 @@
-// Finished volumes as DICOM series and raw files in the archive.
+// Finished volumes as DICOM objects and raw files in the archive.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,8 @@
 #include "absl/status/statusor.h"
 #include "kernels/base/thread_pool.h"
 #include "server/archive/archive.h"
-#include "server/dicom/ct_series.h"
+#include "server/dicom/sending/routing.h"
+#include "server/dicom/study_context.h"
 #include "server/jobs/ports.h"
 
 namespace isocenter::dicom {
@@ -18,9 +19,10 @@ namespace isocenter::dicom {
 /// See jobs::ResultStore. Volumes are encoded on all cores, one volume at a time.
 class DicomResultStore : public jobs::ResultStore {
  public:
-  /// The archive must outlive the store. Errors: FAILED_PRECONDITION (the DICOM dictionary is not
-  /// loaded).
-  static absl::StatusOr<std::unique_ptr<jobs::ResultStore>> Create(archive::Archive& archive);
+  /// The archive must outlive the store. `routes`: where results are sent by themselves. Errors:
+  /// FAILED_PRECONDITION (the DICOM dictionary is not loaded).
+  static absl::StatusOr<std::unique_ptr<jobs::ResultStore>> Create(archive::Archive& archive,
+                                                                   std::vector<Route> routes = {});
 
   absl::Status CheckRoom(const VolumeGrid& grid) override;
   /// Besides the errors of the interface: INVALID_ARGUMENT (the volume's shape is not the grid's, a
@@ -34,11 +36,12 @@ class DicomResultStore : public jobs::ResultStore {
   absl::StatusOr<std::filesystem::path> RawFile(const std::string& job_id) override;
 
  private:
-  explicit DicomResultStore(archive::Archive& archive);
+  DicomResultStore(archive::Archive& archive, std::vector<Route> routes);
   /// What the archive has of the study that a job's series belongs to.
   absl::StatusOr<StudyContext> ContextOf(const jobs::Job& job);
 
   archive::Archive& archive_;
+  const std::vector<Route> routes_;
   ThreadPool pool_;
 };
 

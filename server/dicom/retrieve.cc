@@ -10,12 +10,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/session.h"
+#include "server/dicom/store_contexts.h"
+#include "server/dicom/transcode.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -43,25 +46,18 @@ struct MoveOriginator {
 
 enum class Sent { kCompleted, kWarning, kFailed, kAssociationBroken };
 
-/// The context in which the other side takes instances of a class from us; 0 if there is none.
-T_ASC_PresentationContextID ContextFor(T_ASC_Association* target, const std::string& sop_class,
-                                       bool we_requested) {
-  const T_ASC_PresentationContextID id =
-      ASC_findAcceptedPresentationContextID(target, sop_class.c_str());
-  if (id == 0 || we_requested) return id;
-  T_ASC_PresentationContext context;
-  if (ASC_findAcceptedPresentationContext(target->params, id, &context).bad()) return 0;
-  const bool peer_receives =
-      context.acceptedRole == ASC_SC_ROLE_SCP || context.acceptedRole == ASC_SC_ROLE_SCUSCP;
-  return peer_receives ? id : 0;
-}
-
 Sent SendInstance(Association& target, const archive::InstanceRow& row,
-                  const std::optional<MoveOriginator>& originator, int timeout_seconds,
-                  T_DIMSE_DetectedCancelParameters* cancel) {
-  const T_ASC_PresentationContextID context =
-      ContextFor(target.get(), row.instance.sop_class_uid, originator.has_value());
-  if (context == 0) return Sent::kFailed;
+                  const std::optional<MoveOriginator>& originator, Compression preferred,
+                  int timeout_seconds, T_DIMSE_DetectedCancelParameters* cancel) {
+  const std::optional<StoreContext> context = FindStoreContext(
+      *target.get(), row.instance.sop_class_uid, preferred, originator.has_value());
+  if (!context) return Sent::kFailed;
+  const auto file = LoadAs(row.file, context->transfer_syntax_uid);
+  if (!file.ok()) {
+    // That a job is deleted meanwhile is nothing to look into.
+    if (!absl::IsNotFound(file.status())) spdlog::error("dicom: {}", file.status().ToString());
+    return Sent::kFailed;
+  }
   target.AllowMessage();
   T_DIMSE_C_StoreRQ request = {};
   request.MessageID = target.get()->nextMsgID++;
@@ -77,13 +73,11 @@ Sent SendInstance(Association& target, const archive::InstanceRow& row,
                         sizeof request.MoveOriginatorApplicationEntityTitle);
     request.MoveOriginatorID = originator->message_id;
   }
-  DcmFileFormat file;
-  if (file.loadFile(row.file.c_str()).bad()) return Sent::kFailed;  // deleted meanwhile
   T_DIMSE_C_StoreRSP response = {};
   DcmDataset* detail = nullptr;
   const OFCondition condition =
-      DIMSE_storeUser(target.get(), context, &request, nullptr, file.getDataset(), nullptr, nullptr,
-                      DIMSE_NONBLOCKING, timeout_seconds, &response, &detail, cancel);
+      DIMSE_storeUser(target.get(), context->id, &request, nullptr, (*file)->getDataset(), nullptr,
+                      nullptr, DIMSE_NONBLOCKING, timeout_seconds, &response, &detail, cancel);
   delete detail;
   if (condition.bad()) return Sent::kAssociationBroken;
   if (response.DimseStatus == STATUS_Success) return Sent::kCompleted;
@@ -166,7 +160,20 @@ class GetResponder : public Responder {
 
 // Both services use the same status codes; those of C-MOVE stand for both.
 
-/// Sends the last response, writes the log and reports.
+void Audit(const Session& session, audit::Outcome outcome, const Counts& counts,
+           std::string detail) {
+  const Subjects& subjects = session.subjects;
+  session.Audit({.action = audit::Action::kRetrieve,
+                 .outcome = outcome,
+                 .destination = session.destination,
+                 .patient_ids = {subjects.patient_ids.begin(), subjects.patient_ids.end()},
+                 .study_uids = {subjects.study_uids.begin(), subjects.study_uids.end()},
+                 .instances = static_cast<int64_t>(counts.completed + counts.warning),
+                 .failed = static_cast<int64_t>(counts.failed),
+                 .detail = std::move(detail)});
+}
+
+/// Sends the last response, writes the log, reports and records.
 absl::Status Finish(Session& session, NodeOperation operation, Responder& responder,
                     uint16_t status, const Counts& counts, absl::string_view remark) {
   std::unique_ptr<DcmDataset> identifiers;
@@ -181,6 +188,11 @@ absl::Status Finish(Session& session, NodeOperation operation, Responder& respon
               "dicom: C-{} of '{}': status {:04X}, {} sent, {} failed{}",
               absl::AsciiStrToUpper(Name(operation)), session.calling_ae_title, status,
               counts.completed + counts.warning, counts.failed, std::string(remark));
+  Audit(session,
+        cancelled   ? audit::Outcome::kCancelled
+        : succeeded ? audit::Outcome::kSuccess
+                    : audit::Outcome::kFailure,
+        counts, absl::StrCat("status ", absl::Hex(status, absl::kZeroPad4), remark));
   session.node.Report(operation, succeeded   ? NodeOutcome::kSuccess
                                  : cancelled ? NodeOutcome::kCancelled
                                              : NodeOutcome::kFailure);
@@ -190,7 +202,7 @@ absl::Status Finish(Session& session, NodeOperation operation, Responder& respon
 /// Sends all instances to `target`, with a pending response after each, and finishes.
 absl::Status SendAll(Session& session, NodeOperation operation, Responder& responder,
                      uint8_t context, uint16_t message_id, Association& target,
-                     const std::optional<MoveOriginator>& originator,
+                     const std::optional<MoveOriginator>& originator, Compression preferred,
                      const std::vector<archive::InstanceRow>& instances) {
   const int timeout = std::max(1, static_cast<int>(session.node.options.idle_seconds));
   Counts counts{.remaining = instances.size()};
@@ -209,8 +221,8 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
       cancelled = true;
       break;
     }
-    const Sent sent =
-        SendInstance(target, row, originator, timeout, originator.has_value() ? nullptr : &cancel);
+    const Sent sent = SendInstance(target, row, originator, preferred, timeout,
+                                   originator.has_value() ? nullptr : &cancel);
     session.node.Report(NodeOperation::kStore, sent == Sent::kCompleted || sent == Sent::kWarning
                                                    ? NodeOutcome::kSuccess
                                                    : NodeOutcome::kFailure);
@@ -230,6 +242,7 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
         break;
     }
     if (broken && !originator.has_value()) {
+      Audit(session, audit::Outcome::kFailure, counts, "the association broke");
       return absl::UnavailableError("the association broke during C-GET");
     }
     if (!broken && counts.remaining > 0) {
@@ -260,8 +273,9 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
     return query.status();
   }
   using Instances = absl::StatusOr<std::vector<archive::InstanceRow>>;
-  Instances instances =
-      query.ok() ? query->Instances(session.node.archive) : Instances(query.status());
+  Instances instances = query.ok()
+                            ? query->Instances(session.node.archive, session.subjects = Subjects())
+                            : Instances(query.status());
   if (instances.ok()) return *std::move(instances);
   const bool is_request_wrong = absl::IsInvalidArgument(instances.status());
   // What a request is to find stands in its keys: an error of the archive is logged, a wrong
@@ -279,6 +293,7 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
 
 absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request) {
   MoveResponder responder(session, context, request);
+  session.destination = std::string(absl::StripAsciiWhitespace(request.MoveDestination));
   ISO_ASSIGN_OR_RETURN(const auto instances,
                        ReceiveInstances(session, NodeOperation::kMove, responder, context,
                                         request.AffectedSOPClassUID));
@@ -287,10 +302,9 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
   const auto finish = [&](uint16_t status, const Counts& counts, absl::string_view remark) {
     return Finish(session, NodeOperation::kMove, responder, status, counts, remark);
   };
-  const std::string destination(absl::StripAsciiWhitespace(request.MoveDestination));
   const std::vector<Peer>& peers = session.node.options.peers;
   const auto peer = std::find_if(peers.begin(), peers.end(), [&](const Peer& candidate) {
-    return candidate.ae_title == destination;
+    return candidate.ae_title == session.destination;
   });
   if (peer == peers.end()) {
     return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, Counts(),
@@ -309,22 +323,23 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
     return finish(STATUS_MOVE_Refused_OutOfResourcesSubOperations, counts,
                   absl::StrCat("; ", target.status().message()));
   }
-  const absl::Status status =
-      SendAll(session, NodeOperation::kMove, responder, context, request.MessageID, *target,
-              MoveOriginator{session.calling_ae_title, request.MessageID}, *instances);
+  const absl::Status status = SendAll(
+      session, NodeOperation::kMove, responder, context, request.MessageID, *target,
+      MoveOriginator{session.calling_ae_title, request.MessageID}, peer->compression, *instances);
   target->Release();
   return status;
 }
 
 absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request) {
   GetResponder responder(session, context, request);
+  session.destination.clear();
   ISO_ASSIGN_OR_RETURN(const auto instances,
                        ReceiveInstances(session, NodeOperation::kGet, responder, context,
                                         request.AffectedSOPClassUID));
   if (!instances.has_value()) return absl::OkStatus();
   const absl::Status status =
       SendAll(session, NodeOperation::kGet, responder, context, request.MessageID,
-              session.association, std::nullopt, *instances);
+              session.association, std::nullopt, Compression::kNone, *instances);
   if (!status.ok()) session.node.Report(NodeOperation::kGet, NodeOutcome::kFailure);
   return status;
 }

@@ -64,6 +64,10 @@ std::string ImageComments(const jobs::Job& job) {
   if (!job.facts.filter_description.empty()) {
     parts.push_back(absl::StrCat("filter ", job.facts.filter_description));
   }
+  if (job.facts.dose_area_product_dgycm2 > 0) {
+    parts.push_back(
+        absl::StrFormat("dose area product %.6g dGy*cm2", job.facts.dose_area_product_dgycm2));
+  }
   if (!job.facts.trajectory_hash.empty()) {
     parts.push_back(absl::StrCat("trajectory SHA-256 ", job.facts.trajectory_hash));
   }

@@ -14,6 +14,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/identifier.h"
+#include "server/dicom/sending/commitment.h"
+#include "server/dicom/store_contexts.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -49,25 +52,29 @@ const char* ChooseTransferSyntax(const T_ASC_PresentationContext& context) {
   return nullptr;
 }
 
-/// Accepts the services of this node, and CT images in the one direction that C-GET needs: from us.
+/// Accepts the services of this node, and images in the one direction that C-GET needs: from us.
 OFCondition NegotiateContext(T_ASC_Parameters* parameters,
                              const T_ASC_PresentationContext& context) {
-  const bool is_image = std::strcmp(context.abstractSyntax, UID_CTImageStorage) == 0;
+  const bool reports_commitment =
+      std::strcmp(context.abstractSyntax, UID_StorageCommitmentPushModelSOPClass) == 0;
+  const bool is_image = IsStorageClass(context.abstractSyntax);
   const bool is_service = std::strcmp(context.abstractSyntax, UID_VerificationSOPClass) == 0 ||
-                          IsQueryService(context.abstractSyntax);
+                          IsQueryService(context.abstractSyntax) || reports_commitment;
   const bool peer_receives =
       context.proposedRole == ASC_SC_ROLE_SCP || context.proposedRole == ASC_SC_ROLE_SCUSCP;
   if (!is_service && !(is_image && peer_receives)) {
     return ASC_refusePresentationContext(parameters, context.presentationContextID,
                                          ASC_P_ABSTRACTSYNTAXNOTSUPPORTED);
   }
-  const char* transfer_syntax = ChooseTransferSyntax(context);
+  const char* transfer_syntax =
+      is_image ? ChooseStoreTransferSyntax(context) : ChooseTransferSyntax(context);
   if (transfer_syntax == nullptr) {
     return ASC_refusePresentationContext(parameters, context.presentationContextID,
                                          ASC_P_TRANSFERSYNTAXESNOTSUPPORTED);
   }
-  return ASC_acceptPresentationContext(parameters, context.presentationContextID, transfer_syntax,
-                                       is_image ? ASC_SC_ROLE_SCP : ASC_SC_ROLE_DEFAULT);
+  return ASC_acceptPresentationContext(
+      parameters, context.presentationContextID, transfer_syntax,
+      is_image || (reports_commitment && peer_receives) ? ASC_SC_ROLE_SCP : ASC_SC_ROLE_DEFAULT);
 }
 
 OFCondition NegotiateContexts(T_ASC_Parameters* parameters) {
@@ -97,21 +104,42 @@ void Reject(Session& session, T_ASC_RejectParametersResult result,
   ASC_rejectAssociation(session.association.get(), &parameters);
   session.association.MarkEnded();
   session.node.Report(NodeOperation::kAssociation, NodeOutcome::kRejected);
-  spdlog::warn("dicom: rejected an association of '{}': {}", session.calling_ae_title,
-               std::string(why));
+  spdlog::warn("dicom: rejected an association of '{}' at {}: {}", session.calling_ae_title,
+               session.address, std::string(why));
+  session.Audit({.action = audit::Action::kAssociate,
+                 .outcome = audit::Outcome::kRefused,
+                 .detail = std::string(why)});
+}
+
+std::string CallingAeTitle(const Session& session) {
+  char calling[DUL_LEN_TITLE + 1] = {};
+  ASC_getAPTitles(session.association.get()->params, calling, sizeof calling, nullptr, 0, nullptr,
+                  0);
+  return CleanAeTitle(calling);
 }
 
 /// Whether the association was accepted.
-bool Negotiate(Session& session, bool overloaded) {
+bool Negotiate(Session& session, bool overloaded, bool caller_has_place) {
+  const NodeOptions& options = session.node.options;
   T_ASC_Parameters* const parameters = session.association.get()->params;
-  char calling[DUL_LEN_TITLE + 1] = {}, called[DUL_LEN_TITLE + 1] = {};
-  ASC_getAPTitles(parameters, calling, sizeof calling, called, sizeof called, nullptr, 0);
-  session.calling_ae_title = CleanAeTitle(calling);
+  char called[DUL_LEN_TITLE + 1] = {};
+  ASC_getAPTitles(parameters, nullptr, 0, called, sizeof called, nullptr, 0);
 
   if (overloaded) {
     Reject(session, ASC_RESULT_REJECTEDTRANSIENT, ASC_SOURCE_SERVICEPROVIDER_PRESENTATION_RELATED,
            ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED,
-           absl::StrCat("all ", session.node.options.max_associations, " associations are in use"));
+           absl::StrCat("all ", options.max_associations, " associations are in use"));
+    return false;
+  }
+  if (!IsAllowed(options.allowed_callers, session.calling_ae_title, session.address)) {
+    Reject(session, ASC_RESULT_REJECTEDPERMANENT, ASC_SOURCE_SERVICEUSER,
+           ASC_REASON_SU_CALLINGAETITLENOTRECOGNIZED, "it is no allowed caller");
+    return false;
+  }
+  if (!caller_has_place) {
+    Reject(session, ASC_RESULT_REJECTEDTRANSIENT, ASC_SOURCE_SERVICEPROVIDER_PRESENTATION_RELATED,
+           ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED,
+           absl::StrCat("its ", options.max_associations_per_caller, " associations are in use"));
     return false;
   }
   char application[DUL_LEN_NAME + 1] = {};
@@ -121,12 +149,11 @@ bool Negotiate(Session& session, bool overloaded) {
            ASC_REASON_SU_APPCONTEXTNAMENOTSUPPORTED, "unknown application context");
     return false;
   }
-  if (session.node.options.check_called_ae_title &&
-      CleanAeTitle(called) != session.node.options.ae_title) {
+  if (options.check_called_ae_title && CleanAeTitle(called) != options.ae_title) {
     Reject(session, ASC_RESULT_REJECTEDPERMANENT, ASC_SOURCE_SERVICEUSER,
            ASC_REASON_SU_CALLEDAETITLENOTRECOGNIZED,
-           absl::StrCat("it calls '", CleanAeTitle(called), "', this node is '",
-                        session.node.options.ae_title, "'"));
+           absl::StrCat("it calls '", CleanAeTitle(called), "', this node is '", options.ae_title,
+                        "'"));
     return false;
   }
   OFCondition condition = NegotiateContexts(parameters);
@@ -163,6 +190,8 @@ absl::Status Dispatch(Session& session, uint8_t context, const T_DIMSE_Message& 
       return ServeMove(session, context, message.msg.CMoveRQ);
     case DIMSE_C_GET_RQ:
       return ServeGet(session, context, message.msg.CGetRQ);
+    case DIMSE_N_EVENT_REPORT_RQ:
+      return ServeReport(session, context, message.msg.NEventReportRQ);
     case DIMSE_C_CANCEL_RQ:
       return absl::OkStatus();  // of a request that was finished meanwhile
     default:
@@ -200,15 +229,27 @@ absl::Status ServeRequests(Session& session) {
 
 }  // namespace
 
-void Serve(int socket, bool overloaded, const NodeContext& node, Interruptor& interruptor) {
-  absl::StatusOr<Association> association = Association::Receive(socket, node.options, interruptor);
+void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& interruptor) {
+  absl::StatusOr<Association> association =
+      Association::Receive(incoming.socket, incoming.secure, node.options, interruptor);
   if (!association.ok()) {
     node.Report(NodeOperation::kAssociation, NodeOutcome::kFailure);
-    spdlog::warn("dicom: {}", association.status().ToString());
+    spdlog::warn("dicom: {} of {}", association.status().ToString(), incoming.address);
+    // Plain connections without a request are those of port scans and health checks.
+    if (incoming.secure && node.options.audit != nullptr) {
+      node.options.audit->Record({.action = audit::Action::kAssociate,
+                                  .outcome = audit::Outcome::kRefused,
+                                  .actor = {"", incoming.address, ""},
+                                  .service = "dicom",
+                                  .detail = std::string(association.status().message())});
+    }
     return;
   }
-  Session session{node, *std::move(association), interruptor, ""};
-  if (!Negotiate(session, overloaded)) return;
+  Session session{node, *std::move(association), interruptor, "", incoming.address, {}, ""};
+  session.calling_ae_title = CallingAeTitle(session);
+  const CallerCounts::Place place(node.counts, session.calling_ae_title, incoming.address);
+  if (!Negotiate(session, incoming.overloaded, place.taken())) return;
+  session.Audit({.action = audit::Action::kAssociate});
   const absl::Status status = ServeRequests(session);
   node.Report(NodeOperation::kAssociation,
               status.ok() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
@@ -218,6 +259,13 @@ void Serve(int socket, bool overloaded, const NodeContext& node, Interruptor& in
     spdlog::warn("dicom: association of '{}' broke off: {}", session.calling_ae_title,
                  status.ToString());
   }
+}
+
+void Session::Audit(audit::Event event) const {
+  if (node.options.audit == nullptr) return;
+  event.service = "dicom";
+  event.actor = {calling_ae_title, address, association.certificate_subject()};
+  node.options.audit->Record(std::move(event));
 }
 
 absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char* sop_class_uid) {
@@ -233,20 +281,7 @@ absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char
   if (received_context != context) {
     return absl::UnavailableError("the identifier came in another presentation context");
   }
-  // Keys in a character set that cannot be converted are taken as they are.
-  (void)dataset->convertToUTF8();
-  KeyValues keys;
-  for (unsigned long i = 0; i < dataset->card(); ++i) {
-    DcmElement* const element = dataset->getElement(i);
-    OFString value;
-    // Sequences have no value and count as keys that are not known.
-    if (element->isLeaf()) (void)element->getOFStringArray(value);
-    const DcmTag& tag = element->getTag();
-    if (tag.getElement() == 0) continue;  // group length
-    keys[uint32_t{tag.getGroup()} << 16 | tag.getElement()] =
-        std::string(absl::StripAsciiWhitespace(value.c_str()));
-  }
-  return Query::Parse(RootOf(sop_class_uid), std::move(keys));
+  return Query::Parse(RootOf(sop_class_uid), KeysOf(*dataset));
 }
 
 bool IsCancelled(Session& session, uint8_t context, uint16_t message_id) {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "server/archive/archive.h"
 #include "server/dicom/association.h"
+#include "server/dicom/callers.h"
 #include "server/dicom/node.h"
 #include "server/dicom/query.h"
 
@@ -24,6 +25,7 @@ struct NodeContext {
   const NodeOptions& options;
   archive::Archive& archive;
   const NodeObserver& observer;
+  CallerCounts& counts;
 
   void Report(NodeOperation operation, NodeOutcome outcome) const {
     if (observer) observer(operation, outcome);
@@ -36,11 +38,24 @@ struct Session {
   Association association;
   Interruptor& interruptor;
   std::string calling_ae_title;  // printable ASCII
+  std::string address;           // of the peer, IPv4
+  Subjects subjects;             // of the retrieval that is served
+  std::string destination;       // of the C-MOVE that is served
+
+  /// Puts a record of this peer into the audit trail.
+  void Audit(audit::Event event) const;
 };
 
-/// Serves a connected socket from the association's request to its end. With `overloaded` the
-/// association is rejected.
-void Serve(int socket, bool overloaded, const NodeContext& node, Interruptor& interruptor);
+/// A connection that has come in.
+struct Incoming {
+  int socket;
+  bool secure;      // TLS is spoken on it
+  bool overloaded;  // it is to be rejected
+  std::string address;
+};
+
+/// Serves a connected socket, which it takes over, from the association's request to its end.
+void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& interruptor);
 
 // The services. `context` is the presentation context of the request. An error means that the
 // association cannot go on; refusals and failures that the peer has been told of are OK.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +28,14 @@ absl::string_view Name(UidRole role) {
       return "frame-of-reference";
     case UidRole::kInstance:
       return "instance";
+    case UidRole::kProcedureStep:
+      return "procedure-step";
+    case UidRole::kVolume:
+      return "volume";
+    case UidRole::kConcatenation:
+      return "concatenation";
+    case UidRole::kDimensionOrganization:
+      return "dimension-organization";
   }
   return "";
 }
@@ -65,6 +74,15 @@ std::string Decimal(std::array<uint8_t, 16> number) {
 std::string MakeUid(UidRole role, absl::string_view name, int index) {
   return absl::StrCat("2.25.",
                       Decimal(NameBasedUuid(absl::StrCat(Name(role), "/", name, "/", index))));
+}
+
+std::string RandomUid() {
+  std::random_device entropy;
+  std::array<uint8_t, 16> uuid;
+  for (uint8_t& byte : uuid) byte = static_cast<uint8_t>(entropy());
+  uuid[6] = (uuid[6] & 0x0f) | 0x40;
+  uuid[8] = (uuid[8] & 0x3f) | 0x80;
+  return absl::StrCat("2.25.", Decimal(uuid));
 }
 
 bool IsUid(absl::string_view uid) {

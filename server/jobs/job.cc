@@ -61,6 +61,10 @@ absl::string_view Name(WarningKind kind) {
       return "device_replaced";
     case WarningKind::kStoppedEarly:
       return "stopped_early";
+    case WarningKind::kWorklistMismatch:
+      return "worklist_mismatch";
+    case WarningKind::kWorklistUnavailable:
+      return "worklist_unavailable";
   }
   return "unknown";
 }

@@ -41,11 +41,25 @@ enum class JobClass { kLive, kInteractive, kBatch };
 /// Lower case, for logs, metrics and the store: "live", ...
 absl::string_view Name(JobClass job_class);
 
-/// Identity of patient and study, as the acquisition's header gave it. UTF-8. Never logged.
+/// Identity of patient and study, as the acquisition's header gave it and the worklist completed
+/// it. UTF-8. Never logged.
 struct PatientStudy {
   std::string patient_name, patient_id, patient_birth_date, patient_sex;
   std::string study_instance_uid, accession_number, study_id, study_description;
   std::string referring_physician_name, study_date, study_time;
+};
+
+/// For which request of the information system an acquisition was made. UTF-8.
+struct Order {
+  /// The identity of patient and study is complete as far as it will ever be: the worklist has
+  /// answered, or was not waited for any longer.
+  bool settled = false;
+  std::string requested_procedure_id, requested_procedure_description;
+  std::string scheduled_step_id, scheduled_step_description, modality;
+  /// What the header said, where the worklist has been asked.
+  std::string header_patient_id, header_accession_number;
+  /// The information system is told of the performed procedure step.
+  bool is_reported = false;
 };
 
 struct JobProgress {
@@ -65,9 +79,11 @@ enum class WarningKind {
   kMatrixJump,
   kShortArc,
   kDeviceReplaced,
-  kStoppedEarly
+  kStoppedEarly,
+  kWorklistMismatch,
+  kWorklistUnavailable
 };
-inline constexpr WarningKind kLastWarningKind = WarningKind::kStoppedEarly;
+inline constexpr WarningKind kLastWarningKind = WarningKind::kWorklistUnavailable;
 
 /// Lower case with underscores, for logs, metrics and the store: "frame_gap", ...
 absl::string_view Name(WarningKind kind);
@@ -132,16 +148,45 @@ struct JobResult {
   std::vector<std::string> warnings;
 };
 
+/// The X-ray system, as its console describes it. Empty: unknown. UTF-8.
+struct Equipment {
+  std::string manufacturer, model_name, device_serial_number, software_versions;
+  std::string institution_name, institutional_department_name;
+};
+
+/// A range of angles of the C-arm, as DICOM counts them (PS3.3, C.8.7.5.1.2): of the direction from
+/// the isocentre to the detector, for a patient who lies head first, supine.
+struct PositionerScan {
+  double start_deg = 0, arc_deg = 0;    // arc: 0 or more, from the first frame to the last
+  std::optional<double> increment_deg;  // from frame to frame, signed, if it is the same for all
+};
+
 /// What the X-ray system says of the acquisition, for DICOM.
 struct AcquisitionFacts {
-  double tube_voltage_kv = 0;  // 0: unknown
+  double tube_voltage_kv = 0;  // 0: unknown, here and below
+  double tube_current_ma = 0, exposure_mas = 0, dose_area_product_dgycm2 = 0;
   std::string body_part_examined;
+  std::string laterality;  // "L", "R" or unknown: of a body part that there are two of
   std::string series_description;
+  std::string performing_physician_name, operators_name;
+  Equipment equipment;
+  int detector_rows = 0, detector_columns = 0, detector_bits = 0;  // as the frames were sent
+  double detector_row_spacing_mm = 0, detector_column_spacing_mm = 0;
+  /// Left or right of the patient (primary) and towards head or feet (secondary); unset: unknown.
+  std::optional<PositionerScan> primary_scan, secondary_scan;
   double source_to_isocenter_mm = 0, source_to_detector_mm = 0;
   double arc_deg = 0;
   int frames = 0;
+  double acquisition_seconds = 0;  // from the first frame to the last
   std::string filter_description;  // e.g. "ram-lak 1.00"
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
+};
+
+/// In which kinds of DICOM objects a volume is stored.
+struct DicomForms {
+  bool ct_series = true;  // CT Image Storage, one object for each slice
+  bool xray_3d = false;   // X-Ray 3D Angiographic Image Storage, one object for the volume
+  friend bool operator==(const DicomForms&, const DicomForms&) = default;
 };
 
 /// What is known of a refinement after an iteration, as kernels/recon reports it.
@@ -167,6 +212,7 @@ struct Job {
   JobState state = JobState::kReceiving;
   absl::Status error;  // of a failed or cancelled job
   PatientStudy patient_study;
+  Order order;
   AcquisitionFacts facts;
   std::string protocol, station_name, request_id;
   JobClass job_class = JobClass::kLive;
@@ -176,6 +222,7 @@ struct Job {
   /// Whose volumes a subtraction is made of; whose frames a refinement uses.
   std::vector<std::string> source_job_ids;
   RefinementFacts refinement;
+  DicomForms dicom_forms;
   VolumeGrid grid;
   JobProgress progress;
   std::vector<JobWarning> warnings;                      // the first kMostWarnings
@@ -187,6 +234,10 @@ struct Job {
 };
 
 inline bool IsRefinement(const Job& job) { return !job.refinement.algorithm.empty(); }
+/// Whether frames were acquired for the job: it is neither a refinement nor a subtraction.
+inline bool IsAcquisition(const Job& job) {
+  return !IsRefinement(job) && job.pair_role != PairRole::kSubtraction;
+}
 
 /// A new job id: sortable by time, unique across processes, no patient data. E.g.
 /// "20260101T120000-7f3a9c21".

@@ -16,11 +16,12 @@ bool IsUnsuccessful(JobState state) {
   return state == JobState::kFailed || state == JobState::kCancelled;
 }
 
-void Tell(const std::vector<std::shared_ptr<const std::function<void()>>>& watchers) {
-  for (const auto& watcher : watchers) (*watcher)();
-}
-
 }  // namespace
+
+void JobTable::Watchers::Tell(const std::string& id) const {
+  for (const auto& watcher : of_job) (*watcher)();
+  for (const auto& watcher : of_all) (*watcher)(id);
+}
 
 bool JobFilter::Matches(const Job& job) const {
   return (states.empty() || std::ranges::find(states, job.state) != states.end()) &&
@@ -60,6 +61,7 @@ absl::Status JobTable::Load(absl::Time now, const std::function<bool(const Job&)
 }
 
 absl::Status JobTable::Insert(const Job& job) {
+  Watchers watchers;
   {
     absl::MutexLock store_lock(&store_mutex_);
     {
@@ -71,8 +73,10 @@ absl::Status JobTable::Insert(const Job& job) {
     ISO_RETURN_IF_ERROR(store_.Save(job));
     absl::MutexLock lock(&mutex_);
     AddLocked(std::make_shared<const Job>(job));
+    watchers = WatchersOf(job.id);
   }
   if (observer_ != nullptr) observer_->OnJobAccepted(job);
+  watchers.Tell(job.id);
   return absl::OkStatus();
 }
 
@@ -112,9 +116,22 @@ void JobTable::Update(const std::string& id, const std::function<void(Job&)>& ch
     auto changed = std::make_shared<Job>(*found->second.job);
     change(*changed);
     found->second.job = std::move(changed);
-    watchers = WatchersOf(found->second);
+    watchers = WatchersOf(id);
   }
-  Tell(watchers);
+  watchers.Tell(id);
+}
+
+absl::Status JobTable::UpdateAndSave(const std::string& id,
+                                     const std::function<void(Job&)>& change) {
+  // The state cannot change meanwhile.
+  absl::MutexLock store_lock(&store_mutex_);
+  const absl::StatusOr<JobSnapshot> before = Get(id);
+  if (!before.ok() || HasEnded((*before)->state)) return absl::OkStatus();
+  Job changed = **before;
+  change(changed);
+  const absl::Status saved = store_.Save(changed);
+  Update(id, change);
+  return saved;
 }
 
 absl::Status JobTable::Transition(const std::string& id, JobState to,
@@ -148,7 +165,7 @@ absl::Status JobTable::Transition(const std::string& id, JobState to,
       Entry& entry = jobs_.at(id);
       entry.job = apply(*entry.job);
       job = entry.job;
-      watchers = WatchersOf(entry);
+      watchers = WatchersOf(id);
     }
     if (IsUnsuccessful(to)) removed = DropOldUnsuccessfulJobs();
   }
@@ -156,7 +173,7 @@ absl::Status JobTable::Transition(const std::string& id, JobState to,
     observer_->OnStateChanged(*job, from);
     if (HasEnded(to)) observer_->OnJobEnded(*job);
   }
-  Tell(watchers);
+  watchers.Tell(id);
   TellRemoved(removed);
   return saved;
 }
@@ -182,10 +199,10 @@ absl::Status JobTable::Delete(const std::string& id) {
     ISO_RETURN_IF_ERROR(CheckUnused(id));
     ISO_RETURN_IF_ERROR(store_.Delete(id));
     absl::MutexLock lock(&mutex_);
-    watchers = WatchersOf(jobs_.at(id));
+    watchers = WatchersOf(id);
     EraseLocked(id);
   }
-  Tell(watchers);
+  for (const auto& watcher : watchers.of_job) (*watcher)();
   TellRemoved({id});
   return absl::OkStatus();
 }
@@ -212,6 +229,14 @@ absl::StatusOr<JobTable::Subscription> JobTable::Subscribe(const std::string& id
   return Subscription(this, id, key);
 }
 
+JobTable::Subscription JobTable::SubscribeAll(std::function<void(const std::string& id)> changed) {
+  absl::MutexLock lock(&mutex_);
+  const int64_t key = next_watcher_++;
+  watchers_of_all_[key] =
+      std::make_shared<const std::function<void(const std::string& id)>>(std::move(changed));
+  return Subscription(this, "", key);
+}
+
 JobCounts JobTable::Count() const {
   JobCounts counts;
   absl::MutexLock lock(&mutex_);
@@ -236,14 +261,18 @@ void JobTable::EraseLocked(const std::string& id) {
   jobs_.erase(found);
 }
 
-JobTable::Watchers JobTable::WatchersOf(const Entry& entry) {
+JobTable::Watchers JobTable::WatchersOf(const std::string& id) const {
   Watchers watchers;
-  for (const auto& [key, watcher] : entry.watchers) watchers.push_back(watcher);
+  if (const auto found = jobs_.find(id); found != jobs_.end()) {
+    for (const auto& [key, watcher] : found->second.watchers) watchers.of_job.push_back(watcher);
+  }
+  for (const auto& [key, watcher] : watchers_of_all_) watchers.of_all.push_back(watcher);
   return watchers;
 }
 
 void JobTable::Unsubscribe(const std::string& job_id, int64_t key) {
   absl::MutexLock lock(&mutex_);
+  watchers_of_all_.erase(key);  // keys are unique
   const auto found = jobs_.find(job_id);
   if (found != jobs_.end()) found->second.watchers.erase(key);
 }
@@ -269,8 +298,15 @@ std::vector<std::string> JobTable::DropOldUnsuccessfulJobs() {
 }
 
 void JobTable::TellRemoved(const std::vector<std::string>& ids) {
-  if (!on_removed_) return;
-  for (const std::string& id : ids) on_removed_(id);
+  for (const std::string& id : ids) {
+    if (on_removed_) on_removed_(id);
+    Watchers watchers;
+    {
+      absl::MutexLock lock(&mutex_);
+      watchers = WatchersOf(id);
+    }
+    watchers.Tell(id);
+  }
 }
 
 }  // namespace isocenter::jobs

@@ -65,7 +65,7 @@ class JobTable {
     Subscription(JobTable* table, std::string job_id, int64_t key)
         : table_(table), job_id_(std::move(job_id)), key_(key) {}
     JobTable* table_ = nullptr;
-    std::string job_id_;
+    std::string job_id_;  // empty: of all jobs
     int64_t key_ = 0;
   };
 
@@ -99,6 +99,11 @@ class JobTable {
   /// a job that has ended or does not exist.
   void Update(const std::string& id, const std::function<void(Job&)>& change);
 
+  /// As Update, and saves the job. `change` may be called twice and must give the same each time.
+  /// When the store fails, the job changes in memory all the same and the store's error is
+  /// returned.
+  absl::Status UpdateAndSave(const std::string& id, const std::function<void(Job&)>& change);
+
   /// Moves a job to another state, saves it and tells watchers. `change` sets what comes with the
   /// state; it may be called twice and must give the same each time. Errors: NOT_FOUND,
   /// FAILED_PRECONDITION (no legal transition). When the store fails, the job changes in memory all
@@ -119,6 +124,9 @@ class JobTable {
   /// the job with Get. It must be quick. Errors: NOT_FOUND.
   absl::StatusOr<Subscription> Subscribe(const std::string& id, std::function<void()> changed);
 
+  /// The same of all jobs, those that are new or removed included; told the id.
+  Subscription SubscribeAll(std::function<void(const std::string& id)> changed);
+
   JobCounts Count() const;
 
  private:
@@ -126,12 +134,17 @@ class JobTable {
     JobSnapshot job;
     std::map<int64_t, std::shared_ptr<const std::function<void()>>> watchers;
   };
-  using Watchers = std::vector<std::shared_ptr<const std::function<void()>>>;
+  /// Whom a change is told to, when no lock is held any more.
+  struct Watchers {
+    std::vector<std::shared_ptr<const std::function<void()>>> of_job;
+    std::vector<std::shared_ptr<const std::function<void(const std::string& id)>>> of_all;
+    void Tell(const std::string& id) const;
+  };
 
   void AddLocked(JobSnapshot job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EraseLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckUnused(const std::string& id) const;
-  static Watchers WatchersOf(const Entry& entry);
+  Watchers WatchersOf(const std::string& id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unsubscribe(const std::string& job_id, int64_t key);
   /// Returns the ids of those that it has removed.
   std::vector<std::string> DropOldUnsuccessfulJobs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_mutex_);
@@ -147,6 +160,8 @@ class JobTable {
   std::map<std::string, Entry> jobs_ ABSL_GUARDED_BY(mutex_);
   std::set<std::pair<absl::Time, std::string>> by_time_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> by_request_id_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, std::shared_ptr<const std::function<void(const std::string& id)>>>
+      watchers_of_all_ ABSL_GUARDED_BY(mutex_);
   int64_t next_watcher_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 

@@ -26,10 +26,11 @@ class JobStore {
   virtual absl::Status Delete(const std::string& job_id) = 0;
 };
 
-/// What was stored of one finished volume.
+/// What was stored of one finished volume. Of several series, one for each form, the first is
+/// named: that of CT images where there is one.
 struct StoredSeries {
   std::string study_instance_uid, series_instance_uid, frame_of_reference_uid;
-  int instance_count = 0;
+  int instance_count = 0;  // of all series
 };
 
 /// What a completed job says of its result.
@@ -60,7 +61,7 @@ class ResultStore {
                                              const std::function<bool(int slices)>& progress) = 0;
   /// What has been stored of a job. Errors: NOT_FOUND.
   virtual absl::StatusOr<StoredSeries> Find(const Job& job) = 0;
-  /// DICOM files of a completed job, in slice order. Errors: NOT_FOUND.
+  /// DICOM files of a completed job, by series, then in slice order. Errors: NOT_FOUND.
   virtual absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
       const std::string& job_id) = 0;
   /// File with the volume: float32 little-endian HU, [z][y][x], nothing else. Errors: NOT_FOUND.
@@ -83,10 +84,16 @@ class JobObserver {
   /// A job's computing time on a device ("cuda0") as it was predicted, and as it was.
   virtual void OnPrediction(const std::string& device, double predicted_seconds,
                             double actual_seconds) = 0;
+  /// A volume is complete: voxel updates that a device did for it, and how long it was busy.
+  virtual void OnComputed(const std::string& device, double voxel_updates, double busy_seconds) = 0;
   /// `reason`: "console" (a new stream went on with a job), "restart" (of the service), "device"
   /// (another computes the job again).
   virtual void OnJobResumed(absl::string_view reason) = 0;
   virtual void OnDeviceLost(const std::string& device) = 0;
+  /// The first frame of an acquisition is in the spool, and whose it is will not change any more.
+  /// Repeated after a restart; may come after OnJobEnded, or, when the job ends at once, not at
+  /// all.
+  virtual void OnAcquisitionBegan(const Job& job) = 0;
 };
 
 }  // namespace isocenter::jobs

@@ -22,6 +22,7 @@
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
 #include "server/metrics/scrape.h"
+#include "server/metrics/station_metrics.h"
 
 namespace isocenter::metrics {
 namespace {
@@ -79,6 +80,11 @@ struct Metrics::Impl {
           .Name("isocenter_dicom_operations_total")
           .Help("Finished operations of the DICOM node, by kind and outcome.")
           .Register(*registry);
+  prometheus::Family<Counter>& dicom_send =
+      prometheus::BuildCounter()
+          .Name("isocenter_dicom_send_total")
+          .Help("Instances sent or failed for good, and attempts that were postponed.")
+          .Register(*registry);
   prometheus::Family<Counter>& accepted = prometheus::BuildCounter()
                                               .Name("isocenter_accepted_jobs_total")
                                               .Help("Acquisitions that were admitted, by class.")
@@ -117,6 +123,21 @@ struct Metrics::Impl {
           .Name("isocenter_prediction_error_ratio")
           .Help("Actual by predicted computing time of a job; above 1 it took longer.")
           .Register(*registry);
+  prometheus::Family<Counter>& voxel_updates =
+      prometheus::BuildCounter()
+          .Name("isocenter_device_voxel_updates_total")
+          .Help("Voxel updates of completed volumes; refinements are not counted.")
+          .Register(*registry);
+  prometheus::Family<Counter>& busy_seconds =
+      prometheus::BuildCounter()
+          .Name("isocenter_device_busy_seconds_total")
+          .Help("Time that a device computed for completed volumes; without refinements.")
+          .Register(*registry);
+  prometheus::Family<Counter>& refinements = prometheus::BuildCounter()
+                                                 .Name("isocenter_refinements_total")
+                                                 .Help("Refinements that have ended, by outcome.")
+                                                 .Register(*registry);
+  StationMetrics stations{*registry};
   prometheus::Family<Histogram>& stages =
       prometheus::BuildHistogram()
           .Name("isocenter_stage_duration_seconds")
@@ -155,6 +176,12 @@ struct Metrics::Impl {
           .Help("Back-projection speed of the most recently completed jobs.")
           .Register(*registry);
 
+  prometheus::Family<Gauge>& certificate_expiry =
+      prometheus::BuildGauge()
+          .Name("isocenter_certificate_expiry_seconds")
+          .Help("Unix time at which a certificate in use ends, by its field in the configuration.")
+          .Register(*registry);
+
   absl::Mutex mutex;
   std::deque<Gauge*> recent_jobs ABSL_GUARDED_BY(mutex);
 
@@ -170,6 +197,13 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
       .Add({{"version", build.version}, {"backend", build.backend}})
       .Set(1);
   // Series exist from the start, so that rates over a first event are right.
+  for (const jobs::JobState state :
+       {jobs::JobState::kCompleted, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
+    impl_->refinements.Add({{"outcome", std::string(jobs::Name(state))}});
+  }
+  for (const char* reason : {"resource_exhausted", "unavailable", "invalid_argument"}) {
+    impl_->refused.Add({{"reason", reason}});
+  }
   for (const jobs::JobClass job_class :
        {jobs::JobClass::kLive, jobs::JobClass::kInteractive, jobs::JobClass::kBatch}) {
     impl_->accepted.Add(ClassLabel(job_class));
@@ -192,6 +226,8 @@ absl::Status Metrics::Serve(const std::string& address, Sources sources) {
   if (sources.devices_healthy) {
     for (const DeviceHealth& device : sources.devices_healthy()) {
       impl_->device_lost.Add({{"device", device.device}});
+      impl_->voxel_updates.Add({{"device", device.device}});
+      impl_->busy_seconds.Add({{"device", device.device}});
     }
   }
   impl_->scrape = std::make_shared<Scrape>(std::move(sources));
@@ -241,6 +277,11 @@ void Metrics::OnFrame(int64_t bytes) {
 
 void Metrics::OnJobEnded(const jobs::Job& job) {
   impl_->ended.Add(EndLabels(job.state, job.job_class)).Increment();
+  if (jobs::IsRefinement(job)) {
+    impl_->refinements.Add({{"outcome", std::string(jobs::Name(job.state))}}).Increment();
+  } else {
+    impl_->stations.OnJobEnded(job);
+  }
   if (job.state != jobs::JobState::kCompleted) return;
   const jobs::JobResult& result = job.result;
   for (const auto& [stage, seconds] : {std::pair("upload", result.timings.upload),
@@ -292,12 +333,25 @@ void Metrics::OnPrediction(const std::string& device, double predicted_seconds,
       .Observe(actual_seconds / predicted_seconds);
 }
 
+void Metrics::OnComputed(const std::string& device, double voxel_updates, double busy_seconds) {
+  impl_->voxel_updates.Add({{"device", device}}).Increment(voxel_updates);
+  impl_->busy_seconds.Add({{"device", device}}).Increment(busy_seconds);
+}
+
 void Metrics::OnJobResumed(absl::string_view reason) {
   impl_->resumed.Add({{"reason", std::string(reason)}}).Increment();
 }
 
 void Metrics::OnDeviceLost(const std::string& device) {
   impl_->device_lost.Add({{"device", device}}).Increment();
+}
+
+void Metrics::SetCertificateExpiry(const std::string& certificate, double unix_seconds) {
+  impl_->certificate_expiry.Add({{"certificate", certificate}}).Set(unix_seconds);
+}
+
+void Metrics::OnDicomSend(const std::string& destination, absl::string_view event) {
+  impl_->dicom_send.Add({{"destination", destination}, {"event", std::string(event)}}).Increment();
 }
 
 void Metrics::OnDicomOperation(absl::string_view operation, absl::string_view outcome) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,6 +15,13 @@
 #include "server/jobs/ports.h"
 
 namespace isocenter::metrics {
+
+/// The file system that a directory of the service is on.
+struct DiskSpace {
+  std::string directory;   // "archive", "spool"
+  int64_t size_bytes = 0;  // of the whole file system
+  int64_t free_bytes = 0;  // that the service may still write
+};
 
 /// Memory of one device, in bytes.
 struct DeviceMemory {
@@ -35,13 +43,23 @@ struct SpoolState {
   double last_sync_seconds = 0;
 };
 
+/// What is in the queue of one DICOM destination.
+struct SendQueue {
+  std::string destination;
+  std::vector<std::pair<std::string, int64_t>> instances;  // by state
+  double oldest_seconds = 0;                               // age of the oldest that is not done
+};
+
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
+  int max_active_jobs = 0;  // 0: not shown
   std::function<int64_t()> queue_depth;
+  std::function<std::vector<DiskSpace>()> disks;
   std::function<std::vector<DeviceMemory>()> device_memory;
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;
+  std::function<std::vector<SendQueue>()> send_queues;
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of
@@ -75,10 +93,17 @@ class Metrics : public jobs::JobObserver {
   void OnWarning(jobs::WarningKind kind) override;
   void OnPrediction(const std::string& device, double predicted_seconds,
                     double actual_seconds) override;
+  void OnComputed(const std::string& device, double voxel_updates, double busy_seconds) override;
   void OnJobResumed(absl::string_view reason) override;
   void OnDeviceLost(const std::string& device) override;
+  void OnAcquisitionBegan(const jobs::Job&) override {}
   /// One finished operation of the DICOM node; both are from small fixed sets.
   void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
+  /// When a certificate in use ends, in seconds since 1970; `certificate` is its field in the
+  /// configuration.
+  void SetCertificateExpiry(const std::string& certificate, double unix_seconds);
+  /// An instance on its way to a configured destination; `event` is from a small fixed set.
+  void OnDicomSend(const std::string& destination, absl::string_view event);
 
  private:
   struct Impl;

@@ -1,5 +1,7 @@
 #include "server/metrics/scrape.h"
 
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -22,6 +24,41 @@ void AddSample(prometheus::MetricFamily& family, Labels labels, double value) {
   prometheus::ClientMetric& sample = family.metric.emplace_back();
   sample.label = std::move(labels);
   sample.gauge.value = value;
+}
+
+prometheus::MetricFamily DiskFamily(const std::vector<DiskSpace>& disks) {
+  prometheus::MetricFamily family = GaugeFamily(
+      "isocenter_disk_bytes", "File system of a directory: its size, and what may be written.");
+  for (const DiskSpace& disk : disks) {
+    AddSample(family, {{"directory", disk.directory}, {"kind", "size"}},
+              static_cast<double>(disk.size_bytes));
+    AddSample(family, {{"directory", disk.directory}, {"kind", "free"}},
+              static_cast<double>(disk.free_bytes));
+  }
+  return family;
+}
+
+/// Prometheus' usual name for it.
+prometheus::MetricFamily StartTimeFamily(double unix_seconds) {
+  prometheus::MetricFamily family = GaugeFamily(
+      "process_start_time_seconds", "When the service started, in seconds since 1970, UTC.");
+  AddSample(family, {}, unix_seconds);
+  return family;
+}
+
+/// Prometheus' usual name for it.
+prometheus::MetricFamily ProcessorTimeFamily() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  prometheus::MetricFamily family;
+  family.name = "process_cpu_seconds_total";
+  family.help = "Processor time of this process, user and system.";
+  family.type = prometheus::MetricType::Counter;
+  family.metric.emplace_back().counter.value = seconds(used.ru_utime) + seconds(used.ru_stime);
+  return family;
 }
 
 prometheus::MetricFamily JobFamily(const jobs::JobCounts& counts) {
@@ -73,6 +110,24 @@ prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
   return family;
 }
 
+void AddSendQueues(const std::vector<SendQueue>& queues,
+                   std::vector<prometheus::MetricFamily>& families) {
+  prometheus::MetricFamily instances = GaugeFamily(
+      "isocenter_dicom_queue", "Instances for each DICOM destination, by how far they have come.");
+  prometheus::MetricFamily oldest =
+      GaugeFamily("isocenter_dicom_queue_oldest_seconds",
+                  "Age of the oldest instance that a destination has not confirmed; 0: none.");
+  for (const SendQueue& queue : queues) {
+    for (const auto& [state, count] : queue.instances) {
+      AddSample(instances, {{"destination", queue.destination}, {"state", state}},
+                static_cast<double>(count));
+    }
+    AddSample(oldest, {{"destination", queue.destination}}, queue.oldest_seconds);
+  }
+  families.push_back(std::move(instances));
+  families.push_back(std::move(oldest));
+}
+
 /// Prometheus' usual name for it. 0 where the system does not say.
 prometheus::MetricFamily ResidentMemoryFamily() {
   prometheus::MetricFamily family =
@@ -86,8 +141,14 @@ prometheus::MetricFamily ResidentMemoryFamily() {
 }  // namespace
 
 std::vector<prometheus::MetricFamily> Scrape::Collect() const {
-  std::vector<prometheus::MetricFamily> families = {ResidentMemoryFamily()};
+  std::vector<prometheus::MetricFamily> families = {ResidentMemoryFamily(), ProcessorTimeFamily(),
+                                                    StartTimeFamily(start_unix_seconds_)};
   if (sources_.jobs) families.push_back(JobFamily(sources_.jobs()));
+  if (sources_.max_active_jobs > 0) {
+    families.push_back(GaugeFamily("isocenter_max_active_jobs", "Acquisitions admitted at once."));
+    AddSample(families.back(), {}, sources_.max_active_jobs);
+  }
+  if (sources_.disks) families.push_back(DiskFamily(sources_.disks()));
   if (sources_.queue_depth) {
     families.push_back(GaugeFamily("isocenter_queue_depth", "Chunks that wait for a device."));
     AddSample(families.back(), {}, static_cast<double>(sources_.queue_depth()));
@@ -101,6 +162,7 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
                                    "How long the last sync of the frame spool took."));
     AddSample(families.back(), {}, spool.last_sync_seconds);
   }
+  if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
   return families;
 }
 

@@ -32,7 +32,10 @@ struct AutoGridSize {
 struct AcquisitionRequest {
   jobs::PatientStudy patient_study;
   double tube_voltage_kv = 0;
+  double tube_current_ma = 0, exposure_mas = 0, dose_area_product_dgycm2 = 0;
   std::string body_part_examined, series_description;
+  std::string laterality, performing_physician_name, operators_name;
+  jobs::Equipment equipment;
   std::string protocol, station_name, request_id;
   jobs::JobClass job_class = jobs::JobClass::kLive;
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
@@ -42,6 +45,7 @@ struct AcquisitionRequest {
   recon::Acquisition acquisition;
   recon::FdkSettings settings;
   jobs::MissingFrames missing_frames;
+  jobs::DicomForms dicom_forms;
   /// What the server does with the frames once the volume is stored.
   std::optional<RefinementRequest> refinement;
   std::variant<AutoGridSize, VolumeGrid> grid;

@@ -23,6 +23,7 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
               LoseSlot(slot, why);
               ReplaceLostRuns();
             }),
+      orders_(environment.worklist, environment.table, options_.worklist_timeout),
       refinements_({.scheduler = environment.scheduler,
                     .table = environment.table,
                     .spool = environment.spool,
@@ -150,7 +151,7 @@ void Engine::WatchConsoles() {
       if (job->console_deadline() <= absl::Now()) job->GiveUpConsole();
       earliest = std::min(earliest, job->console_deadline());
     }
-    earliest = std::min(earliest, refinements_.EndOverdue());
+    earliest = std::min({earliest, refinements_.EndOverdue(), orders_.EndOverdue()});
     absl::MutexLock lock(&mutex_);
     auto news = [this]()
                     ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || consoles_changed_; };
@@ -158,6 +159,19 @@ void Engine::WatchConsoles() {
     if (stopping_) return;
     consoles_changed_ = false;
   }
+}
+
+void Engine::OnFirstFrame(ReconstructionJob& job) {
+  orders_.WhenSettled(job.id(), [this, id = job.id()](bool settled) {
+    // Else it is told when the service has started again.
+    if (!settled) return;
+    const absl::StatusOr<jobs::JobSnapshot> snapshot = environment_.table.Get(id);
+    if (snapshot.ok()) environment_.observer.OnAcquisitionBegan(**snapshot);
+  });
+}
+
+void Engine::WhenIdentified(ReconstructionJob& job, std::function<void()> then) {
+  orders_.WhenSettled(job.id(), [then = std::move(then)](bool) { then(); });
 }
 
 void Engine::OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) {
@@ -227,6 +241,27 @@ absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) 
   return absl::OkStatus();
 }
 
+void Engine::SetDrained(std::optional<std::string> reason) {
+  absl::MutexLock lock(&mutex_);
+  drain_reason_ = std::move(reason);
+}
+
+absl::Status Engine::CheckNotDrained() const {
+  absl::MutexLock lock(&mutex_);
+  if (!drain_reason_) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the node is drained",
+                                             drain_reason_->empty() ? "" : ": ", *drain_reason_,
+                                             "; use another one, or have an operator resume it"));
+}
+
+void Engine::Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done) {
+  const bool known = !request.request_id.empty() &&
+                     environment_.table.FindByRequestId(request.request_id) != nullptr;
+  const absl::Status drained = known ? absl::OkStatus() : CheckNotDrained();
+  if (!drained.ok()) return done(drained);
+  refinements_.Refine(job_id, std::move(request), std::move(done));
+}
+
 void Engine::StopAdmitting() {
   {
     absl::MutexLock lock(&mutex_);
@@ -251,6 +286,7 @@ bool Engine::WaitUntilIdle(absl::Time deadline) {
 
 void Engine::SuspendAll() {
   for (const auto& job : ActiveJobs()) job->Suspend();
+  orders_.Stop();  // after it nobody is identified any more
   refinements_.SuspendAll();
 }
 

@@ -19,7 +19,9 @@
 #include "server/jobs/frame_spool.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
+#include "server/jobs/worklist.h"
 #include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/order_lookup.h"
 #include "server/pipeline/reconstruction_job.h"
 #include "server/pipeline/refinements.h"
 #include "server/pipeline/request_decoders.h"
@@ -42,6 +44,7 @@ struct EngineEnvironment {
   jobs::FrameSpool& spool;
   jobs::ResultStore& results;
   jobs::JobObserver& observer;
+  jobs::Worklist* worklist = nullptr;  // null: none
 };
 
 struct EngineOptions {
@@ -50,6 +53,11 @@ struct EngineOptions {
   /// Called once, when the last healthy slot is gone; from any thread.
   std::function<void()> no_device_left;
   RequestDecoders decoders;
+  /// From the acceptance of an acquisition; see OrderLookup.
+  absl::Duration worklist_timeout = absl::Seconds(10);
+  /// The observer tells the information system of performed procedure steps, to which results
+  /// therefore refer.
+  bool reports_procedure_steps = false;
 };
 
 /// Thread-safe.
@@ -80,8 +88,8 @@ class Engine : private JobKeeper {
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning. A
   /// request id that is known gives the job that it belongs to. Errors: INVALID_ARGUMENT,
   /// RESOURCE_EXHAUSTED (memory, spool or disk: what is needed and what is free; see
-  /// scheduler::RetryAfter), UNAVAILABLE (draining, no device), CANCELLED (not wanted any more),
-  /// those of the job store.
+  /// scheduler::RetryAfter), UNAVAILABLE (drained, stopping, no device), CANCELLED (not wanted any
+  /// more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
 
   struct Quote {
@@ -99,15 +107,17 @@ class Engine : private JobKeeper {
   /// The job of a stream that broke. Errors: NOT_FOUND.
   absl::StatusOr<Accepted> Resume(const std::string& job_id);
 
-  /// As Refinements::Refine; also UNAVAILABLE (draining).
-  void Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done) {
-    refinements_.Refine(job_id, std::move(request), std::move(done));
-  }
+  /// As Refinements::Refine; also UNAVAILABLE (drained, or stopping).
+  void Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done);
 
   /// Errors: NOT_FOUND, FAILED_PRECONDITION (it has ended already).
   absl::Status Cancel(const std::string& job_id, const absl::Status& why);
 
-  /// From now on nothing is admitted.
+  /// While there is a reason, an operator wants nothing new here: acquisitions and refinements are
+  /// refused with UNAVAILABLE and that sentence. Those that exist go on, and may be resumed.
+  void SetDrained(std::optional<std::string> reason);
+
+  /// From now on nothing is admitted, for good.
   void StopAdmitting();
   /// Whether all jobs ended before `deadline`. Jobs whose console is gone are not waited for.
   bool WaitUntilIdle(absl::Time deadline);
@@ -117,6 +127,8 @@ class Engine : private JobKeeper {
  private:
   absl::StatusOr<Accepted> AcceptNow(AcquisitionRequest request);
   absl::StatusOr<Quote> QuoteNow(AcquisitionRequest request);
+  /// Errors: UNAVAILABLE (drained).
+  absl::Status CheckNotDrained() const;
   absl::StatusOr<Accepted> Existing(const AcquisitionRequest& request,
                                     const jobs::JobSnapshot& job) const;
   jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;
@@ -148,6 +160,8 @@ class Engine : private JobKeeper {
   absl::Status MakeRoomFor(const VolumeGrid& grid) override;
   absl::Status BeforeUnit(const RunPlace& place) override;
   void OnDeviceLost(const RunPlace& place, const absl::Status& why) override;
+  void OnFirstFrame(ReconstructionJob& job) override;
+  void WhenIdentified(ReconstructionJob& job, std::function<void()> then) override;
   void OnConsoleLeft() override;
   void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) override;
   void OnJobEnded(ReconstructionJob& job) override;
@@ -160,6 +174,7 @@ class Engine : private JobKeeper {
 
   mutable absl::Mutex mutex_;
   bool admitting_ ABSL_GUARDED_BY(mutex_) = true;
+  std::optional<std::string> drain_reason_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool consoles_changed_ ABSL_GUARDED_BY(mutex_) = false;
   int runs_being_freed_ ABSL_GUARDED_BY(mutex_) = 0;  // whose device is lost
@@ -170,6 +185,7 @@ class Engine : private JobKeeper {
   scheduler::LaneExecutor exporter_{"iso-export"};
   /// An export takes seconds, and cannot be interrupted by a more urgent one.
   scheduler::LaneExecutor live_exporter_{"iso-export-live"};
+  OrderLookup orders_;
   Refinements refinements_;
   scheduler::LaneExecutor admission_{"iso-admission"};
   const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ = admission_.NewLane();

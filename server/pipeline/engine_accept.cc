@@ -36,6 +36,18 @@ bool Failed(const jobs::JobSnapshot& job) {
   return job == nullptr || job->state == JobState::kFailed || job->state == JobState::kCancelled;
 }
 
+/// What a job's header said, before the worklist completed it.
+const std::string& HeaderPatientId(const jobs::Job& job) {
+  return job.order.settled ? job.order.header_patient_id : job.patient_study.patient_id;
+}
+const std::string& HeaderAccessionNumber(const jobs::Job& job) {
+  return job.order.settled ? job.order.header_accession_number : job.patient_study.accession_number;
+}
+
+bool IsSamePatient(const jobs::Job& job, const std::string& patient_id) {
+  return patient_id == HeaderPatientId(job) || patient_id == job.patient_study.patient_id;
+}
+
 /// Holds one half of a pair against the other, from which it takes what it does not say itself.
 absl::Status JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) {
   const Pair pair = FindPair(table, request.pair_id);
@@ -55,7 +67,7 @@ absl::Status JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) 
     return illegal(absl::StrCat("but the planned trajectory is not that of job '", other->id,
                                 "'; legal is the same trajectory for both halves"));
   }
-  if (other->patient_study.patient_id != request.patient_study.patient_id) {
+  if (!IsSamePatient(*other, request.patient_study.patient_id)) {
     return illegal(absl::StrCat("but job '", other->id, "' is of another patient"));
   }
   const std::string& study = other->patient_study.study_instance_uid;
@@ -94,6 +106,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
     const jobs::JobSnapshot job = environment_.table.FindByRequestId(request.request_id);
     if (job != nullptr) return Existing(request, job);
   }
+  ISO_RETURN_IF_ERROR(CheckNotDrained());
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
   if (!request.pair_id.empty()) ISO_RETURN_IF_ERROR(JoinPair(environment_.table, request));
   ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));
@@ -110,10 +123,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
   }
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, std::move(made));
   jobs::Job job = NewJob(request, grid);
-  job.facts = FactsOf(run->plan());
-  job.facts.tube_voltage_kv = request.tube_voltage_kv;
-  job.facts.body_part_examined = request.body_part_examined;
-  job.facts.series_description = request.series_description;
+  job.facts = FactsOf(request, run->plan());
   job.result.backend = std::string(run->devices()[0]->backend());
   job.predicted_finish = run->predicted_finish();
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<jobs::JobSpool> spool,
@@ -132,6 +142,7 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
     (void)environment_.spool.Remove(job.id);
     return inserted;
   }
+  orders_.Begin(accepted.job);
   AddActive(accepted.job);
   accepted.job->StartRun(run);
   accepted.snapshot = std::make_shared<const jobs::Job>(job);
@@ -172,6 +183,7 @@ absl::StatusOr<Engine::Quote> Engine::QuoteNow(AcquisitionRequest request) {
       return quote;
     }
   }
+  ISO_RETURN_IF_ERROR(CheckNotDrained());
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
   if (!request.pair_id.empty()) {
     const Pair pair = FindPair(environment_.table, request.pair_id);
@@ -196,6 +208,7 @@ jobs::Job Engine::NewJob(const AcquisitionRequest& request, const VolumeGrid& gr
   if (job.patient_study.study_time.empty()) {
     job.patient_study.study_time = absl::FormatTime("%H%M%S", now, absl::LocalTimeZone());
   }
+  job.order.is_reported = options_.reports_procedure_steps;
   job.protocol = request.protocol;
   job.station_name = request.station_name;
   job.request_id = request.request_id;
@@ -203,6 +216,7 @@ jobs::Job Engine::NewJob(const AcquisitionRequest& request, const VolumeGrid& gr
   job.deadline = now + request.deadline;
   job.pair_id = request.pair_id;
   job.pair_role = request.pair_role;
+  job.dicom_forms = request.dicom_forms;
   job.grid = grid;
   job.progress.frames_total = static_cast<int>(request.acquisition.trajectory.size());
   job.progress.slices_total = grid.nz;
@@ -213,8 +227,8 @@ jobs::Job Engine::NewJob(const AcquisitionRequest& request, const VolumeGrid& gr
 absl::StatusOr<Engine::Accepted> Engine::Existing(const AcquisitionRequest& request,
                                                   const jobs::JobSnapshot& job) const {
   if (job->protocol != request.protocol ||
-      job->patient_study.patient_id != request.patient_study.patient_id ||
-      job->patient_study.accession_number != request.patient_study.accession_number ||
+      HeaderPatientId(*job) != request.patient_study.patient_id ||
+      HeaderAccessionNumber(*job) != request.patient_study.accession_number ||
       job->facts.trajectory_hash != TrajectoryHash(request.acquisition.trajectory)) {
     return absl::InvalidArgumentError(
         absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", job->id,

@@ -86,7 +86,9 @@ absl::Status Engine::RecoverJob(const jobs::Job& job) {
                      absl::StrCat(input.lost, " of ", job.progress.frames_total,
                                   " frames were given up before the service was started again")});
   }
+  orders_.Begin(recovered);
   AddActive(recovered);
+  if (input.present > 0) OnFirstFrame(*recovered);
   return absl::OkStatus();
 }
 

@@ -2,9 +2,12 @@
 
 #include <openssl/evp.h>
 
-#include <span>
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
 
@@ -27,6 +30,22 @@ const char* WindowName(ops::FilterWindow window) {
   return "unknown";
 }
 
+/// `angles` has one or more, without jumps. C-arms sag and wobble: what differs by less than their
+/// encoders resolve is the same increment.
+jobs::PositionerScan ScanOf(const std::vector<double>& angles) {
+  constexpr double kSameIncrementDeg = 0.1;
+  const double travelled = angles.back() - angles.front();
+  jobs::PositionerScan scan{.start_deg = angles.front() - 360 * std::round(angles.front() / 360),
+                            .arc_deg = std::abs(travelled)};
+  if (angles.size() < 2) return scan;
+  const double increment = travelled / static_cast<double>(angles.size() - 1);
+  for (size_t i = 1; i < angles.size(); ++i) {
+    if (std::abs(angles[i] - angles[i - 1] - increment) > kSameIncrementDeg) return scan;
+  }
+  scan.increment_deg = increment;
+  return scan;
+}
+
 }  // namespace
 
 std::string TrajectoryHash(const Trajectory& trajectory) {
@@ -40,8 +59,53 @@ std::string TrajectoryHash(const Trajectory& trajectory) {
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), length));
 }
 
-jobs::AcquisitionFacts FactsOf(const recon::ReconstructionPlan& plan) {
+absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory) {
+  std::vector<double> primary, secondary;
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    const absl::StatusOr<Camera> camera = Decompose(trajectory[view]);
+    if (!camera.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("view ", view, ": ", camera.status().message()));
+    }
+    const double distance = Norm(camera->source);
+    if (!(distance > 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("view ", view, ": the source is at the isocentre"));
+    }
+    // From the source through the isocentre to the detector. Primary: 0 in front of the patient,
+    // +90 at the left hand. Secondary: + towards the head.
+    const Vec3 beam = (-1 / distance) * camera->source;
+    double angle = RadiansToDegrees(std::atan2(beam.x, -beam.y));
+    if (!primary.empty()) angle += 360 * std::round((primary.back() - angle) / 360);
+    primary.push_back(angle);
+    secondary.push_back(RadiansToDegrees(std::asin(std::clamp(beam.z, -1.0, 1.0))));
+  }
+  return PositionerScans{ScanOf(primary), ScanOf(secondary)};
+}
+
+jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
+                               const recon::ReconstructionPlan& plan) {
   jobs::AcquisitionFacts facts;
+  facts.tube_voltage_kv = request.tube_voltage_kv;
+  facts.tube_current_ma = request.tube_current_ma;
+  facts.exposure_mas = request.exposure_mas;
+  facts.dose_area_product_dgycm2 = request.dose_area_product_dgycm2;
+  facts.body_part_examined = request.body_part_examined;
+  facts.laterality = request.laterality;
+  facts.series_description = request.series_description;
+  facts.performing_physician_name = request.performing_physician_name;
+  facts.operators_name = request.operators_name;
+  facts.equipment = request.equipment;
+  const recon::Acquisition& acquisition = plan.acquisition;
+  facts.detector_rows = acquisition.detector.rows;
+  facts.detector_columns = acquisition.detector.columns;
+  facts.detector_bits = 8 * static_cast<int>(recon::PixelBytes(acquisition.pixel_type));
+  facts.detector_row_spacing_mm = acquisition.detector.pitch_v_mm;
+  facts.detector_column_spacing_mm = acquisition.detector.pitch_u_mm;
+  if (const auto scans = ScansOf(acquisition.trajectory); scans.ok()) {
+    facts.primary_scan = scans->primary;
+    facts.secondary_scan = scans->secondary;
+  }
   const Trajectory& trajectory = plan.acquisition.trajectory;
   const absl::StatusOr<Camera> middle = Decompose(trajectory[trajectory.size() / 2]);
   if (middle.ok()) {
@@ -50,6 +114,9 @@ jobs::AcquisitionFacts FactsOf(const recon::ReconstructionPlan& plan) {
   }
   facts.arc_deg = RadiansToDegrees(plan.arc);
   facts.frames = plan.views();
+  if (request.frame_rate_hz > 0) {
+    facts.acquisition_seconds = (plan.views() - 1) / request.frame_rate_hz;
+  }
   facts.filter_description =
       absl::StrFormat("%s %.2f", WindowName(plan.settings.window), plan.settings.cutoff);
   facts.trajectory_hash = TrajectoryHash(trajectory);

@@ -3,16 +3,26 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/job.h"
+#include "server/pipeline/acquisition_request.h"
 
 namespace isocenter::pipeline {
 
 /// SHA-256 of the matrices (float64, little-endian, row-major, in frame order), in hexadecimal.
 std::string TrajectoryHash(const Trajectory& trajectory);
 
-/// The facts that follow from the plan; distances are those of the middle view. What only the
-/// header knows stays unset.
-jobs::AcquisitionFacts FactsOf(const recon::ReconstructionPlan& plan);
+/// What the header says and what follows from the plan; distances are those of the middle view.
+jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
+                               const recon::ReconstructionPlan& plan);
+
+struct PositionerScans {
+  jobs::PositionerScan primary, secondary;
+};
+/// The trajectory as DICOM counts the angles of a C-arm (PS3.3, C.8.7.5.1.2) for a patient who lies
+/// head first, supine, in the world's coordinates taken as LPS. Errors: INVALID_ARGUMENT (a
+/// singular matrix; the view is named; a source at the isocentre).
+absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory);
 
 }  // namespace isocenter::pipeline

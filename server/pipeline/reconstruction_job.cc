@@ -36,6 +36,7 @@ ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
       last_frame_time_(accepted_time_) {
   absl::MutexLock lock(&mutex_);
   finish_announced_ = spool_->finished();
+  began_ = ledger_.present() > 0;
   // Without a stream, as after a restart, the job waits for one.
   console_deadline_ = accepted_time_ + environment_.reconnect_limit;
 }
@@ -128,11 +129,17 @@ absl::Status ReconstructionJob::TryChunk(ReconstructionRun& run, const Sources& 
 void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& run, bool first) {
   if (!IsCurrent(run)) return;
   if (first) {
-    // The speed is written into the objects, whose encoding begins before the volume is complete.
+    // Speed and duration are written into the objects, whose encoding begins before the volume is
+    // complete.
     const absl::Status traced = run->TakeTrace();
     if (!traced.ok()) return OnRunFailed(run, traced);
     const double gups = Gups(run->plan().voxel_updates, run->seconds().backproject);
-    environment_.table.Update(id_, [&](Job& job) { job.result.kernel_gups = gups; });
+    const double acquisition_seconds = AcquisitionSeconds();
+    environment_.table.Update(id_, [&](Job& job) {
+      job.result.kernel_gups = gups;
+      // A console's own word is worth more than when its frames arrived.
+      if (job.facts.acquisition_seconds == 0) job.facts.acquisition_seconds = acquisition_seconds;
+    });
   }
   const absl::StatusOr<bool> all_started = run->FinishStep();
   if (!all_started.ok()) return OnRunFailed(run, all_started.status());
@@ -147,7 +154,14 @@ void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& r
     run->completion().Submit([self = shared_from_this(), run] { self->CompleteVolume(run); });
     storing_ = true;
   }
-  export_->Submit([self = shared_from_this(), run] { self->StoreVolume(run); });
+  environment_.keeper.WhenIdentified(*this, [self = shared_from_this(), run] {
+    self->export_->Submit([self, run] { self->StoreVolume(run); });
+  });
+}
+
+double ReconstructionJob::AcquisitionSeconds() const {
+  absl::MutexLock lock(&mutex_);
+  return std::max(0.0, absl::ToDoubleSeconds(last_frame_time_ - first_frame_time_));
 }
 
 void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>& run) {
@@ -157,14 +171,13 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
     run->slices().Close(complete.status());
     return;
   }
-  double acquisition_seconds = 0, after_last_frame = 0;
+  const double acquisition_seconds = AcquisitionSeconds();
+  double after_last_frame = 0;
   bool current = true;
   {
     absl::MutexLock lock(&mutex_);
     current = !ended_ && run_ == run;
     volume_complete_ = current;
-    acquisition_seconds =
-        std::max(0.0, absl::ToDoubleSeconds(last_frame_time_ - first_frame_time_));
     after_last_frame = absl::ToDoubleSeconds(*complete - last_frame_time_);
   }
   if (!current) return run->slices().Close(absl::CancelledError("the job has ended"));
@@ -174,6 +187,7 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
   const double updates = run->plan().voxel_updates;
   run->slot().cost.Add(updates, seconds.busy);
   environment_.observer.OnPrediction(run->slot().name, run->predicted_seconds(), seconds.busy);
+  environment_.observer.OnComputed(run->slot().name, updates, seconds.busy);
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
     RecordStages(seconds, job.result.timings);
     job.result.timings.acquisition = acquisition_seconds;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,11 @@ class FrameProducer {
 /// Who keeps the jobs. Called from any thread.
 class JobKeeper : public RunKeeper {
  public:
+  /// The first frame is in the spool. Once for each start of the service.
+  virtual void OnFirstFrame(ReconstructionJob& job) = 0;
+  /// Calls `then` when it is known, as far as it ever will be, whose volume the job's is: now, or
+  /// from another thread.
+  virtual void WhenIdentified(ReconstructionJob& job, std::function<void()> then) = 0;
   /// The job's console has gone; see console_deadline.
   virtual void OnConsoleLeft() = 0;
   /// The job's volume is stored; next it is COMPLETED.
@@ -140,6 +146,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   absl::Status TryChunk(ReconstructionRun& run, const Sources& sources);
   void FinishVolume(const std::shared_ptr<ReconstructionRun>& run, bool first);
   void CompleteVolume(const std::shared_ptr<ReconstructionRun>& run);
+  /// Between the first and the last frame that came in this process.
+  double AcquisitionSeconds() const;
   void StoreVolume(const std::shared_ptr<ReconstructionRun>& run);
   absl::StatusOr<jobs::StoredSeries> Store(ReconstructionRun& run);
   /// A step of the run has failed.
@@ -182,6 +190,7 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   int callbacks_ ABSL_GUARDED_BY(mutex_) = 0;  // of the spool that have not ended
   bool frees_after_callbacks_ ABSL_GUARDED_BY(mutex_) = false;
   bool producer_waits_ ABSL_GUARDED_BY(mutex_) = false;
+  bool began_ ABSL_GUARDED_BY(mutex_) = false;  // the keeper knows of the first frame
   bool finish_announced_ ABSL_GUARDED_BY(mutex_) = false;
   bool input_closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time console_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
@@ -192,7 +201,8 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   size_t chunks_scheduled_ ABSL_GUARDED_BY(mutex_) = 0;  // of run_
 
   bool volume_complete_ ABSL_GUARDED_BY(mutex_) = false;
-  bool storing_ ABSL_GUARDED_BY(mutex_) = false;  // the exporter is at work, or waits for slices
+  // The exporter is at work, or waits for slices; or the job waits for it, or to be identified.
+  bool storing_ ABSL_GUARDED_BY(mutex_) = false;
   bool export_begun_ ABSL_GUARDED_BY(mutex_) = false;  // storing_, and not waiting for its turn
   bool suspended_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;

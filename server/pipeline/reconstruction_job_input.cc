@@ -119,13 +119,14 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
   std::shared_ptr<FrameProducer> waiting, refused;
   std::vector<int> overdue;
   int present = 0;
-  bool damaged = false;
+  bool damaged = false, first = false;
   {
     absl::MutexLock lock(&mutex_);
     --appends_;
     const bool current = stream == stream_;
     if (status.ok()) {
       ledger_.Commit(index);
+      first = !std::exchange(began_, true);
       overdue = ledger_.Overdue();
       for (const int late : overdue) ledger_.BeginGiveUp(late);
     } else {
@@ -152,6 +153,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
   }
   if (status.ok()) {
     environment_.observer.OnFrameSpooled(absl::ToDoubleSeconds(absl::Now() - came));
+    if (first) environment_.keeper.OnFirstFrame(*this);
     const absl::Status recorded = GiveUp(overdue);
     if (!recorded.ok()) return Fail(recorded);
     // The chunk goes first: what is left after the last frame should not wait for book-keeping.

@@ -12,6 +12,8 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.state = jobs::JobState::kReconstructing;
   job.patient_study = source.patient_study;
   job.patient_study.study_instance_uid = stored.study_instance_uid;
+  job.order = source.order;
+  job.order.is_reported = false;  // not an acquisition
   job.facts = source.facts;
   job.facts.filter_description.clear();  // the result has none
   job.protocol = request.protocol;
@@ -24,6 +26,7 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.refinement.projector = std::string(ops::ProjectorName(request.settings.projector));
   job.refinement.frame_of_reference_uid = stored.frame_of_reference_uid;
   job.refinement.recipe = request.record;
+  job.dicom_forms = request.dicom_forms;
   job.grid = source.grid;
   job.progress.frames_total = source.progress.frames_total;
   job.progress.slices_total = source.grid.nz;

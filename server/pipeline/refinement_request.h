@@ -16,6 +16,7 @@ struct RefinementRequest {
   recon::IterativeSettings settings;
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
   jobs::JobClass job_class = jobs::JobClass::kInteractive;
+  jobs::DicomForms dicom_forms;
   std::string request_id;
   /// This request as it is kept with its job, for a RefinementDecoder.
   std::string record;

@@ -49,12 +49,15 @@ Job SubtractionJob(const Job& mask, const Job& fill) {
   job.source_job_ids = {mask.id, fill.id};
   job.patient_study = fill.patient_study;
   job.patient_study.study_instance_uid = fill.result.study_instance_uid;
+  job.order = fill.order;
+  job.order.is_reported = false;  // not an acquisition
   job.facts = fill.facts;
   job.protocol = fill.protocol;
   job.station_name = fill.station_name;
   job.job_class = jobs::JobClass::kInteractive;
   job.pair_id = fill.pair_id;
   job.pair_role = jobs::PairRole::kSubtraction;
+  job.dicom_forms = fill.dicom_forms;
   job.grid = fill.grid;
   job.progress.frames_total = job.progress.frames_received = job.progress.frames_backprojected =
       fill.facts.frames;

@@ -66,7 +66,11 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
 }
 
 AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackServerContext* call)
-    : shared_(shared), token_(shared.calls), call_(call), last_activity_(absl::Now()) {}
+    : shared_(shared),
+      token_(shared.calls),
+      call_(call),
+      actor_(shared.audit.is_on() ? ActorOf(*call) : audit::Actor()),
+      last_activity_(absl::Now()) {}
 
 void AcquisitionStream::OnReadDone(bool ok) {
   {
@@ -106,7 +110,7 @@ absl::Status AcquisitionStream::HandleMessage() {
   ISO_ASSIGN_OR_RETURN(const v1::AcquireRequest message, raw.Parse());
   switch (message.message_case()) {
     case v1::AcquireRequest::kFinish:
-      return HandleFinish();
+      return HandleFinish(message.finish());
     case v1::AcquireRequest::kHeader:
     case v1::AcquireRequest::kResume:
       return absl::FailedPreconditionError(
@@ -156,6 +160,7 @@ absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header
 void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted) {
   if (!accepted.ok()) return Refuse(accepted.status());
   const jobs::Job& job = *accepted->snapshot;
+  shared_.audit.Record(audit::Action::kAcquire, actor_, job, absl::OkStatus());
   int64_t stream = 0;
   if (accepted->job != nullptr) {
     const absl::StatusOr<int64_t> attached = accepted->job->Attach(weak_from_this());
@@ -227,7 +232,8 @@ absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
   return absl::OkStatus();
 }
 
-absl::Status AcquisitionStream::HandleFinish() {
+absl::Status AcquisitionStream::HandleFinish(const v1::Finish& finish) {
+  ISO_RETURN_IF_ERROR(CheckExposure("finish.exposure", finish.exposure()));
   std::shared_ptr<pipeline::ReconstructionJob> job;
   int64_t stream = 0;
   {
@@ -237,6 +243,17 @@ absl::Status AcquisitionStream::HandleFinish() {
     }
     job = job_;
     stream = stream_;
+  }
+  if (finish.has_exposure() && job != nullptr) {
+    shared_.table.Update(job->id(), [&](jobs::Job& changed) {
+      const v1::Exposure& measured = finish.exposure();
+      jobs::AcquisitionFacts& facts = changed.facts;
+      if (measured.tube_current_ma() > 0) facts.tube_current_ma = measured.tube_current_ma();
+      if (measured.exposure_mas() > 0) facts.exposure_mas = measured.exposure_mas();
+      if (measured.dose_area_product_dgycm2() > 0) {
+        facts.dose_area_product_dgycm2 = measured.dose_area_product_dgycm2();
+      }
+    });
   }
   if (job != nullptr) ISO_RETURN_IF_ERROR(job->FinishInput(stream));
   absl::MutexLock lock(&mutex_);
@@ -266,7 +283,10 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     if (phase_ == Phase::kClosed) return;
     job = job_;
     stream = stream_;
-    if (job_id_.empty()) shared_.observer.OnRefused(why);
+    if (job_id_.empty()) {
+      shared_.observer.OnRefused(why);
+      shared_.audit.Record(audit::Action::kAcquire, actor_, jobs::Job(), why);
+    }
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
                  job_id_.empty() ? "none" : job_id_, Loggable(why));
     AddRetryAfter(scheduler::RetryAfter(why), *call_);

@@ -19,6 +19,7 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
 #include "server/rpc/raw_message.h"
 
@@ -34,6 +35,7 @@ struct AcquisitionContext {
   absl::Duration idle_limit;
   int max_streams;
   const v1::ClusterConfig& cluster;
+  CallAudit audit;
   CallCounter calls{};
 };
 
@@ -75,7 +77,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   absl::Status HandleHeader(const v1::AcquisitionHeader& header);
   void HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted);
   absl::Status HandleFrame(RawMessage::Frame frame);
-  absl::Status HandleFinish();
+  absl::Status HandleFinish(const v1::Finish& finish);
   /// Called whenever the job has changed.
   void OnJobChanged();
   /// The console will send nothing more; it may still listen.
@@ -97,6 +99,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   AcquisitionContext& shared_;
   const CallCounter::Token token_;
   grpc::CallbackServerContext* const call_;
+  const audit::Actor actor_;  // empty where nothing is recorded
   const absl::Time begin_ = absl::Now();
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -12,13 +13,14 @@
 namespace isocenter::rpc {
 
 DownloadStream* DownloadStream::Start(const jobs::JobTable& table, jobs::ResultStore& results,
-                                      CallCounter& calls,
-                                      const v1::DownloadResultRequest& request) {
-  auto* stream = new DownloadStream(calls);
+                                      CallCounter& calls, const v1::DownloadResultRequest& request,
+                                      OnEnd on_end) {
+  auto* stream = new DownloadStream(calls, std::move(on_end));
   const absl::Status opened = stream->Open(table, results, request);
   if (opened.ok()) {
     stream->StartWrite(&stream->piece_);
   } else {
+    stream->outcome_ = opened;
     stream->Finish(ToGrpc(opened));
   }
   return stream;
@@ -85,8 +87,16 @@ absl::Status DownloadStream::ReadPiece() {
 void DownloadStream::OnWriteDone(bool ok) {
   if (!ok) return Finish(grpc::Status::CANCELLED);
   const absl::Status status = ReadPiece();
-  if (!status.ok() || done_) return Finish(ToGrpc(status));
+  if (!status.ok() || done_) {
+    outcome_ = status;
+    return Finish(ToGrpc(status));
+  }
   StartWrite(&piece_);
+}
+
+void DownloadStream::OnDone() {
+  on_end_(outcome_);
+  delete this;
 }
 
 }  // namespace isocenter::rpc

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,12 +20,16 @@ namespace isocenter::rpc {
 /// slow client costs one piece of memory.
 class DownloadStream : public grpc::ServerWriteReactor<v1::DownloadResultResponse> {
  public:
+  /// Told once whether all was sent.
+  using OnEnd = std::function<void(const absl::Status& outcome)>;
+
   /// A reactor that deletes itself when gRPC is done with it.
   static DownloadStream* Start(const jobs::JobTable& table, jobs::ResultStore& results,
-                               CallCounter& calls, const v1::DownloadResultRequest& request);
+                               CallCounter& calls, const v1::DownloadResultRequest& request,
+                               OnEnd on_end);
 
  private:
-  explicit DownloadStream(CallCounter& calls) : token_(calls) {}
+  DownloadStream(CallCounter& calls, OnEnd on_end) : token_(calls), on_end_(std::move(on_end)) {}
   static constexpr int64_t kPieceBytes = 1 << 20;
 
   absl::Status Open(const jobs::JobTable& table, jobs::ResultStore& results,
@@ -32,9 +38,11 @@ class DownloadStream : public grpc::ServerWriteReactor<v1::DownloadResultRespons
   absl::Status ReadPiece();
 
   void OnWriteDone(bool ok) override;
-  void OnDone() override { delete this; }
+  void OnDone() override;
 
   const CallCounter::Token token_;
+  const OnEnd on_end_;
+  absl::Status outcome_ = absl::CancelledError("the client went away");
   // Used by one callback at a time: each starts the next write, or finishes.
   bool named_ = false;  // the files' names are sent (DICOM)
   bool done_ = false;

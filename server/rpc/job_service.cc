@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/rpc/download_stream.h"
 #include "server/rpc/status_translation.h"
+#include "server/rpc/transfer_service.h"
 #include "server/rpc/translate.h"
 #include "server/rpc/translate_refinement.h"
 #include "server/rpc/watch_stream.h"
@@ -26,8 +27,15 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::
   return reactor;
 }
 
+void AddTransfers(archive::TransferQueue* queue, v1::Job& job) {
+  if (queue == nullptr) return;
+  for (v1::Transfer& transfer : TransfersOf(*queue, job.job_id())) {
+    *job.add_transfer() = std::move(transfer);
+  }
+}
+
 absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& request,
-                      v1::ListJobsResponse& response) {
+                      archive::TransferQueue* transfers, v1::ListJobsResponse& response) {
   if (request.page_size() < 0 || request.page_size() > kLargestPageSize) {
     return absl::InvalidArgumentError(
         absl::StrCat("page_size is ", request.page_size(), "; legal is 0 to ", kLargestPageSize));
@@ -45,6 +53,7 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
     v1::Job& listed = *response.add_job();
     listed = ToProto(*job);
     listed.clear_iteration();  // a page of long refinements would not fit a message
+    AddTransfers(transfers, listed);
   }
   if (more) {
     response.set_next_page_token(
@@ -58,13 +67,16 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
 grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* call,
                                                const v1::ListJobsRequest* request,
                                                v1::ListJobsResponse* response) {
-  return Answer(call, ListPage(table_, *request, *response));
+  return Answer(call, ListPage(table_, *request, transfers_, *response));
 }
 
 grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
                                              const v1::GetJobRequest* request, v1::Job* response) {
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
-  if (job.ok()) *response = ToProto(**job);
+  if (job.ok()) {
+    *response = ToProto(**job);
+    AddTransfers(transfers_, *response);
+  }
   return Answer(call, job.status());
 }
 
@@ -84,6 +96,7 @@ grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* cal
     if (job.ok()) *response = ToProto(**job);
     status = job.status();
   }
+  audit_.Record(audit::Action::kCancel, ActorOf(*call), request->job_id(), status);
   return Answer(call, status);
 }
 
@@ -96,9 +109,12 @@ grpc::ServerUnaryReactor* JobService::RefineJob(grpc::CallbackServerContext* cal
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   // gRPC keeps the response until the reactor has finished.
   engine_.Refine(request->job_id(), *std::move(translated),
-                 [reactor, response, token = std::make_shared<const CallCounter::Token>(calls_)](
+                 [this, reactor, response, actor = ActorOf(*call), source = request->job_id(),
+                  token = std::make_shared<const CallCounter::Token>(calls_)](
                      const absl::StatusOr<jobs::JobSnapshot>& job) {
                    if (job.ok()) *response = ToProto(**job);
+                   audit_.Record(audit::Action::kRefine, actor, job.ok() ? (*job)->id : source,
+                                 job.status());
                    reactor->Finish(ToGrpc(job.status()));
                  });
   return reactor;
@@ -112,17 +128,37 @@ grpc::ServerUnaryReactor* JobService::GetJobTrace(grpc::CallbackServerContext* c
   return Answer(call, trace.status());
 }
 
+absl::Status JobService::Delete(const v1::DeleteJobRequest& request) {
+  if (transfers_ != nullptr && !request.force()) {
+    ISO_RETURN_IF_ERROR(transfers_->CheckDelivered(request.job_id()));
+  }
+  return table_.Delete(request.job_id());
+}
+
 grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* call,
                                                 const v1::DeleteJobRequest* request,
                                                 v1::DeleteJobResponse*) {
-  const absl::Status status = table_.Delete(request->job_id());
-  if (status.ok()) spdlog::info("event=job_deleted job={}", request->job_id());
+  // Whose data it was is unknown afterwards.
+  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
+  const absl::Status status = Delete(*request);
+  if (job.ok()) {
+    audit_.Record(audit::Action::kDelete, ActorOf(*call), **job, status);
+  } else {
+    audit_.Record(audit::Action::kDelete, ActorOf(*call), request->job_id(), status);
+  }
+  if (status.ok()) {
+    spdlog::info("event=job_deleted job={} force={}", request->job_id(), request->force());
+  }
   return Answer(call, status);
 }
 
 grpc::ServerWriteReactor<v1::DownloadResultResponse>* JobService::DownloadResult(
-    grpc::CallbackServerContext*, const v1::DownloadResultRequest* request) {
-  return DownloadStream::Start(table_, results_, calls_, *request);
+    grpc::CallbackServerContext* call, const v1::DownloadResultRequest* request) {
+  return DownloadStream::Start(
+      table_, results_, calls_, *request,
+      [this, actor = ActorOf(*call), job_id = request->job_id()](const absl::Status& outcome) {
+        audit_.Record(audit::Action::kDownload, actor, job_id, outcome);
+      });
 }
 
 }  // namespace isocenter::rpc

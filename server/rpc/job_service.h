@@ -2,20 +2,28 @@
 #pragma once
 
 #include "isocenter/v1/jobs.grpc.pb.h"
+#include "server/archive/transfer_queue.h"
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
 
 namespace isocenter::rpc {
 
 class JobService : public v1::JobService::CallbackService {
  public:
-  /// All must outlive the service.
+  /// All must outlive the service. `transfers` may be null: nothing is ever sent.
   JobService(jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-             const config::ProtocolBook& protocols)
-      : table_(table), engine_(engine), results_(results), protocols_(protocols) {}
+             const config::ProtocolBook& protocols, CallAudit audit,
+             archive::TransferQueue* transfers)
+      : table_(table),
+        engine_(engine),
+        results_(results),
+        protocols_(protocols),
+        audit_(audit),
+        transfers_(transfers) {}
 
   /// Those that are not answered at once.
   const CallCounter& calls() const { return calls_; }
@@ -43,10 +51,14 @@ class JobService : public v1::JobService::CallbackService {
       grpc::CallbackServerContext* call, const v1::DownloadResultRequest* request) override;
 
  private:
+  absl::Status Delete(const v1::DeleteJobRequest& request);
+
   jobs::JobTable& table_;
   pipeline::Engine& engine_;
   jobs::ResultStore& results_;
   const config::ProtocolBook& protocols_;
+  const CallAudit audit_;
+  archive::TransferQueue* const transfers_;
   CallCounter calls_;
 };
 

@@ -50,7 +50,7 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
 
 Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-               jobs::JobObserver& observer)
+               jobs::JobObserver& observer, const Partners& partners)
     : cluster_(config.cluster()),
       context_{.engine = engine,
                .table = table,
@@ -59,16 +59,23 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .max_message_bytes = config.limits().max_message_bytes(),
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
                .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams,
-               .cluster = cluster_},
+               .cluster = cluster_,
+               .audit = CallAudit(partners.audit, table)},
       acquisitions_(context_),
-      jobs_(table, engine, results, protocols),
-      protocols_(protocols) {}
+      jobs_(table, engine, results, protocols, CallAudit(partners.audit, table),
+            partners.transfers),
+      protocols_(protocols),
+      worklist_(partners.worklist),
+      transfers_(table, partners.transfers),
+      node_(partners.node == nullptr ? nullptr : std::make_unique<NodeService>(*partners.node)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer) {
+    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+    const Partners& partners) {
   ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
-  std::unique_ptr<Server> server(new Server(config, protocols, table, engine, results, observer));
+  std::unique_ptr<Server> server(
+      new Server(config, protocols, table, engine, results, observer, partners));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -78,6 +85,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->acquisitions_);
   builder.RegisterService(&server->jobs_);
   builder.RegisterService(&server->protocols_);
+  builder.RegisterService(&server->worklist_);
+  builder.RegisterService(&server->transfers_);
+  if (server->node_ != nullptr) builder.RegisterService(server->node_.get());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
     return absl::UnavailableError(
@@ -86,7 +96,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   }
   const std::string& given = config.grpc_address();
   server->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
-  server->server_->GetHealthCheckService()->SetServingStatus(true);
+  auto& health = *server->server_->GetHealthCheckService();
+  for (const char* name :
+       {v1::JobService::service_full_name(), v1::ProtocolService::service_full_name()}) {
+    health.SetServingStatus(name, true);
+  }
+  if (partners.node != nullptr) health.SetServingStatus(v1::NodeService::service_full_name(), true);
+  server->SetReady(true);
   return server;
 }
 
@@ -94,7 +110,19 @@ Server::~Server() {
   if (server_ != nullptr) Shutdown(absl::Now());
 }
 
-void Server::StopServing() { server_->GetHealthCheckService()->SetServingStatus(false); }
+void Server::SetReady(bool ready) {
+  absl::MutexLock lock(&health_mutex_);
+  if (stopped_serving_) return;
+  auto& health = *server_->GetHealthCheckService();
+  health.SetServingStatus("", ready);
+  health.SetServingStatus(v1::AcquisitionService::service_full_name(), ready);
+}
+
+void Server::StopServing() {
+  absl::MutexLock lock(&health_mutex_);
+  stopped_serving_ = true;
+  server_->GetHealthCheckService()->SetServingStatus(false);
+}
 
 void Server::Shutdown(absl::Time deadline) {
   // gRPC itself would wait for idle connections as well, which clients may keep for minutes.
@@ -102,6 +130,7 @@ void Server::Shutdown(absl::Time deadline) {
   context_.calls.WaitUntilNone(deadline);
   acquisitions_.quotes().WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);
+  worklist_.Interrupt();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
   server_->Wait();
   // gRPC is done with every call, but the job table or the engine may still be telling one, which
@@ -109,6 +138,7 @@ void Server::Shutdown(absl::Time deadline) {
   context_.calls.WaitUntilNone(absl::InfiniteFuture());
   acquisitions_.quotes().WaitUntilNone(absl::InfiniteFuture());
   jobs_.calls().WaitUntilNone(absl::InfiniteFuture());
+  worklist_.calls().WaitUntilNone(absl::InfiniteFuture());
 }
 
 }  // namespace isocenter::rpc

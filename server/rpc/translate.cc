@@ -16,15 +16,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "previews are sent as they are");
 
-google::protobuf::Timestamp TimestampOf(absl::Time time) {
-  google::protobuf::Timestamp proto;
-  const int64_t seconds = absl::ToUnixSeconds(time);
-  proto.set_seconds(seconds);
-  proto.set_nanos(
-      static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
-  return proto;
-}
-
 absl::StatusOr<jobs::JobState> StateFromProto(int state) {
   switch (state) {
     case v1::JOB_STATE_RECEIVING:
@@ -71,6 +62,15 @@ uint32_t FilterFingerprint(const v1::ListJobsRequest& request) {
 }
 
 }  // namespace
+
+google::protobuf::Timestamp TimestampToProto(absl::Time time) {
+  google::protobuf::Timestamp proto;
+  const int64_t seconds = absl::ToUnixSeconds(time);
+  proto.set_seconds(seconds);
+  proto.set_nanos(
+      static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  return proto;
+}
 
 v1::JobState ToProto(jobs::JobState state) {
   switch (state) {
@@ -138,6 +138,10 @@ v1::WarningKind ToProto(jobs::WarningKind kind) {
       return v1::WARNING_KIND_DEVICE_REPLACED;
     case jobs::WarningKind::kStoppedEarly:
       return v1::WARNING_KIND_STOPPED_EARLY;
+    case jobs::WarningKind::kWorklistMismatch:
+      return v1::WARNING_KIND_WORKLIST_MISMATCH;
+    case jobs::WarningKind::kWorklistUnavailable:
+      return v1::WARNING_KIND_WORKLIST_UNAVAILABLE;
   }
   return v1::WARNING_KIND_UNSPECIFIED;
 }
@@ -229,8 +233,8 @@ v1::Job ToProto(const jobs::Job& job) {
   if (job.state == jobs::JobState::kCompleted) *proto.mutable_result() = ResultToProto(job);
   proto.set_protocol(job.protocol);
   proto.set_station_name(job.station_name);
-  *proto.mutable_create_time() = TimestampOf(job.create_time);
-  if (jobs::HasEnded(job.state)) *proto.mutable_end_time() = TimestampOf(job.end_time);
+  *proto.mutable_create_time() = TimestampToProto(job.create_time);
+  if (jobs::HasEnded(job.state)) *proto.mutable_end_time() = TimestampToProto(job.end_time);
   *proto.mutable_grid() = config::GridToProto(job.grid);
   proto.set_accession_number(job.patient_study.accession_number);
   proto.set_study_instance_uid(job.result.study_instance_uid.empty()
@@ -248,7 +252,7 @@ v1::Job ToProto(const jobs::Job& job) {
   }
   const bool complete = job.state >= jobs::JobState::kExporting;
   if (!complete && job.predicted_finish != absl::InfiniteFuture()) {
-    *proto.mutable_predicted_finish_time() = TimestampOf(job.predicted_finish);
+    *proto.mutable_predicted_finish_time() = TimestampToProto(job.predicted_finish);
   }
   return proto;
 }

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "google/protobuf/timestamp.pb.h"
 #include "isocenter/v1/jobs.pb.h"
 #include "server/jobs/job.h"
 #include "server/jobs/job_table.h"
 
 namespace isocenter::rpc {
 
+/// To the nanosecond. The time must be finite.
+google::protobuf::Timestamp TimestampToProto(absl::Time time);
 v1::JobState ToProto(jobs::JobState state);
 v1::JobClass ToProto(jobs::JobClass job_class);
 /// kNone: unspecified.

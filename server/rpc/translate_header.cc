@@ -159,6 +159,44 @@ absl::StatusOr<jobs::PairRole> PairRoleOf(const v1::AcquisitionPair& pair) {
   }
 }
 
+absl::Status CheckEquipment(const v1::Equipment& equipment) {
+  ISO_RETURN_IF_ERROR(CheckText("equipment.manufacturer", equipment.manufacturer(), 64));
+  ISO_RETURN_IF_ERROR(CheckText("equipment.model_name", equipment.model_name(), 64));
+  ISO_RETURN_IF_ERROR(
+      CheckText("equipment.device_serial_number", equipment.device_serial_number(), 64));
+  ISO_RETURN_IF_ERROR(CheckText("equipment.software_versions", equipment.software_versions(), 64));
+  ISO_RETURN_IF_ERROR(CheckText("equipment.institution_name", equipment.institution_name(), 64));
+  ISO_RETURN_IF_ERROR(CheckText("equipment.institutional_department_name",
+                                equipment.institutional_department_name(), 64));
+  if (equipment.manufacturer().empty() &&
+      !(equipment.model_name().empty() && equipment.device_serial_number().empty() &&
+        equipment.software_versions().empty())) {
+    return Illegal("equipment.manufacturer", "\"\"",
+                   "a name, when model_name, device_serial_number or software_versions is set");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSystem(const v1::AcquisitionHeader& header) {
+  ISO_RETURN_IF_ERROR(CheckEquipment(header.equipment()));
+  ISO_RETURN_IF_ERROR(CheckExposure("exposure", header.exposure()));
+  ISO_RETURN_IF_ERROR(MarkPrivate(
+      CheckPersonName("performing_physician_name", header.performing_physician_name())));
+  ISO_RETURN_IF_ERROR(MarkPrivate(CheckPersonName("operators_name", header.operators_name())));
+  const std::string& laterality = header.laterality();
+  if (laterality.empty() || laterality == "L" || laterality == "R") return absl::OkStatus();
+  return Illegal("laterality", Shown(laterality), "\"L\", \"R\" or empty");
+}
+
+jobs::Equipment EquipmentOf(const v1::Equipment& equipment) {
+  return {.manufacturer = equipment.manufacturer(),
+          .model_name = equipment.model_name(),
+          .device_serial_number = equipment.device_serial_number(),
+          .software_versions = equipment.software_versions(),
+          .institution_name = equipment.institution_name(),
+          .institutional_department_name = equipment.institutional_department_name()};
+}
+
 absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
                                                        const config::Protocol& protocol,
                                                        int64_t max_message_bytes) {
@@ -180,17 +218,27 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
                    absl::StrCat("0 to ", kHighestFrameRate));
   }
 
+  ISO_RETURN_IF_ERROR(CheckSystem(header));
+
   pipeline::AcquisitionRequest request{
       .patient_study = PatientStudyOf(header.patient_study()),
       .tube_voltage_kv = header.tube_voltage_kv(),
+      .tube_current_ma = header.exposure().tube_current_ma(),
+      .exposure_mas = header.exposure().exposure_mas(),
+      .dose_area_product_dgycm2 = header.exposure().dose_area_product_dgycm2(),
       .body_part_examined = header.body_part_examined(),
       .series_description = header.series_description(),
+      .laterality = header.laterality(),
+      .performing_physician_name = header.performing_physician_name(),
+      .operators_name = header.operators_name(),
+      .equipment = EquipmentOf(header.equipment()),
       .protocol = protocol.description.name(),
       .station_name = header.station_name(),
       .request_id = header.request_id(),
       .frame_rate_hz = header.frame_rate_hz(),
       .settings = protocol.settings,
       .missing_frames = protocol.missing_frames,
+      .dicom_forms = protocol.dicom_forms,
       .refinement = RefinementOf(protocol),
   };
   if (header.deadline_seconds() > 0) request.deadline = absl::Seconds(header.deadline_seconds());
@@ -211,6 +259,18 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
 }
 
 }  // namespace
+
+absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure) {
+  constexpr double kMostCurrentMa = 10000, kMost = 1e6;
+  const auto check = [&](const char* name, double value, double most) {
+    if (value >= 0 && value <= most) return absl::OkStatus();
+    return Illegal(absl::StrCat(field, ".", name), absl::StrCat(value),
+                   absl::StrCat("0 to ", static_cast<int64_t>(most)));
+  };
+  ISO_RETURN_IF_ERROR(check("tube_current_ma", exposure.tube_current_ma(), kMostCurrentMa));
+  ISO_RETURN_IF_ERROR(check("exposure_mas", exposure.exposure_mas(), kMost));
+  return check("dose_area_product_dgycm2", exposure.dose_area_product_dgycm2(), kMost);
+}
 
 absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix) {
   if (matrix.value_size() != 12) {

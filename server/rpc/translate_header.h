@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "isocenter/v1/acquisition.pb.h"
 #include "server/config/protocol_book.h"
 #include "server/pipeline/acquisition_request.h"
@@ -24,6 +26,10 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::Acquisiti
 /// AcquisitionRequest::record as TranslateHeader made it, perhaps before a restart: the acquisition
 /// with the protocol as it was. Errors: DATA_LOSS, INVALID_ARGUMENT.
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record);
+
+/// What the exposure came to. Errors: INVALID_ARGUMENT, naming the field below `field`, its value
+/// and what is legal.
+absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure);
 
 /// Row-major 3x4, any scale. Errors: INVALID_ARGUMENT (not 12 values).
 absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix);

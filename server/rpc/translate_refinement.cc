@@ -43,6 +43,7 @@ std::optional<pipeline::RefinementRequest> RefinementOf(const config::Protocol& 
                                      .fdk = protocol.settings,
                                      .settings = protocol.refinement->settings,
                                      .deadline = protocol.refinement->deadline,
+                                     .dicom_forms = protocol.dicom_forms,
                                      .record = RecordOf(protocol.description)};
 }
 

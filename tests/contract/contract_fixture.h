@@ -18,6 +18,7 @@
 #include "isocenter/v1/protocols.grpc.pb.h"
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
+#include "server/node/node.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translate_header.h"
 #include "server/rpc/translate_refinement.h"
@@ -57,8 +58,15 @@ class ContractTest : public ::testing::Test {
     config.set_grpc_address("127.0.0.1:0");
     if (change) change(config);
     protocols_ = *config::ProtocolBook::Make(config);
+    node_ = std::make_unique<node::Node>(
+        node::NodeOptions{.server = "node-1",
+                          .version = "1.2.3",
+                          .backend = "reference",
+                          .max_active_jobs = service_.options.max_active_jobs,
+                          .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; }},
+        *service_.engine, *service_.scheduler, *service_.table);
     auto server = rpc::Server::Start(config, protocols_, *service_.table, *service_.engine,
-                                     service_.results, service_.observer);
+                                     service_.results, service_.observer, node_.get());
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     Connect(grpc::InsecureChannelCredentials());
@@ -195,6 +203,7 @@ class ContractTest : public ::testing::Test {
 
   PipelineUnderTest service_{WithDecoders()};
   config::ProtocolBook protocols_;
+  std::unique_ptr<node::Node> node_;
   std::unique_ptr<rpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::AcquisitionService::Stub> acquisitions_;

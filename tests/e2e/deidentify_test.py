@@ -8,7 +8,7 @@ from lab import isocenter, process
 # What an export loses. An attribute that is new in the objects has to be decided: here, and in
 # client/formats/dicom/deidentify_rules.cc.
 REMOVED = {
-    "AcquisitionDate", "AcquisitionTime", "ContributingEquipmentSequence", "DerivationDescription", "DeviceSerialNumber",
+    "AcquisitionDate", "AcquisitionTime", "ContributingEquipmentSequence", "DerivationDescription",
     "ImageComments", "InstanceCreationDate", "InstanceCreationTime", "InstitutionName", "InstitutionalDepartmentName",
     "OperatorsName", "PerformingPhysicianName", "ProtocolName", "ReconstructionDescription", "SeriesDate",
     "SeriesDescription", "SeriesTime", "StationName", "StudyDescription",

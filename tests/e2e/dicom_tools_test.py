@@ -43,8 +43,8 @@ class DicomToolsTest(support.ServiceTest):
 
     def validate(self, file):
         done = process.run([support.need("dciodvfy", "dicom3tools"), file])
-        errors = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("Error")]
-        self.assertEqual(errors, [], file)
+        lines = (done.stdout + done.stderr).splitlines()
+        self.assertEqual([line for line in lines if line.startswith(("Error", "Warning"))], [], file)
 
     def uid_of(self, file):
         dump = process.run([support.need("dcmdump", "dcmtk"), "+P", "0008,0018", file]).stdout
@@ -57,7 +57,7 @@ class DicomToolsTest(support.ServiceTest):
         result = self.stream(self.node)
         study, series = result["study_instance_uid"], result["series_instance_uid"]
         count = result["instance_count"]
-        self.assertEqual(count, 64)
+        self.assertEqual(count, support.INSTANCES)
 
         found = self.find("STUDY", f"0008,0050={support.ACCESSION}", "0020,000D", "0010,0010", "0020,1208")
         self.assertEqual([answer["0020,000d"] for answer in found], [study])
@@ -65,8 +65,11 @@ class DicomToolsTest(support.ServiceTest):
         self.assertEqual(self.find("STUDY", "0008,0050=NO_SUCH", "0020,000D"), [])
         self.assertEqual(len(self.find("STUDY", "0010,0010=Test*", "0020,000D")), 1)
         found = self.find("SERIES", f"0020,000D={study}", "0020,000E", "0008,0060")
-        self.assertEqual([(a["0020,000e"], a["0008,0060"]) for a in found], [(series, "CT")])
-        images = self.find("IMAGE", f"0020,000D={study}", f"0020,000E={series}", "0008,0018")
+        self.assertEqual([a["0008,0060"] for a in found], ["CT", "XA"])
+        self.assertEqual(found[0]["0020,000e"], series)
+        images = []
+        for answer in found:
+            images += self.find("IMAGE", f"0020,000D={study}", f"0020,000E={answer['0020,000e']}", "0008,0018")
         self.assertEqual(len({answer["0008,0018"] for answer in images}), count)
 
         level = ("-k", "0008,0052=STUDY", "-k", f"0020,000D={study}")

@@ -24,7 +24,7 @@ class LifecycleTest(support.ServiceTest):
         self.assertEqual(late.returncode, 1, "a new acquisition was accepted while draining")
         self.assertEqual(console.wait(60), 0, console.output())
         self.assertEqual(service.process.wait(60), 0, service.process.output())
-        self.assertEqual(support.read_json(self.folder / "drained.json")["instance_count"], 64)
+        self.assertEqual(support.read_json(self.folder / "drained.json")["instance_count"], support.INSTANCES)
 
     def test_idle_service_ends_at_once(self):
         service = self.service()

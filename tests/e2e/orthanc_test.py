@@ -18,16 +18,22 @@ class OrthancTest(support.ServiceTest):
         pacs.retrieve(query)
         self.assertEqual(pacs.instance_count(), result["instance_count"])
 
-        (series,) = pacs.get("/series")
-        tags = pacs.get(f"/series/{series}")["MainDicomTags"]
+        series = {pacs.get(f"/series/{s}")["MainDicomTags"]["Modality"]: s for s in pacs.get("/series")}
+        self.assertEqual(set(series), {"CT", "XA"})
+        tags = pacs.get(f"/series/{series['CT']}")["MainDicomTags"]
         self.assertEqual(tags["SeriesInstanceUID"], result["series_instance_uid"])
+        (volume,) = pacs.get(f"/series/{series['XA']}")["Instances"]
+        tags = pacs.get(f"/instances/{volume}/simplified-tags")
+        self.assertEqual(tags["SOPClassUID"], "1.2.840.10008.5.1.4.1.1.13.1.1")
+        self.assertEqual(tags["NumberOfFrames"], str(support.SLICES))
+        self.assertEqual(len(pacs.get(f"/instances/{volume}/frames")), support.SLICES)
         (patient,) = pacs.get("/patients")
         tags = pacs.get(f"/patients/{patient}")["MainDicomTags"]
         self.assertEqual(tags["PatientID"], support.PATIENT_ID)
         self.assertEqual(tags["PatientName"], "Test^Head")
         # Orthanc sorts slices by their position; all of them must be there once, one voxel apart.
-        slices = pacs.get(f"/series/{series}/ordered-slices")["SlicesShort"]
-        self.assertEqual(len(slices), result["instance_count"])
+        slices = pacs.get(f"/series/{series['CT']}/ordered-slices")["SlicesShort"]
+        self.assertEqual(len(slices), support.SLICES)
 
     def test_query_without_match(self):
         support.need("Orthanc", "orthanc")

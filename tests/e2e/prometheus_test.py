@@ -1,11 +1,9 @@
 """A real Prometheus scrapes the service, and its queries return what happened."""
 
-import json
-import urllib.parse
 import urllib.request
 
 import support
-from lab import process
+from lab import process, prometheus
 
 
 class PrometheusTest(support.ServiceTest):
@@ -13,37 +11,13 @@ class PrometheusTest(support.ServiceTest):
         with urllib.request.urlopen(f"http://{service.metrics}/metrics", timeout=10) as answer:
             return answer.read().decode()
 
-    def prometheus(self, service):
-        port = process.free_port()
-        config = self.folder / "prometheus.yml"
-        config.write_text(
-            "global: {scrape_interval: 1s}\n"
-            "scrape_configs:\n"
-            f"  - {{job_name: isocenter, static_configs: [{{targets: ['{service.metrics}']}}]}}\n"
-        )
-        child = self.background(
-            [support.need("prometheus", "prometheus"), f"--config.file={config}"]
-            + [f"--web.listen-address=127.0.0.1:{port}", f"--storage.tsdb.path={self.folder / 'tsdb'}"],
-            "prometheus",
-        )
-
-        def query(expression):
-            address = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-            try:
-                with urllib.request.urlopen(address, timeout=10) as answer:
-                    result = json.load(answer)["data"]["result"]
-            except OSError:
-                return None
-            return float(result[0]["value"][1]) if result else None
-
-        child.wait_for(lambda: query("up") == 1.0, 60, "a first scrape")
-        return child, query
-
     def test_queries_return_what_happened(self):
         service = self.service()
-        child, query = self.prometheus(service)
+        prom = prometheus.Prometheus(self.folder / "prometheus", [service.metrics])
+        self.addCleanup(prom.stop)
+        prom.start()
         self.stream(service)
-        child.wait_for(lambda: query("isocenter_received_frames_total") == 100, 30, "100 frames")
+        prom.process.wait_for(lambda: prom.value("isocenter_received_frames_total") == 100, 30, "100 frames")
         wanted = {
             "sum(isocenter_accepted_jobs_total)": 1,
             'isocenter_jobs_total{outcome="completed",class="live"}': 1,
@@ -58,8 +32,8 @@ class PrometheusTest(support.ServiceTest):
             "isocenter_queue_depth": 0,
             "count(isocenter_recent_job_kernel_gups > 0)": 1,
         }
-        child.wait_for(lambda: query("sum(isocenter_jobs_total)") == 1, 30, "the job's end")
-        self.assertEqual({expression: query(expression) for expression in wanted}, wanted)
+        prom.process.wait_for(lambda: prom.value("sum(isocenter_jobs_total)") == 1, 30, "the job's end")
+        self.assertEqual({expression: prom.value(expression) for expression in wanted}, wanted)
 
     def test_exposition_is_clean(self):
         promtool = support.need("promtool", "prometheus")

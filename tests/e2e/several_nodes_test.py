@@ -52,7 +52,7 @@ class SeveralNodesTest(support.ServiceTest):
                     "client_ca_file": self.path("ca.pem"),
                 },
                 flags=("--node_name", name),
-                more=["cluster { " + " ".join(f'node: "{node}"' for node in NODES) + " }", limits],
+                config="cluster { " + " ".join(f'node: "{node}"' for node in NODES) + " }\n" + limits,
             )
         self.address = f"127.0.0.1:{process.free_port()}"
         self.start_proxy()

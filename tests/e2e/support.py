@@ -15,6 +15,8 @@ from lab import isocenter, orthanc, process  # noqa: E402
 
 # 64^3 voxels of 3 mm hold the head phantom; 100 frames keep streaking below the bounds that the tests state.
 GRID = ("--grid", "64x64x64", "--voxel-mm", "3")
+SLICES = 64
+INSTANCES = SLICES + 1  # and the multi-frame object
 ACCESSION = "E2E001"
 PATIENT_ID = "E2E-PATIENT"
 EXIT_SKIPPED = 77
@@ -50,8 +52,8 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(service.stop)
         return service.start()
 
-    def orthanc(self, service, dicom_port):
-        pacs = orthanc.Orthanc(self.folder / "orthanc", service.dicom_port, dicom_port)
+    def orthanc(self, service, dicom_port, **options):
+        pacs = orthanc.Orthanc(self.folder / "orthanc", service.dicom_port, dicom_port, **options)
         self.addCleanup(pacs.stop)
         return pacs.start()
 

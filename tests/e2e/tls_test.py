@@ -56,7 +56,7 @@ class TlsTest(support.ServiceTest):
         self.authority("other")
         self.assertEqual(self.protocols(service, "--ca", self.path("other.pem")).returncode, 1)
         # A whole acquisition, not only a short call.
-        self.assertEqual(self.stream(service, *ca)["instance_count"], 64)
+        self.assertEqual(self.stream(service, *ca)["instance_count"], support.INSTANCES)
 
     def test_mutual(self):
         service = self.tls_service(client_ca_file=self.path("ca.pem"))

@@ -21,7 +21,8 @@ namespace {
 /// The defaults that `flags` do not set, then `flags`.
 std::vector<std::string> Arguments(const std::string& archive,
                                    const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = {ISOCENTERD, "--archive=" + archive, "--no_dicom"};
+  std::vector<std::string> arguments = {ISOCENTERD, "--archive=" + archive, "--no_dicom",
+                                        "--no_web"};
   for (const auto& [name, value] :
        {std::pair("--grpc_address=", "127.0.0.1:0"), std::pair("--metrics_address=", "127.0.0.1:0"),
         std::pair("--log_level=", "err")}) {

@@ -110,7 +110,7 @@ class KillTest : public ::testing::Test {
         << " are in the spool";
   }
 
-  /// One job for each scan, with one stored series of its own, and nothing half-done beside them.
+  /// One job for each scan, with one stored volume of its own, and nothing half-done beside them.
   void ExpectOneSeriesEach(int jobs) {
     const auto all = client::JobClient(ChannelTo(port_)).List({}, 10 * jobs);
     ASSERT_TRUE(all.ok()) << all.status();
@@ -128,7 +128,7 @@ class KillTest : public ::testing::Test {
       for (const auto& file : fs::directory_iterator(result.path() / "dicom")) {
         files += file.is_regular_file() ? 1 : 0;
       }
-      EXPECT_EQ(files, kScanSize) << result.path();
+      EXPECT_EQ(files, kScanSize + 1) << result.path();  // slices and the multi-frame object
     }
     EXPECT_EQ(results, jobs);
     EXPECT_TRUE(fs::is_empty(directory_.path() / "staging"));

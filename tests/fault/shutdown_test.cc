@@ -106,7 +106,7 @@ TEST_F(ShutdownTest, WhatWasAcceptedIsFinishedBeforeTheExit) {
   EXPECT_EQ(daemon_->Wait(), 0);
   const v1::Job job = JobAfterRestart();
   EXPECT_EQ(job.state(), v1::JOB_STATE_COMPLETED);
-  EXPECT_EQ(job.result().instance_count(), 32u);
+  EXPECT_EQ(job.result().instance_count(), 33u);  // slices and the multi-frame object
 }
 
 TEST_F(ShutdownTest, AfterTheDrainTimeTheRestIsSuspended) {

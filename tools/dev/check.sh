@@ -42,6 +42,8 @@ check_layers() { python3 -B tests/layers/check_layers.py .; }
 
 check_proto() { python3 -B tools/dev/proto_lint.py proto/isocenter/v1/*.proto; }
 
+check_generated() { python3 -B tools/dev/config_reference.py --check && python3 -B tools/dev/dashboards.py --check; }
+
 changed_sources() {
   local base
   base=$(git merge-base HEAD main 2>/dev/null || git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD)
@@ -73,6 +75,7 @@ part 'format (./dev fmt repairs it)' check_format
 part 'rooms (docs/rooms.md)' check_layers
 part 'shell scripts' check_shell
 part 'proto files' check_proto
+part 'generated pages and dashboards' check_generated
 tools/dev/build.sh --preset release
 part 'clang-tidy' check_tidy
 exit "$failed"

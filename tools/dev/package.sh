@@ -46,8 +46,16 @@ dictionary=$(find /usr/share -path '*dcmtk*/dicom.dic' | head -n 1)
 [ -n "$dictionary" ] || die 'dicom.dic was not found under /usr/share' 'install it with: ./dev setup (package libdcmtk17)'
 cp "$dictionary" "$tree/share/isocenter/"
 cp LICENSE README.md "$tree/"
+# The console page: built where npm is, else the one that somebody put into web/dist.
+if command -v npm >/dev/null; then tools/dev/page.sh; fi
+if [ -e web/dist/index.html ]; then
+  cp -r web/dist "$tree/share/isocenter/web"
+else
+  warn 'the package has no console page: install npm (./dev setup page), or copy a built web/dist here'
+fi
 mkdir "$tree/deploy"
-cp deploy/isocenterd.textproto deploy/isocenterd.service deploy/prometheus.yml "$tree/deploy/"
+cp deploy/isocenterd.textproto deploy/isocenterd.service "$tree/deploy/"
+cp -r deploy/prometheus deploy/grafana "$tree/deploy/"
 tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
 deb=dist/isocenter_${version}_$(dpkg --print-architecture).deb
 tools/dev/deb.sh "$tree" "$version" "$deb"

@@ -20,15 +20,31 @@ def binary(name):
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
-    def __init__(self, folder, peers=(), tls=None, dicom_port=None, flags=(), more=()):
+    def __init__(
+        self,
+        folder,
+        peers=(),
+        tls=None,
+        dicom_port=None,
+        flags=(),
+        config="",
+        dicom="",
+        wrapper=(),
+        destinations=(),
+    ):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
+        self.dicom = dicom  # further fields of DicomNodeConfig, as text
+        self.destinations = list(destinations)  # fields of DicomDestination, as text
         self.tls = tls or {}  # fields of TlsConfig
-        self.more = list(more)  # lines of the configuration
+        self.dicom = dicom  # further fields of dicom_node, of its peers too, as text
         self.flags = list(flags)  # of isocenterd, beside the configuration
+        self.extra_config = config  # text, beside what is below
+        self.wrapper = list(wrapper)  # a command that runs isocenterd with what follows it
         self.grpc = f"127.0.0.1:{process.free_port()}"
         self.metrics = f"127.0.0.1:{process.free_port()}"
+        self.web = f"127.0.0.1:{process.free_port()}"
         self.dicom_port = dicom_port or process.free_port()
         self.config = self.folder / "isocenterd.textproto"
         self.log = self.folder / "isocenterd.log"
@@ -38,24 +54,27 @@ class Service:
         lines = [
             f'grpc_address: "{self.grpc}"',
             f'metrics_address: "{self.metrics}"',
+            f'web {{ address: "{self.web}" }}',
             f'archive_directory: "{self.folder / "archive"}"',
             "drain_seconds: 60",
             f'dicom_node {{ ae_title: "ISOCENTER" address: "127.0.0.1" port: {self.dicom_port}',
         ]
         for title, port in self.peers:
             lines.append(f'  peer {{ ae_title: "{title}" host: "127.0.0.1" port: {port} }}')
+        lines.append(f"  {self.dicom}")
+        lines += [f"  destination {{ {fields} }}" for fields in self.destinations]
         lines.append("}")
         if self.tls:
             fields = " ".join(f'{key}: "{value}"' for key, value in self.tls.items())
             lines.append(f"grpc_tls {{ {fields} }}")
-        lines += self.more
+        lines.append(self.extra_config)
         self.config.write_text("\n".join(lines) + "\n")
 
     def start(self):
         self._write_config()
         self.log.write_bytes(b"")
         self.process = process.Process(
-            [binary("isocenterd"), "--config", self.config, *self.flags], self.log, env={"TCP_NODELAY": "1"}
+            [*self.wrapper, binary("isocenterd"), "--config", self.config, *self.flags], self.log, env={"TCP_NODELAY": "1"}
         )
         self.process.wait_for(self._is_ready, 30, 'its line "ready"')
         return self

@@ -11,12 +11,14 @@ AE_TITLE = "ORTHANC"
 
 
 class Orthanc:
-    def __init__(self, folder, service_port, dicom_port=None):
+    def __init__(self, folder, service_port, dicom_port=None, settings=None, tls=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.dicom_port = dicom_port or process.free_port()
         self.http_port = process.free_port()
         self.service_port = service_port  # of isocenterd's DICOM node
+        self.settings = settings or {}  # of the configuration, besides those below
+        self.tls = tls  # (certificate, key, authority) as files: DICOM over TLS in both directions
         self.process = None
 
     def start(self):
@@ -34,7 +36,22 @@ class Orthanc:
             "DicomAlwaysAllowStore": True,
             "DicomModalities": {"isocenter": ["ISOCENTER", "127.0.0.1", self.service_port]},
             "Plugins": [],
+            **self.settings,
         }
+        if self.tls:
+            certificate, key, authority = (str(file) for file in self.tls)
+            config.update(
+                DicomTlsEnabled=True,
+                DicomTlsCertificate=certificate,
+                DicomTlsPrivateKey=key,
+                DicomTlsTrustedCertificates=authority,
+            )
+            config["DicomModalities"]["isocenter"] = {
+                "AET": "ISOCENTER",
+                "Host": "127.0.0.1",
+                "Port": self.service_port,
+                "UseDicomTls": True,
+            }
         file = self.folder / "orthanc.json"
         file.write_text(json.dumps(config, indent=1))
         self.process = process.Process(

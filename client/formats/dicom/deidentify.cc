@@ -164,6 +164,8 @@ class DatasetCleaner {
         return WithUids(element);
       case DeidentifyAction::kItems:
         return WithItems(element);
+      case DeidentifyAction::kDummy:
+        return With(element, "REMOVED");
       case DeidentifyAction::kSubject:
         return With(element, subject_);
       case DeidentifyAction::kDate:

@@ -20,6 +20,7 @@ enum class DeidentifyAction {
   kDate,       // X/D: removed, or shifted
   kEmptyDate,  // Z: emptied, or shifted
   kDummyDate,  // D: must have a value: a fixed one, or shifted
+  kDummy,      // D: must have a value: a fixed text
   kSubject,    // name and id of the patient: a pseudonym
 };
 

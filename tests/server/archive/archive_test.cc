@@ -160,7 +160,7 @@ TEST_F(ArchiveTest, CommittedResultIsFoundAtEveryLevel) {
   ASSERT_TRUE(Store("job", result).ok());
   Reopen();
   EXPECT_THAT(archive_->repairs(), IsEmpty());
-  const auto patients = *archive_->FindPatients();
+  const auto patients = *archive_->FindPatients({});
   ASSERT_THAT(patients, SizeIs(1));
   EXPECT_EQ(patients[0].patient.name, "Doe^Jane");
   EXPECT_EQ(patients[0].instance_count, 3);
@@ -208,10 +208,10 @@ TEST_F(ArchiveTest, DeleteRemovesRecordFilesAndWhatHasNoChildren) {
   EXPECT_THAT(Jobs(), ElementsAre("two"));
   EXPECT_THAT(*archive_->LoadAll(), IsEmpty());
   EXPECT_EQ(ResultDirectories(), 1u);
-  EXPECT_THAT(*archive_->FindPatients(), SizeIs(1));
+  EXPECT_THAT(*archive_->FindPatients({}), SizeIs(1));
   ASSERT_TRUE(archive_->Delete("two").ok());
   EXPECT_THAT(*archive_->FindStudies({}), IsEmpty());
-  EXPECT_THAT(*archive_->FindPatients(), IsEmpty());
+  EXPECT_THAT(*archive_->FindPatients({}), IsEmpty());
   EXPECT_EQ(ResultDirectories(), 0u);
   EXPECT_TRUE(archive_->Delete("two").ok());  // nothing left
   EXPECT_EQ(archive_->FilesOf("two").status().code(), absl::StatusCode::kNotFound);
@@ -226,14 +226,14 @@ TEST_F(ArchiveTest, PatientsAreToldApart) {
   ASSERT_TRUE(Store("b", TestResult("b", "1.2", "P1")).ok());
   ASSERT_TRUE(Store("c", nameless).ok());
   ASSERT_TRUE(Store("d", other_nameless).ok());
-  EXPECT_THAT(*archive_->FindPatients(), SizeIs(3));
+  EXPECT_THAT(*archive_->FindPatients({}), SizeIs(3));
 }
 
 TEST_F(ArchiveTest, StudyThatChangesItsPatientLeavesNoOrphan) {
   ASSERT_TRUE(Store("a", TestResult("a", "1.1", "WRONG")).ok());
   ASSERT_TRUE(Store("a", TestResult("a", "1.1", "RIGHT")).ok());
   ASSERT_TRUE(Store("b", TestResult("b", "1.1", "FINAL")).ok());
-  const auto patients = *archive_->FindPatients();
+  const auto patients = *archive_->FindPatients({});
   ASSERT_THAT(patients, SizeIs(1));
   EXPECT_EQ(patients[0].patient.id, "FINAL");
 }

@@ -56,6 +56,55 @@ TEST(ServerConfig, WhatIsSetStays) {
   EXPECT_EQ(config->dicom_node().port(), 104u);
 }
 
+TEST(ServerConfig, DestinationsArePeersWithDefaults) {
+  auto config = ParseServerConfig(
+      "dicom_node { peer { ae_title: 'PACS' host: 'h' port: 104 } peer { ae_title: 'VNA' host: 'h' "
+      "port: 105 } destination { ae_title: 'PACS' } destination { ae_title: 'VNA' "
+      "first_retry_seconds: 600 max_associations: 4 role: RESULT_ROLE_MASK } }",
+      "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  ApplyDefaults(*config);
+  ASSERT_TRUE(ValidateServerConfig(*config).ok()) << ValidateServerConfig(*config);
+  const v1::DicomDestination& pacs = config->dicom_node().destination(0);
+  EXPECT_EQ(pacs.max_associations(), 1u);
+  EXPECT_EQ(pacs.first_retry_seconds(), 5);
+  EXPECT_EQ(pacs.longest_retry_seconds(), 300);
+  EXPECT_EQ(pacs.commitment_seconds(), 3600);
+  EXPECT_EQ(config->dicom_node().destination(1).longest_retry_seconds(), 600);
+}
+
+TEST(ServerConfig, DestinationsAreChecked) {
+  const auto complaint = [](const std::function<void(v1::DicomNodeConfig&)>& spoil) {
+    return Complaint([&](v1::ServerConfig& config) {
+      v1::DicomNodeConfig& node = *config.mutable_dicom_node();
+      v1::DicomPeer& peer = *node.add_peer();
+      peer.set_ae_title("PACS");
+      peer.set_host("h");
+      peer.set_port(104);
+      node.add_destination()->set_ae_title("PACS");
+      ApplyDefaults(config);
+      spoil(node);
+    });
+  };
+  const auto first = [](v1::DicomNodeConfig& node) { return node.mutable_destination(0); };
+  EXPECT_THAT(
+      complaint([&](auto& node) { first(node)->set_ae_title("NOBODY"); }),
+      AllOf(HasSubstr("destination[0].ae_title is 'NOBODY'"), HasSubstr("dicom_node.peer")));
+  EXPECT_THAT(complaint([&](auto& node) { *node.add_destination() = node.destination(0); }),
+              HasSubstr("destination[1].ae_title is 'PACS'"));
+  EXPECT_THAT(complaint([&](auto& node) { first(node)->set_max_associations(17); }),
+              AllOf(HasSubstr("max_associations is 17"), HasSubstr("1 to 16")));
+  EXPECT_THAT(complaint([&](auto& node) { first(node)->set_first_retry_seconds(0.01); }),
+              HasSubstr("first_retry_seconds is 0.01"));
+  EXPECT_THAT(complaint([&](auto& node) { first(node)->set_longest_retry_seconds(1); }),
+              AllOf(HasSubstr("longest_retry_seconds is 1"), HasSubstr("5 to 86400")));
+  EXPECT_THAT(complaint([&](auto& node) { first(node)->set_commitment_seconds(0.5); }),
+              HasSubstr("commitment_seconds is 0.5"));
+  EXPECT_THAT(
+      complaint([&](auto& node) { first(node)->add_role(static_cast<v1::ResultRole>(99)); }),
+      HasSubstr("role is 99"));
+}
+
 TEST(ServerConfig, TheSpoolIsInTheArchiveUnlessItHasAPlaceOfItsOwn) {
   v1::ServerConfig config;
   ApplyDefaults(config);
@@ -117,6 +166,61 @@ TEST(ServerConfig, EachFieldHasItsRange) {
               HasSubstr("spool.capacity_bytes is 1000"));
   EXPECT_THAT(Complaint([](auto& c) { c.mutable_spool()->set_retain_seconds(-1); }),
               HasSubstr("spool.retain_seconds is -1"));
+}
+
+/// A web server on an address.
+std::function<void(v1::ServerConfig&)> Web(const char* address, bool tls, bool tokens) {
+  return [=](v1::ServerConfig& c) {
+    c.mutable_web()->set_address(address);
+    if (tls) {
+      c.mutable_web()->mutable_tls()->set_certificate_file("c.pem");
+      c.mutable_web()->mutable_tls()->set_private_key_file("k.pem");
+    }
+    if (tokens) c.mutable_web()->set_tokens_file("tokens");
+  };
+}
+
+absl::Status Validated(const std::function<void(v1::ServerConfig&)>& change) {
+  v1::ServerConfig config;
+  ApplyDefaults(config);
+  change(config);
+  return ValidateServerConfig(config);
+}
+
+TEST(ServerConfig, TheWebIsServedBeyondThisMachineOnlyWithTlsAndSignIn) {
+  for (const char* loopback : {"127.0.0.1:80", "127.1.2.3:80", "localhost:80", "[::1]:80"}) {
+    EXPECT_TRUE(Validated(Web(loopback, false, false)).ok()) << loopback;
+  }
+  for (const char* beyond :
+       {"0.0.0.0:80", "[::]:80", "10.0.0.1:80", "ct:80", "127.evil.example:80"}) {
+    EXPECT_THAT(Complaint(Web(beyond, false, false)), HasSubstr("web.address is")) << beyond;
+    EXPECT_THAT(Complaint(Web(beyond, true, false)), HasSubstr("web.tokens_file")) << beyond;
+    EXPECT_THAT(Complaint(Web(beyond, false, true)), HasSubstr("web.tls.certificate_file"));
+    EXPECT_TRUE(Validated(Web(beyond, true, true)).ok()) << beyond;
+  }
+  EXPECT_TRUE(Validated([](v1::ServerConfig& c) {
+                Web("0.0.0.0:80", false, false)(c);
+                c.mutable_web()->set_disabled(true);
+              }).ok());
+}
+
+TEST(ServerConfig, WebCertificatesNeedAnAuthorityAndARole) {
+  const auto with = [](const char* subject, v1::WebRole role, const char* authority) {
+    return [=](v1::ServerConfig& c) {
+      Web("127.0.0.1:80", true, false)(c);
+      v1::WebCertificate& certificate = *c.mutable_web()->add_certificate();
+      certificate.set_subject(subject);
+      certificate.set_role(role);
+      c.mutable_web()->mutable_tls()->set_client_ca_file(authority);
+    };
+  };
+  EXPECT_TRUE(Validated(with("CN=x", v1::WEB_ROLE_VIEWER, "ca.pem")).ok());
+  EXPECT_THAT(Complaint(with("", v1::WEB_ROLE_VIEWER, "ca.pem")),
+              HasSubstr("web.certificate[0].subject"));
+  EXPECT_THAT(Complaint(with("CN=x", v1::WEB_ROLE_UNSPECIFIED, "ca.pem")),
+              HasSubstr("web.certificate[0].role"));
+  EXPECT_THAT(Complaint(with("CN=x", v1::WEB_ROLE_VIEWER, "")),
+              HasSubstr("web.tls.client_ca_file"));
 }
 
 }  // namespace

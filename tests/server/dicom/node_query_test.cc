@@ -75,6 +75,54 @@ TEST_F(NodeQueryTest, IdeographicNamesInUnicode) {
   EXPECT_EQ(Matches("STUDY", "-k 'SpecificCharacterSet=ISO_IR 192' -k PatientName='鈴木*'"), 0);
 }
 
+TEST_F(NodeQueryTest, KeysInTheRequestAttributesSequence) {
+  for (int i = 1; i <= 2; ++i) {
+    archive::Result result;
+    result.patient.id = "REQUESTED";
+    result.study.instance_uid = absl::StrCat("1.2.3.5.", i);
+    result.series = {.instance_uid = absl::StrCat("1.2.3.5.", i, ".1"),
+                     .number = 1,
+                     .requested_procedure_id = absl::StrCat("RP", i),
+                     .scheduled_step_id = absl::StrCat("SPS", i)};
+    auto staging = archive_->Stage(absl::StrCat("requested-", i), 0);
+    ASSERT_TRUE(staging.ok()) << staging.status();
+    ASSERT_TRUE(archive_->Commit(*std::move(staging), result).ok());
+  }
+  const std::string one =
+      Find("-S", "SERIES", "-k 'RequestAttributesSequence[0].RequestedProcedureID=RP2'");
+  EXPECT_EQ(Count(one, "Find Response:"), 1) << one;
+  EXPECT_THAT(one, HasSubstr("[RP2 ]"));
+  EXPECT_THAT(one, Not(HasSubstr("SPS2")));  // was not asked for
+  EXPECT_EQ(Matches("SERIES", "-k 'RequestAttributesSequence[0].ScheduledProcedureStepID=SPS*'"),
+            2);
+  // An empty sequence asks for all of it.
+  const std::string all =
+      Find("-S", "SERIES", "-k PatientID=REQUESTED -k RequestAttributesSequence");
+  for (const char* value : {"[RP1 ]", "[RP2 ]", "[SPS1]", "[SPS2]"}) {
+    EXPECT_THAT(all, HasSubstr(value));
+  }
+  EXPECT_THAT(all, Not(HasSubstr("WarningUnsupportedOptionalKeys")));
+}
+
+TEST_F(NodeQueryTest, KeysInJapaneseByCodeExtensions) {
+  // 山田 in JIS X 0208, as ISO 2022 IR 87 announces it: ESC $ B, two bytes each, ESC ( B.
+  const std::string escaped = "\\033$B;3ED\\033(B";
+  EXPECT_EQ(Matches("STUDY",
+                    "-k 'SpecificCharacterSet=\\ISO 2022 IR 87' "
+                    "-k PatientName=\"$(printf 'Yamada^Tarou=" +
+                        escaped + "*')\""),
+            2);
+  EXPECT_EQ(Matches("STUDY", "-k 'SpecificCharacterSet=ISO_IR 100' -k 'PatientName=doe^jane'"), 1);
+}
+
+TEST_F(NodeQueryTest, AnswersAreLimited) {
+  StartNode({.max_find_matches = 2});
+  const ToolOutput output = Scu("findscu -S -d", "-k QueryRetrieveLevel=STUDY -k StudyInstanceUID");
+  EXPECT_EQ(Count(output.text, "0xff00"), 2);
+  EXPECT_THAT(output.text, HasSubstr("0xa700"));
+  EXPECT_EQ(Matches("STUDY", "-k PatientID=YAMADA"), 2) << "as many as there may be";
+}
+
 TEST_F(NodeQueryTest, RequestedKeysComeBack) {
   const std::string text =
       Find("-S", "STUDY",

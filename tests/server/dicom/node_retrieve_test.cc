@@ -1,12 +1,9 @@
 // C-MOVE and C-GET with DCMTK's tools.
-#include <arpa/inet.h>
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dctk.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <dcmtk/dcmnet/scu.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/server/dicom/node_fixture.h"
+#include "tests/server/dicom/store_scp.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -23,52 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-/// DCMTK's storescp on the loopback interface: by itself it listens on all, so this listens and
-/// hands it every connection as inetd does.
-class StoreScp {
- public:
-  StoreScp(const fs::path& directory, std::string options) : options_(std::move(options)) {
-    fs::create_directories(directory);
-    options_ += " -od " + directory.string();
-    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(listen(listener_, 16), 0);
-    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this] { Serve(); });
-  }
-  ~StoreScp() {
-    shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    close(listener_);
-  }
-  int port() const { return port_; }
-
- private:
-  void Serve() {
-    for (int connection; (connection = accept(listener_, nullptr, nullptr)) >= 0;) {
-      const std::string command = "exec storescp --inetd " + options_;
-      const pid_t child = fork();
-      if (child == 0) {
-        dup2(connection, 0);
-        // Or it would hold the node's ends of its own connections.
-        close_range(3, ~0U, 0);
-        execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-        _exit(127);
-      }
-      close(connection);
-      waitpid(child, nullptr, 0);
-    }
-  }
-  std::string options_;
-  int listener_ = -1, port_ = 0;
-  std::thread thread_;
-};
 
 /// Files by SOP Instance UID.
 std::map<std::string, fs::path> ByUid(const std::vector<fs::path>& files) {
@@ -225,6 +177,67 @@ TEST_F(NodeRetrieveTest, CancelledMoveStops) {
   EXPECT_LT(FilesIn(received()).size(), 6u);
   node_->Stop();  // all events are in
   EXPECT_EQ(events_.count(NodeOperation::kMove, NodeOutcome::kCancelled), 1);
+}
+
+/// A requestor that sends and receives single messages.
+class MessageScu : public DcmSCU {
+ public:
+  using DcmSCU::receiveDIMSECommand;
+  using DcmSCU::receiveDIMSEDataset;
+  using DcmSCU::sendDIMSEMessage;
+  using DcmSCU::sendSTOREResponse;
+};
+
+TEST_F(NodeRetrieveTest, CancelledGetStops) {
+  StartNode();
+  MessageScu scu;
+  scu.setPeerHostName("127.0.0.1");
+  scu.setPeerPort(static_cast<Uint16>(node_->port()));
+  OFList<OFString> syntaxes;
+  syntaxes.push_back(UID_LittleEndianExplicitTransferSyntax);
+  scu.addPresentationContext(UID_GETStudyRootQueryRetrieveInformationModel, syntaxes);
+  scu.addPresentationContext(UID_CTImageStorage, syntaxes, ASC_SC_ROLE_SCP);
+  ASSERT_TRUE(scu.initNetwork().good());
+  ASSERT_TRUE(scu.negotiateAssociation().good());
+  DcmDataset keys;
+  keys.putAndInsertString(DCM_QueryRetrieveLevel, "STUDY");
+  keys.putAndInsertString(DCM_StudyInstanceUID, "1.2.3.1");
+  T_DIMSE_Message request = {};
+  request.CommandField = DIMSE_C_GET_RQ;
+  T_DIMSE_C_GetRQ& get = request.msg.CGetRQ;
+  get.MessageID = 1;
+  get.DataSetType = DIMSE_DATASET_PRESENT;
+  strcpy(get.AffectedSOPClassUID, UID_GETStudyRootQueryRetrieveInformationModel);
+  const auto context = scu.findPresentationContextID(get.AffectedSOPClassUID, "");
+  ASSERT_TRUE(scu.sendDIMSEMessage(context, &request, &keys).good());
+  // The cancellation is on its way before the first instance has been answered.
+  T_DIMSE_Message cancel = {};
+  cancel.CommandField = DIMSE_C_CANCEL_RQ;
+  cancel.msg.CCancelRQ.MessageIDBeingRespondedTo = get.MessageID;
+  cancel.msg.CCancelRQ.DataSetType = DIMSE_DATASET_NULL;
+  ASSERT_TRUE(scu.sendDIMSEMessage(context, &cancel, nullptr).good());
+  int stored = 0, status = -1;
+  while (status < 0) {
+    T_DIMSE_Message message = {};
+    T_ASC_PresentationContextID received_context = 0;
+    ASSERT_TRUE(scu.receiveDIMSECommand(&received_context, &message, nullptr).good());
+    if (message.CommandField == DIMSE_C_STORE_RQ) {
+      DcmDataset* instance = nullptr;
+      ASSERT_TRUE(scu.receiveDIMSEDataset(&received_context, &instance).good());
+      delete instance;
+      ASSERT_TRUE(
+          scu.sendSTOREResponse(received_context, STATUS_Success, message.msg.CStoreRQ).good());
+      ++stored;
+    } else if (message.msg.CGetRSP.DimseStatus != STATUS_Pending) {
+      status = message.msg.CGetRSP.DimseStatus;
+      EXPECT_EQ(message.msg.CGetRSP.NumberOfRemainingSubOperations, 6 - stored);
+    }
+  }
+  EXPECT_EQ(status, STATUS_GET_Cancel_SubOperationsTerminatedDueToCancelIndication);
+  EXPECT_LT(stored, 6);
+  scu.releaseAssociation();
+  node_->Stop();
+  EXPECT_EQ(events_.count(NodeOperation::kGet, NodeOutcome::kCancelled), 1);
 }
 
 TEST_F(NodeRetrieveTest, RetrievalNeedsTheUniqueKey) {

@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/archive/archive.h"
-#include "server/dicom/ct_series.h"
+#include "server/dicom/stored_values.h"
 #include "tests/server/dicom/test_jobs.h"
 
 namespace isocenter::dicom {

@@ -222,8 +222,21 @@ class FakeObserver : public jobs::JobObserver {
   void OnPrediction(const std::string& device, double, double) override {
     Count("prediction " + device);
   }
+  void OnComputed(const std::string& device, double, double) override {
+    Count("computed " + device);
+  }
   void OnJobResumed(absl::string_view reason) override { Count(absl::StrCat("resumed ", reason)); }
   void OnDeviceLost(const std::string& device) override { Count("lost " + device); }
+  void OnAcquisitionBegan(const jobs::Job& job) override {
+    Count("began");
+    absl::MutexLock lock(&mutex_);
+    began_[job.id] = job;
+  }
+  /// A job as it was when its acquisition had begun; empty when that was not told.
+  jobs::Job began(const std::string& job_id) {
+    absl::MutexLock lock(&mutex_);
+    return began_[job_id];
+  }
   /// All that a job came to, in order.
   std::vector<jobs::JobState> states(const std::string& job_id) {
     absl::MutexLock lock(&mutex_);
@@ -241,6 +254,7 @@ class FakeObserver : public jobs::JobObserver {
   }
   absl::Mutex mutex_;
   std::map<std::string, int> counts_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, jobs::Job> began_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<jobs::JobState>> states_ ABSL_GUARDED_BY(mutex_);
 };
 

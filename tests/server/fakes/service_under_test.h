@@ -40,6 +40,7 @@ struct PipelineOptions {
   absl::Duration sync;
   pipeline::EngineOptions engine;
   const ops::Registry* registry = &Backends();
+  jobs::Worklist* worklist = nullptr;
 };
 
 /// Destroyed in the order in which the service ends.
@@ -73,7 +74,7 @@ struct PipelineUnderTest {
     scheduler = std::make_unique<scheduler::Scheduler>(std::move(made), options.max_active_jobs);
     engine = std::make_unique<pipeline::Engine>(
         pipeline::EngineEnvironment{*options.registry, *scheduler, *table, *spool, results,
-                                    observer},
+                                    observer, options.worklist},
         std::move(groups), options.engine);
   }
   /// As when the process ends. Only the stores, the spool's files and the results stay.

@@ -201,5 +201,22 @@ TEST_F(JobTableTest, ForgetsOldUnsuccessfulJobs) {
   EXPECT_EQ(static_cast<int>(store_.jobs().size()), JobTable::kUnsuccessfulJobsKept + 1);
 }
 
+TEST_F(JobTableTest, WhoWatchesAllIsToldOfEveryChange) {
+  std::vector<std::string> told;
+  auto subscription = table_.SubscribeAll([&](const std::string& id) { told.push_back(id); });
+  ASSERT_TRUE(table_.Insert(MakeJob("a", 1)).ok());
+  ASSERT_TRUE(table_.Insert(MakeJob("b", 2)).ok());
+  table_.Update("a", [](Job& job) { job.progress.frames_received = 1; });
+  ASSERT_TRUE(table_.Transition("b", JobState::kFailed).ok());
+  table_.Update("b", [](Job&) {});  // has ended: no change
+  EXPECT_THAT(told, ElementsAre("a", "b", "a", "b"));
+  ASSERT_TRUE(table_.Delete("b").ok());
+  EXPECT_EQ(told.back(), "b");
+  const size_t before = told.size();
+  subscription = {};
+  ASSERT_TRUE(table_.Insert(MakeJob("c", 3)).ok());
+  EXPECT_EQ(told.size(), before);
+}
+
 }  // namespace
 }  // namespace isocenter::jobs

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/metrics/station_metrics.h"
 
 namespace isocenter::metrics {
 namespace {
@@ -56,7 +57,12 @@ class MetricsTest : public ::testing::Test {
                                   {{jobs::JobState::kFailed, jobs::JobClass::kLive}, 3},
                                   {{jobs::JobState::kFailed, jobs::JobClass::kBatch}, 4}};
                             },
+                        .max_active_jobs = 16,
                         .queue_depth = [] { return int64_t{5}; },
+                        .disks =
+                            [] {
+                              return std::vector<DiskSpace>{{"archive", 9000, 4000}};
+                            },
                         .device_memory =
                             [] {
                               return std::vector<DeviceMemory>{{"cpu0", 1000, 250}};
@@ -157,6 +163,7 @@ TEST_F(MetricsTest, RefinementsAreCountedByAlgorithm) {
   jobs::Job job{.id = "job-1-ref", .state = jobs::JobState::kCompleted};
   job.refinement.algorithm = "os_sqs";
   job.progress.iterations_done = 8;
+  job.station_name = "room-9";
   job.result.timings.refine = 1.5;
   metrics_.OnJobEnded(job);
   const std::string text = Scraped(metrics_.port());
@@ -168,10 +175,88 @@ TEST_F(MetricsTest, RefinementsAreCountedByAlgorithm) {
            // It says nothing of how soon after an exposure a volume is there.
            "isocenter_after_last_frame_seconds_count 0\n",
            "isocenter_kernel_gups_count 0\n",
+           "isocenter_refinements_total{outcome=\"completed\"} 1\n",
+           "isocenter_refinements_total{outcome=\"failed\"} 0\n",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("job-1-ref")));
+  EXPECT_THAT(text, Not(HasSubstr("room-9")));
+}
+
+TEST_F(MetricsTest, AlertsHaveTheirSeriesFromTheStart) {
+  const std::string text = Scraped(metrics_.port());
+  for (const char* line : {
+           "isocenter_refused_total{reason=\"resource_exhausted\"} 0\n",
+           "isocenter_refused_total{reason=\"unavailable\"} 0\n",
+           "isocenter_refinements_total{outcome=\"failed\"} 0\n",
+           "isocenter_device_voxel_updates_total{device=\"cuda0\"} 0\n",
+           "isocenter_device_busy_seconds_total{device=\"cuda1\"} 0\n",
+           "isocenter_disk_bytes{directory=\"archive\",kind=\"size\"} 9000\n",
+           "isocenter_disk_bytes{directory=\"archive\",kind=\"free\"} 4000\n",
+           "isocenter_max_active_jobs 16\n",
+           "# TYPE process_cpu_seconds_total counter\n",
+           "process_start_time_seconds ",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST_F(MetricsTest, TheSpeedOfADeviceIsItsUpdatesByItsBusyTime) {
+  metrics_.OnComputed("cuda0", 3e9, 0.5);
+  metrics_.OnComputed("cuda0", 1e9, 0.25);
+  const std::string text = Scraped(metrics_.port());
+  EXPECT_THAT(text,
+              HasSubstr("isocenter_device_voxel_updates_total{device=\"cuda0\"} 4000000000\n"));
+  EXPECT_THAT(text, HasSubstr("isocenter_device_busy_seconds_total{device=\"cuda0\"} 0.75\n"));
+}
+
+TEST_F(MetricsTest, JobsAreCountedByStation) {
+  jobs::Job job = CompletedJob("job-1", 4.2);
+  job.station_name = "room-2";
+  job.progress.frames_received = 98;
+  job.progress.frames_lost = 2;
+  job.progress.frames_total = 100;
+  job.warnings.resize(3);
+  metrics_.OnJobEnded(job);
+  job.state = jobs::JobState::kFailed;
+  metrics_.OnJobEnded(job);
+  job.station_name.clear();
+  metrics_.OnJobEnded(job);
+  const std::string text = Scraped(metrics_.port());
+  for (const char* line : {
+           "isocenter_station_jobs_total{outcome=\"completed\",station=\"room-2\"} 1\n",
+           "isocenter_station_jobs_total{outcome=\"failed\",station=\"room-2\"} 1\n",
+           "isocenter_station_jobs_total{outcome=\"cancelled\",station=\"room-2\"} 0\n",
+           "isocenter_station_jobs_total{outcome=\"failed\",station=\"unnamed\"} 1\n",
+           "isocenter_station_frames_total{kind=\"received\",station=\"room-2\"} 196\n",
+           "isocenter_station_frames_total{kind=\"lost\",station=\"room-2\"} 4\n",
+           "isocenter_station_warnings_total{station=\"room-2\"} 6\n",
+           "isocenter_station_after_last_frame_seconds_count{station=\"room-2\"} 1\n",
+           "isocenter_station_after_last_frame_seconds_bucket{station=\"room-2\",le=\"0.2\"} 0\n",
+           "isocenter_station_after_last_frame_seconds_bucket{station=\"room-2\",le=\"0.5\"} 1\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST_F(MetricsTest, ConsolesCannotMakeLabelsWithoutEnd) {
+  jobs::Job job = CompletedJob("job-1", 1);
+  for (size_t i = 0; i < StationMetrics::kMostStations + 5; ++i) {
+    job.station_name = absl::StrCat("station-", i);
+    metrics_.OnJobEnded(job);
+  }
+  job.station_name = "station-0";
+  metrics_.OnJobEnded(job);
+  const std::string text = Scraped(metrics_.port());
+  for (const char* line : {
+           "isocenter_station_jobs_total{outcome=\"completed\",station=\"station-0\"} 2\n",
+           "isocenter_station_jobs_total{outcome=\"completed\",station=\"station-63\"} 1\n",
+           "isocenter_station_jobs_total{outcome=\"completed\",station=\"other\"} 5\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("station-64")));
 }
 
 TEST_F(MetricsTest, TheWindowOfRecentJobsIsBounded) {

@@ -1,0 +1,83 @@
+// isocenter drain, resume and status: whether a server takes new acquisitions.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "client/cli/commands.h"
+#include "client/cli/server_flags.h"
+#include "client/node_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  std::string reason;
+};
+
+void Print(const v1::NodeStatus& status) {
+  if (status.ready()) std::printf("%s is ready\n", status.server().c_str());
+  for (const v1::NotReadyReason& reason : status.reason()) {
+    std::printf("%s is not ready: %s\n", status.server().c_str(), reason.message().c_str());
+  }
+  std::printf("active jobs: %u\n", status.active_jobs());
+}
+
+/// The user of this machine, for the server's log.
+std::string Author() {
+  const char* user = std::getenv("USER");
+  return user == nullptr ? "" : user;
+}
+
+absl::Status Show(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const v1::NodeStatus status, client::NodeClient(channel).Status());
+  Print(status);
+  for (const v1::NodeDevice& device : status.device()) {
+    std::printf("%s: %.1f GUPS, %s\n", device.name().c_str(), device.speed_gups(),
+                device.healthy() ? "healthy" : device.quarantine_reason().c_str());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Drain(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const v1::NodeStatus status,
+                       client::NodeClient(channel).Drain(options.reason, Author()));
+  Print(status);
+  return absl::OkStatus();
+}
+
+absl::Status Resume(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const v1::NodeStatus status, client::NodeClient(channel).Resume(Author()));
+  Print(status);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddNodeCommands(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App& drain = *app.add_subcommand(
+      "drain", "Have a server refuse new acquisitions; active jobs go on to their end");
+  drain.add_option("--reason", options->reason, "Shown to those who are refused");
+  AddServerFlags(drain, options->server);
+  drain.callback([options, &action] { action = [options] { return Drain(*options); }; });
+
+  CLI::App& resume = *app.add_subcommand("resume", "Have a drained server take acquisitions again");
+  AddServerFlags(resume, options->server);
+  resume.callback([options, &action] { action = [options] { return Resume(*options); }; });
+
+  CLI::App& status = *app.add_subcommand(
+      "status", "Whether a server takes acquisitions, and why not; its devices");
+  AddServerFlags(status, options->server);
+  status.callback([options, &action] { action = [options] { return Show(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,78 @@
+// isocenter send and isocenter retry: results to DICOM destinations, on request.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "client/cli/commands.h"
+#include "client/cli/server_flags.h"
+#include "client/cli/transfer_text.h"
+#include "client/transfer_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct SendOptions {
+  client::ServerAddress server;
+  std::string job_id, destination;
+};
+
+absl::Status Send(const SendOptions& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const v1::Transfer transfer,
+                       client::TransferClient(channel).Send(options.job_id, options.destination));
+  std::fputs(TransferTable({transfer}).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+struct RetryOptions {
+  client::ServerAddress server;
+  std::string job_id, destination;
+  bool all = false;
+};
+
+absl::Status Retry(const RetryOptions& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  v1::RetryTransfersRequest request;
+  request.set_job_id(options.job_id);
+  request.set_destination(options.destination);
+  request.set_all(options.all);
+  ISO_ASSIGN_OR_RETURN(const int count, client::TransferClient(channel).Retry(request));
+  std::printf("%d instances are tried again\n", count);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddSendCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SendOptions>();
+  CLI::App& command = *app.add_subcommand("send", "Send a completed job to a DICOM destination");
+  command.footer(
+      "The server sends it in the background and goes on after a restart; `isocenter transfers` "
+      "follows it.");
+  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  command
+      .add_option("--to", options->destination,
+                  "AE title of a configured destination; not needed where there is only one")
+      ->type_name("AE");
+  AddServerFlags(command, options->server);
+  command.callback([options, &action] { action = [options] { return Send(*options); }; });
+}
+
+void AddRetryCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RetryOptions>();
+  CLI::App& command =
+      *app.add_subcommand("retry", "Try again to send what DICOM destinations have refused");
+  CLI::Option* job = command.add_option("job", options->job_id, "job id")->type_name("JOB");
+  CLI::Option* to =
+      command.add_option("--to", options->destination, "only to this AE title")->type_name("AE");
+  command.add_flag("--all", options->all, "everything that has failed")
+      ->excludes(job)
+      ->excludes(to);
+  AddServerFlags(command, options->server);
+  command.callback([options, &action] { action = [options] { return Retry(*options); }; });
+}
+
+}  // namespace isocenter::cli

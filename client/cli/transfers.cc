@@ -1,0 +1,99 @@
+// isocenter transfers: results on their way to DICOM destinations.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/cli/commands.h"
+#include "client/cli/server_flags.h"
+#include "client/cli/transfer_text.h"
+#include "client/transfer_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
+
+struct Options {
+  client::ServerAddress server;
+  std::string job_id, destination;
+  std::vector<std::string> states;
+  int limit = 50;
+  bool json = false, watch = false;
+};
+
+v1::ListTransfersRequest FilterOf(const Options& options) {
+  v1::ListTransfersRequest filter;
+  filter.set_job_id(options.job_id);
+  filter.set_destination(options.destination);
+  for (int s = v1::TransferState_MIN + 1; s <= v1::TransferState_MAX; ++s) {
+    const auto state = static_cast<v1::TransferState>(s);
+    if (std::ranges::find(options.states, StateName(state)) != options.states.end()) {
+      filter.add_state(state);
+    }
+  }
+  return filter;
+}
+
+/// Nothing more happens by itself.
+bool IsOver(const v1::Transfer& transfer) {
+  return transfer.done() || transfer.state() == v1::TRANSFER_STATE_FAILED;
+}
+
+absl::Status Transfers(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  const client::TransferClient client(channel);
+  const v1::ListTransfersRequest filter = FilterOf(options);
+  std::string shown;
+  while (true) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<v1::Transfer> transfers,
+                         client.List(filter, options.limit));
+    std::string text;
+    if (options.json) {
+      nlohmann::ordered_json all = nlohmann::ordered_json::array();
+      for (const v1::Transfer& transfer : transfers) all.push_back(ToJson(transfer));
+      text = all.dump(2) + "\n";
+    } else {
+      text = TransferTable(transfers);
+    }
+    if (text != shown) {
+      std::fputs(text.c_str(), stdout);
+      std::fflush(stdout);
+      shown = text;
+    }
+    if (!options.watch || std::ranges::all_of(transfers, IsOver)) return absl::OkStatus();
+    absl::SleepFor(kBetweenLooks);
+  }
+}
+
+}  // namespace
+
+void AddTransfersCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App& command =
+      *app.add_subcommand("transfers", "List results on their way to DICOM destinations");
+  command.footer(
+      "Examples:\n  isocenter transfers --state failed\n  isocenter transfers --job JOB --watch");
+  std::vector<std::string> names;
+  for (int s = v1::TransferState_MIN + 1; s <= v1::TransferState_MAX; ++s) {
+    names.push_back(StateName(static_cast<v1::TransferState>(s)));
+  }
+  command.add_option("--job", o.job_id, "only of this job")->type_name("JOB");
+  command.add_option("--to", o.destination, "only to this AE title")->type_name("AE");
+  command.add_option("--state", o.states, "only in this state; may be repeated")
+      ->check(CLI::IsMember(names));
+  command.add_option("--limit", o.limit, "at most this many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  command.add_flag("--watch", o.watch, "again after every change, until nothing is on its way");
+  command.add_flag("--json", o.json, "for machines");
+  AddServerFlags(command, o.server);
+  command.callback([options, &action] { action = [options] { return Transfers(*options); }; });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,70 @@
+#include "client/transfer_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "client/rpc_status.h"
+#include "isocenter/v1/transfers.grpc.pb.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::client {
+namespace {
+
+constexpr int kLargestPage = 1000;
+
+void SetDeadline(grpc::ClientContext& context) {
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+}
+
+}  // namespace
+
+struct TransferClient::Stub {
+  std::unique_ptr<v1::TransferService::Stub> service;
+};
+
+TransferClient::TransferClient(const ServiceChannel& channel)
+    : stub_(std::make_unique<Stub>(v1::TransferService::NewStub(channel.grpc_channel()))) {}
+TransferClient::~TransferClient() = default;
+
+absl::StatusOr<std::vector<v1::Transfer>> TransferClient::List(v1::ListTransfersRequest filter,
+                                                               int limit) const {
+  std::vector<v1::Transfer> transfers;
+  filter.clear_page_token();
+  do {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    filter.set_page_size(std::clamp(limit - static_cast<int>(transfers.size()), 1, kLargestPage));
+    v1::ListTransfersResponse response;
+    ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListTransfers(&context, filter, &response)));
+    for (v1::Transfer& transfer : *response.mutable_transfer()) {
+      transfers.push_back(std::move(transfer));
+    }
+    filter.set_page_token(response.next_page_token());
+  } while (!filter.page_token().empty() && static_cast<int>(transfers.size()) < limit);
+  return transfers;
+}
+
+absl::StatusOr<v1::Transfer> TransferClient::Send(const std::string& job_id,
+                                                  const std::string& destination) const {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::SendJobRequest request;
+  request.set_job_id(job_id);
+  request.set_destination(destination);
+  v1::SendJobResponse response;
+  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->SendJob(&context, request, &response)));
+  return response.transfer();
+}
+
+absl::StatusOr<int> TransferClient::Retry(const v1::RetryTransfersRequest& request) const {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::RetryTransfersResponse response;
+  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->RetryTransfers(&context, request, &response)));
+  return static_cast<int>(response.instance_count());
+}
+
+}  // namespace isocenter::client

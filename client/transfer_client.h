@@ -1,0 +1,33 @@
+// Results on their way to DICOM destinations.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/channel.h"
+#include "isocenter/v1/transfers.pb.h"
+
+namespace isocenter::client {
+
+/// Thread-safe. Errors are those that transfers.proto states, and UNAVAILABLE.
+class TransferClient {
+ public:
+  explicit TransferClient(const ServiceChannel& channel);
+  ~TransferClient();
+
+  /// All that match, newest first, at most `limit`. Paging fields of `filter` are ignored.
+  absl::StatusOr<std::vector<v1::Transfer>> List(v1::ListTransfersRequest filter, int limit) const;
+  /// An empty destination: the only one that is configured.
+  absl::StatusOr<v1::Transfer> Send(const std::string& job_id,
+                                    const std::string& destination) const;
+  /// Returns the number of instances that are tried again.
+  absl::StatusOr<int> Retry(const v1::RetryTransfersRequest& request) const;
+
+ private:
+  struct Stub;
+  std::unique_ptr<Stub> stub_;
+};
+
+}  // namespace isocenter::client

@@ -1,0 +1,64 @@
+// The threads that send to one destination.
+#pragma once
+
+#include <list>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/dicom/association.h"
+#include "server/dicom/sending/backoff.h"
+#include "server/dicom/sending/sender.h"
+
+namespace isocenter::dicom {
+
+class Sender::Lane {
+ public:
+  /// All must outlive the lane. `random` as in Backoff; called under the lane's lock.
+  Lane(const SendDestination& destination, const SenderOptions& options,
+       archive::TransferQueue& queue, const SendObserver& observer, std::function<double()> random);
+  ~Lane();
+  /// There may be something new to do.
+  void Wake();
+  void Stop();
+
+ private:
+  void Run();
+  /// Does what is due; false when nothing is.
+  absl::StatusOr<bool> Work();
+  /// Sends on one association until nothing of these classes is due or something goes wrong.
+  absl::Status Send(const std::vector<std::string>& sop_classes);
+  /// Sends the instances in order. False: the rest was put back, and the association must end.
+  absl::StatusOr<bool> SendBatch(Association& association,
+                                 const std::vector<archive::Outgoing>& batch);
+  absl::Status PutBack(const std::vector<archive::Outgoing>& batch, size_t first,
+                       const std::string& reason);
+  absl::StatusOr<bool> RequestCommitments();
+  /// Nobody tries again before a delay has passed.
+  void Postpone(const std::string& reason);
+  void Succeed();
+  /// Repeats a change of the queue until it succeeds or the lane stops: what the destination has
+  /// answered must not be forgotten because the disk is full for a while.
+  absl::Status Record(const std::function<absl::Status()>& change);
+  /// Waits until `deadline` unless the lane stops or, where `wakes`, there is something new. False:
+  /// it stops.
+  bool WaitUntil(absl::Time deadline, int64_t seen_wakes, bool wakes);
+  void Report(SendEvent event) const;
+
+  const SendDestination& destination_;
+  const SenderOptions& options_;
+  archive::TransferQueue& queue_;
+  const SendObserver& observer_;
+  const std::string title_;
+  Interruptor interruptor_;
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time not_before_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;  // last: they use all of the above
+};
+
+}  // namespace isocenter::dicom

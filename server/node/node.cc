@@ -1,0 +1,202 @@
+#include "server/node/node.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::node {
+namespace {
+
+constexpr double kGiga = 1e9;
+// Below this part of its capacity the spool has no room for an acquisition worth the name.
+constexpr int64_t kSpoolParts = 100;
+
+void CheckDevices(const scheduler::Scheduler& scheduler, std::vector<Reason>& reasons) {
+  if (scheduler.healthy_slots() > 0) return;
+  std::vector<std::string> why;
+  for (const auto& slot : scheduler.slots()) {
+    why.push_back(absl::StrCat(slot->name, ": ", slot->quarantine_reason()));
+  }
+  reasons.push_back(
+      {"devices", absl::StrCat("no device computes (", absl::StrJoin(why, "; "), ")")});
+}
+
+void CheckSpool(const SpoolState& spool, std::vector<Reason>& reasons) {
+  if (!spool.error.ok()) {
+    reasons.push_back({"spool", std::string(spool.error.message())});
+    return;
+  }
+  int64_t left = spool.disk_free_bytes + spool.reclaimable_bytes;
+  if (spool.capacity_bytes > 0) {
+    left = std::min(left, spool.capacity_bytes - spool.used_bytes + spool.reclaimable_bytes);
+  }
+  const int64_t least = spool.capacity_bytes / kSpoolParts;
+  if (left >= least && left > 0) return;
+  // Without a figure that changes all the time: a reason is told when it changes.
+  reasons.push_back({"spool", spool.capacity_bytes > 0
+                                  ? absl::StrCat("less than 1 % of the spool's ",
+                                                 spool.capacity_bytes, " bytes is free")
+                                  : "the spool's disk is full"});
+}
+
+jobs::JobFilter Active() {
+  return {.states = {jobs::JobState::kReceiving, jobs::JobState::kReconstructing,
+                     jobs::JobState::kRefining, jobs::JobState::kExporting}};
+}
+
+}  // namespace
+
+Node::Node(NodeOptions options, pipeline::Engine& engine, const scheduler::Scheduler& scheduler,
+           const jobs::JobTable& table)
+    : options_(std::move(options)),
+      start_time_(options_.clock()),
+      engine_(engine),
+      scheduler_(scheduler),
+      table_(table) {}
+
+absl::Status Node::Drain(const std::string& reason, const std::string& by) {
+  if (reason.size() > kLongestReason || std::ranges::any_of(reason, absl::ascii_iscntrl)) {
+    return absl::InvalidArgumentError(absl::StrCat("reason has ", reason.size(),
+                                                   " bytes; legal are up to ", kLongestReason,
+                                                   " without control characters"));
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    if (drained_) return absl::OkStatus();
+    drained_ = Drained{options_.clock(), reason, by};
+    engine_.SetDrained(reason);
+  }
+  spdlog::warn("event=node_drained by=\"{}\" reason=\"{}\"", by, reason);
+  Tell();
+  return absl::OkStatus();
+}
+
+void Node::Resume(const std::string& by) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!drained_) return;
+    drained_.reset();
+    engine_.SetDrained(std::nullopt);
+  }
+  spdlog::warn("event=node_resumed by=\"{}\"", by);
+  Tell();
+}
+
+void Node::SetListener(std::function<void()> told) {
+  absl::MutexLock lock(&listener_mutex_);
+  listener_ = std::move(told);
+}
+
+void Node::Tell() {
+  absl::MutexLock lock(&listener_mutex_);
+  if (listener_) listener_();
+}
+
+void Node::SetStarted() {
+  {
+    absl::MutexLock lock(&mutex_);
+    started_ = true;
+  }
+  Tell();
+}
+
+bool Node::started() const {
+  absl::MutexLock lock(&mutex_);
+  return started_;
+}
+
+void Node::SetStopping() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  Tell();
+}
+
+std::optional<Drained> Node::drained() const {
+  absl::MutexLock lock(&mutex_);
+  return drained_;
+}
+
+std::vector<Reason> Node::NotReady() const {
+  return ReasonsOf(options_.spool(), scheduler_.active_jobs());
+}
+
+std::vector<Reason> Node::ReasonsOf(const SpoolState& spool, int active_jobs) const {
+  std::vector<Reason> reasons;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) {
+      reasons.push_back({"service", "the service is shutting down"});
+    } else if (!started_) {
+      reasons.push_back({"service", "the service is starting"});
+    }
+    if (drained_) {
+      const std::string& why = drained_->reason;
+      reasons.push_back({"admission", absl::StrCat("the node is drained", why.empty() ? "" : ": ",
+                                                   why, "; resume it to accept acquisitions")});
+    }
+  }
+  if (active_jobs >= options_.max_active_jobs) {
+    reasons.push_back({"admission", absl::StrCat("all ", options_.max_active_jobs,
+                                                 " places of active jobs are taken")});
+  }
+  CheckDevices(scheduler_, reasons);
+  CheckSpool(spool, reasons);
+  return reasons;
+}
+
+NodeStatus Node::Status() const {
+  NodeStatus status{.server = options_.server,
+                    .version = options_.version,
+                    .backend = options_.backend,
+                    .now = options_.clock(),
+                    .start_time = start_time_,
+                    .drained = drained(),
+                    .active_jobs = scheduler_.active_jobs(),
+                    .max_active_jobs = options_.max_active_jobs,
+                    .queue_chunks = scheduler_.queue_depth(),
+                    .jobs = table_.Count(),
+                    .spool = options_.spool()};
+  status.reasons = ReasonsOf(status.spool, status.active_jobs);
+  return status;
+}
+
+std::vector<DeviceState> Node::Devices() const {
+  std::vector<DeviceState> devices;
+  for (const auto& slot : scheduler_.slots()) {
+    DeviceState device{.name = slot->name,
+                       .healthy = slot->healthy(),
+                       .quarantine_reason = slot->quarantine_reason(),
+                       .memory_limit_bytes = slot->memory.limit(),
+                       .memory_used_bytes = slot->memory.used(),
+                       .speed_gups = 1 / slot->cost.PredictSeconds(kGiga),
+                       .queue_chunks = slot->lanes.queue_depth()};
+    for (const jobs::JobClass job_class :
+         {jobs::JobClass::kLive, jobs::JobClass::kInteractive, jobs::JobClass::kBatch}) {
+      const auto i = static_cast<size_t>(job_class);
+      device.backlog_updates[i] = slot->backlog.Ahead(job_class);
+      device.wait_seconds[i] = slot->cost.PredictSeconds(device.backlog_updates[i]);
+    }
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+std::vector<jobs::JobSnapshot> Node::Queue() const {
+  // As many as can be active, and refinements that wait without a place.
+  constexpr int kMost = 2000;
+  std::vector<jobs::JobSnapshot> queue = table_.List(Active(), std::nullopt, kMost);
+  const auto key = [](const jobs::JobSnapshot& job) {
+    return std::tie(job->job_class, job->deadline, job->create_time, job->id);
+  };
+  std::ranges::sort(queue, {}, key);
+  return queue;
+}
+
+}  // namespace isocenter::node

@@ -1,0 +1,132 @@
+// This server as a whole: whether it takes acquisitions, and why not; its devices; draining.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/jobs/job_table.h"
+#include "server/pipeline/engine.h"
+#include "server/scheduler/scheduler.h"
+
+namespace isocenter::node {
+
+/// Why acquisitions are not taken.
+struct Reason {
+  std::string component;  // "devices", "spool", "admission" or "service"
+  std::string message;    // a sentence for operators
+  friend bool operator==(const Reason&, const Reason&) = default;
+};
+
+/// What an operator has said.
+struct Drained {
+  absl::Time since;
+  std::string reason;  // may be empty
+  std::string by;      // who said it
+  friend bool operator==(const Drained&, const Drained&) = default;
+};
+
+/// The disk of the frame spool.
+struct SpoolState {
+  int64_t capacity_bytes = 0;     // 0: no bound but the disk
+  int64_t used_bytes = 0;         // by all jobs
+  int64_t reclaimable_bytes = 0;  // of these, by jobs that have ended
+  int64_t disk_free_bytes = 0;
+  double last_sync_seconds = 0;
+  absl::Status error;  // why nothing can be written
+};
+
+/// One slot of the scheduler.
+struct DeviceState {
+  std::string name;
+  bool healthy = true;
+  std::string quarantine_reason;  // empty while healthy
+  int64_t memory_limit_bytes = 0, memory_used_bytes = 0;
+  double speed_gups = 0;  // voxel updates in 1e9 per second, of whole jobs
+  int64_t queue_chunks = 0;
+  /// By jobs::JobClass: voxel updates that a new job has before it, and how long they take.
+  std::array<double, 3> backlog_updates{}, wait_seconds{};
+};
+
+struct NodeStatus {
+  std::string server, version, backend;
+  absl::Time now, start_time;
+  std::vector<Reason> reasons;  // empty: ready
+  std::optional<Drained> drained;
+  int active_jobs = 0, max_active_jobs = 0;
+  int64_t queue_chunks = 0;
+  jobs::JobCounts jobs;
+  SpoolState spool;
+
+  bool ready() const { return reasons.empty(); }
+};
+
+struct NodeOptions {
+  std::string server;  // host name
+  std::string version, backend;
+  int max_active_jobs = 0;
+  std::function<SpoolState()> spool;
+  std::function<absl::Time()> clock = absl::Now;
+};
+
+/// Thread-safe.
+class Node {
+ public:
+  static constexpr size_t kLongestReason = 200;
+
+  /// All but `options` must outlive the node.
+  Node(NodeOptions options, pipeline::Engine& engine, const scheduler::Scheduler& scheduler,
+       const jobs::JobTable& table);
+
+  /// From now on new acquisitions and refinements are refused with that reason; what exists goes
+  /// on. Without effect on a node that is drained. Not kept over a restart. Errors:
+  /// INVALID_ARGUMENT (the reason's length, control characters).
+  absl::Status Drain(const std::string& reason, const std::string& by);
+  /// Without effect on a node that is not drained.
+  void Resume(const std::string& by);
+
+  /// `told` is called after what the functions here have changed; null: nobody is told.
+  void SetListener(std::function<void()> told);
+
+  /// All endpoints serve, and what was left of an earlier run has been taken up.
+  void SetStarted();
+  bool started() const;
+  /// The service ends.
+  void SetStopping();
+
+  /// Why an acquisition would not be taken now; empty: it is, as far as anybody can know before it
+  /// comes.
+  std::vector<Reason> NotReady() const;
+  std::optional<Drained> drained() const;
+  int active_jobs() const { return scheduler_.active_jobs(); }
+  NodeStatus Status() const;
+  std::vector<DeviceState> Devices() const;
+  /// Active jobs in the order in which devices serve them.
+  std::vector<jobs::JobSnapshot> Queue() const;
+
+ private:
+  void Tell() ABSL_LOCKS_EXCLUDED(listener_mutex_);
+  std::vector<Reason> ReasonsOf(const SpoolState& spool, int active_jobs) const;
+
+  const NodeOptions options_;
+  const absl::Time start_time_;
+  pipeline::Engine& engine_;
+  const scheduler::Scheduler& scheduler_;
+  const jobs::JobTable& table_;
+  mutable absl::Mutex mutex_;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<Drained> drained_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex listener_mutex_;  // held while it is told, so that it ends with SetListener
+  std::function<void()> listener_ ABSL_GUARDED_BY(listener_mutex_);
+};
+
+}  // namespace isocenter::node

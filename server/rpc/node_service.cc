@@ -1,0 +1,94 @@
+#include "server/rpc/node_service.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "server/rpc/status_translation.h"
+#include "server/rpc/translate.h"
+
+namespace isocenter::rpc {
+namespace {
+
+/// Who asks, for the log.
+absl::StatusOr<std::string> AuthorOf(const grpc::CallbackServerContext& call,
+                                     const std::string& by) {
+  constexpr size_t kLongest = 64;
+  if (by.size() > kLongest || std::ranges::any_of(by, absl::ascii_iscntrl)) {
+    return absl::InvalidArgumentError(absl::StrCat("by has ", by.size(), " bytes; legal are up to ",
+                                                   kLongest, " without control characters"));
+  }
+  return by.empty() ? call.peer() : by;
+}
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+}  // namespace
+
+void NodeService::Describe(v1::NodeStatus& response) const {
+  const node::NodeStatus status = node_.Status();
+  response.set_server(status.server);
+  response.set_version(status.version);
+  response.set_backend(status.backend);
+  *response.mutable_start_time() = TimestampToProto(status.start_time);
+  response.set_ready(status.ready());
+  for (const node::Reason& reason : status.reasons) {
+    v1::NotReadyReason& out = *response.add_reason();
+    out.set_component(reason.component);
+    out.set_message(reason.message);
+  }
+  if (status.drained) {
+    v1::NodeDrain& drain = *response.mutable_drain();
+    *drain.mutable_since_time() = TimestampToProto(status.drained->since);
+    drain.set_reason(status.drained->reason);
+    drain.set_by(status.drained->by);
+  }
+  response.set_active_jobs(status.active_jobs);
+  response.set_max_active_jobs(status.max_active_jobs);
+  response.set_queue_chunks(status.queue_chunks);
+  for (const node::DeviceState& device : node_.Devices()) {
+    v1::NodeDevice& out = *response.add_device();
+    out.set_name(device.name);
+    out.set_healthy(device.healthy);
+    out.set_quarantine_reason(device.quarantine_reason);
+    out.set_memory_limit_bytes(device.memory_limit_bytes);
+    out.set_memory_used_bytes(device.memory_used_bytes);
+    out.set_speed_gups(device.speed_gups);
+    out.set_queue_chunks(device.queue_chunks);
+    out.set_live_wait_seconds(device.wait_seconds[static_cast<size_t>(jobs::JobClass::kLive)]);
+  }
+}
+
+grpc::ServerUnaryReactor* NodeService::GetNodeStatus(grpc::CallbackServerContext* call,
+                                                     const v1::GetNodeStatusRequest*,
+                                                     v1::NodeStatus* response) {
+  Describe(*response);
+  return Answer(call, absl::OkStatus());
+}
+
+grpc::ServerUnaryReactor* NodeService::DrainNode(grpc::CallbackServerContext* call,
+                                                 const v1::DrainNodeRequest* request,
+                                                 v1::NodeStatus* response) {
+  const absl::StatusOr<std::string> by = AuthorOf(*call, request->by());
+  const absl::Status drained = by.ok() ? node_.Drain(request->reason(), *by) : by.status();
+  if (drained.ok()) Describe(*response);
+  return Answer(call, drained);
+}
+
+grpc::ServerUnaryReactor* NodeService::ResumeNode(grpc::CallbackServerContext* call,
+                                                  const v1::ResumeNodeRequest* request,
+                                                  v1::NodeStatus* response) {
+  const absl::StatusOr<std::string> by = AuthorOf(*call, request->by());
+  if (by.ok()) {
+    node_.Resume(*by);
+    Describe(*response);
+  }
+  return Answer(call, by.status());
+}
+
+}  // namespace isocenter::rpc

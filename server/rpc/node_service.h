@@ -1,0 +1,30 @@
+// NodeService on the node.
+#pragma once
+
+#include "isocenter/v1/node.grpc.pb.h"
+#include "server/node/node.h"
+
+namespace isocenter::rpc {
+
+class NodeService : public v1::NodeService::CallbackService {
+ public:
+  /// Must outlive the service.
+  explicit NodeService(node::Node& node) : node_(node) {}
+
+  grpc::ServerUnaryReactor* GetNodeStatus(grpc::CallbackServerContext* call,
+                                          const v1::GetNodeStatusRequest* request,
+                                          v1::NodeStatus* response) override;
+  grpc::ServerUnaryReactor* DrainNode(grpc::CallbackServerContext* call,
+                                      const v1::DrainNodeRequest* request,
+                                      v1::NodeStatus* response) override;
+  grpc::ServerUnaryReactor* ResumeNode(grpc::CallbackServerContext* call,
+                                       const v1::ResumeNodeRequest* request,
+                                       v1::NodeStatus* response) override;
+
+ private:
+  void Describe(v1::NodeStatus& response) const;
+
+  node::Node& node_;
+};
+
+}  // namespace isocenter::rpc

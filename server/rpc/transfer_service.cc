@@ -1,0 +1,173 @@
+#include "server/rpc/transfer_service.h"
+
+#include <span>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "kernels/base/crc32c.h"
+#include "kernels/base/status_macros.h"
+#include "server/rpc/status_translation.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::rpc {
+namespace {
+
+constexpr int kDefaultPageSize = 50;
+constexpr int kLargestPageSize = 1000;
+constexpr int kDestinationsShown = 100;  // of one job
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+v1::TransferState StateToProto(archive::TransferState state) {
+  return static_cast<v1::TransferState>(static_cast<int>(state) + 1);
+}
+
+void SetTime(absl::Time time, google::protobuf::Timestamp& proto) {
+  proto.set_seconds(absl::ToUnixSeconds(time));
+  proto.set_nanos(
+      static_cast<int>((time - absl::FromUnixSeconds(proto.seconds())) / absl::Nanoseconds(1)));
+}
+
+/// The same for requests that differ in their page only.
+std::string FingerprintOf(v1::ListTransfersRequest request) {
+  request.clear_page_size();
+  request.clear_page_token();
+  const std::string bytes = request.SerializeAsString();
+  return absl::StrCat(Crc32c(std::as_bytes(std::span(bytes))));
+}
+
+absl::StatusOr<archive::TransferFilter> FilterOf(const v1::ListTransfersRequest& request) {
+  archive::TransferFilter filter{.job_id = request.job_id(), .destination = request.destination()};
+  for (const int state : request.state()) {
+    if (!v1::TransferState_IsValid(state) || state == v1::TRANSFER_STATE_UNSPECIFIED) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("state is ", state, "; legal is a TransferState of this version"));
+    }
+    filter.states.push_back(static_cast<archive::TransferState>(state - 1));
+  }
+  if (request.page_token().empty()) return filter;
+  const std::vector<std::string> parts = absl::StrSplit(request.page_token(), '-');
+  int64_t key = 0;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[1], &key)) {
+    return absl::InvalidArgumentError(
+        "page_token is not one; legal is next_page_token of an earlier answer, or empty");
+  }
+  if (parts[0] != FingerprintOf(request)) {
+    return absl::InvalidArgumentError(
+        "page_token belongs to another filter; legal is the filter of the first page");
+  }
+  filter.before_key = key;
+  return filter;
+}
+
+absl::Status ListPage(archive::TransferQueue& queue, const v1::ListTransfersRequest& request,
+                      v1::ListTransfersResponse& response) {
+  if (request.page_size() < 0 || request.page_size() > kLargestPageSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_size is ", request.page_size(), "; legal is 0 to ", kLargestPageSize));
+  }
+  const int page_size = request.page_size() == 0 ? kDefaultPageSize : request.page_size();
+  ISO_ASSIGN_OR_RETURN(const archive::TransferFilter filter, FilterOf(request));
+  ISO_ASSIGN_OR_RETURN(std::vector<archive::Transfer> page, queue.List(filter, page_size + 1));
+  const bool more = static_cast<int>(page.size()) > page_size;
+  if (more) page.pop_back();
+  for (const archive::Transfer& transfer : page) *response.add_transfer() = ToProto(transfer);
+  if (more) {
+    response.set_next_page_token(absl::StrCat(FingerprintOf(request), "-", page.back().first_key));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::Transfer ToProto(const archive::Transfer& transfer) {
+  const auto count = [&](archive::TransferState state) {
+    const auto found = transfer.counts.find(state);
+    return static_cast<uint32_t>(found == transfer.counts.end() ? 0 : found->second);
+  };
+  v1::Transfer proto;
+  proto.set_job_id(transfer.job_id);
+  proto.set_destination(transfer.destination);
+  proto.set_state(StateToProto(transfer.state));
+  proto.set_queued_count(count(archive::TransferState::kQueued));
+  proto.set_sending_count(count(archive::TransferState::kSending));
+  proto.set_sent_count(count(archive::TransferState::kSent));
+  proto.set_committed_count(count(archive::TransferState::kCommitted));
+  proto.set_failed_count(count(archive::TransferState::kFailed));
+  proto.set_reason(transfer.reason);
+  proto.set_attempts(static_cast<uint32_t>(transfer.attempts));
+  proto.set_storage_commitment(transfer.storage_commitment);
+  proto.set_done(transfer.done);
+  SetTime(transfer.enqueue_time, *proto.mutable_enqueue_time());
+  SetTime(transfer.update_time, *proto.mutable_update_time());
+  return proto;
+}
+
+std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::string& job_id) {
+  std::vector<v1::Transfer> transfers;
+  const auto found = queue.List({.job_id = job_id}, kDestinationsShown);
+  if (!found.ok()) return transfers;
+  for (const archive::Transfer& transfer : *found) transfers.push_back(ToProto(transfer));
+  return transfers;
+}
+
+grpc::ServerUnaryReactor* TransferService::ListTransfers(grpc::CallbackServerContext* call,
+                                                         const v1::ListTransfersRequest* request,
+                                                         v1::ListTransfersResponse* response) {
+  if (queue_ == nullptr) return Answer(call, absl::OkStatus());
+  return Answer(call, ListPage(*queue_, *request, *response));
+}
+
+absl::Status TransferService::Send(const v1::SendJobRequest& request,
+                                   v1::SendJobResponse& response) {
+  ISO_RETURN_IF_ERROR(table_.Get(request.job_id()).status());
+  std::vector<archive::Destination> known;
+  if (queue_ != nullptr) known = queue_->destinations();
+  if (known.empty()) {
+    return absl::NotFoundError("no destination is configured (dicom_node.destination)");
+  }
+  const std::string destination = request.destination().empty() && known.size() == 1
+                                      ? known.front().ae_title
+                                      : request.destination();
+  ISO_RETURN_IF_ERROR(queue_->Enqueue(request.job_id(), destination, absl::Now()));
+  spdlog::info("event=send_requested job={} destination='{}'", request.job_id(), destination);
+  ISO_ASSIGN_OR_RETURN(const std::vector<archive::Transfer> sent,
+                       queue_->List({.job_id = request.job_id(), .destination = destination}, 1));
+  if (!sent.empty()) *response.mutable_transfer() = ToProto(sent.front());
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* TransferService::SendJob(grpc::CallbackServerContext* call,
+                                                   const v1::SendJobRequest* request,
+                                                   v1::SendJobResponse* response) {
+  return Answer(call, Send(*request, *response));
+}
+
+grpc::ServerUnaryReactor* TransferService::RetryTransfers(grpc::CallbackServerContext* call,
+                                                          const v1::RetryTransfersRequest* request,
+                                                          v1::RetryTransfersResponse* response) {
+  if (request->job_id().empty() && request->destination().empty() && !request->all()) {
+    return Answer(call, absl::InvalidArgumentError(
+                            "job_id and destination are empty; legal is at least one of them, or "
+                            "all: true"));
+  }
+  if (queue_ == nullptr) return Answer(call, absl::OkStatus());
+  const absl::StatusOr<int64_t> count =
+      queue_->Retry(request->job_id(), request->destination(), absl::Now());
+  if (count.ok()) {
+    response->set_instance_count(static_cast<uint32_t>(*count));
+    spdlog::info("event=retry_requested job={} destination='{}' instances={}", request->job_id(),
+                 request->destination(), *count);
+  }
+  return Answer(call, count.status());
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,41 @@
+// TransferService on the archive's queues.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isocenter/v1/transfers.grpc.pb.h"
+#include "server/archive/transfer_queue.h"
+#include "server/jobs/job_table.h"
+
+namespace isocenter::rpc {
+
+v1::Transfer ToProto(const archive::Transfer& transfer);
+
+/// What is on its way of a job; nothing where it is not known.
+std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::string& job_id);
+
+class TransferService : public v1::TransferService::CallbackService {
+ public:
+  /// Both must outlive the service. Without a queue nothing is ever sent.
+  TransferService(jobs::JobTable& table, archive::TransferQueue* queue)
+      : table_(table), queue_(queue) {}
+
+  grpc::ServerUnaryReactor* ListTransfers(grpc::CallbackServerContext* call,
+                                          const v1::ListTransfersRequest* request,
+                                          v1::ListTransfersResponse* response) override;
+  grpc::ServerUnaryReactor* SendJob(grpc::CallbackServerContext* call,
+                                    const v1::SendJobRequest* request,
+                                    v1::SendJobResponse* response) override;
+  grpc::ServerUnaryReactor* RetryTransfers(grpc::CallbackServerContext* call,
+                                           const v1::RetryTransfersRequest* request,
+                                           v1::RetryTransfersResponse* response) override;
+
+ private:
+  absl::Status Send(const v1::SendJobRequest& request, v1::SendJobResponse& response);
+
+  jobs::JobTable& table_;
+  archive::TransferQueue* const queue_;
+};
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,39 @@
+// The parts of the interface; each adds its routes. docs/web-api.md is their contract.
+#pragma once
+
+#include "server/jobs/job_table.h"
+#include "server/jobs/ports.h"
+#include "server/node/activity.h"
+#include "server/node/job_feed.h"
+#include "server/node/node.h"
+#include "server/pipeline/engine.h"
+#include "server/viewer/volume_cache.h"
+#include "server/web/access.h"
+#include "server/web/router.h"
+#include "server/web/transfers.h"
+
+namespace isocenter::web {
+
+/// What the interface shows and steers; all of it outlives the web server.
+struct WebEnvironment {
+  node::Node& node;
+  const node::Activity& activity;
+  const node::JobFeed& feed;
+  jobs::JobTable& table;
+  pipeline::Engine& engine;
+  jobs::ResultStore& results;
+  viewer::VolumeCache& volumes;
+  Transfers* transfers = nullptr;  // null: nothing is sent anywhere
+};
+
+void AddSessionRoutes(Access& access, Router& router);
+void AddNodeRoutes(const WebEnvironment& environment, Router& router);
+void AddJobRoutes(const WebEnvironment& environment, Router& router);
+void AddVolumeRoutes(const WebEnvironment& environment, Router& router);
+void AddTransferRoutes(const WebEnvironment& environment, Router& router);
+/// Streams end when the feed stops.
+void AddEventRoutes(const WebEnvironment& environment, Access& access, Router& router);
+/// Without sign-in, for probes.
+void AddHealthRoutes(const WebEnvironment& environment, Router& router);
+
+}  // namespace isocenter::web

@@ -1,0 +1,17 @@
+// The node as docs/web-api.md describes it.
+#pragma once
+
+#include <vector>
+
+#include "server/node/activity.h"
+#include "server/node/node.h"
+#include "server/web/answers.h"
+
+namespace isocenter::web {
+
+Json StatusJson(const node::NodeStatus& status, bool transfers_enabled);
+Json ReasonsJson(const std::vector<node::Reason>& reasons);
+Json DeviceJson(const node::DeviceState& device);
+Json HistoryJson(const std::vector<node::ActivitySample>& history);
+
+}  // namespace isocenter::web

@@ -1,0 +1,50 @@
+// The console page and its interface over HTTP. docs/web-api.md is the contract.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/web/access.h"
+#include "server/web/apis.h"
+#include "server/web/http_server.h"
+#include "server/web/page.h"
+
+namespace isocenter::web {
+
+struct WebOptions {
+  std::string address;  // host:port; port 0 picks a free one
+  TlsFiles tls;         // empty: plain HTTP
+  AccessOptions access;
+  std::filesystem::path page_directory;  // empty: no page
+  int threads = 64;                      // more than streams of events
+  absl::Duration patience = absl::Seconds(10);
+};
+
+/// Thread-safe.
+class WebServer {
+ public:
+  /// Errors: UNAVAILABLE (the address cannot be listened on), those of MakeTlsContext and
+  /// Page::Load.
+  static absl::StatusOr<std::unique_ptr<WebServer>> Start(WebOptions options,
+                                                          const WebEnvironment& environment);
+  /// The feed has been stopped before: streams of events end with it.
+  ~WebServer() = default;
+  WebServer(const WebServer&) = delete;
+  WebServer& operator=(const WebServer&) = delete;
+
+  int port() const { return http_->port(); }
+
+ private:
+  WebServer(AccessOptions access, Page page, const WebEnvironment& environment);
+  Response Answer(const Request& request) const;
+
+  Access access_;
+  const Page page_;
+  Router router_{access_};
+  std::unique_ptr<HttpServer> http_;  // last: it ends before what it asks
+};
+
+}  // namespace isocenter::web

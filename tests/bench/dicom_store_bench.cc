@@ -1,0 +1,124 @@
+// isocenter-dicom-bench: how long a volume takes to be encoded and stored in each form, and how
+// that compares with writing as many bytes in as many files. Measures; asserts nothing.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "kernels/base/status_macros.h"
+#include "server/archive/archive.h"
+#include "server/dicom/result_store.h"
+#include "server/storage/files.h"
+
+namespace isocenter::bench {
+namespace {
+
+struct Options {
+  std::filesystem::path directory;
+  int size = 512;
+  int rounds = 3;
+};
+
+/// A volume like a head: values that differ from voxel to voxel, within the range of tissue.
+std::vector<float> MakeVolume(const VolumeGrid& grid) {
+  std::vector<float> volume(grid.voxels());
+  uint32_t random = 1;
+  for (float& value : volume) {
+    random = random * 1664525u + 1013904223u;
+    value = static_cast<float>(static_cast<int>(random >> 22) - 512) + 0.25f;
+  }
+  return volume;
+}
+
+/// Writes what a result has besides its headers, in as many files, and waits for the disk.
+absl::StatusOr<absl::Duration> WritePlainly(const std::filesystem::path& directory,
+                                            const VolumeGrid& grid,
+                                            const std::vector<float>& volume,
+                                            const jobs::DicomForms& forms) {
+  std::filesystem::create_directories(directory);
+  const auto bytes = std::as_bytes(std::span(volume));
+  const size_t half = bytes.size() / 2, slice = half / grid.nz;
+  const absl::Time start = absl::Now();
+  const auto write = [&](const std::string& name, std::span<const std::byte> data) -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(storage::OutputFile file, storage::OutputFile::Create(directory / name));
+    return file.WriteAt(0, data);
+  };
+  ISO_RETURN_IF_ERROR(write("raw", bytes));
+  if (forms.xray_3d) ISO_RETURN_IF_ERROR(write("volume", bytes.first(half)));
+  for (int k = 0; forms.ct_series && k < grid.nz; ++k) {
+    ISO_RETURN_IF_ERROR(write(absl::StrCat(k), bytes.subspan(k * slice, slice)));
+  }
+  ISO_RETURN_IF_ERROR(storage::SyncFileSystem(directory));
+  const absl::Duration took = absl::Now() - start;
+  std::filesystem::remove_all(directory);
+  return took;
+}
+
+absl::Status Measure(const Options& options, const char* name, const jobs::DicomForms& forms,
+                     const VolumeGrid& grid, const std::vector<float>& volume) {
+  const std::filesystem::path archive_directory = options.directory / "dicom-bench-archive";
+  absl::Duration stored = absl::InfiniteDuration(), plain = absl::InfiniteDuration();
+  for (int round = 0; round < options.rounds; ++round) {
+    {
+      ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(archive_directory));
+      ISO_ASSIGN_OR_RETURN(const auto store, dicom::DicomResultStore::Create(*archive));
+      jobs::Job job;
+      job.id = "bench";
+      job.grid = grid;
+      job.dicom_forms = forms;
+      job.create_time = absl::Now();
+      const absl::Time start = absl::Now();
+      ISO_RETURN_IF_ERROR(
+          store->Store(job, HostView3<const float>(volume.data(), grid.shape()), nullptr, nullptr)
+              .status());
+      stored = std::min(stored, absl::Now() - start);
+    }
+    std::filesystem::remove_all(archive_directory);
+    ISO_ASSIGN_OR_RETURN(
+        const absl::Duration took,
+        WritePlainly(options.directory / "dicom-bench-plain", grid, volume, forms));
+    plain = std::min(plain, took);
+  }
+  std::printf("%-16s %8.2f %12.2f %8.2f\n", name, absl::ToDoubleSeconds(stored),
+              absl::ToDoubleSeconds(plain), absl::FDivDuration(stored, plain));
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Options& options) {
+  const VolumeGrid grid = CenteredGrid(options.size, options.size, options.size, {0.5, 0.5, 0.5});
+  const std::vector<float> volume = MakeVolume(grid);
+  std::printf("%d^3 voxels, best of %d, on the disk of %s\n", options.size, options.rounds,
+              options.directory.c_str());
+  std::printf("%-16s %8s %12s %8s\n", "form", "stored", "plain write", "ratio");
+  std::printf("%-16s %8s %12s\n", "", "[s]", "[s]");
+  ISO_RETURN_IF_ERROR(
+      Measure(options, "CT series", {.ct_series = true, .xray_3d = false}, grid, volume));
+  ISO_RETURN_IF_ERROR(
+      Measure(options, "X-Ray 3D", {.ct_series = false, .xray_3d = true}, grid, volume));
+  return Measure(options, "both", {.ct_series = true, .xray_3d = true}, grid, volume);
+}
+
+}  // namespace
+}  // namespace isocenter::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures how long a volume takes to be stored as DICOM objects.");
+  isocenter::bench::Options options;
+  app.add_option("directory", options.directory, "Where to write")->required();
+  app.add_option("--size", options.size, "Voxels per axis")
+      ->check(CLI::Range(16, 2048))
+      ->capture_default_str();
+  app.add_option("--rounds", options.rounds, "Times that each form is stored; the best counts")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status status = isocenter::bench::Run(options);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return 1;
+}

@@ -1,0 +1,135 @@
+// NodeService, and what health says of each service.
+#include "grpcpp/generic/generic_stub.h"
+#include "isocenter/v1/node.grpc.pb.h"
+#include "server/node/monitor.h"
+#include "tests/contract/contract_fixture.h"
+
+namespace isocenter::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NodeContractTest : public ContractTest {
+ protected:
+  void SetUp() override {
+    ContractTest::SetUp();
+    stub_ = v1::NodeService::NewStub(channel_);
+    node_->SetStarted();
+    monitor_ = std::make_unique<node::Monitor>(
+        *node_, activity_,
+        [this](const std::vector<node::Reason>& reasons) { server_->SetReady(reasons.empty()); });
+  }
+  v1::NodeStatus Status() {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::NodeStatus status;
+    EXPECT_TRUE(stub_->GetNodeStatus(&context, {}, &status).ok());
+    return status;
+  }
+  grpc::Status Drain(const std::string& reason, const std::string& by) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::DrainNodeRequest request;
+    request.set_reason(reason);
+    request.set_by(by);
+    v1::NodeStatus status;
+    return stub_->DrainNode(&context, request, &status);
+  }
+  v1::NodeStatus ResumeNode() {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::NodeStatus status;
+    EXPECT_TRUE(stub_->ResumeNode(&context, {}, &status).ok());
+    return status;
+  }
+  /// The standard health service's answer: 1 is SERVING, 2 NOT_SERVING; -1: it knows no such
+  /// service. Its messages are one text and one enum, so no generated code is needed.
+  int Health(const std::string& service) {
+    std::string request;
+    if (!service.empty()) {
+      request = std::string("\x0a") + static_cast<char>(service.size()) + service;
+    }
+    const grpc::Slice slice(request);
+    const grpc::ByteBuffer sent(&slice, 1);
+    grpc::GenericStub generic(channel_);
+    grpc::ClientContext context;
+    SetDeadline(context);
+    grpc::CompletionQueue queue;
+    const auto call =
+        generic.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", sent, &queue);
+    call->StartCall();
+    grpc::ByteBuffer received;
+    grpc::Status status;
+    call->Finish(&received, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    grpc::Slice answer;
+    if (!status.ok() || !received.TrySingleSlice(&answer).ok() || answer.size() != 2) return -1;
+    return answer.begin()[1];
+  }
+
+  std::unique_ptr<v1::NodeService::Stub> stub_;
+  node::Activity activity_{absl::Now()};
+  std::unique_ptr<node::Monitor> monitor_;
+};
+
+TEST_F(NodeContractTest, SaysWhatItIs) {
+  const v1::NodeStatus status = Status();
+  EXPECT_EQ(status.server(), "node-1");
+  EXPECT_EQ(status.version(), "1.2.3");
+  EXPECT_TRUE(status.ready());
+  EXPECT_FALSE(status.has_drain());
+  ASSERT_EQ(status.device_size(), 1);
+  EXPECT_EQ(status.device(0).name(), "reference0");
+  EXPECT_TRUE(status.device(0).healthy());
+}
+
+TEST_F(NodeContractTest, ADrainedNodeRefusesBeforeTheExposureAndSaysWhy) {
+  const auto active = Begin();
+  ASSERT_TRUE(Drain("new filter in room 2", "ward 3").ok());
+  const v1::NodeStatus status = Status();
+  EXPECT_FALSE(status.ready());
+  EXPECT_EQ(status.drain().by(), "ward 3");
+  EXPECT_EQ(status.active_jobs(), 1u);
+  EXPECT_EQ(status.reason(0).component(), "admission");
+
+  const Answer refused = Acquire({HeaderMessage(SmallHeader())});
+  EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(refused.status.error_message(), HasSubstr("new filter in room 2"));
+  // What has begun goes on, also over another stream.
+  active->Break();
+  EXPECT_EQ(Resume(active->job_id)->job_id, active->job_id);
+
+  EXPECT_TRUE(ResumeNode().ready());
+  EXPECT_NE(Begin()->job_id, "");
+}
+
+TEST_F(NodeContractTest, ReasonsAreBounded) {
+  EXPECT_EQ(Drain(std::string(201, 'x'), "").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Drain("a\nb", "").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Drain("", std::string(65, 'x')).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(Status().ready());
+}
+
+TEST_F(NodeContractTest, HealthIsToldOfEachService) {
+  const auto of_all = [this] {
+    return std::vector<int>{
+        Health(""), Health("isocenter.v1.AcquisitionService"), Health("isocenter.v1.JobService"),
+        Health("isocenter.v1.ProtocolService"), Health("isocenter.v1.NodeService")};
+  };
+  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(Health("isocenter.v1.NoService"), -1);
+  ASSERT_TRUE(Drain("", "").ok());
+  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 1, 1, 1}));
+  ResumeNode();
+  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1}));
+  service_.slot().Quarantine("lost");
+  EXPECT_TRUE(Eventually([&] { return Health("") == 2; }));
+  server_->StopServing();
+  server_->SetReady(true);
+  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 2, 2, 2}));
+}
+
+}  // namespace
+}  // namespace isocenter::testing

@@ -1,0 +1,139 @@
+"""An independent reader (pydicom) of both forms of a volume: its voxels and positions are those of the job's raw volume."""
+
+import pathlib
+
+import support
+from lab import isocenter, process
+
+try:
+    import numpy
+    import pydicom
+except ImportError as error:
+    raise SystemExit(support.EXIT_SKIPPED) from error
+
+CT = "1.2.840.10008.5.1.4.1.1.2"
+XRAY_3D = "1.2.840.10008.5.1.4.1.1.13.1.1"
+PATIENT = "Yamada^Tarou=山田^太郎=やまだ^たろう"
+
+
+def read_meta_image(file):
+    """Voxels [z][y][x] in HU, origin and the vectors from voxel to voxel along x, y and z, all in mm."""
+    header, _, voxels = file.read_bytes().partition(b"ElementDataFile = LOCAL\n")
+    fields = dict(line.split(" = ", 1) for line in header.decode().splitlines())
+    numbers = {key: [float(v) for v in value.split()] for key, value in fields.items() if value[:1] in "-0123456789"}
+    nx, ny, nz = (int(n) for n in numbers["DimSize"])
+    axes = numpy.array(numbers["TransformMatrix"]).reshape(3, 3)  # one axis after the other
+    spacing = numpy.array(numbers["ElementSpacing"])
+    volume = numpy.frombuffer(voxels, "<f4").reshape(nz, ny, nx)
+    return volume, numpy.array(numbers["Offset"]), axes * spacing[:, None]
+
+
+def read_ct(files):
+    slices = sorted((pydicom.dcmread(f) for f in files), key=lambda d: d.SliceLocation)
+    for data in slices:
+        hounsfield = data.pixel_array * float(data.RescaleSlope) + float(data.RescaleIntercept)
+        yield hounsfield, data.ImagePositionPatient, data.ImageOrientationPatient, data.PixelSpacing
+
+
+def read_xray3d(file):
+    data = pydicom.dcmread(file)
+    shared = data.SharedFunctionalGroupsSequence[0]
+    measures = shared.PixelMeasuresSequence[0]
+    transformation = shared.PixelValueTransformationSequence[0]
+    pixels = data.pixel_array * float(transformation.RescaleSlope) + float(transformation.RescaleIntercept)
+    for frame, hounsfield in zip(data.PerFrameFunctionalGroupsSequence, pixels):
+        position = frame.PlanePositionSequence[0].ImagePositionPatient
+        orientation = shared.PlaneOrientationSequence[0].ImageOrientationPatient
+        yield hounsfield, position, orientation, measures.PixelSpacing
+
+
+class DicomObjectsTest(support.ServiceTest):
+    def expect_volume(self, frames, reference):
+        volume, origin, steps = reference
+        count = 0
+        for k, (hounsfield, position, orientation, spacing) in enumerate(frames):
+            # Whole HU, clamped to 16 bits.
+            self.assertLessEqual(numpy.abs(hounsfield - volume[k].clip(-32768, 32767)).max(), 0.5001)
+            numpy.testing.assert_allclose([float(p) for p in position], origin + k * steps[2], atol=1e-6)
+            cosines = numpy.array([float(o) for o in orientation]).reshape(2, 3)
+            numpy.testing.assert_allclose(cosines[0] * float(spacing[1]), steps[0], atol=1e-6)
+            numpy.testing.assert_allclose(cosines[1] * float(spacing[0]), steps[1], atol=1e-6)
+            count += 1
+        self.assertEqual(count, len(volume))
+
+    def fetch(self, service, job):
+        folder, raw = self.folder / job, self.folder / f"{job}.mha"
+        isocenter.must("fetch", job, "--server", service.grpc, "--format", "dicom", "--out", folder)
+        isocenter.must("fetch", job, "--server", service.grpc, "--format", "mha", "--out", raw)
+        forms = {CT: [], XRAY_3D: []}
+        for file in sorted(pathlib.Path(folder).iterdir()):
+            forms[pydicom.dcmread(file, stop_before_pixels=True).SOPClassUID].append(file)
+        return forms, read_meta_image(raw)
+
+    def expect_valid(self, file):
+        done = process.run([support.need("dciodvfy", "dicom3tools"), file])
+        lines = (done.stdout + done.stderr).splitlines()
+        self.assertEqual([line for line in lines if line.startswith(("Error", "Warning"))], [], file)
+
+    def check(self, service, job):
+        """Both forms of a job; the multi-frame object."""
+        forms, reference = self.fetch(service, job)
+        self.assertEqual((len(forms[CT]), len(forms[XRAY_3D])), (support.SLICES, 1))
+        self.expect_volume(read_ct(forms[CT]), reference)
+        self.expect_volume(read_xray3d(forms[XRAY_3D][0]), reference)
+        for file in (forms[CT][0], forms[XRAY_3D][0]):
+            self.expect_valid(file)
+        volume, image = (pydicom.dcmread(f[0], stop_before_pixels=True) for f in (forms[XRAY_3D], forms[CT]))
+        for keyword in ("PatientName", "StudyInstanceUID", "AccessionNumber", "FrameOfReferenceUID"):
+            self.assertEqual(volume[keyword].value, image[keyword].value)
+        self.assertNotEqual(volume.SeriesInstanceUID, image.SeriesInstanceUID)
+        return volume
+
+    def test_both_forms_are_the_raw_volume(self):
+        service = self.service()
+        result = self.stream(
+            service,
+            *("--patient-name", PATIENT, "--manufacturer", "Arm Works", "--model", "Rotor 7"),
+            *("--serial-number", "RW-0042", "--institution", "General Hospital", "--performing-physician", "House^Gregory"),
+            *("--tube-voltage", 90, "--exposure", 480, "--dose-area-product", 312.25),
+        )
+        self.assertEqual(result["instance_count"], support.INSTANCES)
+        volume = self.check(service, result["job_id"])
+        self.assertEqual(str(volume.PatientName), PATIENT)
+        self.assertEqual(volume.ContributingSourcesSequence[0].DeviceSerialNumber, "RW-0042")
+        self.assertEqual(volume.PerformingPhysicianName, "House^Gregory")
+        acquisition = volume.XRay3DAcquisitionSequence[0]
+        self.assertEqual((acquisition.KVP, acquisition.ExposureInmAs), (90, 480))
+        self.assertGreater(acquisition.PrimaryPositionerScanArc, 180)
+        self.assertEqual(volume.XRay3DReconstructionSequence[0].AlgorithmType, "FILTER_BACK_PROJ")
+        self.assertEqual(volume.AcquisitionContextSequence[0].NumericValue, 312.25)
+
+    def test_a_refinement_belongs_to_its_source(self):
+        service = self.service()
+        result = self.stream(service, "--protocol", "fdk_then_ossart")
+        source = self.check(service, result["job_id"])
+        refinement = f"{result['job_id']}-ref"
+        isocenter.must("watch", refinement, "--server", service.grpc)
+        refined = self.check(service, refinement)
+        self.assertEqual(refined.StudyInstanceUID, source.StudyInstanceUID)
+        self.assertEqual(refined.FrameOfReferenceUID, source.FrameOfReferenceUID)
+        self.assertEqual(refined.XRay3DReconstructionSequence[0].AlgorithmType, "ITERATIVE")
+        reference = refined.SharedFunctionalGroupsSequence[0].ReferencedImageSequence[0]
+        self.assertEqual(reference.ReferencedSOPInstanceUID, source.SOPInstanceUID)
+
+    def test_a_pair_shares_its_frame_of_reference(self):
+        service = self.service()
+        halves = [self.stream(service, "--pair", "p1", "--role", role)["job_id"] for role in ("mask", "fill")]
+        volumes = [self.check(service, half) for half in halves]
+        subtraction = f"{halves[1]}-sub"
+        isocenter.must("watch", subtraction, "--server", service.grpc)
+        volumes.append(self.check(service, subtraction))
+        self.assertEqual(len({v.FrameOfReferenceUID for v in volumes}), 1)
+        self.assertEqual(len({v.StudyInstanceUID for v in volumes}), 1)
+        derivation = volumes[2].SharedFunctionalGroupsSequence[0].DerivationImageSequence[0]
+        named = {source.ReferencedSOPInstanceUID for source in derivation.SourceImageSequence}
+        self.assertEqual(named, {v.SOPInstanceUID for v in volumes[:2]})
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,104 @@
+"""Results go to Orthanc by themselves, which commits itself to keeping them; whatever happens on the way."""
+
+import json
+import random
+import urllib.request
+
+import support
+from lab import isocenter, orthanc, process
+
+FAST = "first_retry_seconds: 0.1 longest_retry_seconds: 1"
+
+
+class SendingTest(support.ServiceTest):
+    def setUp(self):
+        super().setUp()
+        support.need("Orthanc", "orthanc")
+        self.pacs_port = process.free_port()
+
+    def sender(self, fields=""):
+        return self.service(
+            peers=[(orthanc.AE_TITLE, self.pacs_port)],
+            destinations=[f'ae_title: "{orthanc.AE_TITLE}" {FAST} {fields}'],
+        )
+
+    def transfers(self, service, *options):
+        return json.loads(isocenter.must("transfers", "--server", service.grpc, "--json", *options))
+
+    def await_done(self, service, jobs, seconds=120):
+        def all_done():
+            found = self.transfers(service)
+            return len(found) == jobs and all(transfer["done"] for transfer in found)
+
+        try:
+            process.wait_until(all_done, seconds, "all transfers done")
+        except process.LabError as error:
+            found = json.dumps(self.transfers(service), indent=1)
+            raise process.LabError(f"{error}\n{found}\n{service.process.output()[-3000:]}") from None
+
+    def stored_uids(self, pacs):
+        return sorted(
+            pacs.get(f"/instances/{instance}")["MainDicomTags"]["SOPInstanceUID"]
+            for instance in pacs.get("/instances")
+        )
+
+    def test_committed_and_then_deleted(self):
+        service = self.sender("storage_commitment: true")
+        pacs = self.orthanc(service, self.pacs_port)
+        result = self.stream(service)
+        self.await_done(service, 1)
+        (transfer,) = self.transfers(service)
+        self.assertEqual(transfer["state"], "committed")
+        self.assertEqual(transfer["committed_count"], result["instance_count"])
+        self.assertEqual(pacs.instance_count(), result["instance_count"])
+        isocenter.must("delete", result["job_id"], "--server", service.grpc)
+        self.assertEqual(self.transfers(service), [])
+
+    def test_kept_until_the_destination_has_it(self):
+        service = self.sender()
+        result = self.stream(service)
+        done = isocenter.call("delete", result["job_id"], "--server", service.grpc)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ORTHANC has not confirmed to have received 64 of 64", done.stderr)
+        self.assertIn("cannot associate", self.transfers(service)[0]["reason"])
+        isocenter.must("delete", result["job_id"], "--server", service.grpc, "--force")
+
+    def test_on_request(self):
+        service = self.sender("on_request_only: true max_associations: 3")
+        pacs = self.orthanc(service, self.pacs_port)
+        result = self.stream(service)
+        self.assertEqual(self.transfers(service), [])
+        isocenter.must("send", result["job_id"], "--to", orthanc.AE_TITLE, "--server", service.grpc)
+        isocenter.must("transfers", "--watch", "--server", service.grpc)
+        self.assertEqual(pacs.instance_count(), result["instance_count"])
+        done = isocenter.call("send", result["job_id"], "--to", "NOBODY", "--server", service.grpc)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(orthanc.AE_TITLE, done.stderr)
+
+    def test_pacs_down_and_two_kills(self):
+        """Results of several jobs wait for a PACS that is down, and get through two kills while they are sent."""
+        service = self.sender("storage_commitment: true")
+        jobs = [self.stream(service) for _ in range(3)]
+        count = sum(job["instance_count"] for job in jobs)
+        self.assertTrue(all(t["queued_count"] == 64 for t in self.transfers(service)))
+        service.kill()  # once while nothing can be sent
+        service.start()
+        self.assertTrue(all(t["queued_count"] == 64 for t in self.transfers(service)))
+        pacs = self.orthanc(service, self.pacs_port)
+        moment = random.randint(1, count - 1)  # and once on the way
+        process.wait_until(lambda: pacs.instance_count() >= moment, 60, f"{moment} instances in Orthanc")
+        service.kill()
+        service.start()
+        self.await_done(service, len(jobs))
+        self.assertEqual({t["state"] for t in self.transfers(service)}, {"committed"})
+        uids = self.stored_uids(pacs)
+        self.assertEqual(len(uids), count)
+        self.assertEqual(len(set(uids)), count)
+        with urllib.request.urlopen(f"http://{service.metrics}/metrics", timeout=10) as answer:
+            page = answer.read().decode()
+        self.assertIn('isocenter_dicom_queue{destination="ORTHANC",state="committed"} 192', page)
+        self.assertIn('isocenter_dicom_queue_oldest_seconds{destination="ORTHANC"} 0', page)
+
+
+if __name__ == "__main__":
+    support.main()

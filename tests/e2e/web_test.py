@@ -1,0 +1,89 @@
+"""The web interface of the real server: what a console page and an operator do with it."""
+
+import http.client
+import json
+import struct
+import time
+
+import support
+from lab import isocenter
+
+
+class WebTest(support.ServiceTest):
+    def get(self, service, target, headers=None):
+        connection = http.client.HTTPConnection(service.web, timeout=20)
+        self.addCleanup(connection.close)
+        connection.request("GET", target, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+
+    def get_json(self, service, target):
+        status, _, body = self.get(service, target)
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
+    def volume(self, service, job):
+        """What there is of a volume, once it is prepared."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            volume = self.get_json(service, f"/api/v1/jobs/{job}/volume")
+            if volume["prepared"]:
+                return volume
+            time.sleep(0.05)
+        self.fail("the volume was not prepared in time")
+
+    def test_a_job_from_the_list_to_its_planes(self):
+        service = self.service()
+        job = self.stream(service)["job_id"]
+        listed = self.get_json(service, "/api/v1/jobs?state=completed")["jobs"]
+        self.assertEqual([each["job_id"] for each in listed], [job])
+        self.assertIn("traceEvents", self.get_json(service, f"/api/v1/jobs/{job}/trace"))
+        volume = self.volume(service, job)
+        self.assertLess(volume["hu_min"], 0)
+        self.assertGreater(volume["hu_max"], 0)
+
+        nx, ny, nz = (volume["grid"][key] for key in ("nx", "ny", "nz"))
+        stored = struct.unpack(f"<{nx * ny * nz}f", self.fetch_voxels(service, job))
+        status, headers, body = self.get(service, f"/api/v1/jobs/{job}/slices/sagittal/{nx // 2}")
+        self.assertEqual(status, 200)
+        columns, rows = int(headers["X-Isocenter-Columns"]), int(headers["X-Isocenter-Rows"])
+        self.assertEqual((columns, rows), (ny, nz))
+        plane = struct.unpack(f"<{ny * nz}h", body)
+        worst = max(
+            abs(plane[z * ny + y] - stored[(z * ny + y) * nx + nx // 2]) for z in range(nz) for y in range(ny)
+        )
+        self.assertLessEqual(worst, 0.5, "a plane differs by more than its rounding")
+        again = self.get(service, f"/api/v1/jobs/{job}/slices/sagittal/{nx // 2}", {"If-None-Match": headers["ETag"]})
+        self.assertEqual(again[0], 304)
+
+        isocenter.must("delete", job, "--server", service.grpc)
+        self.assertEqual(self.get(service, f"/api/v1/jobs/{job}/volume")[0], 404)
+        self.assertEqual(list((self.folder / "service" / "archive" / "viewer").iterdir()), [])
+
+    def test_a_drained_node_refuses_until_it_resumes(self):
+        service = self.service()
+        self.assertEqual(self.get(service, "/readyz")[0], 200)
+        out = isocenter.must("drain", "--server", service.grpc, "--reason", "new filter in room 2")
+        self.assertIn("new filter in room 2", out)
+        status, _, body = self.get(service, "/readyz")
+        self.assertEqual(status, 503)
+        self.assertEqual(json.loads(body)["reasons"][0]["component"], "admission")
+        refused = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID, seconds=60)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("new filter in room 2", refused.stderr)
+        self.assertIn("is ready", isocenter.must("resume", "--server", service.grpc))
+        self.assertIn("healthy", isocenter.must("status", "--server", service.grpc))
+        self.stream(service)
+
+    def test_the_server_ends_while_somebody_follows(self):
+        service = self.service()
+        connection = http.client.HTTPConnection(service.web, timeout=20)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/api/v1/events")
+        answer = connection.getresponse()
+        self.assertIn(b"event: hello", answer.read(200))
+        self.assertEqual(service.terminate(seconds=15), 0, service.process.output())
+
+
+if __name__ == "__main__":
+    support.main()

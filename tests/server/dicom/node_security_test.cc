@@ -1,0 +1,270 @@
+// TLS in both roles, allowed callers, limits per caller, and what the audit trail gets of it all.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "server/certificates/certificates.h"
+#include "server/dicom/callers.h"
+#include "server/dicom/tls.h"
+#include "tests/server/dicom/node_fixture.h"
+#include "tests/server/dicom/store_scp.h"
+#include "tests/server/test_certificates.h"
+
+namespace isocenter::dicom {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class KeptEvents : public audit::Recorder {
+ public:
+  void Record(audit::Event event) override {
+    absl::MutexLock lock(&mutex_);
+    events_.push_back(std::move(event));
+  }
+  std::vector<audit::Event> Of(audit::Action action) const {
+    absl::MutexLock lock(&mutex_);
+    std::vector<audit::Event> found;
+    for (const audit::Event& event : events_) {
+      if (event.action == action) found.push_back(event);
+    }
+    return found;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::vector<audit::Event> events_ ABSL_GUARDED_BY(mutex_);
+};
+
+class NodeSecurityTest : public NodeTest {
+ protected:
+  void StartWith(NodeOptions options) {
+    options.audit = &audit_;
+    options.tls_port = 0;
+    StartNode(options);
+  }
+  /// Makes an authority and certificates of the node and of a peer.
+  void MakeCertificates() {
+    files_.MakeAuthority("ca");
+    files_.Make("node", "ca");
+    files_.Make("peer", "ca");
+  }
+  TlsIdentity NodeIdentity() const {
+    return {.certificate_file = files_.Pem("node"), .private_key_file = files_.Key("node")};
+  }
+  std::shared_ptr<const TlsContext> Acceptor(const std::string& ca) const {
+    auto context = TlsContext::ForAcceptor("tls", NodeIdentity(), ca);
+    EXPECT_TRUE(context.ok()) << context.status();
+    return context.ok() ? *context : nullptr;
+  }
+  std::shared_ptr<const TlsContext> Requestor(TlsContext::PeerCheck check) const {
+    auto context = TlsContext::ForRequestor("tls", NodeIdentity(), std::move(check));
+    EXPECT_TRUE(context.ok()) << context.status();
+    return context.ok() ? *context : nullptr;
+  }
+  /// Options of DCMTK's tools for TLS with a certificate.
+  std::string With(const std::string& name) const {
+    return absl::StrCat("+tls ", files_.Key(name), " ", files_.Pem(name), " +cf ",
+                        files_.Pem("ca"));
+  }
+  ToolOutput TlsScu(const std::string& tool, const std::string& arguments) {
+    return RunTool(absl::StrCat(tool, " ", arguments, " 127.0.0.1 ", node_->tls_port()));
+  }
+
+  KeptEvents audit_;
+  const TestCertificates files_{directory_.path() / "certificates"};
+};
+
+TEST_F(NodeSecurityTest, MutualTls) {
+  MakeCertificates();
+  StartWith({.tls = Acceptor(files_.Pem("ca"))});
+  EXPECT_TRUE(Echoes());  // the plain port is open too
+  EXPECT_EQ(TlsScu("echoscu", With("peer")).exit_code, 0);
+  const ToolOutput found =
+      TlsScu("findscu -S " + With("peer"), "-k QueryRetrieveLevel=STUDY -k PatientID=YAMADA");
+  EXPECT_EQ(Count(found.text, "Find Response:"), 2) << found.text;
+  node_->Stop();
+  const auto queries = audit_.Of(audit::Action::kQuery);
+  ASSERT_THAT(queries, SizeIs(1));
+  EXPECT_EQ(queries[0].actor.certificate_subject, "CN=peer,O=Hospital");
+  EXPECT_EQ(queries[0].actor.name, "FINDSCU");
+  EXPECT_EQ(queries[0].actor.address, "127.0.0.1");
+  EXPECT_EQ(queries[0].matches, 2);
+  EXPECT_THAT(queries[0].query, Contains("(0010,0020)=YAMADA"));
+}
+
+TEST_F(NodeSecurityTest, CallersThatMutualTlsKeepsOut) {
+  MakeCertificates();
+  files_.MakeAuthority("others");
+  files_.Make("stranger", "others");
+  StartWith({.tls = Acceptor(files_.Pem("ca"))});
+  EXPECT_NE(TlsScu("echoscu", "+tla +cf " + files_.Pem("ca")).exit_code, 0) << "no certificate";
+  EXPECT_NE(TlsScu("echoscu", With("stranger")).exit_code, 0) << "of another authority";
+  EXPECT_NE(TlsScu("echoscu", "").exit_code, 0) << "plain TCP";
+  EXPECT_EQ(TlsScu("echoscu", With("peer")).exit_code, 0);
+  node_->Stop();
+  int refused = 0;
+  for (const audit::Event& event : audit_.Of(audit::Action::kAssociate)) {
+    refused += event.outcome == audit::Outcome::kRefused ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 3);
+}
+
+TEST_F(NodeSecurityTest, CallersNeedNoCertificateWhereNoneIsAskedFor) {
+  MakeCertificates();
+  StartWith({.tls = Acceptor("")});
+  EXPECT_EQ(TlsScu("echoscu", "+tla +cf " + files_.Pem("ca")).exit_code, 0);
+}
+
+TEST_F(NodeSecurityTest, TlsOnlyOpensNoPlainPort) {
+  MakeCertificates();
+  StartWith({.tls = Acceptor(files_.Pem("ca")), .tls_only = true});
+  EXPECT_EQ(node_->port(), 0);
+  EXPECT_EQ(TlsScu("echoscu", With("peer")).exit_code, 0);
+}
+
+TEST_F(NodeSecurityTest, SilentTlsConnectionIsClosed) {
+  MakeCertificates();
+  StartWith({.negotiation_seconds = 1, .tls = Acceptor(files_.Pem("ca"))});
+  const int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {.sin_family = AF_INET,
+                         .sin_port = htons(static_cast<uint16_t>(node_->tls_port()))};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(silent, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  // The beginning of a handshake record that never ends.
+  const char record[] = {0x16, 0x03, 0x01, 0x02, 0x00, 0x01};
+  ASSERT_EQ(send(silent, record, sizeof record, MSG_NOSIGNAL), 6);
+  const timeval limit = {.tv_sec = 8};
+  setsockopt(silent, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  char byte;
+  const absl::Time start = absl::Now();
+  EXPECT_LE(recv(silent, &byte, 1, 0), 0);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(6));
+  close(silent);
+  EXPECT_EQ(TlsScu("echoscu", With("peer")).exit_code, 0);
+}
+
+constexpr char kFirstStudy[] = "-k QueryRetrieveLevel=STUDY -k StudyInstanceUID=1.2.3.1";
+
+class MoveOverTlsTest : public NodeSecurityTest {
+ protected:
+  /// C-MOVE of the first study to a storescp with the certificate "peer"; the tool's output.
+  std::string Move(TlsContext::PeerCheck check) {
+    const StoreScp scp(received_, With("peer"));
+    StartWith({.peers = {{"DEST", "127.0.0.1", scp.port(), Requestor(std::move(check))}}});
+    std::string text = Scu("movescu -S -d -aem DEST", kFirstStudy).text;
+    node_->Stop();
+    return text;
+  }
+  const fs::path received_ = directory_.path() / "received";
+};
+
+TEST_F(MoveOverTlsTest, Delivers) {
+  MakeCertificates();
+  const auto peer = certificates::ReadCertificates("peer", files_.Pem("peer"));
+  ASSERT_TRUE(peer.ok());
+  EXPECT_THAT(Move({.ca_file = files_.Pem("ca"),
+                    .certificate_sha256 = peer->front().sha256,
+                    .host = "127.0.0.1"}),
+              HasSubstr("Completed Suboperations       : 6"));
+  const auto retrieved = audit_.Of(audit::Action::kRetrieve);
+  ASSERT_THAT(retrieved, SizeIs(1));
+  EXPECT_EQ(retrieved[0].outcome, audit::Outcome::kSuccess);
+  EXPECT_EQ(retrieved[0].destination, "DEST");
+  EXPECT_EQ(retrieved[0].instances, 6);
+  EXPECT_THAT(retrieved[0].patient_ids, ElementsAre("YAMADA"));
+  EXPECT_THAT(retrieved[0].study_uids, ElementsAre("1.2.3.1"));
+}
+
+TEST_F(MoveOverTlsTest, PeerOfAnotherAuthorityGetsNothing) {
+  MakeCertificates();
+  files_.MakeAuthority("others");
+  EXPECT_THAT(Move({.ca_file = files_.Pem("others")}),
+              HasSubstr("Failed Suboperations          : 6"));
+  EXPECT_FALSE(fs::exists(received_) && !fs::is_empty(received_));
+}
+
+TEST_F(MoveOverTlsTest, PeerWithAnotherCertificateGetsNothing) {
+  MakeCertificates();
+  EXPECT_THAT(Move({.ca_file = files_.Pem("ca"), .certificate_sha256 = std::string(64, '0')}),
+              HasSubstr("Failed Suboperations          : 6"));
+}
+
+TEST_F(MoveOverTlsTest, PeerOfAnotherNameGetsNothing) {
+  MakeCertificates();
+  files_.Make("peer", "ca", 2, "192.0.2.1");
+  EXPECT_THAT(Move({.ca_file = files_.Pem("ca"), .host = "127.0.0.1"}),
+              HasSubstr("Failed Suboperations          : 6"));
+}
+
+TEST_F(NodeSecurityTest, FilesAreCheckedBeforeTheStart) {
+  MakeCertificates();
+  files_.Make("old", "ca", -1);
+  const auto message = [&](TlsIdentity identity, const std::string& ca) {
+    return std::string(TlsContext::ForAcceptor("dicom_node.tls", identity, ca).status().message());
+  };
+  const TlsIdentity good = NodeIdentity();
+  EXPECT_EQ(message(good, files_.Pem("ca")), "");
+  EXPECT_THAT(message({good.certificate_file, files_.Key("peer")}, ""),
+              HasSubstr("dicom_node.tls.private_key_file is"));
+  EXPECT_THAT(message({files_.Pem("old"), files_.Key("old")}, ""), HasSubstr("has expired"));
+  EXPECT_THAT(message(good, "/nowhere/ca.pem"),
+              HasSubstr("dicom_node.tls.ca_file is /nowhere/ca.pem"));
+  EXPECT_THAT(Acceptor(files_.Pem("ca"))->expiries(), SizeIs(2));
+}
+
+TEST_F(NodeSecurityTest, OnlyAllowedCallersAssociate) {
+  StartWith({.allowed_callers = {{"WORKSTATION", "127.0.0.0/8"}, {"", "10.0.0.1"}}});
+  EXPECT_EQ(Scu("echoscu", "-aet WORKSTATION").exit_code, 0);
+  const ToolOutput refused = Scu("echoscu", "-aet STRANGER");
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.text, HasSubstr("Calling AE Title Not Recognized"));
+  node_->Stop();
+  const auto associations = audit_.Of(audit::Action::kAssociate);
+  ASSERT_THAT(associations, SizeIs(2));
+  EXPECT_EQ(associations[1].outcome, audit::Outcome::kRefused);
+  EXPECT_EQ(associations[1].actor.name, "STRANGER");
+}
+
+TEST(Callers, TitlesAndNetworks) {
+  EXPECT_TRUE(IsAllowed({}, "ANY", "10.1.2.3"));
+  const std::vector<Caller> callers = {{"A", ""}, {"B", "10.1.0.0/16"}, {"", "192.0.2.7"}};
+  for (const Caller& caller : callers) EXPECT_TRUE(CheckCaller(caller).ok());
+  EXPECT_TRUE(IsAllowed(callers, "A", "203.0.113.9"));
+  EXPECT_TRUE(IsAllowed(callers, "B", "10.1.255.255"));
+  EXPECT_FALSE(IsAllowed(callers, "B", "10.2.0.0"));
+  EXPECT_TRUE(IsAllowed(callers, "ANY", "192.0.2.7"));
+  EXPECT_FALSE(IsAllowed(callers, "ANY", "192.0.2.8"));
+  EXPECT_FALSE(IsAllowed(callers, "B", ""));
+  EXPECT_TRUE(IsAllowed({{"", "0.0.0.0/0"}}, "X", "8.8.8.8"));
+  for (const Caller& wrong :
+       {Caller{"", ""}, Caller{"A", "10.1"}, Caller{"A", "10.1.2.3/33"}, Caller{"A", "host"}}) {
+    EXPECT_FALSE(CheckCaller(wrong).ok()) << wrong.address;
+  }
+}
+
+TEST(CallerCounts, LimitsEachCallerByItself) {
+  CallerCounts counts(1);
+  const CallerCounts::Place first(counts, "A", "10.0.0.1");
+  EXPECT_TRUE(first.taken());
+  {
+    const CallerCounts::Place second(counts, "A", "10.0.0.1"), other(counts, "A", "10.0.0.2");
+    EXPECT_FALSE(second.taken());
+    EXPECT_TRUE(other.taken());
+  }
+  const CallerCounts::Place again(counts, "A", "10.0.0.2");
+  EXPECT_TRUE(again.taken());
+}
+
+}  // namespace
+}  // namespace isocenter::dicom

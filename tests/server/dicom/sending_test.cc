@@ -1,0 +1,104 @@
+// The parts of sending that need no network.
+#include <dcmtk/config/osconfig.h>
+#include <dcmtk/dcmdata/dcuid.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/dicom/sending/backoff.h"
+#include "server/dicom/sending/routing.h"
+#include "server/dicom/sending/store_scu.h"
+#include "server/dicom/uids.h"
+#include "tests/server/dicom/test_jobs.h"
+
+namespace isocenter::dicom {
+namespace {
+
+TEST(Backoff, DoublesUpToTheLongest) {
+  Backoff backoff(absl::Seconds(5), absl::Seconds(60), [] { return 1.0; });
+  for (const int seconds : {5, 10, 20, 40, 60, 60}) {
+    EXPECT_EQ(backoff.Fail(), absl::Seconds(seconds));
+  }
+  EXPECT_EQ(backoff.failures(), 6);
+  backoff.Succeed();
+  EXPECT_EQ(backoff.Fail(), absl::Seconds(5));
+}
+
+TEST(Backoff, ChanceShortensByUpToHalf) {
+  double chance = 0;
+  Backoff backoff(absl::Seconds(10), absl::Seconds(10), [&] { return chance; });
+  EXPECT_EQ(backoff.Fail(), absl::Seconds(5));
+  chance = 0.5;
+  EXPECT_EQ(backoff.Fail(), absl::Seconds(7.5));
+}
+
+TEST(Backoff, EndlessFailuresDoNotOverflow) {
+  Backoff backoff(absl::Milliseconds(50), absl::Hours(24), [] { return 1.0; });
+  for (int i = 0; i < 10000; ++i) EXPECT_LE(backoff.Fail(), absl::Hours(24));
+}
+
+TEST(Routing, EmptyConditionsMatchEverything) {
+  const std::vector<Route> routes = {{.destination = {"ALL"}}};
+  EXPECT_EQ(DestinationsOf(routes, TestJob("a")).size(), 1u);
+}
+
+TEST(Routing, ConditionsMustAllHold) {
+  std::vector<Route> routes(4);
+  routes[0].destination.ae_title = "MANUAL";
+  routes[0].automatic = false;
+  routes[1].destination.ae_title = "SUBTRACTIONS";
+  routes[1].roles = {ResultRole::kSubtraction};
+  routes[2].destination = {"HEADS", true};
+  routes[2].protocols = {"head"};
+  routes[3].destination.ae_title = "HEAD FILLS";
+  routes[3].protocols = {"head"};
+  routes[3].roles = {ResultRole::kFill};
+  jobs::Job job = TestJob("a");
+  job.protocol = "head";
+  job.pair_role = jobs::PairRole::kFill;
+  const auto destinations = DestinationsOf(routes, job);
+  ASSERT_EQ(destinations.size(), 2u);
+  EXPECT_EQ(destinations[0].ae_title, "HEADS");
+  EXPECT_TRUE(destinations[0].storage_commitment);
+  EXPECT_EQ(destinations[1].ae_title, "HEAD FILLS");
+}
+
+TEST(Routing, Roles) {
+  jobs::Job job = TestJob("a");
+  EXPECT_EQ(RoleOf(job), ResultRole::kSingle);
+  job.pair_role = jobs::PairRole::kMask;
+  EXPECT_EQ(RoleOf(job), ResultRole::kMask);
+  job.pair_role = jobs::PairRole::kSubtraction;
+  EXPECT_EQ(RoleOf(job), ResultRole::kSubtraction);
+  job.refinement.algorithm = "sirt";
+  EXPECT_EQ(RoleOf(job), ResultRole::kRefinement);
+}
+
+TEST(StoreStatus, WhatADestinationSaysDecidesWhatComesNext) {
+  struct {
+    uint16_t status;
+    StoreVerdict verdict;
+  } const cases[] = {
+      {0x0000, StoreVerdict::kStored},   {0xb000, StoreVerdict::kStored},
+      {0xb006, StoreVerdict::kStored},   {0xb007, StoreVerdict::kStored},
+      {0x0111, StoreVerdict::kStored},  // it has it already
+      {0xa700, StoreVerdict::kTryLater}, {0xa7ff, StoreVerdict::kTryLater},
+      {0x0213, StoreVerdict::kTryLater}, {0x0110, StoreVerdict::kTryLater},
+      {0xa900, StoreVerdict::kRefused},  {0xa901, StoreVerdict::kRefused},
+      {0xc000, StoreVerdict::kRefused},  {0xcfff, StoreVerdict::kRefused},
+      {0x0122, StoreVerdict::kRefused},  {0x0124, StoreVerdict::kRefused},
+      {0x0117, StoreVerdict::kRefused},
+  };
+  for (const auto& [status, verdict] : cases) {
+    const StoreAnswer answer = JudgeStoreStatus(status);
+    EXPECT_EQ(answer.verdict, verdict) << std::hex << status;
+    EXPECT_EQ(answer.reason.empty(), verdict == StoreVerdict::kStored) << std::hex << status;
+  }
+}
+
+TEST(RandomUid, IsAUidAndNeverTheSame) {
+  EXPECT_TRUE(IsUid(RandomUid())) << RandomUid();
+  EXPECT_NE(RandomUid(), RandomUid());
+}
+
+}  // namespace
+}  // namespace isocenter::dicom

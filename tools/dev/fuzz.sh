@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Fuzzes what peers send to the DICOM node, under AddressSanitizer: fuzz.sh [--runs N] [TARGET..]
+# Inputs that make new code run are kept in build/fuzz/corpus; what fails, in build/fuzz/findings.
+set -euo pipefail
+# shellcheck source=tools/dev/common.sh
+source tools/dev/common.sh
+
+runs=1000000
+if [ "${1:-}" = --runs ]; then
+  [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--runs is \"${2:-}\"" 'legal is a number of inputs, e.g. --runs 100000'
+  runs=$2
+  shift 2
+fi
+[ $# -gt 0 ] || set -- association query
+tools/dev/setup.sh build fuzz
+tools/dev/build.sh --preset fuzz "${@/%/_fuzz}"
+
+status=0
+for target in "$@"; do
+  mkdir -p "build/fuzz/corpus/$target" build/fuzz/findings
+  log=build/fuzz.$target.log
+  say "Fuzzing $target with $runs inputs (log: $log)"
+  # Associations that trickle are cut off by time, not by libFuzzer.
+  "build/fuzz/bin/${target}_fuzz" -runs="$runs" -timeout=30 -max_len=4096 -print_final_stats=1 \
+    -artifact_prefix="build/fuzz/findings/$target-" "build/fuzz/corpus/$target" "tests/fuzz/seeds/$target" \
+    >"$log" 2>&1 || status=$?
+  sed -n 's/^stat::number_of_executed_units: */inputs: /p' "$log"
+  if [ "$status" -ne 0 ]; then
+    tail -n 40 "$log"
+    break
+  fi
+done
+exit "$status"

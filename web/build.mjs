@@ -1,0 +1,65 @@
+// Bundles the page into dist/: index.html, assets/NAME-HASH.{js,css}, LICENSES.txt, and a .gz beside each.
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+const dist = join(root, 'dist');
+
+// The licence of every package that is in the bundle.
+async function licences(inputs) {
+  const names = new Set();
+  for (const input of inputs) {
+    const found = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (found) names.add(found[1]);
+  }
+  const parts = [];
+  for (const name of [...names].sort()) {
+    const folder = join(root, 'node_modules', name);
+    const { version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    const file = (await readdir(folder)).find((f) => /^licen[cs]e/i.test(f));
+    if (!file) throw new Error(`${name} has no licence file, so it cannot be in the bundle`);
+    parts.push(`${name} ${version} (${license})\n\n${(await readFile(join(folder, file), 'utf8')).trim()}\n`);
+  }
+  return `This page contains the following packages.\n\n${parts.join(`\n${'-'.repeat(72)}\n\n`)}`;
+}
+
+async function write(name, text) {
+  await writeFile(join(dist, name), text);
+  await writeFile(join(dist, `${name}.gz`), gzipSync(text, { level: 9 }));
+}
+
+await rm(dist, { recursive: true, force: true });
+await mkdir(join(dist, 'assets'), { recursive: true });
+const result = await build({
+  absWorkingDir: root,
+  entryPoints: { page: 'src/main.tsx' },
+  bundle: true,
+  minify: true,
+  write: false,
+  metafile: true,
+  format: 'esm',
+  target: ['chrome109', 'firefox115', 'safari16'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'none',
+  outdir: 'assets',
+});
+const names = {};
+for (const file of result.outputFiles) {
+  const kind = file.path.endsWith('.css') ? 'css' : 'js';
+  const hash = createHash('sha256').update(file.contents).digest('hex').slice(0, 12);
+  names[kind] = `assets/page-${hash}.${kind}`;
+  await write(names[kind], file.text);
+}
+const index = (await readFile(join(root, 'index.html'), 'utf8')).replace('STYLE', names.css).replace('SCRIPT', names.js);
+await write('index.html', index);
+await write('favicon.svg', await readFile(join(root, 'favicon.svg'), 'utf8'));
+await write('LICENSES.txt', await licences(Object.keys(result.metafile.inputs)));
+for (const kind of ['js', 'css']) {
+  const size = result.outputFiles.find((f) => f.path.endsWith(kind)).contents.length;
+  console.log(`${basename(names[kind])}: ${(size / 1024).toFixed(0)} KiB`);
+}

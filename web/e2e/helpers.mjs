@@ -1,0 +1,38 @@
+// What scenarios share: the jobs of the fixtures, waiting for what comes, looking at pixels.
+
+export const DONE = '20260301T092900-done0003';
+export const LIVE = '20260301T093001-live0001';
+export const FAILED = '20260301T085000-fail0008';
+export const MASK = '20260301T091700-mask0005';
+
+export const job = (id, tab) => `#/jobs/${id}${tab ? `?tab=${tab}` : ''}`;
+export const pane = (page, axis, id = DONE) => page.locator(`.pane[data-axis="${axis}"][data-job="${id}"]`);
+
+// Machines that test are busy: what is waited for comes in milliseconds on an idle one.
+const PATIENCE_MS = 20_000;
+
+export async function eventually(what, check, ms = PATIENCE_MS) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const got = await check();
+    if (got === true) return;
+    if (Date.now() > end) throw new Error(`never happened: ${what}; last: ${JSON.stringify(got)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+export const shown = (locator) => locator.first().waitFor({ state: 'visible', timeout: PATIENCE_MS });
+
+// Mean and spread of a pane's pixels: black is nothing.
+export function pixels(page, selector) {
+  return page.locator(`${selector} canvas`).first().evaluate((canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let sum = 0;
+    let hash = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      sum += data[i];
+      hash = (hash * 31 + data[i]) | 0;
+    }
+    return { mean: sum / (data.length / 4), hash };
+  });
+}

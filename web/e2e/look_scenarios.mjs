@@ -1,0 +1,74 @@
+// That the page can be read, and used with a keyboard.
+import assert from 'node:assert/strict';
+import { DONE, FAILED, eventually, job, pixels, shown } from './helpers.mjs';
+
+export const lookScenarios = {
+  async 'keys: pages, help, focus that can be seen, colours'({ page, open }) {
+    await open('#/');
+    await shown(page.getByText('Live', { exact: true }));
+    await page.keyboard.press('?');
+    await shown(page.getByRole('dialog').getByText('Window presets'));
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('g');
+    await page.keyboard.press('n');
+    await shown(page.getByRole('heading', { name: 'ct-node-1' }));
+    await page.keyboard.press('t');
+    await eventually('light', async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === 'light');
+    await page.reload();
+    await eventually('still light', async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === 'light');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.equal(outline, 'solid');
+  },
+
+  async 'size: nothing is wider than 1280 pixels'({ page, open }) {
+    for (const hash of ['#/', '#/jobs', '#/dicom', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
+      await open(hash);
+      await shown(page.getByRole('main'));
+      await page.waitForTimeout(250);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= 1280, `${hash} is ${width} pixels wide`);
+    }
+  },
+
+  async 'contrast: text in both colours is readable (WCAG AA)'({ page, open }) {
+    const screens = {
+      '#/': 'Devices', '#/node': 'Queue', '#/dicom': 'DICOM destinations', [job(DONE, 'details')]: 'Warnings', [job(FAILED)]: 'Zeego left head_soft',
+    };
+    for (const [hash, heading] of Object.entries(screens)) {
+      await open(hash);
+      await shown(page.getByRole('heading', { name: heading }));
+      for (const theme of ['dark', 'light']) {
+        await page.getByLabel('Colours').selectOption(theme);
+        assert.deepEqual(await page.evaluate(poorContrast), [], `${theme} ${hash}`);
+      }
+    }
+  },
+};
+
+// Runs in the page: texts whose colour is less than 4.5:1 against what is behind them.
+function poorContrast() {
+  const parse = (text) => text.match(/[\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0.99) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll('#app *')) {
+    const own = [...element.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim());
+    if (!own || element.closest('.pane, :disabled, .hidden, .skip')) continue;
+    // The signs of chips breathe; words beside them say the same.
+    if (element.classList.contains('sign')) continue;
+    const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(ground(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) poor.push(`${element.textContent.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}

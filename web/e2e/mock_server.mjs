@@ -1,0 +1,281 @@
+// A server that speaks docs/web-api.md with invented data, so that the page can be tested in a browser without isocenterd.
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as fixtures from './fixtures.mjs';
+import { MockVolumes, previewOf } from './mock_volumes.mjs';
+import { Refusal } from './refusal.mjs';
+
+const DIST = fileURLToPath(new URL('../dist', import.meta.url));
+const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', txt: 'text/plain; charset=utf-8' };
+const HEADERS = {
+  'Content-Security-Policy': "default-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'",
+  'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer', 'X-Frame-Options': 'DENY',
+  'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Resource-Policy': 'same-origin',
+};
+const ROLES = ['viewer', 'operator', 'administrator'];
+
+export class MockServer {
+  // `tokens`: token -> role; empty: whoever comes is operator.
+  constructor({ tokens = {} } = {}) {
+    this.tokens = tokens;
+    this.sessions = new Map();
+    const now = Date.now();
+    this.startTime = now - 12_605_000;
+    this.jobs = new Map(fixtures.jobs(now).map((job) => [job.job_id, job]));
+    this.transfers = fixtures.transfers(now);
+    this.devices = fixtures.devices();
+    this.draining = null;
+    this.streams = new Set();
+    // How often each kind of thing was asked for, and what was asked to change.
+    this.requests = { slices: 0, sliceBytes: 0, events: 0 };
+    this.changes = [];
+    // Set: events are held back, as some proxies do.
+    this.holdEvents = false;
+    this.eventId = 0;
+    this.volumes = new MockVolumes();
+  }
+
+  async start(port = 0) {
+    this.server = createServer((request, response) => void this.answer(request, response));
+    await new Promise((resolve) => this.server.listen(port, '127.0.0.1', resolve));
+    this.port = this.server.address().port;
+    this.heart = setInterval(() => this.send('heartbeat', { server_time: new Date().toISOString() }), 1000);
+    return `http://127.0.0.1:${this.port}/`;
+  }
+
+  async stop() {
+    clearInterval(this.heart);
+    for (const stream of this.streams) stream.destroy();
+    this.streams.clear();
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  status() {
+    const all = [...this.jobs.values()];
+    const states = ['receiving', 'reconstructing', 'refining', 'exporting', 'completed', 'failed', 'cancelled'];
+    const reasons = [];
+    if (this.draining) reasons.push({ component: 'admission', message: `the node is drained: ${this.draining.reason}; resume it to accept acquisitions` });
+    return {
+      server: 'ct-node-1', version: '0.1.0', backend: 'cuda', server_time: new Date().toISOString(),
+      start_time: new Date(this.startTime).toISOString(), uptime_seconds: (Date.now() - this.startTime) / 1000,
+      ready: reasons.length === 0, reasons, draining: this.draining, active_jobs: this.active().length, max_active_jobs: 16, queue_chunks: 7,
+      jobs: Object.fromEntries(states.map((state) => [state, all.filter((j) => j.state === state).length])),
+      spool: { capacity_bytes: 500e9, used_bytes: 81e9, reclaimable_bytes: 60e9, last_sync_seconds: 0.0042 }, transfers_enabled: true,
+    };
+  }
+
+  active() {
+    return [...this.jobs.values()].filter((j) => !['completed', 'failed', 'cancelled'].includes(j.state));
+  }
+
+  // Changes a job and tells those who listen.
+  change(jobId, over) {
+    const before = this.jobs.get(jobId);
+    const job = { ...before, ...over, progress: { ...before.progress, ...over.progress } };
+    this.jobs.set(jobId, job);
+    this.send('job', job);
+    return job;
+  }
+
+  send(event, data) {
+    this.eventId += 1;
+    if (this.holdEvents) return;
+    for (const stream of this.streams) stream.write(`id: m-${this.eventId}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  async answer(request, response) {
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    const url = new URL(request.url, 'http://mock');
+    try {
+      if (!url.pathname.startsWith('/api/v1/')) await this.file(url.pathname, response);
+      else await this.api(request, url, response);
+    } catch (error) {
+      const status = error.status ?? 500;
+      response.writeHead(status, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ error: { code: error.code ?? 'INTERNAL', message: error.message } }));
+    }
+  }
+
+  async file(path, response) {
+    const name = path === '/' ? 'index.html' : normalize(path).replace(/^\/+/, '');
+    try {
+      const body = await readFile(join(DIST, name));
+      response.writeHead(200, { 'Content-Type': TYPES[name.split('.').pop()] ?? 'application/octet-stream', 'Cache-Control': 'no-cache' });
+      response.end(body);
+    } catch {
+      throw new Refusal(404, 'NOT_FOUND', `there is no page '${path}'`);
+    }
+  }
+
+  session(request) {
+    if (Object.keys(this.tokens).length === 0) return { name: 'loopback', role: 'operator', via: 'loopback', csrf_token: 'c5rf', expires_time: null };
+    const id = /isocenter_session=(\w+)/.exec(request.headers.cookie ?? '')?.[1];
+    return this.sessions.get(id) ?? null;
+  }
+
+  sessionBody(session) {
+    const sign_in = Object.keys(this.tokens).length > 0 ? 'token' : null;
+    if (session) return { signed_in: true, ...session, sign_in };
+    return { signed_in: false, name: null, role: null, via: null, csrf_token: null, expires_time: null, sign_in };
+  }
+
+  async api(request, url, response) {
+    const path = url.pathname.slice('/api/v1/'.length);
+    const session = this.session(request);
+    const json = (body, status = 200) => {
+      response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+      response.end(JSON.stringify(body));
+    };
+    if (path === 'session' && request.method === 'GET') return json(this.sessionBody(session));
+    const body = request.method === 'GET' ? null : JSON.parse((await textOf(request)) || '{}');
+    if (path === 'session' && request.method === 'POST') {
+      const role = this.tokens[body.token];
+      if (!role) throw new Refusal(401, 'UNAUTHENTICATED', 'this token is not known');
+      const id = `s${this.sessions.size + 1}`;
+      this.sessions.set(id, { name: 'ward 3', role, via: 'token', csrf_token: 'c5rf', expires_time: new Date(Date.now() + 43_200_000).toISOString() });
+      response.setHeader('Set-Cookie', `isocenter_session=${id}; HttpOnly; SameSite=Strict; Path=/`);
+      return json(this.sessionBody(this.sessions.get(id)));
+    }
+    if (!session) throw new Refusal(401, 'UNAUTHENTICATED', 'sign in first');
+    if (request.method !== 'GET') {
+      if (request.headers['x-csrf-token'] !== session.csrf_token) throw new Refusal(403, 'PERMISSION_DENIED', 'the CSRF token is missing or wrong');
+      return this.write(request, path, body, session, json, response);
+    }
+    return this.read(path, url.searchParams, json, response);
+  }
+
+  write(request, path, body, session, json, response) {
+    const needs = (role) => {
+      if (ROLES.indexOf(session.role) < ROLES.indexOf(role)) throw new Refusal(403, 'PERMISSION_DENIED', `this needs the role ${role}`);
+    };
+    this.changes.push(`${request.method} ${path}`);
+    if (path === 'session') {
+      this.sessions.clear();
+      response.writeHead(204);
+      response.end();
+      return undefined;
+    }
+    needs('operator');
+    if (path === 'node:drain') this.draining ??= { since: new Date().toISOString(), reason: body.reason ?? '', by: session.name };
+    if (path === 'node:resume') this.draining = null;
+    if (path.startsWith('node:')) {
+      this.send('status', this.status());
+      return json(this.status());
+    }
+    const [, jobId] = /^jobs\/(.+):cancel$/.exec(path) ?? [];
+    if (jobId) {
+      if (!this.active().some((j) => j.job_id === jobId)) throw new Refusal(409, 'FAILED_PRECONDITION', 'the job has ended');
+      return json(this.change(jobId, { state: 'cancelled', end_time: new Date().toISOString(), error: { code: 'CANCELLED', message: 'cancelled by ward 3' } }));
+    }
+    if (request.method === 'DELETE' && this.jobs.has(path.slice('jobs/'.length))) {
+      needs('administrator');
+      const job_id = path.slice('jobs/'.length);
+      this.jobs.delete(job_id);
+      this.send('job_removed', { job_id });
+      response.writeHead(204);
+      response.end();
+      return undefined;
+    }
+    if (path === 'transfers:retry') return json({ instance_count: this.retry(body) });
+    throw new Refusal(404, 'NOT_FOUND', `there is no ${path}`);
+  }
+
+  read(path, query, json, response) {
+    const parts = path.split('/');
+    if (path === 'events') return this.listen(response);
+    if (path === 'status') return json(this.status());
+    if (path === 'devices') return json({ devices: this.devices });
+    if (path === 'queue') return json({ queue_chunks: 7, active_jobs: this.active().length, max_active_jobs: 16, jobs: this.active() });
+    if (path === 'rooms') return json({ rooms: this.rooms() });
+    if (path === 'history') return json(fixtures.history(Number(query.get('seconds')), Number(query.get('points'))));
+    if (path === 'transfers') return json(this.transferPage(query));
+    if (path === 'jobs') return json(this.jobPage(query));
+    const job = this.jobs.get(decodeURIComponent(parts[1] ?? ''));
+    if (parts[0] !== 'jobs' || !job) throw new Refusal(404, 'NOT_FOUND', `there is no job '${parts[1]}'`);
+    if (parts.length === 2) return json(fixtures.detail(job));
+    if (parts[2] === 'trace') return json(fixtures.trace());
+    if (parts[2] === 'preview') return json(previewOf(job));
+    if (parts[2] === 'volume') return json(this.volumes.describe(job));
+    if (parts[2] === 'slices') return this.slice(job, parts[3], Number(parts[4]), Number(query.get('level') ?? 0), response);
+    throw new Refusal(404, 'NOT_FOUND', `there is no ${path}`);
+  }
+
+  listen(response) {
+    this.requests.events += 1;
+    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    response.flushHeaders();
+    this.streams.add(response);
+    response.on('close', () => this.streams.delete(response));
+    if (!this.holdEvents) response.write(`id: m-${this.eventId}\nevent: hello\ndata: ${JSON.stringify({ resumed: false, status: this.status() })}\n\n`);
+  }
+
+  rooms() {
+    return ['AXIOM-1', 'AXIOM-2', 'Zeego left'].map((station_name) => {
+      const own = [...this.jobs.values()].filter((j) => j.station_name === station_name);
+      const active = own.filter((j) => this.active().includes(j));
+      const scanning = active.some((j) => j.state === 'receiving');
+      return {
+        station_name, state: scanning ? 'scanning' : active.length ? 'computing' : 'idle', active_jobs: active.length,
+        frames_per_second: scanning ? 29.8 : null, last_seen_time: own[0].end_time, last_job: own[0],
+        completed_24h: own.filter((j) => j.state === 'completed').length, failed_24h: own.filter((j) => j.state === 'failed').length,
+      };
+    });
+  }
+
+  jobPage(query) {
+    let jobs = [...this.jobs.values()].sort((a, b) => (a.create_time < b.create_time ? 1 : -1));
+    const state = query.get('state');
+    if (state === 'active') jobs = this.active();
+    else if (state) jobs = jobs.filter((j) => j.state === state);
+    for (const name of ['station_name', 'protocol', 'accession_number']) {
+      if (query.get(name)) jobs = jobs.filter((j) => j[name] === query.get(name));
+    }
+    const from = Number(query.get('page_token') ?? 0);
+    const to = from + Number(query.get('page_size') ?? 50);
+    return { jobs: jobs.slice(from, to), next_page_token: to < jobs.length ? String(to) : null };
+  }
+
+  transferPage(query) {
+    const matches = (t) => ['job_id', 'destination', 'state'].every((name) => !query.get(name) || t[name] === query.get(name));
+    const destinations = ['PACS', 'WORKSTATION'].map((name) => {
+      const count = (state) => this.transfers.reduce((sum, t) => sum + (t.destination === name ? t.instances[state] : 0), 0);
+      return {
+        name, host: `${name.toLowerCase()}.example`, port: 104, queued: count('queued'), sending: count('sending'), failed: count('failed'),
+        oldest_seconds: count('queued') > 0 ? 100 : null,
+      };
+    });
+    return { enabled: true, destinations, transfers: this.transfers.filter(matches), next_page_token: null };
+  }
+
+  retry({ job_id: jobId, destination }) {
+    const again = this.transfers.filter((t) => (!jobId || t.job_id === jobId) && (!destination || t.destination === destination));
+    let count = 0;
+    for (const transfer of again) {
+      const { instances } = transfer;
+      count += instances.failed;
+      if (instances.failed > 0) Object.assign(transfer, { state: 'queued', message: null });
+      Object.assign(instances, { queued: instances.queued + instances.failed, failed: 0 });
+    }
+    return count;
+  }
+
+  slice(job, axis, index, level, response) {
+    const found = this.volumes.plane(job, axis, index, level);
+    this.requests.slices += 1;
+    this.requests.sliceBytes += found.samples.byteLength;
+    response.writeHead(200, {
+      'Content-Type': 'application/octet-stream', 'X-Isocenter-Columns': found.columns, 'X-Isocenter-Rows': found.rows,
+      ETag: `"6f1c2a9b-${job.job_id}-${axis}-${index}-${level}"`, 'Cache-Control': 'private, no-cache',
+    });
+    response.end(Buffer.from(found.samples.buffer));
+  }
+}
+
+async function textOf(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,66 @@
+// Tests of the page in a browser against the mock server: node e2e/run.mjs [PART OF A NAME]
+import assert from 'node:assert/strict';
+import { launch } from './browser.mjs';
+import { MockServer } from './mock_server.mjs';
+import { lookScenarios } from './look_scenarios.mjs';
+import { screenScenarios } from './screen_scenarios.mjs';
+import { signInScenarios } from './sign_in_scenarios.mjs';
+import { viewerScenarios } from './viewer_scenarios.mjs';
+
+// For a machine that is busy with other tests; an idle one needs two seconds for most.
+const TIMEOUT_MS = 60_000;
+
+// What no scenario may cause: errors of scripts, refusals by the Content-Security-Policy, requests to other hosts.
+function watch(page, origin) {
+  const problems = [];
+  const allowed = [];
+  page.on('pageerror', (error) => problems.push(error.stack ?? String(error)));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) problems.push(`asked ${request.url()}`);
+  });
+  return { problems: () => problems.filter((p) => !allowed.some((a) => a.test(p))), allow: (pattern) => allowed.push(pattern) };
+}
+
+async function runOne(browser, scenario, options) {
+  const server = new MockServer(options);
+  const address = await server.start();
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const { problems, allow } = watch(page, address);
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done after ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([scenario({ page, server, allow, open: (hash) => page.goto(address + hash) }), late]);
+    assert.deepEqual(problems(), []);
+  } finally {
+    clearTimeout(timer);
+    await context.close();
+    await server.stop();
+  }
+}
+
+const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
+const wanted = process.argv[2] ?? '';
+const all = [
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
+].filter(({ name }) => name.includes(wanted));
+const browser = await launch();
+let failed = 0;
+for (const { name, run, options } of all) {
+  const began = Date.now();
+  try {
+    await runOne(browser, run, options);
+    console.log(`ok      ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+console.log(`${all.length - failed} passed, ${failed} failed`);
+process.exit(failed > 0 || all.length === 0 ? 1 : 0);

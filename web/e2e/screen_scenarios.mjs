@@ -1,0 +1,148 @@
+// What operators and technicians do on the screens. Each scenario has a page of its own against a mock server.
+import assert from 'node:assert/strict';
+import { DONE, LIVE, eventually, job, pixels, shown } from './helpers.mjs';
+
+export const screenScenarios = {
+  async 'overview: rooms, active jobs, devices, throughput, last jobs'({ page, open }) {
+    await open('#/');
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('Scanning'));
+    await shown(page.getByRole('article', { name: 'Room AXIOM-2' }).getByText('29.8'));
+    await shown(page.getByRole('article', { name: 'Room Zeego left' }).getByText('37 of 400 frames never came'));
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('172 / 400 frames received'));
+    await shown(page.getByRole('article', { name: 'Device cuda1' }).getByText('illegal memory access'));
+    await eventually('six plots', async () => (await page.locator('.uplot canvas').count()) === 6);
+    await page.getByRole('button', { name: '6 h' }).click();
+    await shown(page.getByRole('button', { name: '6 h', pressed: true }));
+    await shown(page.getByText('0.21 s').or(page.getByText('0.21\u202fs')));
+  },
+
+  async 'live: events move a job without asking, and it ends'({ page, open, server }) {
+    await open('#/');
+    const row = page.locator(`tr[data-job="${LIVE}"]`);
+    await shown(row);
+    server.change(LIVE, { progress: { frames_received: 300 } });
+    await shown(row.getByText('300 / 400 frames received'));
+    server.change(LIVE, { state: 'reconstructing', frames_per_second: null, progress: { frames_received: 400, frames_backprojected: 390 } });
+    await shown(row.getByText('390 / 400 frames back-projected'));
+    server.change(LIVE, { state: 'completed', end_time: new Date().toISOString() });
+    await eventually('the job is among the last ones', async () =>
+      (await page.locator('section', { has: page.locator('#recent') }).locator(`tr[data-job="${LIVE}"]`).count()) === 1);
+  },
+
+  async 'gone: says so and since when, keeps what it knew, recovers'({ page, open, server, allow }) {
+    allow(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|network error/i);
+    await open('#/');
+    await shown(page.getByText('Live', { exact: true }));
+    await server.stop();
+    const alert = page.getByRole('alert');
+    await shown(alert.getByText(/has not answered since \d\d:\d\d:\d\d/));
+    await shown(page.locator(`tr[data-job="${LIVE}"]`));
+    assert.equal(await page.locator('header.bar').getByText('Ready').count(), 0, 'nobody knows whether it is ready');
+    await server.start(server.port);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await shown(page.getByText('Live', { exact: true }));
+    await alert.waitFor({ state: 'detached' });
+  },
+
+  async 'proxy: events that are held back are replaced by asking'({ page, open, server }) {
+    server.holdEvents = true;
+    await open('#/');
+    await shown(page.getByText('Every 2 s'));
+    server.change(LIVE, { progress: { frames_received: 333 } });
+    await shown(page.getByText('333 / 400 frames received'));
+  },
+
+  async 'jobs: filter, pages, back and forth'({ page, open }) {
+    await open('#/jobs');
+    const rows = page.locator('tbody tr');
+    await eventually('fifty jobs', async () => (await rows.count()) === 50);
+    await page.getByRole('button', { name: 'Older' }).click();
+    await eventually('the rest', async () => (await rows.count()) === 19);
+    await page.getByLabel('State').selectOption('failed');
+    await eventually('the failed one', async () => (await rows.count()) === 1);
+    assert.match(page.url(), /state=failed/);
+    await page.getByRole('row').getByRole('link').click();
+    await shown(page.getByText('37 of 400 frames never came; protocol head_soft allows 8'));
+    await page.goBack();
+    await eventually('the filter is back', async () => (await rows.count()) === 1);
+    await page.getByLabel('State').selectOption('');
+    await page.getByLabel('Room').fill('Zeego left');
+    await page.getByLabel('Room').press('Enter');
+    await eventually('jobs of one room', async () => (await rows.count()) === 22);
+  },
+
+  async 'preview: the volume so far, while frames arrive'({ page, open }) {
+    await open(job(LIVE));
+    await shown(page.getByText('of 160 of 400 frames'));
+    await eventually('three planes', async () => (await page.locator('.previews canvas').count()) === 3);
+    await eventually('a picture', async () => (await pixels(page, '.previews')).mean > 20);
+  },
+
+  async 'cancel: asks first, then the job is cancelled'({ page, open, server }) {
+    await open(job(LIVE));
+    await page.getByRole('button', { name: 'Cancel job' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click();
+    assert.deepEqual(server.changes, []);
+    await page.getByRole('button', { name: 'Cancel job' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel job' }).click();
+    await shown(page.getByText('cancelled by ward 3'));
+    assert.deepEqual(server.changes, [`POST jobs/${LIVE}:cancel`]);
+  },
+
+  async 'drain and resume: with a reason, and the page says why'({ page, open, server }) {
+    await open('#/node');
+    await page.getByRole('button', { name: 'Drain', exact: true }).click();
+    await page.getByLabel(/^Reason/).fill('new filter in room 2');
+    await page.keyboard.press('Enter');
+    await shown(page.getByText('the node is drained: new filter in room 2'));
+    await shown(page.locator('header.bar').getByText('Drained'));
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await shown(page.locator('header.bar').getByText('Ready'));
+    assert.deepEqual(server.changes, ['POST node:drain', 'POST node:resume']);
+    await shown(page.getByText('Quarantined'));
+    await shown(page.locator('section', { has: page.locator('#queue') }).getByRole('link', { name: 'AXIOM-2' }));
+  },
+
+  async 'DICOM: destinations, filter, retry of one job and of a destination'({ page, open, server }) {
+    await open('#/dicom');
+    await shown(page.getByRole('article', { name: 'Destination WORKSTATION' }).getByText('84 failed'));
+    await page.getByLabel('State').selectOption('failed');
+    const row = page.locator('tr[data-transfer$="fill0006 WORKSTATION"]');
+    await shown(row.getByText('gave up after 10 attempts'));
+    await row.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+    await row.waitFor({ state: 'detached' });
+    assert.deepEqual(server.changes, ['POST transfers:retry']);
+    await shown(page.getByRole('article', { name: 'Destination WORKSTATION' }).getByText('0 failed'));
+  },
+
+  async 'timeline: drawn, zoomed by wheel and keys, with its sums'({ page, open }) {
+    await open(job('20260301T092200-refd0004', 'timeline'));
+    const canvas = page.locator('.timeline canvas');
+    await shown(canvas);
+    await shown(page.getByRole('row', { name: /backproject/ }).first());
+    const length = async () => Number(await canvas.getAttribute('data-end')) - Number(await canvas.getAttribute('data-begin'));
+    const whole = await length();
+    await canvas.hover({ position: { x: 600, y: 60 } });
+    await page.mouse.wheel(0, -300);
+    await eventually('closer', async () => (await length()) < whole * 0.5);
+    await canvas.focus();
+    await page.keyboard.press('+');
+    await eventually('closer by key', async () => (await length()) < whole * 0.25);
+    await page.keyboard.press('Home');
+    await eventually('the whole job', async () => (await length()) === whole);
+    await canvas.hover({ position: { x: 152, y: 62 } });
+    await shown(page.locator('.tip').getByText(/preprocess|filter|backproject/));
+    await shown(page.getByText('Relative residual'));
+  },
+
+  async 'details: parameters, warnings, links to related jobs'({ page, open }) {
+    await open(job(DONE, 'details'));
+    await shown(page.getByText('The dose of frame 203 is 41 % of the median'));
+    await shown(page.getByText('120 × 128 × 96'));
+    await shown(page.getByText('199.5°'));
+    await page.getByRole('link', { name: '20260301T092200-refd0004' }).click();
+    await shown(page.getByText('fdk_then_pwls_tv').first());
+  },
+};

@@ -1,0 +1,66 @@
+// Pictures of every screen in dark and light at 1280x800: node e2e/shots.mjs FOLDER
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { launch } from './browser.mjs';
+import { MockServer } from './mock_server.mjs';
+
+const folder = process.argv[2] ?? 'build/shots';
+const SCREENS = {
+  overview: '#/',
+  jobs: '#/jobs',
+  dicom: '#/dicom',
+  node: '#/node',
+  receiving: '#/jobs/20260301T093001-live0001',
+  volume: '#/jobs/20260301T092900-done0003',
+  timeline: '#/jobs/20260301T092200-refd0004?tab=timeline',
+  details: '#/jobs/20260301T092900-done0003?tab=details',
+  failed: '#/jobs/20260301T085000-fail0008',
+};
+
+await mkdir(folder, { recursive: true });
+const server = new MockServer();
+const address = await server.start();
+const guarded = new MockServer({ tokens: { 'o-token': 'operator' } });
+const closed = await guarded.start();
+const browser = await launch();
+try {
+  for (const theme of ['dark', 'light']) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    page.on('console', (message) => message.type() === 'error' && console.log(message.text()));
+    page.on('pageerror', (error) => console.log(error.stack));
+    await page.addInitScript((chosen) => localStorage.setItem('isocenter.theme', chosen), theme);
+    for (const [name, hash] of Object.entries(SCREENS)) {
+      await page.goto(`${address}${hash}`);
+      await page.waitForTimeout(name === 'volume' ? 2500 : 900);
+      await page.screenshot({ path: join(folder, `${name}-${theme}.png`), fullPage: name !== 'volume' });
+      if (name === 'volume') {
+        await page.getByLabel('Refined', { exact: true }).check();
+        await page.waitForTimeout(1800);
+        await page.screenshot({ path: join(folder, `compare-${theme}.png`) });
+        await page.keyboard.press('?');
+        await page.screenshot({ path: join(folder, `help-${theme}.png`) });
+      }
+    }
+    await page.goto(`${address}#/node`);
+    await page.getByRole('button', { name: 'Drain', exact: true }).click();
+    await page.screenshot({ path: join(folder, `drain-${theme}.png`) });
+    await page.keyboard.press('Escape');
+    await page.goto(`${closed}#/`);
+    await page.getByLabel('Access token').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.screenshot({ path: join(folder, `sign-in-${theme}.png`) });
+    await page.close();
+  }
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(address);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await server.stop();
+  await page.getByRole('alert').waitFor();
+  await page.screenshot({ path: join(folder, 'gone-dark.png') });
+  await server.start(server.port);
+} finally {
+  await browser.close();
+  await server.stop();
+  await guarded.stop();
+}

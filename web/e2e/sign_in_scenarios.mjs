@@ -1,0 +1,53 @@
+// Sign-in and roles, against a mock server with a token for each role.
+import assert from 'node:assert/strict';
+
+const LIVE = '20260301T093001-live0001';
+const DONE = '20260301T092900-done0003';
+
+async function signIn(page, open, token, hash = '#/') {
+  await open(hash);
+  await page.getByLabel('Access token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Live', { exact: true }).waitFor();
+}
+
+export const signInScenarios = {
+  async 'sign-in: a wrong token is refused, a right one opens the page, sign-out closes it'({ page, open, allow }) {
+    allow(/401/);
+    await open('#/node');
+    await page.getByLabel('Access token').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('this token is not known').waitFor();
+    await page.getByLabel('Access token').fill('o-token');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'ct-node-1' }).waitFor();
+    await page.getByText('ward 3, operator').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Access token').waitFor();
+    assert.equal(await page.getByText('AXIOM-2').count(), 0);
+  },
+
+  async 'sign-in: a session that ends on the server asks for the token again'({ page, open, server, allow }) {
+    allow(/401/);
+    await signIn(page, open, 'v-token');
+    server.sessions.clear();
+    await page.getByLabel('Access token').waitFor();
+  },
+
+  async 'roles: a viewer changes nothing, an administrator may delete'({ page, open, server }) {
+    await signIn(page, open, 'v-token', `#/jobs/${LIVE}`);
+    await page.getByText('172 / 400 frames received').first().waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Cancel job' }).count(), 0);
+    await page.goto(page.url().replace(/#.*/, '#/node'));
+    await page.getByRole('heading', { name: 'Devices' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Drain' }).count(), 0);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Access token').fill('a-token');
+    await page.keyboard.press('Enter');
+    await page.goto(page.url().replace(/#.*/, `#/jobs/${DONE}`));
+    await page.getByRole('button', { name: 'Delete job' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete job' }).click();
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    assert.ok(server.changes.includes(`DELETE jobs/${DONE}`));
+  },
+};

@@ -1,0 +1,101 @@
+// What people do with a volume.
+import assert from 'node:assert/strict';
+import { DONE, MASK, eventually, job, pane, pixels, shown } from './helpers.mjs';
+
+export const viewerScenarios = {
+  async 'viewer: three linked planes, presets, window by dragging'({ page, open }) {
+    await open(job(DONE));
+    for (const axis of ['axial', 'coronal', 'sagittal']) await eventually(axis, async () => (await pane(page, axis).getAttribute('data-level')) === '0');
+    const soft = await pixels(page, '.pane[data-axis="axial"]');
+    assert.ok(soft.mean > 20, 'the axial plane is not black');
+    await pane(page, 'axial').locator('canvas').click({ position: { x: 250, y: 240 } });
+    await eventually('the other planes follow', async () => {
+      const at = await pane(page, 'sagittal').getAttribute('aria-valuenow');
+      return at !== '60' || at;
+    });
+    await page.keyboard.press('2');
+    await shown(page.getByText('C 500 W 2000'));
+    await eventually('another picture', async () => (await pixels(page, '.pane[data-axis="axial"]')).hash !== soft.hash);
+    await page.keyboard.press('w');
+    const box = await pane(page, 'axial').boundingBox();
+    await page.mouse.move(box.x + 100, box.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 140, box.y + 180, { steps: 4 });
+    await page.mouse.up();
+    await eventually('an own window', async () => {
+      const text = await page.locator('.window-value').textContent();
+      return /C (?!500)\d+ +W (?!2000)\d+/.test(text) || text;
+    });
+    await page.keyboard.press('0');
+    await shown(page.getByText('C 50 W 2161'));
+    await page.keyboard.press('r');
+    await shown(page.getByText('C 40 W 400'));
+  },
+
+  async 'viewer: scroll by wheel and keys, zoom, pan, maximise; never the whole volume'({ page, open, server }) {
+    await open(job(DONE));
+    const axial = pane(page, 'axial');
+    await eventually('axial', async () => (await axial.getAttribute('data-level')) === '0');
+    await axial.focus();
+    const now = async () => Number(await axial.getAttribute('aria-valuenow'));
+    await page.keyboard.press('ArrowUp');
+    await eventually('next slice', async () => (await now()) === 49 || now());
+    await page.keyboard.press('PageDown');
+    await eventually('ten back', async () => (await now()) === 39 || now());
+    await axial.locator('canvas').hover();
+    await page.mouse.wheel(0, -180);
+    await eventually('three by wheel', async () => (await now()) === 42 || now());
+    await page.keyboard.press('Home');
+    await eventually('the first', async () => (await now()) === 1);
+    await page.keyboard.press('End');
+    await eventually('the last', async () => (await now()) === 96);
+    await page.keyboard.press('r');
+    await eventually('reset', async () => (await now()) === 48);
+    const fit = (await pixels(page, '.pane[data-axis="axial"]')).hash;
+    for (const key of ['+', 'Shift+ArrowLeft']) {
+      const before = (await pixels(page, '.pane[data-axis="axial"]')).hash;
+      await page.keyboard.press(key);
+      await eventually(`${key} changes the picture`, async () => (await pixels(page, '.pane[data-axis="axial"]')).hash !== before);
+    }
+    await page.keyboard.press('r');
+    await eventually('as before', async () => (await pixels(page, '.pane[data-axis="axial"]')).hash === fit);
+    await page.keyboard.press('Enter');
+    await eventually('one plane', async () => (await page.locator('.pane').count()) === 1);
+    await page.keyboard.press('Enter');
+    await eventually('three planes', async () => (await page.locator('.pane').count()) === 3);
+    const volumeBytes = 120 * 128 * 96 * 2;
+    assert.ok(server.requests.sliceBytes < volumeBytes, `${server.requests.sliceBytes} of ${volumeBytes} bytes were loaded`);
+  },
+
+  async 'viewer: distance in millimetres'({ page, open }) {
+    await open(job(DONE));
+    await eventually('axial', async () => (await pane(page, 'axial').getAttribute('data-level')) === '0');
+    await page.getByRole('button', { name: 'Distance' }).click();
+    const box = await pane(page, 'axial').boundingBox();
+    // 180 mm x 192 mm fit into the pane, so that this many pixels are 60 mm.
+    const length = 60 * Math.min(box.width / 180, box.height / 192);
+    await page.mouse.move(box.x + 120, box.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 120 + length, box.y + 200, { steps: 3 });
+    await page.mouse.up();
+    const text = await pane(page, 'axial').getAttribute('data-lengths');
+    assert.ok(Math.abs(Number(text) - 60) < 1, `${text} mm`);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    assert.equal(await pane(page, 'axial').getAttribute('data-lengths'), '');
+  },
+
+  async 'viewer: mask, fill and subtraction side by side, synchronised'({ page, open }) {
+    await open(job(MASK));
+    await page.getByLabel('Fill', { exact: true }).check();
+    await page.getByLabel('Subtracted', { exact: true }).check();
+    await eventually('three volumes', async () => (await page.locator('.pane[data-axis="axial"][data-level="0"]').count()) === 3);
+    await page.locator('.pane').first().focus();
+    await page.keyboard.press('PageUp');
+    await eventually('all move', async () => {
+      const slices = await page.locator('.pane').evaluateAll((panes) => panes.map((p) => p.getAttribute('aria-valuenow')));
+      return slices.every((s) => s === '58') || slices;
+    });
+    await page.getByRole('button', { name: 'Coronal' }).click();
+    await eventually('three coronal planes', async () => (await page.locator('.pane[data-axis="coronal"]').count()) === 3);
+  },
+};

@@ -1,0 +1,266 @@
+// What the server's JSON interface says: docs/web-api.md, which explains every field. Unknown or inapplicable is null.
+
+export type JobState =
+  | 'receiving' | 'reconstructing' | 'refining' | 'exporting' | 'completed' | 'failed' | 'cancelled';
+export type JobClass = 'live' | 'interactive' | 'batch';
+export type PairRole = 'none' | 'mask' | 'fill' | 'subtraction';
+export type Role = 'viewer' | 'operator' | 'administrator';
+
+export interface Session {
+  signed_in: boolean;
+  name: string | null;
+  role: Role | null;
+  via: 'token' | 'certificate' | 'loopback' | null;
+  csrf_token: string | null;
+  expires_time: string | null;
+  sign_in: 'token' | null;
+}
+
+export interface Reason {
+  component: string;
+  message: string;
+}
+
+export interface Status {
+  server: string;
+  version: string;
+  backend: string;
+  server_time: string;
+  start_time: string;
+  uptime_seconds: number;
+  ready: boolean;
+  reasons: Reason[];
+  draining: { since: string; reason: string; by: string } | null;
+  active_jobs: number;
+  max_active_jobs: number;
+  queue_chunks: number;
+  jobs: Record<string, number>;
+  spool: {
+    capacity_bytes: number;
+    used_bytes: number;
+    reclaimable_bytes: number;
+    last_sync_seconds: number | null;
+  } | null;
+  transfers_enabled: boolean;
+}
+
+export interface JobProgress {
+  frames_received: number;
+  frames_backprojected: number;
+  frames_total: number;
+  frames_lost: number;
+  slices_exported: number;
+  slices_total: number;
+  iterations_done: number;
+  iterations_total: number;
+  refined_fraction: number;
+}
+
+export interface JobResult {
+  kernel_gups: number | null;
+  whole_gups: number | null;
+  seconds_after_last_frame: number | null;
+  seconds_to_stored: number | null;
+  series_instance_uid: string;
+  frame_of_reference_uid: string;
+  instance_count: number;
+  backend: string;
+  timings_seconds: Record<string, number>;
+}
+
+export interface Job {
+  job_id: string;
+  state: JobState;
+  job_class: JobClass;
+  protocol: string;
+  station_name: string;
+  accession_number: string;
+  study_instance_uid: string;
+  pair_id: string | null;
+  pair_role: PairRole;
+  refines_job_id: string | null;
+  source_job_ids: string[];
+  create_time: string;
+  end_time: string | null;
+  deadline: string | null;
+  predicted_finish_time: string | null;
+  error: { code: string; message: string } | null;
+  progress: JobProgress;
+  frames_per_second: number | null;
+  has_preview: boolean;
+  warning_count: number;
+  result: JobResult | null;
+}
+
+export interface Grid {
+  nx: number;
+  ny: number;
+  nz: number;
+  spacing_mm: [number, number, number];
+  origin_mm: [number, number, number];
+  // Row-major 3x3; its columns are the unit vectors of the x, y and z axes of the volume.
+  direction: number[];
+}
+
+export interface Iteration {
+  iteration: number;
+  relative_residual: number | null;
+  objective: number | null;
+  seconds: number;
+}
+
+export type Relation = 'fdk' | 'refined' | 'mask' | 'fill' | 'subtraction';
+
+export interface RelatedJob {
+  job_id: string;
+  relation: Relation;
+  state: JobState;
+  protocol: string;
+}
+
+export interface JobDetail extends Job {
+  grid: Grid | null;
+  acquisition: Record<string, number | string | null> | null;
+  refinement: { algorithm: string; projector: string; iterations: Iteration[] } | null;
+  warnings: { kind: string; frame_index: number | null; text: string }[];
+  related: RelatedJob[];
+  has_trace: boolean;
+  has_volume: boolean;
+}
+
+export interface JobPage {
+  jobs: Job[];
+  next_page_token: string | null;
+}
+
+export interface Device {
+  name: string;
+  healthy: boolean;
+  quarantine_reason: string | null;
+  memory_limit_bytes: number;
+  memory_used_bytes: number;
+  speed_gups: number | null;
+  queue_chunks: number;
+  backlog_gigaupdates: Record<JobClass, number>;
+  predicted_wait_seconds: Record<JobClass, number | null>;
+}
+
+export interface Queue {
+  queue_chunks: number;
+  active_jobs: number;
+  max_active_jobs: number;
+  jobs: Job[];
+}
+
+export interface Room {
+  station_name: string;
+  state: 'scanning' | 'computing' | 'idle';
+  active_jobs: number;
+  frames_per_second: number | null;
+  last_seen_time: string | null;
+  last_job: Job | null;
+  completed_24h: number;
+  failed_24h: number;
+}
+
+type Column = (number | null)[];
+
+export interface History {
+  step_seconds: number;
+  time: number[];
+  frames_per_second: Column;
+  megabytes_per_second: Column;
+  kernel_gups: Column;
+  whole_gups: Column;
+  seconds_after_last_frame: Column;
+  active_jobs: Column;
+  queue_chunks: Column;
+  completed_jobs: Column;
+  failed_jobs: Column;
+  refused: Column;
+}
+
+export interface TraceEvent {
+  name: string;
+  ph: string;
+  pid: number;
+  tid: number;
+  ts?: number;
+  dur?: number;
+  args?: { name?: string; index?: number };
+}
+
+export interface Trace {
+  traceEvents: TraceEvent[];
+}
+
+export interface Preview {
+  frames_backprojected: number;
+  planes: {
+    orientation: Axis;
+    columns: number;
+    rows: number;
+    column_spacing_mm: number;
+    row_spacing_mm: number;
+    hounsfield_base64: string;
+  }[];
+}
+
+export type Axis = 'axial' | 'coronal' | 'sagittal';
+
+export interface Level {
+  level: number;
+  nx: number;
+  ny: number;
+  nz: number;
+  spacing_mm: [number, number, number];
+}
+
+export interface Volume {
+  job_id: string;
+  grid: Grid;
+  version: string;
+  prepared: boolean;
+  hu_min: number | null;
+  hu_max: number | null;
+  levels: Level[];
+}
+
+export type TransferState = 'queued' | 'sending' | 'sent' | 'committed' | 'failed';
+
+export interface Transfer {
+  job_id: string;
+  destination: string;
+  state: TransferState;
+  instances: { total: number; queued: number; sending: number; sent: number; committed: number; failed: number };
+  attempts: number;
+  message: string | null;
+  storage_commitment: boolean;
+  done: boolean;
+  create_time: string;
+  update_time: string;
+}
+
+// Counts are instances.
+export interface Destination {
+  name: string;
+  host: string;
+  port: number;
+  queued: number;
+  sending: number;
+  failed: number;
+  oldest_seconds: number | null;
+}
+
+export interface Transfers {
+  enabled: boolean;
+  destinations: Destination[];
+  transfers: Transfer[];
+  next_page_token: string | null;
+}
+
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+export function isActive(job: { state: JobState }): boolean {
+  return !ENDED.has(job.state);
+}

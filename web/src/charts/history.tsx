@@ -1,0 +1,76 @@
+// Throughput over time, as the server sampled it.
+import { useState } from 'preact/hooks';
+import type { History } from '../api/types.ts';
+import { count, framesPerSecond, gups, seconds, withUnit } from '../lib/format.ts';
+import { useAsked } from '../state/hooks.ts';
+import { Plot } from './plot.tsx';
+
+const SPANS = [
+  { seconds: 900, name: '15 min' },
+  { seconds: 3600, name: '1 h' },
+  { seconds: 6 * 3600, name: '6 h' },
+  { seconds: 24 * 3600, name: '24 h' },
+];
+const POINTS = 360;
+// The server takes a sample every 10 s.
+const SAMPLE_MS = 10_000;
+
+export function HistoryPlots() {
+  const [span, setSpan] = useState(3600);
+  const { data, error } = useAsked<History>('history', { seconds: span, points: POINTS }, SAMPLE_MS);
+  return (
+    <section class="card" aria-labelledby="throughput">
+      <header>
+        <h2 id="throughput">Throughput</h2>
+        <div class="group" role="group" aria-label="Time span">
+          {SPANS.map((s) => (
+            <button
+              type="button" key={s.seconds} class="small" aria-pressed={span === s.seconds} onClick={() => setSpan(s.seconds)}
+            >{s.name}</button>
+          ))}
+        </div>
+      </header>
+      {error && <p class="problem">{error}</p>}
+      {data && data.time.length > 0 && <Plots history={data} />}
+      {data?.time.length === 0 && <p class="quiet">No sample yet; the server takes one every 10 s.</p>}
+      {!data && !error && <p class="quiet">Loading</p>}
+    </section>
+  );
+}
+
+function Plots({ history: h }: { history: History }) {
+  return (
+    <div class="plots">
+      <Plot
+        title="Frames received" time x={h.time} y={[h.frames_per_second]} format={framesPerSecond}
+        series={[{ name: 'frames/s', colour: 'series-1' }]}
+      />
+      <Plot
+        title="Pixels received" time x={h.time} y={[h.megabytes_per_second]} format={(v) => withUnit(v, 'MB/s')}
+        series={[{ name: 'MB/s', colour: 'series-1' }]}
+      />
+      <Plot
+        title="Speed" time x={h.time} y={[h.kernel_gups, h.whole_gups]} format={gups}
+        series={[
+          { name: 'kernel', colour: 'series-1', points: true },
+          { name: 'whole', colour: 'series-2', dashed: true, points: true },
+        ]}
+      />
+      <Plot
+        title="After the last frame" time x={h.time} y={[h.seconds_after_last_frame]} format={seconds}
+        series={[{ name: 'longest', colour: 'series-3', points: true }]}
+      />
+      <Plot
+        title="Active jobs, waiting chunks" time x={h.time} y={[h.active_jobs, h.queue_chunks]} format={count}
+        series={[{ name: 'jobs', colour: 'series-1' }, { name: 'chunks', colour: 'series-2', dashed: true }]}
+      />
+      <Plot
+        title="Jobs ended" time x={h.time} y={[h.completed_jobs, h.failed_jobs, h.refused]} format={count}
+        series={[
+          { name: 'completed', colour: 'series-1' }, { name: 'failed', colour: 'series-3', dashed: true },
+          { name: 'refused', colour: 'series-2', dashed: true },
+        ]}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,146 @@
+// A line plot (uPlot) in the colours of the page; its caption has the values at the pointer, else the latest.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { compact } from '../lib/format.ts';
+import { colour, onThemeChange } from '../lib/theme.ts';
+
+export interface Series {
+  name: string;
+  // A colour of the style sheet.
+  colour: string;
+  // Told apart without colours.
+  dashed?: boolean;
+  // Draws each value as a point, for values that stand alone.
+  points?: boolean;
+}
+
+interface Props {
+  title: string;
+  // Rising; Unix seconds where `time` is set.
+  x: number[];
+  y: (number | null)[][];
+  series: Series[];
+  format: (value: number | null) => string;
+  time?: boolean;
+  xName?: string;
+  logarithmic?: boolean;
+  height?: number;
+}
+
+export function Plot(props: Props) {
+  const { title, x, y, series, height = 150 } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const [pointed, setPointed] = useState<number | null>(null);
+  const shape = JSON.stringify([series, height, props.time, props.logarithmic, props.xName]);
+
+  useEffect(() => {
+    const element = box.current!;
+    const build = () => {
+      plot.current?.destroy();
+      plot.current = new uPlot(optionsOf(latest, element.clientWidth, setPointed), dataOf(latest.current), element);
+    };
+    build();
+    const resize = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (plot.current && width > 0 && plot.current.width !== width) plot.current.setSize({ width, height });
+    });
+    resize.observe(element);
+    const stop = onThemeChange(build);
+    return () => {
+      stop();
+      resize.disconnect();
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [shape]);
+  useEffect(() => {
+    plot.current?.setData(dataOf(latest.current));
+  }, [x, y]);
+
+  return (
+    <figure class="plot">
+      <figcaption>
+        <span class="plot-title">{title}</span>
+        {series.map((s, i) => (
+          <span class="legend" key={s.name}>
+            <span class={`line ${s.colour}${s.dashed ? ' dashed' : ''}`} />
+            {series.length > 1 && s.name} <span class="numbers">{props.format(valueAt(y[i], pointed))}</span>
+          </span>
+        ))}
+        {pointed !== null && x[pointed] !== undefined && (
+          <span class="legend quiet numbers">{props.time ? clock(x[pointed], true) : `${props.xName} ${x[pointed]}`}</span>
+        )}
+      </figcaption>
+      <div ref={box} role="img" aria-label={summary(props)} />
+    </figure>
+  );
+}
+
+function valueAt(values: (number | null)[] | undefined, index: number | null): number | null {
+  return index === null ? lastOf(values) : values?.[index] ?? null;
+}
+
+function lastOf(values: (number | null)[] | undefined): number | null {
+  for (let i = (values?.length ?? 0) - 1; i >= 0; i -= 1) if (values![i] !== null) return values![i]!;
+  return null;
+}
+
+function summary({ title, series, y, format }: Props): string {
+  return `${title}: ${series.map((s, i) => `${s.name} last ${format(lastOf(y[i]))}`).join(', ')}`;
+}
+
+function dataOf({ x, y }: Props): uPlot.AlignedData {
+  return [x, ...y] as uPlot.AlignedData;
+}
+
+function optionsOf(props: { current: Props }, width: number, onPoint: (index: number | null) => void): uPlot.Options {
+  const { series, time = false, logarithmic = false, height = 150 } = props.current;
+  const quiet = colour('text-quiet');
+  const grid = { stroke: colour('line'), width: 1 };
+  const font = '12px system-ui, sans-serif';
+  return {
+    width: Math.max(50, width),
+    height,
+    cursor: { y: false, drag: { x: false, y: false } },
+    legend: { show: false },
+    hooks: { setCursor: [(u: uPlot) => onPoint(u.cursor.idx ?? null)] },
+    scales: {
+      x: { time },
+      y: logarithmic
+        ? { distr: 3 }
+        : { range: (_, __, max) => [0, Number.isFinite(max) && max > 0 ? max * 1.1 : 1] },
+    },
+    axes: [
+      { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28, ...(time ? { values: clockValues } : {}) },
+      {
+        stroke: quiet, grid, ticks: { show: false }, font, size: 52, space: 28,
+        values: (_, splits) => splits.map((v) => (v === null ? '' : compact(v))),
+      },
+    ],
+    series: [
+      {},
+      ...series.map((s) => ({
+        label: s.name,
+        stroke: colour(s.colour),
+        width: 1.5,
+        ...(s.dashed ? { dash: [6, 4] } : {}),
+        points: { show: s.points ?? false, size: 5, fill: colour(s.colour) },
+        spanGaps: false,
+      })),
+    ],
+  };
+}
+
+// Times of day on 24 hours, as everywhere on the page.
+function clockValues(_: uPlot, splits: number[], __: number, ___: number, increment: number): string[] {
+  return splits.map((at) => clock(at, increment < 60));
+}
+
+function clock(unixSeconds: number, withSeconds: boolean): string {
+  const two = (n: number) => String(n).padStart(2, '0');
+  const d = new Date(unixSeconds * 1000);
+  return `${two(d.getHours())}:${two(d.getMinutes())}${withSeconds ? `:${two(d.getSeconds())}` : ''}`;
+}

@@ -1,0 +1,30 @@
+// How far a job is, in its present stage.
+import type { Job } from '../api/types.ts';
+
+export interface Stage {
+  // What is counted, e.g. "frames".
+  name: string;
+  done: number;
+  total: number;
+  // 0 to 1.
+  fraction: number;
+}
+
+export function stageOf({ state, progress: p }: Job): Stage {
+  switch (state) {
+    case 'receiving': return stage('frames received', p.frames_received + p.frames_lost, p.frames_total);
+    case 'reconstructing': return stage('frames back-projected', p.frames_backprojected, p.frames_total);
+    case 'refining': return { ...stage('iterations', p.iterations_done, p.iterations_total), fraction: bounded(p.refined_fraction) };
+    case 'exporting': return stage('slices stored', p.slices_exported, p.slices_total);
+    case 'completed': return { name: 'completed', done: 0, total: 0, fraction: 1 };
+    default: return stage('frames back-projected', p.frames_backprojected, p.frames_total);
+  }
+}
+
+function stage(name: string, done: number, total: number): Stage {
+  return { name, done, total, fraction: total > 0 ? bounded(done / total) : 0 };
+}
+
+function bounded(fraction: number): number {
+  return Math.min(1, Math.max(0, fraction));
+}

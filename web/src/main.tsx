@@ -1,0 +1,17 @@
+import { render } from 'preact';
+import { Api } from './api/client.ts';
+import { App } from './app.tsx';
+import { startTheme } from './lib/theme.ts';
+import { StoreContext } from './state/hooks.ts';
+import { Store } from './state/store.ts';
+import './style/page.css';
+
+startTheme();
+const store = new Store(new Api((input, init) => fetch(input, init)));
+// A laptop that wakes up, or a network that is back, need not wait for the next try.
+addEventListener('online', () => store.retryNow());
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) store.retryNow();
+});
+void store.begin();
+render(<StoreContext.Provider value={store}><App /></StoreContext.Provider>, document.getElementById('app')!);

@@ -1,0 +1,163 @@
+// One job: where it is, its volume, its timeline, everything that is known of it.
+import { useState } from 'preact/hooks';
+import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isActive } from '../api/types.ts';
+import { Convergence } from '../charts/convergence.tsx';
+import { TimelineChart } from '../charts/timeline_chart.tsx';
+import { finish, seconds, time } from '../lib/format.ts';
+import { go, href } from '../lib/router.ts';
+import { useAsked, useStore, useTick } from '../state/hooks.ts';
+import type { Store } from '../state/store.ts';
+import { Chip, Empty, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Confirm } from '../ui/dialog.tsx';
+import { Viewer } from '../viewer/viewer.tsx';
+import { JobFacts, Timings } from './job_facts.tsx';
+import { PreviewPanes } from './preview.tsx';
+import { TransferTable } from './transfers.tsx';
+
+const TABS = [
+  { id: 'volume', name: 'Volume' },
+  { id: 'timeline', name: 'Timeline' },
+  { id: 'details', name: 'Details' },
+  { id: 'dicom', name: 'DICOM' },
+] as const;
+type Tab = (typeof TABS)[number]['id'];
+const ACTIVE_MS = 2_000;
+
+export function Job({ jobId, query }: { jobId: string; query: URLSearchParams }) {
+  const store = useStore();
+  useTick(1000);
+  const live = store.jobs.get(jobId);
+  const path = `jobs/${encodeURIComponent(jobId)}`;
+  // The state is part of the question, so that an end is noticed at once.
+  const { data, error } = useAsked<JobDetail>(path, {}, live && !isActive(live) ? 0 : ACTIVE_MS);
+  const stale = live && data && live.state !== data.state;
+  const latest = useAsked<JobDetail>(stale ? path : null, {}, 0);
+  const job = stale ? latest.data ?? data : data;
+  if (!job) return error ? <p class="problem" role="alert">{error}</p> : <p class="quiet">Loading</p>;
+  const shown: JobDetail = live ? { ...job, ...live } : job;
+  const usual: Tab = shown.has_volume || isActive(shown) ? 'volume' : 'details';
+  const tab = TABS.find((t) => t.id === query.get('tab'))?.id ?? usual;
+  return (
+    <div class="job">
+      <Heading job={shown} store={store} />
+      {shown.error && <p class={shown.state === 'failed' ? 'problem' : 'notice'}><b>{shown.error.code}</b>: {shown.error.message}</p>}
+      <nav class="tabs" aria-label="Parts of this job">
+        {TABS.map(({ id, name }) => (
+          <a key={id} href={href(['jobs', jobId], { tab: id })} aria-current={id === tab ? 'page' : undefined}>
+            {name}{id === 'details' && shown.warning_count > 0 && <span class="badge">{shown.warning_count}</span>}
+          </a>
+        ))}
+      </nav>
+      {tab === 'volume' && <VolumeTab job={shown} />}
+      {tab === 'timeline' && <TimelineTab job={shown} />}
+      {tab === 'details' && <DetailsTab job={shown} store={store} />}
+      {tab === 'dicom' && <DicomTab jobId={jobId} />}
+    </div>
+  );
+}
+
+function Heading({ job, store }: { job: JobDetail; store: Store }) {
+  const [asking, setAsking] = useState<'cancel' | 'delete' | null>(null);
+  const path = `jobs/${encodeURIComponent(job.job_id)}`;
+  return (
+    <header class="job-heading">
+      <div>
+        <h1>{job.station_name || 'No station name'} <span class="quiet">{job.protocol}</span></h1>
+        <p class="numbers quiet"><span class="id">{job.job_id}</span> · {time(job.create_time, store.now())} · {job.job_class}</p>
+      </div>
+      <div class="job-state">
+        <StateChip state={job.state} />
+        {isActive(job) && <JobProgressBar job={job} />}
+        {isActive(job) && job.predicted_finish_time && <span class="numbers">{finish(job.predicted_finish_time, store.now())}</span>}
+        {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
+      </div>
+      <div class="actions">
+        {isActive(job) && store.may('operator') && <button type="button" onClick={() => setAsking('cancel')}>Cancel job</button>}
+        {!isActive(job) && store.may('administrator') && <button type="button" onClick={() => setAsking('delete')}>Delete job</button>}
+      </div>
+      {asking === 'cancel' && (
+        <Confirm
+          title="Cancel this job?" action="Cancel job" dangerous onClose={() => setAsking(null)}
+          onConfirm={async () => {
+            store.takeJob(await store.api.post<JobMessage>(`${path}:cancel`));
+            store.refresh();
+          }}
+        >
+          <p>
+            {job.state === 'receiving'
+              ? 'The console is told to stop sending. The exposure so far gives no volume.'
+              : 'Its computing stops, and it gives no volume.'} This cannot be taken back.
+          </p>
+        </Confirm>
+      )}
+      {asking === 'delete' && (
+        <Confirm
+          title="Delete this job?" action="Delete job" dangerous onClose={() => setAsking(null)}
+          onConfirm={async () => {
+            await store.api.remove(path);
+            store.refresh();
+            go(href(['jobs']));
+          }}
+        >
+          <p>Its volume and its DICOM objects are removed from this server. This cannot be taken back.</p>
+        </Confirm>
+      )}
+    </header>
+  );
+}
+
+function VolumeTab({ job }: { job: JobDetail }) {
+  if (job.has_volume && job.grid) return <Viewer job={job} grid={job.grid} />;
+  if (isActive(job)) return <PreviewPanes job={job} />;
+  return <Empty>This job has no volume.</Empty>;
+}
+
+function TimelineTab({ job }: { job: JobDetail }) {
+  const { data, error } = useAsked<Trace>(job.has_trace ? `jobs/${encodeURIComponent(job.job_id)}/trace` : null, {}, 0);
+  return (
+    <>
+      <section class="card" aria-labelledby="trace">
+        <header><h2 id="trace">Devices</h2></header>
+        {error && <p class="problem">{error}</p>}
+        {!job.has_trace && <Empty>{isActive(job) ? 'The timeline is there when the volume is complete.' : 'There is no timeline of this job.'}</Empty>}
+        {data && <TimelineChart trace={data} />}
+      </section>
+      {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
+      {job.refinement && (
+        <section class="card" aria-labelledby="convergence">
+          <header><h2 id="convergence">Convergence</h2><span class="quiet">{job.refinement.algorithm}, {job.refinement.projector}</span></header>
+          {job.refinement.iterations.length > 0 ? <Convergence iterations={job.refinement.iterations} /> : <Empty>No iteration is complete.</Empty>}
+        </section>
+      )}
+    </>
+  );
+}
+
+function DetailsTab({ job, store }: { job: JobDetail; store: Store }) {
+  return (
+    <>
+      <section class="card" aria-labelledby="warnings">
+        <header><h2 id="warnings">Warnings</h2></header>
+        {job.warnings.length === 0 && <Empty>None.</Empty>}
+        <ul class="warnings">
+          {job.warnings.map((warning, i) => (
+            <li key={i}><Chip kind="warning" text={warning.kind.replace(/_/g, ' ')} /> {warning.text}</li>
+          ))}
+        </ul>
+      </section>
+      <JobFacts job={job} now={store.now()} />
+    </>
+  );
+}
+
+function DicomTab({ jobId }: { jobId: string }) {
+  const { data, error } = useAsked<Transfers>('transfers', { job_id: jobId }, ACTIVE_MS);
+  return (
+    <section class="card" aria-labelledby="sends">
+      <header><h2 id="sends">Sent to</h2></header>
+      {error && <p class="problem">{error}</p>}
+      {data && !data.enabled && <Empty>No destination is configured.</Empty>}
+      {data?.enabled && <TransferTable transfers={data.transfers} />}
+    </section>
+  );
+}

@@ -1,0 +1,105 @@
+// Parameters and result of a job, as lists.
+import type { JobDetail, JobResult } from '../api/types.ts';
+import { count, gups, millimetres, seconds, time, withUnit, words } from '../lib/format.ts';
+import { jobHref } from '../lib/router.ts';
+import { RELATIONS } from '../lib/relations.ts';
+import { Bar, Fact, Facts } from '../ui/bits.tsx';
+
+// Fields of the acquisition that have units; others are shown as they are.
+const ACQUISITION: Record<string, [string, (value: number) => string]> = {
+  frames: ['Frames', count],
+  arc_deg: ['Arc', (v) => `${v.toFixed(1)}°`],
+  source_to_isocenter_mm: ['Source to isocentre', (v) => millimetres(v)],
+  source_to_detector_mm: ['Source to detector', (v) => millimetres(v)],
+  tube_voltage_kv: ['Tube voltage', (v) => withUnit(v, 'kV')],
+};
+const STAGES = ['upload', 'preprocess', 'filter', 'backproject', 'refine', 'hounsfield', 'download', 'export', 'acquisition', 'total'];
+
+export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
+  return (
+    <div class="columns equal">
+      <section class="card" aria-labelledby="acquisition">
+        <header><h2 id="acquisition">Acquisition</h2></header>
+        <Facts>
+          <Fact name="Room">{job.station_name || '–'}</Fact>
+          <Fact name="Protocol">{job.protocol}</Fact>
+          <Fact name="Class">{job.job_class}</Fact>
+          <Fact name="Begun">{time(job.create_time, now)}</Fact>
+          <Fact name="Ended">{time(job.end_time, now)}</Fact>
+          <Fact name="Deadline">{time(job.deadline, now)}</Fact>
+          {Object.entries(job.acquisition ?? {}).map(([name, value]) => {
+            const [label, format] = ACQUISITION[name] ?? [titled(name), null];
+            return <Fact key={name} name={label}>{typeof value === 'number' && format ? format(value) : value ?? '–'}</Fact>;
+          })}
+          <Fact name="Frames lost">{count(job.progress.frames_lost)}</Fact>
+        </Facts>
+      </section>
+      <section class="card" aria-labelledby="result">
+        <header><h2 id="result">Volume</h2></header>
+        <Facts>
+          {job.grid && (
+            <>
+              <Fact name="Voxels">{job.grid.nx} × {job.grid.ny} × {job.grid.nz}</Fact>
+              <Fact name="Spacing">{job.grid.spacing_mm.map((v) => v.toFixed(3)).join(' × ')} mm</Fact>
+              <Fact name="First voxel">at {job.grid.origin_mm.map((v) => v.toFixed(2).replace('-', '−')).join(', ')} mm</Fact>
+            </>
+          )}
+          {job.refinement && <Fact name="Algorithm">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</Fact>}
+          {job.result && <ResultFacts result={job.result} />}
+          {job.pair_id && <Fact name="Pair"><span class="id">{job.pair_id}</span> {job.pair_role}</Fact>}
+          {job.refines_job_id && <Fact name="Refines"><a class="id" href={jobHref(job.refines_job_id)}>{job.refines_job_id}</a></Fact>}
+          {job.related.map((r) => (
+            <Fact key={r.job_id} name={RELATIONS[r.relation] ?? titled(r.relation)}><a class="id" href={jobHref(r.job_id)}>{r.job_id}</a> {r.state}</Fact>
+          ))}
+        </Facts>
+      </section>
+      <section class="card" aria-labelledby="dicom-ids">
+        <header><h2 id="dicom-ids">DICOM</h2></header>
+        <Facts>
+          <Fact name="Accession number">{job.accession_number || '–'}</Fact>
+          <Fact name="Study"><span class="id">{job.study_instance_uid || '–'}</span></Fact>
+          <Fact name="Series"><span class="id">{job.result?.series_instance_uid ?? '–'}</span></Fact>
+          <Fact name="Frame of reference"><span class="id">{job.result?.frame_of_reference_uid ?? '–'}</span></Fact>
+          <Fact name="Instances">{count(job.result?.instance_count)}</Fact>
+        </Facts>
+      </section>
+    </div>
+  );
+}
+
+function titled(name: string): string {
+  const text = words(name);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function ResultFacts({ result }: { result: JobResult }) {
+  return (
+    <>
+      <Fact name="Backend">{result.backend}</Fact>
+      <Fact name="Speed, kernel">{gups(result.kernel_gups)}</Fact>
+      <Fact name="Speed, whole">{gups(result.whole_gups)}</Fact>
+      <Fact name="After the last frame">{seconds(result.seconds_after_last_frame)}</Fact>
+      <Fact name="Last frame to stored">{seconds(result.seconds_to_stored)}</Fact>
+    </>
+  );
+}
+
+// How long each stage was at work; stages overlap.
+export function Timings({ result }: { result: JobResult }) {
+  const timings = result.timings_seconds;
+  const names = [...STAGES, ...Object.keys(timings).filter((name) => !STAGES.includes(name))];
+  const longest = Math.max(1e-9, ...Object.values(timings));
+  return (
+    <table class="compact bars">
+      <tbody>
+        {names.filter((name) => (timings[name] ?? 0) > 0).map((name) => (
+          <tr key={name}>
+            <th scope="row">{words(name)}</th>
+            <td class="measure"><Bar part={(timings[name] ?? 0) / longest} label={words(name)} /></td>
+            <td class="number">{seconds(timings[name])}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

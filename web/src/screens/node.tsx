@@ -1,0 +1,136 @@
+// The node: whether it takes acquisitions and why not, its devices, queue and spool; drain and resume.
+import { useState } from 'preact/hooks';
+import type { Device, Queue, Status } from '../api/types.ts';
+import { bytes, coarseSeconds, count, finish, relative, seconds, time } from '../lib/format.ts';
+import { jobHref } from '../lib/router.ts';
+import { useAsked, useStore, useTick } from '../state/hooks.ts';
+import { Chip, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Confirm } from '../ui/dialog.tsx';
+import { DeviceList } from './devices.tsx';
+
+export function Node() {
+  const store = useStore();
+  useTick(1000);
+  const [asking, setAsking] = useState<'drain' | 'resume' | null>(null);
+  const devices = useAsked<{ devices: Device[] }>('devices', {}, 3_000);
+  const queue = useAsked<Queue>('queue', {}, 2_000);
+  const { status } = store;
+  if (!status) return <p class="quiet">Loading</p>;
+  const now = store.now();
+  return (
+    <div class="node">
+      <section class="card" aria-labelledby="node">
+        <header>
+          <h1 id="node">{status.server}</h1>
+          <Readiness status={status} />
+          {store.may('operator') && (status.draining
+            ? <button type="button" class="primary" onClick={() => setAsking('resume')}>Resume</button>
+            : <button type="button" onClick={() => setAsking('drain')}>Drain</button>)}
+        </header>
+        {status.reasons.length > 0 && (
+          <ul class="reasons">{status.reasons.map((r) => <li key={r.component + r.message}><b>{r.component}</b>: {r.message}</li>)}</ul>
+        )}
+        <Facts>
+          <Fact name="Version">{status.version}</Fact>
+          <Fact name="Backend">{status.backend}</Fact>
+          <Fact name="Running for"><span title={time(status.start_time, now)}>{coarseSeconds((now - Date.parse(status.start_time)) / 1000)}</span></Fact>
+          <Fact name="Active jobs">{count(status.active_jobs)} of at most {count(status.max_active_jobs)}</Fact>
+          {status.draining && <Fact name="Drained">{relative(status.draining.since, now)}{status.draining.by && ` by ${status.draining.by}`}</Fact>}
+        </Facts>
+        {status.spool && <Spool spool={status.spool} />}
+      </section>
+      <section class="card" aria-labelledby="devices">
+        <header><h2 id="devices">Devices</h2></header>
+        {devices.error && <p class="problem">{devices.error}</p>}
+        <DeviceList devices={devices.data?.devices ?? []} />
+      </section>
+      <section class="card" aria-labelledby="queue">
+        <header><h2 id="queue">Queue</h2><span class="quiet">served first at the top</span></header>
+        {queue.error && <p class="problem">{queue.error}</p>}
+        <QueueTable queue={queue.data} now={now} />
+      </section>
+      {asking === 'drain' && <Drain onClose={() => setAsking(null)} />}
+      {asking === 'resume' && (
+        <Confirm
+          title="Resume this node?" action="Resume" onClose={() => setAsking(null)}
+          onConfirm={async () => store.takeStatus(await store.api.post<Status>('node:resume'))}
+        >
+          <p>It accepts new acquisitions again at once.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+export function Readiness({ status }: { status: Status }) {
+  if (status.draining) return <Chip kind="warning" text="Drained" title={status.draining.reason} />;
+  return status.ready
+    ? <Chip kind="ok" text="Ready" />
+    : <Chip kind="bad" text="Not ready" title={status.reasons.map((r) => r.message).join('; ')} />;
+}
+
+function Spool({ spool }: { spool: NonNullable<Status['spool']> }) {
+  const kept = spool.used_bytes - spool.reclaimable_bytes;
+  return (
+    <>
+      <Gauge
+        label="Spool, frames that are needed" used={kept} limit={spool.capacity_bytes}
+        text={`${bytes(kept)} of ${bytes(spool.capacity_bytes)}`}
+      />
+      <p class="quiet numbers">
+        besides {bytes(spool.reclaimable_bytes)} of ended jobs, which newer ones may have; last sync took {seconds(spool.last_sync_seconds)}
+      </p>
+    </>
+  );
+}
+
+function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
+  if (!queue || queue.jobs.length === 0) return <Empty>Nothing waits.</Empty>;
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col" class="number">Place</th><th scope="col">Room</th><th scope="col">Class</th><th scope="col">State</th>
+            <th scope="col">Progress</th><th scope="col" class="number">Deadline</th><th scope="col" class="number">Finish</th>
+          </tr>
+        </thead>
+        <tbody>
+          {queue.jobs.map((job, i) => (
+            <tr key={job.job_id}>
+              <td class="number">{i + 1}</td>
+              <th scope="row"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a></th>
+              <td>{job.job_class}</td>
+              <td><StateChip state={job.state} /></td>
+              <td><JobProgressBar job={job} /></td>
+              <td class="number">{relative(job.deadline, now)}</td>
+              <td class="number">{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const REASON_LENGTH = 200;
+
+function Drain({ onClose }: { onClose: () => void }) {
+  const store = useStore();
+  const [reason, setReason] = useState('');
+  return (
+    <Confirm
+      title="Drain this node?" action="Drain" dangerous onClose={onClose}
+      onConfirm={async () => store.takeStatus(await store.api.post<Status>('node:drain', { reason }))}
+    >
+      <p>From now on it refuses new acquisitions and refinements, before an exposure. Active jobs go on to their end.</p>
+      <label>
+        Reason, which refused consoles show
+        <input
+          type="text" value={reason} maxLength={REASON_LENGTH} autoFocus
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+    </Confirm>
+  );
+}

@@ -1,0 +1,57 @@
+// The volume as far as it is: three planes through its middle, while frames still arrive.
+import { useEffect, useRef } from 'preact/hooks';
+import type { JobDetail, Preview } from '../api/types.ts';
+import { useAsked } from '../state/hooks.ts';
+import { Empty } from '../ui/bits.tsx';
+import { PRESETS, applyTable, fillLookupTable } from '../viewer/window_level.ts';
+
+const PREVIEW_MS = 1_000;
+const table = new Uint32Array(65536);
+fillLookupTable(table, PRESETS[0]!.window, false);
+
+export function PreviewPanes({ job }: { job: JobDetail }) {
+  const { data } = useAsked<Preview>(job.has_preview ? `jobs/${encodeURIComponent(job.job_id)}/preview` : null, {}, PREVIEW_MS);
+  return (
+    <section class="card" aria-labelledby="preview">
+      <header>
+        <h2 id="preview">Preview</h2>
+        {data && <span class="quiet numbers">of {data.frames_backprojected} of {job.progress.frames_total} frames, window {PRESETS[0]!.name.toLowerCase()}</span>}
+      </header>
+      {!data && <Empty>The first preview comes when frames have been back-projected.</Empty>}
+      <div class="previews">{data?.planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} />)}</div>
+    </section>
+  );
+}
+
+function PreviewPlane({ plane }: { plane: Preview['planes'][number] }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  // The head is at the top of the screen; rows of these planes run upwards along the body.
+  const upwards = plane.orientation !== 'axial';
+  // Square pixels: the longer side of a voxel is drawn as several.
+  const finest = Math.min(plane.column_spacing_mm, plane.row_spacing_mm);
+  const columns = Math.round((plane.columns * plane.column_spacing_mm) / finest);
+  const rows = Math.round((plane.rows * plane.row_spacing_mm) / finest);
+  useEffect(() => {
+    const source = new OffscreenCanvas(plane.columns, plane.rows);
+    const image = new ImageData(plane.columns, plane.rows);
+    applyTable(samplesOf(plane.hounsfield_base64), table, new Uint32Array(image.data.buffer));
+    source.getContext('2d')!.putImageData(image, 0, 0);
+    canvas.current!.getContext('2d', { alpha: false })!.drawImage(source, 0, 0, columns, rows);
+  }, [plane]);
+  return (
+    <figure>
+      <canvas
+        ref={canvas} width={columns} height={rows} class={upwards ? 'upwards' : ''}
+        role="img" aria-label={`${plane.orientation} preview`}
+      />
+      <figcaption class="quiet">{plane.orientation}</figcaption>
+    </figure>
+  );
+}
+
+// int16, little-endian.
+export function samplesOf(base64: string): Int16Array {
+  const text = atob(base64);
+  const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+  return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
+}

@@ -1,0 +1,158 @@
+// DICOM destinations and what is on its way to them.
+import { useState } from 'preact/hooks';
+import type { Destination, Transfer, Transfers as Answer, TransferState } from '../api/types.ts';
+import { coarseSeconds, count, time, words } from '../lib/format.ts';
+import { go, href, jobHref } from '../lib/router.ts';
+import { useAsked, useStore } from '../state/hooks.ts';
+import { Chip, Empty } from '../ui/bits.tsx';
+import { Confirm } from '../ui/dialog.tsx';
+
+const STATES: [TransferState | '', string][] = [
+  ['', 'All'], ['queued', 'Waiting'], ['sending', 'Sending'], ['sent', 'Sent'], ['committed', 'Committed'], ['failed', 'Failed'],
+];
+const KINDS: Record<TransferState, string> = {
+  queued: 'waiting', sending: 'receiving', sent: 'ok', committed: 'ok', failed: 'bad',
+};
+const TRANSFERS_MS = 3_000;
+
+export function Transfers({ query }: { query: URLSearchParams }) {
+  const filter = { destination: query.get('destination') ?? '', state: query.get('state') ?? '' };
+  const store = useStore();
+  const [before, setBefore] = useState<string[]>([]);
+  const [retry, setRetry] = useState<Retry | null>(null);
+  const { data, error } = useAsked<Answer>('transfers', { ...filter, page_size: 50, page_token: before.at(-1) }, TRANSFERS_MS);
+  const change = (name: string, to: string) => {
+    setBefore([]);
+    go(href(['dicom'], { ...filter, [name]: to }));
+  };
+  return (
+    <section class="card" aria-labelledby="dicom">
+      <header>
+        <h1 id="dicom">DICOM destinations</h1>
+        {data?.enabled && (
+          <form class="filters" onSubmit={(event) => event.preventDefault()}>
+            <label class="inline">
+              <span class="quiet">Destination</span>
+              <select value={filter.destination} onChange={(event) => change('destination', event.currentTarget.value)}>
+                <option value="">All</option>
+                {data.destinations.map((d) => <option key={d.name} value={d.name}>{d.name}</option>)}
+              </select>
+            </label>
+            <label class="inline">
+              <span class="quiet">State</span>
+              <select value={filter.state} onChange={(event) => change('state', event.currentTarget.value)}>
+                {STATES.map(([state, name]) => <option key={state} value={state}>{name}</option>)}
+              </select>
+            </label>
+          </form>
+        )}
+      </header>
+      {error && <p class="problem" role="alert">{error}</p>}
+      {data && !data.enabled && <Empty>No destination is configured. The PACS finds results by C-FIND and pulls them by C-MOVE or C-GET.</Empty>}
+      {data?.enabled && (
+        <>
+          <div class="rooms">{data.destinations.map((d) => (
+            <DestinationCard
+              key={d.name} destination={d} onRetry={store.may('operator') ? () => setRetry({ destination: d.name }) : null}
+            />
+          ))}</div>
+          {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
+          <TransferTable transfers={data.transfers} />
+          <footer class="actions">
+            <button type="button" disabled={before.length === 0} onClick={() => setBefore(before.slice(0, -1))}>Newer</button>
+            <button
+              type="button" disabled={!data.next_page_token}
+              onClick={() => data.next_page_token && setBefore([...before, data.next_page_token])}
+            >Older</button>
+          </footer>
+        </>
+      )}
+    </section>
+  );
+}
+
+function DestinationCard({ destination: d, onRetry }: { destination: Destination; onRetry: (() => void) | null }) {
+  const state = d.failed > 0 ? 'bad' : d.queued + d.sending > 0 ? 'receiving' : 'ok';
+  const text = { bad: 'Failures', receiving: 'Sending', ok: 'Nothing waits' }[state]!;
+  return (
+    <article class="room card" aria-label={`Destination ${d.name}`}>
+      <header><h3>{d.name}</h3><Chip kind={state} text={text} /></header>
+      <p class="quiet one-line">{d.host}:{d.port}</p>
+      <p class="numbers split">
+        <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span><span>{count(d.failed)} failed</span>
+      </p>
+      <footer class="split quiet numbers">
+        <span>{d.oldest_seconds === null ? 'instances' : `oldest: ${coarseSeconds(d.oldest_seconds)}`}</span>
+        {onRetry && d.failed > 0 && <button type="button" class="small" onClick={onRetry}>Retry failed</button>}
+      </footer>
+    </article>
+  );
+}
+
+// What to send again: of one job, or everything that failed for a destination.
+interface Retry {
+  destination: string;
+  job_id?: string;
+}
+
+function ConfirmRetry({ retry, onClose }: { retry: Retry; onClose: () => void }) {
+  const store = useStore();
+  return (
+    <Confirm
+      title="Send again?" action="Retry" onClose={onClose}
+      onConfirm={async () => {
+        await store.api.post('transfers:retry', retry);
+        store.refresh();
+      }}
+    >
+      <p>
+        {retry.job_id ? `What failed of job ${retry.job_id}` : 'Everything that failed'} goes back into the queue
+        of {retry.destination}.
+      </p>
+    </Confirm>
+  );
+}
+
+export function TransferTable({ transfers }: { transfers: Transfer[] }) {
+  const store = useStore();
+  const [retry, setRetry] = useState<Retry | null>(null);
+  const now = store.now();
+  if (transfers.length === 0) return <Empty>Nothing was sent.</Empty>;
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Queued</th><th scope="col">Job</th><th scope="col">Destination</th><th scope="col">State</th>
+            <th scope="col" class="number">Instances</th><th scope="col" class="number">Attempts</th><th scope="col">Message</th>
+            <th scope="col"><span class="hidden">Actions</span></th>
+          </tr>
+        </thead>
+        <tbody>
+          {transfers.map((t) => (
+            <tr key={`${t.job_id} ${t.destination}`} data-transfer={`${t.job_id} ${t.destination}`}>
+              <td class="numbers">{time(t.create_time, now)}</td>
+              <th scope="row"><a href={jobHref(t.job_id)} class="id">{t.job_id}</a></th>
+              <td>{t.destination}</td>
+              <td><Chip kind={KINDS[t.state] ?? 'waiting'} text={STATES.find(([s]) => s === t.state)?.[1] ?? words(t.state)} /></td>
+              <td class="number">
+                {count(t.instances.sent + t.instances.committed)} / {count(t.instances.total)}
+                {t.instances.failed > 0 && <b class="bad"> {count(t.instances.failed)} failed</b>}
+              </td>
+              <td class="number">{count(t.attempts)}</td>
+              <td class="message">{t.message}</td>
+              <td class="number">
+                {store.may('operator') && t.instances.failed > 0 && (
+                  <button
+                    type="button" class="small" onClick={() => setRetry({ job_id: t.job_id, destination: t.destination })}
+                  >Retry</button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
+    </div>
+  );
+}

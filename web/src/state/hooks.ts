@@ -1,0 +1,66 @@
+// How screens read the store and the interface.
+import { createContext } from 'preact';
+import { useContext, useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { type Query, messageOf } from '../api/client.ts';
+import type { Store } from './store.ts';
+
+export const StoreContext = createContext<Store | null>(null);
+
+// The store; who calls this is drawn anew when it changes.
+export function useStore(): Store {
+  const store = useContext(StoreContext);
+  if (!store) throw new Error('no store in this tree');
+  const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);
+  useEffect(() => store.subscribe(() => redraw()), [store]);
+  return store;
+}
+
+export interface Asked<T> {
+  data: T | null;
+  // Why the last request failed; `data` is then what an earlier one brought.
+  error: string | null;
+}
+
+// What GET `path` answers, asked again every `everyMs` (0: never), after a reconnection, and when somebody changed something.
+// A path of null asks nothing.
+export function useAsked<T>(path: string | null, query: Query, everyMs: number): Asked<T> {
+  const store = useStore();
+  const [asked, setAsked] = useState<Asked<T>>({ data: null, error: null });
+  const key = path === null ? null : `${path}?${JSON.stringify(query)}`;
+  const reachable = store.link.kind !== 'gone';
+  const shownKey = useRef<string | null>(null);
+
+  useEffect(() => {
+    if (path === null || !reachable) return undefined;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    if (shownKey.current !== key) setAsked({ data: null, error: null });
+    shownKey.current = key;
+    const ask = async () => {
+      if (!document.hidden) {
+        try {
+          const data = await store.api.get<T>(path, query, abort.signal);
+          if (!abort.signal.aborted) setAsked({ data, error: null });
+        } catch (error) {
+          if (!abort.signal.aborted) setAsked((before) => ({ data: before.data, error: messageOf(error) }));
+        }
+      }
+      if (everyMs > 0 && !abort.signal.aborted) timer = setTimeout(ask, everyMs);
+    };
+    void ask();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [key, everyMs, reachable, store.epoch]);
+  return asked;
+}
+
+// Draws anew every `everyMs`, for ages and countdowns.
+export function useTick(everyMs: number): void {
+  const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);
+  useEffect(() => {
+    const id = setInterval(() => redraw(), everyMs);
+    return () => clearInterval(id);
+  }, [everyMs]);
+}

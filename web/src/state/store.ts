@@ -1,0 +1,193 @@
+// What the page knows of the server, kept fresh by events.
+import type { Api } from '../api/client.ts';
+import { Connection, type Link } from '../api/connection.ts';
+import type { ServerEvent } from '../api/event_parser.ts';
+import { type Job, type JobPage, type Role, type Session, type Status, isActive } from '../api/types.ts';
+import { type Clock, wallClock } from '../lib/clock.ts';
+
+const RANK: Record<Role, number> = { viewer: 0, operator: 1, administrator: 2 };
+// Ended jobs that are kept besides the active ones; older ones are on the page of jobs.
+const ENDED_KEPT = 50;
+// Screens are drawn anew at most this often: 50 rooms send hundreds of events a second.
+const CALM_MS = 200;
+
+export class Store {
+  session: Session | null = null;
+  link: Link = { kind: 'connecting' };
+  status: Status | null = null;
+  jobs = new Map<string, Job>();
+  // Counts reconnections and changes that the user made: whoever asked for something asks again.
+  epoch = 0;
+  // Milliseconds to add to this machine's clock to have the server's.
+  private skewMs = 0;
+  private readonly connection: Connection;
+  private readonly listeners = new Set<() => void>();
+  private lastNotice = -Infinity;
+  private noticePending = false;
+
+  constructor(readonly api: Api, private readonly clock: Clock = wallClock) {
+    this.connection = new Connection(
+      { events: (id, signal) => api.events(id, signal), poll: () => this.load() },
+      clock,
+      (event) => this.take(event),
+      (link) => this.takeLink(link),
+    );
+    api.onSignedOut = () => this.signedOut();
+  }
+
+  async begin(): Promise<void> {
+    try {
+      this.takeSession(await this.api.session());
+    } catch {
+      // The connection says what is wrong, and asks again.
+      this.connection.start();
+    }
+  }
+
+  takeSession(session: Session): void {
+    this.session = session;
+    if (session.signed_in) this.connection.start();
+    this.changed(true);
+  }
+
+  async signOut(): Promise<void> {
+    await this.api.signOut();
+    this.signedOut();
+  }
+
+  retryNow(): void {
+    this.connection.retryNow();
+  }
+
+  // True where the role of who is signed in suffices; the server decides for itself.
+  may(role: Role): boolean {
+    const own = this.session?.role;
+    return !!own && RANK[own] >= RANK[role];
+  }
+
+  // The server's time; stands still while the server is gone, as all that is shown does.
+  now(): number {
+    return (this.link.kind === 'gone' ? this.link.since : this.clock.now()) + this.skewMs;
+  }
+
+  active(): Job[] {
+    return [...this.jobs.values()].filter(isActive);
+  }
+
+  ended(): Job[] {
+    return [...this.jobs.values()].filter((job) => !isActive(job)).sort(newestFirst);
+  }
+
+  // After the user changed something.
+  refresh(): void {
+    this.epoch += 1;
+    this.changed(true);
+    void this.load().catch(() => {});
+  }
+
+  takeStatus(status: Status): void {
+    this.status = status;
+    this.takeTime(status.server_time);
+    this.changed();
+  }
+
+  takeJob(job: Job): void {
+    this.jobs.set(job.job_id, job);
+    this.trim();
+    this.changed();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private async load(): Promise<void> {
+    if (this.session === null) this.takeSession(await this.api.session());
+    const [status, active, recent] = await Promise.all([
+      this.api.get<Status>('status'),
+      this.api.get<JobPage>('jobs', { state: 'active', page_size: 1000 }),
+      this.api.get<JobPage>('jobs', { page_size: ENDED_KEPT }),
+    ]);
+    this.jobs = new Map([...recent.jobs, ...active.jobs].map((job) => [job.job_id, job]));
+    this.takeStatus(status);
+  }
+
+  private take(event: ServerEvent): void {
+    const data: unknown = JSON.parse(event.data);
+    switch (event.event) {
+      case 'hello': {
+        const hello = data as { resumed: boolean; status: Status };
+        this.takeStatus(hello.status);
+        if (!hello.resumed) this.refresh();
+        break;
+      }
+      case 'job':
+        this.takeJob(data as Job);
+        break;
+      case 'job_removed':
+        this.jobs.delete((data as { job_id: string }).job_id);
+        this.changed();
+        break;
+      case 'status':
+        this.takeStatus(data as Status);
+        break;
+      case 'heartbeat':
+        this.takeTime((data as { server_time: string }).server_time);
+        break;
+    }
+  }
+
+  private takeTime(text: string): void {
+    const at = Date.parse(text);
+    // Answers take some time to arrive, so small differences say nothing.
+    if (!Number.isNaN(at) && Math.abs(at - this.now()) > 1000) this.skewMs = at - this.clock.now();
+  }
+
+  private takeLink(link: Link): void {
+    const was = this.link.kind;
+    this.link = link;
+    if (link.kind === 'signed-out') this.signedOut();
+    if ((link.kind === 'live' || link.kind === 'polling') && was === 'gone') this.epoch += 1;
+    this.changed(true);
+  }
+
+  private signedOut(): void {
+    if (this.session?.signed_in === false) return;
+    this.connection.stop();
+    this.session = null;
+    this.jobs.clear();
+    this.status = null;
+    this.link = { kind: 'connecting' };
+    this.changed(true);
+    void this.begin();
+  }
+
+  private trim(): void {
+    const ended = this.ended();
+    for (const job of ended.slice(ENDED_KEPT)) this.jobs.delete(job.job_id);
+  }
+
+  private changed(atOnce = false): void {
+    if (this.noticePending && !atOnce) return;
+    const wait = atOnce ? 0 : Math.max(0, this.lastNotice + CALM_MS - this.clock.now());
+    if (wait === 0) {
+      this.notify();
+      return;
+    }
+    this.noticePending = true;
+    this.clock.after(wait, () => {
+      this.noticePending = false;
+      this.notify();
+    });
+  }
+
+  private notify(): void {
+    this.lastNotice = this.clock.now();
+    for (const listener of this.listeners) listener();
+  }
+}
+
+function newestFirst(a: Job, b: Job): number {
+  return a.create_time < b.create_time ? 1 : a.create_time > b.create_time ? -1 : 0;
+}

@@ -1,0 +1,67 @@
+// Small parts that several screens are made of.
+import type { ComponentChildren } from 'preact';
+import type { Job, JobState } from '../api/types.ts';
+import { stageOf } from '../lib/progress.ts';
+import { words } from '../lib/format.ts';
+
+const STATE_NAMES: Record<JobState, string> = {
+  receiving: 'Receiving', reconstructing: 'Reconstructing', refining: 'Refining', exporting: 'Storing',
+  completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled',
+};
+const SIGNS: Record<string, string> = { completed: '✓', failed: '✕', cancelled: '–', warning: '!', ok: '✓', bad: '✕' };
+
+export function StateChip({ state }: { state: JobState }) {
+  return <Chip kind={state} text={STATE_NAMES[state] ?? words(state)} />;
+}
+
+// A word with a sign and a colour, none of which is needed to understand it.
+export function Chip({ kind, text, title }: { kind: string; text: string; title?: string }) {
+  return (
+    <span class={`chip ${kind}`} title={title}>
+      <span class="sign" aria-hidden="true">{SIGNS[kind] ?? '●'}</span>{text}
+    </span>
+  );
+}
+
+export function JobProgressBar({ job }: { job: Job }) {
+  const { name, done, total, fraction } = stageOf(job);
+  return (
+    <div class="progress">
+      <progress max={1} value={fraction} aria-label={name} />
+      <span class="numbers quiet">{total > 0 ? `${done} / ${total} ${name}` : name}</span>
+    </div>
+  );
+}
+
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return <div class="fact"><dt>{name}</dt><dd>{children}</dd></div>;
+}
+
+export function Facts({ children }: { children: ComponentChildren }) {
+  return <dl class="facts">{children}</dl>;
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="quiet empty">{children}</p>;
+}
+
+// A label on the left, a bar and its numbers.
+export function Gauge({ label, used, limit, text }: { label: string; used: number; limit: number; text: string }) {
+  return (
+    <div class="gauge">
+      <span class="quiet">{label}</span>
+      <Bar part={limit > 0 ? used / limit : 0} label={label} />
+      <span class="numbers">{text}</span>
+    </div>
+  );
+}
+
+// How much of something, 0 to 1.
+export function Bar({ part, label }: { part: number; label: string }) {
+  const percent = Math.round(100 * Math.min(1, Math.max(0, part)));
+  return (
+    <span class="level" role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent}>
+      <span style={{ width: `${percent}%` }} />
+    </span>
+  );
+}

@@ -1,0 +1,48 @@
+// The keys of the page.
+import { useModal } from './dialog.tsx';
+
+const GROUPS: { title: string; keys: [string, string][] }[] = [
+  {
+    title: 'Everywhere',
+    keys: [
+      ['?', 'This help'], ['g o', 'Overview'], ['g j', 'Jobs'], ['g d', 'DICOM'], ['g n', 'Node'], ['t', 'Dark, light, as the system'],
+      ['Esc', 'Close a dialog'],
+    ],
+  },
+  {
+    title: 'Viewer, with the focus on a plane',
+    keys: [
+      ['↑ ↓', 'Next, previous slice'], ['PgUp PgDn', '10 slices'], ['Home End', 'First, last slice'],
+      ['← → , .', 'Move the cross hair'], ['+ −', 'Zoom'], ['Shift + arrows', 'Pan'], ['Enter', 'This plane alone, all planes'],
+    ],
+  },
+  {
+    title: 'Viewer',
+    keys: [
+      ['c w p m', 'Left button: cross hair, window, pan, distance'], ['1 – 7', 'Window presets'], ['0', 'Full range'],
+      ['i', 'Invert'], ['x', 'Show or hide the cross hair'], ['Delete', 'Remove distances'], ['r', 'Reset'],
+      ['Wheel', 'Slices; with Ctrl: zoom'], ['Middle button', 'Pan'], ['Right button', 'Zoom'],
+    ],
+  },
+  { title: 'Timeline', keys: [['+ −', 'Zoom'], ['← →', 'Move'], ['Home', 'The whole job']] },
+];
+
+export function Help({ onClose }: { onClose: () => void }) {
+  const dialog = useModal();
+  return (
+    <dialog ref={dialog} class="wide" aria-labelledby="help-title" onClose={onClose}>
+      <h2 id="help-title">Keys</h2>
+      <div class="key-groups">
+        {GROUPS.map((group) => (
+          <section key={group.title}>
+            <h3>{group.title}</h3>
+            <dl class="keys">
+              {group.keys.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <div class="actions"><button type="button" class="primary" onClick={onClose}>Close</button></div>
+    </dialog>
+  );
+}

@@ -1,0 +1,189 @@
+// One plane of one volume: draws it, and turns mouse, fingers and keys into movements of the model.
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Axis } from '../api/types.ts';
+import { hounsfield, millimetres } from '../lib/format.ts';
+import { colour, onThemeChange } from '../lib/theme.ts';
+import { type Colours, PlaneImage, drawImage, drawOverlay } from './draw.ts';
+import { type Pane as Size, worldMm } from './geometry.ts';
+import { Gesture } from './gesture.ts';
+import type { Shown, ViewerModel } from './model.ts';
+import type { SliceLoader } from './slice_loader.ts';
+import { levelFor, sliceId } from './wishes.ts';
+
+interface Props {
+  model: ViewerModel;
+  loader: SliceLoader;
+  shown: Shown;
+  axis: Axis;
+  // Tells the size of the pane, in pixels of the screen.
+  onSize: (axis: Axis, size: Size) => void;
+  onMaximise: (axis: Axis) => void;
+}
+
+const NAMES: Record<Axis, string> = { axial: 'Axial', coronal: 'Coronal', sagittal: 'Sagittal' };
+const PAGE = 10;
+
+export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const image = useRef<PlaneImage | null>(null);
+  const plane = model.planes[axis];
+  const slice = model.sliceOf(axis);
+  const seen = bestSlice(model, loader, shown, axis, sizeOf(canvas.current));
+
+  useLayoutEffect(() => {
+    const resized = () => {
+      const [element, holder] = [canvas.current!, box.current!];
+      const ratio = devicePixelRatio || 1;
+      const width = Math.max(1, Math.round(holder.clientWidth * ratio));
+      const height = Math.max(1, Math.round(holder.clientHeight * ratio));
+      if (element.width === width && element.height === height) return;
+      element.width = width;
+      element.height = height;
+      onSize(axis, { width, height });
+    };
+    resized();
+    const observer = new ResizeObserver(resized);
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, [axis]);
+
+  const paint = () => {
+    const element = canvas.current;
+    if (!element) return;
+    const context = element.getContext('2d', { alpha: false })!;
+    const size = sizeOf(element);
+    const view = model.views[axis];
+    context.fillStyle = '#000';
+    context.fillRect(0, 0, size.width, size.height);
+    image.current ??= new PlaneImage();
+    const found = bestSlice(model, loader, shown, axis, size);
+    if (found) {
+      const picture = image.current.of(found.id, found.slice, model.windowOf(shown.relation), model.inverted);
+      drawImage(context, model, axis, view, size, picture, found.id.level);
+    }
+    drawOverlay(context, model, axis, view, size, coloursOf(), devicePixelRatio || 1);
+  };
+  useLayoutEffect(paint);
+  useEffect(() => onThemeChange(paint), [model, shown, axis]);
+
+  useEffect(() => {
+    const element = canvas.current!;
+    const gesture = new Gesture(model, axis, shown.relation, () => sizeOf(element));
+    return gesture.attach(element, box.current!);
+  }, [model, axis, shown.relation]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!handleKey(event, model, axis, sizeOf(canvas.current), onMaximise)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const value = readout(model, loader, shown, axis);
+  const waiting = waitingText(model, loader, shown, axis, seen !== null, sizeOf(canvas.current));
+  return (
+    <div
+      class="pane" ref={box} tabIndex={0} role="slider" data-axis={axis} data-job={shown.jobId}
+      data-level={seen?.id.level} data-lengths={lengthsOf(model, axis)}
+      aria-label={`${NAMES[axis]} plane, ${shown.name}`} aria-orientation="vertical"
+      aria-valuemin={1} aria-valuemax={plane.slices} aria-valuenow={slice + 1}
+      aria-valuetext={`slice ${slice + 1} of ${plane.slices}`}
+      onKeyDown={onKeyDown} onDblClick={() => onMaximise(axis)}
+    >
+      <canvas ref={canvas} />
+      <span class="at top left">{shown.name}<br /><span class="quiet">{NAMES[axis]}</span></span>
+      <span class="at bottom left">
+        {slice + 1}<span class="quiet"> / {plane.slices}</span><br />
+        <span class="quiet">{millimetres(sliceMm(model, axis))}</span>
+      </span>
+      <span class="at bottom right hu" aria-hidden="true">{value}</span>
+      <span class="edge left" aria-hidden="true">{plane.edge.left}</span>
+      <span class="edge right" aria-hidden="true">{plane.edge.right}</span>
+      <span class="edge top" aria-hidden="true">{plane.edge.top}</span>
+      <span class="edge bottom" aria-hidden="true">{plane.edge.bottom}</span>
+      {waiting && <span class="waiting" role="status">{waiting}</span>}
+    </div>
+  );
+}
+
+// Distances on this slice, mm.
+function lengthsOf(model: ViewerModel, axis: Axis): string {
+  const here = model.measures.filter((m) => m.axis === axis && m.slice === model.sliceOf(axis));
+  return here.map((m) => model.lengthMm(m).toFixed(1)).join(' ');
+}
+
+function sizeOf(canvas: HTMLCanvasElement | null): Size {
+  return { width: canvas?.width ?? 1, height: canvas?.height ?? 1 };
+}
+
+function coloursOf(): Colours {
+  return { crosshair: colour('viewer-crosshair'), measure: colour('viewer-measure'), background: 'rgb(0 0 0 / 70%)' };
+}
+
+// What is there of the plane: the wanted level, else a coarser one, else a finer one.
+function bestSlice(model: ViewerModel, loader: SliceLoader, shown: Shown, axis: Axis, size: Size) {
+  const { volume } = shown;
+  if (!volume) return null;
+  const wanted = levelFor(volume, model, axis, size) ?? 0;
+  const levels = volume.levels.map((l) => l.level);
+  const order = [...levels.filter((l) => l >= wanted), ...levels.filter((l) => l < wanted).reverse()];
+  for (const level of order) {
+    const id = sliceId(volume, axis, level, model.sliceOf(axis));
+    const slice = loader.get(id);
+    if (slice) return { id, slice };
+  }
+  return null;
+}
+
+function sliceMm(model: ViewerModel, axis: Axis): number {
+  return worldMm(model.grid, model.cursor)[model.planes[axis].through]!;
+}
+
+// Hounsfield units below the pointer, or at the cross hair where no pointer is on this plane; from the volume itself.
+function readout(model: ViewerModel, loader: SliceLoader, shown: Shown, axis: Axis): string {
+  if (!shown.volume) return '';
+  const plane = model.planes[axis];
+  const at = model.pointer?.axis === axis
+    ? model.pointer
+    : { column: model.cursor[plane.across]!, row: model.cursor[plane.down]! };
+  const column = Math.round(at.column);
+  const row = Math.round(at.row);
+  if (column < 0 || row < 0 || column >= plane.columns || row >= plane.rows) return '';
+  const exact = loader.get(sliceId(shown.volume, axis, 0, model.sliceOf(axis)));
+  return exact ? hounsfield(exact.samples[row * exact.columns + column]) : '';
+}
+
+function waitingText(model: ViewerModel, loader: SliceLoader, shown: Shown, axis: Axis, seen: boolean, size: Size): string | null {
+  if (shown.error) return shown.error;
+  if (seen) return null;
+  if (!shown.volume) return 'Loading';
+  const level = levelFor(shown.volume, model, axis, size);
+  if (level === null) return 'The server is preparing this plane';
+  return loader.failure(sliceId(shown.volume, axis, level, model.sliceOf(axis))) ?? 'Loading';
+}
+
+function handleKey(event: KeyboardEvent, model: ViewerModel, axis: Axis, size: Size, onMaximise: (axis: Axis) => void): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const plane = model.planes[axis];
+  const middle = { x: size.width / 2, y: size.height / 2 };
+  const step = event.shiftKey ? size.width / 10 : 0;
+  const nudge = (columns: number, rows: number) => model.pick(axis,
+    Math.round(model.cursor[plane.across]!) + columns * (plane.flipX ? -1 : 1),
+    Math.round(model.cursor[plane.down]!) + rows * (plane.flipY ? -1 : 1));
+  switch (event.key) {
+    case 'ArrowUp': if (step) model.panBy(axis, size, 0, step); else model.scroll(axis, 1); return true;
+    case 'ArrowDown': if (step) model.panBy(axis, size, 0, -step); else model.scroll(axis, -1); return true;
+    case 'ArrowLeft': if (step) model.panBy(axis, size, step, 0); else nudge(-1, 0); return true;
+    case 'ArrowRight': if (step) model.panBy(axis, size, -step, 0); else nudge(1, 0); return true;
+    case ',': nudge(0, -1); return true;
+    case '.': nudge(0, 1); return true;
+    case 'PageUp': model.scroll(axis, PAGE); return true;
+    case 'PageDown': model.scroll(axis, -PAGE); return true;
+    case 'Home': model.showSlice(axis, 0); return true;
+    case 'End': model.showSlice(axis, plane.slices - 1); return true;
+    case '+': case '=': model.zoomAt(axis, size, middle.x, middle.y, 1.25); return true;
+    case '-': model.zoomAt(axis, size, middle.x, middle.y, 0.8); return true;
+    case 'Enter': onMaximise(axis); return true;
+    default: return false;
+  }
+}

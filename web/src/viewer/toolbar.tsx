@@ -1,0 +1,110 @@
+// What the viewer can do, as buttons; the keys are in the titles and in the help.
+import type { Volume } from '../api/types.ts';
+import type { Layout, Shown, Tool, ViewerModel } from './model.ts';
+import { PRESETS, presetOf } from './window_level.ts';
+
+interface Props {
+  model: ViewerModel;
+  // All volumes that can be shown, and which are.
+  choices: Shown[];
+  chosen: ReadonlySet<string>;
+  onChoose: (jobId: string, chosen: boolean) => void;
+}
+
+const TOOLS: { tool: Tool; name: string; key: string }[] = [
+  { tool: 'crosshair', name: 'Cross hair', key: 'c' },
+  { tool: 'window', name: 'Window', key: 'w' },
+  { tool: 'pan', name: 'Pan', key: 'p' },
+  { tool: 'measure', name: 'Distance', key: 'm' },
+];
+const LAYOUTS: { layout: Layout; name: string }[] = [
+  { layout: 'all', name: 'All planes' },
+  { layout: 'axial', name: 'Axial' },
+  { layout: 'coronal', name: 'Coronal' },
+  { layout: 'sagittal', name: 'Sagittal' },
+];
+
+export function Toolbar({ model, choices, chosen, onChoose }: Props) {
+  const volumes = choices.filter((c) => chosen.has(c.jobId) && c.volume).map((c) => c.volume as Volume);
+  const first = choices.find((c) => chosen.has(c.jobId));
+  const window = model.windowOf(first?.relation ?? 'volume');
+  const preset = presetOf(window);
+  return (
+    <div class="viewer-tools" role="toolbar" aria-label="Viewer">
+      {choices.length > 1 && (
+        <div class="group" role="group" aria-label="Volumes">
+          {choices.map((choice) => (
+            <label class="toggle" key={choice.jobId}>
+              <input
+                type="checkbox" checked={chosen.has(choice.jobId)}
+                onChange={(event) => onChoose(choice.jobId, event.currentTarget.checked)}
+              />
+              {choice.name}
+            </label>
+          ))}
+        </div>
+      )}
+      <div class="group" role="group" aria-label="Tool of the left button">
+        {TOOLS.map(({ tool, name, key }) => (
+          <button
+            type="button" key={tool} class="small" aria-pressed={model.tool === tool} title={`${name} (${key})`}
+            onClick={() => model.setTool(tool)}
+          >{name}</button>
+        ))}
+      </div>
+      <div class="group" role="group" aria-label="Planes">
+        {LAYOUTS.map(({ layout, name }) => (
+          <button
+            type="button" key={layout} class="small" aria-pressed={model.layout === layout}
+            onClick={() => model.setLayout(layout)}
+          >{name}</button>
+        ))}
+      </div>
+      <div class="group">
+        <label class="inline">
+          <span class="quiet">Window</span>
+          <select
+            value={preset?.id ?? ''}
+            onChange={(event) => choosePreset(model, volumes, event.currentTarget.value)}
+          >
+            {!preset && <option value="">Own</option>}
+            {PRESETS.map((p, i) => <option key={p.id} value={p.id}>{`${i + 1}  ${p.name}`}</option>)}
+            <option value="full" disabled={!volumes.some((v) => v.hu_min !== null)}>0  Full range</option>
+          </select>
+        </label>
+        <output class="numbers window-value" aria-label="Window centre and width in HU">
+          {`C ${window.center}  W ${window.width}`}
+        </output>
+      </div>
+      <div class="group">
+        <button type="button" class="small" aria-pressed={model.inverted} title="Invert (i)" onClick={() => model.toggleInverted()}>Invert</button>
+        <button
+          type="button" class="small" disabled={model.measures.length === 0} title="Remove distances (Delete)"
+          onClick={() => model.clearMeasures()}
+        >Clear</button>
+        <button type="button" class="small" title="Reset (r)" onClick={() => model.reset()}>Reset</button>
+      </div>
+    </div>
+  );
+}
+
+function choosePreset(model: ViewerModel, volumes: Volume[], id: string): void {
+  if (id === 'full') model.useFullRange(volumes);
+  const preset = PRESETS.find((p) => p.id === id);
+  if (preset) model.usePreset(preset.window);
+}
+
+// Keys that work wherever the focus is in the viewer. True where the key was one.
+export function viewerKey(event: KeyboardEvent, model: ViewerModel, volumes: Volume[]): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const tool = TOOLS.find((t) => t.key === event.key);
+  if (tool) model.setTool(tool.tool);
+  else if (event.key === 'x') model.toggleCrosshair();
+  else if (event.key === 'i') model.toggleInverted();
+  else if (event.key === 'r') model.reset();
+  else if (event.key === 'Delete' || event.key === 'Backspace') model.clearMeasures();
+  else if (event.key === '0') model.useFullRange(volumes);
+  else if (/^[1-9]$/.test(event.key) && PRESETS[Number(event.key) - 1]) model.usePreset(PRESETS[Number(event.key) - 1]!.window);
+  else return false;
+  return true;
+}

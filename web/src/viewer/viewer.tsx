@@ -1,0 +1,107 @@
+// Three linked planes of one volume, or the same planes of several side by side.
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import type { Axis, Grid, JobDetail, RelatedJob, Volume } from '../api/types.ts';
+import { isTyping } from '../lib/keys.ts';
+import { RELATIONS } from '../lib/relations.ts';
+import { useStore } from '../state/hooks.ts';
+import type { Pane as Size } from './geometry.ts';
+import { type Shown, ViewerModel } from './model.ts';
+import { Pane } from './pane.tsx';
+import { SliceLoader } from './slice_loader.ts';
+import { Toolbar, viewerKey } from './toolbar.tsx';
+import { VolumeBook } from './volume_book.ts';
+import { wishesOf } from './wishes.ts';
+
+// More columns than this are too narrow to look at.
+const MOST_BESIDE = 4;
+
+export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
+  const store = useStore();
+  const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);
+  const model = useMemo(() => new ViewerModel(grid), [job.job_id]);
+  const loader = useMemo(() => new SliceLoader(
+    (id, signal) => store.api.slice(`jobs/${encodeURIComponent(id.jobId)}/slices/${id.axis}/${id.index}`, { level: id.level }, signal),
+    () => redraw(),
+  ), [store, job.job_id]);
+  const book = useMemo(() => new VolumeBook(
+    (id) => store.api.get<Volume>(`jobs/${encodeURIComponent(id)}/volume`), grid, () => redraw(),
+  ), [store, job.job_id]);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set([job.job_id]));
+  const sizes = useRef(new Map<Axis, Size>());
+  useEffect(() => setChosen(new Set([job.job_id])), [job.job_id]);
+
+  const choices = choicesOf(job, book);
+  const shown = choices.filter((choice) => chosen.has(choice.jobId));
+  const volumes = shown.flatMap((choice) => (choice.volume ? [choice.volume] : []));
+
+  useEffect(() => {
+    const stop = model.subscribe(() => redraw());
+    return () => {
+      stop();
+      model.stop();
+    };
+  }, [model]);
+  useEffect(() => () => loader.stop(), [loader]);
+  useEffect(() => () => book.stop(), [book]);
+  useEffect(() => book.want(chosen));
+  useEffect(() => loader.want(wishesOf(model, volumes, sizes.current)));
+
+  const choose = (jobId: string, yes: boolean) => {
+    const next = new Set(chosen);
+    if (yes) next.add(jobId);
+    else if (next.size > 1) next.delete(jobId);
+    if (next.size > MOST_BESIDE) return;
+    // Three planes of each would be too small to compare.
+    if (next.size > 1 && chosen.size === 1 && model.layout === 'all') model.setLayout('axial');
+    setChosen(next);
+  };
+  const onSize = (axis: Axis, size: Size) => {
+    sizes.current.set(axis, size);
+    redraw();
+  };
+  const onMaximise = (axis: Axis) => model.setLayout(model.layout === axis ? 'all' : axis);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const target = event.target as HTMLElement;
+    if (isTyping(target) || !viewerKey(event, model, volumes)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const axes = model.axes();
+  return (
+    <section class="viewer" aria-label="Volume" onKeyDown={onKeyDown}>
+      <Toolbar model={model} choices={choices} chosen={chosen} onChoose={choose} />
+      <div class={`panes of-${shown.length} planes-${axes.length}`}>
+        {axes.map((axis) => shown.map((choice) => (
+          <Pane
+            key={`${axis} ${choice.jobId}`} model={model} loader={loader} shown={choice} axis={axis}
+            onSize={onSize} onMaximise={onMaximise}
+          />
+        )))}
+      </div>
+    </section>
+  );
+}
+
+// The job's volume and those that can be looked at beside it.
+function choicesOf(job: JobDetail, book: VolumeBook): Shown[] {
+  const completed = job.related.filter((related) => related.state === 'completed');
+  const own = ownRelation(job);
+  return [
+    { jobId: job.job_id, relation: own, name: own === 'volume' ? RELATIONS.fdk : RELATIONS[own], ...book.get(job.job_id) },
+    ...completed.map((related) => ({
+      jobId: related.job_id, relation: related.relation, name: nameOf(related, completed), ...book.get(related.job_id),
+    })),
+  ];
+}
+
+function ownRelation(job: JobDetail): Shown['relation'] {
+  if (job.refines_job_id) return 'refined';
+  return job.pair_role === 'none' ? 'volume' : job.pair_role;
+}
+
+// The relation, with the protocol where several have the same.
+function nameOf(related: RelatedJob, all: RelatedJob[]): string {
+  const name = RELATIONS[related.relation] ?? related.relation;
+  return all.filter((r) => r.relation === related.relation).length > 1 ? `${name} (${related.protocol})` : name;
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Api, ApiError } from '../src/api/client.ts';
+import type { Job } from '../src/api/types.ts';
+import { parseRoute, href } from '../src/lib/router.ts';
+import { stageOf } from '../src/lib/progress.ts';
+import { Store } from '../src/state/store.ts';
+import { FakeClock } from './fake_clock.ts';
+
+const json = (body: unknown, status = 200, headers = {}) => new Response(JSON.stringify(body), { status, headers });
+
+test('errors have the code and the sentence of the server, or say that there was no answer', async () => {
+  const api = new Api(() => Promise.resolve(json({ error: { code: 'NOT_FOUND', message: "there is no job 'x'" } }, 404)));
+  await assert.rejects(api.get('jobs/x'), (e: ApiError) => e.status === 404 && e.code === 'NOT_FOUND' && e.message === "there is no job 'x'");
+  const proxy = new Api(() => Promise.resolve(new Response('<html>', { status: 502, headers: { 'Retry-After': '3' } })));
+  await assert.rejects(proxy.get('status'), (e: ApiError) => e.status === 502 && e.retryAfterSeconds === 3 && /502/.test(e.message));
+  const none = new Api(() => Promise.reject(new TypeError('fetch failed')));
+  await assert.rejects(none.get('status'), (e: ApiError) => e.status === 0 && e.code === 'UNAVAILABLE');
+});
+
+test('changing calls carry the CSRF token of the session, reading ones do not', async () => {
+  const seen: [string, string | null][] = [];
+  const api = new Api((url, init) => {
+    seen.push([`${init?.method} ${url}`, new Headers(init?.headers).get('X-CSRF-Token')]);
+    return Promise.resolve(json({ signed_in: true, csrf_token: 'c', role: 'viewer' }));
+  });
+  await api.session();
+  await api.get('jobs', { state: 'active', page_token: undefined, protocol: '' });
+  await api.post('node:drain', { reason: 'x' });
+  assert.deepEqual(seen, [['GET api/v1/session', null], ['GET api/v1/jobs?state=active', null], ['POST api/v1/node:drain', 'c']]);
+});
+
+test('a 401 says that the session has ended, but not the one of a wrong token', async () => {
+  const api = new Api(() => Promise.resolve(json({ error: { code: 'UNAUTHENTICATED', message: 'no' } }, 401)));
+  let ended = 0;
+  api.onSignedOut = () => { ended += 1; };
+  await assert.rejects(api.signIn('wrong'));
+  assert.equal(ended, 0);
+  await assert.rejects(api.get('status'));
+  assert.equal(ended, 1);
+});
+
+test('a plane must have as many samples as it says', async () => {
+  const plane = (bytes: number) => new Api(() => Promise.resolve(new Response(new Uint8Array(bytes), {
+    headers: { 'X-Isocenter-Columns': '3', 'X-Isocenter-Rows': '2' },
+  })));
+  assert.equal((await plane(12).slice('s', {})).samples.length, 6);
+  await assert.rejects(plane(10).slice('s', {}), /3 x 2 samples has 10 bytes, not 12/);
+});
+
+function job(id: string, state: Job['state'], minute: number): Job {
+  return { job_id: id, state, create_time: new Date(Date.UTC(2026, 2, 1, 9, minute)).toISOString() } as Job;
+}
+
+test('active jobs are all kept, ended ones the newest fifty', () => {
+  const store = new Store(new Api(() => new Promise(() => {})), new FakeClock());
+  for (let i = 0; i < 60; i += 1) store.takeJob(job(`live${i}`, 'receiving', 0));
+  for (let i = 0; i < 59; i += 1) store.takeJob(job(`done${i}`, 'completed', i));
+  assert.equal(store.active().length, 60);
+  assert.equal(store.ended().length, 50);
+  assert.equal(store.ended()[0]!.job_id, 'done58');
+});
+
+test('listeners are told calmly, and the last state always', async () => {
+  const clock = new FakeClock();
+  const store = new Store(new Api(() => new Promise(() => {})), clock);
+  let told = 0;
+  store.subscribe(() => { told += 1; });
+  for (let i = 0; i < 100; i += 1) store.takeJob(job('a', i < 99 ? 'receiving' : 'completed', 0));
+  assert.equal(told, 1);
+  await clock.advance(1000);
+  assert.equal(told, 2);
+  assert.equal(store.ended().length, 1);
+});
+
+test('roles', () => {
+  const store = new Store(new Api(() => new Promise(() => {})), new FakeClock());
+  assert.equal(store.may('viewer'), false);
+  store.session = { signed_in: true, name: 'w', role: 'operator', via: 'token', csrf_token: 'c', expires_time: null, sign_in: 'token' };
+  assert.deepEqual((['viewer', 'operator', 'administrator'] as const).map((r) => store.may(r)), [true, true, false]);
+});
+
+test('routes are read as they are written', () => {
+  const route = parseRoute(href(['jobs', 'a/b c?'], { tab: 'details', none: undefined }));
+  assert.deepEqual(route.path, ['jobs', 'a/b c?']);
+  assert.equal(route.query.get('tab'), 'details');
+  assert.deepEqual(parseRoute('').path, []);
+  assert.deepEqual(parseRoute('#/jobs/%E0%A4%A').path, ['jobs', '%E0%A4%A']);
+});
+
+test('progress is that of the stage', () => {
+  const progress = {
+    frames_received: 90, frames_lost: 10, frames_backprojected: 40, frames_total: 200, slices_exported: 3, slices_total: 12,
+    iterations_done: 1, iterations_total: 4, refined_fraction: 0.3,
+  };
+  const fraction = (state: Job['state']) => stageOf({ state, progress } as Job).fraction;
+  assert.deepEqual((['receiving', 'reconstructing', 'refining', 'exporting', 'completed'] as const).map(fraction), [0.5, 0.2, 0.3, 0.25, 1]);
+});
