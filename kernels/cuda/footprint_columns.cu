@@ -144,7 +144,7 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
       const unsigned reaching = __ballot_sync(0xffffffffu, any);
       __syncwarp();
       const float* const voxels = volume + i * stride_plane + first * stride_across;
-#pragma unroll kBatch
+#pragma unroll 8  // all of the batch; measured: without the number it is a fifth slower
       for (int c = 0; c < kBatch; ++c) {
         if (((reaching >> (c * kLanes)) & ((1u << kLanes) - 1)) == 0) continue;
         const ColumnOfVoxels column = batch.column[c];

@@ -66,7 +66,7 @@ class ContractTest : public ::testing::Test {
                           .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; }},
         *service_.engine, *service_.scheduler, *service_.table);
     auto server = rpc::Server::Start(config, protocols_, *service_.table, *service_.engine,
-                                     service_.results, service_.observer, node_.get());
+                                     service_.results, service_.observer, {.node = node_.get()});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     Connect(grpc::InsecureChannelCredentials());

@@ -74,7 +74,7 @@ class DicomTlsTest(support.ServiceTest):
         self.assertEqual(moved["destination"], orthanc.AE_TITLE)
         self.assertEqual(moved["certificate"], "CN=pacs")
         (accepted,) = self.records("acquire")
-        self.assertEqual(accepted["job_ids"], [result["job"]])
+        self.assertEqual(accepted["job_ids"], [result["job_id"]])
 
     def test_plain_association_is_refused_and_recorded(self):
         service = self.tls_service(process.free_port())

@@ -40,7 +40,7 @@ class LifecycleTest(support.ServiceTest):
         self.assertTrue(self.fetch_voxels(service, job) == before, "the volume changed")
         fetched = self.folder / "fetched"
         isocenter.must("fetch", job, "--server", service.grpc, "--format", "dicom", "--out", fetched)
-        self.assertEqual(len(list(fetched.iterdir())), 64)
+        self.assertEqual(len(list(fetched.iterdir())), 65)
 
     def test_restart_after_drain(self):
         self.restart_keeps_everything(lambda service: self.assertEqual(service.terminate(), 0))

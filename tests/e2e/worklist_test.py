@@ -60,7 +60,7 @@ class WorklistTest(support.ServiceTest):
     def wlmscpfs(self, folder):
         port = process.free_port()
         server = self.background(
-            [support.need("wlmscpfs", "dcmtk"), "-dfp", folder, port], "wlmscpfs"
+            [support.need("wlmscpfs", "dcmtk"), "-csk", "-dfp", folder, port], "wlmscpfs"
         )
         server.wait_for(lambda: _listens(port), 30, "it listens")
         return port
@@ -78,6 +78,12 @@ class WorklistTest(support.ServiceTest):
             *("simulate", "--phantom", "head", "--out", bundle, "--trajectory", "carm"),
             *("--frames", 20, "--detector", "62x48", "--pitch-mm", 6.16, *identity),
         )
+        # The simulator makes up a patient where none is given.
+        header = bundle / "acquisition.textproto"
+        made_up = ('patient_name: "Phantom^Head"', 'patient_id: "SIMULATED"', 'patient_sex: "O"',
+                   'study_description: "Simulated acquisition"')
+        lines = [line for line in header.read_text().splitlines() if line.strip() not in made_up]
+        header.write_text("\n".join(lines) + "\n")
         return isocenter.json_of(
             *("stream", bundle, "--server", service.grpc, "--grid", "32x32x16", "--voxel-mm", 6)
         )
@@ -117,6 +123,7 @@ class WorklistTest(support.ServiceTest):
             service.dicom_port,
             port,
             settings={
+                "DefaultEncoding": "Utf8",
                 "Plugins": [str(ORTHANC_PLUGIN)],
                 "Worklists": {"Enable": True, "Database": str(self.entries(entry()) / "RIS")},
             },

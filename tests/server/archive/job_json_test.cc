@@ -19,7 +19,32 @@ jobs::Job FullJob() {
   job.error = absl::ResourceExhaustedError("disk \"full\"\n");
   job.patient_study = {"山田^太郎", "PID",  "19700101", "M",        "1.2.3", "ACC",
                        "STUDY",     "Head", "House^G",  "20260102", "030405"};
-  job.facts = {90.5, "HEAD", "Series", 750.25, 1200.5, 197.1, 494, "hann 0.85", "abcdef"};
+  job.order = {true, "RP-1", "Head run", "SPS-2", "Rotation", "XA", "PID-H", "ACC-H", true};
+  job.facts = {.tube_voltage_kv = 90.5,
+               .tube_current_ma = 21,
+               .exposure_mas = 22.5,
+               .dose_area_product_dgycm2 = 23.5,
+               .body_part_examined = "HEAD",
+               .laterality = "L",
+               .series_description = "Series",
+               .performing_physician_name = "House^G",
+               .operators_name = "Tech^N",
+               .equipment = {"Maker", "Arm", "SN-3", "7.1", "Clinic", "Angio"},
+               .detector_rows = 480,
+               .detector_columns = 620,
+               .detector_bits = 14,
+               .detector_row_spacing_mm = 0.616,
+               .detector_column_spacing_mm = 0.617,
+               .primary_scan = jobs::PositionerScan{-100, 200, 0.4},
+               .secondary_scan = jobs::PositionerScan{1, 2, std::nullopt},
+               .source_to_isocenter_mm = 750.25,
+               .source_to_detector_mm = 1200.5,
+               .arc_deg = 197.1,
+               .frames = 494,
+               .acquisition_seconds = 8.25,
+               .filter_description = "hann 0.85",
+               .trajectory_hash = "abcdef"};
+  job.dicom_forms = {.ct_series = false, .xray_3d = true};
   job.protocol = "fdk";
   job.station_name = "room-1";
   job.request_id = "request-7";
@@ -62,6 +87,13 @@ TEST(JobJsonTest, EveryMemberComesBack) {
   EXPECT_EQ(read->patient_study.study_time, job.patient_study.study_time);
   EXPECT_EQ(read->facts.tube_voltage_kv, job.facts.tube_voltage_kv);
   EXPECT_EQ(read->facts.trajectory_hash, job.facts.trajectory_hash);
+  EXPECT_EQ(read->facts.equipment.device_serial_number, "SN-3");
+  EXPECT_EQ(read->facts.detector_bits, 14);
+  EXPECT_EQ(read->facts.primary_scan->increment_deg, 0.4);
+  EXPECT_FALSE(read->facts.secondary_scan->increment_deg.has_value());
+  EXPECT_EQ(read->dicom_forms, job.dicom_forms);
+  EXPECT_EQ(read->order.scheduled_step_id, "SPS-2");
+  EXPECT_TRUE(read->order.is_reported);
   EXPECT_EQ(read->grid, job.grid);
   EXPECT_EQ(read->progress.slices_total, job.progress.slices_total);
   EXPECT_EQ(read->progress.frames_lost, job.progress.frames_lost);

@@ -72,7 +72,8 @@ void FakePacs::Accept() {
 void FakePacs::Serve(int socket, Interruptor& interruptor) {
   NodeOptions options;
   options.ae_title = "PACS";
-  absl::StatusOr<Association> association = Association::Receive(socket, options, interruptor);
+  absl::StatusOr<Association> association =
+      Association::Receive(socket, false, options, interruptor);
   if (!association.ok()) return;
   T_ASC_Parameters* const parameters = association->get()->params;
   for (int i = 0; i < ASC_countPresentationContexts(parameters); ++i) {

@@ -68,7 +68,7 @@ void FakeRis::Accept() {
 }
 
 void FakeRis::Serve(int socket) {
-  auto association = Association::Receive(socket, {.ae_title = "RIS"}, *interruptor_);
+  auto association = Association::Receive(socket, false, {.ae_title = "RIS"}, *interruptor_);
   if (!association.ok()) return;
   const char* syntaxes[] = {UID_LittleEndianExplicitTransferSyntax,
                             UID_LittleEndianImplicitTransferSyntax};
