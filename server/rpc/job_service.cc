@@ -88,8 +88,14 @@ grpc::ServerWriteReactor<v1::Job>* JobService::WatchJob(grpc::CallbackServerCont
 grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* call,
                                                 const v1::CancelJobRequest* request,
                                                 v1::Job* response) {
-  absl::Status status =
-      engine_.Cancel(request->job_id(), absl::CancelledError("the job was cancelled on request"));
+  const absl::StatusOr<jobs::CancelReason> reason = CancelReasonFromProto(request->reason());
+  absl::Status status = reason.status();
+  if (status.ok()) {
+    // Before the end, with which it is reported.
+    table_.Update(request->job_id(), [&](jobs::Job& job) { job.order.cancel_reason = *reason; });
+    status =
+        engine_.Cancel(request->job_id(), absl::CancelledError("the job was cancelled on request"));
+  }
   if (status.ok()) {
     spdlog::info("event=cancel_requested job={}", request->job_id());
     const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());

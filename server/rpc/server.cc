@@ -67,6 +67,7 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
       protocols_(protocols),
       worklist_(partners.worklist),
       transfers_(table, partners.transfers),
+      procedure_steps_(partners.procedure_steps),
       node_(partners.node == nullptr ? nullptr : std::make_unique<NodeService>(*partners.node)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
@@ -87,6 +88,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->protocols_);
   builder.RegisterService(&server->worklist_);
   builder.RegisterService(&server->transfers_);
+  builder.RegisterService(&server->procedure_steps_);
   if (server->node_ != nullptr) builder.RegisterService(server->node_.get());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
