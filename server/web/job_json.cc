@@ -83,7 +83,8 @@ Json TextJson(absl::string_view text) {
   return std::string(text);
 }
 
-Json GridJson(const VolumeGrid& grid) {
+Json GridJson(const jobs::Job& job) {
+  const VolumeGrid grid = PatientGrid(job.grid, job.facts.patient_position);
   return {{"nx", grid.nx},
           {"ny", grid.ny},
           {"nz", grid.nz},
@@ -130,8 +131,7 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
 
 void AddDetails(const jobs::Job& job, Json& json) {
   const jobs::AcquisitionFacts& facts = job.facts;
-  // In the axes of the patient, as the objects are: the page names sides by it.
-  json["grid"] = GridJson(PatientGrid(job.grid, job.facts.patient_position));
+  json["grid"] = GridJson(job);
   json["acquisition"] = {
       {"frames", facts.frames},
       {"arc_deg", facts.arc_deg},

@@ -21,7 +21,8 @@ Json OptionalJson(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json GridJson(const VolumeGrid& grid);
+/// A job's grid in the axes of its patient, as the objects have it: the page names sides by it.
+Json GridJson(const jobs::Job& job);
 
 /// As in lists. `frames_per_second`: empty unless it receives.
 Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second);

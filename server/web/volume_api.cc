@@ -59,7 +59,7 @@ absl::StatusOr<Response> Volume(const WebEnvironment& environment, const Call& c
     return bricks.ok() ? Json(((**bricks).*get)()) : Json(nullptr);
   };
   return JsonAnswer({{"job_id", opened.job->id},
-                     {"grid", GridJson(grid)},
+                     {"grid", GridJson(*opened.job)},
                      {"version", opened.raw->version()},
                      {"prepared", bricks.ok()},
                      {"hu_min", bound(&viewer::BrickFile::least)},

@@ -56,6 +56,14 @@ TEST(XaVolume, OtherPositionsByPatientOrientation) {
       {.turned_images = true, .patient_position = "FFS", .patient_orientation = "R\\H"});
 }
 
+TEST(XaVolume, EveryPatientPosition) {
+  // The angles are about the patient, and so is the volume, however the table stands in the world.
+  for (const char* position : {"HFP", "HFDR", "FFDL"}) {
+    SCOPED_TRACE(position);
+    ExpectMarksInPlace({.patient_position = position, .patient_orientation = "L\\F"});
+  }
+}
+
 TEST(XaVolume, LogarithmicAndCompressed) {
   ExpectMarksInPlace({.relationship = "LOG",
                       .log_table = true,

@@ -65,8 +65,9 @@ class ContractTest : public ::testing::Test {
                           .max_active_jobs = service_.options.max_active_jobs,
                           .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; }},
         *service_.engine, *service_.scheduler, *service_.table);
+    partners_.node = node_.get();
     auto server = rpc::Server::Start(config, protocols_, *service_.table, *service_.engine,
-                                     service_.results, service_.observer, {.node = node_.get()});
+                                     service_.results, service_.observer, partners_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     Connect(grpc::InsecureChannelCredentials());
@@ -202,6 +203,7 @@ class ContractTest : public ::testing::Test {
   }
 
   PipelineUnderTest service_{WithDecoders()};
+  rpc::Partners partners_;  // what a test adds counts from the next start
   config::ProtocolBook protocols_;
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<rpc::Server> server_;

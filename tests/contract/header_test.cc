@@ -231,6 +231,8 @@ TEST_F(HeaderTest, NamesAndNumbersBesides) {
               Invalid({"tube_voltage_kv is -1", "0 to 300"}));
   EXPECT_THAT(Refusal([](auto& h) { h.set_body_part_examined("head"); }),
               Invalid({"body_part_examined is 'head'", "[A-Z0-9_ ]"}));
+  EXPECT_THAT(Refusal([](auto& h) { h.set_patient_position("HFU"); }),
+              Invalid({"patient_position is 'HFU'", "HFS, HFP", "FFDL"}));
   EXPECT_THAT(Refusal([](auto& h) { h.set_series_description(std::string(65, 'a')); }),
               Invalid({"series_description", "at most 64"}));
 }

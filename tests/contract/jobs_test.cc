@@ -215,9 +215,15 @@ TEST_F(JobsTest, CancelEndsJobAndStream) {
   const auto job = ReceivingJob();
   v1::CancelJobRequest request;
   request.set_job_id(job->job_id);
+  request.set_reason(static_cast<v1::CancelReason>(99));
   v1::Job cancelled;
+  EXPECT_THAT(Ask(&v1::JobService::Stub::CancelJob, request, &cancelled),
+              Invalid({"reason is 99"}));
+  request.set_reason(v1::CANCEL_REASON_PATIENT_REFUSED);
   ASSERT_TRUE(Ask(&v1::JobService::Stub::CancelJob, request, &cancelled).ok());
   EXPECT_EQ(cancelled.state(), v1::JOB_STATE_CANCELLED);
+  EXPECT_EQ((*service_.table->Get(job->job_id))->order.cancel_reason,
+            jobs::CancelReason::kPatientRefused);
   v1::AcquireResponse response;
   while (job->stream->Read(&response)) {
   }
@@ -257,6 +263,21 @@ TEST_F(JobsTest, DownloadsTheRawVolume) {
   const std::vector<float> volume = service_.results.volume(id);
   ASSERT_EQ(data.size(), volume.size() * sizeof(float));
   EXPECT_EQ(std::memcmp(data.data(), volume.data(), data.size()), 0);
+}
+
+TEST_F(JobsTest, TheRawVolumesGridIsInThePatientsAxes) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.set_patient_position("FFS");
+  header.set_request_id("feet-first");
+  const Answer answer = Acquire(WholeAcquisition(header));
+  ASSERT_NE(answer.result(), nullptr) << answer.status.error_message();
+  std::vector<v1::DownloadResultResponse> pieces;
+  ASSERT_TRUE(Download(answer.result()->job_id(), v1::RESULT_FORMAT_RAW_FLOAT32, &pieces).ok());
+  const v1::VolumeGrid &stored = pieces.front().grid(), &world = answer.result()->grid();
+  EXPECT_THAT(stored.direction(), ::testing::ElementsAre(-1, 0, 0, 0, 1, 0, 0, 0, -1));
+  EXPECT_EQ(stored.origin_x_mm(), -world.origin_x_mm());
+  EXPECT_EQ(stored.origin_y_mm(), world.origin_y_mm());
+  EXPECT_EQ(stored.origin_z_mm(), -world.origin_z_mm());
 }
 
 TEST_F(JobsTest, DownloadsDicomFiles) {

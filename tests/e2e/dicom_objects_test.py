@@ -28,6 +28,15 @@ def read_meta_image(file):
     return volume, numpy.array(numbers["Offset"]), axes * spacing[:, None]
 
 
+def vector(values):
+    return numpy.array([float(v) for v in values])
+
+
+def key(position):
+    """To look a position up by, in micrometres."""
+    return tuple(numpy.round(vector(position) * 1000).astype(int))
+
+
 def read_ct(files):
     slices = sorted((pydicom.dcmread(f) for f in files), key=lambda d: d.SliceLocation)
     for data in slices:
@@ -107,6 +116,35 @@ class DicomObjectsTest(support.ServiceTest):
         self.assertGreater(acquisition.PrimaryPositionerScanArc, 180)
         self.assertEqual(volume.XRay3DReconstructionSequence[0].AlgorithmType, "FILTER_BACK_PROJ")
         self.assertEqual(volume.AcquisitionContextSequence[0].NumericValue, 312.25)
+
+    def test_a_patient_who_lies_feet_first(self):
+        """The same frames of a patient who lies the other way round: the same voxels, elsewhere in the patient."""
+        service = self.service()
+        volumes, frames = {}, {}
+        for position in ("HFS", "FFS"):
+            job = self.stream(service, "--patient-position", position)["job_id"]
+            volumes[position] = self.check(service, job)  # positions are those of the volume that is fetched
+            self.assertEqual(volumes[position].PatientPosition, position)
+            files = [*(self.folder / job).iterdir()]
+            forms = {f: pydicom.dcmread(f, stop_before_pixels=True).SOPClassUID for f in files}
+            frames[position] = (
+                list(read_ct([f for f in files if forms[f] == CT])),
+                list(read_xray3d(*[f for f in files if forms[f] == XRAY_3D])),
+            )
+        # Turned by half about the vertical axis: left becomes right, head becomes feet.
+        turn = numpy.array([-1, 1, -1])
+        for head_first, feet_first in zip(frames["HFS"], frames["FFS"]):
+            there = {key(position): (pixels, orientation) for pixels, position, orientation, _ in feet_first}
+            self.assertEqual(len(there), support.SLICES)
+            for pixels, position, orientation, _ in head_first:
+                turned_pixels, turned_orientation = there[key(vector(position) * turn)]
+                numpy.testing.assert_array_equal(turned_pixels, pixels)
+                cosines = vector(orientation).reshape(2, 3) * turn
+                numpy.testing.assert_allclose(vector(turned_orientation).reshape(2, 3), cosines, atol=1e-9)
+        # The positioner's angles are about the patient: it turns the other way.
+        head_first, feet_first = (volumes[p].XRay3DAcquisitionSequence[0] for p in ("HFS", "FFS"))
+        self.assertAlmostEqual(head_first.PrimaryPositionerScanArc, feet_first.PrimaryPositionerScanArc, 3)
+        self.assertAlmostEqual(head_first.PrimaryPositionerIncrement, -feet_first.PrimaryPositionerIncrement, 3)
 
     def test_a_refinement_belongs_to_its_source(self):
         service = self.service()

@@ -3,46 +3,24 @@
 import json
 
 import support
-from lab import orthanc, process
+from lab import certificates, orthanc, process
 
 
 class DicomTlsTest(support.ServiceTest):
     def setUp(self):
         super().setUp()
-        self.openssl = support.need("openssl", "openssl")
-        self.ssl(
-            *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=ca"),
-            *("-keyout", "ca.key", "-out", "ca.pem"),
-        )
-        for name in ("node", "pacs"):
-            self.certificate(name)
+        support.need("openssl", "openssl")
+        self.authority = certificates.Authority(self.folder)
+        self.node, self.pacs = (self.authority.certificate(name) for name in ("node", "pacs"))
         self.audit = self.folder / "audit.jsonl"
-
-    def ssl(self, *arguments):
-        done = process.run([self.openssl, *arguments], cwd=self.folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-    def certificate(self, name):
-        self.ssl(
-            *("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}"),
-            *("-keyout", f"{name}.key", "-out", f"{name}.csr"),
-        )
-        (self.folder / "san").write_text("subjectAltName=IP:127.0.0.1\n")
-        self.ssl(
-            *("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"),
-            *("-days", "2", "-extfile", "san", "-out", f"{name}.pem"),
-        )
-
-    def path(self, name):
-        return self.folder / name
 
     def tls_service(self, pacs_port):
         """A service without a plain DICOM port; `dicom_port` is that of TLS."""
         port = process.free_port()
         service = self.service(
             dicom=f"""tls_only: true tls_port: {port}
-              tls {{ certificate_file: "{self.path("node.pem")}" private_key_file: "{self.path("node.key")}"
-                    ca_file: "{self.path("ca.pem")}" }}
+              tls {{ certificate_file: "{self.node.certificate}" private_key_file: "{self.node.key}"
+                    ca_file: "{self.authority.file}" }}
               peer {{ ae_title: "{orthanc.AE_TITLE}" host: "127.0.0.1" port: {pacs_port} tls: true
                      tls_check_host: true }}""",
             config=f'audit {{ file: "{self.audit}" }}',
@@ -59,7 +37,7 @@ class DicomTlsTest(support.ServiceTest):
         pacs_port = process.free_port()
         service = self.tls_service(pacs_port)
         result = self.stream(service)
-        files = (self.path("pacs.pem"), self.path("pacs.key"), self.path("ca.pem"))
+        files = (self.pacs.certificate, self.pacs.key, self.authority.file)
         pacs = self.orthanc(service, pacs_port, tls=files)
         query, answers = pacs.find_studies(AccessionNumber=support.ACCESSION, StudyInstanceUID="")
         self.assertEqual([a["StudyInstanceUID"] for a in answers], [result["study_instance_uid"]])

@@ -2,12 +2,25 @@
 
 import json
 import random
+import signal
 import urllib.request
 
 import support
-from lab import isocenter, orthanc, process
+from lab import certificates, isocenter, orthanc, process
 
 FAST = "first_retry_seconds: 0.1 longest_retry_seconds: 1"
+CT_ONLY = """
+[[TransferSyntaxes]]
+[Uncompressed]
+TransferSyntax1 = LittleEndianExplicit
+TransferSyntax2 = LittleEndianImplicit
+[[PresentationContexts]]
+[Images]
+PresentationContext1 = CTImageStorage\\Uncompressed
+[[Profiles]]
+[Default]
+PresentationContexts = Images
+"""
 
 
 class SendingTest(support.ServiceTest):
@@ -74,6 +87,63 @@ class SendingTest(support.ServiceTest):
         done = isocenter.call("send", result["job_id"], "--to", "NOBODY", "--server", service.grpc)
         self.assertEqual(done.returncode, 1)
         self.assertIn(orthanc.AE_TITLE, done.stderr)
+
+    def test_committed_over_tls(self):
+        """Both directions speak TLS with certificates that are checked; there is no plain port."""
+        tls = certificates.Authority(self.folder)
+        node, pacs_files = tls.certificate("node"), tls.certificate("pacs")
+        port = process.free_port()
+        service = self.service(
+            dicom=f"""tls_only: true tls_port: {port}
+              tls {{ certificate_file: "{node.certificate}" private_key_file: "{node.key}" ca_file: "{tls.file}" }}
+              peer {{ ae_title: "{orthanc.AE_TITLE}" host: "127.0.0.1" port: {self.pacs_port} tls: true
+                     tls_check_host: true }}""",
+            destinations=[f'ae_title: "{orthanc.AE_TITLE}" {FAST} storage_commitment: true max_associations: 2'],
+        )
+        service.dicom_port = port
+        pacs = self.orthanc(service, self.pacs_port, tls=(pacs_files.certificate, pacs_files.key, tls.file))
+        result = self.stream(service)
+        self.await_done(service, 1)
+        self.assertEqual(self.transfers(service)[0]["committed_count"], result["instance_count"])
+        self.assertEqual(pacs.instance_count(), result["instance_count"])
+
+    def test_a_destination_that_takes_ct_images_only(self):
+        """DCMTK's storescp, configured to know no other class, gets them; the multi-frame object is no failure."""
+        config = self.folder / "storescp.cfg"
+        config.write_text(CT_ONLY)
+        received = self.folder / "received"
+        received.mkdir()
+        scp = self.background(
+            [support.need("storescp", "dcmtk"), "-xf", config, "Default", "-od", received, "-aet", "VIEWER", self.pacs_port],
+            "storescp",
+        )
+        scp.wait_for(lambda: process.listens(self.pacs_port), 30, "it listens")
+        service = self.service(peers=[("VIEWER", self.pacs_port)], destinations=[f'ae_title: "VIEWER" {FAST}'])
+        result = self.stream(service)
+        self.await_done(service, 1)
+        (transfer,) = self.transfers(service)
+        self.assertEqual((transfer["state"], transfer["failed_count"]), ("sent", 0))
+        self.assertEqual((transfer["sent_count"], transfer["skipped_count"]), (support.SLICES, 1))
+        self.assertIn("XRay3DAngiographicImageStorage", transfer["reason"])
+        self.assertEqual(len(list(received.iterdir())), support.SLICES)
+        isocenter.must("delete", result["job_id"], "--server", service.grpc)
+
+    def test_pacs_is_killed_while_it_receives(self):
+        """What a PACS has lost by a kill -9, it does not commit itself to: it is sent again."""
+        service = self.sender("storage_commitment: true commitment_seconds: 2")
+        pacs = self.orthanc(service, self.pacs_port)
+        count = 0
+        for _ in range(2):
+            expected = count + random.randint(1, support.INSTANCES - 1)
+            count += self.stream(service)["instance_count"]
+            process.wait_until(lambda least=expected: pacs.instance_count() >= least, 60, f"{expected} instances in Orthanc")
+            pacs.process.signal(signal.SIGKILL)
+            pacs.process.wait(10)
+            pacs.start()
+        self.await_done(service, 2)
+        self.assertEqual({t["state"] for t in self.transfers(service)}, {"committed"})
+        uids = self.stored_uids(pacs)
+        self.assertEqual((len(uids), len(set(uids))), (count, count))
 
     def test_pacs_down_and_two_kills(self):
         """Results of several jobs wait for a PACS that is down, and get through two kills while they are sent."""

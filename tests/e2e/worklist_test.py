@@ -62,7 +62,7 @@ class WorklistTest(support.ServiceTest):
         server = self.background(
             [support.need("wlmscpfs", "dcmtk"), "-csk", "-dfp", folder, port], "wlmscpfs"
         )
-        server.wait_for(lambda: _listens(port), 30, "it listens")
+        server.wait_for(lambda: process.listens(port), 30, "it listens")
         return port
 
     def service_asking(self, port, timeout=10):
@@ -188,14 +188,6 @@ class WorklistTest(support.ServiceTest):
         self.addCleanup(queue.close)
         rows = queue.execute("SELECT job_id, state, end_data <> '' FROM steps").fetchall()
         self.assertEqual(rows, [(result["job_id"], "new", 1)])
-
-
-def _listens(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-        return True
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

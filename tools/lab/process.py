@@ -35,6 +35,15 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def listens(port):
+    """Whether something takes connections on a port of the loopback interface."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
 def wait_until(condition, seconds, what):
     """Polls until `condition` returns something true, and returns that."""
     end = time.monotonic() + seconds

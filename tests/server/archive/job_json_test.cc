@@ -20,11 +20,13 @@ jobs::Job FullJob() {
   job.patient_study = {"山田^太郎", "PID",  "19700101", "M",        "1.2.3", "ACC",
                        "STUDY",     "Head", "House^G",  "20260102", "030405"};
   job.order = {true, "RP-1", "Head run", "SPS-2", "Rotation", "XA", "PID-H", "ACC-H", true};
+  job.order.cancel_reason = jobs::CancelReason::kPatientCondition;
   job.facts = {.tube_voltage_kv = 90.5,
                .tube_current_ma = 21,
                .exposure_mas = 22.5,
                .dose_area_product_dgycm2 = 23.5,
                .body_part_examined = "HEAD",
+               .patient_position = PatientPosition::kFfdr,
                .laterality = "L",
                .series_description = "Series",
                .performing_physician_name = "House^G",

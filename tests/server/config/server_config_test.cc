@@ -105,6 +105,29 @@ TEST(ServerConfig, DestinationsAreChecked) {
       HasSubstr("role is 99"));
 }
 
+TEST(ServerConfig, DestinationsGetSomethingOfEveryProtocolThatIsSentThere) {
+  const auto complaint = [](const std::string& fields) {
+    auto config = ParseServerConfig(
+        "protocol { name: 'volumes' dicom_forms: DICOM_FORM_XRAY_3D } "
+        "dicom_node { peer { ae_title: 'PACS' host: 'h' port: 104 } "
+        "destination { ae_title: 'PACS' " +
+            fields + " } }",
+        "f");
+    EXPECT_TRUE(config.ok()) << config.status();
+    ApplyDefaults(*config);
+    return std::string(ValidateServerConfig(*config).message());
+  };
+  EXPECT_EQ(complaint(""), "");
+  EXPECT_EQ(complaint("form: DICOM_FORM_XRAY_3D"), "");
+  EXPECT_EQ(complaint("form: DICOM_FORM_CT_SERIES protocol: 'fdk'"), "");
+  EXPECT_EQ(complaint("form: DICOM_FORM_CT_SERIES on_request_only: true"), "");
+  EXPECT_THAT(complaint("form: DICOM_FORM_CT_SERIES"),
+              AllOf(HasSubstr("destination[0].form"), HasSubstr("protocol 'volumes'")));
+  EXPECT_THAT(complaint("form: DICOM_FORM_CT_SERIES form: DICOM_FORM_CT_SERIES"),
+              HasSubstr("each at most once"));
+  EXPECT_THAT(complaint("form: DICOM_FORM_UNSPECIFIED"), HasSubstr("destination[0].form is 0"));
+}
+
 TEST(ServerConfig, TheSpoolIsInTheArchiveUnlessItHasAPlaceOfItsOwn) {
   v1::ServerConfig config;
   ApplyDefaults(config);

@@ -81,7 +81,9 @@ void FakePacs::Serve(int socket, Interruptor& interruptor) {
     ASC_getPresentationContext(parameters, i, &context);
     const bool is_commitment =
         std::strcmp(context.abstractSyntax, UID_StorageCommitmentPushModelSOPClass) == 0;
-    if (is_commitment ? behaviour_.offers_commitment : behaviour_.takes_images) {
+    const bool takes =
+        behaviour_.takes_images && !behaviour_.refused_classes.contains(context.abstractSyntax);
+    if (is_commitment ? behaviour_.offers_commitment : takes) {
       ASC_acceptPresentationContext(parameters, context.presentationContextID,
                                     context.proposedTransferSyntaxes[0]);
     } else {

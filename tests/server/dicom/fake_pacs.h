@@ -34,11 +34,12 @@ struct PacsBehaviour {
   std::function<uint16_t(const std::string& uid, int nth)> status;
   std::function<StoreFate(const std::string& uid, int nth)> fate;
   bool takes_images = true;
+  std::set<std::string> refused_classes = {};  // no context for these
   bool offers_commitment = true;
   ReportBy report = ReportBy::kSameAssociation;
   int report_port = 0;  // of a node, for kNewAssociation
   /// Instances that it forgets before the first request of commitment.
-  std::set<std::string> loses;
+  std::set<std::string> loses = {};
 };
 
 /// Listens on the loopback interface, with a thread per association.

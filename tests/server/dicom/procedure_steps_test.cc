@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "absl/time/clock.h"
 #include "server/dicom/result_store.h"
 #include "tests/server/dicom/fake_ris.h"
@@ -123,6 +125,66 @@ TEST_F(ProcedureStepsTest, WhatFailsIsDiscontinuedWithAReason) {
   EXPECT_TRUE(messages[2].creates);
   EXPECT_THAT(messages[3].text, HasSubstr("[110513]"));
   ExpectQuiet(4);
+}
+
+TEST_F(ProcedureStepsTest, AnOperatorsReasonAndTheDoseAreReported) {
+  jobs::Job job = NewJob("job-1");
+  job.state = jobs::JobState::kCancelled;
+  job.order.cancel_reason = jobs::CancelReason::kPatientRefused;
+  job.progress.frames_received = 100;
+  job.end_time = job.create_time;
+  steps_->OnEnded(job);
+  const auto messages = AwaitMessages(2);
+  ASSERT_THAT(messages, SizeIs(2));
+  // Code, exposures, dose area product, distance, voltage, current in microamperes.
+  for (const char* part :
+       {"[110505]", "[Patient refused to continue procedure]", "(0040,0301) US 100",
+        "(0018,115e) DS [312.25]", "(0018,1110) DS [1200]", "(0018,0060) DS [90]", "[210500]"}) {
+    EXPECT_THAT(messages[1].text, HasSubstr(part));
+  }
+  jobs::Job other = Complete(NewJob("job-2"));
+  steps_->OnEnded(other);
+  const auto completed = AwaitMessages(4);
+  ASSERT_THAT(completed, SizeIs(4));
+  for (const char* part : {"(0040,0301) US 248", "Weiß^Jürgen", "Lopez^Ana"}) {
+    EXPECT_THAT(completed[3].text, HasSubstr(part));
+  }
+}
+
+TEST_F(ProcedureStepsTest, OperatorsSeeWhyAStepWaitsAndRetryOrDropIt) {
+  std::atomic<bool> understands = false;
+  ris_.answer = [&](const FakeRis::StepMessage&) { return understands ? 0 : 0x0120; };
+  steps_->OnBegan(NewJob("refused"));
+  AwaitMessages(1);
+  const auto await = [&](const std::string& job, jobs::ProcedureStepState state) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (absl::Now() < deadline) {
+      for (const jobs::ProcedureStep& step : *steps_->List({state}, 10)) {
+        if (step.job_id == job) return step;
+      }
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    ADD_FAILURE() << job << " never became " << Name(state);
+    return jobs::ProcedureStep{};
+  };
+  const jobs::ProcedureStep failed = await("refused", jobs::ProcedureStepState::kFailed);
+  EXPECT_THAT(failed.reason, HasSubstr("RIS rejects N-CREATE: status 0120"));
+  EXPECT_EQ(failed.sop_instance_uid, ProcedureStepUid("refused"));
+  understands = true;
+  ASSERT_TRUE(steps_->Retry("refused").ok());
+  await("refused", jobs::ProcedureStepState::kInProgress);
+  EXPECT_THAT(ris_.messages(), SizeIs(2));
+  // One whose peer is down says so; dropped, it is never sent.
+  ris_.Stop();
+  steps_->OnBegan(NewJob("dropped"));
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (steps_->List({}, 1)->front().reason.empty() && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_THAT(steps_->List({}, 1)->front().reason, HasSubstr("cannot associate with RIS"));
+  EXPECT_EQ(steps_->Drop("dropped")->state, jobs::ProcedureStepState::kDropped);
+  ris_.Start();
+  ExpectQuiet(2);
 }
 
 TEST_F(ProcedureStepsTest, OnlyAcquisitionsWithFramesAreSteps) {

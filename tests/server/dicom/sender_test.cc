@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -73,8 +74,10 @@ class SenderTest : public ::testing::Test {
     sender_ = *std::move(sender);
   }
   /// A job's stored result; the UIDs of its instances in order.
-  std::vector<std::string> Store(const std::string& id, int slices) {
-    const jobs::Job job = TestJob(id, 12, 10, slices);
+  std::vector<std::string> Store(const std::string& id, int slices,
+                                 const jobs::DicomForms& forms = {}) {
+    jobs::Job job = TestJob(id, 12, 10, slices);
+    job.dicom_forms = forms;
     const auto volume = TestVolume(job.grid);
     const auto stored = store_->Store(job, View(volume, job.grid), nullptr, nullptr);
     EXPECT_TRUE(stored.ok()) << stored.status();
@@ -206,6 +209,74 @@ TEST_F(SenderTest, ADestinationWithoutTheClassFailsSayingSo) {
   ASSERT_TRUE(
       Eventually("job", [](const Transfer& t) { return t.state == TransferState::kFailed; }));
   EXPECT_THAT(TransferOf("job").reason, HasSubstr("does not accept SOP class"));
+}
+
+TEST_F(CommittingSenderTest, ADestinationWithoutOneFormGetsTheOther) {
+  constexpr jobs::DicomForms kBoth{.ct_series = true, .xray_3d = true};
+  for (const auto& [name, refused, sent, skipped] :
+       {std::tuple("without-3d", UID_XRay3DAngiographicImageStorage, 4, 1),
+        std::tuple("without-ct", UID_CTImageStorage, 1, 4)}) {
+    SCOPED_TRACE(name);
+    StartPacs({.refused_classes = {refused}});
+    Store(name, 4, kBoth);
+    StartSender();
+    ASSERT_TRUE(EventuallyDone(name));
+    const Transfer transfer = TransferOf(name);
+    EXPECT_EQ(transfer.state, TransferState::kCommitted);
+    EXPECT_EQ(transfer.counts,
+              (std::map<TransferState, int64_t>{{TransferState::kCommitted, sent},
+                                                {TransferState::kSkipped, skipped}}));
+    EXPECT_THAT(transfer.reason, HasSubstr("PACS does not accept SOP class"));
+    EXPECT_THAT(pacs_->instances(), SizeIs(sent));
+    EXPECT_TRUE(archive_->transfers().CheckDelivered(name).ok());
+    // It may have learned to take it.
+    Stop();
+    StartPacs();
+    StartSender();
+    ASSERT_TRUE(archive_->transfers().Enqueue(name, "PACS", absl::Now()).ok());
+    ASSERT_TRUE(Eventually(name, [](const Transfer& t) {
+      return t.done && !t.counts.contains(TransferState::kSkipped);
+    }));
+    EXPECT_THAT(pacs_->instances(), SizeIs(skipped));
+    Stop();
+  }
+}
+
+TEST_F(SenderTest, ADestinationThatTakesNeitherFormHasFailed) {
+  StartPacs({.takes_images = false});
+  Store("both", 3, {.ct_series = true, .xray_3d = true});
+  Store("multi-frame", 3, {.ct_series = false, .xray_3d = true});
+  StartSender();
+  for (const auto& [job, failed] : {std::pair("both", 4), std::pair("multi-frame", 1)}) {
+    ASSERT_TRUE(Eventually(job, [failed = failed](const Transfer& t) {
+      const auto count = t.counts.find(TransferState::kFailed);
+      return count != t.counts.end() && count->second == failed;
+    }));
+    EXPECT_THAT(TransferOf(job).counts, SizeIs(1));
+  }
+}
+
+TEST_F(SenderTest, AnAnswerThatTheClassIsNotSupportedIsTheSame) {
+  StartPacs({.status = [](const std::string&, int nth) {
+    return nth == 3 ? uint16_t{0x0122} : uint16_t{0};
+  }});
+  Store("job", 3, {.ct_series = true, .xray_3d = true});
+  StartSender();
+  ASSERT_TRUE(EventuallyDone("job"));
+  EXPECT_EQ(TransferOf("job").counts.at(TransferState::kSkipped), 1);
+  EXPECT_THAT(TransferOf("job").reason, HasSubstr("SOP class not supported (status 0122)"));
+}
+
+TEST_F(SenderTest, OnlyTheConfiguredFormsAreSent) {
+  store_ = *DicomResultStore::Create(
+      *archive_, {{.destination = {"PACS", false, {UID_XRay3DAngiographicImageStorage}}}});
+  StartPacs();
+  Store("job", 3, {.ct_series = true, .xray_3d = true});
+  Store("slices", 3);
+  StartSender();
+  ASSERT_TRUE(EventuallyDone("job"));
+  EXPECT_THAT(pacs_->instances(), SizeIs(1));
+  EXPECT_THAT(*archive_->transfers().List({.job_id = "slices"}, 10), SizeIs(0));
 }
 
 TEST_F(SenderTest, OnlyWhatWasNotConfirmedIsSentAgainWhenAnAssociationBreaks) {

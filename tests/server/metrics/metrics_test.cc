@@ -77,6 +77,10 @@ class MetricsTest : public ::testing::Test {
                                                 .used_bytes = 3000,
                                                 .reclaimable_bytes = 2000,
                                                 .last_sync_seconds = 0.25};
+                            },
+                        .procedure_steps =
+                            [] {
+                              return ProcedureSteps{.steps = {{"failed", 2}}, .oldest_seconds = 30};
                             }});
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -154,6 +158,8 @@ TEST_F(MetricsTest, CountsWhatHappensWhileTheArmTurns) {
            "isocenter_spool_bytes{kind=\"used\"} 3000\n",
            "isocenter_spool_bytes{kind=\"reclaimable\"} 2000\n",
            "isocenter_spool_last_sync_seconds 0.25\n",
+           "isocenter_procedure_steps{state=\"failed\"} 2\n",
+           "isocenter_procedure_steps_oldest_seconds 30\n",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }

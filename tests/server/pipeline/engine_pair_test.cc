@@ -103,6 +103,8 @@ TEST_F(EnginePairTest, HalvesThatDoNotBelongTogetherAreRefused) {
               HasSubstr("the planned trajectory is not that of job '" + mask.id));
   EXPECT_THAT(refusal([](auto& r) { r.patient_study.patient_id = "P2"; }),
               HasSubstr("is of another patient"));
+  EXPECT_THAT(refusal([](auto& r) { r.patient_position = PatientPosition::kFfs; }),
+              HasSubstr("lay HFS, not FFS"));
   EXPECT_THAT(refusal([](auto& r) { r.patient_study.study_instance_uid = "1.2.4"; }),
               HasSubstr("is of another study; legal is 1.2.3"));
   EXPECT_THAT(refusal([](auto& r) {
