@@ -19,6 +19,9 @@ void AddServerFlags(CLI::App& command, client::ServerAddress& address) {
   command.add_option("--key", address.private_key_file, "PEM private key of --cert")
       ->type_name("FILE")
       ->group("Server");
+  command.add_option("--token-file", address.token_file, "file with a token of this client")
+      ->type_name("FILE")
+      ->group("Server");
   command
       .add_option("--node", address.node,
                   "of several nodes behind the address, the one that is meant")

@@ -31,6 +31,7 @@
 #include "server/daemon/frames.h"
 #include "server/daemon/metric_sources.h"
 #include "server/daemon/observer.h"
+#include "server/daemon/roster.h"
 #include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
 #include "server/daemon/supervisor.h"
@@ -112,6 +113,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   ISO_ASSIGN_OR_RETURN(dicom::NodeOptions dicom_options,
                        daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
+  ISO_ASSIGN_OR_RETURN(const auto roster, daemon::OpenRoster(config.web()));
   ISO_ASSIGN_OR_RETURN(const auto audit_trail, daemon::OpenAudit(config));
   dicom_options.audit = audit_trail.get();
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
@@ -179,15 +181,17 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                                           {.worklist = worklist.get(),
                                            .audit = audit_trail.get(),
                                            .transfers = &archive->transfers(),
-                                           .node = &node}));
+                                           .node = &node,
+                                           .roster = roster.get()}));
   std::unique_ptr<dicom::Node> dicom_node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
     ISO_ASSIGN_OR_RETURN(dicom_node, StartDicomNode(dicom_options, *archive, metrics));
     dicom_address = daemon::AddressesOf(dicom_options, *dicom_node);
   }
-  ISO_ASSIGN_OR_RETURN(const auto web, daemon::Web::Start(config, node, activity, feed, table,
-                                                          engine, *results, archive->transfers()));
+  ISO_ASSIGN_OR_RETURN(const auto web,
+                       daemon::Web::Start(config, *roster, node, activity, feed, table, engine,
+                                          *results, archive->transfers(), *audit_trail));
   node::Monitor monitor(node, activity, [&](const std::vector<node::Reason>& reasons) {
     server->SetReady(reasons.empty());
     feed.OnNodeChanged();

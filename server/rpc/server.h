@@ -18,6 +18,7 @@
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/acquisition_service.h"
+#include "server/rpc/guard.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/node_service.h"
 #include "server/rpc/protocol_service.h"
@@ -32,6 +33,7 @@ struct Partners {
   audit::Recorder* audit = nullptr;             // of calls
   archive::TransferQueue* transfers = nullptr;  // of what is sent to other nodes
   node::Node* node = nullptr;
+  const roles::Roster* roster = nullptr;  // who may call what; null: whoever reaches the server
 };
 
 /// All services, the standard health service and reflection on one port. gRPC's own threads run
@@ -64,6 +66,7 @@ class Server {
          jobs::JobObserver& observer, const Partners& partners);
 
   const v1::ClusterConfig cluster_;
+  const Guard guard_;
   AcquisitionContext context_;
   AcquisitionService acquisitions_;
   JobService jobs_;

@@ -72,7 +72,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
         {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
       </div>
       <div class="actions">
-        {isActive(job) && store.may('operator') && <button type="button" onClick={() => setAsking('cancel')}>Cancel job</button>}
+        {isActive(job) && store.may('console') && <button type="button" onClick={() => setAsking('cancel')}>Cancel job</button>}
         {!isActive(job) && store.may('administrator') && <button type="button" onClick={() => setAsking('delete')}>Delete job</button>}
       </div>
       {asking === 'cancel' && (

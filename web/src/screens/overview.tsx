@@ -86,7 +86,7 @@ function RoomCard({ room, store }: { room: Room; store: Store }) {
       {job && !active && <LastJob job={job} />}
       <footer class="split quiet numbers">
         <span>{job ? <a href={jobHref(job.job_id)}>{active ? job.protocol : 'Last job'}</a> : 'No job yet'}</span>
-        <span>24 h: {count(room.completed_24h)} done{room.failed_24h > 0 && <b class="bad">, {count(room.failed_24h)} failed</b>}</span>
+        <span>24 h: {count(room.completed_24h)} done{room.failed_24h > 0 && <>, <b class="bad">{count(room.failed_24h)} failed</b></>}</span>
       </footer>
     </article>
   );
@@ -101,7 +101,7 @@ function newest(room: Room, store: Store): Job | null {
 }
 
 function LastJob({ job }: { job: Job }) {
-  if (job.state !== 'completed') return <p class="one-line" title={job.error?.message}><StateChip state={job.state} /> {job.error?.message}</p>;
+  if (job.state !== 'completed') return <p class="two-lines" title={job.error?.message}><StateChip state={job.state} /> {job.error?.message}</p>;
   return (
     <p class="numbers split">
       <span>{seconds(job.result?.seconds_after_last_frame)} after the last frame</span>
