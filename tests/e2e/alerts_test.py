@@ -44,7 +44,7 @@ class AlertsTest(support.ServiceTest):
         fired = prom.process.wait_for(lambda: prom.firing(**labels).get(alert), WITHIN_SECONDS, f"{alert} to fire")
         for word in words:
             self.assertIn(word, fired["annotations"]["description"])
-        self.assertEqual(fired["annotations"]["runbook_url"], f"docs/runbook.md#{alert.lower()}")
+        self.assertEqual(fired["annotations"]["runbook_url"], f"http://127.0.0.1:8080/docs/runbook.html#{alert.lower()}")
 
     def expect_silence(self, prom, *alerts):
         self.assertFalse(set(alerts) & set(prom.firing()))
