@@ -49,8 +49,8 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (text.empty() ||
       ContainsAny(text, {"Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "ransport",
                          "Endpoint", "keepalive", "http2", "Stream removed"})) {
-    return absl::UnavailableError(absl::StrCat("the connection to the server broke, or it is ",
-                                               "shutting down (", text, "); try again"));
+    return absl::UnavailableError(absl::StrCat(
+        "the connection to the server broke, or it is shutting down (", text, "); try again"));
   }
   return absl::UnavailableError(text);
 }
