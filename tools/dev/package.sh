@@ -12,7 +12,7 @@ readonly module=libisocenter_rabbitct.so
 # glibc and what must fit the kernel and the drivers of the machine stay out.
 readonly left_out='^(ld-linux.*|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
 
-tools/dev/setup.sh build check
+tools/dev/setup.sh build packaging
 tools/dev/build.sh --preset release "${programs[@]}" isocenter_rabbitct
 
 version=$(sed -nE 's/^project\(isocenter VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
