@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 
+import dated_certificate
 import docs
 import support
 from lab import isocenter, orthanc, process
@@ -26,26 +27,6 @@ USER = ("isocenter", 60001)
 SUDO = f"""#!/bin/sh
 [ "$1" != -u ] || {{ shift 2; exec setpriv --reuid={USER[1]} --regid={USER[1]} --clear-groups "$@"; }}
 exec "$@"
-"""
-
-
-# A certificate of the past; only `openssl ca` makes one.
-EXPIRED = """
-mkdir old && touch old/index && echo 01 >old/serial
-cat >old/conf <<TEXT
-[ca]
-default_ca=old
-[old]
-database=old/index
-serial=old/serial
-new_certs_dir=old
-default_md=sha256
-policy=any
-[any]
-commonName=supplied
-TEXT
-openssl req -newkey rsa:2048 -nodes -subj /CN=old -keyout old.key -out old.csr
-openssl ca -batch -notext -config old/conf -selfsign -keyfile old.key -in old.csr -out old.pem -startdate 20200101000000Z -enddate 20200201000000Z
 """
 
 
@@ -259,7 +240,7 @@ class FromTheDocsTest(support.ServiceTest):
 
     def bad_files(self):
         """Each is told by --check before the start, and by the start."""
-        self.follow(EXPIRED)
+        dated_certificate.issue("openssl", self.desk, "old", -7200, -3600)
         for name, source, word in (
             ("server.key", "pacs.example.org.key", "half a renewal"),
             ("server.pem", "old.pem", "renew it"),
