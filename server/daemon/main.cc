@@ -26,6 +26,7 @@
 #include "server/daemon/asking.h"
 #include "server/daemon/audit_options.h"
 #include "server/daemon/background.h"
+#include "server/daemon/configured_files.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/frames.h"
@@ -109,7 +110,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                    const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
   std::vector<certificates::Expiry> expiries;
-  ISO_RETURN_IF_ERROR(daemon::CheckGrpcCertificates(config.grpc_tls(), expiries));
+  ISO_RETURN_IF_ERROR(daemon::CheckCertificates("grpc_tls", config.grpc_tls(), expiries));
+  if (!config.web().disabled()) {
+    ISO_RETURN_IF_ERROR(daemon::CheckCertificates("web.tls", config.web().tls(), expiries));
+  }
   ISO_ASSIGN_OR_RETURN(dicom::NodeOptions dicom_options,
                        daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
@@ -253,7 +257,9 @@ int Main(int argc, char** argv) {
   const auto fault = daemon::FaultOf(flags);
   const absl::StatusOr<config::ProtocolBook> protocols =
       config.ok() ? config::ProtocolBook::Make(*config) : config.status();
-  for (const absl::Status& status : {protocols.status(), fault.status()}) {
+  const absl::Status files =
+      flags.check && config.ok() ? daemon::CheckFiles(*config) : absl::OkStatus();
+  for (const absl::Status& status : {protocols.status(), fault.status(), files}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
     return kExitBadConfiguration;

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import unittest
+import urllib.request
 
 import debian_root
 from lab import process
@@ -72,10 +73,21 @@ class PackageTest(unittest.TestCase):
         summary = self.root.must("isocenter", "stream", "/tmp/head", "--grid", "32x32x32", "--voxel-mm", 6, user="isocenter")
         job = re.search(r"^job\s+(\S+)", summary, re.M)[1]
         self.root.must("isocenter", "fetch", job, "--format", "dicom", "--out", "/tmp/dicom", user="isocenter")
-        self.assertEqual(len(list(self.root.file("/tmp/dicom").iterdir())), 32)
+        # The slices, and the volume as one object.
+        self.assertEqual(len(list(self.root.file("/tmp/dicom").iterdir())), 32 + 1)
         shutil.rmtree(self.root.file("/tmp/dicom"))
         shutil.rmtree(self.root.file("/tmp/head"))
         return job
+
+    def documentation_is_there(self):
+        """As files, and served by the node, where the links of alerts lead."""
+        doc = self.root.file("/usr/share/doc/isocenter")
+        for name in ("docs/runbook.md", "html/runbook.html", "deploy/prometheus/alerts.rules.yml", "changelog.gz"):
+            self.root.must("test", "-r", f"/usr/share/doc/isocenter/{name}")
+        targets = (doc / "deploy/prometheus/targets.rules.yml").read_text()
+        address = re.search(r"docs_url: (\S+)", targets)[1]
+        with urllib.request.urlopen(f"{address}/runbook.html", timeout=10) as answer:
+            self.assertIn(b'id="isocenterdown"', answer.read())
 
     def newer(self, change=lambda tree: None):
         """The package as its next version."""
@@ -104,6 +116,7 @@ class PackageTest(unittest.TestCase):
         self.start()
         self.assertEqual(self.notifications.recv(4096), b"WATCHDOG=1")
         self.root.must("isocenter", "health", user="isocenter")
+        self.documentation_is_there()
         job = self.scan()
         self.stop()
         self.assertEqual(self.root.run("isocenter", "health", user="isocenter").returncode, 1)
