@@ -56,11 +56,11 @@ absl::Status CheckAddress(absl::string_view field, const std::string& address) {
 }
 
 absl::Status CheckAeTitle(absl::string_view field, const std::string& title) {
-  bool legal = !title.empty() && title.size() <= 16;
-  for (const char c : title) legal = legal && c > 0x20 && c < 0x7f && c != '\\';
+  bool legal = !title.empty() && title.size() <= 16 && title.front() != ' ' && title.back() != ' ';
+  for (const char c : title) legal = legal && c >= 0x20 && c < 0x7f && c != '\\';
   if (legal) return absl::OkStatus();
   return Illegal(field, absl::StrCat("'", title, "'"),
-                 "1 to 16 printable characters without blanks and backslashes");
+                 "1 to 16 printable ASCII characters without backslashes, no blank at the ends");
 }
 
 absl::Status CheckTls(absl::string_view field, const v1::TlsConfig& tls) {

@@ -21,8 +21,8 @@ struct PositionerScans {
   jobs::PositionerScan primary, secondary;
 };
 /// The trajectory as DICOM counts the angles of a C-arm (PS3.3, C.8.7.5.1.2) for a patient who lies
-/// head first, supine, in the world's coordinates taken as LPS. Errors: INVALID_ARGUMENT (a
-/// singular matrix; the view is named; a source at the isocentre).
+/// head first, supine, in the world's coordinates taken as LPS. Errors: INVALID_ARGUMENT (no
+/// view; a singular matrix or a source at the isocentre, with the view).
 absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory);
 
 }  // namespace isocenter::pipeline
