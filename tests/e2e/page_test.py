@@ -116,7 +116,7 @@ class RealTest(PageTest):
         jobs = json.loads(isocenter.must("jobs", "--json", "--server", service.grpc))
         refined = next(job["job_id"] for job in jobs if job["protocol"] == "fdk_then_ossart")
         beside = self.see(service, "beside", halves[0], "Mask", "Fill", "Subtracted", "Refined")
-        self.assertEqual(beside["shown"], ["Mask", "Refined", "Fill", "Subtracted"], beside)
+        self.assertEqual(beside["shown"], ["Mask", "Fill", "Subtracted", "Refined"], beside)
         self.assertEqual(set(beside["slices"]), {"42"}, "they do not scroll together")
         self.assertEqual(len([mean for mean in beside["means"] if mean > 5]), 4, beside["means"])
         timeline = self.see(service, "timeline", refined)
@@ -138,7 +138,7 @@ class RealTest(PageTest):
         workstation.stop()
         self.storescp(port)
         retried = self.end(browser)
-        self.assertIn("presentation context", retried["message"])
+        self.assertIn("does not accept SOP class", retried["message"])
         self.assertEqual(retried["instances"], f"{support.INSTANCES} / {support.INSTANCES}")
         transfer = json.loads(isocenter.must("transfers", "--server", service.grpc, "--json"))[0]
         self.assertEqual((transfer["job_id"], transfer["state"]), (job, "sent"))

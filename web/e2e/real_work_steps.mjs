@@ -50,7 +50,7 @@ export const workSteps = {
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
     await cardOf(page, destination).getByText('0 failed').waitFor();
     await cardOf(page, destination).getByText('Nothing waits').waitFor();
-    await row.getByText('Sent', { exact: true }).waitFor();
+    await row.locator('.chip', { hasText: 'Sent' }).waitFor();
     return { message, instances: await row.locator('td.number').first().textContent() };
   },
 

@@ -66,7 +66,8 @@ function inOrder(queue: Queue | null, store: Store): Job[] {
 function RoomCard({ room, store }: { room: Room; store: Store }) {
   const job = newest(room, store);
   const active = job !== null && isActive(job);
-  const state = active ? (job.state === 'receiving' ? 'scanning' : 'computing') : room.active_jobs > 0 ? room.state : 'idle';
+  // The room was asked for some seconds ago; of its jobs, events have told since.
+  const state = active ? (job.state === 'receiving' ? 'scanning' : 'computing') : job === null ? room.state : 'idle';
   const fps = active ? job.frames_per_second : room.frames_per_second;
   return (
     <article class={`room card ${state}`} aria-label={`Room ${room.station_name || 'without a name'}`}>
@@ -104,7 +105,7 @@ function LastJob({ job }: { job: Job }) {
   if (job.state !== 'completed') return <p class="two-lines" title={job.error?.message}><StateChip state={job.state} /> {job.error?.message}</p>;
   return (
     <p class="numbers split">
-      <span>{seconds(job.result?.seconds_after_last_frame)} after the last frame</span>
+      <span>{seconds(job.result?.seconds_after_last_frame)} after last frame</span>
       <span>{gups(job.result?.whole_gups)}</span>
     </p>
   );
