@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import unittest
 import urllib.request
 
@@ -165,6 +166,19 @@ class UnitTest(unittest.TestCase):
         unit = debian_root.ROOT / "deploy/isocenterd.service"
         done = process.run([analyze, "security", "--offline=true", "--threshold=20", "--no-pager", unit])
         self.assertEqual(done.returncode, 0, done.stdout[-300:])
+
+    def test_systemd_understands_every_line(self):
+        """A misspelt setting would only be a warning in the journal, and no protection."""
+        analyze = process.find_tool("systemd-analyze", "systemd")
+        text = (debian_root.ROOT / "deploy/isocenterd.service").read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder) / "isocenterd.service"
+            # The programs are not on this machine.
+            unit.write_text(re.sub(r"(?m)^(Exec\w+)=\S+", r"\1=/bin/true", text))
+            done = process.run([analyze, "verify", "--man=no", unit])
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+            unit.write_text(unit.read_text().replace("NoNewPrivileges", "NoNewPrivilege"))
+            self.assertIn("NoNewPrivilege", process.run([analyze, "verify", "--man=no", unit]).stderr)
 
     def test_stops_after_the_drain(self):
         unit = (debian_root.ROOT / "deploy/isocenterd.service").read_text()
