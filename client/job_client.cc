@@ -151,11 +151,13 @@ absl::StatusOr<v1::Job> JobClient::Watch(const std::string& job_id,
   return job;
 }
 
-absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& job_id) const {
+absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& job_id,
+                                          v1::CancelReason reason) const {
   grpc::ClientContext context;
   SetShortDeadline(context);
   v1::CancelJobRequest request;
   request.set_job_id(job_id);
+  request.set_reason(reason);
   v1::Job job;
   ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->CancelJob(&context, request, &job)));
   return job;

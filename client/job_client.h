@@ -51,7 +51,8 @@ class JobClient {
   absl::StatusOr<v1::Job> Watch(const std::string& job_id,
                                 const std::function<bool(const v1::Job&)>& on_change,
                                 bool previews = false) const;
-  absl::StatusOr<v1::Job> Cancel(const std::string& job_id) const;
+  absl::StatusOr<v1::Job> Cancel(const std::string& job_id,
+                                 v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED) const;
   /// Returns the new job, which has only been accepted.
   absl::StatusOr<v1::Job> Refine(const v1::RefineJobRequest& request) const;
   /// `force`: also when DICOM destinations have not confirmed that they have it.

@@ -1,6 +1,10 @@
 // isocenter cancel: stops a job.
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
 #include "client/cli/commands.h"
 #include "client/cli/server_flags.h"
 #include "client/job_client.h"
@@ -11,13 +15,32 @@ namespace {
 
 struct Options {
   client::ServerAddress server;
-  std::string job_id;
+  std::string job_id, reason;
 };
+
+/// E.g. "patient_refused".
+std::string NameOf(v1::CancelReason reason) {
+  return absl::AsciiStrToLower(
+      std::string(absl::StripPrefix(v1::CancelReason_Name(reason), "CANCEL_REASON_")));
+}
+
+std::vector<std::string> Reasons() {
+  std::vector<std::string> names;
+  for (int r = v1::CancelReason_MIN + 1; r <= v1::CancelReason_MAX; ++r) {
+    names.push_back(NameOf(static_cast<v1::CancelReason>(r)));
+  }
+  return names;
+}
 
 absl::Status Cancel(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
-  return client::JobClient(channel).Cancel(options.job_id).status();
+  v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED;
+  for (int r = v1::CancelReason_MIN; r <= v1::CancelReason_MAX; ++r) {
+    const auto candidate = static_cast<v1::CancelReason>(r);
+    if (NameOf(candidate) == options.reason) reason = candidate;
+  }
+  return client::JobClient(channel).Cancel(options.job_id, reason).status();
 }
 
 }  // namespace
@@ -26,6 +49,8 @@ void AddCancelCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("cancel", "Stop a job that has not ended");
   command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  command.add_option("--reason", options->reason, "why, for the information system")
+      ->check(CLI::IsMember(Reasons()));
   AddServerFlags(command, options->server);
   command.callback([options, &action] { action = [options] { return Cancel(*options); }; });
 }

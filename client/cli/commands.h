@@ -22,6 +22,7 @@ void AddRefineCommand(CLI::App& app, Action& action);
 void AddTraceCommand(CLI::App& app, Action& action);
 void AddHealthCommand(CLI::App& app, Action& action);
 void AddDeleteCommand(CLI::App& app, Action& action);
+void AddStepsCommand(CLI::App& app, Action& action);
 void AddSendCommand(CLI::App& app, Action& action);
 void AddRetryCommand(CLI::App& app, Action& action);
 void AddTransfersCommand(CLI::App& app, Action& action);

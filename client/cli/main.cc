@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddProtocolsCommand(app, action);
   isocenter::cli::AddHealthCommand(app, action);
   isocenter::cli::AddWorklistCommand(app, action);
+  isocenter::cli::AddStepsCommand(app, action);
   isocenter::cli::AddRenderCommand(app, action);
   isocenter::cli::AddCompareCommand(app, action);
   isocenter::cli::AddNodeCommands(app, action);

@@ -21,6 +21,7 @@
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/geometry/patient_position.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/reconstructor.h"
 
@@ -126,6 +127,9 @@ absl::Status Reconstruct(Options options) {
   if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition, ToAcquisition(source->header()));
+  const std::string& position = source->header().patient_position();
+  ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position,
+                       ParsePatientPosition(position.empty() ? "HFS" : position));
   ISO_ASSIGN_OR_RETURN(formats::Volume volume, [&]() -> absl::StatusOr<formats::Volume> {
     ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, GridOf(options, acquisition));
     ISO_RETURN_IF_ERROR(ValidateGrid(grid));
@@ -151,6 +155,7 @@ absl::Status Reconstruct(Options options) {
   std::printf("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", volume.grid.nx, volume.grid.ny,
               volume.grid.nz, volume.grid.spacing.x, absl::ToDoubleSeconds(absl::Now() - begin),
               static_cast<int>(devices.size()), devices[0]->description().c_str());
+  volume.grid = PatientGrid(volume.grid, patient_position);
   return formats::WriteMetaImage(options.out, volume);
 }
 

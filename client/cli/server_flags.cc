@@ -81,6 +81,11 @@ void AddXraySystemFlags(CLI::App& command, v1::AcquisitionHeader& header) {
   text("--performing-physician", header.mutable_performing_physician_name(),
        "DICOM person name, e.g. Doe^Jane");
   text("--operator", header.mutable_operators_name(), "DICOM person name");
+  command
+      .add_option("--patient-position", *header.mutable_patient_position(),
+                  "how the patient lies on the table (default HFS: head first, supine)")
+      ->check(CLI::IsMember({"HFS", "HFP", "HFDR", "HFDL", "FFS", "FFP", "FFDR", "FFDL"}))
+      ->group(kGroup);
   text("--laterality", header.mutable_laterality(), "L or R, of a body part that there are two of");
   number(
       "--tube-voltage", [h](double v) { h->set_tube_voltage_kv(v); }, 300, "in kV");

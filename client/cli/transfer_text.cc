@@ -12,7 +12,7 @@ namespace {
 
 uint32_t CountOf(const v1::Transfer& t) {
   return t.queued_count() + t.sending_count() + t.sent_count() + t.committed_count() +
-         t.failed_count();
+         t.failed_count() + t.skipped_count();
 }
 
 std::string Rfc3339(const google::protobuf::Timestamp& time) {
@@ -29,12 +29,13 @@ std::string StateName(v1::TransferState state) {
 
 std::string TransferTable(const std::vector<v1::Transfer>& transfers) {
   std::vector<TableRow> rows = {{"JOB", "DESTINATION", "STATE", "QUEUED SINCE", "SENT", "COMMITTED",
-                                 "FAILED", "OF", "REASON"}};
+                                 "FAILED", "SKIPPED", "OF", "REASON"}};
   for (const v1::Transfer& t : transfers) {
     rows.push_back({t.job_id(), t.destination(), StateName(t.state()), LocalTime(t.enqueue_time()),
                     absl::StrCat(t.sent_count() + t.committed_count()),
                     t.storage_commitment() ? absl::StrCat(t.committed_count()) : "-",
-                    absl::StrCat(t.failed_count()), absl::StrCat(CountOf(t)), t.reason()});
+                    absl::StrCat(t.failed_count()), absl::StrCat(t.skipped_count()),
+                    absl::StrCat(CountOf(t)), t.reason()});
   }
   return FormatTable(rows);
 }
@@ -50,6 +51,7 @@ nlohmann::ordered_json ToJson(const v1::Transfer& t) {
           {"sent_count", t.sent_count()},
           {"committed_count", t.committed_count()},
           {"failed_count", t.failed_count()},
+          {"skipped_count", t.skipped_count()},
           {"reason", t.reason()},
           {"attempts", t.attempts()},
           {"storage_commitment", t.storage_commitment()},

@@ -133,8 +133,10 @@ std::string JobToJson(const jobs::Job& job) {
   }
   json["patient_study"] = ToJson(job.patient_study);
   json["order"] = ToJson(job.order);
+  json["order"]["cancel_reason"] = std::string(jobs::Name(job.order.cancel_reason));
   Json& facts = json["facts"] = ToJson(job.facts);
   facts["equipment"] = ToJson(job.facts.equipment);
+  facts["patient_position"] = std::string(Name(job.facts.patient_position));
   ScanToJson("primary_scan", job.facts.primary_scan, facts);
   ScanToJson("secondary_scan", job.facts.secondary_scan, facts);
   json["dicom_forms"] = ToJson(job.dicom_forms);
@@ -171,9 +173,20 @@ absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
     }
     FromJson(json, "patient_study", job.patient_study);
     FromJson(json, "order", job.order);
+    if (const auto order = json.find("order");
+        order != json.end() && order->contains("cancel_reason")) {
+      ISO_ASSIGN_OR_RETURN(
+          job.order.cancel_reason,
+          FromName("reason of a cancellation", order->at("cancel_reason").get<std::string>(),
+                   jobs::kLastCancelReason));
+    }
     FromJson(json, "facts", job.facts);
     if (const auto facts = json.find("facts"); facts != json.end()) {
       FromJson(*facts, "equipment", job.facts.equipment);
+      if (const auto position = facts->find("patient_position"); position != facts->end()) {
+        ISO_ASSIGN_OR_RETURN(job.facts.patient_position,
+                             ParsePatientPosition(position->get<std::string>()));
+      }
       ScanFromJson(*facts, "primary_scan", job.facts.primary_scan);
       ScanFromJson(*facts, "secondary_scan", job.facts.secondary_scan);
     }

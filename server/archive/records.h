@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ struct SeriesFiles {
 /// A node that a result goes to.
 struct Destination {
   std::string ae_title;
-  bool storage_commitment = false;  // it is asked to confirm that it keeps the instances
+  bool storage_commitment = false;         // it is asked to confirm that it keeps the instances
+  std::set<std::string> sop_classes = {};  // only instances of these; empty: all
 };
 
 /// All of one job's stored volume, as it is handed to the archive.

@@ -10,11 +10,11 @@
 namespace isocenter::archive {
 namespace {
 
-constexpr int kStates = 5;
-// The numbers of TransferState: 0 queued, 1 sending, 2 sent, 3 committed, 4 failed.
+constexpr int kStates = 6;
+// The numbers of TransferState: 0 queued, 1 sending, 2 sent, 3 committed, 4 failed, 5 skipped.
 constexpr char kOverallState[] =
-    "CASE WHEN MAX(state) = 4 THEN 4 WHEN SUM(state = 1) > 0 THEN 1 ELSE MIN(state) END";
-constexpr char kIsDone[] = "(state = 3 OR (state = 2 AND NOT wants_commitment))";
+    "CASE WHEN SUM(state = 4) > 0 THEN 4 WHEN SUM(state = 1) > 0 THEN 1 ELSE MIN(state) END";
+constexpr char kIsDone[] = "(state IN (3, 5) OR (state = 2 AND NOT wants_commitment))";
 
 }  // namespace
 
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<Transfer>> TransferQueue::List(const TransferFilter& 
           "MAX(wants_commitment), MIN(",
           kIsDone,
           "), MIN(enqueue_time_us), MAX(update_time_us), SUM(state = 0), SUM(state = 1), "
-          "SUM(state = 2), SUM(state = 3), SUM(state = 4) FROM transfers "
+          "SUM(state = 2), SUM(state = 3), SUM(state = 4), SUM(state = 5) FROM transfers "
           "WHERE (?1 = '' OR job_id = ?1) AND (?2 = '' OR destination = ?2) "
           "GROUP BY job_id, destination HAVING MIN(key) < ?3",
           of_state, " ORDER BY MIN(key) DESC LIMIT ?4"),

@@ -35,6 +35,8 @@ absl::string_view Name(TransferState state) {
       return "committed";
     case TransferState::kFailed:
       return "failed";
+    case TransferState::kSkipped:
+      return "skipped";
   }
   return "unknown";
 }
@@ -71,12 +73,12 @@ absl::Status TransferQueue::Configure(std::vector<QueueDestination> destinations
                                  Number(TransferState::kQueued)};
     const size_t first = values.size() + 1;
     for (const QueueDestination& known : destinations_) {
-      const auto& [title, wants_commitment] = known.destination;
-      values.push_back(title);
+      const Destination& destination = known.destination;
+      values.push_back(destination.ae_title);
       ISO_RETURN_IF_ERROR(
           database_.Execute("UPDATE transfers SET wants_commitment = ?1 "
                             "WHERE destination = ?2 AND wants_commitment <> ?1",
-                            {wants_commitment, title}));
+                            {destination.storage_commitment, destination.ae_title}));
     }
     return database_.Execute(
         absl::StrCat("UPDATE transfers SET state = ?1, reason = ?2, update_time_us = ?3 "
@@ -171,6 +173,32 @@ absl::Status TransferQueue::MarkFailed(int64_t key, const std::string& reason, a
       {Number(TransferState::kFailed), reason, absl::ToUnixMicros(now), key});
 }
 
+absl::StatusOr<TransferState> TransferQueue::MarkNotAccepted(int64_t key, const std::string& reason,
+                                                             absl::Time now) {
+  TransferState state = TransferState::kFailed;
+  const int64_t time = absl::ToUnixMicros(now);
+  absl::MutexLock lock(&mutex_);
+  ISO_RETURN_IF_ERROR(
+      database_.InTransaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+        ISO_RETURN_IF_ERROR(database_.Query(
+            "SELECT 1 FROM transfers t JOIN transfers other ON other.job_id = t.job_id AND "
+            "other.destination = t.destination AND other.sop_class_uid <> t.sop_class_uid AND "
+            "other.state NOT IN (?2, ?3) WHERE t.key = ?1 LIMIT 1",
+            {key, Number(TransferState::kFailed), Number(TransferState::kSkipped)},
+            [&](const Row&) { state = TransferState::kSkipped; }));
+        ISO_RETURN_IF_ERROR(database_.Execute(
+            "UPDATE transfers SET state = ?1, reason = ?2, attempts = attempts + 1, "
+            "update_time_us = ?3 WHERE key = ?4",
+            {Number(state), reason, time, key}));
+        if (state == TransferState::kSkipped) return absl::OkStatus();
+        return database_.Execute(
+            "UPDATE transfers SET state = ?1, update_time_us = ?2 WHERE state = ?3 AND "
+            "(job_id, destination) IN (SELECT job_id, destination FROM transfers WHERE key = ?4)",
+            {Number(TransferState::kFailed), time, Number(TransferState::kSkipped), key});
+      }));
+  return state;
+}
+
 absl::Status TransferQueue::Unclaim(int64_t key, const std::string& reason, bool attempted,
                                     absl::Time now) {
   absl::MutexLock lock(&mutex_);
@@ -227,6 +255,15 @@ absl::Status TransferQueue::Enqueue(const std::string& job_id, const std::string
     ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return EnqueueInstances(database_, job_id, known->destination, now);
     }));
+    bool is_queued = false;
+    ISO_RETURN_IF_ERROR(
+        database_.Query("SELECT 1 FROM transfers WHERE job_id = ?1 AND destination = ?2 LIMIT 1",
+                        {job_id, destination}, [&](const Row&) { is_queued = true; }));
+    if (!is_queued) {
+      return absl::FailedPreconditionError(absl::StrCat("job '", job_id,
+                                                        "' is stored in no form that destination '",
+                                                        destination, "' is configured to get"));
+    }
   }
   NotifyListener();
   return absl::OkStatus();
@@ -259,17 +296,31 @@ absl::StatusOr<int64_t> TransferQueue::Retry(const std::string& job_id,
 
 absl::Status EnqueueInstances(Database& database, const std::string& job_id,
                               const Destination& destination, absl::Time now) {
-  // "WHERE true" tells SQLite's parser that ON belongs to the insertion.
+  std::vector<Value> values = {job_id,
+                               destination.ae_title,
+                               Number(TransferState::kQueued),
+                               destination.storage_commitment,
+                               absl::ToUnixMicros(now),
+                               Number(TransferState::kFailed),
+                               Number(TransferState::kSkipped)};
+  std::string of_class;
+  if (!destination.sop_classes.empty()) {
+    of_class = absl::StrCat(" AND i.sop_class_uid IN (",
+                            Marks(values.size() + 1, destination.sop_classes.size()), ")");
+    for (const std::string& sop_class : destination.sop_classes) values.push_back(sop_class);
+  }
+  // The condition of the selection also tells SQLite's parser that ON belongs to the insertion.
   return database.Execute(
-      "INSERT INTO transfers (job_id, destination, sop_instance_uid, sop_class_uid, state, "
-      "wants_commitment, enqueue_time_us, update_time_us) "
-      "SELECT r.job_id, ?2, i.sop_instance_uid, i.sop_class_uid, ?3, ?4, ?5, ?5 "
-      "FROM instances i JOIN series r ON r.key = i.series_key WHERE r.job_id = ?1 "
-      "ORDER BY r.key, i.position "
-      "ON CONFLICT (destination, sop_instance_uid) DO UPDATE SET state = ?3, next_attempt_us = 0, "
-      "update_time_us = ?5 WHERE state = ?6",
-      {job_id, destination.ae_title, Number(TransferState::kQueued), destination.storage_commitment,
-       absl::ToUnixMicros(now), Number(TransferState::kFailed)});
+      absl::StrCat(
+          "INSERT INTO transfers (job_id, destination, sop_instance_uid, sop_class_uid, state, "
+          "wants_commitment, enqueue_time_us, update_time_us) "
+          "SELECT r.job_id, ?2, i.sop_instance_uid, i.sop_class_uid, ?3, ?4, ?5, ?5 "
+          "FROM instances i JOIN series r ON r.key = i.series_key WHERE r.job_id = ?1",
+          of_class,
+          " ORDER BY r.key, i.position "
+          "ON CONFLICT (destination, sop_instance_uid) DO UPDATE SET state = ?3, "
+          "next_attempt_us = 0, update_time_us = ?5 WHERE state IN (?6, ?7)"),
+      values);
 }
 
 }  // namespace isocenter::archive

@@ -30,6 +30,7 @@ enum class TransferState {
   kSent = 2,       // received by the destination
   kCommitted = 3,  // the destination has said that it keeps it
   kFailed = 4,     // refused for good, until an operator retries
+  kSkipped = 5,    // in a form that the destination does not accept; it gets the other
 };
 /// "queued", "sending", ...
 absl::string_view Name(TransferState state);
@@ -125,6 +126,11 @@ class TransferQueue {
                                               absl::Time now);
   absl::Status MarkSent(int64_t key, absl::Time now);
   absl::Status MarkFailed(int64_t key, const std::string& reason, absl::Time now);
+  /// The destination takes no instances of this SOP class. The instance is skipped when there are
+  /// others of its job, of another class, that the destination has or may still take; else it
+  /// becomes failed, and with it what was skipped of the job. Returns which of the two.
+  absl::StatusOr<TransferState> MarkNotAccepted(int64_t key, const std::string& reason,
+                                                absl::Time now);
   /// Puts a claimed instance back where it was. `attempted`: it counts as an attempt.
   absl::Status Unclaim(int64_t key, const std::string& reason, bool attempted, absl::Time now);
   /// Why nothing can be sent now, for whoever asks.
@@ -146,8 +152,9 @@ class TransferQueue {
   absl::StatusOr<std::string> Apply(const CommitmentReport& report, absl::Time now);
 
   // For operators.
-  /// Queues what is stored of a job for a configured destination, and what has failed again.
-  /// NOT_FOUND: nothing is stored for the job; the destination is not configured.
+  /// Queues what is stored of a job for a configured destination, and again what has failed or was
+  /// skipped. NOT_FOUND: nothing is stored for the job; the destination is not configured.
+  /// FAILED_PRECONDITION: nothing is stored in a form that the destination is to get.
   absl::Status Enqueue(const std::string& job_id, const std::string& destination, absl::Time now);
   /// Queues failed instances again; empty strings mean all. Returns how many.
   absl::StatusOr<int64_t> Retry(const std::string& job_id, const std::string& destination,
@@ -176,7 +183,7 @@ class TransferQueue {
 };
 
 /// Statements that put the instances of a job's visible result into a destination's queue, or again
-/// where they have failed. For a transaction on `database`.
+/// where they have failed or were skipped. For a transaction on `database`.
 absl::Status EnqueueInstances(Database& database, const std::string& job_id,
                               const Destination& destination, absl::Time now);
 

@@ -143,8 +143,37 @@ absl::Status CheckAudit(const v1::AuditConfig& audit) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDestinations(const v1::DicomNodeConfig& node,
+/// That a protocol's results have a form that a destination takes which is to get them.
+absl::Status CheckForms(const std::string& field, const v1::DicomDestination& destination,
+                        const v1::ServerConfig& config) {
+  std::set<int> taken;
+  for (const int form : destination.form()) {
+    if (!v1::DicomForm_IsValid(form) || form == v1::DICOM_FORM_UNSPECIFIED ||
+        !taken.insert(form).second) {
+      return Illegal(absl::StrCat(field, ".form"), absl::StrCat(form),
+                     "a DicomForm of this version, each at most once");
+    }
+  }
+  if (taken.empty() || destination.on_request_only()) return absl::OkStatus();
+  for (const v1::ReconstructionProtocol& protocol : config.protocol()) {
+    const auto& wanted = destination.protocol();
+    const bool is_sent =
+        wanted.empty() || std::ranges::find(wanted, protocol.name()) != wanted.end();
+    const auto& stored = protocol.dicom_forms();
+    if (!is_sent || stored.empty() ||
+        std::ranges::any_of(stored, [&](int form) { return taken.contains(form); })) {
+      continue;
+    }
+    return Illegal(absl::StrCat(field, ".form"), "such that it gets nothing",
+                   absl::StrCat("one of the dicom_forms of protocol '", protocol.name(),
+                                "', or a list of protocols without it"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDestinations(const v1::ServerConfig& config,
                                const std::set<std::string>& peer_titles) {
+  const v1::DicomNodeConfig& node = config.dicom_node();
   std::set<std::string> titles;
   for (int i = 0; i < node.destination_size(); ++i) {
     const v1::DicomDestination& destination = node.destination(i);
@@ -159,6 +188,7 @@ absl::Status CheckDestinations(const v1::DicomNodeConfig& node,
       return Illegal(absl::StrCat(field, ".role"), absl::StrCat(role),
                      "a ResultRole of this version");
     }
+    ISO_RETURN_IF_ERROR(CheckForms(field, destination, config));
     ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".max_associations"),
                                    destination.max_associations(), 1, 16));
     ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".first_retry_seconds"),
@@ -213,7 +243,8 @@ absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
                     1 << 20, static_cast<double>(int64_t{1} << 50));
 }
 
-absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
+absl::Status CheckDicomNode(const v1::ServerConfig& config) {
+  const v1::DicomNodeConfig& node = config.dicom_node();
   ISO_RETURN_IF_ERROR(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
   // 0, any free port, can only come from a flag: in the file it means the default.
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.port", node.port(), 0, 65535));
@@ -246,7 +277,7 @@ absl::Status CheckDicomNode(const v1::DicomNodeConfig& node) {
   if (node.has_mpps()) {
     ISO_RETURN_IF_ERROR(CheckIsPeer("dicom_node.mpps.peer", node.mpps().peer(), titles));
   }
-  return CheckDestinations(node, titles);
+  return CheckDestinations(config, titles);
 }
 
 absl::Status CheckSpool(const v1::SpoolConfig& spool) {
@@ -383,7 +414,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(CheckTls("grpc_tls", config.grpc_tls()));
   ISO_RETURN_IF_ERROR(CheckWeb(config.web(), config.grpc_tls()));
   ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
-  ISO_RETURN_IF_ERROR(CheckDicomNode(config.dicom_node()));
+  ISO_RETURN_IF_ERROR(CheckDicomNode(config));
   ISO_RETURN_IF_ERROR(ValidateCluster(config.cluster()));
   ISO_RETURN_IF_ERROR(CheckAudit(config.audit()));
   const v1::LimitsConfig& limits = config.limits();

@@ -1,8 +1,10 @@
 #include "server/daemon/asking.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
+#include "absl/time/clock.h"
 #include "server/dicom/worklist.h"
 
 namespace isocenter::daemon {
@@ -42,6 +44,24 @@ absl::StatusOr<std::unique_ptr<dicom::ProcedureSteps>> StartProcedureSteps(
        .file = std::filesystem::path(config.archive_directory()) / "procedure-steps.sqlite",
        .observer = ObserverOf(metrics, "procedure_step")},
       archive, table);
+}
+
+metrics::ProcedureSteps ProcedureStepsState(dicom::ProcedureSteps& steps) {
+  using jobs::ProcedureStepState;
+  metrics::ProcedureSteps shown;
+  const auto length = steps.Count();
+  if (!length.ok()) return shown;
+  for (const ProcedureStepState state :
+       {ProcedureStepState::kBeginning, ProcedureStepState::kInProgress,
+        ProcedureStepState::kEnding, ProcedureStepState::kFailed}) {
+    const auto count = length->counts.find(state);
+    shown.steps.emplace_back(std::string(jobs::Name(state)),
+                             count == length->counts.end() ? 0 : count->second);
+  }
+  if (length->oldest) {
+    shown.oldest_seconds = std::max(0.0, absl::ToDoubleSeconds(absl::Now() - *length->oldest));
+  }
+  return shown;
 }
 
 }  // namespace isocenter::daemon

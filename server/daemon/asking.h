@@ -25,4 +25,7 @@ absl::StatusOr<std::unique_ptr<dicom::ProcedureSteps>> StartProcedureSteps(
     const v1::ServerConfig& config, const dicom::NodeOptions& node, archive::Archive& archive,
     const jobs::JobTable& table, metrics::Metrics& metrics);
 
+/// For metrics.
+metrics::ProcedureSteps ProcedureStepsState(dicom::ProcedureSteps& steps);
+
 }  // namespace isocenter::daemon

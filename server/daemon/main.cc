@@ -179,6 +179,9 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                        daemon::StartSender(config.dicom_node(), dicom_options, *archive, metrics));
   metrics::Sources sources = daemon::SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
   sources.send_queues = [&archive] { return daemon::SendQueues(archive->transfers()); };
+  if (procedure_steps != nullptr) {
+    sources.procedure_steps = [&] { return daemon::ProcedureStepsState(*procedure_steps); };
+  }
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(), std::move(sources)));
   ISO_ASSIGN_OR_RETURN(const auto server,
                        rpc::Server::Start(config, protocols, table, engine, *results, observer,
@@ -186,7 +189,8 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                                            .audit = audit_trail.get(),
                                            .transfers = &archive->transfers(),
                                            .node = &node,
-                                           .roster = roster.get()}));
+                                           .roster = roster.get(),
+                                           .procedure_steps = procedure_steps.get()}));
   std::unique_ptr<dicom::Node> dicom_node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/dicom/study_context.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -25,11 +26,16 @@ dicom::ResultRole RoleFromProto(int role) {
 
 dicom::Route RouteOf(const v1::DicomDestination& destination) {
   dicom::Route route{.destination = {.ae_title = destination.ae_title(),
-                                     .storage_commitment = destination.storage_commitment()},
+                                     .storage_commitment = destination.storage_commitment(),
+                                     .sop_classes = {}},
                      .automatic = !destination.on_request_only(),
                      .protocols = {destination.protocol().begin(), destination.protocol().end()},
                      .roles = {}};
   for (const int role : destination.role()) route.roles.insert(RoleFromProto(role));
+  for (const int form : destination.form()) {
+    route.destination.sop_classes.insert(dicom::SopClassUidOf(
+        form == v1::DICOM_FORM_XRAY_3D ? dicom::Form::kXray3d : dicom::Form::kCtSeries));
+  }
   return route;
 }
 
@@ -77,7 +83,7 @@ std::vector<metrics::SendQueue> SendQueues(archive::TransferQueue& queue) {
     for (const archive::TransferState state :
          {archive::TransferState::kQueued, archive::TransferState::kSending,
           archive::TransferState::kSent, archive::TransferState::kCommitted,
-          archive::TransferState::kFailed}) {
+          archive::TransferState::kFailed, archive::TransferState::kSkipped}) {
       const auto count = length.counts.find(state);
       row.instances.emplace_back(std::string(archive::Name(state)),
                                  count == length.counts.end() ? 0 : count->second);

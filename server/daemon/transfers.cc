@@ -22,11 +22,11 @@ int CountOf(const std::map<TransferState, int64_t>& counts, TransferState state)
 absl::StatusOr<TransferState> ParseState(const std::string& name) {
   for (const TransferState state :
        {TransferState::kQueued, TransferState::kSending, TransferState::kSent,
-        TransferState::kCommitted, TransferState::kFailed}) {
+        TransferState::kCommitted, TransferState::kFailed, TransferState::kSkipped}) {
     if (archive::Name(state) == name) return state;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("state is '", name, "'; legal is queued, sending, sent, committed or failed"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "state is '", name, "'; legal is queued, sending, sent, committed, failed or skipped"));
 }
 
 web::TransferSummary SummaryOf(const archive::Transfer& transfer) {
@@ -38,6 +38,7 @@ web::TransferSummary SummaryOf(const archive::Transfer& transfer) {
           .sent = CountOf(transfer.counts, TransferState::kSent),
           .committed = CountOf(transfer.counts, TransferState::kCommitted),
           .failed = CountOf(transfer.counts, TransferState::kFailed),
+          .skipped = CountOf(transfer.counts, TransferState::kSkipped),
           .attempts = static_cast<int>(transfer.attempts),
           .message = transfer.reason,
           .storage_commitment = transfer.storage_commitment,

@@ -86,7 +86,7 @@ void PutSeries(const jobs::Job& job, const archive::Series& series, Attributes& 
   put.IfGiven(DCM_ProtocolName, series.protocol_name);
   put.IfGiven(DCM_PerformingPhysicianName, PersonName(job.facts.performing_physician_name));
   put.IfGiven(DCM_OperatorsName, PersonName(job.facts.operators_name));
-  put(DCM_PatientPosition, "HFS");
+  put(DCM_PatientPosition, std::string(Name(job.facts.patient_position)));
   put(DCM_FrameOfReferenceUID, series.frame_of_reference_uid);
   put(DCM_PositionReferenceIndicator, "");
 }
@@ -187,13 +187,17 @@ void PutPixelFormat(const VolumeGrid& grid, Attributes& put) {
   put.Unsigned(DCM_PixelRepresentation, 1);
 }
 
-std::string ImageOrientation(const VolumeGrid& grid) {
-  const auto& d = grid.direction;
+VolumeGrid PatientGridOf(const jobs::Job& job) {
+  return PatientGrid(job.grid, job.facts.patient_position);
+}
+
+std::string ImageOrientation(const VolumeGrid& patient_grid) {
+  const auto& d = patient_grid.direction;
   return Numbers({d[0], d[3], d[6], d[1], d[4], d[7]});
 }
 
-std::string ImagePosition(const VolumeGrid& grid, int slice) {
-  const Vec3 position = grid.VoxelToWorld(0, 0, slice);
+std::string ImagePosition(const VolumeGrid& patient_grid, int slice) {
+  const Vec3 position = patient_grid.VoxelToWorld(0, 0, slice);
   return Numbers({position.x, position.y, position.z});
 }
 

@@ -28,10 +28,12 @@ void PutCommonModules(const jobs::Job& job, const archive::Patient& patient,
 /// Image Pixel for slices of the grid: signed 16 bit, one sample.
 void PutPixelFormat(const VolumeGrid& grid, Attributes& put);
 
+/// The job's grid in the axes of its patient, which is what the next two want.
+VolumeGrid PatientGridOf(const jobs::Job& job);
 /// Values of Image Orientation (Patient): the direction of rows, then of columns.
-std::string ImageOrientation(const VolumeGrid& grid);
+std::string ImageOrientation(const VolumeGrid& patient_grid);
 /// Values of Image Position (Patient), mm: the centre of voxel (0, 0, slice).
-std::string ImagePosition(const VolumeGrid& grid, int slice);
+std::string ImagePosition(const VolumeGrid& patient_grid, int slice);
 /// Values of Pixel Spacing, mm: between rows, between columns.
 std::string PixelSpacing(const VolumeGrid& grid);
 

@@ -64,7 +64,7 @@ void PutImage(const jobs::Job& job, Attributes& put) {
     put(DCM_DerivationDescription, "fill minus mask, in Hounsfield units");
     put.Code(DCM_DerivationCodeSequence, "113062", "DCM", "Pixel by pixel subtraction");
   }
-  put(DCM_ImageOrientationPatient, ImageOrientation(job.grid));
+  put(DCM_ImageOrientationPatient, ImageOrientation(PatientGridOf(job)));
   put(DCM_PixelSpacing, PixelSpacing(job.grid));
   put(DCM_SliceThickness, job.grid.spacing.z);
   put(DCM_SpacingBetweenSlices, job.grid.spacing.z);
@@ -109,7 +109,7 @@ absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, const StudyConte
     PutImage(job, put);
   }
   ISO_RETURN_IF_ERROR(status);
-  return CtSeries(std::move(prototype), job.grid, std::move(index),
+  return CtSeries(std::move(prototype), PatientGridOf(job), std::move(index),
                   InForm(context.sources, Form::kCtSeries), jobs::IsRefinement(job));
 }
 

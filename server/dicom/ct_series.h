@@ -36,7 +36,7 @@ class CtSeries {
            std::vector<SourceSeries> sources, bool refines);
 
   std::unique_ptr<Prototype> prototype_;  // the attributes that all slices share
-  VolumeGrid grid_;
+  VolumeGrid grid_;                       // in the axes of the patient
   archive::SeriesFiles index_;
   std::vector<SourceSeries> sources_;
   bool refines_;  // the source, and is not derived from its images

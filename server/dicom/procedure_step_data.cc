@@ -90,23 +90,75 @@ absl::Status PutScheduledStep(const jobs::Job& job, Item& step) {
   return scheduled.status();
 }
 
-/// Why a step was discontinued. Source: DICOM PS3.16, CID 9300.
+struct Code {
+  const char *value, *meaning;
+};
+
+/// Of the scheme DCM. Source: DICOM PS3.16, CID 9300.
+Code CodeOf(jobs::CancelReason reason) {
+  switch (reason) {
+    case jobs::CancelReason::kUnspecified:
+      break;
+    case jobs::CancelReason::kDoctorCanceled:
+      return {"110500", "Doctor canceled procedure"};
+    case jobs::CancelReason::kEquipmentFailure:
+      return {"110501", "Equipment failure"};
+    case jobs::CancelReason::kIncorrectProcedure:
+      return {"110502", "Incorrect procedure ordered"};
+    case jobs::CancelReason::kPatientRefused:
+      return {"110505", "Patient refused to continue procedure"};
+    case jobs::CancelReason::kPatientTakenForTreatment:
+      return {"110506", "Patient taken for treatment or surgery"};
+    case jobs::CancelReason::kIncorrectSide:
+      return {"110512", "Incorrect side ordered"};
+    case jobs::CancelReason::kIncorrectWorklistEntry:
+      return {"110514", "Incorrect worklist entry selected"};
+    case jobs::CancelReason::kPatientCondition:
+      return {"110515", "Patient condition prevented continuing"};
+  }
+  return {"110513", "Discontinued for unspecified reason"};
+}
+
+/// Why a step was discontinued.
 absl::Status PutReason(const jobs::Job& job, Item& step) {
-  const bool failed = job.state == jobs::JobState::kFailed;
+  const bool failed = job.state != jobs::JobState::kCancelled;
+  const Code code =
+      CodeOf(failed ? jobs::CancelReason::kEquipmentFailure : job.order.cancel_reason);
   ISO_ASSIGN_OR_RETURN(Item reason,
                        step.Append(DCM_PerformedProcedureStepDiscontinuationReasonCodeSequence));
-  reason.Put(DCM_CodeValue, failed ? "110501" : "110513");
+  reason.Put(DCM_CodeValue, code.value);
   reason.Put(DCM_CodingSchemeDesignator, "DCM");
-  reason.Put(DCM_CodeMeaning, failed ? "Equipment failure" : "Discontinued for unspecified reason");
+  reason.Put(DCM_CodeMeaning, code.meaning);
   return reason.status();
+}
+
+/// What the console said of the radiation, whether or not it led to a volume; what is not known is
+/// left out. Source: the Radiation Dose module (PS3.3, C.4.16). Later editions have retired most of
+/// it in favour of dose reports, which this service does not write; information systems read it.
+absl::Status PutDose(const jobs::Job& job, Item& step) {
+  const jobs::AcquisitionFacts& facts = job.facts;
+  const auto put = [](Item& item, const DcmTagKey& tag, double value) {
+    if (value > 0) item.Put(tag, DecimalString(value));
+  };
+  if (job.progress.frames_received > 0) {
+    step.Put(DCM_RETIRED_TotalNumberOfExposures, absl::StrCat(job.progress.frames_received));
+  }
+  put(step, DCM_DistanceSourceToDetector, facts.source_to_detector_mm);
+  put(step, DCM_ImageAndFluoroscopyAreaDoseProduct, facts.dose_area_product_dgycm2);
+  if (!(facts.tube_voltage_kv > 0 || facts.tube_current_ma > 0)) return step.status();
+  ISO_ASSIGN_OR_RETURN(Item exposure, step.Append(DCM_RETIRED_ExposureDoseSequence));
+  put(exposure, DCM_KVP, facts.tube_voltage_kv);
+  constexpr double kMicroamperesPerMilliampere = 1000;
+  put(exposure, DCM_XRayTubeCurrentInuA, facts.tube_current_ma * kMicroamperesPerMilliampere);
+  return exposure.status();
 }
 
 absl::Status PutSeries(const jobs::Job& job, const PerformedSeries& performed,
                        const std::string& ae_title, Item& step) {
   ISO_ASSIGN_OR_RETURN(Item series, step.Append(DCM_PerformedSeriesSequence));
-  series.Put(DCM_PerformingPhysicianName);
+  series.Put(DCM_PerformingPhysicianName, PersonName(job.facts.performing_physician_name));
   series.Put(DCM_ProtocolName, Text(job.protocol, kLongString));
-  series.Put(DCM_OperatorsName);
+  series.Put(DCM_OperatorsName, PersonName(job.facts.operators_name));
   series.Put(DCM_SeriesInstanceUID, performed.series.instance_uid);
   series.Put(DCM_SeriesDescription, performed.series.description);
   series.Put(DCM_RetrieveAETitle, ae_title);
@@ -177,6 +229,7 @@ absl::StatusOr<std::string> ProcedureStepEnded(const jobs::Job& job,
   step.Put(DCM_PerformedProcedureStepEndDate, LocalDate(job.end_time));
   step.Put(DCM_PerformedProcedureStepEndTime, LocalTime(job.end_time));
   if (!completed) ISO_RETURN_IF_ERROR(PutReason(job, step));
+  ISO_RETURN_IF_ERROR(PutDose(job, step));
   for (const PerformedSeries& performed : series) {
     ISO_RETURN_IF_ERROR(PutSeries(job, performed, ae_title, step));
   }

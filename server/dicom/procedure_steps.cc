@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/library.h"
@@ -30,21 +31,22 @@ jobs::Job ForgottenJob(const std::string& id) {
 }  // namespace
 
 ProcedureSteps::ProcedureSteps(ProcedureStepOptions options, archive::Archive& archive,
-                               ProcedureStepQueue queue)
+                               std::unique_ptr<ProcedureStepQueue> queue)
     : options_(std::move(options)), archive_(archive), queue_(std::move(queue)) {}
 
 absl::StatusOr<std::unique_ptr<ProcedureSteps>> ProcedureSteps::Start(ProcedureStepOptions options,
                                                                       archive::Archive& archive,
                                                                       const jobs::JobTable& table) {
   ConfigureLibrary();
-  ISO_ASSIGN_OR_RETURN(ProcedureStepQueue queue, ProcedureStepQueue::Open(options.file));
+  ISO_ASSIGN_OR_RETURN(std::unique_ptr<ProcedureStepQueue> queue,
+                       ProcedureStepQueue::Open(options.file));
   std::set<std::string> known;
   for (const jobs::JobSnapshot& job :
        table.List({}, std::nullopt, std::numeric_limits<int>::max())) {
     known.insert(job->id);
   }
-  ISO_RETURN_IF_ERROR(queue.KeepOnly(known));
-  ISO_ASSIGN_OR_RETURN(const std::vector<std::string> in_progress, queue.InProgress());
+  ISO_RETURN_IF_ERROR(queue->KeepOnly(known));
+  ISO_ASSIGN_OR_RETURN(const std::vector<std::string> in_progress, queue->InProgress());
   std::unique_ptr<ProcedureSteps> steps(
       new ProcedureSteps(std::move(options), archive, std::move(queue)));
   steps->Recover(table, in_progress);
@@ -97,6 +99,11 @@ void ProcedureSteps::Work() {
       auto something = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || news_; };
       mutex_.AwaitWithDeadline(absl::Condition(&something), due);
       news_ = false;
+      if (std::exchange(retry_, false)) {
+        failures_ = 0;
+        pause_until_ = absl::InfinitePast();
+        rejected_until_.clear();
+      }
     }
     Record();
     {
@@ -131,14 +138,14 @@ absl::Status ProcedureSteps::Record(const Event& event) {
   const std::string& ae_title = options_.node.ae_title;
   // One that ended at once may have come here first.
   ISO_ASSIGN_OR_RETURN(const std::string begun, ProcedureStepBegun(job, ae_title));
-  ISO_RETURN_IF_ERROR(queue_.Begin(job.id, begun));
+  ISO_RETURN_IF_ERROR(queue_->Begin(job.id, begun, job.create_time));
   if (!event.ends) return absl::OkStatus();
   std::vector<PerformedSeries> series;
   if (job.state == jobs::JobState::kCompleted) {
     ISO_ASSIGN_OR_RETURN(series, SeriesOf(job));
   }
   ISO_ASSIGN_OR_RETURN(const std::string ended, ProcedureStepEnded(job, series, ae_title));
-  return queue_.End(job.id, ended);
+  return queue_->End(job.id, ended);
 }
 
 absl::StatusOr<std::vector<PerformedSeries>> ProcedureSteps::SeriesOf(const jobs::Job& job) {
@@ -158,7 +165,7 @@ absl::Time ProcedureSteps::SendDue() {
   while (true) {
     const absl::Time now = absl::Now();
     if (now < pause_until_) return pause_until_;
-    absl::StatusOr<std::vector<ProcedureStepQueue::Message>> waiting = queue_.Next();
+    absl::StatusOr<std::vector<ProcedureStepQueue::Message>> waiting = queue_->Next();
     absl::Time next = absl::InfiniteFuture();
     absl::Status sent = waiting.status();
     if (sent.ok()) {
@@ -174,6 +181,7 @@ absl::Time ProcedureSteps::SendDue() {
     {
       absl::MutexLock lock(&mutex_);
       if (stopping_) return absl::InfinitePast();
+      trouble_ = sent.ok() ? "" : std::string(sent.message());
     }
     if (sent.ok()) {
       failures_ = 0;
@@ -211,9 +219,11 @@ absl::Status ProcedureSteps::Settle(const ProcedureStepQueue::Message& message,
                  options_.peer.ae_title);
     Report(NodeOutcome::kSuccess);
     rejected_until_.erase(message.step);
-    return queue_.MarkSent(message);
+    return queue_->MarkSent(message);
   }
   Report(NodeOutcome::kRejected);
+  const std::string reason =
+      absl::StrCat(options_.peer.ae_title, " rejects ", what, ": ", answer.text);
   const bool given_up = answer.kind == ProcedureStepAnswer::Kind::kRefused ||
                         message.rejections + 1 >= options_.most_rejections;
   spdlog::log(given_up ? spdlog::level::err : spdlog::level::warn,
@@ -222,10 +232,47 @@ absl::Status ProcedureSteps::Settle(const ProcedureStepQueue::Message& message,
               answer.text);
   if (given_up) {
     rejected_until_.erase(message.step);
-    return queue_.GiveUp(message, answer.text);
+    return queue_->GiveUp(message, reason);
   }
   rejected_until_[message.step] = After(message.rejections + 1);
-  return queue_.MarkRejected(message);
+  return queue_->MarkRejected(message, reason);
+}
+
+jobs::ProcedureStep ProcedureSteps::Completed(jobs::ProcedureStep step) {
+  step.sop_instance_uid = ProcedureStepUid(step.job_id);
+  if (!step.reason.empty() || (step.state != jobs::ProcedureStepState::kBeginning &&
+                               step.state != jobs::ProcedureStepState::kEnding)) {
+    return step;
+  }
+  absl::MutexLock lock(&mutex_);
+  step.reason = trouble_;
+  return step;
+}
+
+absl::StatusOr<std::vector<jobs::ProcedureStep>> ProcedureSteps::List(
+    const std::vector<jobs::ProcedureStepState>& states, int most) {
+  ISO_ASSIGN_OR_RETURN(std::vector<jobs::ProcedureStep> steps, queue_->List(states, most));
+  for (jobs::ProcedureStep& step : steps) step = Completed(std::move(step));
+  return steps;
+}
+
+absl::StatusOr<jobs::ProcedureStep> ProcedureSteps::Get(const std::string& job_id) {
+  ISO_ASSIGN_OR_RETURN(jobs::ProcedureStep step, queue_->Get(job_id));
+  return Completed(std::move(step));
+}
+
+absl::StatusOr<jobs::ProcedureStep> ProcedureSteps::Retry(const std::string& job_id) {
+  ISO_RETURN_IF_ERROR(queue_->Retry(job_id));
+  {
+    absl::MutexLock lock(&mutex_);
+    retry_ = news_ = true;
+  }
+  return Get(job_id);
+}
+
+absl::StatusOr<jobs::ProcedureStep> ProcedureSteps::Drop(const std::string& job_id) {
+  ISO_RETURN_IF_ERROR(queue_->Drop(job_id));
+  return Get(job_id);
 }
 
 absl::Time ProcedureSteps::After(int attempts) {

@@ -25,6 +25,7 @@
 #include "server/dicom/procedure_step_user.h"
 #include "server/jobs/job.h"
 #include "server/jobs/job_table.h"
+#include "server/jobs/procedure_steps.h"
 
 namespace isocenter::dicom {
 
@@ -43,7 +44,7 @@ struct ProcedureStepOptions {
 /// Sends from a queue on disk, on a thread of its own, until the peer has taken everything. The
 /// messages of one step go in order. What is reported here is in the queue a moment later; what a
 /// crash keeps from getting there is found again in the job table. Thread-safe.
-class ProcedureSteps {
+class ProcedureSteps : public jobs::ProcedureStepControl {
  public:
   /// Goes on with what is in the queue; steps whose jobs have ended meanwhile, or are not known any
   /// more, end. `table` has been loaded. `archive` must outlive this object. Errors: those of
@@ -52,7 +53,7 @@ class ProcedureSteps {
                                                                archive::Archive& archive,
                                                                const jobs::JobTable& table);
   /// Stops sending; what is left is sent after the next start.
-  ~ProcedureSteps();
+  ~ProcedureSteps() override;
   ProcedureSteps(const ProcedureSteps&) = delete;
   ProcedureSteps& operator=(const ProcedureSteps&) = delete;
 
@@ -61,13 +62,20 @@ class ProcedureSteps {
   /// Without effect for jobs without frames of their own. Never blocks.
   void OnEnded(const jobs::Job& job);
 
+  absl::StatusOr<std::vector<jobs::ProcedureStep>> List(
+      const std::vector<jobs::ProcedureStepState>& states, int most) override;
+  absl::StatusOr<jobs::ProcedureStep> Retry(const std::string& job_id) override;
+  absl::StatusOr<jobs::ProcedureStep> Drop(const std::string& job_id) override;
+  absl::StatusOr<ProcedureStepQueue::Length> Count() { return queue_->Count(); }
+
  private:
   struct Event {
     std::shared_ptr<const jobs::Job> job;
     bool ends = false;
   };
 
-  ProcedureSteps(ProcedureStepOptions options, archive::Archive& archive, ProcedureStepQueue queue);
+  ProcedureSteps(ProcedureStepOptions options, archive::Archive& archive,
+                 std::unique_ptr<ProcedureStepQueue> queue);
   void Recover(const jobs::JobTable& table, const std::vector<std::string>& in_progress);
   void Post(const jobs::Job& job, bool ends);
   void Work();
@@ -82,13 +90,16 @@ class ProcedureSteps {
                       const ProcedureStepAnswer& answer);
   absl::Time After(int attempts);
   void Report(NodeOutcome outcome) const;
+  /// Adds what the queue does not know.
+  jobs::ProcedureStep Completed(jobs::ProcedureStep step);
+  absl::StatusOr<jobs::ProcedureStep> Get(const std::string& job_id);
 
   const ProcedureStepOptions options_;
   archive::Archive& archive_;
   Interruptor interruptor_;
+  const std::unique_ptr<ProcedureStepQueue> queue_;
 
   // Used by the thread only.
-  ProcedureStepQueue queue_;
   absl::BitGen random_;
   int failures_ = 0;  // attempts in a row in which the peer, or the disk, was not there
   absl::Time pause_until_ = absl::InfinitePast();
@@ -97,6 +108,8 @@ class ProcedureSteps {
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool news_ ABSL_GUARDED_BY(mutex_) = false;
+  bool retry_ ABSL_GUARDED_BY(mutex_) = false;   // an operator has asked for it: no more pauses
+  std::string trouble_ ABSL_GUARDED_BY(mutex_);  // why nothing can be sent; empty: nothing
   std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };

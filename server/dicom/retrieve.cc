@@ -17,8 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/session.h"
-#include "server/dicom/store_contexts.h"
-#include "server/dicom/transcode.h"
+#include "server/dicom/store_user.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -38,50 +37,25 @@ struct Counts {
   }
 };
 
-/// The C-MOVE for which an instance is sent.
-struct MoveOriginator {
-  std::string ae_title;
-  uint16_t message_id;
-};
-
 enum class Sent { kCompleted, kWarning, kFailed, kAssociationBroken };
 
 Sent SendInstance(Association& target, const archive::InstanceRow& row,
-                  const std::optional<MoveOriginator>& originator, Compression preferred,
-                  int timeout_seconds, T_DIMSE_DetectedCancelParameters* cancel) {
-  const std::optional<StoreContext> context = FindStoreContext(
-      *target.get(), row.instance.sop_class_uid, preferred, originator.has_value());
-  if (!context) return Sent::kFailed;
-  const auto file = LoadAs(row.file, context->transfer_syntax_uid);
-  if (!file.ok()) {
-    // That a job is deleted meanwhile is nothing to look into.
-    if (!absl::IsNotFound(file.status())) spdlog::error("dicom: {}", file.status().ToString());
-    return Sent::kFailed;
+                  const StoreOptions& options) {
+  const StoreOutcome outcome = StoreInstance(target, row, options);
+  switch (outcome.kind) {
+    case StoreOutcome::Kind::kAnswered:
+      if (outcome.status == STATUS_Success) return Sent::kCompleted;
+      return DICOM_WARNING_STATUS(outcome.status) ? Sent::kWarning : Sent::kFailed;
+    case StoreOutcome::Kind::kBroken:
+      return Sent::kAssociationBroken;
+    case StoreOutcome::Kind::kUnreadable:
+      // That a job is deleted meanwhile is nothing to look into.
+      if (!absl::IsNotFound(outcome.error)) spdlog::error("dicom: {}", outcome.error.ToString());
+      return Sent::kFailed;
+    case StoreOutcome::Kind::kNotAccepted:
+      return Sent::kFailed;
   }
-  target.AllowMessage();
-  T_DIMSE_C_StoreRQ request = {};
-  request.MessageID = target.get()->nextMsgID++;
-  OFStandard::strlcpy(request.AffectedSOPClassUID, row.instance.sop_class_uid.c_str(),
-                      sizeof request.AffectedSOPClassUID);
-  OFStandard::strlcpy(request.AffectedSOPInstanceUID, row.instance.sop_instance_uid.c_str(),
-                      sizeof request.AffectedSOPInstanceUID);
-  request.DataSetType = DIMSE_DATASET_PRESENT;
-  request.Priority = DIMSE_PRIORITY_MEDIUM;
-  if (originator.has_value()) {
-    request.opts = O_STORE_MOVEORIGINATORAETITLE | O_STORE_MOVEORIGINATORID;
-    OFStandard::strlcpy(request.MoveOriginatorApplicationEntityTitle, originator->ae_title.c_str(),
-                        sizeof request.MoveOriginatorApplicationEntityTitle);
-    request.MoveOriginatorID = originator->message_id;
-  }
-  T_DIMSE_C_StoreRSP response = {};
-  DcmDataset* detail = nullptr;
-  const OFCondition condition =
-      DIMSE_storeUser(target.get(), context->id, &request, nullptr, (*file)->getDataset(), nullptr,
-                      nullptr, DIMSE_NONBLOCKING, timeout_seconds, &response, &detail, cancel);
-  delete detail;
-  if (condition.bad()) return Sent::kAssociationBroken;
-  if (response.DimseStatus == STATUS_Success) return Sent::kCompleted;
-  return DICOM_WARNING_STATUS(response.DimseStatus) ? Sent::kWarning : Sent::kFailed;
+  return Sent::kFailed;
 }
 
 /// What the two services do differently.
@@ -204,11 +178,16 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
                      uint8_t context, uint16_t message_id, Association& target,
                      const std::optional<MoveOriginator>& originator, Compression preferred,
                      const std::vector<archive::InstanceRow>& instances) {
-  const int timeout = std::max(1, static_cast<int>(session.node.options.idle_seconds));
   Counts counts{.remaining = instances.size()};
   T_DIMSE_DetectedCancelParameters cancel = {};
   cancel.presId = context;
   cancel.req.MessageIDBeingRespondedTo = message_id;
+  const StoreOptions options{
+      .preferred = preferred,
+      .we_requested = originator.has_value(),
+      .originator = originator,
+      .timeout_seconds = std::max(1, static_cast<int>(session.node.options.idle_seconds)),
+      .cancel = originator.has_value() ? nullptr : &cancel};
   bool cancelled = false, broken = false;
   for (const archive::InstanceRow& row : instances) {
     if (broken) {
@@ -221,8 +200,7 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
       cancelled = true;
       break;
     }
-    const Sent sent = SendInstance(target, row, originator, preferred, timeout,
-                                   originator.has_value() ? nullptr : &cancel);
+    const Sent sent = SendInstance(target, row, options);
     session.node.Report(NodeOperation::kStore, sent == Sent::kCompleted || sent == Sent::kWarning
                                                    ? NodeOutcome::kSuccess
                                                    : NodeOutcome::kFailure);

@@ -250,7 +250,7 @@ void PutSharedGroups(const jobs::Job& job, const std::vector<SourceSeries>& sour
   measures(DCM_SpacingBetweenSlices, job.grid.spacing.z);
   measures(DCM_PixelSpacing, PixelSpacing(job.grid));
   shared.Item(DCM_PlaneOrientationSequence)(DCM_ImageOrientationPatient,
-                                            ImageOrientation(job.grid));
+                                            ImageOrientation(PatientGridOf(job)));
   PutAnatomy(job, shared);
   Attributes transformation = shared.Item(DCM_PixelValueTransformationSequence);
   transformation(DCM_RescaleIntercept, "0");
@@ -267,6 +267,7 @@ void PutSharedGroups(const jobs::Job& job, const std::vector<SourceSeries>& sour
 }
 
 void PutFrameGroups(const jobs::Job& job, const FrameRange& part, Attributes& put) {
+  const VolumeGrid grid = PatientGridOf(job);
   // Every slice was seen by all frames.
   const absl::Duration duration = absl::Seconds(job.facts.acquisition_seconds);
   const std::string start = DateTime(StartOf(job)), middle = DateTime(StartOf(job) + duration / 2);
@@ -282,7 +283,7 @@ void PutFrameGroups(const jobs::Job& job, const FrameRange& part, Attributes& pu
       content.Double(DCM_FrameAcquisitionDuration, absl::ToDoubleMilliseconds(duration));
     }
     content.UnsignedLong(DCM_DimensionIndexValues, {1, position});
-    frame.Item(DCM_PlanePositionSequence)(DCM_ImagePositionPatient, ImagePosition(job.grid, k));
+    frame.Item(DCM_PlanePositionSequence)(DCM_ImagePositionPatient, ImagePosition(grid, k));
   }
 }
 

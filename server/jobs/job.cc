@@ -69,6 +69,30 @@ absl::string_view Name(WarningKind kind) {
   return "unknown";
 }
 
+absl::string_view Name(CancelReason reason) {
+  switch (reason) {
+    case CancelReason::kUnspecified:
+      return "unspecified";
+    case CancelReason::kDoctorCanceled:
+      return "doctor_canceled";
+    case CancelReason::kEquipmentFailure:
+      return "equipment_failure";
+    case CancelReason::kIncorrectProcedure:
+      return "incorrect_procedure";
+    case CancelReason::kPatientRefused:
+      return "patient_refused";
+    case CancelReason::kPatientTakenForTreatment:
+      return "patient_taken_for_treatment";
+    case CancelReason::kIncorrectSide:
+      return "incorrect_side";
+    case CancelReason::kIncorrectWorklistEntry:
+      return "incorrect_worklist_entry";
+    case CancelReason::kPatientCondition:
+      return "patient_condition";
+  }
+  return "unknown";
+}
+
 absl::string_view Name(PairRole role) {
   switch (role) {
     case PairRole::kNone:

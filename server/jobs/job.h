@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "kernels/geometry/patient_position.h"
 #include "kernels/geometry/volume_grid.h"
 
 namespace isocenter::jobs {
@@ -49,6 +50,23 @@ struct PatientStudy {
   std::string referring_physician_name, study_date, study_time;
 };
 
+/// Why an operator has cancelled an acquisition; of DICOM's context group 9300 (PS3.16).
+enum class CancelReason {
+  kUnspecified,
+  kDoctorCanceled,
+  kEquipmentFailure,
+  kIncorrectProcedure,
+  kPatientRefused,
+  kPatientTakenForTreatment,
+  kIncorrectSide,
+  kIncorrectWorklistEntry,
+  kPatientCondition
+};
+inline constexpr CancelReason kLastCancelReason = CancelReason::kPatientCondition;
+
+/// Lower case with underscores, for logs and the store: "unspecified", ...
+absl::string_view Name(CancelReason reason);
+
 /// For which request of the information system an acquisition was made. UTF-8.
 struct Order {
   /// The identity of patient and study is complete as far as it will ever be: the worklist has
@@ -60,6 +78,7 @@ struct Order {
   std::string header_patient_id, header_accession_number;
   /// The information system is told of the performed procedure step.
   bool is_reported = false;
+  CancelReason cancel_reason = CancelReason::kUnspecified;  // of a cancelled job
 };
 
 struct JobProgress {
@@ -155,7 +174,7 @@ struct Equipment {
 };
 
 /// A range of angles of the C-arm, as DICOM counts them (PS3.3, C.8.7.5.1.2): of the direction from
-/// the isocentre to the detector, for a patient who lies head first, supine.
+/// the isocentre to the detector, about the patient.
 struct PositionerScan {
   double start_deg = 0, arc_deg = 0;    // arc: 0 or more, from the first frame to the last
   std::optional<double> increment_deg;  // from frame to frame, signed, if it is the same for all
@@ -166,6 +185,7 @@ struct AcquisitionFacts {
   double tube_voltage_kv = 0;  // 0: unknown, here and below
   double tube_current_ma = 0, exposure_mas = 0, dose_area_product_dgycm2 = 0;
   std::string body_part_examined;
+  PatientPosition patient_position = PatientPosition::kHfs;
   std::string laterality;  // "L", "R" or unknown: of a body part that there are two of
   std::string series_description;
   std::string performing_physician_name, operators_name;

@@ -50,6 +50,12 @@ struct SendQueue {
   double oldest_seconds = 0;                               // age of the oldest that is not done
 };
 
+/// What the information system is still to be told of acquisitions.
+struct ProcedureSteps {
+  std::vector<std::pair<std::string, int64_t>> steps;  // by state
+  double oldest_seconds = 0;                           // since the oldest of those that wait began
+};
+
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
@@ -60,6 +66,7 @@ struct Sources {
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;
   std::function<std::vector<SendQueue>()> send_queues;
+  std::function<ProcedureSteps()> procedure_steps;
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of

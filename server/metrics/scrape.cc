@@ -128,6 +128,20 @@ void AddSendQueues(const std::vector<SendQueue>& queues,
   families.push_back(std::move(oldest));
 }
 
+void AddProcedureSteps(const ProcedureSteps& state,
+                       std::vector<prometheus::MetricFamily>& families) {
+  prometheus::MetricFamily steps =
+      GaugeFamily("isocenter_procedure_steps",
+                  "Performed procedure steps that are not reported completely, by state.");
+  for (const auto& [name, count] : state.steps) {
+    AddSample(steps, {{"state", name}}, static_cast<double>(count));
+  }
+  families.push_back(std::move(steps));
+  families.push_back(GaugeFamily("isocenter_procedure_steps_oldest_seconds",
+                                 "Since the oldest step began of which a message waits; 0: none."));
+  AddSample(families.back(), {}, state.oldest_seconds);
+}
+
 /// Prometheus' usual name for it. 0 where the system does not say.
 prometheus::MetricFamily ResidentMemoryFamily() {
   prometheus::MetricFamily family =
@@ -163,6 +177,7 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
     AddSample(families.back(), {}, spool.last_sync_seconds);
   }
   if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
+  if (sources_.procedure_steps) AddProcedureSteps(sources_.procedure_steps(), families);
   return families;
 }
 

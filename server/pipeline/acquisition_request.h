@@ -34,6 +34,7 @@ struct AcquisitionRequest {
   double tube_voltage_kv = 0;
   double tube_current_ma = 0, exposure_mas = 0, dose_area_product_dgycm2 = 0;
   std::string body_part_examined, series_description;
+  PatientPosition patient_position = PatientPosition::kHfs;
   std::string laterality, performing_physician_name, operators_name;
   jobs::Equipment equipment;
   std::string protocol, station_name, request_id;

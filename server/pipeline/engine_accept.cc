@@ -67,6 +67,11 @@ absl::Status JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) 
     return illegal(absl::StrCat("but the planned trajectory is not that of job '", other->id,
                                 "'; legal is the same trajectory for both halves"));
   }
+  if (other->facts.patient_position != request.patient_position) {
+    return illegal(absl::StrCat("but the patient of job '", other->id, "' lay ",
+                                Name(other->facts.patient_position), ", not ",
+                                Name(request.patient_position)));
+  }
   if (!IsSamePatient(*other, request.patient_study.patient_id)) {
     return illegal(absl::StrCat("but job '", other->id, "' is of another patient"));
   }
@@ -229,6 +234,7 @@ absl::StatusOr<Engine::Accepted> Engine::Existing(const AcquisitionRequest& requ
   if (job->protocol != request.protocol ||
       HeaderPatientId(*job) != request.patient_study.patient_id ||
       HeaderAccessionNumber(*job) != request.patient_study.accession_number ||
+      job->facts.patient_position != request.patient_position ||
       job->facts.trajectory_hash != TrajectoryHash(request.acquisition.trajectory)) {
     return absl::InvalidArgumentError(
         absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", job->id,

@@ -59,7 +59,7 @@ std::string TrajectoryHash(const Trajectory& trajectory) {
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), length));
 }
 
-absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory) {
+absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory, PatientPosition position) {
   if (trajectory.empty()) {
     return absl::InvalidArgumentError("the trajectory has 0 views; legal is 1 or more");
   }
@@ -77,7 +77,7 @@ absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory) {
     }
     // From the source through the isocentre to the detector. Primary: 0 in front of the patient,
     // +90 at the left hand. Secondary: + towards the head.
-    const Vec3 beam = (-1 / distance) * camera->source;
+    const Vec3 beam = WorldToPatient(position, (-1 / distance) * camera->source);
     double angle = RadiansToDegrees(std::atan2(beam.x, -beam.y));
     if (!primary.empty()) angle += 360 * std::round((primary.back() - angle) / 360);
     primary.push_back(angle);
@@ -94,6 +94,7 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
   facts.exposure_mas = request.exposure_mas;
   facts.dose_area_product_dgycm2 = request.dose_area_product_dgycm2;
   facts.body_part_examined = request.body_part_examined;
+  facts.patient_position = request.patient_position;
   facts.laterality = request.laterality;
   facts.series_description = request.series_description;
   facts.performing_physician_name = request.performing_physician_name;
@@ -105,7 +106,7 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
   facts.detector_bits = 8 * static_cast<int>(recon::PixelBytes(acquisition.pixel_type));
   facts.detector_row_spacing_mm = acquisition.detector.pitch_v_mm;
   facts.detector_column_spacing_mm = acquisition.detector.pitch_u_mm;
-  if (const auto scans = ScansOf(acquisition.trajectory); scans.ok()) {
+  if (const auto scans = ScansOf(acquisition.trajectory, request.patient_position); scans.ok()) {
     facts.primary_scan = scans->primary;
     facts.secondary_scan = scans->secondary;
   }

@@ -20,9 +20,10 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
 struct PositionerScans {
   jobs::PositionerScan primary, secondary;
 };
-/// The trajectory as DICOM counts the angles of a C-arm (PS3.3, C.8.7.5.1.2) for a patient who lies
-/// head first, supine, in the world's coordinates taken as LPS. Errors: INVALID_ARGUMENT (no
-/// view; a singular matrix or a source at the isocentre, with the view).
-absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory);
+/// The trajectory as DICOM counts the angles of a C-arm (PS3.3, C.8.7.5.1.2): about the patient,
+/// who lies so. Errors: INVALID_ARGUMENT (no view; a singular matrix or a source at the isocentre,
+/// with the view).
+absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory,
+                                        PatientPosition position = PatientPosition::kHfs);
 
 }  // namespace isocenter::pipeline

@@ -44,7 +44,8 @@ absl::Status DownloadStream::Open(const jobs::JobTable& table, jobs::ResultStore
     case v1::RESULT_FORMAT_RAW_FLOAT32: {
       ISO_ASSIGN_OR_RETURN(std::filesystem::path file, results.RawFile(job->id));
       files_ = {std::move(file)};
-      *piece_.mutable_grid() = config::GridToProto(job->grid);
+      *piece_.mutable_grid() =
+          config::GridToProto(PatientGrid(job->grid, job->facts.patient_position));
       return absl::OkStatus();
     }
     default:

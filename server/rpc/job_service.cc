@@ -96,7 +96,11 @@ grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* cal
                                                 v1::Job* response) {
   const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
   absl::Status status = permit.status;
+  const absl::StatusOr<jobs::CancelReason> reason = CancelReasonFromProto(request->reason());
+  if (status.ok()) status = reason.status();
   if (status.ok()) {
+    // Before the end, with which it is reported.
+    table_.Update(request->job_id(), [&](jobs::Job& job) { job.order.cancel_reason = *reason; });
     status =
         engine_.Cancel(request->job_id(), absl::CancelledError("the job was cancelled on request"));
   }

@@ -69,6 +69,7 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
       protocols_(guard_, protocols),
       worklist_(guard_, partners.worklist),
       transfers_(guard_, table, partners.transfers),
+      procedure_steps_(guard_, partners.procedure_steps),
       node_(partners.node == nullptr ? nullptr
                                      : std::make_unique<NodeService>(guard_, *partners.node)) {}
 
@@ -90,6 +91,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   builder.RegisterService(&server->protocols_);
   builder.RegisterService(&server->worklist_);
   builder.RegisterService(&server->transfers_);
+  builder.RegisterService(&server->procedure_steps_);
   if (server->node_ != nullptr) builder.RegisterService(server->node_.get());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {

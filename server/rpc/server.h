@@ -14,6 +14,7 @@
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
+#include "server/jobs/procedure_steps.h"
 #include "server/jobs/worklist.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
@@ -21,6 +22,7 @@
 #include "server/rpc/guard.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/node_service.h"
+#include "server/rpc/procedure_step_service.h"
 #include "server/rpc/protocol_service.h"
 #include "server/rpc/transfer_service.h"
 #include "server/rpc/worklist_service.h"
@@ -34,6 +36,7 @@ struct Partners {
   archive::TransferQueue* transfers = nullptr;  // of what is sent to other nodes
   node::Node* node = nullptr;
   const roles::Roster* roster = nullptr;  // who may call what; null: whoever reaches the server
+  jobs::ProcedureStepControl* procedure_steps = nullptr;
 };
 
 /// All services, the standard health service and reflection on one port. gRPC's own threads run
@@ -73,6 +76,7 @@ class Server {
   ProtocolService protocols_;
   WorklistService worklist_;
   TransferService transfers_;
+  ProcedureStepService procedure_steps_;
   std::unique_ptr<NodeService> node_;  // null: there is none
   std::string address_;
   absl::Mutex health_mutex_;

@@ -257,6 +257,14 @@ v1::Job ToProto(const jobs::Job& job) {
   return proto;
 }
 
+absl::StatusOr<jobs::CancelReason> CancelReasonFromProto(int reason) {
+  // The wire counts them in the same order.
+  static_assert(static_cast<int>(jobs::kLastCancelReason) == v1::CancelReason_MAX);
+  if (v1::CancelReason_IsValid(reason)) return static_cast<jobs::CancelReason>(reason);
+  return absl::InvalidArgumentError(
+      absl::StrCat("reason is ", reason, "; legal is a CancelReason of this version"));
+}
+
 absl::StatusOr<jobs::JobClass> JobClassFromProto(int job_class) {
   switch (job_class) {
     case v1::JOB_CLASS_UNSPECIFIED:

@@ -30,6 +30,9 @@ v1::Job ToProto(const jobs::Job& job);
 /// Unspecified is live. Errors: INVALID_ARGUMENT (a class that does not exist).
 absl::StatusOr<jobs::JobClass> JobClassFromProto(int job_class);
 
+/// Errors: INVALID_ARGUMENT (a reason that does not exist).
+absl::StatusOr<jobs::CancelReason> CancelReasonFromProto(int reason);
+
 /// Errors: INVALID_ARGUMENT (a state that does not exist).
 absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& request);
 

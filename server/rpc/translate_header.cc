@@ -219,6 +219,10 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
   }
 
   ISO_RETURN_IF_ERROR(CheckSystem(header));
+  PatientPosition patient_position = PatientPosition::kHfs;
+  if (!header.patient_position().empty()) {
+    ISO_ASSIGN_OR_RETURN(patient_position, ParsePatientPosition(header.patient_position()));
+  }
 
   pipeline::AcquisitionRequest request{
       .patient_study = PatientStudyOf(header.patient_study()),
@@ -228,6 +232,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
       .dose_area_product_dgycm2 = header.exposure().dose_area_product_dgycm2(),
       .body_part_examined = header.body_part_examined(),
       .series_description = header.series_description(),
+      .patient_position = patient_position,
       .laterality = header.laterality(),
       .performing_physician_name = header.performing_physician_name(),
       .operators_name = header.operators_name(),

@@ -133,7 +133,8 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
 
 void AddDetails(const jobs::Job& job, Json& json) {
   const jobs::AcquisitionFacts& facts = job.facts;
-  json["grid"] = GridJson(job.grid);
+  // In the axes of the patient, as the objects are: the page names sides by it.
+  json["grid"] = GridJson(PatientGrid(job.grid, job.facts.patient_position));
   json["acquisition"] = {
       {"frames", facts.frames},
       {"arc_deg", facts.arc_deg},

@@ -23,8 +23,8 @@ struct TransferDestination {
 /// The instances of one job for one destination.
 struct TransferSummary {
   std::string job_id, destination;
-  std::string state;  // "queued", "sending", "sent", "committed" or "failed"
-  int queued = 0, sending = 0, sent = 0, committed = 0, failed = 0;
+  std::string state;  // "queued", "sending", "sent", "committed", "failed" or "skipped"
+  int queued = 0, sending = 0, sent = 0, committed = 0, failed = 0, skipped = 0;
   int attempts = 0;
   std::string message;  // why an instance failed or waits; empty: nothing went wrong
   bool storage_commitment = false;

@@ -125,11 +125,6 @@ absl::Status ReadOrientation(const XaAttributes& run, PositionerAngles first,
         "the images are taken to be upright and seen from the detector: rows to the patient's "
         "left, columns to the feet");
   }
-  if (!position.empty() && position != "HFS") {
-    notes.push_back(
-        absl::StrCat("the patient lay ", position,
-                     "; the volume is in the patient's axes, but the series will be labelled HFS"));
-  }
   return absl::OkStatus();
 }
 
@@ -182,6 +177,11 @@ absl::StatusOr<Detector> XaDetector(const XaAttributes& run) {
   return detector;
 }
 
+absl::StatusOr<PatientPosition> XaPatientPosition(const XaAttributes& run) {
+  const std::string position = DicomText(run.data(), DCM_PatientPosition);
+  return position.empty() ? PatientPosition::kHfs : ParsePatientPosition(position);
+}
+
 absl::StatusOr<Trajectory> XaTrajectory(const XaAttributes& run, const Detector& detector,
                                         std::vector<std::string>& notes) {
   if (DicomText(run.data(), DCM_TableMotion) == "DYNAMIC") {
@@ -201,7 +201,10 @@ absl::StatusOr<Trajectory> XaTrajectory(const XaAttributes& run, const Detector&
       geometry.source_to_isocenter_mm, geometry.source_to_detector_mm));
   ISO_RETURN_IF_ERROR(ReadOrientation(run, first, geometry, notes));
   ReadIsocenter(run, detector, geometry, notes);
-  return PositionerTrajectory(angles, geometry, detector);
+  ISO_ASSIGN_OR_RETURN(Trajectory trajectory, PositionerTrajectory(angles, geometry, detector));
+  ISO_ASSIGN_OR_RETURN(const PatientPosition position, XaPatientPosition(run));
+  for (ProjectionMatrix& matrix : trajectory) matrix = MatrixForWorld(position, matrix);
+  return trajectory;
 }
 
 }  // namespace isocenter::formats

@@ -165,6 +165,8 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
   for (const ProjectionMatrix& matrix : trajectory) {
     *header.mutable_matrices()->add_matrix() = client::ToProto(matrix);
   }
+  ISO_ASSIGN_OR_RETURN(const PatientPosition position, XaPatientPosition(run));
+  header.set_patient_position(std::string(Name(position)));
   if (!i0_counts) {
     notes.push_back(absl::StrCat("an unattenuated pixel is taken to have ", intensity.largest,
                                  " counts, the most that the file can hold; --i0 sets it"));

@@ -243,6 +243,10 @@ absl::StatusOr<std::unique_ptr<FrameSink>> CreateXaRun(const std::filesystem::pa
                                                        const Trajectory& trajectory) {
   ISO_RETURN_IF_ERROR(CheckDicomDictionary());
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, client::CheckedFrameBytes(header));
+  if (!header.patient_position().empty() && header.patient_position() != "HFS") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "patient_position is '", header.patient_position(), "'; legal for a DICOM XA run is HFS"));
+  }
   if (header.pixel_type() != v1::PIXEL_TYPE_UINT16_COUNTS) {
     return absl::InvalidArgumentError("a DICOM XA run holds counts; line integrals are not legal");
   }

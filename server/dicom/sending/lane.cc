@@ -127,7 +127,7 @@ absl::StatusOr<bool> Sender::Lane::SendBatch(Association& association,
   for (size_t i = 0; i < batch.size(); ++i) {
     const archive::Outgoing& outgoing = batch[i];
     const StoreAnswer answer =
-        StoreInstance(association, destination_.peer, outgoing.instance, kAnswerSeconds);
+        SendInstance(association, destination_.peer, outgoing.instance, kAnswerSeconds);
     switch (answer.verdict) {
       case StoreVerdict::kStored:
         ISO_RETURN_IF_ERROR(Record([&] { return queue_.MarkSent(outgoing.key, options_.now()); }));
@@ -141,6 +141,9 @@ absl::StatusOr<bool> Sender::Lane::SendBatch(Association& association,
                       title_, answer.reason);
         Report(SendEvent::kFailed);
         break;
+      case StoreVerdict::kNotAccepted:
+        ISO_RETURN_IF_ERROR(Decline(outgoing, answer.reason));
+        break;
       case StoreVerdict::kTryLater:
         association.Release();
         [[fallthrough]];
@@ -151,6 +154,26 @@ absl::StatusOr<bool> Sender::Lane::SendBatch(Association& association,
     }
   }
   return true;
+}
+
+absl::Status Sender::Lane::Decline(const archive::Outgoing& outgoing, const std::string& reason) {
+  archive::TransferState state = archive::TransferState::kFailed;
+  ISO_RETURN_IF_ERROR(Record([&]() -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(state, queue_.MarkNotAccepted(outgoing.key, reason, options_.now()));
+    return absl::OkStatus();
+  }));
+  if (state == archive::TransferState::kFailed) {
+    spdlog::error("dicom: an instance of job {} cannot be sent to '{}': {}", outgoing.job_id,
+                  title_, reason);
+    Report(SendEvent::kFailed);
+    return absl::OkStatus();
+  }
+  Report(SendEvent::kSkipped);
+  absl::MutexLock lock(&mutex_);
+  if (declined_classes_.insert(outgoing.instance.instance.sop_class_uid).second) {
+    spdlog::warn("dicom: '{}' gets volumes without one of their forms: {}", title_, reason);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Sender::Lane::PutBack(const std::vector<archive::Outgoing>& batch, size_t first,

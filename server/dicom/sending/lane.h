@@ -2,6 +2,7 @@
 #pragma once
 
 #include <list>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,6 +34,8 @@ class Sender::Lane {
   /// Sends the instances in order. False: the rest was put back, and the association must end.
   absl::StatusOr<bool> SendBatch(Association& association,
                                  const std::vector<archive::Outgoing>& batch);
+  /// What the destination takes no instances of.
+  absl::Status Decline(const archive::Outgoing& outgoing, const std::string& reason);
   absl::Status PutBack(const std::vector<archive::Outgoing>& batch, size_t first,
                        const std::string& reason);
   absl::StatusOr<bool> RequestCommitments();
@@ -58,6 +61,7 @@ class Sender::Lane {
   int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time not_before_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> declined_classes_ ABSL_GUARDED_BY(mutex_);  // that were reported
   std::vector<std::thread> threads_;  // last: they use all of the above
 };
 

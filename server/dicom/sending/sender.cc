@@ -28,6 +28,8 @@ absl::string_view Name(SendEvent event) {
       return "failed";
     case SendEvent::kPostponed:
       return "postponed";
+    case SendEvent::kSkipped:
+      return "skipped";
   }
   return "unknown";
 }

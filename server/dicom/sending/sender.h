@@ -31,8 +31,9 @@ enum class SendEvent {
   kSent,       // an instance
   kFailed,     // an instance, for good
   kPostponed,  // an attempt that ended without effect
+  kSkipped,    // an instance, as the destination accepts another form of it only
 };
-/// "sent", "failed", "postponed".
+/// "sent", "failed", "postponed", "skipped".
 absl::string_view Name(SendEvent event);
 
 /// Called from several threads at once; must be quick. May be empty.

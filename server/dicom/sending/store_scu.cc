@@ -2,16 +2,11 @@
 
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/assoc.h>
 #include <dcmtk/dcmnet/dimse.h>
-
-#include <memory>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "server/dicom/store_contexts.h"
-#include "server/dicom/transcode.h"
+#include "server/dicom/store_user.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -35,55 +30,42 @@ StoreAnswer JudgeStoreStatus(uint16_t status) {
   if (status == kProcessingFailure) {
     return {StoreVerdict::kTryLater, Sentence(status, "processing failure")};
   }
+  if (status == STATUS_STORE_Refused_SOPClassNotSupported) {
+    return {StoreVerdict::kNotAccepted, Sentence(status, "SOP class not supported")};
+  }
   const char* meaning = "error";
   if ((status & 0xff00) == STATUS_STORE_Error_DataSetDoesNotMatchSOPClass) {
     meaning = "the data set does not match its SOP class";
   } else if ((status & 0xf000) == STATUS_STORE_Error_CannotUnderstand) {
     meaning = "cannot understand";
-  } else if (status == STATUS_STORE_Refused_SOPClassNotSupported) {
-    meaning = "SOP class not supported";
   } else if (status == STATUS_STORE_Refused_NotAuthorized) {
     meaning = "not authorized";
   }
   return {StoreVerdict::kRefused, Sentence(status, meaning)};
 }
 
-StoreAnswer StoreInstance(Association& association, const Peer& peer,
-                          const archive::InstanceRow& row, int timeout_seconds) {
-  const std::string& sop_class = row.instance.sop_class_uid;
-  const std::optional<StoreContext> context =
-      FindStoreContext(*association.get(), sop_class, peer.compression, /*we_requested=*/true);
-  if (!context) {
-    const char* name = dcmFindNameOfUID(sop_class.c_str(), "");
-    return {StoreVerdict::kRefused,
-            absl::StrCat(peer.ae_title, " does not accept SOP class ", sop_class, " ", name,
-                         " in a transfer syntax that we can send")};
+StoreAnswer SendInstance(Association& association, const Peer& peer,
+                         const archive::InstanceRow& row, int timeout_seconds) {
+  const StoreOutcome outcome = StoreInstance(
+      association, row, {.preferred = peer.compression, .timeout_seconds = timeout_seconds});
+  switch (outcome.kind) {
+    case StoreOutcome::Kind::kAnswered:
+      return JudgeStoreStatus(outcome.status);
+    case StoreOutcome::Kind::kNotAccepted: {
+      const std::string& sop_class = row.instance.sop_class_uid;
+      return {StoreVerdict::kNotAccepted,
+              absl::StrCat(peer.ae_title, " does not accept SOP class ", sop_class, " ",
+                           dcmFindNameOfUID(sop_class.c_str(), ""),
+                           " in a transfer syntax that we can send")};
+    }
+    case StoreOutcome::Kind::kUnreadable:
+      return {StoreVerdict::kRefused, absl::StrCat("the stored instance cannot be sent: ",
+                                                   std::string(outcome.error.message()))};
+    case StoreOutcome::Kind::kBroken:
+      break;
   }
-  const auto file = LoadAs(row.file, context->transfer_syntax_uid);
-  if (!file.ok()) {
-    return {StoreVerdict::kRefused, absl::StrCat("the stored instance cannot be sent: ",
-                                                 std::string(file.status().message()))};
-  }
-  association.AllowMessage();
-  T_DIMSE_C_StoreRQ request = {};
-  request.MessageID = association.get()->nextMsgID++;
-  OFStandard::strlcpy(request.AffectedSOPClassUID, sop_class.c_str(),
-                      sizeof request.AffectedSOPClassUID);
-  OFStandard::strlcpy(request.AffectedSOPInstanceUID, row.instance.sop_instance_uid.c_str(),
-                      sizeof request.AffectedSOPInstanceUID);
-  request.DataSetType = DIMSE_DATASET_PRESENT;
-  request.Priority = DIMSE_PRIORITY_MEDIUM;
-  T_DIMSE_C_StoreRSP response = {};
-  DcmDataset* detail = nullptr;
-  const OFCondition condition = DIMSE_storeUser(
-      association.get(), context->id, &request, nullptr, (*file)->getDataset(), nullptr, nullptr,
-      DIMSE_NONBLOCKING, timeout_seconds, &response, &detail, nullptr);
-  delete detail;
-  if (condition.bad()) {
-    return {StoreVerdict::kBroken,
-            absl::StrCat("the association with ", peer.ae_title, " broke: ", condition.text())};
-  }
-  return JudgeStoreStatus(response.DimseStatus);
+  return {StoreVerdict::kBroken, absl::StrCat("the association with ", peer.ae_title,
+                                              " broke: ", std::string(outcome.error.message()))};
 }
 
 }  // namespace isocenter::dicom

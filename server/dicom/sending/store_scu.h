@@ -1,4 +1,4 @@
-// C-STORE as user: one instance to a destination, and what its answer means for the queue.
+// What the outcome of a C-STORE to a destination means for its queue.
 // Source: DICOM PS3.4, B.2.3; PS3.7, 9.1.1.1.9 and annex C.
 #pragma once
 
@@ -11,10 +11,11 @@
 namespace isocenter::dicom {
 
 enum class StoreVerdict {
-  kStored,    // the destination has it, perhaps with a warning, or had it already
-  kRefused,   // sending it again would end the same way
-  kTryLater,  // the destination is out of resources
-  kBroken,    // the association cannot go on; whether the instance has arrived is not known
+  kStored,       // the destination has it, perhaps with a warning, or had it already
+  kRefused,      // sending it again would end the same way
+  kNotAccepted,  // the same, as for all instances of its SOP class
+  kTryLater,     // the destination is out of resources
+  kBroken,       // the association cannot go on; whether the instance has arrived is not known
 };
 
 struct StoreAnswer {
@@ -26,7 +27,7 @@ struct StoreAnswer {
 StoreAnswer JudgeStoreStatus(uint16_t status);
 
 /// Sends a stored instance on an association with `peer` that we have requested for its class.
-StoreAnswer StoreInstance(Association& association, const Peer& peer,
-                          const archive::InstanceRow& row, int timeout_seconds);
+StoreAnswer SendInstance(Association& association, const Peer& peer,
+                         const archive::InstanceRow& row, int timeout_seconds);
 
 }  // namespace isocenter::dicom

@@ -1,0 +1,56 @@
+#include "client/procedure_step_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/time/clock.h"
+#include "client/rpc_status.h"
+#include "isocenter/v1/procedure_steps.grpc.pb.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::client {
+namespace {
+
+void SetDeadline(grpc::ClientContext& context) {
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+}
+
+}  // namespace
+
+struct ProcedureStepClient::Stub {
+  std::unique_ptr<v1::ProcedureStepService::Stub> service;
+};
+
+ProcedureStepClient::ProcedureStepClient(const ServiceChannel& channel)
+    : stub_(std::make_unique<Stub>(v1::ProcedureStepService::NewStub(channel.grpc_channel()))) {}
+ProcedureStepClient::~ProcedureStepClient() = default;
+
+absl::StatusOr<v1::ListProcedureStepsResponse> ProcedureStepClient::List(
+    const v1::ListProcedureStepsRequest& request) const {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::ListProcedureStepsResponse response;
+  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListProcedureSteps(&context, request, &response)));
+  return response;
+}
+
+absl::StatusOr<v1::ProcedureStep> ProcedureStepClient::Retry(const std::string& job_id) const {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::RetryProcedureStepRequest request;
+  request.set_job_id(job_id);
+  v1::ProcedureStep step;
+  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->RetryProcedureStep(&context, request, &step)));
+  return step;
+}
+
+absl::StatusOr<v1::ProcedureStep> ProcedureStepClient::Drop(const std::string& job_id) const {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::DropProcedureStepRequest request;
+  request.set_job_id(job_id);
+  v1::ProcedureStep step;
+  ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->DropProcedureStep(&context, request, &step)));
+  return step;
+}
+
+}  // namespace isocenter::client

@@ -1,0 +1,113 @@
+#include "server/rpc/procedure_step_service.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/rpc/field_checks.h"
+#include "server/rpc/status_translation.h"
+#include "server/rpc/translate.h"
+
+namespace isocenter::rpc {
+namespace {
+
+using jobs::ProcedureStepState;
+
+constexpr int kDefaultResults = 100, kMostResults = 1000;
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+absl::Status NotConfigured() {
+  return absl::FailedPreconditionError(
+      "the server reports no procedure steps; dicom_node.mpps in its configuration says to whom");
+}
+
+// The wire counts the states in the same order, from 1.
+static_assert(static_cast<int>(ProcedureStepState::kBeginning) + 1 ==
+              v1::PROCEDURE_STEP_STATE_BEGINNING);
+static_assert(static_cast<int>(ProcedureStepState::kDropped) + 1 == v1::ProcedureStepState_MAX);
+
+absl::StatusOr<std::vector<ProcedureStepState>> StatesOf(
+    const v1::ListProcedureStepsRequest& request) {
+  std::vector<ProcedureStepState> states;
+  for (const int state : request.state()) {
+    if (!v1::ProcedureStepState_IsValid(state) || state == v1::PROCEDURE_STEP_STATE_UNSPECIFIED) {
+      return Illegal("state", absl::StrCat(state), "a ProcedureStepState of this version");
+    }
+    states.push_back(static_cast<ProcedureStepState>(state - 1));
+  }
+  return states;
+}
+
+v1::ProcedureStep ToProto(const jobs::ProcedureStep& step) {
+  v1::ProcedureStep proto;
+  proto.set_job_id(step.job_id);
+  proto.set_state(static_cast<v1::ProcedureStepState>(static_cast<int>(step.state) + 1));
+  proto.set_rejections(static_cast<uint32_t>(step.rejections));
+  proto.set_reason(step.reason);
+  proto.set_sop_instance_uid(step.sop_instance_uid);
+  if (step.begin_time) *proto.mutable_begin_time() = TimestampToProto(*step.begin_time);
+  return proto;
+}
+
+absl::Status List(jobs::ProcedureStepControl& control, const v1::ListProcedureStepsRequest& request,
+                  v1::ListProcedureStepsResponse& response) {
+  if (request.max_results() < 0 || request.max_results() > kMostResults) {
+    return Illegal("max_results", absl::StrCat(request.max_results()),
+                   absl::StrCat("0 to ", kMostResults));
+  }
+  const int most = request.max_results() == 0 ? kDefaultResults : request.max_results();
+  ISO_ASSIGN_OR_RETURN(const std::vector<ProcedureStepState> states, StatesOf(request));
+  ISO_ASSIGN_OR_RETURN(std::vector<jobs::ProcedureStep> steps, control.List(states, most + 1));
+  response.set_truncated(static_cast<int>(steps.size()) > most);
+  if (response.truncated()) steps.pop_back();
+  for (const jobs::ProcedureStep& step : steps) *response.add_step() = ToProto(step);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* ProcedureStepService::ListProcedureSteps(
+    grpc::CallbackServerContext* call, const v1::ListProcedureStepsRequest* request,
+    v1::ListProcedureStepsResponse* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (!permit.ok()) return Answer(call, permit.status);
+  return Answer(call, steps_ == nullptr ? NotConfigured() : List(*steps_, *request, *response));
+}
+
+grpc::ServerUnaryReactor* ProcedureStepService::RetryProcedureStep(
+    grpc::CallbackServerContext* call, const v1::RetryProcedureStepRequest* request,
+    v1::ProcedureStep* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
+  if (!permit.ok()) return Answer(call, permit.status);
+  if (steps_ == nullptr) return Answer(call, NotConfigured());
+  const absl::StatusOr<jobs::ProcedureStep> step = steps_->Retry(request->job_id());
+  if (step.ok()) {
+    *response = ToProto(*step);
+    spdlog::info("event=procedure_step_retried job={}", request->job_id());
+  }
+  return Answer(call, step.status());
+}
+
+grpc::ServerUnaryReactor* ProcedureStepService::DropProcedureStep(
+    grpc::CallbackServerContext* call, const v1::DropProcedureStepRequest* request,
+    v1::ProcedureStep* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
+  if (!permit.ok()) return Answer(call, permit.status);
+  if (steps_ == nullptr) return Answer(call, NotConfigured());
+  const absl::StatusOr<jobs::ProcedureStep> step = steps_->Drop(request->job_id());
+  if (step.ok()) {
+    *response = ToProto(*step);
+    spdlog::warn("event=procedure_step_dropped job={}", request->job_id());
+  }
+  return Answer(call, step.status());
+}
+
+}  // namespace isocenter::rpc
