@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/daemon/dicom_options.h"
-#include "server/web/token_book.h"
+#include "server/daemon/roster.h"
 
 namespace isocenter::daemon {
 
@@ -30,10 +30,9 @@ absl::Status CheckFiles(const v1::ServerConfig& config) {
   std::vector<certificates::Expiry> expiries;
   ISO_RETURN_IF_ERROR(CheckCertificates("grpc_tls", config.grpc_tls(), expiries));
   ISO_RETURN_IF_ERROR(DicomOptions(config.dicom_node(), expiries).status());
+  ISO_RETURN_IF_ERROR(OpenRoster(config.web()).status());  // gRPC's too
   if (config.web().disabled()) return absl::OkStatus();
-  ISO_RETURN_IF_ERROR(CheckCertificates("web.tls", config.web().tls(), expiries));
-  if (config.web().tokens_file().empty()) return absl::OkStatus();
-  return web::TokenBook::Open(config.web().tokens_file()).status();
+  return CheckCertificates("web.tls", config.web().tls(), expiries);
 }
 
 }  // namespace isocenter::daemon
