@@ -14,7 +14,7 @@ ARG PACKAGE_FROM=build
 FROM ${BUILD_BASE} AS build
 WORKDIR /src
 COPY . .
-RUN ./dev setup build check page && ./dev package && mkdir /dist && cp dist/isocenter-*.tar.gz /dist/
+RUN ./dev setup build packaging page && ./dev package && mkdir /dist && cp dist/isocenter-*.tar.gz /dist/
 
 FROM scratch AS prebuilt
 COPY dist/isocenter-*.tar.gz /dist/
@@ -44,8 +44,10 @@ USER 10001:10001
 WORKDIR /var/lib/isocenter
 # The only place that is written to: everything else may be read-only (docker run --read-only).
 VOLUME /var/lib/isocenter
-EXPOSE 50051 9464 11112
+# gRPC, metrics, DICOM without and with TLS, console page (only with certificates and sign-in).
+EXPOSE 50051 9464 11112 2762 8443
 STOPSIGNAL SIGTERM
+# With TLS, ISOCENTER_SERVER, ISOCENTER_CA, ISOCENTER_CERT and ISOCENTER_KEY say how to ask.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 CMD ["isocenter", "health"]
 ENTRYPOINT ["isocenterd"]
 # Without TLS: for a network of containers that is closed to others. Otherwise --config with certificates.

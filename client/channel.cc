@@ -3,20 +3,24 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/client_interceptor.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "client/nodes.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
 namespace {
 
-absl::StatusOr<std::string> ReadPem(const std::string& path) {
+absl::StatusOr<std::string> ReadCredential(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) {
@@ -25,40 +29,63 @@ absl::StatusOr<std::string> ReadPem(const std::string& path) {
   return text.str();
 }
 
-/// Says in every call which node it is meant for.
-class NodeInterceptor : public grpc::experimental::Interceptor {
+/// Without the network in between.
+bool IsOnThisMachine(absl::string_view address) {
+  const absl::string_view host = address.substr(0, address.rfind(':'));
+  return absl::StartsWith(address, "unix:") || host == "localhost" || host == "[::1]" ||
+         (absl::StartsWith(host, "127.") &&
+          host.find_first_not_of("0123456789.") == absl::string_view::npos);
+}
+
+absl::StatusOr<std::string> ReadToken(const ServerAddress& address) {
+  if (address.ca_file.empty() && !IsOnThisMachine(address.address)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the token would cross the network in plain text to ", address.address,
+                     ": give the certificate authority (CA) of the server, too"));
+  }
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadCredential(address.token_file));
+  const absl::string_view token =
+      absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n')));
+  if (token.empty() || !std::ranges::all_of(token, absl::ascii_isgraph)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the first line of ", address.token_file,
+                     " is no token; legal are letters, digits, signs"));
+  }
+  return std::string(token);
+}
+
+/// By name.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+/// Goes along with every call.
+class MetadataInterceptor : public grpc::experimental::Interceptor {
  public:
-  explicit NodeInterceptor(std::string node) : node_(std::move(node)) {}
+  explicit MetadataInterceptor(Metadata metadata) : metadata_(std::move(metadata)) {}
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(
             grpc::experimental::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
-      methods->GetSendInitialMetadata()->emplace(kNodeMetadata, node_);
+      for (const auto& [name, value] : metadata_) {
+        methods->GetSendInitialMetadata()->emplace(name, value);
+      }
     }
     methods->Proceed();
   }
 
  private:
-  const std::string node_;
+  const Metadata metadata_;  // what gRPC sends points into it
 };
 
-class NodeInterceptorFactory : public grpc::experimental::ClientInterceptorFactoryInterface {
+class MetadataInterceptorFactory : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
-  explicit NodeInterceptorFactory(std::string node) : node_(std::move(node)) {}
+  explicit MetadataInterceptorFactory(Metadata metadata) : metadata_(std::move(metadata)) {}
   grpc::experimental::Interceptor* CreateClientInterceptor(
       grpc::experimental::ClientRpcInfo*) override {
-    return new NodeInterceptor(node_);  // gRPC owns it
+    return new MetadataInterceptor(metadata_);  // gRPC owns it
   }
 
  private:
-  const std::string node_;
+  const Metadata metadata_;
 };
-
-std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>>
-NodeInterceptors(const std::string& node) {
-  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<NodeInterceptorFactory>(node));
-  return interceptors;
-}
 
 }  // namespace
 
@@ -70,10 +97,10 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   }
   if (!address.ca_file.empty()) {
     grpc::SslCredentialsOptions options;
-    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem(address.ca_file));
+    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadCredential(address.ca_file));
     if (!address.certificate_file.empty()) {
-      ISO_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadPem(address.certificate_file));
-      ISO_ASSIGN_OR_RETURN(options.pem_private_key, ReadPem(address.private_key_file));
+      ISO_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadCredential(address.certificate_file));
+      ISO_ASSIGN_OR_RETURN(options.pem_private_key, ReadCredential(address.private_key_file));
     }
     credentials = grpc::SslCredentials(options);
   } else if (!address.certificate_file.empty()) {
@@ -92,13 +119,20 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);  // what one attempt may take
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  if (address.node.empty()) {
+  Metadata metadata;
+  if (!address.node.empty()) metadata.emplace_back(kNodeMetadata, address.node);
+  if (!address.token_file.empty()) {
+    ISO_ASSIGN_OR_RETURN(const std::string token, ReadToken(address));
+    metadata.emplace_back("authorization", absl::StrCat("Bearer ", token));
+  }
+  if (metadata.empty()) {
     return ServiceChannel(grpc::CreateCustomChannel(address.address, credentials, arguments));
   }
-  return ServiceChannel(
-      grpc::experimental::CreateCustomChannelWithInterceptors(
-          address.address, credentials, arguments, NodeInterceptors(address.node)),
-      address.node);
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(std::move(metadata)));
+  return ServiceChannel(grpc::experimental::CreateCustomChannelWithInterceptors(
+                            address.address, credentials, arguments, std::move(interceptors)),
+                        address.node);
 }
 
 }  // namespace isocenter::client

@@ -13,12 +13,14 @@ class Channel;
 
 namespace isocenter::client {
 
-/// TLS is used when `ca_file` is set; mutual TLS when certificate and key are, too.
+/// TLS is used when `ca_file` is set; mutual TLS when certificate and key are, too. A token goes
+/// along with every call.
 struct ServerAddress {
   std::string address = "127.0.0.1:50051";  // host:port, or unix:PATH
   std::string ca_file;                      // PEM, authorities that may have signed the server
   std::string certificate_file;             // PEM, of this client
   std::string private_key_file;             // PEM
+  std::string token_file;                   // a token of this client, on its first line
   std::string node;  // of several behind the address, the one that all calls are meant for
 };
 
@@ -26,7 +28,8 @@ struct ServerAddress {
 /// connection.
 class ServiceChannel {
  public:
-  /// Errors: NOT_FOUND (a credential file), INVALID_ARGUMENT (certificate without key or CA).
+  /// Errors: NOT_FOUND (a credential file), INVALID_ARGUMENT (certificate without key or CA; a
+  /// token that is none, or that the network could read).
   static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
   explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel, std::string node = "")
       : channel_(std::move(channel)), node_(std::move(node)) {}

@@ -4,19 +4,12 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 
 namespace isocenter::client {
 
-/// The canonical codes of gRPC and Abseil are the same numbers.
-inline absl::Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    return absl::UnavailableError(
-        absl::StrCat("the server cannot be reached or is shutting down (", status.error_message(),
-                     "); check that isocenterd runs and that the address is right"));
-  }
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
+/// The canonical codes of gRPC and Abseil are the same numbers. Where no server answered, or the
+/// connection broke, the message says so, with what gRPC knows and what to look at; the server's
+/// own sentences stay as they are.
+absl::Status FromGrpc(const grpc::Status& status);
 
 }  // namespace isocenter::client

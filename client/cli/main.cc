@@ -1,9 +1,12 @@
 // The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage.
 #include <cstdio>
+#include <cstdlib>
 
 #include "client/cli/commands.h"
 
 int main(int argc, char** argv) {
+  // What gRPC would print beside our own message, unless somebody wants it.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   CLI::App app(
       "Isocenter: cone-beam CT reconstruction.\n"
       "Simulates acquisitions, reconstructs them here or streams them to a server, follows jobs, "

@@ -7,16 +7,24 @@ namespace isocenter::cli {
 void AddServerFlags(CLI::App& command, client::ServerAddress& address) {
   command.add_option("--server", address.address, "host:port of isocenterd")
       ->capture_default_str()
+      ->envname("ISOCENTER_SERVER")
       ->type_name("ADDRESS")
       ->group("Server");
   command.add_option("--ca", address.ca_file, "PEM file of the server's authority; turns TLS on")
+      ->envname("ISOCENTER_CA")
       ->type_name("FILE")
       ->group("Server");
   command
       .add_option("--cert", address.certificate_file, "PEM certificate of this client (mutual TLS)")
+      ->envname("ISOCENTER_CERT")
       ->type_name("FILE")
       ->group("Server");
   command.add_option("--key", address.private_key_file, "PEM private key of --cert")
+      ->envname("ISOCENTER_KEY")
+      ->type_name("FILE")
+      ->group("Server");
+  command.add_option("--token-file", address.token_file, "file with a token of this client")
+      ->envname("ISOCENTER_TOKEN_FILE")
       ->type_name("FILE")
       ->group("Server");
   command

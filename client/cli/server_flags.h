@@ -9,7 +9,7 @@
 
 namespace isocenter::cli {
 
-/// --server, --ca, --cert, --key, --node.
+/// --server, --ca, --cert, --key, --token-file, --node.
 void AddServerFlags(CLI::App& command, client::ServerAddress& address);
 
 /// --patient-name, --patient-id, --accession, --study-description; a field stays empty when its

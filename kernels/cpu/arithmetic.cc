@@ -33,6 +33,7 @@ HWY_EXPORT(Scale);
 HWY_EXPORT(Axpby);
 HWY_EXPORT(Multiply);
 HWY_EXPORT(MultiplyAdd);
+HWY_EXPORT(MultiplyAddAbove);
 HWY_EXPORT(Invert);
 HWY_EXPORT(Exponential);
 HWY_EXPORT(ClampBelow);
@@ -73,6 +74,10 @@ class ArithmeticSimd final : public ops::Arithmetic {
   absl::Status MultiplyAdd(double a, const ops::Vector& w, const ops::Vector& x,
                            ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(MultiplyAdd), a, 0, &w, &x, y);
+  }
+  absl::Status MultiplyAddAbove(double least, double a, const ops::Vector& w, const ops::Vector& x,
+                                ops::Vector& y) override {
+    return Apply(HWY_DYNAMIC_DISPATCH(MultiplyAddAbove), a, least, &w, &x, y);
   }
   absl::Status Invert(double threshold, ops::Vector& y) override {
     if (!(threshold >= 0)) {

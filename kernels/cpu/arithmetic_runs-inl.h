@@ -121,6 +121,16 @@ inline void ClampBelow(const ArithmeticRun& run) {
   });
 }
 
+inline void MultiplyAddAbove(const ArithmeticRun& run) {
+  const D d;
+  const V a = hn::Set(d, run.a), least = hn::Set(d, run.b);
+  Assign(run, [&](int64_t i) HWY_ATTR {
+    const V sum = hn::MulAdd(hn::Mul(a, hn::LoadU(d, run.w + i)), hn::LoadU(d, run.x + i),
+                             hn::LoadU(d, run.y + i));
+    return hn::IfThenElse(hn::Lt(sum, least), least, sum);
+  });
+}
+
 inline void Dot(const float* x, const float* y, int64_t length, LaneSums& sums) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> narrow;

@@ -103,6 +103,10 @@ class Arithmetic final : public ops::Arithmetic {
                            ops::Vector& y) override {
     return Apply(MultiplyAddOp{static_cast<float>(a)}, &x, &w, y);
   }
+  absl::Status MultiplyAddAbove(double least, double a, const ops::Vector& w, const ops::Vector& x,
+                                ops::Vector& y) override {
+    return Apply(MultiplyAddAboveOp{static_cast<float>(a), static_cast<float>(least)}, &x, &w, y);
+  }
   absl::Status Invert(double threshold, ops::Vector& y) override {
     if (!(threshold >= 0)) {
       return absl::InvalidArgumentError(absl::StrCat("threshold ", threshold, "; at least 0"));

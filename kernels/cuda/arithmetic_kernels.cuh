@@ -35,6 +35,14 @@ struct MultiplyAddOp {
   float a;
   __device__ float operator()(float x, float w, float y) const { return fmaf(a * w, x, y); }
 };
+struct MultiplyAddAboveOp {
+  static constexpr int kReads = kX | kW | kY;
+  float a, least;
+  __device__ float operator()(float x, float w, float y) const {
+    const float sum = fmaf(a * w, x, y);
+    return sum < least ? least : sum;
+  }
+};
 struct InvertOp {
   static constexpr int kReads = kY;
   double threshold;

@@ -97,7 +97,9 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
+  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 stack) const override {
+    return FootprintColumnGather::Bytes(stack);
+  }
 
  private:
   // Runs of views of one kind, in their order.
@@ -112,8 +114,7 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
     std::vector<bool> columns;
     for (size_t i = 0; i < world.size(); ++i) {
       const int axial = ops::AxialAxis(world[i], grid);
-      columns.push_back(!kNear && axial == 2 && shape.fast >= kLeastGatherColumns &&
-                        IsUpright(centered(i), axial, grid, shape));
+      columns.push_back(!kNear && FootprintColumnGather::Serves(centered(i), axial, grid, shape));
     }
     for (size_t first = 0, end = 0; first < world.size(); first = end) {
       FootprintViews<Real> views;
@@ -135,8 +136,7 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
                           float* volume) {
     if constexpr (sizeof(Real) == sizeof(float)) {
       if (columns) {
-        return LaunchFootprintColumnGather(views, count, projections, grid, shape, volume,
-                                           device_.stream());
+        return column_gather_.Add(views, count, projections, grid, shape, volume, device_.stream());
       }
     }
     FootprintKernel<Real><<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
@@ -145,6 +145,7 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
   }
 
   CudaDevice& device_;
+  FootprintColumnGather column_gather_;
 };
 
 }  // namespace

@@ -23,6 +23,9 @@ class Arithmetic {
   virtual absl::Status Multiply(const Vector& x, Vector& y) = 0;
   /// y += a·w·x.
   virtual absl::Status MultiplyAdd(double a, const Vector& w, const Vector& x, Vector& y) = 0;
+  /// y = max(y + a·w·x, least): a step that ends at a bound, in one pass over the vectors.
+  virtual absl::Status MultiplyAddAbove(double least, double a, const Vector& w, const Vector& x,
+                                        Vector& y) = 0;
   /// y = 1/y where y > threshold, else 0; threshold >= 0.
   virtual absl::Status Invert(double threshold, Vector& y) = 0;
   /// y = exp(a·y).

@@ -81,6 +81,11 @@ class ArithmeticPlain final : public ops::Arithmetic {
     }
     return absl::OkStatus();
   }
+  absl::Status MultiplyAddAbove(double least, double a, const Vector& w, const Vector& x,
+                                Vector& y) override {
+    ISO_RETURN_IF_ERROR(MultiplyAdd(a, w, x, y));
+    return ClampBelow(least, y);
+  }
   absl::Status Invert(double threshold, Vector& y) override {
     if (!(threshold >= 0)) {
       return absl::InvalidArgumentError(

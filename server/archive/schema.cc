@@ -100,7 +100,7 @@ CREATE INDEX series_by_job ON series (job_id);
 )sql",
     // What queries look for. The columns of patient_names stand in the order of its key: the
     // structure check of SQLite 3.40 misreads tables without rowid where they do not. One of its
-    // rows is a component group of a patient's name, as NameGroups() in archive.cc writes it.
+    // rows is a component group of a patient's name, as NameGroups() in insertion.cc writes it.
     R"sql(
 ALTER TABLE series ADD COLUMN requested_procedure_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE series ADD COLUMN scheduled_step_id TEXT NOT NULL DEFAULT '';

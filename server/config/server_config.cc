@@ -56,11 +56,11 @@ absl::Status CheckAddress(absl::string_view field, const std::string& address) {
 }
 
 absl::Status CheckAeTitle(absl::string_view field, const std::string& title) {
-  bool legal = !title.empty() && title.size() <= 16;
-  for (const char c : title) legal = legal && c > 0x20 && c < 0x7f && c != '\\';
+  bool legal = !title.empty() && title.size() <= 16 && title.front() != ' ' && title.back() != ' ';
+  for (const char c : title) legal = legal && c >= 0x20 && c < 0x7f && c != '\\';
   if (legal) return absl::OkStatus();
   return Illegal(field, absl::StrCat("'", title, "'"),
-                 "1 to 16 printable characters without blanks and backslashes");
+                 "1 to 16 printable ASCII characters without backslashes, no blank at the ends");
 }
 
 absl::Status CheckTls(absl::string_view field, const v1::TlsConfig& tls) {
@@ -210,7 +210,7 @@ bool IsLoopback(absl::string_view address) {
           host.find_first_not_of("0123456789.") == absl::string_view::npos);
 }
 
-absl::Status CheckWeb(const v1::WebConfig& web) {
+absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
   ISO_RETURN_IF_ERROR(CheckAddress("web.address", web.address()));
   ISO_RETURN_IF_ERROR(CheckTls("web.tls", web.tls()));
   for (int i = 0; i < web.certificate_size(); ++i) {
@@ -226,11 +226,13 @@ absl::Status CheckWeb(const v1::WebConfig& web) {
                      "a WebRole other than UNSPECIFIED");
     }
   }
-  if (web.certificate_size() > 0 && web.tls().client_ca_file().empty()) {
+  const bool takes_certificates = web.certificate_size() > 0 && !web.tls().client_ca_file().empty();
+  if (web.certificate_size() > 0 && !takes_certificates && grpc_tls.client_ca_file().empty()) {
     return Illegal("web.tls.client_ca_file", "''",
-                   "a PEM file, when certificate is set: it says who signs them");
+                   "a PEM file, here or in grpc_tls, when certificate is set: it says who signs "
+                   "them");
   }
-  const bool signs_in = !web.tokens_file().empty() || web.certificate_size() > 0;
+  const bool signs_in = !web.tokens_file().empty() || takes_certificates;
   if (!web.disabled() && !IsLoopback(web.address()) &&
       (web.tls().certificate_file().empty() || !signs_in)) {
     return Illegal("web.address", absl::StrCat("'", web.address(), "'"),
@@ -410,7 +412,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(CheckAddress("grpc_address", config.grpc_address()));
   ISO_RETURN_IF_ERROR(CheckAddress("metrics_address", config.metrics_address()));
   ISO_RETURN_IF_ERROR(CheckTls("grpc_tls", config.grpc_tls()));
-  ISO_RETURN_IF_ERROR(CheckWeb(config.web()));
+  ISO_RETURN_IF_ERROR(CheckWeb(config.web(), config.grpc_tls()));
   ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
   ISO_RETURN_IF_ERROR(CheckDicomNode(config));
   ISO_RETURN_IF_ERROR(ValidateCluster(config.cluster()));

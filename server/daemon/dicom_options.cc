@@ -104,21 +104,6 @@ absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& confi
   return options;
 }
 
-absl::Status CheckGrpcCertificates(const v1::TlsConfig& tls,
-                                   std::vector<certificates::Expiry>& expiries) {
-  if (tls.certificate_file().empty()) return absl::OkStatus();
-  ISO_ASSIGN_OR_RETURN(const auto own, certificates::ReadValidCertificates(
-                                           "grpc_tls.certificate_file", tls.certificate_file()));
-  ISO_RETURN_IF_ERROR(certificates::CheckKey("grpc_tls.private_key_file", tls.private_key_file(),
-                                             tls.certificate_file()));
-  expiries.push_back({"grpc_tls.certificate_file", certificates::FirstExpiry(own)});
-  if (tls.client_ca_file().empty()) return absl::OkStatus();
-  ISO_ASSIGN_OR_RETURN(const auto authority, certificates::ReadValidCertificates(
-                                                 "grpc_tls.client_ca_file", tls.client_ca_file()));
-  expiries.push_back({"grpc_tls.client_ca_file", certificates::FirstExpiry(authority)});
-  return absl::OkStatus();
-}
-
 std::string AddressesOf(const dicom::NodeOptions& options, const dicom::Node& node) {
   std::string addresses;
   if (!options.tls_only) absl::StrAppend(&addresses, options.address, ":", node.port());

@@ -18,11 +18,6 @@ namespace isocenter::daemon {
 absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& config,
                                                 std::vector<certificates::Expiry>& expiries);
 
-/// Checks what gRPC itself would only refuse at the first handshake. Errors and `expiries` as
-/// above.
-absl::Status CheckGrpcCertificates(const v1::TlsConfig& tls,
-                                   std::vector<certificates::Expiry>& expiries);
-
 /// Where the node listens: "host:port", then the port of TLS as ",host:port/tls" where there is
 /// one.
 std::string AddressesOf(const dicom::NodeOptions& options, const dicom::Node& node);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,9 +26,13 @@
 #include "server/daemon/asking.h"
 #include "server/daemon/audit_options.h"
 #include "server/daemon/background.h"
+#include "server/daemon/configured_files.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
+#include "server/daemon/frames.h"
+#include "server/daemon/metric_sources.h"
 #include "server/daemon/observer.h"
+#include "server/daemon/roster.h"
 #include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
 #include "server/daemon/supervisor.h"
@@ -100,72 +103,6 @@ void WaitForSignal(const sigset_t& signals) {
   while (sigtimedwait(&signals, nullptr, &kBetweenTrims) < 0) malloc_trim(0);
 }
 
-absl::StatusOr<std::unique_ptr<spool::Spool>> OpenSpool(const v1::ServerConfig& config,
-                                                        std::atomic<double>& last_sync_seconds) {
-  const v1::SpoolConfig& wanted = config.spool();
-  spool::SpoolOptions options{
-      .directory = config::SpoolDirectory(config),
-      .sync = wanted.sync() == v1::SYNC_POLICY_ALWAYS  ? spool::SyncPolicy::kAlways
-              : wanted.sync() == v1::SYNC_POLICY_NEVER ? spool::SyncPolicy::kNever
-                                                       : spool::SyncPolicy::kInterval,
-      .sync_interval = absl::Seconds(wanted.sync_interval_seconds()),
-      .capacity_bytes = static_cast<int64_t>(wanted.capacity_bytes()),
-      .retention = absl::Seconds(wanted.retain_seconds()),
-      .on_sync = [&](absl::Duration took) { last_sync_seconds = absl::ToDoubleSeconds(took); }};
-  if (options.capacity_bytes == 0) {
-    std::error_code error;
-    std::filesystem::create_directories(options.directory, error);
-    const std::filesystem::space_info disk = std::filesystem::space(options.directory, error);
-    if (!error) options.capacity_bytes = static_cast<int64_t>(disk.available / 2);
-  }
-  return spool::Spool::Open(std::move(options));
-}
-
-metrics::DiskSpace SpaceOf(const std::string& name, const std::string& directory) {
-  std::error_code error;
-  const std::filesystem::space_info disk = std::filesystem::space(directory, error);
-  if (error) return {.directory = name};
-  return {name, static_cast<int64_t>(disk.capacity), static_cast<int64_t>(disk.available)};
-}
-
-metrics::Sources SourcesOf(const v1::ServerConfig& config, const jobs::JobTable& table,
-                           const scheduler::Scheduler& scheduler, const spool::Spool& spool,
-                           const std::atomic<double>& last_sync_seconds) {
-  metrics::Sources sources;
-  sources.jobs = [&table] { return table.Count(); };
-  sources.queue_depth = [&scheduler] { return scheduler.queue_depth(); };
-  sources.device_memory = [&scheduler] {
-    std::vector<metrics::DeviceMemory> memory;
-    for (const auto& slot : scheduler.slots()) {
-      memory.push_back({slot->name, slot->memory.limit(), slot->memory.used()});
-    }
-    return memory;
-  };
-  sources.devices_healthy = [&scheduler] {
-    std::vector<metrics::DeviceHealth> health;
-    for (const auto& slot : scheduler.slots()) health.push_back({slot->name, slot->healthy()});
-    return health;
-  };
-  sources.spool = [&spool, &last_sync_seconds] {
-    const spool::SpoolUsage usage = spool.usage();
-    return metrics::SpoolState{usage.capacity_bytes, usage.used_bytes, usage.reclaimable_bytes,
-                               last_sync_seconds};
-  };
-  sources.disks = [archive = config.archive_directory(), spooled = config::SpoolDirectory(config)] {
-    return std::vector<metrics::DiskSpace>{SpaceOf("archive", archive), SpaceOf("spool", spooled)};
-  };
-  sources.max_active_jobs = static_cast<int>(config.limits().max_active_jobs());
-  return sources;
-}
-
-/// Whether a job of an earlier run of the service can go on.
-bool IsResumable(const spool::Spool& spool, const jobs::Job& job) {
-  if (job.pair_role == jobs::PairRole::kSubtraction) return true;  // made of stored volumes
-  const std::vector<std::string> spooled = spool.Jobs();
-  const std::string& frames_of = jobs::IsRefinement(job) ? job.source_job_ids.front() : job.id;
-  return std::ranges::find(spooled, frames_of) != spooled.end();
-}
-
 /// A lost device as error: the last one, so that a restart is the only cure.
 absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                    const std::string& wanted_backend,
@@ -173,10 +110,14 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                    const sigset_t& stop_signals) {
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
   std::vector<certificates::Expiry> expiries;
-  ISO_RETURN_IF_ERROR(daemon::CheckGrpcCertificates(config.grpc_tls(), expiries));
+  ISO_RETURN_IF_ERROR(daemon::CheckCertificates("grpc_tls", config.grpc_tls(), expiries));
+  if (!config.web().disabled()) {
+    ISO_RETURN_IF_ERROR(daemon::CheckCertificates("web.tls", config.web().tls(), expiries));
+  }
   ISO_ASSIGN_OR_RETURN(dicom::NodeOptions dicom_options,
                        daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
+  ISO_ASSIGN_OR_RETURN(const auto roster, daemon::OpenRoster(config.web()));
   ISO_ASSIGN_OR_RETURN(const auto audit_trail, daemon::OpenAudit(config));
   dicom_options.audit = audit_trail.get();
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
@@ -191,11 +132,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                              *archive, daemon::RoutesOf(config.dicom_node()));
                        }));
   std::atomic<double> last_sync_seconds{0};
-  ISO_ASSIGN_OR_RETURN(const auto spool, OpenSpool(config, last_sync_seconds));
+  ISO_ASSIGN_OR_RETURN(const auto spool, daemon::OpenSpool(config, last_sync_seconds));
   jobs::JobTable table(*archive, &observer,
                        [&spool](const std::string& id) { (void)spool->Remove(id); });
-  ISO_RETURN_IF_ERROR(
-      table.Load(absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
+  ISO_RETURN_IF_ERROR(table.Load(absl::Now(), daemon::ResumableFrom(*spool)));
   daemon::RecallSpeeds(table, slots);
   const auto worklist = daemon::MakeWorklist(config.dicom_node(), dicom_options, metrics);
   ISO_ASSIGN_OR_RETURN(
@@ -237,7 +177,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
 
   ISO_ASSIGN_OR_RETURN(const auto sender,
                        daemon::StartSender(config.dicom_node(), dicom_options, *archive, metrics));
-  metrics::Sources sources = SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
+  metrics::Sources sources = daemon::SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
   sources.send_queues = [&archive] { return daemon::SendQueues(archive->transfers()); };
   if (procedure_steps != nullptr) {
     sources.procedure_steps = [&] { return daemon::ProcedureStepsState(*procedure_steps); };
@@ -249,6 +189,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                                            .audit = audit_trail.get(),
                                            .transfers = &archive->transfers(),
                                            .node = &node,
+                                           .roster = roster.get(),
                                            .procedure_steps = procedure_steps.get()}));
   std::unique_ptr<dicom::Node> dicom_node;
   std::string dicom_address = "off";
@@ -256,8 +197,9 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
     ISO_ASSIGN_OR_RETURN(dicom_node, StartDicomNode(dicom_options, *archive, metrics));
     dicom_address = daemon::AddressesOf(dicom_options, *dicom_node);
   }
-  ISO_ASSIGN_OR_RETURN(const auto web, daemon::Web::Start(config, node, activity, feed, table,
-                                                          engine, *results, archive->transfers()));
+  ISO_ASSIGN_OR_RETURN(const auto web,
+                       daemon::Web::Start(config, *roster, node, activity, feed, table, engine,
+                                          *results, archive->transfers(), *audit_trail));
   node::Monitor monitor(node, activity, [&](const std::vector<node::Reason>& reasons) {
     server->SetReady(reasons.empty());
     feed.OnNodeChanged();
@@ -319,7 +261,9 @@ int Main(int argc, char** argv) {
   const auto fault = daemon::FaultOf(flags);
   const absl::StatusOr<config::ProtocolBook> protocols =
       config.ok() ? config::ProtocolBook::Make(*config) : config.status();
-  for (const absl::Status& status : {protocols.status(), fault.status()}) {
+  const absl::Status files =
+      flags.check && config.ok() ? daemon::CheckFiles(*config) : absl::OkStatus();
+  for (const absl::Status& status : {protocols.status(), fault.status(), files}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
     return kExitBadConfiguration;

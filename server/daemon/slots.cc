@@ -1,5 +1,7 @@
 #include "server/daemon/slots.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -62,6 +64,12 @@ absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::strin
     chosen.devices.push_back(std::move(cpu.devices[0]));
   }
   opened.devices = std::move(chosen.devices);
+  const auto gpus = static_cast<uint32_t>(
+      std::ranges::count_if(opened.devices, [](const auto& d) { return d->traits().own_memory; }));
+  if (gpus < limits.gpus()) {
+    spdlog::warn("event=gpus_missing configured={} found={} reason=\"{}\"", limits.gpus(), gpus,
+                 chosen.reason);
+  }
 
   // The host's memory is one budget: that of the slot that computes in it, where there is one.
   std::unique_ptr<scheduler::DeviceSlot> on_host;

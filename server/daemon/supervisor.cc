@@ -1,6 +1,7 @@
 #include "server/daemon/supervisor.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -17,6 +18,11 @@
 namespace isocenter::daemon {
 namespace {
 
+// A supervisor that does not read must not keep the service from draining. What is lost is a line
+// of its status, or one of several signs of life; but a start that it does not learn of, it ends.
+constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kPatienceOfStart = absl::Seconds(60);
+
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -24,7 +30,8 @@ std::string Environment(const char* name) {
 
 }  // namespace
 
-absl::Status Notify(const std::string& socket, const std::string& message) {
+absl::Status Notify(const std::string& socket, const std::string& message,
+                    absl::Duration patience) {
   if (socket.empty()) return absl::OkStatus();
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -38,6 +45,8 @@ absl::Status Notify(const std::string& socket, const std::string& message) {
   if (socket[0] == '@') address.sun_path[0] = '\0';
   const int file = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (file < 0) return absl::UnavailableError(absl::StrCat("socket: ", std::strerror(errno)));
+  const timeval timeout = absl::ToTimeval(patience);
+  setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket.size());
   const ssize_t sent = sendto(file, message.data(), message.size(), MSG_NOSIGNAL,
                               reinterpret_cast<const sockaddr*>(&address), length);
@@ -86,22 +95,22 @@ void Supervisor::Live() {
   while (!ending_) {
     mutex_.Unlock();
     probe_();
-    Tell("WATCHDOG=1");
+    Tell("WATCHDOG=1", kPatience);
     mutex_.Lock();
     mutex_.AwaitWithTimeout(absl::Condition(&ending_), interval_);
   }
 }
 
 void Supervisor::Ready(const std::string& status) const {
-  Tell(absl::StrCat("READY=1\nSTATUS=", status, "\n"));
+  Tell(absl::StrCat("READY=1\nSTATUS=", status, "\n"), kPatienceOfStart);
 }
 
 void Supervisor::Stopping(const std::string& status) const {
-  Tell(absl::StrCat("STOPPING=1\nSTATUS=", status, "\n"));
+  Tell(absl::StrCat("STOPPING=1\nSTATUS=", status, "\n"), kPatience);
 }
 
-void Supervisor::Tell(const std::string& message) const {
-  const absl::Status told = Notify(socket_, message);
+void Supervisor::Tell(const std::string& message, absl::Duration patience) const {
+  const absl::Status told = Notify(socket_, message, patience);
   if (!told.ok()) spdlog::warn("event=supervisor_not_told reason=\"{}\"", told.ToString());
 }
 

@@ -14,9 +14,10 @@
 namespace isocenter::daemon {
 
 /// Sends one datagram to the socket whose name is `socket` (NOTIFY_SOCKET; "@" stands for the
-/// abstract name space). Without effect when it is empty. Errors: INVALID_ARGUMENT (a name that no
-/// socket can have), UNAVAILABLE.
-absl::Status Notify(const std::string& socket, const std::string& message);
+/// abstract name space). Without effect when it is empty. Waits for at most `patience`, more than
+/// 0, while the other side does not read. Errors: INVALID_ARGUMENT (a name that no socket can
+/// have), UNAVAILABLE.
+absl::Status Notify(const std::string& socket, const std::string& message, absl::Duration patience);
 
 /// The interval within which WATCHDOG_USEC demands a sign of life of this process; infinite where
 /// none is demanded. `watchdog_pid`: WATCHDOG_PID; another process's watchdog is none of ours.
@@ -40,7 +41,7 @@ class Supervisor {
 
  private:
   void Live();
-  void Tell(const std::string& message) const;
+  void Tell(const std::string& message, absl::Duration patience) const;
 
   const std::string socket_;
   const absl::Duration interval_;

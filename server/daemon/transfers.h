@@ -21,6 +21,9 @@ class QueuedTransfers : public web::Transfers {
   absl::StatusOr<web::TransferPage> List(const web::TransferFilter& filter, int page_size,
                                          const std::string& page_token) override;
   absl::StatusOr<int> Retry(const std::string& job_id, const std::string& destination) override;
+  absl::Status CheckDelivered(const std::string& job_id) override {
+    return queue_.CheckDelivered(job_id);
+  }
 
  private:
   std::vector<web::TransferDestination> configured_;

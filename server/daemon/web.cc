@@ -13,7 +13,6 @@
 #include "kernels/base/status_macros.h"
 #include "server/config/server_config.h"
 #include "server/storage/files.h"
-#include "server/web/token_book.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -33,17 +32,6 @@ absl::Status CheckDisk(const std::string& directory) {
     return absl::InternalError("the spool's disk is read-only");
   }
   return absl::OkStatus();
-}
-
-web::Role RoleOf(v1::WebRole role) {
-  switch (role) {
-    case v1::WEB_ROLE_ADMINISTRATOR:
-      return web::Role::kAdministrator;
-    case v1::WEB_ROLE_OPERATOR:
-      return web::Role::kOperator;
-    default:
-      return web::Role::kViewer;
-  }
 }
 
 /// Where the page is: as configured, beside an installed program, or in the source tree.
@@ -80,11 +68,13 @@ node::NodeOptions NodeOptionsOf(const v1::ServerConfig& config, const std::strin
           }};
 }
 
-absl::StatusOr<std::unique_ptr<Web>> Web::Start(const v1::ServerConfig& config, node::Node& node,
+absl::StatusOr<std::unique_ptr<Web>> Web::Start(const v1::ServerConfig& config,
+                                                const roles::Roster& roster, node::Node& node,
                                                 const node::Activity& activity, node::JobFeed& feed,
                                                 jobs::JobTable& table, pipeline::Engine& engine,
                                                 jobs::ResultStore& results,
-                                                archive::TransferQueue& transfers) {
+                                                archive::TransferQueue& transfers,
+                                                audit::Recorder& audit) {
   std::unique_ptr<Web> web(new Web(feed));
   const v1::WebConfig& wanted = config.web();
   if (wanted.disabled()) return web;
@@ -93,12 +83,6 @@ absl::StatusOr<std::unique_ptr<Web>> Web::Start(const v1::ServerConfig& config, 
                                   .private_key_file = wanted.tls().private_key_file(),
                                   .client_ca_file = wanted.tls().client_ca_file()},
                           .page_directory = PageDirectory(wanted)};
-  if (!wanted.tokens_file().empty()) {
-    ISO_ASSIGN_OR_RETURN(options.access.tokens, web::TokenBook::Open(wanted.tokens_file()));
-  }
-  for (const v1::WebCertificate& certificate : wanted.certificate()) {
-    options.access.certificates.push_back({certificate.subject(), RoleOf(certificate.role())});
-  }
   ISO_ASSIGN_OR_RETURN(
       web->volumes_, viewer::VolumeCache::Open(config::VolumeCacheDirectory(config),
                                                static_cast<int64_t>(wanted.volume_cache_bytes())));
@@ -111,15 +95,17 @@ absl::StatusOr<std::unique_ptr<Web>> Web::Start(const v1::ServerConfig& config, 
   if (config.dicom_node().destination_size() > 0) {
     web->transfers_ = std::make_unique<QueuedTransfers>(config.dicom_node(), transfers);
   }
-  ISO_ASSIGN_OR_RETURN(web->server_, web::WebServer::Start(std::move(options),
-                                                           {.node = node,
-                                                            .activity = activity,
-                                                            .feed = feed,
-                                                            .table = table,
-                                                            .engine = engine,
-                                                            .results = results,
-                                                            .volumes = *web->volumes_,
-                                                            .transfers = web->transfers_.get()}));
+  ISO_ASSIGN_OR_RETURN(
+      web->server_, web::WebServer::Start(std::move(options), {.roster = roster,
+                                                               .node = node,
+                                                               .activity = activity,
+                                                               .feed = feed,
+                                                               .table = table,
+                                                               .engine = engine,
+                                                               .results = results,
+                                                               .volumes = *web->volumes_,
+                                                               .transfers = web->transfers_.get(),
+                                                               .audit = &audit}));
   const std::string& given = wanted.address();
   web->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", web->server_->port());
   return web;

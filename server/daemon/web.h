@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "server/audit/event.h"
 #include "server/daemon/transfers.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
@@ -14,6 +15,7 @@
 #include "server/node/job_feed.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
+#include "server/roles/roster.h"
 #include "server/spool/spool.h"
 #include "server/viewer/volume_cache.h"
 #include "server/web/web_server.h"
@@ -29,12 +31,13 @@ node::NodeOptions NodeOptionsOf(const v1::ServerConfig& config, const std::strin
 class Web {
  public:
   /// All but the configuration must outlive it. With web.disabled there is no server. Errors:
-  /// INVALID_ARGUMENT, NOT_FOUND (tokens, TLS files, the page), UNAVAILABLE (the address), those of
+  /// INVALID_ARGUMENT, NOT_FOUND (TLS files, the page), UNAVAILABLE (the address), those of
   /// VolumeCache::Open.
   static absl::StatusOr<std::unique_ptr<Web>> Start(
-      const v1::ServerConfig& config, node::Node& node, const node::Activity& activity,
-      node::JobFeed& feed, jobs::JobTable& table, pipeline::Engine& engine,
-      jobs::ResultStore& results, archive::TransferQueue& transfers);
+      const v1::ServerConfig& config, const roles::Roster& roster, node::Node& node,
+      const node::Activity& activity, node::JobFeed& feed, jobs::JobTable& table,
+      pipeline::Engine& engine, jobs::ResultStore& results, archive::TransferQueue& transfers,
+      audit::Recorder& audit);
 
   ~Web() { Stop(); }
   Web(const Web&) = delete;

@@ -60,6 +60,9 @@ std::string TrajectoryHash(const Trajectory& trajectory) {
 }
 
 absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory, PatientPosition position) {
+  if (trajectory.empty()) {
+    return absl::InvalidArgumentError("the trajectory has 0 views; legal is 1 or more");
+  }
   std::vector<double> primary, secondary;
   for (size_t view = 0; view < trajectory.size(); ++view) {
     const absl::StatusOr<Camera> camera = Decompose(trajectory[view]);

@@ -21,8 +21,8 @@ struct PositionerScans {
   jobs::PositionerScan primary, secondary;
 };
 /// The trajectory as DICOM counts the angles of a C-arm (PS3.3, C.8.7.5.1.2): about the patient,
-/// who lies so. Errors: INVALID_ARGUMENT (a singular matrix; the view is named; a source at the
-/// isocentre).
+/// who lies so. Errors: INVALID_ARGUMENT (no view; a singular matrix or a source at the isocentre,
+/// with the view).
 absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory,
                                         PatientPosition position = PatientPosition::kHfs);
 

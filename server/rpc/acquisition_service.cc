@@ -39,6 +39,7 @@ grpc::ServerUnaryReactor* AcquisitionService::QuoteAcquisition(
   const auto quoting = std::make_shared<const Quoting>(quotes_, call);
   absl::StatusOr<pipeline::AcquisitionRequest> translated =
       [&]() -> absl::StatusOr<pipeline::AcquisitionRequest> {
+    ISO_RETURN_IF_ERROR(shared_.guard.Ask(*call, roles::Role::kConsole).status);
     if (quoting->token.number() > shared_.max_streams) {
       return absl::ResourceExhaustedError(
           absl::StrCat("1 quote is asked for; 0 are free of ", shared_.max_streams));
@@ -66,10 +67,13 @@ grpc::ServerUnaryReactor* AcquisitionService::QuoteAcquisition(
 grpc::ServerUnaryReactor* AcquisitionService::ListNodes(grpc::CallbackServerContext* call,
                                                         const v1::ListNodesRequest*,
                                                         v1::ListNodesResponse* response) {
-  response->set_answered_by(shared_.cluster.node_name());
-  *response->mutable_node() = shared_.cluster.node();
+  const Permit permit = shared_.guard.Ask(*call, roles::Role::kViewer);
+  if (permit.ok()) {
+    response->set_answered_by(shared_.cluster.node_name());
+    *response->mutable_node() = shared_.cluster.node();
+  }
   grpc::ServerUnaryReactor* const reactor = call->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
+  reactor->Finish(ToGrpc(permit.status));
   return reactor;
 }
 

@@ -49,7 +49,11 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
   std::shared_ptr<AcquisitionStream> stream(new AcquisitionStream(shared, call));
   stream->self_ = stream;
   absl::MutexLock lock(&stream->mutex_);
-  if (stream->token_.number() > shared.max_streams) {
+  if (!stream->permit_.ok()) {
+    shared.audit.Record(audit::Action::kAcquire, stream->permit_.actor, jobs::Job(),
+                        stream->permit_.status);
+    stream->Close(stream->permit_.status);
+  } else if (stream->token_.number() > shared.max_streams) {
     const absl::Status full = absl::ResourceExhaustedError(
         absl::StrCat("1 acquisition stream is needed; 0 are free of ", shared.max_streams,
                      "; try again when other acquisitions have ended"));
@@ -69,7 +73,7 @@ AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackS
     : shared_(shared),
       token_(shared.calls),
       call_(call),
-      actor_(shared.audit.is_on() ? ActorOf(*call) : audit::Actor()),
+      permit_(shared.guard.Ask(*call, roles::Role::kConsole)),
       last_activity_(absl::Now()) {}
 
 void AcquisitionStream::OnReadDone(bool ok) {
@@ -160,7 +164,7 @@ absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header
 void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted) {
   if (!accepted.ok()) return Refuse(accepted.status());
   const jobs::Job& job = *accepted->snapshot;
-  shared_.audit.Record(audit::Action::kAcquire, actor_, job, absl::OkStatus());
+  shared_.audit.Record(audit::Action::kAcquire, permit_.actor, job, absl::OkStatus());
   int64_t stream = 0;
   if (accepted->job != nullptr) {
     const absl::StatusOr<int64_t> attached = accepted->job->Attach(weak_from_this());
@@ -285,7 +289,7 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     stream = stream_;
     if (job_id_.empty()) {
       shared_.observer.OnRefused(why);
-      shared_.audit.Record(audit::Action::kAcquire, actor_, jobs::Job(), why);
+      shared_.audit.Record(audit::Action::kAcquire, permit_.actor, jobs::Job(), why);
     }
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
                  job_id_.empty() ? "none" : job_id_, Loggable(why));

@@ -21,12 +21,14 @@
 #include "server/pipeline/engine.h"
 #include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
+#include "server/rpc/guard.h"
 #include "server/rpc/raw_message.h"
 
 namespace isocenter::rpc {
 
 /// What all streams share; outlives them.
 struct AcquisitionContext {
+  const Guard& guard;
   pipeline::Engine& engine;
   jobs::JobTable& table;
   const config::ProtocolBook& protocols;
@@ -99,7 +101,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   AcquisitionContext& shared_;
   const CallCounter::Token token_;
   grpc::CallbackServerContext* const call_;
-  const audit::Actor actor_;  // empty where nothing is recorded
+  const Permit permit_;
   const absl::Time begin_ = absl::Now();
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 

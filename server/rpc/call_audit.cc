@@ -1,10 +1,10 @@
 #include "server/rpc/call_audit.h"
 
 #include <memory>
-#include <utility>
 
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/auth_context.h"
+#include "server/node/job_audit.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -12,23 +12,6 @@ namespace {
 std::string FirstProperty(const grpc::AuthContext& context, const char* name) {
   const auto values = context.FindPropertyValues(name);
   return values.empty() ? std::string() : std::string(values[0].data(), values[0].size());
-}
-
-audit::Outcome OutcomeOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return audit::Outcome::kSuccess;
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kResourceExhausted:
-      return audit::Outcome::kRefused;
-    case absl::StatusCode::kCancelled:
-      return audit::Outcome::kCancelled;
-    default:
-      return audit::Outcome::kFailure;
-  }
 }
 
 }  // namespace
@@ -59,16 +42,7 @@ void CallAudit::Record(audit::Action action, const audit::Actor& actor, const st
 void CallAudit::Record(audit::Action action, const audit::Actor& actor, const jobs::Job& job,
                        const absl::Status& outcome) const {
   if (recorder_ == nullptr) return;
-  audit::Event event{
-      .action = action, .outcome = OutcomeOf(outcome), .actor = actor, .service = "grpc"};
-  if (!job.id.empty()) event.job_ids.push_back(job.id);
-  const jobs::PatientStudy& subject = job.patient_study;
-  if (!subject.patient_id.empty()) event.patient_ids.push_back(subject.patient_id);
-  const bool is_stored = !job.result.study_instance_uid.empty();
-  const std::string& study = is_stored ? job.result.study_instance_uid : subject.study_instance_uid;
-  if (!study.empty()) event.study_uids.push_back(study);
-  if (!outcome.ok()) event.detail = outcome.ToString();
-  recorder_->Record(std::move(event));
+  recorder_->Record(node::EventAbout(action, actor, "grpc", job, outcome));
 }
 
 }  // namespace isocenter::rpc

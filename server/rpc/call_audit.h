@@ -26,7 +26,6 @@ class CallAudit {
   /// Of a job that need not be in the table (any more).
   void Record(audit::Action action, const audit::Actor& actor, const jobs::Job& job,
               const absl::Status& outcome) const;
-  bool is_on() const { return recorder_ != nullptr; }
 
  private:
   audit::Recorder* const recorder_;

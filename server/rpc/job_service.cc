@@ -67,11 +67,15 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
 grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* call,
                                                const v1::ListJobsRequest* request,
                                                v1::ListJobsResponse* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (!permit.ok()) return Answer(call, permit.status);
   return Answer(call, ListPage(table_, *request, transfers_, *response));
 }
 
 grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
                                              const v1::GetJobRequest* request, v1::Job* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (!permit.ok()) return Answer(call, permit.status);
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
   if (job.ok()) {
     *response = ToProto(**job);
@@ -80,16 +84,20 @@ grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
   return Answer(call, job.status());
 }
 
-grpc::ServerWriteReactor<v1::Job>* JobService::WatchJob(grpc::CallbackServerContext*,
+grpc::ServerWriteReactor<v1::Job>* JobService::WatchJob(grpc::CallbackServerContext* call,
                                                         const v1::WatchJobRequest* request) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (!permit.ok()) return new RefusedStream<v1::Job>(permit.status);
   return WatchStream::Start(table_, calls_, *request);
 }
 
 grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* call,
                                                 const v1::CancelJobRequest* request,
                                                 v1::Job* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
+  absl::Status status = permit.status;
   const absl::StatusOr<jobs::CancelReason> reason = CancelReasonFromProto(request->reason());
-  absl::Status status = reason.status();
+  if (status.ok()) status = reason.status();
   if (status.ok()) {
     // Before the end, with which it is reported.
     table_.Update(request->job_id(), [&](jobs::Job& job) { job.order.cancel_reason = *reason; });
@@ -102,20 +110,25 @@ grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* cal
     if (job.ok()) *response = ToProto(**job);
     status = job.status();
   }
-  audit_.Record(audit::Action::kCancel, ActorOf(*call), request->job_id(), status);
+  audit_.Record(audit::Action::kCancel, permit.actor, request->job_id(), status);
   return Answer(call, status);
 }
 
 grpc::ServerUnaryReactor* JobService::RefineJob(grpc::CallbackServerContext* call,
                                                 const v1::RefineJobRequest* request,
                                                 v1::Job* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
+  if (!permit.ok()) {
+    audit_.Record(audit::Action::kRefine, permit.actor, request->job_id(), permit.status);
+    return Answer(call, permit.status);
+  }
   absl::StatusOr<pipeline::RefinementRequest> translated =
       TranslateRefineRequest(*request, protocols_);
   if (!translated.ok()) return Answer(call, translated.status());
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   // gRPC keeps the response until the reactor has finished.
   engine_.Refine(request->job_id(), *std::move(translated),
-                 [this, reactor, response, actor = ActorOf(*call), source = request->job_id(),
+                 [this, reactor, response, actor = permit.actor, source = request->job_id(),
                   token = std::make_shared<const CallCounter::Token>(calls_)](
                      const absl::StatusOr<jobs::JobSnapshot>& job) {
                    if (job.ok()) *response = ToProto(**job);
@@ -129,6 +142,8 @@ grpc::ServerUnaryReactor* JobService::RefineJob(grpc::CallbackServerContext* cal
 grpc::ServerUnaryReactor* JobService::GetJobTrace(grpc::CallbackServerContext* call,
                                                   const v1::GetJobTraceRequest* request,
                                                   v1::JobTrace* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (!permit.ok()) return Answer(call, permit.status);
   absl::StatusOr<std::string> trace = table_.TraceOf(request->job_id());
   if (trace.ok()) response->set_chrome_trace_json(*std::move(trace));
   return Answer(call, trace.status());
@@ -144,13 +159,14 @@ absl::Status JobService::Delete(const v1::DeleteJobRequest& request) {
 grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* call,
                                                 const v1::DeleteJobRequest* request,
                                                 v1::DeleteJobResponse*) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kAdministrator);
   // Whose data it was is unknown afterwards.
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
-  const absl::Status status = Delete(*request);
+  const absl::Status status = permit.ok() ? Delete(*request) : permit.status;
   if (job.ok()) {
-    audit_.Record(audit::Action::kDelete, ActorOf(*call), **job, status);
+    audit_.Record(audit::Action::kDelete, permit.actor, **job, status);
   } else {
-    audit_.Record(audit::Action::kDelete, ActorOf(*call), request->job_id(), status);
+    audit_.Record(audit::Action::kDelete, permit.actor, request->job_id(), status);
   }
   if (status.ok()) {
     spdlog::info("event=job_deleted job={} force={}", request->job_id(), request->force());
@@ -160,9 +176,14 @@ grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* cal
 
 grpc::ServerWriteReactor<v1::DownloadResultResponse>* JobService::DownloadResult(
     grpc::CallbackServerContext* call, const v1::DownloadResultRequest* request) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
+  if (!permit.ok()) {
+    audit_.Record(audit::Action::kDownload, permit.actor, request->job_id(), permit.status);
+    return new RefusedStream<v1::DownloadResultResponse>(permit.status);
+  }
   return DownloadStream::Start(
       table_, results_, calls_, *request,
-      [this, actor = ActorOf(*call), job_id = request->job_id()](const absl::Status& outcome) {
+      [this, actor = permit.actor, job_id = request->job_id()](const absl::Status& outcome) {
         audit_.Record(audit::Action::kDownload, actor, job_id, outcome);
       });
 }

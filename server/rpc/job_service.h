@@ -9,16 +9,18 @@
 #include "server/pipeline/engine.h"
 #include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
+#include "server/rpc/guard.h"
 
 namespace isocenter::rpc {
 
 class JobService : public v1::JobService::CallbackService {
  public:
   /// All must outlive the service. `transfers` may be null: nothing is ever sent.
-  JobService(jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-             const config::ProtocolBook& protocols, CallAudit audit,
+  JobService(const Guard& guard, jobs::JobTable& table, pipeline::Engine& engine,
+             jobs::ResultStore& results, const config::ProtocolBook& protocols, CallAudit audit,
              archive::TransferQueue* transfers)
-      : table_(table),
+      : guard_(guard),
+        table_(table),
         engine_(engine),
         results_(results),
         protocols_(protocols),
@@ -53,6 +55,7 @@ class JobService : public v1::JobService::CallbackService {
  private:
   absl::Status Delete(const v1::DeleteJobRequest& request);
 
+  const Guard& guard_;
   jobs::JobTable& table_;
   pipeline::Engine& engine_;
   jobs::ResultStore& results_;

@@ -5,21 +5,24 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
 
 namespace isocenter::rpc {
 namespace {
 
-/// Who asks, for the log.
-absl::StatusOr<std::string> AuthorOf(const grpc::CallbackServerContext& call,
-                                     const std::string& by) {
+/// Who asks, for the log and for everybody who asks why: the holder of the token or certificate,
+/// else as he says.
+absl::StatusOr<std::string> AuthorOf(const Permit& permit, const std::string& by) {
+  ISO_RETURN_IF_ERROR(permit.status);
   constexpr size_t kLongest = 64;
   if (by.size() > kLongest || std::ranges::any_of(by, absl::ascii_iscntrl)) {
     return absl::InvalidArgumentError(absl::StrCat("by has ", by.size(), " bytes; legal are up to ",
                                                    kLongest, " without control characters"));
   }
-  return by.empty() ? call.peer() : by;
+  if (!permit.actor.name.empty()) return permit.actor.name;
+  return by.empty() ? permit.actor.address : by;
 }
 
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
@@ -67,14 +70,16 @@ void NodeService::Describe(v1::NodeStatus& response) const {
 grpc::ServerUnaryReactor* NodeService::GetNodeStatus(grpc::CallbackServerContext* call,
                                                      const v1::GetNodeStatusRequest*,
                                                      v1::NodeStatus* response) {
-  Describe(*response);
-  return Answer(call, absl::OkStatus());
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (permit.ok()) Describe(*response);
+  return Answer(call, permit.status);
 }
 
 grpc::ServerUnaryReactor* NodeService::DrainNode(grpc::CallbackServerContext* call,
                                                  const v1::DrainNodeRequest* request,
                                                  v1::NodeStatus* response) {
-  const absl::StatusOr<std::string> by = AuthorOf(*call, request->by());
+  const absl::StatusOr<std::string> by =
+      AuthorOf(guard_.Ask(*call, roles::Role::kOperator), request->by());
   const absl::Status drained = by.ok() ? node_.Drain(request->reason(), *by) : by.status();
   if (drained.ok()) Describe(*response);
   return Answer(call, drained);
@@ -83,7 +88,8 @@ grpc::ServerUnaryReactor* NodeService::DrainNode(grpc::CallbackServerContext* ca
 grpc::ServerUnaryReactor* NodeService::ResumeNode(grpc::CallbackServerContext* call,
                                                   const v1::ResumeNodeRequest* request,
                                                   v1::NodeStatus* response) {
-  const absl::StatusOr<std::string> by = AuthorOf(*call, request->by());
+  const absl::StatusOr<std::string> by =
+      AuthorOf(guard_.Ask(*call, roles::Role::kOperator), request->by());
   if (by.ok()) {
     node_.Resume(*by);
     Describe(*response);

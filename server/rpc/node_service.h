@@ -3,13 +3,14 @@
 
 #include "isocenter/v1/node.grpc.pb.h"
 #include "server/node/node.h"
+#include "server/rpc/guard.h"
 
 namespace isocenter::rpc {
 
 class NodeService : public v1::NodeService::CallbackService {
  public:
-  /// Must outlive the service.
-  explicit NodeService(node::Node& node) : node_(node) {}
+  /// Both must outlive the service.
+  NodeService(const Guard& guard, node::Node& node) : guard_(guard), node_(node) {}
 
   grpc::ServerUnaryReactor* GetNodeStatus(grpc::CallbackServerContext* call,
                                           const v1::GetNodeStatusRequest* request,
@@ -24,6 +25,7 @@ class NodeService : public v1::NodeService::CallbackService {
  private:
   void Describe(v1::NodeStatus& response) const;
 
+  const Guard& guard_;
   node::Node& node_;
 };
 

@@ -77,12 +77,16 @@ absl::Status List(jobs::ProcedureStepControl& control, const v1::ListProcedureSt
 grpc::ServerUnaryReactor* ProcedureStepService::ListProcedureSteps(
     grpc::CallbackServerContext* call, const v1::ListProcedureStepsRequest* request,
     v1::ListProcedureStepsResponse* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (!permit.ok()) return Answer(call, permit.status);
   return Answer(call, steps_ == nullptr ? NotConfigured() : List(*steps_, *request, *response));
 }
 
 grpc::ServerUnaryReactor* ProcedureStepService::RetryProcedureStep(
     grpc::CallbackServerContext* call, const v1::RetryProcedureStepRequest* request,
     v1::ProcedureStep* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
+  if (!permit.ok()) return Answer(call, permit.status);
   if (steps_ == nullptr) return Answer(call, NotConfigured());
   const absl::StatusOr<jobs::ProcedureStep> step = steps_->Retry(request->job_id());
   if (step.ok()) {
@@ -95,6 +99,8 @@ grpc::ServerUnaryReactor* ProcedureStepService::RetryProcedureStep(
 grpc::ServerUnaryReactor* ProcedureStepService::DropProcedureStep(
     grpc::CallbackServerContext* call, const v1::DropProcedureStepRequest* request,
     v1::ProcedureStep* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
+  if (!permit.ok()) return Answer(call, permit.status);
   if (steps_ == nullptr) return Answer(call, NotConfigured());
   const absl::StatusOr<jobs::ProcedureStep> step = steps_->Drop(request->job_id());
   if (step.ok()) {

@@ -3,13 +3,15 @@
 
 #include "isocenter/v1/procedure_steps.grpc.pb.h"
 #include "server/jobs/procedure_steps.h"
+#include "server/rpc/guard.h"
 
 namespace isocenter::rpc {
 
 class ProcedureStepService : public v1::ProcedureStepService::CallbackService {
  public:
-  /// `steps`: null when nobody is told; must outlive the service.
-  explicit ProcedureStepService(jobs::ProcedureStepControl* steps) : steps_(steps) {}
+  /// `steps`: null when nobody is told; both must outlive the service.
+  ProcedureStepService(const Guard& guard, jobs::ProcedureStepControl* steps)
+      : guard_(guard), steps_(steps) {}
 
   grpc::ServerUnaryReactor* ListProcedureSteps(grpc::CallbackServerContext* call,
                                                const v1::ListProcedureStepsRequest* request,
@@ -22,6 +24,7 @@ class ProcedureStepService : public v1::ProcedureStepService::CallbackService {
                                               v1::ProcedureStep* response) override;
 
  private:
+  const Guard& guard_;
   jobs::ProcedureStepControl* const steps_;
 };
 

@@ -7,19 +7,24 @@ namespace isocenter::rpc {
 grpc::ServerUnaryReactor* ProtocolService::ListProtocols(grpc::CallbackServerContext* call,
                                                          const v1::ListProtocolsRequest*,
                                                          v1::ListProtocolsResponse* response) {
-  for (const auto& [name, protocol] : protocols_.all()) {
-    *response->add_protocol() = protocol.description;
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (permit.ok()) {
+    for (const auto& [name, protocol] : protocols_.all()) {
+      *response->add_protocol() = protocol.description;
+    }
+    response->set_default_protocol(protocols_.default_name());
   }
-  response->set_default_protocol(protocols_.default_name());
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
+  reactor->Finish(ToGrpc(permit.status));
   return reactor;
 }
 
 grpc::ServerUnaryReactor* ProtocolService::GetProtocol(grpc::CallbackServerContext* call,
                                                        const v1::GetProtocolRequest* request,
                                                        v1::ReconstructionProtocol* response) {
-  const absl::StatusOr<const config::Protocol*> protocol = protocols_.Find(request->name());
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  const absl::StatusOr<const config::Protocol*> protocol =
+      permit.ok() ? protocols_.Find(request->name()) : permit.status;
   if (protocol.ok()) *response = (*protocol)->description;
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   reactor->Finish(ToGrpc(protocol.status()));

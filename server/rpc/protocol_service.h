@@ -3,12 +3,15 @@
 
 #include "isocenter/v1/protocols.grpc.pb.h"
 #include "server/config/protocol_book.h"
+#include "server/rpc/guard.h"
 
 namespace isocenter::rpc {
 
 class ProtocolService : public v1::ProtocolService::CallbackService {
  public:
-  explicit ProtocolService(const config::ProtocolBook& protocols) : protocols_(protocols) {}
+  /// Both must outlive the service.
+  ProtocolService(const Guard& guard, const config::ProtocolBook& protocols)
+      : guard_(guard), protocols_(protocols) {}
 
   grpc::ServerUnaryReactor* ListProtocols(grpc::CallbackServerContext* call,
                                           const v1::ListProtocolsRequest* request,
@@ -18,6 +21,7 @@ class ProtocolService : public v1::ProtocolService::CallbackService {
                                         v1::ReconstructionProtocol* response) override;
 
  private:
+  const Guard& guard_;
   const config::ProtocolBook& protocols_;
 };
 

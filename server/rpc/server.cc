@@ -52,7 +52,9 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
                jobs::JobObserver& observer, const Partners& partners)
     : cluster_(config.cluster()),
-      context_{.engine = engine,
+      guard_(partners.roster),
+      context_{.guard = guard_,
+               .engine = engine,
                .table = table,
                .protocols = protocols,
                .observer = observer,
@@ -62,13 +64,14 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .cluster = cluster_,
                .audit = CallAudit(partners.audit, table)},
       acquisitions_(context_),
-      jobs_(table, engine, results, protocols, CallAudit(partners.audit, table),
+      jobs_(guard_, table, engine, results, protocols, CallAudit(partners.audit, table),
             partners.transfers),
-      protocols_(protocols),
-      worklist_(partners.worklist),
-      transfers_(table, partners.transfers),
-      procedure_steps_(partners.procedure_steps),
-      node_(partners.node == nullptr ? nullptr : std::make_unique<NodeService>(*partners.node)) {}
+      protocols_(guard_, protocols),
+      worklist_(guard_, partners.worklist),
+      transfers_(guard_, table, partners.transfers),
+      procedure_steps_(guard_, partners.procedure_steps),
+      node_(partners.node == nullptr ? nullptr
+                                     : std::make_unique<NodeService>(guard_, *partners.node)) {}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
@@ -100,7 +103,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   server->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
   auto& health = *server->server_->GetHealthCheckService();
   for (const char* name :
-       {v1::JobService::service_full_name(), v1::ProtocolService::service_full_name()}) {
+       {v1::JobService::service_full_name(), v1::ProtocolService::service_full_name(),
+        v1::TransferService::service_full_name(), v1::WorklistService::service_full_name()}) {
     health.SetServingStatus(name, true);
   }
   if (partners.node != nullptr) health.SetServingStatus(v1::NodeService::service_full_name(), true);

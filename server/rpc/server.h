@@ -19,6 +19,7 @@
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/acquisition_service.h"
+#include "server/rpc/guard.h"
 #include "server/rpc/job_service.h"
 #include "server/rpc/node_service.h"
 #include "server/rpc/procedure_step_service.h"
@@ -34,6 +35,7 @@ struct Partners {
   audit::Recorder* audit = nullptr;             // of calls
   archive::TransferQueue* transfers = nullptr;  // of what is sent to other nodes
   node::Node* node = nullptr;
+  const roles::Roster* roster = nullptr;  // who may call what; null: whoever reaches the server
   jobs::ProcedureStepControl* procedure_steps = nullptr;
 };
 
@@ -67,6 +69,7 @@ class Server {
          jobs::JobObserver& observer, const Partners& partners);
 
   const v1::ClusterConfig cluster_;
+  const Guard guard_;
   AcquisitionContext context_;
   AcquisitionService acquisitions_;
   JobService jobs_;

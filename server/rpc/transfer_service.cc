@@ -123,7 +123,8 @@ std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::
 grpc::ServerUnaryReactor* TransferService::ListTransfers(grpc::CallbackServerContext* call,
                                                          const v1::ListTransfersRequest* request,
                                                          v1::ListTransfersResponse* response) {
-  if (queue_ == nullptr) return Answer(call, absl::OkStatus());
+  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
+  if (!permit.ok() || queue_ == nullptr) return Answer(call, permit.status);
   return Answer(call, ListPage(*queue_, *request, *response));
 }
 
@@ -149,12 +150,15 @@ absl::Status TransferService::Send(const v1::SendJobRequest& request,
 grpc::ServerUnaryReactor* TransferService::SendJob(grpc::CallbackServerContext* call,
                                                    const v1::SendJobRequest* request,
                                                    v1::SendJobResponse* response) {
-  return Answer(call, Send(*request, *response));
+  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
+  return Answer(call, permit.ok() ? Send(*request, *response) : permit.status);
 }
 
 grpc::ServerUnaryReactor* TransferService::RetryTransfers(grpc::CallbackServerContext* call,
                                                           const v1::RetryTransfersRequest* request,
                                                           v1::RetryTransfersResponse* response) {
+  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
+  if (!permit.ok()) return Answer(call, permit.status);
   if (request->job_id().empty() && request->destination().empty() && !request->all()) {
     return Answer(call, absl::InvalidArgumentError(
                             "job_id and destination are empty; legal is at least one of them, or "

@@ -7,6 +7,7 @@
 #include "isocenter/v1/transfers.grpc.pb.h"
 #include "server/archive/transfer_queue.h"
 #include "server/jobs/job_table.h"
+#include "server/rpc/guard.h"
 
 namespace isocenter::rpc {
 
@@ -17,9 +18,9 @@ std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::
 
 class TransferService : public v1::TransferService::CallbackService {
  public:
-  /// Both must outlive the service. Without a queue nothing is ever sent.
-  TransferService(jobs::JobTable& table, archive::TransferQueue* queue)
-      : table_(table), queue_(queue) {}
+  /// All must outlive the service. Without a queue nothing is ever sent.
+  TransferService(const Guard& guard, jobs::JobTable& table, archive::TransferQueue* queue)
+      : guard_(guard), table_(table), queue_(queue) {}
 
   grpc::ServerUnaryReactor* ListTransfers(grpc::CallbackServerContext* call,
                                           const v1::ListTransfersRequest* request,
@@ -34,6 +35,7 @@ class TransferService : public v1::TransferService::CallbackService {
  private:
   absl::Status Send(const v1::SendJobRequest& request, v1::SendJobResponse& response);
 
+  const Guard& guard_;
   jobs::JobTable& table_;
   archive::TransferQueue* const queue_;
 };

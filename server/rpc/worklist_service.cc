@@ -101,6 +101,8 @@ grpc::ServerUnaryReactor* WorklistService::ListScheduledSteps(
     reactor->Finish(ToGrpc(status));
     return reactor;
   };
+  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
+  if (!permit.ok()) return refuse(permit.status);
   if (worklist_ == nullptr) {
     return refuse(absl::FailedPreconditionError(
         "the server has no worklist; dicom_node.worklist in its configuration names one"));

@@ -4,14 +4,16 @@
 #include "isocenter/v1/worklist.grpc.pb.h"
 #include "server/jobs/worklist.h"
 #include "server/rpc/call_counter.h"
+#include "server/rpc/guard.h"
 #include "server/scheduler/lane_executor.h"
 
 namespace isocenter::rpc {
 
 class WorklistService : public v1::WorklistService::CallbackService {
  public:
-  /// `worklist`: null when none is configured; must outlive the service.
-  explicit WorklistService(jobs::Worklist* worklist) : worklist_(worklist) {}
+  /// `worklist`: null when none is configured. Both must outlive the service.
+  WorklistService(const Guard& guard, jobs::Worklist* worklist)
+      : guard_(guard), worklist_(worklist) {}
 
   grpc::ServerUnaryReactor* ListScheduledSteps(grpc::CallbackServerContext* call,
                                                const v1::ListScheduledStepsRequest* request,
@@ -22,6 +24,7 @@ class WorklistService : public v1::WorklistService::CallbackService {
   void Interrupt();
 
  private:
+  const Guard& guard_;
   jobs::Worklist* const worklist_;
   CallCounter calls_;
   // Last: gRPC's own threads must not wait for a network of others.

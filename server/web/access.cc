@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
-#include "server/web/secrets.h"
+#include "server/roles/secrets.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::web {
@@ -30,21 +28,21 @@ bool NamesThisMachine(absl::string_view name) {
 
 }  // namespace
 
-Access::Access(AccessOptions options) : options_(std::move(options)), secret_(RandomToken()) {}
+Access::Access(const roles::Roster& roster, std::function<absl::Time()> clock)
+    : roster_(roster), clock_(std::move(clock)), secret_(roles::RandomToken()) {}
 
 std::string Access::CsrfToken(absl::string_view bound_to) const {
-  return HmacHex(secret_, bound_to);
+  return roles::HmacHex(secret_, bound_to);
 }
 
-absl::StatusOr<TokenHolder> Access::CheckToken(const std::string& token,
-                                               const std::string& address) {
-  const absl::Time now = options_.clock();
+absl::StatusOr<roles::TokenHolder> Access::CheckToken(absl::string_view token,
+                                                      const std::string& address) {
+  const absl::Time now = clock_();
   // Also the right token has to wait: else the answer would say that it is.
   if (limiter_.Wait(address, now) > absl::ZeroDuration()) {
     return absl::ResourceExhaustedError("too many failed sign-ins from this address; wait");
   }
-  const std::optional<TokenHolder> holder =
-      options_.tokens == nullptr ? std::nullopt : options_.tokens->Find(token);
+  const std::optional<roles::TokenHolder> holder = roster_.FindToken(token);
   if (holder) return *holder;
   limiter_.OnFailure(address, now);
   spdlog::warn("event=sign_in_failed address={}", address);
@@ -52,27 +50,25 @@ absl::StatusOr<TokenHolder> Access::CheckToken(const std::string& token,
 }
 
 absl::StatusOr<Caller> Access::Identify(const Request& request) {
-  absl::string_view authorization = request.Header("authorization");
+  const absl::string_view authorization = request.Header("authorization");
   if (!authorization.empty()) {
-    constexpr absl::string_view kScheme = "bearer ";
-    if (!absl::StartsWithIgnoreCase(authorization, kScheme)) {
+    const absl::string_view token = roles::BearerToken(authorization);
+    if (token.empty()) {
       return absl::UnauthenticatedError("Authorization is of another scheme; legal is Bearer");
     }
-    authorization.remove_prefix(kScheme.size());
-    ISO_ASSIGN_OR_RETURN(
-        const TokenHolder holder,
-        CheckToken(std::string(absl::StripAsciiWhitespace(authorization)), request.remote_address));
+    ISO_ASSIGN_OR_RETURN(const roles::TokenHolder holder,
+                         CheckToken(token, request.remote_address));
     return Caller{.name = holder.name, .role = holder.role, .via = Via::kBearer};
   }
   if (const absl::string_view cookie = request.Cookie(kCookie); !cookie.empty()) {
     if (std::optional<Caller> caller = FindSession(std::string(cookie))) return *std::move(caller);
   }
-  for (const CertificateHolder& holder : options_.certificates) {
-    if (holder.subject != request.certificate_subject) continue;
-    return Caller{.name = holder.subject,
-                  .role = holder.role,
+  const std::string& subject = request.certificate_subject;
+  if (const std::optional<Role> role = roster_.FindCertificate(subject)) {
+    return Caller{.name = subject,
+                  .role = *role,
                   .via = Via::kCertificate,
-                  .csrf_token = CsrfToken(absl::StrCat("certificate ", holder.subject))};
+                  .csrf_token = CsrfToken(absl::StrCat("certificate ", subject))};
   }
   if (!is_open()) return NotSignedIn();
   return Caller{.name = "this machine",
@@ -96,7 +92,7 @@ absl::Status Access::CheckOrigin(const Request& request, const Caller& caller) c
   if (!site.empty() && site != "same-origin" && site != "none") {
     return absl::PermissionDeniedError("the request comes from another site");
   }
-  if (!EqualInConstantTime(request.Header("x-csrf-token"), caller.csrf_token)) {
+  if (!roles::EqualInConstantTime(request.Header("x-csrf-token"), caller.csrf_token)) {
     return absl::PermissionDeniedError(
         "X-CSRF-Token is missing or wrong; GET /api/v1/session has it");
   }
@@ -112,11 +108,11 @@ absl::Status Access::CheckHost(const Request& request) const {
 
 absl::StatusOr<Access::NewSession> Access::SignIn(const std::string& token,
                                                   const std::string& address) {
-  ISO_ASSIGN_OR_RETURN(TokenHolder holder, CheckToken(token, address));
-  std::string id = RandomToken();
+  ISO_ASSIGN_OR_RETURN(roles::TokenHolder holder, CheckToken(token, address));
+  std::string id = roles::RandomToken();
   if (id.empty()) return absl::UnavailableError("the system gives no random numbers");
-  const absl::Time now = options_.clock();
-  const std::string digest = Sha256Hex(id);
+  const absl::Time now = clock_();
+  const std::string digest = roles::Sha256Hex(id);
   spdlog::info("event=signed_in name=\"{}\" role={} address={}", holder.name,
                std::string(Name(holder.role)), address);
   absl::MutexLock lock(&mutex_);
@@ -140,12 +136,12 @@ Caller Access::CallerOf(const Session& session, const std::string& digest) const
 
 std::optional<Caller> Access::FindSession(const std::string& id) {
   // Found by its digest: what the time of a search tells of a digest leads to no id.
-  const std::string digest = Sha256Hex(id);
+  const std::string digest = roles::Sha256Hex(id);
   absl::MutexLock lock(&mutex_);
   const auto found = sessions_.find(digest);
   if (found == sessions_.end()) return std::nullopt;
   const Session& session = found->second;
-  if (session.expires <= options_.clock() || !options_.tokens->Has(session.holder)) {
+  if (session.expires <= clock_() || !roster_.Has(session.holder)) {
     sessions_.erase(found);  // also when the token was taken back
     return std::nullopt;
   }
@@ -156,7 +152,7 @@ void Access::SignOut(const Request& request) {
   const absl::string_view cookie = request.Cookie(kCookie);
   if (cookie.empty()) return;
   absl::MutexLock lock(&mutex_);
-  sessions_.erase(Sha256Hex(cookie));
+  sessions_.erase(roles::Sha256Hex(cookie));
 }
 
 }  // namespace isocenter::web

@@ -1,11 +1,10 @@
 // Who asks, and whether he may.
 #pragma once
 
+#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -13,12 +12,14 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/web/attempt_limiter.h"
+#include "server/roles/attempt_limiter.h"
+#include "server/roles/role.h"
+#include "server/roles/roster.h"
 #include "server/web/http.h"
-#include "server/web/role.h"
-#include "server/web/token_book.h"
 
 namespace isocenter::web {
+
+using roles::Role;
 
 /// How a caller showed who he is.
 enum class Via { kBearer, kSession, kCertificate, kLoopback };
@@ -31,17 +32,6 @@ struct Caller {
   absl::Time expires = absl::InfiniteFuture();  // of a session
 };
 
-struct CertificateHolder {
-  std::string subject;  // RFC 2253
-  Role role = Role::kViewer;
-};
-
-struct AccessOptions {
-  std::unique_ptr<TokenBook> tokens;  // null: nobody signs in with a token
-  std::vector<CertificateHolder> certificates;
-  std::function<absl::Time()> clock = absl::Now;
-};
-
 /// Thread-safe.
 class Access {
  public:
@@ -49,11 +39,12 @@ class Access {
   static constexpr size_t kMostSessions = 1000;
   static constexpr char kCookie[] = "isocenter_session";
 
-  explicit Access(AccessOptions options);
+  /// The roster must outlive this.
+  explicit Access(const roles::Roster& roster, std::function<absl::Time()> clock = absl::Now);
 
-  /// Neither tokens nor certificates: whoever reaches the server may.
-  bool is_open() const { return options_.tokens == nullptr && options_.certificates.empty(); }
-  bool takes_tokens() const { return options_.tokens != nullptr; }
+  /// Nobody has a role: whoever reaches the server may.
+  bool is_open() const { return roster_.is_open(); }
+  bool takes_tokens() const { return roster_.takes_tokens(); }
 
   /// Errors: UNAUTHENTICATED; RESOURCE_EXHAUSTED (too many failures; see RetryAfter).
   absl::StatusOr<Caller> Identify(const Request& request);
@@ -74,25 +65,25 @@ class Access {
   void SignOut(const Request& request);
 
   /// How long that address has to wait after too many failures.
-  absl::Duration RetryAfter(const std::string& address) {
-    return limiter_.Wait(address, options_.clock());
-  }
+  absl::Duration RetryAfter(const std::string& address) { return limiter_.Wait(address, clock_()); }
 
  private:
   struct Session {
-    TokenHolder holder;
+    roles::TokenHolder holder;
     absl::Time expires;
   };
 
-  absl::StatusOr<TokenHolder> CheckToken(const std::string& token, const std::string& address);
+  absl::StatusOr<roles::TokenHolder> CheckToken(absl::string_view token,
+                                                const std::string& address);
   std::optional<Caller> FindSession(const std::string& id);
   Caller CallerOf(const Session& session, const std::string& digest) const;
   /// Bound to whom it is given; another one after a restart.
   std::string CsrfToken(absl::string_view bound_to) const;
 
-  const AccessOptions options_;
+  const roles::Roster& roster_;
+  const std::function<absl::Time()> clock_;
   const std::string secret_;
-  AttemptLimiter limiter_;
+  roles::AttemptLimiter limiter_;
   absl::Mutex mutex_;
   std::map<std::string, Session> sessions_ ABSL_GUARDED_BY(mutex_);  // by SHA-256 of the id
 };

@@ -1,12 +1,14 @@
 // The parts of the interface; each adds its routes. docs/web-api.md is their contract.
 #pragma once
 
+#include "server/audit/event.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/node/activity.h"
 #include "server/node/job_feed.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
+#include "server/roles/roster.h"
 #include "server/viewer/volume_cache.h"
 #include "server/web/access.h"
 #include "server/web/router.h"
@@ -16,6 +18,7 @@ namespace isocenter::web {
 
 /// What the interface shows and steers; all of it outlives the web server.
 struct WebEnvironment {
+  const roles::Roster& roster;  // who may see and steer it
   node::Node& node;
   const node::Activity& activity;
   const node::JobFeed& feed;
@@ -23,7 +26,8 @@ struct WebEnvironment {
   pipeline::Engine& engine;
   jobs::ResultStore& results;
   viewer::VolumeCache& volumes;
-  Transfers* transfers = nullptr;  // null: nothing is sent anywhere
+  Transfers* transfers = nullptr;    // null: nothing is sent anywhere
+  audit::Recorder* audit = nullptr;  // null: nobody wants to know
 };
 
 void AddSessionRoutes(Access& access, Router& router);

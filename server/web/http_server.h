@@ -15,10 +15,10 @@ namespace isocenter::web {
 struct HttpOptions {
   std::string address;  // host:port; port 0 picks a free one
   TlsContext tls;       // null: plain HTTP
-  int threads = 64;     // as many requests at once
+  int threads = 256;    // as many connections at once
   size_t largest_body = 16 << 10;
   /// To receive a request, to its last byte; and for an answer besides what its length takes.
-  absl::Duration patience = absl::Seconds(10);
+  absl::Duration patience = absl::Seconds(5);
 };
 
 /// Receives requests and calls one handler for all of them, from its threads, whose stacks are

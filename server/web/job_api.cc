@@ -7,11 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/node/job_audit.h"
+#include "server/roles/secrets.h"
 #include "server/web/answers.h"
 #include "server/web/apis.h"
 #include "server/web/job_json.h"
 #include "server/web/parameters.h"
-#include "server/web/secrets.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::web {
@@ -90,7 +91,7 @@ Response WithTag(const Request& request, std::string tag, Response response) {
 
 absl::StatusOr<Response> Trace(const WebEnvironment& environment, const Call& call) {
   ISO_ASSIGN_OR_RETURN(std::string trace, environment.table.TraceOf(call.arguments[0]));
-  const std::string digest = Sha256Hex(trace).substr(0, 16);
+  const std::string digest = roles::Sha256Hex(trace).substr(0, 16);
   Response response{.body = std::move(trace)};
   response.Set("Content-Type", "application/json").Set("Vary", "Accept-Encoding");
   const bool packed = call.request.AcceptsGzip();
@@ -107,10 +108,27 @@ absl::StatusOr<Response> GetPreview(const WebEnvironment& environment, const Cal
                  JsonAnswer(PreviewJson(*job->preview)));
 }
 
+/// `job`: its snapshot from before, or null.
+void Record(const WebEnvironment& environment, audit::Action action, const Call& call,
+            const jobs::JobSnapshot& job, const absl::Status& outcome) {
+  if (environment.audit == nullptr) return;
+  jobs::Job unknown;
+  unknown.id = call.arguments[0];
+  environment.audit->Record(
+      node::EventAbout(action,
+                       {.name = call.caller.name,
+                        .address = call.request.remote_address,
+                        .certificate_subject = call.request.certificate_subject},
+                       "http", job == nullptr ? unknown : *job, outcome));
+}
+
 absl::StatusOr<Response> Cancel(const WebEnvironment& environment, const Call& call) {
   const std::string& id = call.arguments[0];
-  ISO_RETURN_IF_ERROR(environment.engine.Cancel(
-      id, absl::CancelledError(absl::StrCat("the job was cancelled by ", call.caller.name))));
+  const jobs::JobSnapshot before = environment.table.Get(id).value_or(nullptr);
+  const absl::Status cancelled = environment.engine.Cancel(
+      id, absl::CancelledError(absl::StrCat("the job was cancelled by ", call.caller.name)));
+  Record(environment, audit::Action::kCancel, call, before, cancelled);
+  ISO_RETURN_IF_ERROR(cancelled);
   spdlog::info("event=cancel_requested job={} by=\"{}\"", id, call.caller.name);
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment.table.Get(id));
   return JsonAnswer(JsonOf(environment, *job));
@@ -118,7 +136,12 @@ absl::StatusOr<Response> Cancel(const WebEnvironment& environment, const Call& c
 
 absl::StatusOr<Response> Delete(const WebEnvironment& environment, const Call& call) {
   const std::string& id = call.arguments[0];
-  ISO_RETURN_IF_ERROR(environment.table.Delete(id));
+  const jobs::JobSnapshot before = environment.table.Get(id).value_or(nullptr);
+  absl::Status deleted;
+  if (environment.transfers != nullptr) deleted = environment.transfers->CheckDelivered(id);
+  if (deleted.ok()) deleted = environment.table.Delete(id);
+  Record(environment, audit::Action::kDelete, call, before, deleted);
+  ISO_RETURN_IF_ERROR(deleted);
   spdlog::info("event=job_deleted job={} by=\"{}\"", id, call.caller.name);
   return Response{.status = 204};
 }
@@ -135,7 +158,7 @@ void AddJobRoutes(const WebEnvironment& environment, Router& router) {
   add("GET", "/api/v1/jobs/{}", Role::kViewer, Get);
   add("GET", "/api/v1/jobs/{}/trace", Role::kViewer, Trace);
   add("GET", "/api/v1/jobs/{}/preview", Role::kViewer, GetPreview);
-  add("POST", "/api/v1/jobs/{}:cancel", Role::kOperator, Cancel);
+  add("POST", "/api/v1/jobs/{}:cancel", Role::kConsole, Cancel);
   add("DELETE", "/api/v1/jobs/{}", Role::kAdministrator, Delete);
 }
 

@@ -35,12 +35,15 @@ Json ProgressJson(const jobs::JobProgress& progress) {
           {"refined_fraction", progress.refined_fraction}};
 }
 
+/// Refinements and subtractions have no frames of their own, and no speed of receiving them.
+Json MeasuredJson(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+
 Json ResultJson(const jobs::JobResult& result) {
   const jobs::StageTimings& timings = result.timings;
-  return {{"kernel_gups", result.kernel_gups},
-          {"whole_gups", result.whole_gups},
-          {"seconds_after_last_frame", result.seconds_after_last_frame},
-          {"seconds_to_stored", result.seconds_to_stored},
+  return {{"kernel_gups", MeasuredJson(result.kernel_gups)},
+          {"whole_gups", MeasuredJson(result.whole_gups)},
+          {"seconds_after_last_frame", MeasuredJson(result.seconds_after_last_frame)},
+          {"seconds_to_stored", MeasuredJson(result.seconds_to_stored)},
           {"series_instance_uid", result.series_instance_uid},
           {"frame_of_reference_uid", result.frame_of_reference_uid},
           {"instance_count", result.instance_count},

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "server/roles/secrets.h"
 #include "server/web/answers.h"
-#include "server/web/secrets.h"
 
 namespace isocenter::web {
 namespace {
@@ -85,12 +85,13 @@ absl::StatusOr<Page> Page::Load(const std::filesystem::path& directory) {
     page.files_[path] = {.content = content,
                          .packed = packed == contents.end() ? "" : packed->second,
                          .type = TypeOf(path),
-                         .tag = Sha256Hex(content).substr(0, 32),
+                         .tag = roles::Sha256Hex(content).substr(0, 32),
                          .immutable = absl::StartsWith(path, "/assets/")};
   }
   if (!page.files_.contains(kIndex)) {
-    page.files_[kIndex] = {
-        .content = kNotBuilt, .type = TypeOf(kIndex), .tag = Sha256Hex(kNotBuilt).substr(0, 32)};
+    page.files_[kIndex] = {.content = kNotBuilt,
+                           .type = TypeOf(kIndex),
+                           .tag = roles::Sha256Hex(kNotBuilt).substr(0, 32)};
   }
   return page;
 }

@@ -10,7 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "server/web/access.h"
 #include "server/web/http.h"
-#include "server/web/role.h"
 
 namespace isocenter::web {
 

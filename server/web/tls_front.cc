@@ -22,55 +22,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/web/sockets.h"
 
 namespace isocenter::web {
 namespace {
 
 constexpr size_t kBufferBytes = 16 << 10;  // a TLS record
-constexpr int kBacklog = 128;
 
 absl::Status CannotListen(const std::string& address) {
   return absl::UnavailableError(
       absl::StrCat("web.address is ", address, ", which cannot be listened on"));
-}
-
-int OpenListener(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  const addrinfo hints{.ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &found) != 0) return -1;
-  int listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
-  const int one = 1;
-  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-  if (bind(listener, found->ai_addr, found->ai_addrlen) != 0 || listen(listener, kBacklog) != 0) {
-    close(listener);
-    listener = -1;
-  }
-  freeaddrinfo(found);
-  return listener;
-}
-
-int PortOf(int socket) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof(address);
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
-}
-
-/// A socket of loopback with a port, not connected yet.
-int OpenPlainSocket() {
-  const int plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in here{.sin_family = AF_INET};
-  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int one = 1;
-  setsockopt(plain, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-  if (bind(plain, reinterpret_cast<sockaddr*>(&here), sizeof(here)) == 0) return plain;
-  close(plain);
-  return -1;
 }
 
 std::string SubjectOfPeer(const SSL* tls) {
@@ -192,7 +153,7 @@ void TlsFront::ServeOne(int client, const std::string& address) {
   if (tls == nullptr || SSL_set_fd(tls.get(), client) != 1 || !ShakeHands(tls.get(), client)) {
     return;
   }
-  const int plain = OpenPlainSocket();
+  const int plain = OpenLoopbackSocket();
   if (plain < 0) return;
   const int from_port = PortOf(plain);
   {

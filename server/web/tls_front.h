@@ -22,9 +22,9 @@ namespace isocenter::web {
 struct TlsFrontOptions {
   std::string address;  // host:port; port 0 picks a free one
   TlsContext context;
-  int threads = 64;  // as many connections at once
+  int threads = 256;  // as many connections at once
   /// To shake hands, and to take the rest of an answer when the server has closed.
-  absl::Duration patience = absl::Seconds(10);
+  absl::Duration patience = absl::Seconds(5);
 };
 
 /// Who is at the other end.

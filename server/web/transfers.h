@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
@@ -53,6 +54,8 @@ class Transfers {
   /// Puts failed instances back into the queue; either may be empty, not both. Returns how many.
   /// Errors: NOT_FOUND.
   virtual absl::StatusOr<int> Retry(const std::string& job_id, const std::string& destination) = 0;
+  /// FAILED_PRECONDITION while a destination has still to get the job's result.
+  virtual absl::Status CheckDelivered(const std::string& job_id) = 0;
 };
 
 }  // namespace isocenter::web

@@ -15,8 +15,8 @@ bool IsProbe(const std::string& path) {
 
 }  // namespace
 
-WebServer::WebServer(AccessOptions access, Page page, const WebEnvironment& environment)
-    : access_(std::move(access)), page_(std::move(page)) {
+WebServer::WebServer(Page page, const WebEnvironment& environment)
+    : access_(environment.roster), page_(std::move(page)) {
   AddHealthRoutes(environment, router_);
   AddSessionRoutes(access_, router_);
   AddNodeRoutes(environment, router_);
@@ -34,8 +34,7 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(WebOptions options,
     ISO_ASSIGN_OR_RETURN(http.tls, MakeTlsContext(options.tls));
   }
   ISO_ASSIGN_OR_RETURN(Page page, Page::Load(options.page_directory));
-  std::unique_ptr<WebServer> server(
-      new WebServer(std::move(options.access), std::move(page), environment));
+  std::unique_ptr<WebServer> server(new WebServer(std::move(page), environment));
   ISO_ASSIGN_OR_RETURN(
       server->http_,
       HttpServer::Start(std::move(http), [raw = server.get()](const Request& request) {

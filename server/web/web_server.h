@@ -15,12 +15,11 @@
 namespace isocenter::web {
 
 struct WebOptions {
-  std::string address;  // host:port; port 0 picks a free one
-  TlsFiles tls;         // empty: plain HTTP
-  AccessOptions access;
+  std::string address;                   // host:port; port 0 picks a free one
+  TlsFiles tls;                          // empty: plain HTTP
   std::filesystem::path page_directory;  // empty: no page
-  int threads = 64;                      // more than streams of events
-  absl::Duration patience = absl::Seconds(10);
+  int threads = 256;  // more than streams of events and connections that browsers keep open
+  absl::Duration patience = absl::Seconds(5);
 };
 
 /// Thread-safe.
@@ -38,7 +37,7 @@ class WebServer {
   int port() const { return http_->port(); }
 
  private:
-  WebServer(AccessOptions access, Page page, const WebEnvironment& environment);
+  WebServer(Page page, const WebEnvironment& environment);
   Response Answer(const Request& request) const;
 
   Access access_;

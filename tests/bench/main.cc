@@ -219,6 +219,9 @@ int main(int argc, char** argv) {
                    "Trajectory file of C512, for 1240x960 pixels of 0.308 mm (default: a wobbling "
                    "C-arm)")
       ->check(CLI::ExistingFile);
+  refine_command->add_option(
+      "--trace", refine.trace,
+      "Also write what the devices did in the last run's iterations, for ui.perfetto.dev");
 
   isocenter::bench::VoxelDrivenOptions voxel_driven;
   CLI::App* voxel_driven_command = app.add_subcommand(

@@ -12,6 +12,7 @@
 #include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
 #include "tests/bench/summary.h"
+#include "tests/bench/write_file.h"
 
 #ifdef ISOCENTER_HAS_CUDA
 #include "tests/bench/cuda_ceilings.h"
@@ -31,6 +32,7 @@ double SecondsSince(Clock::time_point start) {
 struct Times {
   std::vector<double> iterations, whole;
   double last_residual = 0;
+  std::vector<recon::DeviceSpan> trace;  // of the last run's iterations
 };
 
 // One refinement, its buffers included in `whole`.
@@ -59,7 +61,7 @@ absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::D
   while (!done) {
     ISO_ASSIGN_OR_RETURN(done, refinement->Step());
   }
-  ISO_RETURN_IF_ERROR(refinement->TakeTrace().status());  // waits for the devices
+  ISO_ASSIGN_OR_RETURN(times.trace, refinement->TakeTrace());  // waits for the devices
   times.iterations.push_back(SecondsSince(stepping));
   ISO_RETURN_IF_ERROR(refinement->Read(volume));
   times.whole.push_back(SecondsSince(start));
@@ -112,6 +114,9 @@ absl::Status RunCase(const std::string& name, int device_count, const RefineOpti
         plan.pieces_in_host ? " volume in host memory" : "",
         plan.projections_in_host ? " projections in host memory" : "", times.last_residual);
     std::fflush(stdout);
+    if (!options.trace.empty()) {
+      ISO_RETURN_IF_ERROR(WriteFile(options.trace, recon::ChromeTrace(times.trace)));
+    }
   }
   return absl::OkStatus();
 }

@@ -23,6 +23,7 @@ struct RefineOptions {
   int64_t device_memory_bytes = 0;  // of each device; 0: all
   int repeats = 5;
   std::string trajectory;  // of the case C512, as in FdkOptions
+  std::string trace;       // file for a trace of the last run's iterations; empty: none
 };
 
 /// Prints seconds of the iterations alone (frames on the device, FDK done) and of the whole, with

@@ -111,6 +111,10 @@ TEST_P(ArithmeticTest, Multiply) {
 TEST_P(ArithmeticTest, MultiplyAdd) {
   ExpectAgreement([](auto& a, auto& w, auto& x, auto& y) { return a.MultiplyAdd(-3.1, w, x, y); });
 }
+TEST_P(ArithmeticTest, MultiplyAddAbove) {
+  ExpectAgreement(
+      [](auto& a, auto& w, auto& x, auto& y) { return a.MultiplyAddAbove(-0.1, -3.1, w, x, y); });
+}
 TEST_P(ArithmeticTest, Exponential) {
   ExpectAgreement([](auto& a, auto&, auto&, auto& y) { return a.Exponential(-2.3, y); },
                   kExponentialTolerance);
@@ -349,6 +353,8 @@ TEST_P(ArithmeticTest, RefusesWrongArguments) {
                                      a->MultiplyAdd(1, *large, *volume, *volume),
                                      a->MultiplyAdd(1, *volume, *large, *volume),
                                      a->MultiplyAdd(1, *volume, *foreign, *volume),
+                                     a->MultiplyAddAbove(0, 1, *large, *volume, *volume),
+                                     a->MultiplyAddAbove(0, 1, *volume, *foreign, *volume),
                                      a->Invert(-1, *volume),
                                      a->Invert(0, *foreign),
                                      a->Exponential(1, *foreign),

@@ -19,6 +19,7 @@
 #include "server/config/protocol_book.h"
 #include "server/config/server_config.h"
 #include "server/node/node.h"
+#include "server/roles/roster.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translate_header.h"
 #include "server/rpc/translate_refinement.h"
@@ -66,6 +67,7 @@ class ContractTest : public ::testing::Test {
                           .spool = [] { return node::SpoolState{.disk_free_bytes = 1}; }},
         *service_.engine, *service_.scheduler, *service_.table);
     partners_.node = node_.get();
+    partners_.roster = roster_.get();
     auto server = rpc::Server::Start(config, protocols_, *service_.table, *service_.engine,
                                      service_.results, service_.observer, partners_);
     ASSERT_TRUE(server.ok()) << server.status();
@@ -205,6 +207,7 @@ class ContractTest : public ::testing::Test {
   PipelineUnderTest service_{WithDecoders()};
   rpc::Partners partners_;  // what a test adds counts from the next start
   config::ProtocolBook protocols_;
+  std::unique_ptr<roles::Roster> roster_;  // null: whoever reaches the server may
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<rpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -114,21 +114,25 @@ TEST_F(NodeContractTest, ReasonsAreBounded) {
 
 TEST_F(NodeContractTest, HealthIsToldOfEachService) {
   const auto of_all = [this] {
-    return std::vector<int>{
-        Health(""), Health("isocenter.v1.AcquisitionService"), Health("isocenter.v1.JobService"),
-        Health("isocenter.v1.ProtocolService"), Health("isocenter.v1.NodeService")};
+    return std::vector<int>{Health(""),
+                            Health("isocenter.v1.AcquisitionService"),
+                            Health("isocenter.v1.JobService"),
+                            Health("isocenter.v1.ProtocolService"),
+                            Health("isocenter.v1.NodeService"),
+                            Health("isocenter.v1.TransferService"),
+                            Health("isocenter.v1.WorklistService")};
   };
-  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(Health("isocenter.v1.NoService"), -1);
   ASSERT_TRUE(Drain("", "").ok());
-  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 1, 1, 1}));
+  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 1, 1, 1, 1, 1}));
   ResumeNode();
-  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1, 1, 1}));
   service_.slot().Quarantine("lost");
   EXPECT_TRUE(Eventually([&] { return Health("") == 2; }));
   server_->StopServing();
   server_->SetReady(true);
-  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 2, 2, 2}));
+  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 2, 2, 2, 2, 2}));
 }
 
 }  // namespace

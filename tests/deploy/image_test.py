@@ -79,7 +79,8 @@ class ImageTest(unittest.TestCase):
             """
         )
         self.assertIn("serving", out)
-        self.assertIn("\n32\n", out)
+        # The slices, and the volume as one object.
+        self.assertIn("\n33\n", out)
         self.assertTrue(out.endswith("drained\n"), out)
 
     def test_it_can_write_nowhere_else(self):

@@ -77,7 +77,12 @@ class Overlays(unittest.TestCase):
         for name, manifests in self.made.items():
             with self.subTest(overlay=name), tempfile.TemporaryDirectory() as folder:
                 file = pathlib.Path(folder) / "isocenterd.textproto"
-                file.write_text(node_config(manifests))
+                # What the secret would bring.
+                argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=node"]
+                argv += ["-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.crt"]
+                subprocess.run(argv, capture_output=True, check=True)
+                shutil.copy(f"{folder}/tls.crt", f"{folder}/ca.crt")
+                file.write_text(node_config(manifests).replace("/etc/isocenter/tls", folder))
                 argv = [program, "--check", "--config", file, "--node_name", "isocenter-0"]
                 done = subprocess.run(argv, capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,12 +1,16 @@
 """The Debian package in a fresh Debian system: installed, run, upgraded, removed."""
 
+import contextlib
 import pathlib
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
+import threading
 import unittest
+import urllib.request
 
 import debian_root
 from lab import process
@@ -44,38 +48,63 @@ class PackageTest(unittest.TestCase):
         self.addCleanup(self.notifications.close)
         self.notifications.bind(str(where))
         where.chmod(0o777)
-        self.notifications.settimeout(60)
         env = ["NOTIFY_SOCKET=/tmp/notify", "WATCHDOG_USEC=600000", "TCP_NODELAY=1"]
         argv = self.root.argv("env", *env, "isocenterd", "--config", CONFIG, user="isocenter")
         self.daemon = process.Process(argv, self.root.file("/tmp/isocenterd.log"))
         self.addCleanup(self.daemon.stop)
-        told = self.notifications.recv(4096).decode()
-        while "READY=1" not in told:
-            self.assertEqual(told, "WATCHDOG=1")
-            told = self.notifications.recv(4096).decode()
-        self.assertIn("STATUS=serves gRPC on 127.0.0.1:50051", told)
+        # As systemd does: reads at once whatever comes.
+        self.told = []
+        threading.Thread(target=self.listen, args=(self.notifications, self.told), daemon=True).start()
+        self.wait_for("READY=1\nSTATUS=serves gRPC on 127.0.0.1:50051\n")
+
+    @staticmethod
+    def listen(where, told):
+        with contextlib.suppress(OSError):  # closed at the test's end
+            while True:
+                told.append(where.recv(4096).decode())
+
+    def wait_for(self, notification):
+        self.daemon.wait_for(lambda: notification in self.told, 60, f"the notification {notification!r}")
 
     def stop(self):
         self.daemon.signal(signal.SIGTERM)
         self.assertEqual(self.daemon.wait(90), 0, self.daemon.output())
-        self.notifications.settimeout(0.1)
-        told = []
-        with self.assertRaises(TimeoutError):
-            while True:
-                told.append(self.notifications.recv(4096).decode())
-        self.assertTrue(any(t.startswith("STOPPING=1") for t in told), told)
+        process.wait_until(lambda: "STOPPING=1\nSTATUS=drains\n" in self.told, 10, "to be told of the stop")
+
+    STREAM = ("isocenter", "stream", "/tmp/head", "--grid", "32x32x32", "--voxel-mm", 6)
 
     def scan(self):
         """The main job: exposed, reconstructed, fetched. Its id."""
         size = ("--frames", 60, "--detector", "78x60", "--pitch-mm", 4.9)
         self.root.must("isocenter", "simulate", "--phantom", "head", "--out", "/tmp/head", *size, user="isocenter")
-        summary = self.root.must("isocenter", "stream", "/tmp/head", "--grid", "32x32x32", "--voxel-mm", 6, user="isocenter")
+        summary = self.root.must(*self.STREAM, user="isocenter")
         job = re.search(r"^job\s+(\S+)", summary, re.M)[1]
         self.root.must("isocenter", "fetch", job, "--format", "dicom", "--out", "/tmp/dicom", user="isocenter")
-        self.assertEqual(len(list(self.root.file("/tmp/dicom").iterdir())), 32)
+        # The slices, and the volume as one object.
+        self.assertEqual(len(list(self.root.file("/tmp/dicom").iterdir())), 32 + 1)
         shutil.rmtree(self.root.file("/tmp/dicom"))
-        shutil.rmtree(self.root.file("/tmp/head"))
         return job
+
+    def scan_that_is_cut_short(self):
+        """The service dies in the middle of an exposure; the console, which waits for it."""
+        argv = self.root.argv(*self.STREAM, "--fps", 6, user="isocenter")
+        console = process.Process(argv, self.root.file("/tmp/console.log"))
+        self.addCleanup(console.stop)
+        receiving = "isocenter", "jobs", "--state", "receiving"
+        process.wait_until(lambda: "fdk" in self.root.run(*receiving, user="isocenter").stdout, 30, "a job that receives")
+        self.daemon.signal(signal.SIGKILL)
+        self.daemon.wait(10)
+        return console
+
+    def documentation_is_there(self):
+        """As files, and served by the node, where the links of alerts lead."""
+        doc = self.root.file("/usr/share/doc/isocenter")
+        for name in ("docs/runbook.md", "html/runbook.html", "deploy/prometheus/alerts.rules.yml", "changelog.gz"):
+            self.root.must("test", "-r", f"/usr/share/doc/isocenter/{name}")
+        targets = (doc / "deploy/prometheus/targets.rules.yml").read_text()
+        address = re.search(r"docs_url: (\S+)", targets)[1]
+        with urllib.request.urlopen(f"{address}/runbook.html", timeout=10) as answer:
+            self.assertIn(b'id="isocenterdown"', answer.read())
 
     def newer(self, change=lambda tree: None):
         """The package as its next version."""
@@ -102,19 +131,24 @@ class PackageTest(unittest.TestCase):
             self.root.must("test", "-x", command)
 
         self.start()
-        self.assertEqual(self.notifications.recv(4096), b"WATCHDOG=1")
+        self.wait_for("WATCHDOG=1")
         self.root.must("isocenter", "health", user="isocenter")
+        self.documentation_is_there()
         job = self.scan()
         self.stop()
         self.assertEqual(self.root.run("isocenter", "health", user="isocenter").returncode, 1)
 
-        # An upgrade keeps what the administrator wrote, the archive and the spool.
+        # An upgrade keeps what the administrator wrote, the archive and the spool: also of a job that had not ended.
+        self.start()
+        console = self.scan_that_is_cut_short()
         with open(self.root.file(CONFIG), "a") as file:
             file.write("# of this site\n")
         self.must_install(self.newer())
         self.assertIn("+next", self.root.must("dpkg-query", "-W", "isocenter"))
         self.assertIn("# of this site", self.root.file(CONFIG).read_text())
         self.start()
+        self.assertEqual(console.wait(120), 0, console.output())
+        self.assertRegex(console.output(), r"(?m)^volume +32 x 32 x 32")
         self.assertIn(job, self.root.must("isocenter", "jobs", user="isocenter"))
         self.root.must("isocenter", "fetch", job, "--format", "mha", "--out", "/tmp/volume.mha", user="isocenter")
         self.stop()
@@ -152,6 +186,19 @@ class UnitTest(unittest.TestCase):
         unit = debian_root.ROOT / "deploy/isocenterd.service"
         done = process.run([analyze, "security", "--offline=true", "--threshold=20", "--no-pager", unit])
         self.assertEqual(done.returncode, 0, done.stdout[-300:])
+
+    def test_systemd_understands_every_line(self):
+        """A misspelt setting would only be a warning in the journal, and no protection."""
+        analyze = process.find_tool("systemd-analyze", "systemd")
+        text = (debian_root.ROOT / "deploy/isocenterd.service").read_text()
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder) / "isocenterd.service"
+            # The programs are not on this machine.
+            unit.write_text(re.sub(r"(?m)^(Exec\w+)=\S+", r"\1=/bin/true", text))
+            done = process.run([analyze, "verify", "--man=no", unit])
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+            unit.write_text(unit.read_text().replace("NoNewPrivileges", "NoNewPrivilege"))
+            self.assertIn("NoNewPrivilege", process.run([analyze, "verify", "--man=no", unit]).stderr)
 
     def test_stops_after_the_drain(self):
         unit = (debian_root.ROOT / "deploy/isocenterd.service").read_text()

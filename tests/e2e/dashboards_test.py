@@ -18,8 +18,6 @@ VARIABLES = {
 }
 # Expressions with these may be empty here, and why.
 MAY_BE_EMPTY = {
-    "isocenter_dicom_queue": "no destination is configured",
-    "isocenter_certificate_expiry_seconds": "TLS is off",
     "ALERTS{": "nothing is wrong",
 }
 SECONDS_OF_LOAD = 20
@@ -83,9 +81,28 @@ class DashboardsTest(support.ServiceTest):
 
         return end
 
+    def service_with_a_pacs(self):
+        """A certificate, and a destination that takes every result."""
+        openssl, storescp = support.need("openssl", "openssl"), support.need("storescp", "dcmtk")
+        files = [self.folder / "node.pem", self.folder / "node.key"]
+        done = process.run(
+            [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "90", "-subj", "/CN=node"]
+            + ["-out", files[0], "-keyout", files[1]]
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        port = process.free_port()
+        # It listens on every address: private_net.sh gives the test a network of its own.
+        self.background([storescp, "-aet", "PACS", "--ignore", port], "storescp")
+        return self.service(
+            peers=[("PACS", port)],
+            destinations=['ae_title: "PACS"'],
+            dicom=f'tls_port: {process.free_port()} tls {{ certificate_file: "{files[0]}" private_key_file: "{files[1]}" '
+            "anonymous_callers: true }",
+        )
+
     def test_every_expression_returns_data(self):
         self.bundle()
-        service = self.service()
+        service = self.service_with_a_pacs()
         prom = prometheus.Prometheus(self.folder / "prometheus", [service.metrics], rules=True)
         self.addCleanup(prom.stop)
         prom.start()
@@ -98,6 +115,9 @@ class DashboardsTest(support.ServiceTest):
             )
             prom.process.wait_for(
                 lambda: (prom.value("count_over_time(up[10m])") or 0) >= SECONDS_OF_LOAD, 120, "some time under load"
+            )
+            prom.process.wait_for(
+                lambda: (prom.value('isocenter_dicom_send_total{event="sent"}') or 0) > 0, 60, "images at the PACS"
             )
             self.check_dashboards(prom)
             self.check_rules(prom)

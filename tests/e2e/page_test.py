@@ -1,5 +1,6 @@
-"""The console page in a browser: against a mock of the server, and against the real one with a real job."""
+"""The console page in a browser: against a mock of the server, and against the real one with real jobs."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -7,9 +8,23 @@ import unittest
 import urllib.request
 
 import support
-from lab import process
+from lab import isocenter, process
 
 WEB = support.ROOT / "web"
+# Of storescp: a workstation that takes CT images and nothing else.
+ONLY_CT = r"""
+[[TransferSyntaxes]]
+[Plain]
+TransferSyntax1 = LocalEndianExplicit
+TransferSyntax2 = LittleEndianImplicit
+[[PresentationContexts]]
+[OnlyCT]
+PresentationContext1 = VerificationSOPClass\Plain
+PresentationContext2 = CTImageStorage\Plain
+[[Profiles]]
+[Default]
+PresentationContexts = OnlyCT
+"""
 
 
 def setUpModule():
@@ -26,27 +41,132 @@ def node(*argv, seconds=240):
 
 class MockTest(unittest.TestCase):
     def test_what_people_do(self):
-        done = node("e2e/run.mjs")
+        done = node("e2e/run.mjs", seconds=1200)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
-class RealTest(support.ServiceTest):
-    def see(self, service, step, *args):
-        done = node("e2e/real.mjs", f"http://{service.web}/", step, *args)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + service.process.output()[-2000:])
-        return json.loads(done.stdout)
+class PageTest(support.ServiceTest):
+    scheme = "http"
 
+    def step(self, service, step, *args):
+        return ["node", WEB / "e2e" / "real.mjs", f"{self.scheme}://{service.web}/", step, *args]
+
+    def see(self, service, step, *args, env=None):
+        """What a step saw."""
+        done = process.run(self.step(service, step, *args), seconds=240, env=env)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr + service.process.output()[-2000:])
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def begin(self, service, step, *args):
+        """A step that waits for what the test does next."""
+        browser = self.background(self.step(service, step, *args), f"page-{step}")
+        browser.wait_for(lambda: "waiting" in browser.output(), 120, "the page to be open")
+        return browser
+
+    def end(self, browser):
+        self.assertEqual(browser.wait(240), 0, browser.output())
+        return json.loads(browser.output().splitlines()[-1])
+
+    def room(self, name):
+        """The small acquisition, as if from another room."""
+        folder = self.folder / name
+        shutil.copytree(self.bundle(), folder)
+        header = folder / "acquisition.textproto"
+        header.write_text(header.read_text().replace('"simulator"', f'"{name}"'))
+        return folder
+
+    def send(self, service, room, *options):
+        """Streams in the background."""
+        argv = [isocenter.binary("isocenter"), "stream", self.room(room), "--server", service.grpc, *support.GRID, *options]
+        return self.background(argv, f"stream-{room}")
+
+
+class RealTest(PageTest):
     def test_a_job(self):
         service = self.service()
         job = self.stream(service)["job_id"]
-        self.assertEqual(self.see(service, "overview", "simulator")["plots"], 6)
+        overview = self.see(service, "overview", "simulator")
+        self.assertEqual(overview["plots"], 6)
+        self.assertRegex(overview["device"], r"cpu0.*Healthy.*GUPS.*Memory.*of")
         volume = self.see(service, "volume", job)
         self.assertRegex(volume["middle"], r"^−?\d+\u202fHU$")
         self.assertEqual(volume["slice"], 32)
+        self.assertEqual(volume["lengths"], "30.0")
         for mean in volume["means"]:
             self.assertGreater(mean, 5, "a plane is black")
         self.assertIn("backproject", self.see(service, "timeline", job)["stages"])
         self.see(service, "details", job, "64 × 64 × 64")
+
+    def test_two_rooms_scan_at_once(self):
+        service = self.service()
+        rooms = ("ROOM-1", "ROOM-2")
+        browser = self.begin(service, "scans", *rooms)
+        streams = [self.send(service, room, "--fps", 4) for room in rooms]
+        seen = self.end(browser)
+        for room, stream in zip(rooms, streams):
+            self.assertEqual(stream.wait(60), 0, stream.output())
+            text = " ".join(seen[room]["job"])
+            self.assertRegex(text, r"[\d.]+\u202fGUPS", room)
+            self.assertRegex(text, r"[\d.]+\u202fm?s", room)
+
+    def test_a_pair_and_a_refinement(self):
+        service = self.service()
+        halves = [self.stream(service, "--pair", "p1", "--role", role)["job_id"] for role in ("mask", "fill")]
+        isocenter.must("refine", halves[0], "--protocol", "fdk_then_ossart", "--wait", "--server", service.grpc, seconds=240)
+        jobs = json.loads(isocenter.must("jobs", "--json", "--server", service.grpc))
+        refined = next(job["job_id"] for job in jobs if job["protocol"] == "fdk_then_ossart")
+        beside = self.see(service, "beside", halves[0], "Mask", "Fill", "Subtracted", "Refined")
+        self.assertEqual(beside["shown"], ["Mask", "Fill", "Subtracted", "Refined"], beside)
+        self.assertEqual(set(beside["slices"]), {"42"}, "they do not scroll together")
+        self.assertEqual(len([mean for mean in beside["means"] if mean > 5]), 4, beside["means"])
+        timeline = self.see(service, "timeline", refined)
+        self.assertGreaterEqual(timeline["curves"], 1)
+        self.see(service, "details", refined, halves[0])
+
+    def test_a_destination_that_is_down_then_picky_then_up(self):
+        port = process.free_port()
+        service = self.service(
+            peers=[("WORKSTATION", port)],
+            destinations=['ae_title: "WORKSTATION" first_retry_seconds: 0.2 longest_retry_seconds: 1'],
+        )
+        job = self.stream(service)["job_id"]
+        self.assertIn("cannot", self.see(service, "waits", "WORKSTATION")["message"])
+        picky = self.folder / "only_ct.cfg"
+        picky.write_text(ONLY_CT)
+        workstation = self.storescp(port, "-xf", picky, "Default")
+        browser = self.begin(service, "retry", "WORKSTATION")
+        workstation.stop()
+        self.storescp(port)
+        retried = self.end(browser)
+        self.assertIn("does not accept SOP class", retried["message"])
+        self.assertEqual(retried["instances"], f"{support.INSTANCES} / {support.INSTANCES}")
+        transfer = json.loads(isocenter.must("transfers", "--server", service.grpc, "--json"))[0]
+        self.assertEqual((transfer["job_id"], transfer["state"]), (job, "sent"))
+
+    def storescp(self, port, *options):
+        tool = support.need("storescp", "dcmtk")
+        folder = self.folder / "workstation"
+        folder.mkdir(exist_ok=True)
+        return self.background([tool, "-aet", "WORKSTATION", "-od", folder, *options, port], "storescp")
+
+    def test_cancel(self):
+        service = self.service()
+        browser = self.begin(service, "cancel")
+        stream = self.send(service, "ROOM-1", "--fps", 2)
+        self.end(browser)
+        self.assertEqual(stream.wait(30), 1)
+        self.assertIn("the job was cancelled by this machine", stream.output())
+
+    def test_the_server_goes_with_its_last_device_and_comes_back(self):
+        service = self.service(flags=["--fault", "cpu0@2"])
+        browser = self.begin(service, "gone")
+        stream = self.send(service, "ROOM-1", "--fps", 20)
+        self.assertEqual(service.process.wait(60), 3, service.process.output())
+        browser.wait_for(lambda: "gone" in browser.output(), 120, "the page to say that the server is gone")
+        service.flags.clear()
+        service.start()
+        self.end(browser)
+        self.assertEqual(stream.wait(60), 0, stream.output())
 
     def test_the_mock_has_the_shape_of_the_server(self):
         service = self.service()
@@ -67,6 +187,71 @@ class RealTest(support.ServiceTest):
         with urllib.request.urlopen(f"http://{service.web}/", timeout=10) as answer:
             self.assertEqual(answer.read(), (WEB / "dist" / "index.html").read_bytes())
             self.assertIn("default-src 'self'", answer.headers["Content-Security-Policy"])
+
+
+class RolesTest(PageTest):
+    """Over TLS, with tokens and a client certificate."""
+
+    scheme = "https"
+    MAY = {
+        "viewer": [],
+        "console": ["Cancel job"],
+        "operator": ["Cancel job", "Drain", "Retry"],
+        "administrator": ["Cancel job", "Delete job", "Drain", "Retry"],
+    }
+
+    def openssl(self, *argv):
+        done = process.run([support.need("openssl", "openssl"), *argv], cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def certificates(self):
+        key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        for name in ("server", "staff"):
+            self.openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
+        self.openssl("req", *key, "-keyout", "ward3.key", "-out", "ward3.csr", "-subj", "/O=Hospital/CN=ward 3")
+        self.openssl("x509", "-req", "-in", "ward3.csr", "-CA", "staff.pem", "-CAkey", "staff.key", "-CAcreateserial", "-out", "ward3.pem")
+
+    def test_each_role_sees_what_it_may(self):
+        self.certificates()
+        tokens = self.folder / "tokens"
+        digests = {role: hashlib.sha256(f"{role}-token".encode()).hexdigest() for role in self.MAY}
+        tokens.write_text("".join(f"{role} {digest} the {role}\n" for role, digest in digests.items()))
+        port = process.free_port()
+        service = self.service(
+            web=f'tls {{ certificate_file: "{self.folder}/server.pem" private_key_file: "{self.folder}/server.key" '
+            f'client_ca_file: "{self.folder}/staff.pem" }} tokens_file: "{tokens}" '
+            'certificate { subject: "CN=ward 3,O=Hospital" role: WEB_ROLE_OPERATOR }',
+            peers=[("WORKSTATION", port)],
+            destinations=['ae_title: "WORKSTATION" first_retry_seconds: 0.2 longest_retry_seconds: 1'],
+        )
+        console = self.folder / "console-token"
+        console.write_text("console-token\n")
+        ended = self.stream(service, "--token-file", console)["job_id"]
+        picky = self.folder / "only_ct.cfg"
+        picky.write_text(ONLY_CT)
+        folder = self.folder / "workstation"
+        folder.mkdir()
+        self.background([support.need("storescp", "dcmtk"), "-od", folder, "-xf", picky, "Default", port], "storescp")
+        flags = ("--token-file", console, "--server", service.grpc)
+
+        def refused():
+            return json.loads(isocenter.must("transfers", "--json", *flags))[0]["failed_count"] > 0
+
+        process.wait_until(refused, 60, "an instance that is refused for good")
+        stream = self.send(service, "ROOM-1", "--fps", 0.5, "--token-file", console)
+
+        def active():
+            jobs = json.loads(isocenter.must("jobs", "--json", *flags))
+            return next((job["job_id"] for job in jobs if job["state"] == "receiving"), None)
+
+        receiving = stream.wait_for(active, 30, "a job that receives")
+        for role, buttons in self.MAY.items():
+            with self.subTest(role=role):
+                seen = self.see(service, "may", f"{role}-token", receiving, ended)
+                self.assertEqual(seen, {"who": f"the {role}, {role}", "buttons": buttons})
+        seen = self.see(service, "may", "", receiving, ended, env={"ISOCENTER_PAGE_CERTIFICATE": str(self.folder / "ward3")})
+        self.assertEqual(seen, {"who": "CN=ward 3,O=Hospital, operator", "buttons": self.MAY["operator"]})
+        stream.stop()
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ class SeveralNodesTest(support.ServiceTest):
         with open(self.path("proxy.pem"), "a") as file:
             file.write(self.path("proxy.key").read_text())
 
-    def start(self, limits=""):
+    def start(self, limits="", flags=None):
+        """`limits`: of the configuration of all nodes. `flags`: {node: what else it is started with}"""
         for name in NODES:
             self.nodes[name] = self.service(
                 name,
@@ -51,7 +52,7 @@ class SeveralNodesTest(support.ServiceTest):
                     "private_key_file": self.path("server.key"),
                     "client_ca_file": self.path("ca.pem"),
                 },
-                flags=("--node_name", name),
+                flags=("--node_name", name, *(flags or {}).get(name, ())),
                 config="cluster { " + " ".join(f'node: "{node}"' for node in NODES) + " }\n" + limits,
             )
         self.address = f"127.0.0.1:{process.free_port()}"
@@ -130,6 +131,42 @@ class SeveralNodesTest(support.ServiceTest):
         self.assertIn("1 place among the active jobs is needed", refused.stderr)
         nodes = {self.summary(console, name)["node"] for name, console in consoles.items()}
         self.assertEqual(nodes, set(NODES))
+
+    def test_consoles_that_begin_at_once_are_refused_by_none(self):
+        """Both are promised the same place; who comes second is refused there, and taken by the other node."""
+        self.start(limits="limits { max_active_jobs: 1 }")
+        for attempt in range(3):
+            names = [f"{console}-{attempt}" for console in ("first", "second")]
+            consoles = [self.console(name, 30) for name in names]
+            found = {self.summary(console, name)["node"] for console, name in zip(consoles, names)}
+            self.assertEqual(found, set(NODES))
+
+    def test_promises_decide_where_a_scan_goes(self):
+        """Not the proxy's count of connections, by which every second scan would go to the node that cannot take it."""
+        self.start(flags={"recon1": ("--memory_bytes", "4MiB")})
+        for name in ("first", "second", "third"):
+            self.assertEqual(self.summary(self.console(name, 0), name)["node"], "recon2")
+        self.assertEqual(self.jobs_of("recon1"), [])
+        # By operators' choice, too.
+        done = self.call("drain", "--node", "recon2", "--reason", "new filter")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        refused = self.call("stream", self.bundle(), *support.GRID)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("bytes of memory", refused.stderr)
+
+    def test_a_node_that_is_down_is_passed_over(self):
+        self.start()
+        for down in NODES:
+            up = next(node for node in NODES if node != down)
+            self.nodes[down].kill()
+            for fps in (0, 60):
+                name = f"{down}-down-{fps}"
+                self.assertEqual(self.summary(self.console(name, fps), name)["node"], up)
+            # What only that node has, cannot be had.
+            done = self.call("jobs", "--node", down)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("shutting down", done.stderr)
+            self.nodes[down].start()
 
     def test_a_node_that_drains_finishes_and_the_other_takes_what_is_new(self):
         self.start()

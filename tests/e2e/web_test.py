@@ -1,5 +1,6 @@
 """The web interface of the real server: what a console page and an operator do with it."""
 
+import hashlib
 import http.client
 import json
 import struct
@@ -74,6 +75,50 @@ class WebTest(support.ServiceTest):
         self.assertIn("is ready", isocenter.must("resume", "--server", service.grpc))
         self.assertIn("healthy", isocenter.must("status", "--server", service.grpc))
         self.stream(service)
+
+    def test_roles_hold_on_grpc(self):
+        tokens = self.folder / "tokens"
+        lines, flags = [], {}
+        for role in ("viewer", "console", "operator", "administrator"):
+            digest = hashlib.sha256(f"{role}-secret".encode()).hexdigest()
+            lines.append(f"{role} {digest} the {role}\n")
+            own = self.folder / f"{role}.token"
+            own.write_text(f"{role}-secret\n")
+            flags[role] = ("--token-file", own)
+        tokens.write_text("".join(lines))
+        audit = self.folder / "audit.jsonl"
+        service = self.service(web=f'tokens_file: "{tokens}"', config=f'audit {{ file: "{audit}" }}')
+
+        def refused(*argv):
+            done = isocenter.call(*argv, "--server", service.grpc)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            return done.stderr
+
+        self.assertIn("neither a token", refused("jobs"))
+        self.assertIn("neither a token", refused("stream", self.bundle(), *support.GRID))
+        self.assertIn("the role is viewer; this needs console", refused("stream", self.bundle(), *support.GRID, *flags["viewer"]))
+        job = self.stream(service, *flags["console"])["job_id"]
+        self.assertIn(job, isocenter.must("jobs", "--server", service.grpc, *flags["viewer"]))
+        self.assertIn("this needs console", refused("fetch", job, "--out", self.folder / "out", *flags["viewer"]))
+        self.assertIn("this needs operator", refused("drain", *flags["console"]))
+        isocenter.must("drain", "--server", service.grpc, *flags["operator"])
+        self.assertIn('event=node_drained by="the operator"', service.process.output())
+        isocenter.must("resume", "--server", service.grpc, *flags["operator"])
+        self.assertIn("this needs administrator", refused("delete", job, *flags["operator"]))
+        isocenter.must("delete", job, "--server", service.grpc, *flags["administrator"])
+        # Probes need nothing.
+        isocenter.must("health", "--server", service.grpc)
+        self.assertEqual(self.get(service, "/readyz")[0], 200)
+
+        records = [json.loads(line) for line in audit.read_text().splitlines()]
+        deletions = [(each["actor"], each["outcome"]) for each in records if each["action"] == "delete"]
+        self.assertEqual(deletions, [("the operator", "refused"), ("the administrator", "success")])
+        self.assertIn('event=call_refused address=127.0.0.1:', service.process.output())
+        for role in flags:
+            self.assertNotIn(f"{role}-secret", service.process.output() + audit.read_text())
+        # A token stays off the network unless it is encrypted.
+        away = isocenter.call("jobs", "--server", "node.example:50051", *flags["viewer"])
+        self.assertIn("in plain text", away.stderr)
 
     def test_the_server_ends_while_somebody_follows(self):
         service = self.service()

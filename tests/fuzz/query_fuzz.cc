@@ -3,20 +3,20 @@
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dcistrmb.h>
 #include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/oflog/oflog.h>
 
 #include <cstddef>
 #include <cstdint>
 
 #include "server/dicom/identifier.h"
+#include "server/dicom/library.h"
 #include "server/dicom/query.h"
 #include "tests/fuzz/archive.h"
 
 using namespace isocenter;  // NOLINT
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const bool quiet = (OFLog::configure(OFLogger::OFF_LOG_LEVEL), true);
-  (void)quiet;
+  static const bool configured = (dicom::ConfigureLibrary(), true);
+  (void)configured;
   if (size < 1) return 0;
   const uint8_t choice = *data++;
   --size;

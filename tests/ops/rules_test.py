@@ -19,6 +19,11 @@ def alerts():
     return {part.split("\n", 1)[0].strip(): part for part in text.split("- alert: ")[1:]}
 
 
+def address(label):
+    """How an annotation names an address of the site, as a regular expression."""
+    return re.escape('{{ with query "isocenter:site:info" }}{{ . | first | label "' + label + '" }}{{ end }}')
+
+
 class RulesTest(unittest.TestCase):
     def promtool(self, *arguments):
         if shutil.which("promtool") is None:
@@ -47,9 +52,10 @@ class RulesTest(unittest.TestCase):
                 self.assertRegex(rule, r"severity: (critical|warning)\n")
                 self.assertRegex(rule, r'summary: ".+"\n')
                 self.assertRegex(rule, r'description: ".*(\$value|no answer).*"\n')
-                self.assertIn(f"runbook_url: docs/runbook.md#{name.lower()}\n", rule)
+                # Where the documentation and Grafana are is the site's: targets.rules.yml.
+                self.assertRegex(rule, rf"runbook_url: '{address('docs_url')}/runbook\.html#{name.lower()}'\n")
                 self.assertIn(name.lower(), anchors, "no section in docs/runbook.md")
-                self.assertIn(re.search(r'dashboard: "/d/isocenter-(\w+)', rule)[1], boards)
+                self.assertIn(re.search(rf"dashboard: '{address('grafana_url')}/d/isocenter-(\w+)", rule)[1], boards)
         self.assertEqual(anchors - {name.lower() for name in alerts()}, set(), "sections of alerts that do not exist")
 
     def test_rules_read_only_metrics_that_are_documented(self):

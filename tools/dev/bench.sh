@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of the release build: bench.sh [accuracy [TRAJECTORY.csv] | arguments of isocenter-bench]
+# Runs the benchmarks of the release build:
+# bench.sh [accuracy [TRAJECTORY.csv] | retrieve [--rounds N] [--size VOXELS] | arguments of isocenter-bench]
 # Without arguments: the FDK table.
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
@@ -9,6 +10,11 @@ if [ "${1:-}" = accuracy ]; then
   shift
   tools/dev/build.sh --preset release isocenter isocenterd
   exec python3 tools/lab/accuracy.py "$@"
+fi
+if [ "${1:-}" = retrieve ]; then
+  shift
+  tools/dev/build.sh --preset release isocenter isocenterd
+  exec tools/lab/private_net.sh python3 tools/lab/retrieve.py "$@"
 fi
 tools/dev/build.sh --preset release isocenter-bench
 [ $# -gt 0 ] || set -- fdk

@@ -38,6 +38,8 @@ check_shell() {
   sources dev .ci/run '*.sh' | xargs -0r shellcheck -x
 }
 
+check_yaml() { sources '*.yml' '*.yaml' | xargs -0r yamllint --strict -c .yamllint; }
+
 check_layers() { python3 -B tests/layers/check_layers.py .; }
 
 check_proto() { python3 -B tools/dev/proto_lint.py proto/isocenter/v1/*.proto; }
@@ -74,6 +76,7 @@ check_tidy() {
 part 'format (./dev fmt repairs it)' check_format
 part 'rooms (docs/rooms.md)' check_layers
 part 'shell scripts' check_shell
+part 'yaml files' check_yaml
 part 'proto files' check_proto
 part 'generated pages and dashboards' check_generated
 tools/dev/build.sh --preset release

@@ -67,7 +67,7 @@ take_preset() {
     shift
   done
   case $preset in
-    release | dev | asan | tsan) ;;
-    *) die "no preset \"$preset\"" 'one of: release dev asan tsan' ;;
+    release | dev | asan | tsan | fuzz) ;;
+    *) die "no preset \"$preset\"" 'one of: release dev asan tsan fuzz' ;;
   esac
 }

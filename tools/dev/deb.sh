@@ -20,7 +20,9 @@ install -m 0640 "$tree/deploy/isocenterd.textproto" "$root/etc/isocenter/"
 sed 's|/opt/isocenter/bin/|/usr/bin/|; /^# systemd unit/,/^# configuration in/d' deploy/isocenterd.service \
   >"$root/lib/systemd/system/isocenterd.service"
 cp README.md deploy/debian/copyright "$tree/sbom.spdx.json" "$doc/"
-cp -R docs deploy/haproxy deploy/prometheus deploy/grafana "$doc/"
+cp -R "$tree/docs" "$tree/deploy" "$doc/"
+rm "$doc/deploy/isocenterd.service"
+ln -s ../../../lib/isocenter/share/isocenter/web/docs "$doc/html"
 gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 find "$root" -type d -exec chmod 755 {} +
 find "$root/usr" "$root/lib" -type f -exec chmod a+rX,go-w {} +

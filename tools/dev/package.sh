@@ -12,7 +12,7 @@ readonly module=libisocenter_rabbitct.so
 # glibc and what must fit the kernel and the drivers of the machine stay out.
 readonly left_out='^(ld-linux.*|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
 
-tools/dev/setup.sh build check
+tools/dev/setup.sh build packaging
 tools/dev/build.sh --preset release "${programs[@]}" isocenter_rabbitct
 
 version=$(sed -nE 's/^project\(isocenter VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
@@ -53,9 +53,12 @@ if [ -e web/dist/index.html ]; then
 else
   warn 'the package has no console page: install npm (./dev setup page), or copy a built web/dist here'
 fi
+# The documentation as pages, which the node serves at /docs, and as it is.
+tools/dev/docs_html.py "$tree/share/isocenter/web/docs"
+cp -r docs "$tree/"
 mkdir "$tree/deploy"
 cp deploy/isocenterd.textproto deploy/isocenterd.service "$tree/deploy/"
-cp -r deploy/prometheus deploy/grafana "$tree/deploy/"
+cp -r deploy/haproxy deploy/prometheus deploy/grafana deploy/kubernetes "$tree/deploy/"
 tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
 deb=dist/isocenter_${version}_$(dpkg --print-architecture).deb
 tools/dev/deb.sh "$tree" "$version" "$deb"

@@ -63,8 +63,8 @@ main() {
   local group
   for group in "${groups[@]}"; do
     case $group in
-      build | test | demo | check | page | browser | packages) ;;
-      *) die "no group \"$group\"" 'one of: build test demo check page browser packages' ;;
+      build | test | demo | check | page | browser | fuzz | packaging | packages) ;;
+      *) die "no group \"$group\"" 'one of: build test demo check page browser fuzz packaging packages' ;;
     esac
   done
   [ "${ISOCENTER_SKIP_SETUP:-}" != 1 ] || return 0

@@ -31,12 +31,14 @@ class Service:
         dicom="",
         wrapper=(),
         destinations=(),
+        web="",
     ):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
         self.dicom = dicom  # further fields of DicomNodeConfig, as text
         self.destinations = list(destinations)  # fields of DicomDestination, as text
+        self.web_fields = web  # further fields of WebConfig, as text
         self.tls = tls or {}  # fields of TlsConfig
         self.dicom = dicom  # further fields of dicom_node, of its peers too, as text
         self.flags = list(flags)  # of isocenterd, beside the configuration
@@ -54,7 +56,7 @@ class Service:
         lines = [
             f'grpc_address: "{self.grpc}"',
             f'metrics_address: "{self.metrics}"',
-            f'web {{ address: "{self.web}" }}',
+            f'web {{ address: "{self.web}" {self.web_fields} }}',
             f'archive_directory: "{self.folder / "archive"}"',
             "drain_seconds: 60",
             f'dicom_node {{ ae_title: "ISOCENTER" address: "127.0.0.1" port: {self.dicom_port}',

@@ -29,7 +29,7 @@ class Kind:
 
 KINDS = (
     # 496 frames of 1248x960 at 60/s into 512^3: 0.09 s at 715 GUPS and 0.3 s for chunks, 19 ms after the last frame; 10 passes
-    # of OS-SART as a whole. 700 MB/s: the median with 2 cores.
+    # of OS-SART as a whole (on an H100, which does them as fast or slower). 700 MB/s: the median with 2 cores.
     Kind("H200, 512³", 496 / 60, 1188, 700, 0.39, 0.019, 6.1),
     # 248 frames of 620x480 at 30/s into 256³ on 2 cores: 2.0 s at full speed.
     Kind("CPU with 2 cores, 256³", 248 / 30, 148, 511, 2.0, 0.07, 0),
@@ -166,7 +166,7 @@ def row(kind, rooms, nodes, rate, hours, seed, choose):
     open_refinements = sum(len(s.refinements) for s in servers)
     busy = max(s.busy for s in servers) / (hours * 3600)
     late = sum(d > 1 for d in delays) / max(1, len(delays))
-    cells = [rate, nodes, len(delays), *(seconds(quantile(delays, q)) for q in (0.5, 0.99, 1))]
+    cells = [f"{rate:g}", nodes, len(delays), *(seconds(quantile(delays, q)) for q in (0.5, 0.99, 1))]
     cells += [f"{100 * late:.1f} %", *(seconds(quantile(waits, q)) for q in (0.5, 0.99)), open_refinements]
     return [*map(str, cells), f"{100 * busy:.0f} %"]
 

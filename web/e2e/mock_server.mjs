@@ -14,7 +14,7 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer', 'X-Frame-Options': 'DENY',
   'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Resource-Policy': 'same-origin',
 };
-const ROLES = ['viewer', 'operator', 'administrator'];
+const ROLES = ['viewer', 'console', 'operator', 'administrator'];
 
 export class MockServer {
   // `tokens`: token -> role; empty: whoever comes is operator.
@@ -158,7 +158,7 @@ export class MockServer {
       response.end();
       return undefined;
     }
-    needs('operator');
+    needs(path.endsWith(':cancel') ? 'console' : 'operator');
     if (path === 'node:drain') this.draining ??= { since: new Date().toISOString(), reason: body.reason ?? '', by: session.name };
     if (path === 'node:resume') this.draining = null;
     if (path.startsWith('node:')) {

@@ -38,8 +38,9 @@ export const screenScenarios = {
     await shown(alert.getByText(/has not answered since \d\d:\d\d:\d\d/));
     await shown(page.locator(`tr[data-job="${LIVE}"]`));
     assert.equal(await page.locator('header.bar').getByText('Ready').count(), 0, 'nobody knows whether it is ready');
-    await server.start(server.port);
     await page.getByRole('button', { name: 'Try now' }).click();
+    await shown(alert);
+    await server.start(server.port);
     await shown(page.getByText('Live', { exact: true }));
     await alert.waitFor({ state: 'detached' });
   },

@@ -49,6 +49,16 @@ absl::Status LinearSystem::MultiplyAdd(double a, VolumeVector& w, VolumeVector& 
   });
 }
 
+absl::Status LinearSystem::MultiplyAddAbove(double least, double a, VolumeVector& w,
+                                            VolumeVector& x, VolumeVector& y) {
+  return OnPieces([&](int piece) -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* weight, w.At(piece, Access::kRead));
+    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* from, x.At(piece, Access::kRead));
+    ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * to, y.At(piece, Access::kUpdate));
+    return arithmetic(plan_.pieces[piece].device).MultiplyAddAbove(least, a, *weight, *from, *to);
+  });
+}
+
 absl::Status LinearSystem::Invert(double threshold, VolumeVector& y) {
   return OnPieces([&](int piece) -> absl::Status {
     ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * to, y.At(piece, Access::kUpdate));

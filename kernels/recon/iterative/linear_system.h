@@ -66,6 +66,8 @@ class LinearSystem {
   absl::Status Axpby(double a, VolumeVector& x, double b, VolumeVector& y);
   absl::Status Multiply(VolumeVector& x, VolumeVector& y);
   absl::Status MultiplyAdd(double a, VolumeVector& w, VolumeVector& x, VolumeVector& y);
+  absl::Status MultiplyAddAbove(double least, double a, VolumeVector& w, VolumeVector& x,
+                                VolumeVector& y);
   absl::Status Invert(double threshold, VolumeVector& y);
   absl::Status ClampBelow(double least, VolumeVector& y);
   absl::StatusOr<double> Dot(VolumeVector& x, VolumeVector& y);

@@ -118,8 +118,9 @@ absl::Status OsSqs::Update() {
     ISO_RETURN_IF_ERROR(variation_->AddHuberGradient(prior_ / subsets, settings.huber_delta_per_mm,
                                                      ahead_, gradient_));
   }
-  ISO_RETURN_IF_ERROR(system_.MultiplyAdd(-subsets, denominators_, gradient_, ahead_));
-  if (settings.non_negative) ISO_RETURN_IF_ERROR(system_.ClampBelow(0, ahead_));
+  ISO_RETURN_IF_ERROR(settings.non_negative
+                          ? system_.MultiplyAddAbove(0, -subsets, denominators_, gradient_, ahead_)
+                          : system_.MultiplyAdd(-subsets, denominators_, gradient_, ahead_));
   const double next = has_momentum_ ? (1 + std::sqrt(1 + 4 * momentum_ * momentum_)) / 2 : 1;
   const double further = (momentum_ - 1) / next;
   momentum_ = next;

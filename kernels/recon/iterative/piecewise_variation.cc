@@ -18,6 +18,12 @@ absl::StatusOr<std::unique_ptr<PiecewiseVariation>> PiecewiseVariation::Create(
     ISO_ASSIGN_OR_RETURN(part.below, session.NewVolume(slice));
     ISO_ASSIGN_OR_RETURN(part.above, session.NewVolume(slice));
   }
+  std::vector<size_t> of_device(system.devices());
+  for (int piece = 0; self->HasPrior(piece); ++piece) {
+    const size_t round = of_device[system.plan().pieces[piece].device]++;
+    if (round == self->rounds_.size()) self->rounds_.emplace_back();
+    self->rounds_[round].push_back(piece);
+  }
   return self;
 }
 
@@ -59,12 +65,17 @@ absl::Status PiecewiseVariation::OnNeighbors(
     const std::function<absl::Status(int, const ops::VolumeBuffer&, const ops::NeighborSlices&)>&
         work) {
   ISO_RETURN_IF_ERROR(f.Flush());
-  for (int piece = 0; HasPrior(piece); ++piece) {
-    ops::NeighborSlices neighbors;
-    ISO_ASSIGN_OR_RETURN(neighbors.below, Below(f, piece));
-    ISO_ASSIGN_OR_RETURN(neighbors.above, Above(f, piece));
-    ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* own, f.At(piece, Access::kRead));
-    ISO_RETURN_IF_ERROR(work(piece, *own, neighbors));
+  for (const std::vector<int>& round : rounds_) {
+    // All copies first: a device that sends a slice ends the work it was given before.
+    std::vector<ops::NeighborSlices> neighbors(round.size());
+    for (size_t i = 0; i < round.size(); ++i) {
+      ISO_ASSIGN_OR_RETURN(neighbors[i].below, Below(f, round[i]));
+      ISO_ASSIGN_OR_RETURN(neighbors[i].above, Above(f, round[i]));
+    }
+    for (size_t i = 0; i < round.size(); ++i) {
+      ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* own, f.At(round[i], Access::kRead));
+      ISO_RETURN_IF_ERROR(work(round[i], *own, neighbors[i]));
+    }
   }
   return absl::OkStatus();
 }

@@ -54,6 +54,7 @@ class PiecewiseVariation {
 
   LinearSystem& system_;
   std::vector<Part> parts_;
+  std::vector<std::vector<int>> rounds_;  // pieces, in each round at most one of each device
 };
 
 }  // namespace isocenter::recon

@@ -118,8 +118,9 @@ absl::Status Sart::Update(int subset, double relaxation) {
     ISO_RETURN_IF_ERROR(system_.Invert(column_threshold_, columns));
   }
   // What was back-projected is A x - b.
-  ISO_RETURN_IF_ERROR(system_.MultiplyAdd(-relaxation, columns, update_, x_));
-  return system_.plan().settings.non_negative ? system_.ClampBelow(0, x_) : absl::OkStatus();
+  return system_.plan().settings.non_negative
+             ? system_.MultiplyAddAbove(0, -relaxation, columns, update_, x_)
+             : system_.MultiplyAdd(-relaxation, columns, update_, x_);
 }
 
 PassFigures Sart::figures() const {

@@ -37,6 +37,8 @@ TEST_F(ReferenceArithmetic, ElementByElement) {
   EXPECT_EQ(*arithmetic_->Dot(*w, *y), 4 + 10 - 18);
   ASSERT_TRUE(arithmetic_->Fill(5, *y).ok());
   EXPECT_EQ(Values(*y), (Floats{5, 5, 5}));
+  ASSERT_TRUE(arithmetic_->MultiplyAddAbove(7, 0.5, *w, *x, *y).ok());
+  EXPECT_EQ(Values(*y), (Floats{7, 10, 7}));
 }
 
 TEST_F(ReferenceArithmetic, WhatIsOverwrittenDoesNotMatter) {

@@ -147,6 +147,24 @@ TEST(JobJsonTest, RecordsOfOlderVersionsKeepDefaults) {
   EXPECT_EQ(read->deadline, absl::InfiniteFuture());
   EXPECT_EQ(read->pair_role, jobs::PairRole::kNone);
   EXPECT_TRUE(read->warnings.empty());
+  // They were stored as a CT series, before there was another form.
+  EXPECT_EQ(read->dicom_forms, (jobs::DicomForms{.ct_series = true, .xray_3d = false}));
+}
+
+TEST(JobJsonTest, FormsComeBack) {
+  for (const jobs::DicomForms& forms : {jobs::DicomForms{.ct_series = true, .xray_3d = true},
+                                        jobs::DicomForms{.ct_series = true, .xray_3d = false},
+                                        jobs::DicomForms{.ct_series = false, .xray_3d = true}}) {
+    jobs::Job job;
+    job.id = "j";
+    job.dicom_forms = forms;
+    const auto read = JobFromJson(JobToJson(job));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->dicom_forms, forms);
+  }
+  const auto wrong =
+      JobFromJson(R"({"id": "j", "state": "failed", "dicom_forms": {"ct_series": "yes"}})");
+  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(JobJsonTest, DamagedRecordsAreRefused) {

@@ -61,6 +61,16 @@ TEST(Supervisor, IsToldOfStartAndStop) {
   EXPECT_THAT(listener.Next(), StartsWith("STOPPING=1\n"));
 }
 
+TEST(Supervisor, DoesNotWaitForOneThatDoesNotRead) {
+  const Listener listener;
+  absl::Status told;
+  for (int i = 0; i < 10000 && told.ok(); ++i) {
+    told = Notify(listener.path(), "STATUS=again", absl::Milliseconds(50));
+  }
+  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable) << told;
+  EXPECT_EQ(listener.Next(), "STATUS=again");
+}
+
 TEST(Supervisor, ShowsLifeWhileTheProbeReturns) {
   const Listener listener;
   absl::Notification go_on;
@@ -83,14 +93,15 @@ TEST(Supervisor, ShowsLifeWhileTheProbeReturns) {
 TEST(Supervisor, WithoutOneNothingHappens) {
   const Supervisor supervisor("", absl::Milliseconds(1), [] { FAIL() << "nobody asks"; });
   supervisor.Ready("serves");
-  EXPECT_TRUE(Notify("", "READY=1").ok());
+  EXPECT_TRUE(Notify("", "READY=1", absl::Seconds(1)).ok());
 }
 
 TEST(Supervisor, SaysWhyItCannotBeTold) {
-  EXPECT_EQ(Notify("relative", "READY=1").code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Notify("/" + std::string(200, 'x'), "READY=1").code(),
+  EXPECT_EQ(Notify("relative", "READY=1", absl::Seconds(1)).code(),
             absl::StatusCode::kInvalidArgument);
-  const absl::Status gone = Notify("/nowhere/notify", "READY=1");
+  EXPECT_EQ(Notify("/" + std::string(200, 'x'), "READY=1", absl::Seconds(1)).code(),
+            absl::StatusCode::kInvalidArgument);
+  const absl::Status gone = Notify("/nowhere/notify", "READY=1", absl::Seconds(1));
   EXPECT_EQ(gone.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(gone.message()), HasSubstr("/nowhere/notify"));
 }

@@ -481,5 +481,16 @@ TEST(StoredValuesTest, RoundsAndClamps) {
                                        -32768, -32768, -1024}));
 }
 
+TEST(StoredValuesTest, LengthsThatFillNoBlock) {
+  std::vector<float> in(2500);
+  std::vector<int16_t> expected(in.size()), out(in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    in[i] = static_cast<float>(i) - 1249.75f;
+    expected[i] = static_cast<int16_t>(static_cast<int>(i) - 1250);
+  }
+  ToStoredValues(in, out);
+  EXPECT_EQ(out, expected);
+}
+
 }  // namespace
 }  // namespace isocenter::dicom

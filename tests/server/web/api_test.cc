@@ -283,8 +283,39 @@ class FakeTransfers : public web::Transfers {
     if (job_id != "a") return absl::NotFoundError("no such job");
     return 2;
   }
+  absl::Status CheckDelivered(const std::string&) override { return delivered_; }
   web::TransferFilter filter_;
+  absl::Status delivered_;
 };
+
+TEST_F(WebTest, WhatHasStillToBeSentIsKeptAndWhoWantedToDeleteItIsRecorded) {
+  FakeTransfers transfers;
+  transfers_ = &transfers;
+  StartWithTokens();
+  const std::string id = Complete();
+  ASSERT_TRUE(client().SignIn(kAdministratorToken));
+  transfers.delivered_ = absl::FailedPreconditionError("PACS has not confirmed");
+  const HttpAnswer refused = client().Send("DELETE", "/api/v1/jobs/" + id);
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("PACS has not confirmed"));
+  EXPECT_EQ(client().Get("/api/v1/jobs/" + id).status, 200);
+  transfers.delivered_ = absl::OkStatus();
+  EXPECT_EQ(client().Send("DELETE", "/api/v1/jobs/" + id).status, 204);
+  EXPECT_EQ(client().Get("/api/v1/jobs/" + id).status, 404);
+
+  const std::vector<audit::Event> events = audit_.events();
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_EQ(events[0].outcome, audit::Outcome::kRefused);
+  EXPECT_EQ(events[1].outcome, audit::Outcome::kSuccess);
+  for (const audit::Event& event : events) {
+    EXPECT_EQ(event.action, audit::Action::kDelete);
+    EXPECT_EQ(event.service, "http");
+    EXPECT_EQ(event.actor.name, "the administrator");
+    EXPECT_EQ(event.actor.address, "127.0.0.1");
+    EXPECT_THAT(event.job_ids, ElementsAre(id));
+    EXPECT_THAT(event.patient_ids, ElementsAre("PID-4711"));
+  }
+}
 
 TEST_F(WebTest, TransfersAreListedAndTriedAgain) {
   FakeTransfers transfers;

@@ -35,7 +35,7 @@ constexpr Permission kPermissions[] = {
     {"GET", "/api/v1/jobs/none/volume", web::Role::kViewer},
     {"GET", "/api/v1/jobs/none/slices/axial/0", web::Role::kViewer},
     {"GET", "/api/v1/transfers", web::Role::kViewer},
-    {"POST", "/api/v1/jobs/none:cancel", web::Role::kOperator},
+    {"POST", "/api/v1/jobs/none:cancel", web::Role::kConsole},
     {"POST", "/api/v1/transfers:retry", web::Role::kOperator},
     {"POST", "/api/v1/node:drain", web::Role::kOperator},
     {"POST", "/api/v1/node:resume", web::Role::kOperator},
@@ -44,12 +44,13 @@ constexpr Permission kPermissions[] = {
 
 TEST_F(SecurityTest, RolesMayWhatTheyMay) {
   StartWithTokens();
-  for (const auto& [role, token] : {std::pair(web::Role::kViewer, kViewerToken),
-                                    std::pair(web::Role::kOperator, kOperatorToken),
-                                    std::pair(web::Role::kAdministrator, kAdministratorToken)}) {
+  for (const auto& [role, token] :
+       {std::pair(web::Role::kViewer, kViewerToken), std::pair(web::Role::kConsole, kConsoleToken),
+        std::pair(web::Role::kOperator, kOperatorToken),
+        std::pair(web::Role::kAdministrator, kAdministratorToken)}) {
     for (const Permission& permission : kPermissions) {
       const std::string what =
-          absl::StrCat(web::Name(role), " ", permission.method, " ", permission.target);
+          absl::StrCat(roles::Name(role), " ", permission.method, " ", permission.target);
       const int status = client()
                              .Send(permission.method, permission.target,
                                    {{"Authorization", absl::StrCat("Bearer ", token)}})
@@ -208,6 +209,17 @@ TEST_F(SecurityTest, WhatIsNoRequestIsRefused) {
     const int status = client().SendRaw(request).status;
     EXPECT_TRUE(status == 0 || status >= 400) << request << ": " << status;
   }
+  for (const char* target :
+       {"/%", "/%4", "/%zz", "/a%00b", "/api/v1/jobs/%", "/api/v1/jobs?state=%f",
+        "/api/v1/jobs?page_size=%00", "noslash", "/\x01"}) {
+    const int status = client().Get(target).status;
+    EXPECT_TRUE(status == 0 || status == 400 || status == 404) << target << ": " << status;
+  }
+  // One of several names, and one name very often.
+  EXPECT_NE(client().Get("/livez", {{"host", "a"}, {"HOST", "b"}}).status, 0);
+  std::string many = "GET /livez HTTP/1.1\r\n";
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&many, "A: b\r\n");
+  EXPECT_GE(client().SendRaw(many + "\r\n").status, 200);
   const std::string long_header(20'000, 'x');
   const int status = client().Get("/", {{"X", long_header}}).status;
   EXPECT_TRUE(status == 0 || status >= 400) << status;
@@ -238,6 +250,30 @@ TEST_F(SecurityTest, SlowClientsAreLeft) {
   for (const RawConnection& connection : slow) {
     EXPECT_TRUE(connection.EndsBefore(begin + absl::Seconds(30)));
   }
+}
+
+TEST_F(SecurityTest, AHeaderThatDripsIsLeft) {
+  Start([](web::WebOptions& options) { options.patience = absl::Seconds(1); });
+  const RawConnection connection(client().port());
+  ASSERT_TRUE(connection.Send("GET /livez HTTP/1.1\r\nX: "));
+  const absl::Time begin = absl::Now();
+  bool open = true;
+  while (open && absl::Now() - begin < absl::Seconds(15)) {
+    open = connection.Send("x") && !connection.EndsBefore(absl::Now() + absl::Milliseconds(100));
+  }
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+}
+
+TEST_F(SecurityTest, FiveHundredSilentConnectionsDelayOthersByOnePatience) {
+  // As the service has it: more connections than threads.
+  Start([](web::WebOptions& options) { options.threads = web::WebOptions().threads; });
+  std::list<RawConnection> silent;
+  for (int i = 0; i < 500; ++i) silent.emplace_back(client().port());
+  const absl::Time begin = absl::Now();
+  EXPECT_EQ(client().Get("/livez").status, 200);
+  EXPECT_LT(absl::Now() - begin, 2 * web::WebOptions().patience + absl::Seconds(5));
+  silent.clear();
+  EXPECT_EQ(client().Get("/livez").status, 200);
 }
 
 TEST_F(SecurityTest, ABodyThatDripsIsLeft) {

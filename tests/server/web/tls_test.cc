@@ -31,11 +31,13 @@ class TlsTest : public WebTest {
               0);
   }
   void StartTls() {
+    roster_ = std::make_unique<roles::Roster>(
+        nullptr,
+        std::vector<roles::CertificateHolder>{{"CN=ct 3,O=Hospital", roles::Role::kAdministrator}});
     Start([&](web::WebOptions& options) {
       options.tls = {.certificate_file = File("other.pem"),
                      .private_key_file = File("other.key"),
                      .client_ca_file = File("ca.pem")};
-      options.access.certificates = {{"CN=ct 3,O=Hospital", web::Role::kAdministrator}};
     });
   }
   /// What the server answers to GET `target`.

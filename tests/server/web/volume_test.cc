@@ -111,7 +111,10 @@ TEST_F(VolumeTest, BrowsersKeepPlanesAndAsk) {
 TEST_F(VolumeTest, WhatIsNotThereIsRefused) {
   for (const char* target :
        {"/slices/axial/32", "/slices/axial/-1", "/slices/axial/x", "/slices/oblique/0",
-        "/slices/axial/0?level=1", "/slices/axial/0?level=x"}) {
+        "/slices/axial/0?level=1", "/slices/axial/0?level=x", "/slices/axial/2147483648",
+        "/slices/axial/99999999999999999999", "/slices/coronal/32", "/slices/sagittal/32",
+        "/slices/sagittal/-2147483648", "/slices/axial/0?level=-1",
+        "/slices/axial/0?level=99999999999", "/slices/axial/1e3", "/slices/axial/0x1"}) {
     EXPECT_EQ(client().Get(base_ + target).status, 400) << target;
   }
   EXPECT_EQ(client().Get("/api/v1/jobs/none/slices/axial/0").status, 404);

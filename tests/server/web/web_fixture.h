@@ -12,16 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "server/node/activity.h"
 #include "server/node/job_feed.h"
 #include "server/node/monitor.h"
 #include "server/node/node.h"
+#include "server/roles/roster.h"
+#include "server/roles/secrets.h"
 #include "server/viewer/volume_cache.h"
-#include "server/web/secrets.h"
-#include "server/web/token_book.h"
 #include "server/web/web_server.h"
 #include "tests/server/fakes/console.h"
 #include "tests/server/fakes/service_under_test.h"
@@ -31,8 +33,26 @@
 namespace isocenter::testing {
 
 inline constexpr char kViewerToken[] = "viewer-token-1f0c";
+inline constexpr char kConsoleToken[] = "console-token-0b3d";
 inline constexpr char kOperatorToken[] = "operator-token-2a9e";
 inline constexpr char kAdministratorToken[] = "administrator-token-77b1";
+
+/// Keeps what is recorded.
+class KeptAudit : public audit::Recorder {
+ public:
+  void Record(audit::Event event) override {
+    absl::MutexLock lock(&mutex_);
+    events_.push_back(std::move(event));
+  }
+  std::vector<audit::Event> events() const {
+    absl::MutexLock lock(&mutex_);
+    return events_;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::vector<audit::Event> events_ ABSL_GUARDED_BY(mutex_);
+};
 
 class WebTest : public ::testing::Test {
  protected:
@@ -60,14 +80,16 @@ class WebTest : public ::testing::Test {
   void Start(const std::function<void(web::WebOptions&)>& change = nullptr) {
     web::WebOptions options{.address = "127.0.0.1:0", .threads = 16};
     if (change) change(options);
-    auto server = web::WebServer::Start(std::move(options), {.node = *node_,
+    auto server = web::WebServer::Start(std::move(options), {.roster = *roster_,
+                                                             .node = *node_,
                                                              .activity = activity_,
                                                              .feed = *feed_,
                                                              .table = *service_.table,
                                                              .engine = *service_.engine,
                                                              .results = service_.results,
                                                              .volumes = *volumes_,
-                                                             .transfers = transfers_});
+                                                             .transfers = transfers_,
+                                                             .audit = &audit_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     client_ = std::make_unique<HttpClient>(server_->port());
@@ -75,17 +97,17 @@ class WebTest : public ::testing::Test {
   /// With a token for each role.
   void StartWithTokens(const std::function<void(web::WebOptions&)>& change = nullptr) {
     WriteTokens({{"viewer", kViewerToken},
+                 {"console", kConsoleToken},
                  {"operator", kOperatorToken},
                  {"administrator", kAdministratorToken}});
-    Start([&](web::WebOptions& options) {
-      options.access.tokens = *web::TokenBook::Open(tokens_file());
-      if (change) change(options);
-    });
+    roster_ = std::make_unique<roles::Roster>(*roles::TokenBook::Open(tokens_file()),
+                                              std::vector<roles::CertificateHolder>());
+    Start(change);
   }
   void WriteTokens(const std::vector<std::pair<std::string, std::string>>& tokens) {
     std::ofstream file(tokens_file());
     for (const auto& [role, token] : tokens) {
-      file << role << " " << web::Sha256Hex(token) << " the " << role << "\n";
+      file << role << " " << roles::Sha256Hex(token) << " the " << role << "\n";
     }
   }
   std::string tokens_file() const { return (files_.path() / "tokens").string(); }
@@ -137,8 +159,10 @@ class WebTest : public ::testing::Test {
   std::unique_ptr<node::Monitor> monitor_;
   std::unique_ptr<viewer::VolumeCache> volumes_;
   web::Transfers* transfers_ = nullptr;
+  KeptAudit audit_;
   std::map<std::string, std::shared_ptr<pipeline::ReconstructionJob>> jobs_;
   absl::Status refusal_;  // of the last Accept
+  std::unique_ptr<roles::Roster> roster_ = std::make_unique<roles::Roster>();
   std::unique_ptr<web::WebServer> server_;
   std::unique_ptr<HttpClient> client_;
 };

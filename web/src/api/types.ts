@@ -4,7 +4,7 @@ export type JobState =
   | 'receiving' | 'reconstructing' | 'refining' | 'exporting' | 'completed' | 'failed' | 'cancelled';
 export type JobClass = 'live' | 'interactive' | 'batch';
 export type PairRole = 'none' | 'mask' | 'fill' | 'subtraction';
-export type Role = 'viewer' | 'operator' | 'administrator';
+export type Role = 'viewer' | 'console' | 'operator' | 'administrator';
 
 export interface Session {
   signed_in: boolean;

@@ -114,7 +114,7 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (index: nu
         : { range: (_, __, max) => [0, Number.isFinite(max) && max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28, ...(time ? { values: clockValues } : {}) },
+      { stroke: quiet, grid: { show: false }, ticks: grid, font, size: 28, ...(time ? { values: clockValues } : { incrs: WHOLE }) },
       {
         stroke: quiet, grid, ticks: { show: false }, font, size: 52, space: 28,
         values: (_, splits) => splits.map((v) => (v === null ? '' : compact(v))),
@@ -133,6 +133,9 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (index: nu
     ],
   };
 }
+
+// Steps of what is counted.
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 // Times of day on 24 hours, as everywhere on the page.
 function clockValues(_: uPlot, splits: number[], __: number, ___: number, increment: number): string[] {

@@ -1,7 +1,7 @@
 // A job's timeline, drawn on a canvas: wheel zooms, dragging moves, keys do both.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Trace } from '../api/types.ts';
-import { microseconds, percent, words } from '../lib/format.ts';
+import { microseconds, percent, seconds, words } from '../lib/format.ts';
 import { colour, onThemeChange } from '../lib/theme.ts';
 import { type Lane, type Range, type Timeline, STAGES, boxesOf, shifted, spanAt, tickLabel, tickStep, timelineOf, zoomed } from './timeline.ts';
 
@@ -131,7 +131,7 @@ function BusyTable({ timeline }: { timeline: Timeline }) {
         {timeline.busy.map(({ stage, us, spans }) => (
           <tr key={stage}>
             <th scope="row"><span class={`swatch stage-${known(stage)}`} />{words(stage)}</th>
-            <td class="number">{microseconds(us)}</td>
+            <td class="number">{us < 1e6 ? microseconds(us) : seconds(us / 1e6)}</td>
             <td class="number">{percent(us, timeline.endUs * timeline.devices)}</td>
             <td class="number">{spans}</td>
           </tr>

@@ -16,7 +16,7 @@ function DeviceItem({ device, brief }: { device: Device; brief: boolean }) {
       <header>
         <h3>{device.name}</h3>
         {device.healthy ? <Chip kind="ok" text="Healthy" /> : <Chip kind="bad" text="Quarantined" />}
-        <span class="numbers">{gups(device.speed_gups)}</span>
+        {device.healthy && <span class="numbers">{gups(device.speed_gups)}</span>}
       </header>
       {!device.healthy && <p class="problem">{device.quarantine_reason ?? 'no reason is known'}</p>}
       <Gauge

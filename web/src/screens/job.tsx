@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isActive } from '../api/types.ts';
 import { Convergence } from '../charts/convergence.tsx';
 import { TimelineChart } from '../charts/timeline_chart.tsx';
-import { finish, seconds, time } from '../lib/format.ts';
+import { finish, seconds, time, words } from '../lib/format.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
@@ -72,7 +72,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
         {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
       </div>
       <div class="actions">
-        {isActive(job) && store.may('operator') && <button type="button" onClick={() => setAsking('cancel')}>Cancel job</button>}
+        {isActive(job) && store.may('console') && <button type="button" onClick={() => setAsking('cancel')}>Cancel job</button>}
         {!isActive(job) && store.may('administrator') && <button type="button" onClick={() => setAsking('delete')}>Delete job</button>}
       </div>
       {asking === 'cancel' && (
@@ -125,7 +125,7 @@ function TimelineTab({ job }: { job: JobDetail }) {
       {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
       {job.refinement && (
         <section class="card" aria-labelledby="convergence">
-          <header><h2 id="convergence">Convergence</h2><span class="quiet">{job.refinement.algorithm}, {job.refinement.projector}</span></header>
+          <header><h2 id="convergence">Convergence</h2><span class="quiet">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
           {job.refinement.iterations.length > 0 ? <Convergence iterations={job.refinement.iterations} /> : <Empty>No iteration is complete.</Empty>}
         </section>
       )}

@@ -41,7 +41,7 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
             <>
               <Fact name="Voxels">{job.grid.nx} × {job.grid.ny} × {job.grid.nz}</Fact>
               <Fact name="Spacing">{job.grid.spacing_mm.map((v) => v.toFixed(3)).join(' × ')} mm</Fact>
-              <Fact name="First voxel">at {job.grid.origin_mm.map((v) => v.toFixed(2).replace('-', '−')).join(', ')} mm</Fact>
+              <Fact name="First voxel">{job.grid.origin_mm.map((v) => v.toFixed(2).replace('-', '−')).join(', ')} mm</Fact>
             </>
           )}
           {job.refinement && <Fact name="Algorithm">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</Fact>}

@@ -66,7 +66,8 @@ function inOrder(queue: Queue | null, store: Store): Job[] {
 function RoomCard({ room, store }: { room: Room; store: Store }) {
   const job = newest(room, store);
   const active = job !== null && isActive(job);
-  const state = active ? (job.state === 'receiving' ? 'scanning' : 'computing') : room.active_jobs > 0 ? room.state : 'idle';
+  // The room was asked for some seconds ago; of its jobs, events have told since.
+  const state = active ? (job.state === 'receiving' ? 'scanning' : 'computing') : job === null ? room.state : 'idle';
   const fps = active ? job.frames_per_second : room.frames_per_second;
   return (
     <article class={`room card ${state}`} aria-label={`Room ${room.station_name || 'without a name'}`}>
@@ -86,7 +87,7 @@ function RoomCard({ room, store }: { room: Room; store: Store }) {
       {job && !active && <LastJob job={job} />}
       <footer class="split quiet numbers">
         <span>{job ? <a href={jobHref(job.job_id)}>{active ? job.protocol : 'Last job'}</a> : 'No job yet'}</span>
-        <span>24 h: {count(room.completed_24h)} done{room.failed_24h > 0 && <b class="bad">, {count(room.failed_24h)} failed</b>}</span>
+        <span>24 h: {count(room.completed_24h)} done{room.failed_24h > 0 && <>, <b class="bad">{count(room.failed_24h)} failed</b></>}</span>
       </footer>
     </article>
   );
@@ -101,10 +102,10 @@ function newest(room: Room, store: Store): Job | null {
 }
 
 function LastJob({ job }: { job: Job }) {
-  if (job.state !== 'completed') return <p class="one-line" title={job.error?.message}><StateChip state={job.state} /> {job.error?.message}</p>;
+  if (job.state !== 'completed') return <p class="two-lines" title={job.error?.message}><StateChip state={job.state} /> {job.error?.message}</p>;
   return (
     <p class="numbers split">
-      <span>{seconds(job.result?.seconds_after_last_frame)} after the last frame</span>
+      <span>{seconds(job.result?.seconds_after_last_frame)} after last frame</span>
       <span>{gups(job.result?.whole_gups)}</span>
     </p>
   );

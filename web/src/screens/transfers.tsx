@@ -72,8 +72,8 @@ export function Transfers({ query }: { query: URLSearchParams }) {
 }
 
 function DestinationCard({ destination: d, onRetry }: { destination: Destination; onRetry: (() => void) | null }) {
-  const state = d.failed > 0 ? 'bad' : d.queued + d.sending > 0 ? 'receiving' : 'ok';
-  const text = { bad: 'Failures', receiving: 'Sending', ok: 'Nothing waits' }[state]!;
+  const state = d.failed > 0 ? 'bad' : d.sending > 0 ? 'receiving' : d.queued > 0 ? 'waiting' : 'ok';
+  const text = { bad: 'Failures', receiving: 'Sending', waiting: 'Waiting', ok: 'Nothing waits' }[state]!;
   return (
     <article class="room card" aria-label={`Destination ${d.name}`}>
       <header><h3>{d.name}</h3><Chip kind={state} text={text} /></header>

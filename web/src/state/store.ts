@@ -5,7 +5,7 @@ import type { ServerEvent } from '../api/event_parser.ts';
 import { type Job, type JobPage, type Role, type Session, type Status, isActive } from '../api/types.ts';
 import { type Clock, wallClock } from '../lib/clock.ts';
 
-const RANK: Record<Role, number> = { viewer: 0, operator: 1, administrator: 2 };
+const RANK: Record<Role, number> = { viewer: 0, console: 1, operator: 2, administrator: 3 };
 // Ended jobs that are kept besides the active ones; older ones are on the page of jobs.
 const ENDED_KEPT = 50;
 // Screens are drawn anew at most this often: 50 rooms send hundreds of events a second.

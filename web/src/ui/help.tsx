@@ -13,7 +13,8 @@ const GROUPS: { title: string; keys: [string, string][] }[] = [
     title: 'Viewer, with the focus on a plane',
     keys: [
       ['↑ ↓', 'Next, previous slice'], ['PgUp PgDn', '10 slices'], ['Home End', 'First, last slice'],
-      ['← → , .', 'Move the cross hair'], ['+ −', 'Zoom'], ['Shift + arrows', 'Pan'], ['Enter', 'This plane alone, all planes'],
+      ['← → , .', 'Move the cross hair'], ['+ −', 'Zoom'], ['Shift + arrows', 'Pan'], ['Space', 'Distance from here; again: to here'],
+      ['Enter', 'This plane alone, all planes'],
     ],
   },
   {

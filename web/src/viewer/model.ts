@@ -52,6 +52,8 @@ export class ViewerModel {
   moving = false;
   // Differences of two volumes need another window than tissue.
   private windows: Record<'tissue' | 'difference', Window> = { tissue: SOFT, difference: SUBTRACTED };
+  // A distance that follows the cross hair.
+  private measuring = false;
   private readonly listeners = new Set<() => void>();
   private settle: ReturnType<typeof setTimeout> | undefined;
 
@@ -103,6 +105,7 @@ export class ViewerModel {
   scroll(axis: Axis, slices: number): void {
     const through = this.planes[axis].through;
     const cursor: Vec3 = [...this.cursor];
+    this.measuring = false;
     cursor[through] = Math.round(cursor[through]!) + slices;
     this.scrolled = { axis, step: Math.sign(slices) || 1 };
     this.moveTo(cursor);
@@ -119,6 +122,7 @@ export class ViewerModel {
     cursor[across] = column;
     cursor[down] = row;
     this.moveTo(cursor);
+    if (this.measuring && this.measures.at(-1)?.axis === axis) this.dragMeasure(this.cursor[across]!, this.cursor[down]!);
   }
 
   zoomAt(axis: Axis, pane: Pane, x: number, y: number, factor: number): void {
@@ -187,7 +191,16 @@ export class ViewerModel {
     }
   }
 
+  // Without a mouse: a distance from the cross hair to wherever it goes on this slice, until asked again.
+  toggleMeasure(axis: Axis): void {
+    this.measuring = !this.measuring;
+    const { across, down } = this.planes[axis];
+    if (this.measuring) this.beginMeasure(axis, this.cursor[across]!, this.cursor[down]!);
+    else this.endMeasure();
+  }
+
   clearMeasures(): void {
+    this.measuring = false;
     this.measures = [];
     this.changed();
   }

@@ -184,6 +184,7 @@ function handleKey(event: KeyboardEvent, model: ViewerModel, axis: Axis, size: S
     case '+': case '=': model.zoomAt(axis, size, middle.x, middle.y, 1.25); return true;
     case '-': model.zoomAt(axis, size, middle.x, middle.y, 0.8); return true;
     case 'Enter': onMaximise(axis); return true;
+    case ' ': model.toggleMeasure(axis); return true;
     default: return false;
   }
 }

@@ -83,16 +83,20 @@ export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
   );
 }
 
+// From left to right, whichever of them was opened.
+const ORDER = ['volume', 'fdk', 'mask', 'fill', 'subtraction', 'refined'];
+
 // The job's volume and those that can be looked at beside it.
 function choicesOf(job: JobDetail, book: VolumeBook): Shown[] {
   const completed = job.related.filter((related) => related.state === 'completed');
   const own = ownRelation(job);
-  return [
+  const choices: Shown[] = [
     { jobId: job.job_id, relation: own, name: own === 'volume' ? RELATIONS.fdk : RELATIONS[own], ...book.get(job.job_id) },
     ...completed.map((related) => ({
       jobId: related.job_id, relation: related.relation, name: nameOf(related, completed), ...book.get(related.job_id),
     })),
   ];
+  return choices.sort((a, b) => ORDER.indexOf(a.relation) - ORDER.indexOf(b.relation));
 }
 
 function ownRelation(job: JobDetail): Shown['relation'] {

@@ -1,4 +1,4 @@
-// The file of tokens that people sign in with.
+// The file of tokens that people and programs show.
 #pragma once
 
 #include <sys/types.h>
@@ -16,9 +16,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/web/role.h"
+#include "server/roles/role.h"
 
-namespace isocenter::web {
+namespace isocenter::roles {
 
 struct TokenHolder {
   Role role = Role::kViewer;
@@ -64,4 +64,4 @@ class TokenBook {
   std::vector<TokenHolder> holders_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace isocenter::web
+}  // namespace isocenter::roles

@@ -1,4 +1,4 @@
-#include "server/web/secrets.h"
+#include "server/roles/secrets.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/escaping.h"
 
-namespace isocenter::web {
+namespace isocenter::roles {
 namespace {
 
 std::string Hex(const unsigned char* bytes, size_t count) {
@@ -43,4 +43,4 @@ bool EqualInConstantTime(absl::string_view a, absl::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace isocenter::web
+}  // namespace isocenter::roles

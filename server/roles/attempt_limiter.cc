@@ -1,8 +1,8 @@
-#include "server/web/attempt_limiter.h"
+#include "server/roles/attempt_limiter.h"
 
 #include <algorithm>
 
-namespace isocenter::web {
+namespace isocenter::roles {
 
 absl::Duration AttemptLimiter::Wait(const std::string& address, absl::Time now) {
   absl::MutexLock lock(&mutex_);
@@ -27,4 +27,4 @@ void AttemptLimiter::OnFailure(const std::string& address, absl::Time now) {
                                            [](const auto& entry) { return entry.second.back(); }));
 }
 
-}  // namespace isocenter::web
+}  // namespace isocenter::roles

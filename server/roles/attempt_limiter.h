@@ -9,7 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
-namespace isocenter::web {
+namespace isocenter::roles {
 
 /// Counts failed sign-ins by address. Memory is bounded: of too many addresses, the one whose
 /// failures are oldest is forgotten. Thread-safe.
@@ -28,4 +28,4 @@ class AttemptLimiter {
   std::map<std::string, std::deque<absl::Time>> failures_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace isocenter::web
+}  // namespace isocenter::roles

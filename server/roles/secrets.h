@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace isocenter::web {
+namespace isocenter::roles {
 
 /// 32 bytes of the system's randomness as 64 hexadecimal digits. Empty: the system gave none.
 std::string RandomToken();
@@ -19,4 +19,4 @@ std::string HmacHex(absl::string_view key, absl::string_view text);
 /// In a time that depends on the lengths alone.
 bool EqualInConstantTime(absl::string_view a, absl::string_view b);
 
-}  // namespace isocenter::web
+}  // namespace isocenter::roles

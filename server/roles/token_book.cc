@@ -1,4 +1,4 @@
-#include "server/web/token_book.h"
+#include "server/roles/token_book.h"
 
 #include <sys/stat.h>
 
@@ -10,17 +10,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
-#include "server/web/secrets.h"
+#include "server/roles/secrets.h"
 #include "spdlog/spdlog.h"
 
-namespace isocenter::web {
+namespace isocenter::roles {
 namespace {
 
 constexpr size_t kDigestDigits = 64;
 constexpr size_t kLongestName = 64;
 
 std::optional<Role> RoleOf(absl::string_view name) {
-  for (const Role role : {Role::kViewer, Role::kOperator, Role::kAdministrator}) {
+  for (const Role role : kAllRoles) {
     if (name == Name(role)) return role;
   }
   return std::nullopt;
@@ -31,11 +31,11 @@ absl::StatusOr<TokenHolder> ParseLine(absl::string_view line, absl::string_view 
       absl::StrSplit(line, absl::MaxSplits(absl::ByAnyChar(" \t"), 2));
   const auto illegal = [&](absl::string_view what) {
     // Not the line itself: somebody may have put a token there.
-    return absl::InvalidArgumentError(
-        absl::StrCat(where, ": ", what,
-                     "; legal is a line of role (viewer, operator, administrator), SHA-256 of the "
-                     "token in 64 hexadecimal digits, and a name of at most ",
-                     kLongestName, " characters"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        where, ": ", what,
+        "; legal is a line of role (viewer, console, operator, administrator), SHA-256 "
+        "of the token in 64 hexadecimal digits, and a name of at most ",
+        kLongestName, " characters"));
   };
   if (parts.size() != 3) return illegal("not three parts");
   const std::optional<Role> role = RoleOf(parts[0]);
@@ -102,10 +102,10 @@ void TokenBook::ReadIfChanged() {
   if (now == stamp_) return;
   const absl::Status read = Read();
   if (read.ok()) {
-    spdlog::info("event=web_tokens_read holders={}", holders_.size());
+    spdlog::info("event=tokens_read holders={}", holders_.size());
   } else {
     stamp_ = now;  // said once
-    spdlog::error("event=web_tokens_not_read error=\"{}\"", read.ToString());
+    spdlog::error("event=tokens_not_read error=\"{}\"", read.ToString());
   }
 }
 
@@ -128,4 +128,4 @@ bool TokenBook::Has(const TokenHolder& holder) {
   });
 }
 
-}  // namespace isocenter::web
+}  // namespace isocenter::roles

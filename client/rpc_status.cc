@@ -1,0 +1,58 @@
+#include "client/rpc_status.h"
+
+#include <initializer_list>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace isocenter::client {
+namespace {
+
+bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view> words) {
+  for (const absl::string_view word : words) {
+    if (absl::StrContains(text, word)) return true;
+  }
+  return false;
+}
+
+/// What to look at, by what gRPC says of the handshake.
+absl::string_view Advice(absl::string_view text) {
+  if (absl::StrContains(text, "certificate verify failed")) {
+    return "its certificate is not of an authority in --ca, or has expired";
+  }
+  if (absl::StrContains(text, "is not in peer certificate")) {
+    return "its certificate is for another name than that in --server";
+  }
+  // A server ends the connection without a word when it expects TLS, or does not take the
+  // certificate.
+  if (ContainsAny(text, {"Socket closed", "handshake failed", "Connection reset"})) {
+    return "it expects TLS, or another certificate: look at --ca, --cert and --key, and at its log";
+  }
+  return "check that isocenterd runs and that the address is right";
+}
+
+}  // namespace
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string& text = status.error_message();
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
+  }
+  if (ContainsAny(text, {"failed to connect", "connections to all backends", "DNS resolution"})) {
+    return absl::UnavailableError(
+        absl::StrCat("the server cannot be reached (", text, "); ", Advice(text)));
+  }
+  // gRPC's words for a connection that was there, and a proxy's answer.
+  if (text.empty() ||
+      ContainsAny(text, {"Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "ransport",
+                         "Endpoint", "keepalive", "http2", "Stream removed"})) {
+    return absl::UnavailableError(absl::StrCat(
+        "the connection to the server broke, or it is shutting down (", text, "); try again"));
+  }
+  return absl::UnavailableError(text);
+}
+
+}  // namespace isocenter::client

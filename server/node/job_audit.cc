@@ -1,0 +1,44 @@
+#include "server/node/job_audit.h"
+
+#include <utility>
+
+namespace isocenter::node {
+namespace {
+
+audit::Outcome OutcomeOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return audit::Outcome::kSuccess;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kResourceExhausted:
+      return audit::Outcome::kRefused;
+    case absl::StatusCode::kCancelled:
+      return audit::Outcome::kCancelled;
+    default:
+      return audit::Outcome::kFailure;
+  }
+}
+
+}  // namespace
+
+audit::Event EventAbout(audit::Action action, const audit::Actor& actor, std::string service,
+                        const jobs::Job& job, const absl::Status& outcome) {
+  audit::Event event{.action = action,
+                     .outcome = OutcomeOf(outcome),
+                     .actor = actor,
+                     .service = std::move(service)};
+  if (!job.id.empty()) event.job_ids.push_back(job.id);
+  const jobs::PatientStudy& subject = job.patient_study;
+  if (!subject.patient_id.empty()) event.patient_ids.push_back(subject.patient_id);
+  const bool is_stored = !job.result.study_instance_uid.empty();
+  const std::string& study = is_stored ? job.result.study_instance_uid : subject.study_instance_uid;
+  if (!study.empty()) event.study_uids.push_back(study);
+  if (!outcome.ok()) event.detail = outcome.ToString();
+  return event;
+}
+
+}  // namespace isocenter::node

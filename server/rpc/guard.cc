@@ -1,0 +1,64 @@
+#include "server/rpc/guard.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/call_audit.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::rpc {
+namespace {
+
+/// Without the port, which is another one for every connection.
+std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+}  // namespace
+
+Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const {
+  Permit permit{.actor = ActorOf(call)};
+  if (roster_ == nullptr || roster_->is_open()) return permit;
+  permit.status = Check(call, least, permit.actor);
+  if (permit.ok()) return permit;
+  // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
+  // tokens cannot be guessed. The log is what has to be spared.
+  const std::string host = HostOf(permit.actor.address);
+  const absl::Time now = absl::Now();
+  if (logged_.Wait(host, now) == absl::ZeroDuration()) {
+    spdlog::warn("event=call_refused address={} name=\"{}\" why=\"{}\"", permit.actor.address,
+                 permit.actor.name, std::string(permit.status.message()));
+  }
+  logged_.OnFailure(host, now);
+  return permit;
+}
+
+absl::Status Guard::Check(const grpc::ServerContextBase& call, roles::Role least,
+                          audit::Actor& actor) const {
+  std::optional<roles::Role> role;
+  const auto& metadata = call.client_metadata();
+  if (const auto given = metadata.find(kTokenMetadata); given != metadata.end()) {
+    const absl::string_view token =
+        roles::BearerToken(absl::string_view(given->second.data(), given->second.size()));
+    std::optional<roles::TokenHolder> holder;
+    if (!token.empty()) holder = roster_->FindToken(token);
+    if (!holder) {
+      return absl::UnauthenticatedError(
+          "the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' with one of "
+          "the server's tokens");
+    }
+    role = holder->role;
+    actor.name = std::move(holder->name);
+  } else if (call.auth_context() != nullptr && call.auth_context()->IsPeerAuthenticated()) {
+    role = roster_->FindCertificate(actor.certificate_subject).value_or(roles::Role::kConsole);
+  }
+  if (!role) {
+    return absl::UnauthenticatedError(
+        "the call has neither a token (metadata 'authorization': 'Bearer TOKEN'; isocenter "
+        "--token-file) nor a client certificate");
+  }
+  if (*role >= least) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("the role is ", Name(*role), "; this needs ", Name(least)));
+}
+
+}  // namespace isocenter::rpc

@@ -1,0 +1,55 @@
+// Who may call what (docs/adr/0023-roles-on-grpc.md).
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "grpcpp/server_context.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/audit/event.h"
+#include "server/roles/attempt_limiter.h"
+#include "server/roles/roster.h"
+#include "server/rpc/status_translation.h"
+
+namespace isocenter::rpc {
+
+/// The request metadata with the caller's token: "Bearer TOKEN".
+inline constexpr char kTokenMetadata[] = "authorization";
+
+/// Whether a call may go on, and who makes it.
+struct Permit {
+  absl::Status status;  // OK: it may
+  audit::Actor actor;   // with the name of the token's holder, where there is one
+  bool ok() const { return status.ok(); }
+};
+
+/// Thread-safe.
+class Guard {
+ public:
+  /// Null, or a roster without anybody: whoever reaches the server may. Must outlive this.
+  explicit Guard(const roles::Roster* roster) : roster_(roster) {}
+
+  /// By the token of the call, else by its client certificate: of the role that the roster gives
+  /// its subject, else a console's, whose authority gRPC has checked. Every method of every service
+  /// asks this first. Errors: UNAUTHENTICATED (neither, or a token that is not known),
+  /// PERMISSION_DENIED (the role may not).
+  Permit Ask(const grpc::ServerContextBase& call, roles::Role least) const;
+
+ private:
+  absl::Status Check(const grpc::ServerContextBase& call, roles::Role least,
+                     audit::Actor& actor) const;
+
+  const roles::Roster* const roster_;
+  mutable roles::AttemptLimiter logged_;  // lines of refused calls
+};
+
+/// A stream of answers that ends at once, with an error.
+template <class Response>
+class RefusedStream : public grpc::ServerWriteReactor<Response> {
+ public:
+  explicit RefusedStream(const absl::Status& why) { this->Finish(ToGrpc(why)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace isocenter::rpc

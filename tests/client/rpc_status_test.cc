@@ -1,0 +1,52 @@
+#include "client/rpc_status.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace isocenter::client {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+absl::Status Unavailable(const std::string& text) {
+  return FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, text));
+}
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(RpcStatusTest, KeepsCodesAndSentences) {
+  EXPECT_TRUE(FromGrpc(grpc::Status::OK).ok());
+  EXPECT_EQ(FromGrpc(grpc::Status(grpc::StatusCode::NOT_FOUND, "there is no job 'x'")),
+            absl::NotFoundError("there is no job 'x'"));
+  // A server that was reached speaks for itself.
+  EXPECT_EQ(Unavailable("the node is drained: new filter; use another one"),
+            absl::UnavailableError("the node is drained: new filter; use another one"));
+}
+
+TEST(RpcStatusTest, SaysWhatToLookAtWhenNoServerAnswered) {
+  const std::string failed = "failed to connect to all addresses; last error: ";
+  EXPECT_THAT(Message(Unavailable(failed + "UNKNOWN: ipv4:10.0.0.1:1: Connection refused")),
+              AllOf(HasSubstr("cannot be reached"), HasSubstr("Connection refused"),
+                    HasSubstr("check that isocenterd runs"), Not(HasSubstr("--ca"))));
+  EXPECT_THAT(Message(Unavailable(failed + "SSL routines::certificate verify failed")),
+              HasSubstr("not of an authority in --ca"));
+  EXPECT_THAT(Message(Unavailable(failed + "Peer name a is not in peer certificate")),
+              HasSubstr("another name than that in --server"));
+  EXPECT_THAT(Message(Unavailable(failed + "Socket closed")), HasSubstr("--ca, --cert and --key"));
+  EXPECT_THAT(Message(Unavailable("DNS resolution failed for x:1")), HasSubstr("address is right"));
+}
+
+TEST(RpcStatusTest, AConnectionThatBrokeIsNotOneThatNeverWas) {
+  for (const char* text : {"Socket closed", "Connection reset by peer", "GOAWAY received",
+                           "Received http2 header with status: 503", ""}) {
+    EXPECT_THAT(Message(Unavailable(text)),
+                AllOf(HasSubstr("broke, or it is shutting down"), HasSubstr(text)));
+  }
+}
+
+}  // namespace
+}  // namespace isocenter::client

@@ -1,0 +1,226 @@
+// Roles: every method of every service asks for one.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "google/protobuf/descriptor.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "isocenter/v1/node.grpc.pb.h"
+#include "server/roles/secrets.h"
+#include "tests/contract/contract_fixture.h"
+#include "tests/server/test_certificates.h"
+
+namespace isocenter::testing {
+namespace {
+
+using grpc::StatusCode;
+using roles::Role;
+using ::testing::HasSubstr;
+
+// docs/security.md has the same table for people.
+const std::map<std::string, Role> kLeast = {
+    {"isocenter.v1.AcquisitionService.Acquire", Role::kConsole},
+    {"isocenter.v1.AcquisitionService.QuoteAcquisition", Role::kConsole},
+    {"isocenter.v1.AcquisitionService.ListNodes", Role::kViewer},
+    {"isocenter.v1.JobService.ListJobs", Role::kViewer},
+    {"isocenter.v1.JobService.GetJob", Role::kViewer},
+    {"isocenter.v1.JobService.WatchJob", Role::kViewer},
+    {"isocenter.v1.JobService.CancelJob", Role::kConsole},
+    {"isocenter.v1.JobService.RefineJob", Role::kConsole},
+    {"isocenter.v1.JobService.DeleteJob", Role::kAdministrator},
+    {"isocenter.v1.JobService.GetJobTrace", Role::kViewer},
+    {"isocenter.v1.JobService.DownloadResult", Role::kConsole},
+    {"isocenter.v1.NodeService.GetNodeStatus", Role::kViewer},
+    {"isocenter.v1.NodeService.DrainNode", Role::kOperator},
+    {"isocenter.v1.NodeService.ResumeNode", Role::kOperator},
+    {"isocenter.v1.ProcedureStepService.DropProcedureStep", Role::kOperator},
+    {"isocenter.v1.ProcedureStepService.ListProcedureSteps", Role::kViewer},
+    {"isocenter.v1.ProcedureStepService.RetryProcedureStep", Role::kOperator},
+    {"isocenter.v1.ProtocolService.ListProtocols", Role::kViewer},
+    {"isocenter.v1.ProtocolService.GetProtocol", Role::kViewer},
+    {"isocenter.v1.TransferService.ListTransfers", Role::kViewer},
+    {"isocenter.v1.TransferService.SendJob", Role::kOperator},
+    {"isocenter.v1.TransferService.RetryTransfers", Role::kOperator},
+    {"isocenter.v1.WorklistService.ListScheduledSteps", Role::kConsole},
+};
+
+/// As the wire contract in the source tree has them.
+std::vector<const google::protobuf::MethodDescriptor*> AllMethods() {
+  std::vector<const google::protobuf::MethodDescriptor*> methods;
+  const std::filesystem::path root = ISOCENTER_SOURCE_DIR "/proto";
+  for (const auto& entry : std::filesystem::directory_iterator(root / "isocenter/v1")) {
+    const auto* file = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(
+        std::filesystem::relative(entry.path(), root).string());
+    EXPECT_NE(file, nullptr) << entry.path();
+    for (int i = 0; file != nullptr && i < file->service_count(); ++i) {
+      const auto* service = file->service(i);
+      for (int j = 0; j < service->method_count(); ++j) methods.push_back(service->method(j));
+    }
+  }
+  return methods;
+}
+
+bool IsRefused(const grpc::Status& status) {
+  return status.error_code() == StatusCode::UNAUTHENTICATED ||
+         status.error_code() == StatusCode::PERMISSION_DENIED;
+}
+
+class RolesTest : public ContractTest {
+ protected:
+  void SetUp() override {}
+
+  std::string File(const std::string& name) const {
+    return (service_.directory.path() / name).string();
+  }
+  /// A token for each role, "ROLE-token".
+  std::unique_ptr<roles::TokenBook> Tokens() {
+    std::ofstream file(File("tokens"));
+    for (const Role role : roles::kAllRoles) {
+      file << Name(role) << " " << roles::Sha256Hex(TokenOf(role)) << " the " << Name(role) << "\n";
+    }
+    file.close();
+    return *roles::TokenBook::Open(File("tokens"));
+  }
+  static std::string TokenOf(Role role) { return absl::StrCat(Name(role), "-token"); }
+  void StartWithTokens() {
+    roster_ = std::make_unique<roles::Roster>(Tokens(), std::vector<roles::CertificateHolder>());
+    StartServer();
+  }
+
+  /// What becomes of a call with an empty message. `authorization`: empty: none is sent.
+  grpc::Status Call(const google::protobuf::MethodDescriptor& method,
+                    const std::string& authorization) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    if (!authorization.empty()) context.AddMetadata("authorization", authorization);
+    grpc::GenericStub generic(channel_);
+    grpc::CompletionQueue queue;
+    const auto next = [&queue] {
+      void* tag = nullptr;
+      bool ok = false;
+      return queue.Next(&tag, &ok) && ok;
+    };
+    const auto call = generic.PrepareCall(
+        &context, absl::StrCat("/", method.service()->full_name(), "/", method.name()), &queue);
+    call->StartCall(nullptr);
+    next();
+    const grpc::Slice empty;
+    call->WriteLast(grpc::ByteBuffer(&empty, 1), grpc::WriteOptions(), nullptr);
+    next();
+    grpc::ByteBuffer answer;
+    do {
+      call->Read(&answer, nullptr);
+    } while (next());
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    next();
+    return status;
+  }
+  grpc::Status Call(const std::string& service, const std::string& method,
+                    const std::string& authorization = "") {
+    return Call(*google::protobuf::DescriptorPool::generated_pool()
+                     ->FindServiceByName("isocenter.v1." + service)
+                     ->FindMethodByName(method),
+                authorization);
+  }
+};
+
+TEST_F(RolesTest, EveryMethodAsksForOne) {
+  StartWithTokens();
+  const auto methods = AllMethods();
+  EXPECT_EQ(methods.size(), kLeast.size());
+  for (const auto* method : methods) {
+    SCOPED_TRACE(method->full_name());
+    const auto least = kLeast.find(method->full_name());
+    ASSERT_NE(least, kLeast.end()) << "which role may?";
+    EXPECT_EQ(Call(*method, "").error_code(), StatusCode::UNAUTHENTICATED);
+    EXPECT_EQ(Call(*method, "Bearer wrong").error_code(), StatusCode::UNAUTHENTICATED);
+    EXPECT_EQ(Call(*method, "Basic " + TokenOf(Role::kAdministrator)).error_code(),
+              StatusCode::UNAUTHENTICATED);
+    for (const Role role : roles::kAllRoles) {
+      const grpc::Status status = Call(*method, "Bearer " + TokenOf(role));
+      if (role < least->second) {
+        EXPECT_EQ(status.error_code(), StatusCode::PERMISSION_DENIED) << Name(role);
+        EXPECT_THAT(status.error_message(), HasSubstr(std::string(Name(least->second))));
+      } else {
+        EXPECT_FALSE(IsRefused(status)) << Name(role) << ": " << status.error_message();
+      }
+    }
+  }
+}
+
+TEST_F(RolesTest, WithoutARosterWhoeverReachesTheServerMay) {
+  StartServer();
+  for (const auto* method : AllMethods()) {
+    EXPECT_FALSE(IsRefused(Call(*method, ""))) << method->full_name();
+  }
+}
+
+TEST_F(RolesTest, ATokenThatIsTakenBackOpensNothing) {
+  StartWithTokens();
+  const std::string token = "Bearer " + TokenOf(Role::kOperator);
+  EXPECT_TRUE(Call("NodeService", "GetNodeStatus", token).ok());
+  std::ofstream(File("tokens")) << "# nobody any more\n";
+  EXPECT_EQ(Call("NodeService", "GetNodeStatus", token).error_code(), StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(RolesTest, TheHolderOfTheTokenIsWhoDrains) {
+  StartWithTokens();
+  ASSERT_TRUE(Call("NodeService", "DrainNode", "Bearer " + TokenOf(Role::kOperator)).ok());
+  EXPECT_EQ(node_->drained()->by, "the operator");
+}
+
+TEST_F(RolesTest, WrongTokensOfOneCallerLeaveTheOthersAlone) {
+  // Behind a proxy they have one address, and a room must not wait because of another's mistake.
+  StartWithTokens();
+  for (int i = 0; i < 2 * roles::AttemptLimiter::kFailures; ++i) {
+    EXPECT_EQ(Call("NodeService", "GetNodeStatus", "Bearer wrong").error_code(),
+              StatusCode::UNAUTHENTICATED);
+  }
+  EXPECT_TRUE(Call("NodeService", "GetNodeStatus", "Bearer " + TokenOf(Role::kViewer)).ok());
+}
+
+TEST_F(RolesTest, CertificatesHaveTheirRoleAndElseAConsoles) {
+  const TestCertificates certificates(service_.directory.path() / "certificates");
+  certificates.MakeAuthority("authority");
+  for (const char* name : {"server", "room", "admin"}) certificates.Make(name, "authority");
+  roster_ = std::make_unique<roles::Roster>(
+      Tokens(),
+      std::vector<roles::CertificateHolder>{{"CN=admin,O=Hospital", Role::kAdministrator}});
+  StartServer([&](v1::ServerConfig& config) {
+    config.mutable_grpc_tls()->set_certificate_file(certificates.Pem("server"));
+    config.mutable_grpc_tls()->set_private_key_file(certificates.Key("server"));
+    config.mutable_grpc_tls()->set_client_ca_file(certificates.Pem("authority"));
+  });
+  const auto text = [](const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  };
+  const auto connect = [&](const std::string& name) {
+    Connect(grpc::SslCredentials({.pem_root_certs = text(certificates.Pem("authority")),
+                                  .pem_private_key = text(certificates.Key(name)),
+                                  .pem_cert_chain = text(certificates.Pem(name))}));
+  };
+  connect("room");
+  EXPECT_FALSE(IsRefused(Call("AcquisitionService", "Acquire")));
+  EXPECT_FALSE(IsRefused(Call("JobService", "DownloadResult")));
+  EXPECT_EQ(Call("NodeService", "DrainNode").error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Call("JobService", "DeleteJob").error_code(), StatusCode::PERMISSION_DENIED);
+  // The token counts before the certificate, also where it gives less.
+  EXPECT_FALSE(
+      IsRefused(Call("JobService", "DeleteJob", "Bearer " + TokenOf(Role::kAdministrator))));
+  EXPECT_EQ(Call("AcquisitionService", "Acquire", "Bearer " + TokenOf(Role::kViewer)).error_code(),
+            StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Call("AcquisitionService", "Acquire", "Bearer wrong").error_code(),
+            StatusCode::UNAUTHENTICATED);
+  connect("admin");
+  EXPECT_FALSE(IsRefused(Call("JobService", "DeleteJob")));
+  EXPECT_TRUE(Call("NodeService", "DrainNode").ok());
+  EXPECT_EQ(node_->drained()->by, "admin");
+}
+
+}  // namespace
+}  // namespace isocenter::testing

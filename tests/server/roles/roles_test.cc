@@ -1,0 +1,93 @@
+// Who has a role: tokens, certificates, and what slows down guessing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/roles/attempt_limiter.h"
+#include "server/roles/roster.h"
+#include "server/roles/secrets.h"
+#include "tests/server/fakes/temporary_directory.h"
+
+namespace isocenter::roles {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Secrets, AreWhatTheStandardsSay) {
+  // FIPS 180-2, RFC 4231 test case 2.
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(HmacHex("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_NE(RandomToken(), RandomToken());
+  EXPECT_EQ(RandomToken().size(), 64u);
+  EXPECT_TRUE(EqualInConstantTime("ab", "ab"));
+  EXPECT_FALSE(EqualInConstantTime("ab", "ac"));
+  EXPECT_FALSE(EqualInConstantTime("ab", "abc"));
+}
+
+TEST(Tokens, SayWhichLineIsWrongWithoutRepeatingIt) {
+  const std::string digest(64, 'a');
+  EXPECT_EQ(ParseTokens(absl::StrCat("viewer ", digest, " a b"), "f")->front().name, "a b");
+  for (const std::string& line :
+       {"chief " + digest + " x", std::string("viewer secret x"), "viewer " + digest,
+        "viewer " + digest + " " + std::string(65, 'n')}) {
+    const auto parsed = ParseTokens(absl::StrCat("\n", line), "tokens");
+    EXPECT_TRUE(absl::IsInvalidArgument(parsed.status())) << line;
+    EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("tokens:2"));
+    EXPECT_THAT(std::string(parsed.status().message()), Not(HasSubstr("secret")));
+  }
+}
+
+TEST(Tokens, ThatEverybodyMayWriteAreRefused) {
+  const testing::TemporaryDirectory files;
+  const std::string path = (files.path() / "tokens").string();
+  std::ofstream(path) << "";
+  chmod(path.c_str(), 0666);
+  EXPECT_TRUE(absl::IsPermissionDenied(TokenBook::Open(path).status()));
+  EXPECT_TRUE(absl::IsNotFound(TokenBook::Open(path + "x").status()));
+}
+
+TEST(Limiter, MemoryIsBounded) {
+  AttemptLimiter limiter;
+  const absl::Time now = absl::FromUnixSeconds(0);
+  for (int i = 0; i < AttemptLimiter::kFailures; ++i) limiter.OnFailure("first", now);
+  for (size_t i = 0; i < AttemptLimiter::kAddresses; ++i) {
+    limiter.OnFailure(absl::StrCat(i), now + absl::Seconds(1));
+  }
+  EXPECT_EQ(limiter.Wait("first", now + absl::Seconds(2)), absl::ZeroDuration());
+}
+
+TEST(Roster, KnowsTokensAndCertificates) {
+  const testing::TemporaryDirectory files;
+  const std::string path = (files.path() / "tokens").string();
+  std::ofstream(path) << "console " << Sha256Hex("secret") << " room 2\n";
+  const Roster roster(*TokenBook::Open(path), {{"CN=admin", Role::kAdministrator}});
+  EXPECT_FALSE(roster.is_open());
+  ASSERT_TRUE(roster.FindToken("secret").has_value());
+  EXPECT_EQ(roster.FindToken("secret")->role, Role::kConsole);
+  EXPECT_EQ(roster.FindToken("secret")->name, "room 2");
+  EXPECT_FALSE(roster.FindToken("").has_value());
+  EXPECT_EQ(roster.FindCertificate("CN=admin"), Role::kAdministrator);
+  EXPECT_EQ(roster.FindCertificate("CN=admin,O=x"), std::nullopt);
+  EXPECT_EQ(roster.FindCertificate(""), std::nullopt);
+  EXPECT_TRUE(Roster().is_open());
+  EXPECT_FALSE(Roster().FindToken("secret").has_value());
+}
+
+TEST(BearerToken, IsWhatFollowsTheScheme) {
+  EXPECT_EQ(BearerToken("Bearer abc"), "abc");
+  EXPECT_EQ(BearerToken("bearer  abc "), "abc");
+  EXPECT_EQ(BearerToken("Basic abc"), "");
+  EXPECT_EQ(BearerToken("Bearer"), "");
+  EXPECT_EQ(BearerToken(""), "");
+}
+
+}  // namespace
+}  // namespace isocenter::roles

@@ -1,0 +1,96 @@
+// What people do on a real server.
+import { eventually } from './helpers.mjs';
+
+const cardOf = (page, destination) => page.getByRole('article', { name: `Destination ${destination}` });
+
+export const workSteps = {
+  async drain({ page, open }, reason) {
+    await open('#/node');
+    await page.getByRole('button', { name: 'Drain', exact: true }).click();
+    await page.getByLabel(/^Reason/).fill(reason);
+    await page.keyboard.press('Enter');
+    await page.locator('.reasons').getByText(reason).waitFor();
+  },
+
+  async resume({ page, open }) {
+    await open('#/node');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await page.locator('header.bar .chip.ok', { hasText: 'Ready' }).waitFor();
+  },
+
+  // The newest job, while its frames come.
+  async cancel({ page, open }) {
+    await open('#/');
+    await page.getByText('Live', { exact: true }).waitFor();
+    console.log('waiting');
+    await page.locator('tr[data-job]', { hasText: 'Receiving' }).getByRole('link').first().click();
+    await page.getByRole('button', { name: 'Cancel job' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel job' }).click();
+    await page.locator('.job-state').getByText('Cancelled').waitFor();
+  },
+
+  // How a destination's queue looks: down, with its reason.
+  async waits({ page, open }, destination) {
+    await open('#/dicom');
+    await cardOf(page, destination).getByText(/[1-9]\d* waiting/).waitFor();
+    await page.locator('tr[data-transfer]', { hasText: 'cannot' }).first().waitFor();
+    return { message: await page.locator('tr[data-transfer] .message').first().textContent() };
+  },
+
+  // What it refused for good is sent again.
+  async retry({ page, open }, destination) {
+    await open('#/dicom');
+    await cardOf(page, destination).getByText(/[1-9]\d* failed/).waitFor();
+    const row = page.locator('tr[data-transfer]').first();
+    await row.getByText('failed', { exact: false }).first().waitFor();
+    const message = await row.locator('.message').textContent();
+    console.log('waiting');
+    await row.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
+    await cardOf(page, destination).getByText('0 failed').waitFor();
+    await cardOf(page, destination).getByText('Nothing waits').waitFor();
+    await row.locator('.chip', { hasText: 'Sent' }).waitFor();
+    return { message, instances: await row.locator('td.number').first().textContent() };
+  },
+
+  // The server goes while somebody looks, and comes back.
+  async gone({ page, open, allow }) {
+    allow(/Failed to load resource|ERR_|network error/i);
+    await open('#/');
+    await page.getByText('Live', { exact: true }).waitFor();
+    console.log('waiting');
+    const alert = page.getByRole('alert').getByText(/The server has not answered since \d\d:\d\d:\d\d/);
+    await alert.waitFor();
+    console.log('gone');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await alert.waitFor({ state: 'detached' });
+    await page.locator('tbody tr', { hasText: 'Completed' }).first().waitFor();
+  },
+
+  // Who comes with that token, or a certificate where it is empty: his name, and what the page lets him do.
+  async may({ page, open, allow }, token, active, ended) {
+    allow(/401/);
+    await open('#/');
+    if (token) {
+      await page.getByLabel('Access token').fill(token);
+      await page.keyboard.press('Enter');
+    }
+    await page.getByText('Live', { exact: true }).waitFor();
+    const buttons = async (hash, what) => {
+      await open(hash);
+      await what.waitFor();
+      await page.waitForTimeout(300);
+      return page.getByRole('button', { name: /^(Cancel job|Delete job|Drain|Retry)$/ }).allTextContents();
+    };
+    const found = [
+      ...await buttons(`#/jobs/${active}`, page.locator('.job-state').getByText('Receiving')),
+      ...await buttons(`#/jobs/${ended}`, page.locator('.job-state').getByText('Completed')),
+      ...await buttons('#/node', page.getByRole('heading', { name: 'Devices' })),
+      ...await buttons('#/dicom', page.locator('tr[data-transfer]').first()),
+    ];
+    const who = await page.locator('.who span').first().textContent();
+    await eventually('the queue of DICOM destinations', async () => (await page.locator('tr[data-transfer]').count()) > 0);
+    return { who, buttons: found };
+  },
+};
