@@ -30,7 +30,7 @@ export const screenScenarios = {
   },
 
   async 'gone: says so and since when, keeps what it knew, recovers'({ page, open, server, allow }) {
-    allow(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|network error/i);
+    allow(/ERR_CONNECTION_REFUSED|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|network error/i);
     await open('#/');
     await shown(page.getByText('Live', { exact: true }));
     await server.stop();
