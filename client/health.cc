@@ -52,7 +52,8 @@ absl::Status CheckHealth(const ServiceChannel& channel, absl::Duration timeout) 
   done.WaitForNotification();
   if (!status.ok()) return FromGrpc(status);
   if (IsServing(response)) return absl::OkStatus();
-  return absl::UnavailableError("the server does not take acquisitions; `isocenter status` says why");
+  return absl::UnavailableError(
+      "the server does not take acquisitions; `isocenter status` says why");
 }
 
 }  // namespace isocenter::client
