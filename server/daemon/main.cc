@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +28,8 @@
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
+#include "server/daemon/frames.h"
+#include "server/daemon/metric_sources.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
@@ -100,72 +101,6 @@ void WaitForSignal(const sigset_t& signals) {
   while (sigtimedwait(&signals, nullptr, &kBetweenTrims) < 0) malloc_trim(0);
 }
 
-absl::StatusOr<std::unique_ptr<spool::Spool>> OpenSpool(const v1::ServerConfig& config,
-                                                        std::atomic<double>& last_sync_seconds) {
-  const v1::SpoolConfig& wanted = config.spool();
-  spool::SpoolOptions options{
-      .directory = config::SpoolDirectory(config),
-      .sync = wanted.sync() == v1::SYNC_POLICY_ALWAYS  ? spool::SyncPolicy::kAlways
-              : wanted.sync() == v1::SYNC_POLICY_NEVER ? spool::SyncPolicy::kNever
-                                                       : spool::SyncPolicy::kInterval,
-      .sync_interval = absl::Seconds(wanted.sync_interval_seconds()),
-      .capacity_bytes = static_cast<int64_t>(wanted.capacity_bytes()),
-      .retention = absl::Seconds(wanted.retain_seconds()),
-      .on_sync = [&](absl::Duration took) { last_sync_seconds = absl::ToDoubleSeconds(took); }};
-  if (options.capacity_bytes == 0) {
-    std::error_code error;
-    std::filesystem::create_directories(options.directory, error);
-    const std::filesystem::space_info disk = std::filesystem::space(options.directory, error);
-    if (!error) options.capacity_bytes = static_cast<int64_t>(disk.available / 2);
-  }
-  return spool::Spool::Open(std::move(options));
-}
-
-metrics::DiskSpace SpaceOf(const std::string& name, const std::string& directory) {
-  std::error_code error;
-  const std::filesystem::space_info disk = std::filesystem::space(directory, error);
-  if (error) return {.directory = name};
-  return {name, static_cast<int64_t>(disk.capacity), static_cast<int64_t>(disk.available)};
-}
-
-metrics::Sources SourcesOf(const v1::ServerConfig& config, const jobs::JobTable& table,
-                           const scheduler::Scheduler& scheduler, const spool::Spool& spool,
-                           const std::atomic<double>& last_sync_seconds) {
-  metrics::Sources sources;
-  sources.jobs = [&table] { return table.Count(); };
-  sources.queue_depth = [&scheduler] { return scheduler.queue_depth(); };
-  sources.device_memory = [&scheduler] {
-    std::vector<metrics::DeviceMemory> memory;
-    for (const auto& slot : scheduler.slots()) {
-      memory.push_back({slot->name, slot->memory.limit(), slot->memory.used()});
-    }
-    return memory;
-  };
-  sources.devices_healthy = [&scheduler] {
-    std::vector<metrics::DeviceHealth> health;
-    for (const auto& slot : scheduler.slots()) health.push_back({slot->name, slot->healthy()});
-    return health;
-  };
-  sources.spool = [&spool, &last_sync_seconds] {
-    const spool::SpoolUsage usage = spool.usage();
-    return metrics::SpoolState{usage.capacity_bytes, usage.used_bytes, usage.reclaimable_bytes,
-                               last_sync_seconds};
-  };
-  sources.disks = [archive = config.archive_directory(), spooled = config::SpoolDirectory(config)] {
-    return std::vector<metrics::DiskSpace>{SpaceOf("archive", archive), SpaceOf("spool", spooled)};
-  };
-  sources.max_active_jobs = static_cast<int>(config.limits().max_active_jobs());
-  return sources;
-}
-
-/// Whether a job of an earlier run of the service can go on.
-bool IsResumable(const spool::Spool& spool, const jobs::Job& job) {
-  if (job.pair_role == jobs::PairRole::kSubtraction) return true;  // made of stored volumes
-  const std::vector<std::string> spooled = spool.Jobs();
-  const std::string& frames_of = jobs::IsRefinement(job) ? job.source_job_ids.front() : job.id;
-  return std::ranges::find(spooled, frames_of) != spooled.end();
-}
-
 /// A lost device as error: the last one, so that a restart is the only cure.
 absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
                    const std::string& wanted_backend,
@@ -191,11 +126,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                              *archive, daemon::RoutesOf(config.dicom_node()));
                        }));
   std::atomic<double> last_sync_seconds{0};
-  ISO_ASSIGN_OR_RETURN(const auto spool, OpenSpool(config, last_sync_seconds));
+  ISO_ASSIGN_OR_RETURN(const auto spool, daemon::OpenSpool(config, last_sync_seconds));
   jobs::JobTable table(*archive, &observer,
                        [&spool](const std::string& id) { (void)spool->Remove(id); });
-  ISO_RETURN_IF_ERROR(
-      table.Load(absl::Now(), [&spool](const jobs::Job& job) { return IsResumable(*spool, job); }));
+  ISO_RETURN_IF_ERROR(table.Load(absl::Now(), daemon::ResumableFrom(*spool)));
   daemon::RecallSpeeds(table, slots);
   const auto worklist = daemon::MakeWorklist(config.dicom_node(), dicom_options, metrics);
   ISO_ASSIGN_OR_RETURN(
@@ -237,7 +171,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
 
   ISO_ASSIGN_OR_RETURN(const auto sender,
                        daemon::StartSender(config.dicom_node(), dicom_options, *archive, metrics));
-  metrics::Sources sources = SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
+  metrics::Sources sources = daemon::SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
   sources.send_queues = [&archive] { return daemon::SendQueues(archive->transfers()); };
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(), std::move(sources)));
   ISO_ASSIGN_OR_RETURN(const auto server,

@@ -105,8 +105,9 @@ TEST_F(CancelTest, TakesEffectInEveryPhase) {
                 phases.contains(phase) ? phases.at(phase) : "?", values.size(), values.front(),
                 values[values.size() / 2], values.back());
     // The least is what the service needs; the rest is for want of cores and a disk, which another
-    // job's volume may be keeping busy while the new state is recorded.
-    if (!ISOCENTER_SANITIZED) {
+    // job's volume may be keeping busy while the new state is recorded. The quick form has too few
+    // rounds, beside other tests, for one of them to be undisturbed.
+    if (!ISOCENTER_SANITIZED && IsLongCampaign()) {
       EXPECT_LT(values.front(), kPromisedMs);
     }
   }

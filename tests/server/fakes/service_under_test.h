@@ -95,11 +95,14 @@ struct PipelineUnderTest {
 
   /// Whether no job holds memory, a place among the active ones or spool space that could not be
   /// reclaimed.
-  bool HoldsNothing() {
+  bool HoldsNoPlace() {
     bool nothing = scheduler->active_jobs() == 0;
     for (const auto& each : scheduler->slots()) nothing = nothing && each->memory.used() == 0;
+    return nothing;
+  }
+  bool HoldsNothing() {
     const spool::SpoolUsage usage = spool->usage();
-    return nothing && usage.used_bytes == usage.reclaimable_bytes;
+    return HoldsNoPlace() && usage.used_bytes == usage.reclaimable_bytes;
   }
 
   PipelineOptions options;
