@@ -9,6 +9,7 @@
 #include "kernels/cuda/footprint_columns.h"
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/projected_view.cuh"
+#include "kernels/cuda/rows_of_boxes.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -181,9 +182,11 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
     for (const ViewBatch& batch :
          BoxBatchesOf(indexed, grid, ProjectedViews<float>::kMost, kLeastDepth)) {
       const auto views = matrices.subspan(batch.first, batch.views);
+      const RowRange seen = RowsOfBoxes(std::span(indexed).subspan(batch.first, batch.views), grid,
+                                        static_cast<int>(shape.middle));
       float* const to = stack->data() + batch.first * shape.middle * shape.fast;
-      ISO_RETURN_IF_ERROR(batch.near ? Launch<double>(views, grid, shape, to)
-                                     : Launch<float>(views, grid, shape, to));
+      ISO_RETURN_IF_ERROR(batch.near ? Launch<double>(views, grid, shape, seen, to)
+                                     : Launch<float>(views, grid, shape, seen, to));
     }
     return absl::OkStatus();
   }
@@ -196,7 +199,7 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
   // Runs of views of one kind.
   template <class Real>
   absl::Status Launch(std::span<const ProjectionMatrix> world, const VolumeGrid& grid,
-                      const Shape3& shape, float* projections) {
+                      const Shape3& shape, RowRange seen, float* projections) {
     std::vector<ProjectedView<Real>> views;
     for (const ProjectionMatrix& matrix : world) {
       views.push_back(ProjectedViewOf<Real>(matrix, grid, shape));
@@ -209,17 +212,18 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
         ++end;
       }
       ISO_RETURN_IF_ERROR(LaunchKind(run, static_cast<int>(end - first), columns(first), grid,
-                                     shape, projections + first * shape.middle * shape.fast));
+                                     shape, seen, projections + first * shape.middle * shape.fast));
     }
     return absl::OkStatus();
   }
 
   template <class Real>
   absl::Status LaunchKind(const ProjectedViews<Real>& views, int count, bool columns,
-                          const VolumeGrid& grid, const Shape3& shape, float* projections) {
+                          const VolumeGrid& grid, const Shape3& shape, RowRange seen,
+                          float* projections) {
     if constexpr (sizeof(Real) == sizeof(float)) {
       if (columns) {
-        return LaunchFootprintColumns(views, count, columns_.data(), grid, shape, projections,
+        return LaunchFootprintColumns(views, count, columns_.data(), grid, shape, seen, projections,
                                       device_.stream());
       }
     }

@@ -8,6 +8,7 @@
 #include "kernels/cuda/backproject_common.cuh"
 #include "kernels/cuda/column_volume.h"
 #include "kernels/cuda/methods.h"
+#include "kernels/cuda/rows_of_boxes.h"
 #include "kernels/cuda/siddon_columns.h"
 #include "kernels/cuda/siddon_trace.cuh"
 #include "kernels/cuda/traced_views.h"
@@ -93,12 +94,14 @@ class ProjectSiddon final : public ops::ForwardProject {
     }
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMostTracedViews, kLeastDepth)) {
       float* const to = stack->data() + batch.first * shape.middle * shape.fast;
+      const RowRange seen = RowsOfBoxes(std::span(indexed).subspan(batch.first, batch.views), grid,
+                                        static_cast<int>(shape.middle));
       std::vector<ProjectionMatrix> views;
       for (int i = 0; i < batch.views; ++i) {
         views.push_back(Centered(indexed[batch.first + i], grid, shape));
       }
       ISO_RETURN_IF_ERROR(batch.near ? Launch<double>(views, grid, shape, to)
-                                     : LaunchFar(views, grid, shape, to));
+                                     : LaunchFar(views, grid, shape, seen, to));
     }
     return absl::OkStatus();
   }
@@ -110,7 +113,7 @@ class ProjectSiddon final : public ops::ForwardProject {
  private:
   // Runs of views of one kind: with shared crossings or without.
   absl::Status LaunchFar(std::span<const ProjectionMatrix> views, const VolumeGrid& grid,
-                         const Shape3& stack, float* projections) {
+                         const Shape3& stack, RowRange seen, float* projections) {
     std::vector<bool> shared;
     for (const ProjectionMatrix& view : views) {
       shared.push_back(ColumnsShareCrossings(view, grid, stack));
@@ -121,7 +124,7 @@ class ProjectSiddon final : public ops::ForwardProject {
       float* const to = projections + first * stack.middle * stack.fast;
       if (shared[first]) {
         ISO_RETURN_IF_ERROR(LaunchSiddonColumns(Traced<float>(run), static_cast<int>(run.size()),
-                                                columns_.data(), grid, stack, to,
+                                                columns_.data(), grid, stack, seen, to,
                                                 device_.stream()));
       } else {
         ISO_RETURN_IF_ERROR(Launch<float>(run, grid, stack, to));

@@ -97,11 +97,11 @@ __device__ void Follow(const ColumnRays& rays, const Faces& along_x, const Faces
 
 __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
     const __grid_constant__ TracedViews<float> views, int3 n, float3 spacing, const float* volume,
-    int rows, int columns, float* projections) {
+    int rows, int columns, int begin_row, int end_row, float* projections) {
   const TracedView<float>& view = views.view[blockIdx.z];
   const int lane = threadIdx.x % 32;
   const int u = blockIdx.x * kWarps + threadIdx.x / 32;
-  const int first_row = blockIdx.y * (32 * kRays) + lane;
+  const int first_row = begin_row + blockIdx.y * (32 * kRays) + lane;
   if (u >= columns) return;
   const float from_middle = u - 0.5f * (columns - 1);
   const auto of_column = [&](auto at_middle, auto per_column) {
@@ -121,7 +121,7 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
   bool clip = false;
 #pragma unroll
   for (int i = 0; i < kRays; ++i) {
-    const float row = min(first_row + 32 * i, rows - 1) - 0.5f * (rows - 1);
+    const float row = min(first_row + 32 * i, end_row - 1) - 0.5f * (rows - 1);
     rays.z[i] = static_cast<float>(
         fma(static_cast<double>(row), view.p_row[2], of_column(view.p[2], view.p_column[2])) +
         0.5 * n.z);
@@ -146,7 +146,7 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
 #pragma unroll
   for (int i = 0; i < kRays; ++i) {
     const int v = first_row + 32 * i;
-    if (v >= rows) break;
+    if (v >= end_row) break;
     const float length = norm3df(dx * spacing.x, dy * spacing.y, rays.d[i] * spacing.z);
     projections[(static_cast<int64_t>(blockIdx.z) * rows + v) * columns + u] += sum[i] * length;
   }
@@ -155,15 +155,17 @@ __global__ __launch_bounds__(32 * kWarps) void ColumnsKernel(
 }  // namespace
 
 absl::Status LaunchSiddonColumns(const TracedViews<float>& views, int count, const float* volume,
-                                 const VolumeGrid& grid, const Shape3& stack, float* projections,
-                                 cudaStream_t stream) {
+                                 const VolumeGrid& grid, const Shape3& stack, RowRange seen,
+                                 float* projections, cudaStream_t stream) {
   const int rows = static_cast<int>(stack.middle), columns = static_cast<int>(stack.fast);
-  const dim3 blocks((columns + kWarps - 1) / kWarps, (rows + 32 * kRays - 1) / (32 * kRays), count);
+  const dim3 blocks((columns + kWarps - 1) / kWarps, (seen.count + 32 * kRays - 1) / (32 * kRays),
+                    count);
   const float3 spacing =
       make_float3(static_cast<float>(grid.spacing.x), static_cast<float>(grid.spacing.y),
                   static_cast<float>(grid.spacing.z));
   ColumnsKernel<<<blocks, 32 * kWarps, 0, stream>>>(views, make_int3(grid.nx, grid.ny, grid.nz),
-                                                    spacing, volume, rows, columns, projections);
+                                                    spacing, volume, rows, columns, seen.first,
+                                                    seen.end(), projections);
   return ToStatus(cudaGetLastError(), "ColumnsKernel");
 }
 
