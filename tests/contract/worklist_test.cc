@@ -1,7 +1,9 @@
 // Questions of consoles to the information system's worklist.
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "isocenter/v1/worklist.grpc.pb.h"
 #include "tests/contract/contract_fixture.h"
@@ -104,23 +106,23 @@ TEST_F(WorklistContractTest, AWorklistThatIsDownOrSlowIsNotThisServersFailure) {
   EXPECT_EQ(Ask({}, response).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
 }
 
-TEST_F(WorklistContractTest, QuestionsAreLimitedAndEndWithTheServer) {
+TEST_F(WorklistContractTest, QuestionsAreLimited) {
   worklist_.SetGate(false);
   std::vector<std::thread> waiting;
-  std::atomic<int> refused = 0, ended = 0;
+  std::atomic<int> refused = 0, answered = 0;
   for (int i = 0; i < 9; ++i) {
     waiting.emplace_back([&] {
       v1::ListScheduledStepsResponse response;
       const grpc::Status status = Ask({}, response);
-      EXPECT_FALSE(status.ok());
-      ++(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED ? refused : ended);
+      if (status.ok()) ++answered;
+      if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused;
     });
   }
   EXPECT_TRUE(Eventually([&] { return refused == 1; }));
-  server_.reset();
+  worklist_.SetGate(true);
   for (std::thread& thread : waiting) thread.join();
-  EXPECT_EQ(refused, 1);
-  EXPECT_EQ(ended, 8);
+  EXPECT_EQ(refused.load(), 1);
+  EXPECT_EQ(answered.load(), 8);
 }
 
 TEST_F(WorklistContractTest, WithoutAWorklistItIsSaidWhatIsMissing) {

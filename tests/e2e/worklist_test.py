@@ -183,11 +183,27 @@ class WorklistTest(support.ServiceTest):
         result = self.run_one(service, "--accession", "A1")
         image = self.image_of(service, result)
         self.assertIn("(0008,1111)", image)
+
+        def steps(*options):
+            return json.loads(isocenter.must("steps", "--server", service.grpc, "--json", *options))
+
+        process.wait_until(lambda: steps()[0]["reason"], 30, "a reason why the step waits")
+        (step,) = steps()
+        self.assertEqual((step["job_id"], step["state"]), (result["job_id"], "beginning"))
+        self.assertIn("cannot associate with RIS", step["reason"])
+        isocenter.must("steps", "retry", result["job_id"], "--server", service.grpc)
+        done = isocenter.call("steps", "drop", "nobody", "--server", service.grpc)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'nobody' has no performed procedure step", done.stderr)
         service.kill()
         queue = sqlite3.connect(service.folder / "archive" / "procedure-steps.sqlite")
         self.addCleanup(queue.close)
         rows = queue.execute("SELECT job_id, state, end_data <> '' FROM steps").fetchall()
         self.assertEqual(rows, [(result["job_id"], "new", 1)])
+        service.start()
+        isocenter.must("steps", "drop", result["job_id"], "--server", service.grpc)
+        self.assertEqual(steps(), [])
+        self.assertEqual([step["state"] for step in steps("--state", "dropped")], ["dropped"])
 
 
 if __name__ == "__main__":

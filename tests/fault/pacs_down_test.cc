@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,7 +19,6 @@
 #include "client/transfer_client.h"
 #include "tests/fault/campaign.h"
 #include "tests/fault/daemon.h"
-#include "tests/fault/metrics_page.h"
 #include "tests/fault/small_scan.h"
 #include "tests/server/dicom/fake_pacs.h"
 #include "tests/server/fakes/temporary_directory.h"

@@ -15,6 +15,7 @@ using jobs::ProcedureStepState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 class ProcedureStepQueueTest : public ::testing::Test {
@@ -27,7 +28,8 @@ class ProcedureStepQueueTest : public ::testing::Test {
   void Begin(const std::string& job) { ASSERT_TRUE(queue_->Begin(job, "begin", now_).ok()); }
   void End(const std::string& job) { ASSERT_TRUE(queue_->End(job, "end").ok()); }
   ProcedureStepQueue::Message Due(const std::string& job) {
-    for (const auto& message : *queue_->Next()) {
+    const auto due = queue_->Next();
+    for (const auto& message : *due) {
       if (message.job_id == job) return message;
     }
     ADD_FAILURE() << "nothing is due of " << job;
@@ -109,9 +111,9 @@ TEST_F(ProcedureStepQueueTest, TheNewestAreListedAndAllAreCounted) {
   EXPECT_EQ(listed[0].job_id, "c");
   EXPECT_EQ(listed[1].job_id, "b");
   const auto length = *queue_->Count();
-  EXPECT_THAT(length.counts, ElementsAre(std::pair(ProcedureStepState::kBeginning, 1),
-                                         std::pair(ProcedureStepState::kInProgress, 1),
-                                         std::pair(ProcedureStepState::kFailed, 1)));
+  EXPECT_THAT(length.counts, ElementsAre(Pair(ProcedureStepState::kBeginning, 1),
+                                         Pair(ProcedureStepState::kInProgress, 1),
+                                         Pair(ProcedureStepState::kFailed, 1)));
   EXPECT_EQ(length.oldest, now_);
 }
 
@@ -134,7 +136,7 @@ PRAGMA user_version = 1;
   }
   queue_ = *ProcedureStepQueue::Open(file);
   EXPECT_EQ(StateOf("created"), ProcedureStepState::kInProgress);
-  EXPECT_EQ(queue_->Get("created")->begin_time, std::nullopt);
+  EXPECT_FALSE(queue_->Get("created")->begin_time.has_value());
   End("created");
   EXPECT_EQ(Due("created").data, "end");
   EXPECT_THAT(std::string(queue_->Retry("failed").message()), HasSubstr("by an earlier version"));

@@ -159,7 +159,8 @@ TEST_F(ProcedureStepsTest, OperatorsSeeWhyAStepWaitsAndRetryOrDropIt) {
   const auto await = [&](const std::string& job, jobs::ProcedureStepState state) {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);
     while (absl::Now() < deadline) {
-      for (const jobs::ProcedureStep& step : *steps_->List({state}, 10)) {
+      const auto listed = steps_->List({state}, 10);
+      for (const jobs::ProcedureStep& step : *listed) {
         if (step.job_id == job) return step;
       }
       absl::SleepFor(absl::Milliseconds(5));
