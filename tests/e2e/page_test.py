@@ -12,18 +12,18 @@ from lab import isocenter, process
 
 WEB = support.ROOT / "web"
 # Of storescp: a workstation that takes CT images and nothing else.
-ONLY_CT = r"""
+NEITHER_FORM = r"""
 [[TransferSyntaxes]]
 [Plain]
 TransferSyntax1 = LocalEndianExplicit
 TransferSyntax2 = LittleEndianImplicit
 [[PresentationContexts]]
-[OnlyCT]
+[Neither]
 PresentationContext1 = VerificationSOPClass\Plain
-PresentationContext2 = CTImageStorage\Plain
+PresentationContext2 = MRImageStorage\Plain
 [[Profiles]]
 [Default]
-PresentationContexts = OnlyCT
+PresentationContexts = Neither
 """
 
 
@@ -131,8 +131,8 @@ class RealTest(PageTest):
         )
         job = self.stream(service)["job_id"]
         self.assertIn("cannot", self.see(service, "waits", "WORKSTATION")["message"])
-        picky = self.folder / "only_ct.cfg"
-        picky.write_text(ONLY_CT)
+        picky = self.folder / "neither_form.cfg"
+        picky.write_text(NEITHER_FORM)
         workstation = self.storescp(port, "-xf", picky, "Default")
         browser = self.begin(service, "retry", "WORKSTATION")
         workstation.stop()
@@ -227,8 +227,8 @@ class RolesTest(PageTest):
         console = self.folder / "console-token"
         console.write_text("console-token\n")
         ended = self.stream(service, "--token-file", console)["job_id"]
-        picky = self.folder / "only_ct.cfg"
-        picky.write_text(ONLY_CT)
+        picky = self.folder / "neither_form.cfg"
+        picky.write_text(NEITHER_FORM)
         folder = self.folder / "workstation"
         folder.mkdir()
         self.background([support.need("storescp", "dcmtk"), "-od", folder, "-xf", picky, "Default", port], "storescp")
