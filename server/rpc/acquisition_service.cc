@@ -72,9 +72,7 @@ grpc::ServerUnaryReactor* AcquisitionService::ListNodes(grpc::CallbackServerCont
     response->set_answered_by(shared_.cluster.node_name());
     *response->mutable_node() = shared_.cluster.node();
   }
-  grpc::ServerUnaryReactor* const reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(permit.status));
-  return reactor;
+  return Answer(call, permit.status);
 }
 
 }  // namespace isocenter::rpc

@@ -21,12 +21,6 @@ namespace {
 constexpr int kDefaultPageSize = 50;
 constexpr int kLargestPageSize = 1000;
 
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
 void AddTransfers(archive::TransferQueue* queue, v1::Job& job) {
   if (queue == nullptr) return;
   for (v1::Transfer& transfer : TransfersOf(*queue, job.job_id())) {

@@ -25,12 +25,6 @@ absl::StatusOr<std::string> AuthorOf(const Permit& permit, const std::string& by
   return by.empty() ? permit.actor.address : by;
 }
 
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
 }  // namespace
 
 void NodeService::Describe(v1::NodeStatus& response) const {

@@ -18,12 +18,6 @@ using jobs::ProcedureStepState;
 
 constexpr int kDefaultResults = 100, kMostResults = 1000;
 
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
 absl::Status NotConfigured() {
   return absl::FailedPreconditionError(
       "the server reports no procedure steps; dicom_node.mpps in its configuration says to whom");

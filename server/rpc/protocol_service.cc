@@ -14,9 +14,7 @@ grpc::ServerUnaryReactor* ProtocolService::ListProtocols(grpc::CallbackServerCon
     }
     response->set_default_protocol(protocols_.default_name());
   }
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(permit.status));
-  return reactor;
+  return Answer(call, permit.status);
 }
 
 grpc::ServerUnaryReactor* ProtocolService::GetProtocol(grpc::CallbackServerContext* call,
@@ -26,9 +24,7 @@ grpc::ServerUnaryReactor* ProtocolService::GetProtocol(grpc::CallbackServerConte
   const absl::StatusOr<const config::Protocol*> protocol =
       permit.ok() ? protocols_.Find(request->name()) : permit.status;
   if (protocol.ok()) *response = (*protocol)->description;
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(protocol.status()));
-  return reactor;
+  return Answer(call, protocol.status());
 }
 
 }  // namespace isocenter::rpc

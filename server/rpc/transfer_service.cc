@@ -20,12 +20,6 @@ constexpr int kDefaultPageSize = 50;
 constexpr int kLargestPageSize = 1000;
 constexpr int kDestinationsShown = 100;  // of one job
 
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
 v1::TransferState StateToProto(archive::TransferState state) {
   return static_cast<v1::TransferState>(static_cast<int>(state) + 1);
 }
