@@ -1,9 +1,13 @@
 """An independent reader (pydicom) of both forms of a volume: its voxels and positions are those of the job's raw volume."""
 
+import email
+import email.policy
+import io
 import pathlib
+import urllib.request
 
 import support
-from lab import isocenter, process
+from lab import isocenter, orthanc, process
 
 try:
     import numpy
@@ -54,6 +58,32 @@ def read_xray3d(file):
         position = frame.PlanePositionSequence[0].ImagePositionPatient
         orientation = shared.PlaneOrientationSequence[0].ImageOrientationPatient
         yield hounsfield, position, orientation, measures.PixelSpacing
+
+
+class DicomWeb:
+    """Orthanc's DICOMweb service (PS3.18)."""
+
+    PLUGIN = pathlib.Path("/usr/share/orthanc/plugins/libOrthancDicomWeb.so")
+    SETTINGS = {"Plugins": [str(PLUGIN)], "DicomWeb": {"Enable": True, "Root": "/dicom-web/"}}
+
+    def __init__(self, pacs):
+        self.pacs = pacs
+
+    def search(self, resource):
+        """QIDO-RS: answers as {tag: first value}."""
+        answers = self.pacs.get(f"/dicom-web/{resource}")
+        return [{tag: a["Value"][0] for tag, a in answer.items() if "Value" in a} for answer in answers]
+
+    def retrieve(self, resource):
+        """WADO-RS: the files of all instances."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.pacs.http_port}/dicom-web/{resource}",
+            headers={"Accept": 'multipart/related; type="application/dicom"; transfer-syntax=*'},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            head = f"Content-Type: {answer.headers['Content-Type']}\r\n\r\n".encode()
+            parts = email.message_from_bytes(head + answer.read(), policy=email.policy.HTTP).iter_parts()
+            return [io.BytesIO(part.get_payload(decode=True)) for part in parts]
 
 
 class DicomObjectsTest(support.ServiceTest):
@@ -116,6 +146,27 @@ class DicomObjectsTest(support.ServiceTest):
         self.assertGreater(acquisition.PrimaryPositionerScanArc, 180)
         self.assertEqual(volume.XRay3DReconstructionSequence[0].AlgorithmType, "FILTER_BACK_PROJ")
         self.assertEqual(volume.AcquisitionContextSequence[0].NumericValue, 312.25)
+
+    def test_through_dicom_web(self):
+        """What a viewer gets of both forms from a PACS that has pulled them."""
+        if not DicomWeb.PLUGIN.exists():
+            self.skipTest("the package orthanc-dicomweb is not installed")
+        port = process.free_port()
+        service = self.service(peers=[(orthanc.AE_TITLE, port)])
+        result = self.stream(service)
+        pacs = self.orthanc(service, port, settings=DicomWeb.SETTINGS)
+        pacs.retrieve(pacs.find_studies(AccessionNumber=support.ACCESSION)[0])
+        web = DicomWeb(pacs)
+        (study,) = web.search(f"studies?PatientID={support.PATIENT_ID}")
+        self.assertEqual(study["0020000D"], result["study_instance_uid"])
+        self.assertEqual(study["00100010"], {"Alphabetic": "Test^Head"})
+        place = f"studies/{study['0020000D']}/series"
+        series = {found["00080060"]: found["0020000E"] for found in web.search(place)}
+        self.assertEqual(set(series), {"CT", "XA"})
+        _, reference = self.fetch(service, result["job_id"])
+        self.expect_volume(read_ct(web.retrieve(f"{place}/{series['CT']}")), reference)
+        (volume,) = web.retrieve(f"{place}/{series['XA']}")
+        self.expect_volume(read_xray3d(volume), reference)
 
     def test_a_patient_who_lies_feet_first(self):
         """The same frames of a patient who lies the other way round: the same voxels, elsewhere in the patient."""
