@@ -82,7 +82,7 @@ class DashboardsTest(support.ServiceTest):
         return end
 
     def service_with_a_pacs(self):
-        """A certificate, and a destination that takes every result."""
+        """A certificate, a destination that takes every result, and somebody to tell of procedure steps."""
         openssl, storescp = support.need("openssl", "openssl"), support.need("storescp", "dcmtk")
         files = [self.folder / "node.pem", self.folder / "node.key"]
         done = process.run(
@@ -97,7 +97,7 @@ class DashboardsTest(support.ServiceTest):
             peers=[("PACS", port)],
             destinations=['ae_title: "PACS"'],
             dicom=f'tls_port: {process.free_port()} tls {{ certificate_file: "{files[0]}" private_key_file: "{files[1]}" '
-            "anonymous_callers: true }",
+            'anonymous_callers: true } mpps { peer: "PACS" }',
         )
 
     def test_every_expression_returns_data(self):

@@ -36,7 +36,6 @@ class Service:
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.peers = list(peers)  # (AE title, port)
-        self.dicom = dicom  # further fields of DicomNodeConfig, as text
         self.destinations = list(destinations)  # fields of DicomDestination, as text
         self.web_fields = web  # further fields of WebConfig, as text
         self.tls = tls or {}  # fields of TlsConfig
