@@ -89,17 +89,27 @@ absl::Status JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) 
   return absl::OkStatus();
 }
 
-}  // namespace
-
-void Engine::Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done) {
+/// What the admission lane does for a request: `done` gets what `answer` makes of it, or CANCELLED
+/// when nobody waits for that any more.
+template <class Done, class Answer>
+std::function<void()> WhileWanted(AcquisitionRequest request, std::function<bool()> wanted,
+                                  Done done, Answer answer) {
   auto shared = std::make_shared<AcquisitionRequest>(std::move(request));
-  admission_lane_->Submit([this, shared, wanted = std::move(wanted), done = std::move(done)] {
+  return [shared, wanted = std::move(wanted), done = std::move(done), answer] {
     if (wanted()) {
-      done(AcceptNow(std::move(*shared)));
+      done(answer(std::move(*shared)));
     } else {
       done(absl::CancelledError("the console left before its acquisition was planned"));
     }
-  });
+  };
+}
+
+}  // namespace
+
+void Engine::Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done) {
+  admission_lane_->Submit(WhileWanted(
+      std::move(request), std::move(wanted), std::move(done),
+      [this](AcquisitionRequest&& wanted_one) { return AcceptNow(std::move(wanted_one)); }));
 }
 
 absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
@@ -164,14 +174,9 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
 }
 
 void Engine::Predict(AcquisitionRequest request, std::function<bool()> wanted, QuoteDone done) {
-  auto shared = std::make_shared<AcquisitionRequest>(std::move(request));
-  admission_lane_->Submit([this, shared, wanted = std::move(wanted), done = std::move(done)] {
-    if (wanted()) {
-      done(QuoteNow(std::move(*shared)));
-    } else {
-      done(absl::CancelledError("the console left before its acquisition was planned"));
-    }
-  });
+  admission_lane_->Submit(WhileWanted(
+      std::move(request), std::move(wanted), std::move(done),
+      [this](AcquisitionRequest&& wanted_one) { return QuoteNow(std::move(wanted_one)); }));
 }
 
 absl::StatusOr<Engine::Quote> Engine::QuoteNow(AcquisitionRequest request) {
