@@ -19,7 +19,8 @@ RUN ./dev setup build packaging page && ./dev package && mkdir /dist && cp dist/
 FROM scratch AS prebuilt
 COPY dist/isocenter-*.tar.gz /dist/
 
-FROM ${PACKAGE_FROM} AS package
+# The default once more: buildah 1.28 does not see the one above when it looks for the stages that it needs.
+FROM ${PACKAGE_FROM:-build} AS package
 
 FROM ${RUNTIME_BASE}
 ARG VERSION=unknown

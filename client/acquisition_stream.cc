@@ -17,9 +17,9 @@
 #include "client/nodes.h"
 #include "client/reconnect.h"
 #include "client/rpc_status.h"
-#include "client/wire.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/acquisition.h"
 
 namespace isocenter::client {
 namespace {
@@ -334,7 +334,7 @@ AcquisitionStream::~AcquisitionStream() {
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, v1::AcquireRequest opening,
     AcquisitionStreamOptions options, const std::string& node) {
-  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, CheckedFrameBytes(header));
+  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
   auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes, node);
   State& s = *state;
   s.thread =
@@ -372,8 +372,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     AcquisitionStreamOptions options) {
   v1::AcquireRequest opening;
   opening.mutable_resume()->set_job_id(job_id);
-  return Start(channel, header, std::move(opening), std::move(options),
-               NodeOfJob(channel, job_id, options.admission_timeout));
+  const std::string node = NodeOfJob(channel, job_id, options.admission_timeout);
+  return Start(channel, header, std::move(opening), std::move(options), node);
 }
 
 const v1::Accepted& AcquisitionStream::accepted() const {

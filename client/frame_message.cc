@@ -7,9 +7,9 @@
 #include <array>
 #include <string>
 
-#include "client/wire.h"
 #include "isocenter/v1/acquisition.pb.h"
 #include "kernels/base/crc32c.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::client {
 namespace {
@@ -38,7 +38,7 @@ grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,
   v1::Frame rest;
   rest.set_crc32c(Crc32c(std::as_bytes(std::span(pixels.begin(), pixels.size()))));
   rest.set_has_checksum(true);
-  if (measured) *rest.mutable_measured_matrix() = ToProto(*measured);
+  if (measured) *rest.mutable_measured_matrix() = wire::ToProto(*measured);
   const std::string suffix = rest.SerializeAsString();
 
   std::array<uint8_t, 32> head;

@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/rpc_status.h"
-#include "client/wire.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
 #include "isocenter/v1/protocols.grpc.pb.h"
 #include "isocenter/v1/worklist.grpc.pb.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::client {
 namespace {
@@ -213,19 +213,18 @@ absl::Status JobClient::DownloadDicom(const std::string& job_id, DicomSink& sink
 absl::Status JobClient::DownloadVolume(const std::string& job_id, VolumeSink& sink) const {
   int64_t missing_bytes = -1;
   FloatAssembler assembler;
-  ISO_RETURN_IF_ERROR(
-      stubs_->Download(job_id, v1::RESULT_FORMAT_RAW_FLOAT32,
-                       [&](const v1::DownloadResultResponse& piece) -> absl::Status {
-                         if (missing_bytes < 0) {
-                           ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, FromProto(piece.grid()));
-                           missing_bytes = grid.voxels() * int64_t{sizeof(float)};
-                           ISO_RETURN_IF_ERROR(sink.OnGrid(grid));
-                         }
-                         missing_bytes -= static_cast<int64_t>(piece.data().size());
-                         if (missing_bytes < 0)
-                           return absl::DataLossError("the server sent more than the volume");
-                         return assembler.Append(piece.data(), sink);
-                       }));
+  ISO_RETURN_IF_ERROR(stubs_->Download(
+      job_id, v1::RESULT_FORMAT_RAW_FLOAT32,
+      [&](const v1::DownloadResultResponse& piece) -> absl::Status {
+        if (missing_bytes < 0) {
+          ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, wire::GridFromProto(piece.grid()));
+          missing_bytes = grid.voxels() * int64_t{sizeof(float)};
+          ISO_RETURN_IF_ERROR(sink.OnGrid(grid));
+        }
+        missing_bytes -= static_cast<int64_t>(piece.data().size());
+        if (missing_bytes < 0) return absl::DataLossError("the server sent more than the volume");
+        return assembler.Append(piece.data(), sink);
+      }));
   if (missing_bytes != 0) {
     return absl::DataLossError(
         absl::StrCat("the volume is incomplete: ", missing_bytes, " bytes are missing"));

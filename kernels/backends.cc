@@ -28,35 +28,40 @@ namespace {
 
 constexpr absl::string_view kCuda = "cuda";
 
-absl::StatusOr<ChosenDevices> Open(absl::string_view backend, const WantedDevices& wanted,
-                                   std::string reason) {
+absl::StatusOr<ChosenDevices> Open(const ops::Registry& registry, absl::string_view backend,
+                                   const WantedDevices& wanted, std::string reason) {
   ChosenDevices chosen{.reason = std::move(reason)};
   ops::DeviceLimits limits = backend == kCuda ? wanted.own_memory : wanted.host;
   const int count = backend == kCuda ? wanted.count : 1;
   for (limits.ordinal = 0; count == 0 || limits.ordinal < count; ++limits.ordinal) {
-    auto device = Backends().OpenDevice(backend, limits);
-    const bool no_more = count == 0 && limits.ordinal > 0;
-    if (no_more && absl::IsUnavailable(device.status())) break;
-    if (!device.ok()) return device.status();
-    chosen.devices.push_back(*std::move(device));
+    auto device = registry.OpenDevice(backend, limits);
+    if (device.ok()) {
+      chosen.devices.push_back(*std::move(device));
+      continue;
+    }
+    chosen.failures.push_back(device.status());
+    // No more are listed. With other errors there may be.
+    if (absl::IsUnavailable(device.status()) || absl::IsNotFound(device.status())) break;
   }
+  if (chosen.devices.empty()) return chosen.failures.front();
+  std::erase_if(chosen.failures, absl::IsUnavailable);
   return chosen;
 }
 
 }  // namespace
 
-absl::StatusOr<ChosenDevices> OpenDevices(absl::string_view backend, const WantedDevices& wanted) {
+absl::StatusOr<ChosenDevices> OpenDevices(absl::string_view backend, const WantedDevices& wanted,
+                                          const ops::Registry& registry) {
   if (!backend.empty()) {
-    return Open(backend, wanted, absl::StrCat("backend ", backend, " was asked for"));
+    return Open(registry, backend, wanted, absl::StrCat("backend ", backend, " was asked for"));
   }
   std::string reason = "this build has no CUDA backend: running on the CPU";
-  if (Backends().devices.contains(kCuda)) {
-    auto found = Open(kCuda, wanted, "a CUDA device was found");
-    // Fewer devices than were asked for is a mistake to be told of; none at all is not.
-    if (found.ok() || Backends().OpenDevice(kCuda, {}).ok()) return found;
+  if (registry.devices.contains(kCuda)) {
+    auto found = Open(registry, kCuda, wanted, "a CUDA device was found");
+    if (found.ok()) return found;
     reason = absl::StrCat(found.status().message(), ": running on the CPU");
   }
-  return Open("cpu", wanted, std::move(reason));
+  return Open(registry, "cpu", wanted, std::move(reason));
 }
 
 }  // namespace isocenter

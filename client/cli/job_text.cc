@@ -69,10 +69,6 @@ nlohmann::ordered_json ToJson(const v1::JobResult& result) {
                               {"series_instance_uid", result.series_instance_uid()},
                               {"frame_of_reference_uid", result.frame_of_reference_uid()},
                               {"instance_count", result.instance_count()},
-                              {"seconds_after_last_frame", result.seconds_after_last_frame()},
-                              {"seconds_to_stored", result.seconds_to_stored()},
-                              {"kernel_gups", result.kernel_gups()},
-                              {"whole_gups", result.whole_gups()},
                               {"timings",
                                {{"upload_seconds", t.upload_seconds()},
                                 {"download_seconds", t.download_seconds()},
@@ -88,6 +84,14 @@ nlohmann::ordered_json ToJson(const v1::JobResult& result) {
                               {"backend", result.backend()},
                               {"warnings", nlohmann::ordered_json::array()}};
   for (const std::string& warning : result.warning()) json["warnings"].push_back(warning);
+  // Refinements and subtractions have no last frame, and no speed of back-projection.
+  for (const auto& [name, value] :
+       {std::pair("seconds_after_last_frame", result.seconds_after_last_frame()),
+        std::pair("seconds_to_stored", result.seconds_to_stored()),
+        std::pair("kernel_gups", result.kernel_gups()),
+        std::pair("whole_gups", result.whole_gups())}) {
+    if (value > 0) json[name] = value;
+  }
   return json;
 }
 

@@ -22,6 +22,24 @@ struct Options {
   bool json = false;
 };
 
+TableRow RowOf(const v1::Job& job) {
+  const v1::JobResult& result = job.result();
+  // Refinements and subtractions have no last frame, and no speed of back-projection.
+  const double after_last = result.seconds_after_last_frame(), gups = result.kernel_gups();
+  const double total = result.timings().total_seconds();
+  return {job.job_id(),
+          StateName(job.state()),
+          ClassName(job.job_class()),
+          LocalTime(job.create_time()),
+          job.protocol(),
+          job.station_name(),
+          absl::StrCat(job.progress().frames_received(), "/", job.progress().frames_total()),
+          after_last > 0 ? absl::StrFormat("%.3f s", after_last) : "-",
+          total > 0 ? absl::StrFormat("%.1f s", total) : "-",
+          gups > 0 ? absl::StrFormat("%.2f", gups) : "-",
+          job.error_message()};
+}
+
 absl::Status Jobs(const Options& options) {
   v1::ListJobsRequest filter;
   for (const std::string& name : options.states) {
@@ -45,16 +63,8 @@ absl::Status Jobs(const Options& options) {
     return absl::OkStatus();
   }
   std::vector<TableRow> rows = {{"JOB", "STATE", "CLASS", "CREATED", "PROTOCOL", "STATION",
-                                 "FRAMES", "AFTER LAST", "GUPS", "ERROR"}};
-  for (const v1::Job& job : jobs) {
-    const bool done = job.has_result();
-    rows.push_back(
-        {job.job_id(), StateName(job.state()), ClassName(job.job_class()),
-         LocalTime(job.create_time()), job.protocol(), job.station_name(),
-         absl::StrCat(job.progress().frames_received(), "/", job.progress().frames_total()),
-         done ? absl::StrFormat("%.3f s", job.result().seconds_after_last_frame()) : "-",
-         done ? absl::StrFormat("%.2f", job.result().kernel_gups()) : "-", job.error_message()});
-  }
+                                 "FRAMES", "AFTER LAST", "TOTAL", "GUPS", "ERROR"}};
+  for (const v1::Job& job : jobs) rows.push_back(RowOf(job));
   std::fputs(FormatTable(rows).c_str(), stdout);
   return absl::OkStatus();
 }

@@ -11,10 +11,6 @@
 
 namespace isocenter::cli {
 
-/// Geometry and pixel type of a header, checked. Errors: INVALID_ARGUMENT (the field, its value,
-/// what is legal).
-absl::StatusOr<recon::Acquisition> ToAcquisition(const v1::AcquisitionHeader& header);
-
 /// All frames of an acquisition in host memory.
 class LocalFrames {
  public:

@@ -37,8 +37,11 @@ absl::Status Show(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const v1::NodeStatus status, client::NodeClient(channel).Status());
   Print(status);
   for (const v1::NodeDevice& device : status.device()) {
-    std::printf("%s: %.1f GUPS, %s\n", device.name().c_str(), device.speed_gups(),
-                device.healthy() ? "healthy" : device.quarantine_reason().c_str());
+    if (device.healthy()) {
+      std::printf("%s: healthy, %.1f GUPS\n", device.name().c_str(), device.speed_gups());
+    } else {
+      std::printf("%s: failed: %s\n", device.name().c_str(), device.quarantine_reason().c_str());
+    }
   }
   return absl::OkStatus();
 }

@@ -94,7 +94,8 @@ class RabbitCtDataSet : public formats::FrameSink {
     const Shape3 shape{views, detector.rows, detector.columns};
     ISO_ASSIGN_OR_RETURN(weighted_,
                          device_->NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(filtered_, device_->NewProjectionStack(shape, ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(filtered_,
+                         device_->NewProjectionStack(shape, ops::StackUse::kProjections));
     return absl::OkStatus();
   }
 

@@ -24,6 +24,7 @@
 #include "kernels/geometry/patient_position.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/reconstructor.h"
+#include "proto/wire/acquisition.h"
 
 namespace isocenter::cli {
 namespace {
@@ -126,7 +127,8 @@ absl::Status Reconstruct(Options options) {
   }
   if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
-  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition, ToAcquisition(source->header()));
+  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
+                       wire::AcquisitionFromProto(source->header()));
   const std::string& position = source->header().patient_position();
   ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position,
                        ParsePatientPosition(position.empty() ? "HFS" : position));

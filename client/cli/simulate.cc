@@ -17,11 +17,11 @@
 #include "client/formats/dicom/xa_writer.h"
 #include "client/formats/meta_image.h"
 #include "client/formats/volume_input.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/phantom/noise.h"
 #include "kernels/phantom/phantom.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
 namespace {
@@ -102,14 +102,14 @@ v1::AcquisitionHeader MakeHeader(const Options& options, const Detector& detecto
         std::pair{&options.study.study_description(), study.mutable_study_description()}}) {
     if (!given->empty()) *field = *given;
   }
-  *header.mutable_detector() = client::ToProto(detector);
+  *header.mutable_detector() = wire::ToProto(detector);
   const bool counts = options.pixel == "counts";
   header.set_pixel_type(counts ? v1::PIXEL_TYPE_UINT16_COUNTS
                                : v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS);
   if (counts) header.set_i0_counts(options.i0);
   header.set_frame_count(static_cast<uint32_t>(trajectory.size()));
   for (const ProjectionMatrix& matrix : trajectory) {
-    *header.mutable_matrices()->add_matrix() = client::ToProto(matrix);
+    *header.mutable_matrices()->add_matrix() = wire::ToProto(matrix);
   }
   header.set_station_name("simulator");
   if (options.phantom == "head") header.set_body_part_examined("HEAD");

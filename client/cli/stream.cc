@@ -23,8 +23,8 @@
 #include "client/cli/warning_printer.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
 namespace {
@@ -60,7 +60,7 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
                                                            : v1::PAIR_ROLE_FILL);
   }
   ISO_ASSIGN_OR_RETURN(const std::optional<VolumeGrid> grid, ChosenGrid(options.acquisition));
-  if (grid) *header.mutable_grid() = client::ToProto(*grid);
+  if (grid) *header.mutable_grid() = wire::ToProto(*grid);
   return absl::OkStatus();
 }
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/formats/file.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/acquisition.h"
 
 namespace isocenter::formats {
 namespace {
@@ -133,7 +133,7 @@ absl::StatusOr<BundleDescription> ReadBundleDescription(const std::filesystem::p
 absl::StatusOr<std::unique_ptr<FrameSource>> OpenBundle(const std::filesystem::path& directory) {
   ISO_RETURN_IF_ERROR(ReadBundleDescription(directory).status());
   ISO_ASSIGN_OR_RETURN(v1::AcquisitionHeader header, ReadHeader(directory / kHeaderFile));
-  const absl::StatusOr<int64_t> frame_bytes = client::CheckedFrameBytes(header);
+  const absl::StatusOr<int64_t> frame_bytes = wire::CheckedFrameBytes(header);
   if (!frame_bytes.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat((directory / kHeaderFile).string(), ": ", frame_bytes.status().message()));
@@ -151,7 +151,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenBundle(const std::filesystem::p
 absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::path& directory,
                                                         const v1::AcquisitionHeader& header,
                                                         const BundleDescription& description) {
-  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, client::CheckedFrameBytes(header));
+  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {

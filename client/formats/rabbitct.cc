@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/acquisition.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::formats {
 namespace {
@@ -114,7 +115,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenRabbitCt(const std::filesystem:
   header.mutable_detector()->set_pitch_u_mm(pitch);
   header.mutable_detector()->set_pitch_v_mm(pitch);
   header.set_frame_count(preamble.projections);
-  const absl::StatusOr<int64_t> frame_bytes = client::CheckedFrameBytes(header);
+  const absl::StatusOr<int64_t> frame_bytes = wire::CheckedFrameBytes(header);
   if (!frame_bytes.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.name(), " is not a RabbitCT file: ", frame_bytes.status().message()));
@@ -139,9 +140,9 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenRabbitCt(const std::filesystem:
   for (uint32_t i = 0; i < preamble.projections; ++i) {
     StoredMatrix stored;
     ISO_RETURN_IF_ERROR(ReadValue(file, first_record + i * record, stored));
-    *header.mutable_matrices()->add_matrix() = client::ToProto(FromStored(stored));
+    *header.mutable_matrices()->add_matrix() = wire::ToProto(FromStored(stored));
   }
-  ISO_RETURN_IF_ERROR(client::CheckedFrameBytes(header).status());  // finite matrices
+  ISO_RETURN_IF_ERROR(wire::CheckedFrameBytes(header).status());  // finite matrices
   auto source = std::make_unique<RabbitCtSource>(std::move(header), std::move(file), *frame_bytes,
                                                  first_record);
   ISO_RETURN_IF_ERROR(source->CheckLineIntegrals());

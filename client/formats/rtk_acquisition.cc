@@ -6,8 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/formats/meta_image.h"
 #include "client/formats/rtk_geometry.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/acquisition.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::formats {
 namespace {
@@ -75,10 +76,10 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenRtkAcquisition(
   header.set_pixel_type(counts ? v1::PIXEL_TYPE_UINT16_COUNTS
                                : v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS);
   if (counts) header.set_i0_counts(i0_counts);
-  *header.mutable_detector() = client::ToProto(Detector{.columns = static_cast<int>(image.size[0]),
-                                                        .rows = static_cast<int>(image.size[1]),
-                                                        .pitch_u_mm = image.spacing[0],
-                                                        .pitch_v_mm = image.spacing[1]});
+  *header.mutable_detector() = wire::ToProto(Detector{.columns = static_cast<int>(image.size[0]),
+                                                      .rows = static_cast<int>(image.size[1]),
+                                                      .pitch_u_mm = image.spacing[0],
+                                                      .pitch_v_mm = image.spacing[1]});
   header.set_frame_count(static_cast<uint32_t>(image.size[2]));
   for (size_t view = 0; view < matrices.size(); ++view) {
     const absl::StatusOr<ProjectionMatrix> normalized =
@@ -87,9 +88,9 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenRtkAcquisition(
       return absl::InvalidArgumentError(absl::StrCat(geometry.string(), ", projection ", view, ": ",
                                                      normalized.status().message()));
     }
-    *header.mutable_matrices()->add_matrix() = client::ToProto(*normalized);
+    *header.mutable_matrices()->add_matrix() = wire::ToProto(*normalized);
   }
-  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, client::CheckedFrameBytes(header));
+  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<MetaImageData> data, MetaImageData::Open(image));
   return std::make_unique<RtkSource>(std::move(header), image, std::move(data), frame_bytes);
 }

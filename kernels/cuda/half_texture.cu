@@ -1,6 +1,5 @@
 #include <cuda_fp16.h>
 
-#include "kernels/cuda/bilinear_texture.h"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/half_texture.h"
 #include "kernels/cuda/status.h"
@@ -65,9 +64,9 @@ absl::Status HalfTexture::FillPixels(const float* from, int views, int rows, Row
   ISO_RETURN_IF_ERROR(Reserve(1, capacity, stream));
   const int columns = static_cast<int>(capacity.fast);
   const int begin = seen.first;
-  const int end = seen.end() < rows ? seen.end() : static_cast<int>(array_shape_.middle);
+  const int end = seen.end() < rows ? seen.end() : array_rows();
   FillPixelsKernel<<<dim3(BlocksAcross(columns), RunsOf(end - begin), views), kFillThreads, 0,
-                     stream>>>(from, rows, columns, begin, end, surface_);
+                     stream>>>(from, rows, columns, begin, end, array_.surface());
   return ToStatus(cudaGetLastError(), "FillPixelsKernel");
 }
 
@@ -77,45 +76,23 @@ absl::Status HalfTexture::FillRows(const float* from, int views, int rows, RowRa
       Reserve(4, {capacity.slow, capacity.middle + kRowsAbove, capacity.fast}, stream));
   const int columns = static_cast<int>(capacity.fast);
   const int begin = seen.first == 0 ? 0 : seen.first + kRowsAbove;
-  const int end =
-      seen.end() < rows ? seen.end() + kRowsAbove : static_cast<int>(array_shape_.middle);
+  const int end = seen.end() < rows ? seen.end() + kRowsAbove : array_rows();
   FillRowsKernel<<<dim3(BlocksAcross(columns), RunsOf(end - begin), views), kFillThreads, 0,
-                   stream>>>(from, rows, columns, begin, end, flipped, surface_);
+                   stream>>>(from, rows, columns, begin, end, flipped, array_.surface());
   return ToStatus(cudaGetLastError(), "FillRowsKernel");
 }
 
 absl::Status HalfTexture::Reserve(int channels, const Shape3& array, cudaStream_t stream) {
-  if (channels == channels_ && array.slow <= array_shape_.slow &&
-      array.middle <= array_shape_.middle && array.fast == array_shape_.fast) {
-    return absl::OkStatus();
-  }
-  // Kernels may still read the array.
-  ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
-  Free();
-  const cudaChannelFormatDesc format =
-      channels == 1 ? cudaCreateChannelDescHalf() : cudaCreateChannelDescHalf4();
   const cudaExtent extent{static_cast<size_t>(array.fast), static_cast<size_t>(array.middle),
                           static_cast<size_t>(array.slow)};
-  ISO_RETURN_IF_CUDA_ERROR(
-      cudaMalloc3DArray(&array_, &format, extent, cudaArrayLayered | cudaArraySurfaceLoadStore));
-  ISO_ASSIGN_OR_RETURN(texture_, NewBilinearTexture(array_));
-  cudaResourceDesc resource = {};
-  resource.resType = cudaResourceTypeArray;
-  resource.res.array.array = array_;
-  ISO_RETURN_IF_CUDA_ERROR(cudaCreateSurfaceObject(&surface_, &resource));
+  const cudaExtent& had = array_.extent();
+  if (channels == channels_ && extent.depth <= had.depth && extent.height <= had.height &&
+      extent.width == had.width) {
+    return absl::OkStatus();
+  }
   channels_ = channels;
-  array_shape_ = array;
-  return absl::OkStatus();
-}
-
-void HalfTexture::Free() {
-  if (surface_ != 0) cudaDestroySurfaceObject(surface_);
-  if (texture_ != 0) cudaDestroyTextureObject(texture_);
-  if (array_ != nullptr) cudaFreeArray(array_);
-  surface_ = 0;
-  texture_ = 0;
-  array_ = nullptr;
-  array_shape_ = {};
+  return array_.Allocate(channels == 1 ? cudaCreateChannelDescHalf() : cudaCreateChannelDescHalf4(),
+                         extent, stream);
 }
 
 }  // namespace isocenter::cuda

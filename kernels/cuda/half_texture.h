@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
+#include "kernels/cuda/layered_array.h"
 #include "kernels/geometry/detector_rows.h"
 
 namespace isocenter::cuda {
@@ -19,11 +20,6 @@ namespace isocenter::cuda {
 /// RESOURCE_EXHAUSTED (device memory).
 class HalfTexture {
  public:
-  HalfTexture() = default;
-  HalfTexture(const HalfTexture&) = delete;
-  HalfTexture& operator=(const HalfTexture&) = delete;
-  ~HalfTexture() { Free(); }
-
   /// One channel. Pixel (u, v) of layer i is at (u + 0.5, v + 0.5).
   absl::Status FillPixels(const float* from, int views, int rows, RowRange seen,
                           const Shape3& capacity, cudaStream_t stream);
@@ -35,7 +31,7 @@ class HalfTexture {
                         const Shape3& capacity, uint32_t flipped, cudaStream_t stream);
   static constexpr int kRowsAbove = 4;
 
-  cudaTextureObject_t texture() const { return texture_; }
+  cudaTextureObject_t texture() const { return array_.texture(); }
 
   /// Device memory that the two take.
   static int64_t PixelsBytes(int64_t views, int64_t rows, int64_t columns) {
@@ -47,13 +43,10 @@ class HalfTexture {
 
  private:
   absl::Status Reserve(int channels, const Shape3& array, cudaStream_t stream);
-  void Free();
+  int array_rows() const { return static_cast<int>(array_.extent().height); }
 
   int channels_ = 0;
-  Shape3 array_shape_;
-  cudaArray_t array_ = nullptr;
-  cudaTextureObject_t texture_ = 0;
-  cudaSurfaceObject_t surface_ = 0;
+  LayeredArray array_{LayeredArray::Writing::kByKernels};
 };
 
 }  // namespace isocenter::cuda

@@ -1,6 +1,5 @@
 #include <cuda_fp16.h>
 
-#include "kernels/cuda/bilinear_texture.h"
 #include "kernels/cuda/half_pixels.h"
 #include "kernels/cuda/joseph_planes.h"
 #include "kernels/cuda/status.h"
@@ -132,44 +131,17 @@ absl::Status LinearPlanes::Fill(const PlaneSource& source, cudaStream_t stream) 
 
 absl::Status RowsTexture::Fill(const PlaneSource& source, int step, cudaStream_t stream) {
   const Layout from = LayoutOf(source);
-  ISO_RETURN_IF_ERROR(
-      Reserve({static_cast<size_t>(from.n_b), static_cast<size_t>(Rows(from.n_c, step)),
-               static_cast<size_t>(from.count)},
-              stream));
-  if (step == 1) {
-    return Copy<4, 1>(source, -kRowsBefore, from.n_c, stream, WriteRows<1>{surface_});
-  }
-  return Copy<4, 2>(source, -kRowsBefore, from.n_c, stream, WriteRows<2>{surface_});
-}
-
-absl::Status RowsTexture::Reserve(cudaExtent extent, cudaStream_t stream) {
+  const cudaExtent extent{static_cast<size_t>(from.n_b), static_cast<size_t>(Rows(from.n_c, step)),
+                          static_cast<size_t>(from.count)};
   // Beyond its extent a texture is zero, so that it must have the right one; layers may be left.
-  if (extent.width == extent_.width && extent.height == extent_.height &&
-      extent.depth <= extent_.depth) {
-    return absl::OkStatus();
+  const cudaExtent& had = array_.extent();
+  if (extent.width != had.width || extent.height != had.height || extent.depth > had.depth) {
+    ISO_RETURN_IF_ERROR(array_.Allocate(cudaCreateChannelDescHalf4(), extent, stream));
   }
-  if (array_ != nullptr) ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
-  Free();
-  const cudaChannelFormatDesc format = cudaCreateChannelDescHalf4();
-  ISO_RETURN_IF_CUDA_ERROR(
-      cudaMalloc3DArray(&array_, &format, extent, cudaArrayLayered | cudaArraySurfaceLoadStore));
-  ISO_ASSIGN_OR_RETURN(texture_, NewBilinearTexture(array_));
-  cudaResourceDesc resource = {};
-  resource.resType = cudaResourceTypeArray;
-  resource.res.array.array = array_;
-  ISO_RETURN_IF_CUDA_ERROR(cudaCreateSurfaceObject(&surface_, &resource));
-  extent_ = extent;
-  return absl::OkStatus();
-}
-
-void RowsTexture::Free() {
-  if (surface_ != 0) cudaDestroySurfaceObject(surface_);
-  if (texture_ != 0) cudaDestroyTextureObject(texture_);
-  if (array_ != nullptr) cudaFreeArray(array_);
-  surface_ = 0;
-  texture_ = 0;
-  array_ = nullptr;
-  extent_ = {};
+  if (step == 1) {
+    return Copy<4, 1>(source, -kRowsBefore, from.n_c, stream, WriteRows<1>{array_.surface()});
+  }
+  return Copy<4, 2>(source, -kRowsBefore, from.n_c, stream, WriteRows<2>{array_.surface()});
 }
 
 }  // namespace isocenter::cuda

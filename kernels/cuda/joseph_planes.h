@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/cuda/joseph_view.h"
+#include "kernels/cuda/layered_array.h"
 #include "kernels/cuda/owners.h"
 
 namespace isocenter::cuda {
@@ -45,26 +46,15 @@ class RowsTexture {
  public:
   static constexpr int kRowsBefore = 4;
 
-  RowsTexture() = default;
-  RowsTexture(const RowsTexture&) = delete;
-  RowsTexture& operator=(const RowsTexture&) = delete;
-  ~RowsTexture() { Free(); }
-
   /// On `stream`. `step`: 1 or 2. Errors: RESOURCE_EXHAUSTED (device memory).
   absl::Status Fill(const PlaneSource& source, int step, cudaStream_t stream);
-  cudaTextureObject_t texture() const { return texture_; }
+  cudaTextureObject_t texture() const { return array_.texture(); }
   /// Of one plane.
   static int64_t Bytes(int64_t n_b, int64_t n_c, int step) { return n_b * Rows(n_c, step) * 8; }
 
  private:
   static int64_t Rows(int64_t n_c, int step) { return (n_c + kRowsBefore + step - 1) / step; }
-  absl::Status Reserve(cudaExtent extent, cudaStream_t stream);
-  void Free();
-
-  cudaExtent extent_ = {};
-  cudaArray_t array_ = nullptr;
-  cudaTextureObject_t texture_ = 0;
-  cudaSurfaceObject_t surface_ = 0;
+  LayeredArray array_{LayeredArray::Writing::kByKernels};
 };
 
 }  // namespace isocenter::cuda

@@ -10,7 +10,6 @@
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
 #include "kernels/ops/variation.h"
-#include "kernels/ops/projector.h"
 
 namespace isocenter::cuda {
 

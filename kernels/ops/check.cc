@@ -63,9 +63,9 @@ absl::Status ForeignBuffer(absl::string_view what, absl::string_view backend) {
 }
 
 absl::Status WrongUse(StackUse expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the projection stack was not made for ",
-                   expected == StackUse::kProjections ? "projections" : "line integrals of the ramp filter"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the projection stack was not made for ",
+      expected == StackUse::kProjections ? "projections" : "line integrals of the ramp filter"));
 }
 
 }  // namespace isocenter::ops

@@ -69,9 +69,9 @@ StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace) {
   }
   StageSeconds all{.busy = BusySeconds(trace)};
   for (auto& [device, own] : devices) {
-    for (const Stage stage : {Stage::kUpload, Stage::kPreprocess, Stage::kFilter,
-                              Stage::kBackproject, Stage::kHounsfield, Stage::kDownload,
-                              Stage::kForwardProject}) {
+    for (const Stage stage :
+         {Stage::kUpload, Stage::kPreprocess, Stage::kFilter, Stage::kBackproject,
+          Stage::kHounsfield, Stage::kDownload, Stage::kForwardProject}) {
       double& most = SecondsFor(all, stage);
       most = std::max(most, SecondsFor(own, stage));
     }

@@ -5,14 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/transfer_queue.h"
+#include "server/archive/transfer_sql.h"
 
 namespace isocenter::archive {
 namespace {
 
 // Keeps a report well below the longest message that the node takes.
 constexpr int kMostInstances = 2000;
-
-int Number(TransferState state) { return static_cast<int>(state); }
 
 /// The first retry's time, doubled for each attempt that was made before.
 absl::Duration RetryDelay(const QueueDestination& destination, int64_t attempts) {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/text_format.h"
 #include "kernels/base/status_macros.h"
-#include "server/config/grid_translation.h"
+#include "proto/wire/geometry.h"
 #include "server/config/server_config.h"
 
 namespace isocenter::config {
@@ -231,7 +231,7 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
   protocol.settings.extend_truncated_rows = resolved.corrections().extend_truncated_rows();
   if (resolved.grid().has_fixed()) {
-    ISO_ASSIGN_OR_RETURN(protocol.fixed_grid, GridFromProto(resolved.grid().fixed()));
+    ISO_ASSIGN_OR_RETURN(protocol.fixed_grid, wire::GridFromProto(resolved.grid().fixed()));
   } else {
     const uint32_t size = resolved.grid().auto_().size();
     if (size < 16 || size > 2048) {

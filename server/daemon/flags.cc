@@ -1,7 +1,10 @@
 #include "server/daemon/flags.h"
 
+#include <vector>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/server_config.h"
 
@@ -11,6 +14,12 @@ namespace {
 v1::SyncPolicy SyncPolicyOf(const std::string& name) {
   if (name == "always") return v1::SYNC_POLICY_ALWAYS;
   return name == "never" ? v1::SYNC_POLICY_NEVER : v1::SYNC_POLICY_INTERVAL;
+}
+
+std::vector<std::string> BackendNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, open] : Backends().devices) names.push_back(name);
+  return names;
 }
 
 }  // namespace
@@ -42,7 +51,8 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--gpus_per_job", flags.gpus_per_job, "GPUs that share each acquisition");
   app.add_option("--drain_seconds", flags.drain_seconds, "Longest time from SIGTERM to exit");
   app.add_option("--backend", flags.backend,
-                 "Backend that computes (default: cuda where there is a device, else cpu)");
+                 "Backend that computes (default: cuda where there is a device, else cpu)")
+      ->check(CLI::IsMember(BackendNames()));
   app.add_option("--log_level", flags.log_level, "trace, debug, info, warn, err or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "err", "off"}))
       ->capture_default_str();

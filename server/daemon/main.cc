@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,18 +20,16 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
 #include "server/archive/archive.h"
-#include "server/config/protocol_book.h"
-#include "server/config/server_config.h"
 #include "server/daemon/asking.h"
 #include "server/daemon/audit_options.h"
 #include "server/daemon/background.h"
-#include "server/daemon/configured_files.h"
+#include "server/daemon/configuration.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/frames.h"
 #include "server/daemon/metric_sources.h"
+#include "server/daemon/no_device_record.h"
 #include "server/daemon/observer.h"
-#include "server/daemon/roster.h"
 #include "server/daemon/sending.h"
 #include "server/daemon/slots.h"
 #include "server/daemon/supervisor.h"
@@ -60,6 +57,7 @@ namespace isocenter {
 namespace {
 
 constexpr int kExitFailed = 1;
+// To start again would not help. Only what --check refuses too ends so.
 constexpr int kExitBadConfiguration = 2;
 // For the supervisor: start again, which is the only cure.
 constexpr int kExitDeviceLost = 3;
@@ -96,6 +94,14 @@ void Drain(double seconds, node::Node& node, rpc::Server& server, pipeline::Engi
   spdlog::info("event=drain_ends");
 }
 
+// A device that has failed may never answer again; what waits for it must not keep the process from
+// being started again. To the spool and the archive it is as any other crash.
+void EndSoon() {
+  constexpr unsigned kSeconds = 15;  // more than a drain without waiting takes
+  signal(SIGALRM, [](int) { _exit(kExitDeviceLost); });
+  alarm(kSeconds);
+}
+
 // Meanwhile memory that large or hostile requests took goes back to the system: the allocator keeps
 // every page below one that is still in use, until it is asked.
 void WaitForSignal(const sigset_t& signals) {
@@ -104,20 +110,13 @@ void WaitForSignal(const sigset_t& signals) {
 }
 
 /// A lost device as error: the last one, so that a restart is the only cure.
-absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
-                   const std::string& wanted_backend,
-                   const std::optional<pipeline::DeviceFault>& fault,
+absl::Status Serve(daemon::Configuration configuration, const std::string& wanted_backend,
                    const sigset_t& stop_signals) {
+  const v1::ServerConfig& config = configuration.config;
+  dicom::NodeOptions& dicom_options = configuration.files.dicom;
+  const auto& roster = configuration.files.roster;
   ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
-  std::vector<certificates::Expiry> expiries;
-  ISO_RETURN_IF_ERROR(daemon::CheckCertificates("grpc_tls", config.grpc_tls(), expiries));
-  if (!config.web().disabled()) {
-    ISO_RETURN_IF_ERROR(daemon::CheckCertificates("web.tls", config.web().tls(), expiries));
-  }
-  ISO_ASSIGN_OR_RETURN(dicom::NodeOptions dicom_options,
-                       daemon::DicomOptions(config.dicom_node(), expiries));
   ISO_ASSIGN_OR_RETURN(daemon::Slots slots, daemon::OpenSlots(config.limits(), wanted_backend));
-  ISO_ASSIGN_OR_RETURN(const auto roster, daemon::OpenRoster(config.web()));
   ISO_ASSIGN_OR_RETURN(const auto audit_trail, daemon::OpenAudit(config));
   dicom_options.audit = audit_trail.get();
   metrics::Metrics metrics({.version = ISOCENTER_VERSION, .backend = slots.backend});
@@ -155,7 +154,7 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
        .worklist = worklist.get()},
       slots.groups,
       {.reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
-       .fault = fault,
+       .fault = configuration.fault,
        .no_device_left =
            [&no_device_left] {
              no_device_left = true;
@@ -170,27 +169,29 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
                   scheduler, table);
   node::JobFeed feed(table);
 
-  for (const certificates::Expiry& expiry : expiries) {
+  for (const certificates::Expiry& expiry : configuration.files.expiries) {
     metrics.SetCertificateExpiry(expiry.certificate,
                                  absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
   }
 
   ISO_ASSIGN_OR_RETURN(const auto sender,
                        daemon::StartSender(config.dicom_node(), dicom_options, *archive, metrics));
-  metrics::Sources sources = daemon::SourcesOf(config, table, scheduler, *spool, last_sync_seconds);
+  metrics::Sources sources =
+      daemon::SourcesOf(config, table, scheduler, slots.groups, *spool, last_sync_seconds);
   sources.send_queues = [&archive] { return daemon::SendQueues(archive->transfers()); };
   if (procedure_steps != nullptr) {
     sources.procedure_steps = [&] { return daemon::ProcedureStepsState(*procedure_steps); };
   }
   ISO_RETURN_IF_ERROR(metrics.Serve(config.metrics_address(), std::move(sources)));
-  ISO_ASSIGN_OR_RETURN(const auto server,
-                       rpc::Server::Start(config, protocols, table, engine, *results, observer,
-                                          {.worklist = worklist.get(),
-                                           .audit = audit_trail.get(),
-                                           .transfers = &archive->transfers(),
-                                           .node = &node,
-                                           .roster = roster.get(),
-                                           .procedure_steps = procedure_steps.get()}));
+  ISO_ASSIGN_OR_RETURN(
+      const auto server,
+      rpc::Server::Start(config, configuration.protocols, table, engine, *results, observer,
+                         {.worklist = worklist.get(),
+                          .audit = audit_trail.get(),
+                          .transfers = &archive->transfers(),
+                          .node = &node,
+                          .roster = roster.get(),
+                          .procedure_steps = procedure_steps.get()}));
   std::unique_ptr<dicom::Node> dicom_node;
   std::string dicom_address = "off";
   if (!config.dicom_node().disabled()) {
@@ -223,6 +224,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &stop_signals, nullptr);
   supervisor.Stopping("drains");
+  if (no_device_left) {
+    daemon::RecordNoDevice(config.archive_directory(), absl::Now());
+    EndSoon();
+  }
   // Without a device nothing that is waited for would end.
   Drain(no_device_left ? 0 : config.drain_seconds(), node, *server, engine);
   // The node goes last: what a draining job has stored can still be pulled.
@@ -236,6 +241,10 @@ absl::Status Serve(const v1::ServerConfig& config, const config::ProtocolBook& p
         "all devices are lost; active jobs go on when the service starts again");
   }
   return absl::OkStatus();
+}
+
+void Complain(const absl::Status& status) {
+  std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
 }
 
 int Main(int argc, char** argv) {
@@ -257,15 +266,9 @@ int Main(int argc, char** argv) {
   SetUpLog(flags.log_level);
   rpc::RedirectLibraryLogs();
 
-  const absl::StatusOr<v1::ServerConfig> config = daemon::Configure(flags);
-  const auto fault = daemon::FaultOf(flags);
-  const absl::StatusOr<config::ProtocolBook> protocols =
-      config.ok() ? config::ProtocolBook::Make(*config) : config.status();
-  const absl::Status files =
-      flags.check && config.ok() ? daemon::CheckFiles(*config) : absl::OkStatus();
-  for (const absl::Status& status : {protocols.status(), fault.status(), files}) {
-    if (status.ok()) continue;
-    std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
+  absl::StatusOr<daemon::Configuration> configuration = daemon::ReadConfiguration(flags);
+  if (!configuration.ok()) {
+    Complain(configuration.status());
     return kExitBadConfiguration;
   }
   if (flags.check) return 0;
@@ -278,14 +281,10 @@ int Main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  const absl::Status status = Serve(*config, *protocols, flags.backend, *fault, stop_signals);
+  const absl::Status status = Serve(*std::move(configuration), flags.backend, stop_signals);
   if (status.ok()) return 0;
-  std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
-  if (ops::IsDeviceLost(status)) return kExitDeviceLost;
-  return status.code() == absl::StatusCode::kInvalidArgument ||
-                 status.code() == absl::StatusCode::kNotFound
-             ? kExitBadConfiguration
-             : kExitFailed;
+  Complain(status);
+  return ops::IsDeviceLost(status) ? kExitDeviceLost : kExitFailed;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class Observer : public jobs::JobObserver {
   void OnDeviceLost(const std::string& device) override { metrics_.OnDeviceLost(device); }
   void OnRefused(const absl::Status& reason) override {
     metrics_.OnRefused(reason);
-    activity_.OnRefused();
+    activity_.OnRefused(reason, absl::Now());
   }
   void OnAcquisitionBegan(const jobs::Job& job) override {
     if (procedure_steps_ != nullptr) procedure_steps_->OnBegan(job);
@@ -65,6 +65,12 @@ class Observer : public jobs::JobObserver {
           job.id, job.source_job_ids.front(), job.refinement.algorithm,
           job.progress.iterations_done, job.progress.iterations_total,
           iterations.empty() ? 0 : iterations.back().relative_residual, result.timings.refine);
+      return;
+    }
+    if (!jobs::IsAcquisition(job)) {
+      spdlog::info(
+          "event=job_ended job={} outcome=completed subtracts={} instances={} total_seconds={:.3f}",
+          job.id, job.pair_id, result.instance_count, result.timings.total);
       return;
     }
     spdlog::info(

@@ -29,19 +29,30 @@ void RecallSpeed(const jobs::JobTable& table, const ops::Device& device,
   }
 }
 
-// Slots of `per_job` devices each; a device without memory of its own is a slot alone.
-absl::StatusOr<std::vector<pipeline::SlotDevices>> GroupDevices(const ChosenDevices& chosen,
-                                                                int per_job) {
-  const auto count = static_cast<int>(chosen.devices.size());
+// Slots of `per_job` devices each, of which the last has fewer where GPUs are missing; a device
+// without memory of its own is a slot alone.
+std::vector<pipeline::SlotDevices> GroupDevices(const ChosenDevices& chosen, size_t per_job) {
   if (!chosen.devices[0]->traits().own_memory) per_job = 1;
-  if (count % per_job != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("limits.gpus_per_job is ", per_job,
-                                                   "; legal is a divisor of the ", count,
-                                                   " GPUs that are used"));
+  std::vector<pipeline::SlotDevices> groups;
+  for (const auto& device : chosen.devices) {
+    if (groups.empty() || groups.back().size() == per_job) groups.emplace_back();
+    groups.back().push_back(device.get());
   }
-  std::vector<pipeline::SlotDevices> groups(count / per_job);
-  for (int i = 0; i < count; ++i) groups[i / per_job].push_back(chosen.devices[i].get());
   return groups;
+}
+
+void WarnOfMissingGpus(const v1::LimitsConfig& limits, const ChosenDevices& chosen, uint32_t gpus) {
+  for (const absl::Status& failure : chosen.failures) {
+    spdlog::warn("event=gpu_left_out reason=\"{}\"", failure.ToString());
+  }
+  if (gpus < limits.gpus()) {
+    spdlog::warn("event=gpus_missing configured={} found={} reason=\"{}\"", limits.gpus(), gpus,
+                 chosen.reason);
+  }
+  if (gpus % limits.gpus_per_job() != 0) {
+    spdlog::warn("event=slot_incomplete gpus={} of={}", gpus % limits.gpus_per_job(),
+                 limits.gpus_per_job());
+  }
 }
 
 }  // namespace
@@ -55,8 +66,7 @@ absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::strin
   ISO_ASSIGN_OR_RETURN(ChosenDevices chosen,
                        InBackground([&] { return OpenDevices(wanted_backend, wanted); }));
   Slots opened{.backend = std::string(chosen.devices[0]->backend())};
-  ISO_ASSIGN_OR_RETURN(opened.groups,
-                       GroupDevices(chosen, static_cast<int>(limits.gpus_per_job())));
+  opened.groups = GroupDevices(chosen, limits.gpus_per_job());
   if (chosen.devices[0]->traits().own_memory && wanted_backend.empty()) {
     ISO_ASSIGN_OR_RETURN(ChosenDevices cpu,
                          InBackground([&] { return OpenDevices("cpu", wanted); }));
@@ -66,10 +76,7 @@ absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::strin
   opened.devices = std::move(chosen.devices);
   const auto gpus = static_cast<uint32_t>(
       std::ranges::count_if(opened.devices, [](const auto& d) { return d->traits().own_memory; }));
-  if (gpus < limits.gpus()) {
-    spdlog::warn("event=gpus_missing configured={} found={} reason=\"{}\"", limits.gpus(), gpus,
-                 chosen.reason);
-  }
+  WarnOfMissingGpus(limits, chosen, gpus);
 
   // The host's memory is one budget: that of the slot that computes in it, where there is one.
   std::unique_ptr<scheduler::DeviceSlot> on_host;

@@ -22,9 +22,9 @@ struct Slots {
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
 };
 
-/// GPUs in groups of limits.gpus_per_job, and the CPU: alone where there is no GPU, else as the
-/// slot that is left when GPUs fail (unless `wanted_backend` names another). Errors: those of
-/// OpenDevices, INVALID_ARGUMENT (gpus_per_job).
+/// GPUs in groups of limits.gpus_per_job, of which the last may have fewer, and the CPU: alone
+/// where there is no GPU, else as the slot that is left when GPUs fail (unless `wanted_backend`
+/// names another). GPUs that are missing are told of in the log. Errors: those of OpenDevices.
 absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::string& wanted_backend);
 
 /// What was measured before a restart predicts what comes after it.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -36,14 +37,17 @@ std::optional<Network> ParseNetwork(const std::string& text) {
 
 }  // namespace
 
-absl::Status CheckCaller(const Caller& caller) {
+absl::Status CheckCaller(absl::string_view field, const Caller& caller) {
   if (caller.ae_title.empty() && caller.address.empty()) {
     return absl::InvalidArgumentError(
-        "an allowed caller has neither ae_title nor address; legal is at least one of them");
+        absl::StrCat(field, " has neither ae_title nor address; legal is at least one of them"));
+  }
+  if (!caller.ae_title.empty()) {
+    ISO_RETURN_IF_ERROR(CheckAeTitle(absl::StrCat(field, ".ae_title"), caller.ae_title));
   }
   if (caller.address.empty() || ParseNetwork(caller.address)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("the address of an allowed caller is '", caller.address,
+      absl::StrCat(field, ".address is '", caller.address,
                    "'; legal is an IPv4 address or network, e.g. 10.1.2.3 or 10.1.0.0/16"));
 }
 

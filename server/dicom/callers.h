@@ -8,13 +8,15 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "server/dicom/node.h"
 
 namespace isocenter::dicom {
 
-/// INVALID_ARGUMENT: neither field is set, or the address is no IPv4 address or network.
-absl::Status CheckCaller(const Caller& caller);
+/// `field` names the caller in messages. INVALID_ARGUMENT: neither of its fields is set, the AE
+/// title is none, or the address is no IPv4 address or network.
+absl::Status CheckCaller(absl::string_view field, const Caller& caller);
 
 /// Whether one of the legal `callers` covers a peer; with none of them everybody is allowed.
 bool IsAllowed(const std::vector<Caller>& callers, const std::string& ae_title,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "server/dicom/response.h"
 #include "server/dicom/session.h"
 
 namespace isocenter::dicom {
@@ -18,12 +19,7 @@ constexpr size_t kMaximumAuditedValue = 1024;  // bytes of a key's value
 
 absl::Status Respond(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& request,
                      uint16_t status, DcmDataset* identifiers) {
-  T_DIMSE_C_FindRSP response = {};
-  response.MessageIDBeingRespondedTo = request.MessageID;
-  response.DimseStatus = status;
-  response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
-  OFStandard::strlcpy(response.AffectedSOPClassUID, request.AffectedSOPClassUID,
-                      sizeof response.AffectedSOPClassUID);
+  auto response = ResponseTo<T_DIMSE_C_FindRSP>(request, status, identifiers);
   response.opts = O_FIND_AFFECTEDSOPCLASSUID;
   const OFCondition condition = DIMSE_sendFindResponse(session.association.get(), context, &request,
                                                        &response, identifiers, nullptr);

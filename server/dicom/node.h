@@ -53,6 +53,9 @@ struct NodeOptions {
   audit::Recorder* audit = nullptr;       // outlives the node; null: nothing is recorded
 };
 
+/// INVALID_ARGUMENT: it is not 1 to 16 printable ASCII characters (PS3.5, VR AE). `field` names it.
+absl::Status CheckAeTitle(absl::string_view field, const std::string& title);
+
 /// INVALID_ARGUMENT: an option, named with its value and what is legal.
 absl::Status CheckOptions(const NodeOptions& options);
 

@@ -17,22 +17,22 @@ absl::Status CheckRange(const char* name, double value, double least, double gre
       absl::StrCat("dicom ", name, " is ", value, "; legal is ", least, " to ", greatest));
 }
 
-absl::Status CheckAeTitle(const std::string& title) {
+}  // namespace
+
+absl::Status CheckAeTitle(absl::string_view field, const std::string& title) {
   const bool legal = !title.empty() && title.size() <= 16 && title.front() != ' ' &&
                      title.back() != ' ' && std::all_of(title.begin(), title.end(), [](char c) {
                        return absl::ascii_isprint(c) && c != '\\';
                      });
   if (legal) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("dicom AE title is '", title,
+      absl::StrCat(field, " is '", title,
                    "'; legal is 1 to 16 printable ASCII characters without backslash, no spaces at "
                    "the ends"));
 }
 
-}  // namespace
-
 absl::Status CheckOptions(const NodeOptions& options) {
-  ISO_RETURN_IF_ERROR(CheckAeTitle(options.ae_title));
+  ISO_RETURN_IF_ERROR(CheckAeTitle("dicom AE title", options.ae_title));
   ISO_RETURN_IF_ERROR(CheckRange("port", options.port, 0, 65535));
   ISO_RETURN_IF_ERROR(CheckRange("max_associations", options.max_associations, 1, 256));
   ISO_RETURN_IF_ERROR(CheckRange("max_pdu_bytes", options.max_pdu_bytes, 4096, 131072));
@@ -51,10 +51,13 @@ absl::Status CheckOptions(const NodeOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("dicom port and tls_port are both ", options.port, "; legal are two ports"));
   }
-  for (const Caller& caller : options.allowed_callers) ISO_RETURN_IF_ERROR(CheckCaller(caller));
+  for (size_t i = 0; i < options.allowed_callers.size(); ++i) {
+    ISO_RETURN_IF_ERROR(CheckCaller(absl::StrCat("dicom_node.allowed_caller[", i, "]"),
+                                    options.allowed_callers[i]));
+  }
   std::set<std::string> titles;
   for (const Peer& peer : options.peers) {
-    ISO_RETURN_IF_ERROR(CheckAeTitle(peer.ae_title));
+    ISO_RETURN_IF_ERROR(CheckAeTitle("dicom peer AE title", peer.ae_title));
     ISO_RETURN_IF_ERROR(CheckRange("peer port", peer.port, 1, 65535));
     if (peer.host.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("dicom peer ", peer.ae_title, " has no host"));

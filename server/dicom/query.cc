@@ -6,140 +6,15 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/matching.h"
+#include "server/dicom/query_attributes.h"
 
 namespace isocenter::dicom {
 namespace {
 
-constexpr uint32_t kSpecificCharacterSet = 0x00080005;
-constexpr uint32_t kQueryRetrieveLevel = 0x00080052;
-constexpr uint32_t kRetrieveAeTitle = 0x00080054;
-constexpr uint32_t kInstanceAvailability = 0x00080056;
-constexpr uint32_t kTimezoneOffset = 0x00080201;
-constexpr uint32_t kModalitiesInStudy = 0x00080061;
-constexpr uint32_t kPatientId = 0x00100020;
-constexpr uint32_t kStudyDate = 0x00080020;
-constexpr uint32_t kSopInstanceUid = 0x00080018;
-constexpr uint32_t kStudyInstanceUid = 0x0020000d;
-constexpr uint32_t kSeriesInstanceUid = 0x0020000e;
-
-constexpr uint32_t kPatientName = 0x00100010;
-constexpr uint32_t kAccessionNumber = 0x00080050;
-constexpr uint32_t kRequestAttributesSequence = 0x00400275;
-constexpr uint32_t kRequestedProcedureId = 0x00401001;
-constexpr uint32_t kScheduledStepId = 0x00400009;
-
 constexpr std::array<const char*, 4> kLevelNames = {"PATIENT", "STUDY", "SERIES", "IMAGE"};
-
-/// One row of an answer with everything above it; what is below its level stays empty.
-struct Entity {
-  archive::Patient patient;
-  archive::Study study;
-  archive::Series series;
-  archive::Instance instance;
-  std::filesystem::path file;
-  std::vector<std::string> modalities;
-  int64_t study_count = 0, series_count = 0, instance_count = 0;
-};
-
-struct Attribute {
-  TagPath tag;
-  Level level;      // the entity that has it
-  bool only_there;  // not returned with entities below
-  Matching matching;
-  std::string (*value)(const Entity&);
-};
-
-// The attributes that can be asked for, by level.
-const Attribute kAttributes[] = {
-    {kPatientName, Level::kPatient, false, Matching::kPersonName,
-     [](const Entity& e) { return e.patient.name; }},
-    {kPatientId, Level::kPatient, false, Matching::kText,
-     [](const Entity& e) { return e.patient.id; }},
-    {0x00100030, Level::kPatient, false, Matching::kDate,
-     [](const Entity& e) { return e.patient.birth_date; }},
-    {0x00100040, Level::kPatient, false, Matching::kText,
-     [](const Entity& e) { return e.patient.sex; }},
-    {0x00201200, Level::kPatient, true, Matching::kNone,
-     [](const Entity& e) { return absl::StrCat(e.study_count); }},
-    {0x00201202, Level::kPatient, true, Matching::kNone,
-     [](const Entity& e) { return absl::StrCat(e.series_count); }},
-    {0x00201204, Level::kPatient, true, Matching::kNone,
-     [](const Entity& e) { return absl::StrCat(e.instance_count); }},
-
-    {kStudyInstanceUid, Level::kStudy, false, Matching::kUid,
-     [](const Entity& e) { return e.study.instance_uid; }},
-    {kStudyDate, Level::kStudy, false, Matching::kDate,
-     [](const Entity& e) { return e.study.date; }},
-    {0x00080030, Level::kStudy, false, Matching::kTime,
-     [](const Entity& e) { return e.study.time; }},
-    {kAccessionNumber, Level::kStudy, false, Matching::kText,
-     [](const Entity& e) { return e.study.accession_number; }},
-    {0x00200010, Level::kStudy, false, Matching::kText, [](const Entity& e) { return e.study.id; }},
-    {0x00081030, Level::kStudy, false, Matching::kText,
-     [](const Entity& e) { return e.study.description; }},
-    {0x00080090, Level::kStudy, false, Matching::kPersonName,
-     [](const Entity& e) { return e.study.referring_physician_name; }},
-    {kModalitiesInStudy, Level::kStudy, true, Matching::kText,
-     [](const Entity& e) { return absl::StrJoin(e.modalities, "\\"); }},
-    {0x00201206, Level::kStudy, true, Matching::kNone,
-     [](const Entity& e) { return absl::StrCat(e.series_count); }},
-    {0x00201208, Level::kStudy, true, Matching::kNone,
-     [](const Entity& e) { return absl::StrCat(e.instance_count); }},
-
-    {kSeriesInstanceUid, Level::kSeries, false, Matching::kUid,
-     [](const Entity& e) { return e.series.instance_uid; }},
-    {0x00080060, Level::kSeries, false, Matching::kText,
-     [](const Entity& e) { return e.series.modality; }},
-    {0x00200011, Level::kSeries, false, Matching::kNumber,
-     [](const Entity& e) { return absl::StrCat(e.series.number); }},
-    {0x00080021, Level::kSeries, false, Matching::kDate,
-     [](const Entity& e) { return e.series.date; }},
-    {0x00080031, Level::kSeries, false, Matching::kTime,
-     [](const Entity& e) { return e.series.time; }},
-    {0x0008103e, Level::kSeries, false, Matching::kText,
-     [](const Entity& e) { return e.series.description; }},
-    {0x00180015, Level::kSeries, false, Matching::kText,
-     [](const Entity& e) { return e.series.body_part_examined; }},
-    {0x00181030, Level::kSeries, false, Matching::kText,
-     [](const Entity& e) { return e.series.protocol_name; }},
-    {0x00081010, Level::kSeries, false, Matching::kText,
-     [](const Entity& e) { return e.series.station_name; }},
-    {0x00080070, Level::kSeries, false, Matching::kText,
-     [](const Entity& e) { return e.series.manufacturer; }},
-    {0x00200052, Level::kSeries, false, Matching::kUid,
-     [](const Entity& e) { return e.series.frame_of_reference_uid; }},
-    {InSequence(kRequestAttributesSequence, kRequestedProcedureId), Level::kSeries, false,
-     Matching::kText, [](const Entity& e) { return e.series.requested_procedure_id; }},
-    {InSequence(kRequestAttributesSequence, kScheduledStepId), Level::kSeries, false,
-     Matching::kText, [](const Entity& e) { return e.series.scheduled_step_id; }},
-    {0x00201209, Level::kSeries, true, Matching::kNone,
-     [](const Entity& e) { return absl::StrCat(e.instance_count); }},
-
-    {kSopInstanceUid, Level::kImage, false, Matching::kUid,
-     [](const Entity& e) { return e.instance.sop_instance_uid; }},
-    {0x00080016, Level::kImage, false, Matching::kUid,
-     [](const Entity& e) { return e.instance.sop_class_uid; }},
-    {0x00200013, Level::kImage, false, Matching::kNumber,
-     [](const Entity& e) { return absl::StrCat(e.instance.number); }},
-    {0x00280010, Level::kImage, false, Matching::kNumber,
-     [](const Entity& e) { return absl::StrCat(e.instance.rows); }},
-    {0x00280011, Level::kImage, false, Matching::kNumber,
-     [](const Entity& e) { return absl::StrCat(e.instance.columns); }},
-};
-
-const Attribute* FindAttribute(TagPath tag, Level query_level) {
-  for (const Attribute& attribute : kAttributes) {
-    if (attribute.tag != tag) continue;
-    const bool available =
-        attribute.only_there ? attribute.level == query_level : attribute.level <= query_level;
-    return available ? &attribute : nullptr;
-  }
-  return nullptr;
-}
 
 const std::string& Nothing() {
   static const std::string* const kNothing = new std::string;
@@ -257,14 +132,6 @@ absl::Status ForEachEntity(archive::Archive& archive, Level level,
 }
 
 }  // namespace
-
-std::vector<uint32_t> KeysOfSequence(uint32_t sequence) {
-  std::vector<uint32_t> keys;
-  for (const Attribute& attribute : kAttributes) {
-    if (attribute.tag >> 32 == sequence) keys.push_back(static_cast<uint32_t>(attribute.tag));
-  }
-  return keys;
-}
 
 absl::StatusOr<Query> Query::Parse(QueryRoot root, KeyValues keys) {
   const std::string name = keys[kQueryRetrieveLevel];

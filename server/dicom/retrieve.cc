@@ -16,26 +16,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/retrieve_responder.h"
 #include "server/dicom/session.h"
 #include "server/dicom/store_user.h"
 
 namespace isocenter::dicom {
 namespace {
-
-constexpr size_t kMaximumUidListBytes = 65534;  // a UI element's length has 16 bits
-constexpr size_t kMaximumCount = 65535;         // and so have the counts in responses
-
-struct Counts {
-  size_t remaining = 0, completed = 0, failed = 0, warning = 0;
-  std::string failed_uids;  // separated by backslashes
-
-  void Fail(const archive::InstanceRow& instance) {
-    ++failed;
-    const std::string& uid = instance.instance.sop_instance_uid;
-    if (failed_uids.size() + 1 + uid.size() > kMaximumUidListBytes) return;
-    absl::StrAppend(&failed_uids, failed_uids.empty() ? "" : "\\", uid);
-  }
-};
 
 enum class Sent { kCompleted, kWarning, kFailed, kAssociationBroken };
 
@@ -58,83 +44,9 @@ Sent SendInstance(Association& target, const archive::InstanceRow& row,
   return Sent::kFailed;
 }
 
-/// What the two services do differently.
-class Responder {
- public:
-  virtual ~Responder() = default;
-  virtual absl::Status Send(uint16_t status, const Counts& counts, DcmDataset* identifiers) = 0;
-};
-
-template <class Response>
-void FillCounts(const Counts& counts, Response& response) {
-  const auto number = [](size_t n) { return static_cast<Uint16>(std::min(n, kMaximumCount)); };
-  response.NumberOfRemainingSubOperations = number(counts.remaining);
-  response.NumberOfCompletedSubOperations = number(counts.completed);
-  response.NumberOfFailedSubOperations = number(counts.failed);
-  response.NumberOfWarningSubOperations = number(counts.warning);
-}
-
-class MoveResponder : public Responder {
- public:
-  MoveResponder(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request)
-      : session_(session), context_(context), request_(request) {}
-  absl::Status Send(uint16_t status, const Counts& counts, DcmDataset* identifiers) override {
-    T_DIMSE_C_MoveRSP response = {};
-    response.MessageIDBeingRespondedTo = request_.MessageID;
-    response.DimseStatus = status;
-    response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
-    OFStandard::strlcpy(response.AffectedSOPClassUID, request_.AffectedSOPClassUID,
-                        sizeof response.AffectedSOPClassUID);
-    FillCounts(counts, response);
-    response.opts = O_MOVE_AFFECTEDSOPCLASSUID | O_MOVE_NUMBEROFCOMPLETEDSUBOPERATIONS |
-                    O_MOVE_NUMBEROFFAILEDSUBOPERATIONS | O_MOVE_NUMBEROFWARNINGSUBOPERATIONS;
-    if (status == STATUS_MOVE_Pending_SubOperationsAreContinuing ||
-        status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication) {
-      response.opts |= O_MOVE_NUMBEROFREMAININGSUBOPERATIONS;
-    }
-    const OFCondition condition = DIMSE_sendMoveResponse(
-        session_.association.get(), context_, &request_, &response, identifiers, nullptr);
-    return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
-  }
-
- private:
-  Session& session_;
-  uint8_t context_;
-  const T_DIMSE_C_MoveRQ& request_;
-};
-
-class GetResponder : public Responder {
- public:
-  GetResponder(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request)
-      : session_(session), context_(context), request_(request) {}
-  absl::Status Send(uint16_t status, const Counts& counts, DcmDataset* identifiers) override {
-    T_DIMSE_C_GetRSP response = {};
-    response.MessageIDBeingRespondedTo = request_.MessageID;
-    response.DimseStatus = status;
-    response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
-    OFStandard::strlcpy(response.AffectedSOPClassUID, request_.AffectedSOPClassUID,
-                        sizeof response.AffectedSOPClassUID);
-    FillCounts(counts, response);
-    response.opts = O_GET_AFFECTEDSOPCLASSUID | O_GET_NUMBEROFCOMPLETEDSUBOPERATIONS |
-                    O_GET_NUMBEROFFAILEDSUBOPERATIONS | O_GET_NUMBEROFWARNINGSUBOPERATIONS;
-    if (status == STATUS_GET_Pending_SubOperationsAreContinuing ||
-        status == STATUS_GET_Cancel_SubOperationsTerminatedDueToCancelIndication) {
-      response.opts |= O_GET_NUMBEROFREMAININGSUBOPERATIONS;
-    }
-    const OFCondition condition = DIMSE_sendGetResponse(session_.association.get(), context_,
-                                                        &request_, &response, identifiers, nullptr);
-    return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
-  }
-
- private:
-  Session& session_;
-  uint8_t context_;
-  const T_DIMSE_C_GetRQ& request_;
-};
-
 // Both services use the same status codes; those of C-MOVE stand for both.
 
-void Audit(const Session& session, audit::Outcome outcome, const Counts& counts,
+void Audit(const Session& session, audit::Outcome outcome, const RetrieveCounts& counts,
            std::string detail) {
   const Subjects& subjects = session.subjects;
   session.Audit({.action = audit::Action::kRetrieve,
@@ -149,7 +61,7 @@ void Audit(const Session& session, audit::Outcome outcome, const Counts& counts,
 
 /// Sends the last response, writes the log, reports and records.
 absl::Status Finish(Session& session, NodeOperation operation, Responder& responder,
-                    uint16_t status, const Counts& counts, absl::string_view remark) {
+                    uint16_t status, const RetrieveCounts& counts, absl::string_view remark) {
   std::unique_ptr<DcmDataset> identifiers;
   if (!counts.failed_uids.empty()) {
     identifiers = std::make_unique<DcmDataset>();
@@ -178,7 +90,7 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
                      uint8_t context, uint16_t message_id, Association& target,
                      const std::optional<MoveOriginator>& originator, Compression preferred,
                      const std::vector<archive::InstanceRow>& instances) {
-  Counts counts{.remaining = instances.size()};
+  RetrieveCounts counts{.remaining = instances.size()};
   T_DIMSE_DetectedCancelParameters cancel = {};
   cancel.presId = context;
   cancel.req.MessageIDBeingRespondedTo = message_id;
@@ -263,7 +175,7 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
   ISO_RETURN_IF_ERROR(Finish(session, operation, responder,
                              is_request_wrong ? STATUS_MOVE_Error_DataSetDoesNotMatchSOPClass
                                               : STATUS_MOVE_Failed_UnableToProcess,
-                             Counts(), ""));
+                             RetrieveCounts(), ""));
   return std::nullopt;
 }
 
@@ -277,7 +189,7 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
                                         request.AffectedSOPClassUID));
   if (!instances.has_value()) return absl::OkStatus();
 
-  const auto finish = [&](uint16_t status, const Counts& counts, absl::string_view remark) {
+  const auto finish = [&](uint16_t status, const RetrieveCounts& counts, absl::string_view remark) {
     return Finish(session, NodeOperation::kMove, responder, status, counts, remark);
   };
   const std::vector<Peer>& peers = session.node.options.peers;
@@ -285,18 +197,18 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
     return candidate.ae_title == session.destination;
   });
   if (peer == peers.end()) {
-    return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, Counts(),
+    return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, RetrieveCounts(),
                   "; the destination is no configured peer");
   }
   if (instances->empty()) {
-    return finish(STATUS_MOVE_Success_SubOperationsCompleteNoFailures, Counts(), "");
+    return finish(STATUS_MOVE_Success_SubOperationsCompleteNoFailures, RetrieveCounts(), "");
   }
   std::set<std::string> classes;
   for (const archive::InstanceRow& row : *instances) classes.insert(row.instance.sop_class_uid);
   absl::StatusOr<Association> target = Association::Request(
       *peer, session.node.options, {classes.begin(), classes.end()}, session.interruptor);
   if (!target.ok()) {
-    Counts counts;
+    RetrieveCounts counts;
     for (const archive::InstanceRow& row : *instances) counts.Fail(row);
     return finish(STATUS_MOVE_Refused_OutOfResourcesSubOperations, counts,
                   absl::StrCat("; ", target.status().message()));

@@ -279,9 +279,8 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
   impl_->ended.Add(EndLabels(job.state, job.job_class)).Increment();
   if (jobs::IsRefinement(job)) {
     impl_->refinements.Add({{"outcome", std::string(jobs::Name(job.state))}}).Increment();
-  } else {
-    impl_->stations.OnJobEnded(job);
   }
+  if (jobs::IsAcquisition(job)) impl_->stations.OnJobEnded(job);
   if (job.state != jobs::JobState::kCompleted) return;
   const jobs::JobResult& result = job.result;
   for (const auto& [stage, seconds] : {std::pair("upload", result.timings.upload),
@@ -299,8 +298,9 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
     const prometheus::Labels algorithm = {{"algorithm", job.refinement.algorithm}};
     impl_->refinement_seconds.Add(algorithm, kRefinementSeconds).Observe(result.timings.refine);
     impl_->refinement_iterations.Add(algorithm, kIterations).Observe(job.progress.iterations_done);
-    return;
   }
+  // Nothing else waits for a last frame, or has a speed of back-projection.
+  if (!jobs::IsAcquisition(job)) return;
   impl_->after_last_frame.Observe(result.seconds_after_last_frame);
   impl_->kernel_gups.Observe(result.kernel_gups);
   impl_->whole_gups.Observe(result.whole_gups);

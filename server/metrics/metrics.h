@@ -33,6 +33,7 @@ struct DeviceMemory {
 struct DeviceHealth {
   std::string device;
   bool healthy = true;
+  int gpus = 0;  // that it consists of
 };
 
 /// The disk space of the frame spool, and how long its last sync took.
@@ -60,6 +61,8 @@ struct ProcedureSteps {
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
   int max_active_jobs = 0;  // 0: not shown
+  /// When the service last ended because no device was left, in seconds since 1970; 0: never.
+  double no_device_unix_seconds = 0;
   std::function<int64_t()> queue_depth;
   std::function<std::vector<DiskSpace>()> disks;
   std::function<std::vector<DeviceMemory>()> device_memory;

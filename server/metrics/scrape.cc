@@ -99,6 +99,15 @@ prometheus::MetricFamily HealthFamily(const std::vector<DeviceHealth>& devices) 
   return family;
 }
 
+prometheus::MetricFamily GpuFamily(const std::vector<DeviceHealth>& devices) {
+  prometheus::MetricFamily family =
+      GaugeFamily("isocenter_device_gpus", "GPUs that a device consists of; 0: it is the CPU.");
+  for (const DeviceHealth& device : devices) {
+    AddSample(family, {{"device", device.device}}, device.gpus);
+  }
+  return family;
+}
+
 prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
   prometheus::MetricFamily family =
       GaugeFamily("isocenter_spool_bytes", "Disk space of the frame spool.");
@@ -168,7 +177,15 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
     AddSample(families.back(), {}, static_cast<double>(sources_.queue_depth()));
   }
   if (sources_.device_memory) families.push_back(MemoryFamily(sources_.device_memory()));
-  if (sources_.devices_healthy) families.push_back(HealthFamily(sources_.devices_healthy()));
+  if (sources_.devices_healthy) {
+    const std::vector<DeviceHealth> devices = sources_.devices_healthy();
+    families.push_back(HealthFamily(devices));
+    families.push_back(GpuFamily(devices));
+    families.push_back(GaugeFamily("isocenter_no_device_time_seconds",
+                                   "When the service last ended because no device was left, in "
+                                   "seconds since 1970, UTC; 0: never."));
+    AddSample(families.back(), {}, sources_.no_device_unix_seconds);
+  }
   if (sources_.spool) {
     const SpoolState spool = sources_.spool();
     families.push_back(SpoolSpaceFamily(spool));

@@ -50,8 +50,7 @@ void StationMetrics::OnJobEnded(const jobs::Job& job) {
   frames_.Add({{"station", station}, {"kind", "received"}}).Increment(job.progress.frames_received);
   frames_.Add({{"station", station}, {"kind", "lost"}}).Increment(job.progress.frames_lost);
   warnings_.Add({{"station", station}}).Increment(static_cast<double>(job.warnings.size()));
-  // A subtraction has no frames of its own.
-  if (job.state == jobs::JobState::kCompleted && job.progress.frames_total > 0) {
+  if (job.state == jobs::JobState::kCompleted) {
     after_last_frame_.Add({{"station", station}}, kSeconds)
         .Observe(job.result.seconds_after_last_frame);
   }

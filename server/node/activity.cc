@@ -32,7 +32,7 @@ void Activity::OnJobEnded(const jobs::Job& job) {
   if (job.state == jobs::JobState::kFailed) ++current_.failed_jobs;
   if (job.state != jobs::JobState::kCompleted) return;
   ++current_.completed_jobs;
-  if (jobs::IsRefinement(job) || job.pair_role == jobs::PairRole::kSubtraction) return;
+  if (!jobs::IsAcquisition(job)) return;
   ++current_.acquisitions;
   current_.kernel_gups_sum += job.result.kernel_gups;
   current_.whole_gups_sum += job.result.whole_gups;
@@ -40,9 +40,11 @@ void Activity::OnJobEnded(const jobs::Job& job) {
       std::max(current_.longest_seconds_after_last_frame, job.result.seconds_after_last_frame);
 }
 
-void Activity::OnRefused() {
+void Activity::OnRefused(const absl::Status& why, absl::Time now) {
   absl::MutexLock lock(&mutex_);
   ++current_.refused;
+  refusals_.push_front({now, absl::Status(why.code(), why.message().substr(0, kLongestReason))});
+  if (refusals_.size() > kRefusals) refusals_.pop_back();
 }
 
 void Activity::OnLoad(int active_jobs, int64_t queue_chunks) {
@@ -81,6 +83,11 @@ std::vector<ActivitySample> Activity::History(absl::Time now, absl::Duration spa
     }
   }
   return history;
+}
+
+std::vector<Refusal> Activity::Refusals() const {
+  absl::MutexLock lock(&mutex_);
+  return {refusals_.begin(), refusals_.end()};
 }
 
 }  // namespace isocenter::node

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/jobs/job.h"
@@ -38,17 +39,25 @@ struct ActivitySample {
   void Join(const ActivitySample& later);
 };
 
+/// An acquisition that got no job.
+struct Refusal {
+  absl::Time time;
+  absl::Status why;
+};
+
 /// Counts, and keeps samples of a day. Memory is bounded: about 1 MB. Thread-safe.
 class Activity {
  public:
   static constexpr absl::Duration kStep = absl::Seconds(10);
   static constexpr size_t kSamples = 24 * 360;
+  static constexpr size_t kRefusals = 10;
+  static constexpr size_t kLongestReason = 500;  // of a refusal, in bytes; the rest is cut off
 
   explicit Activity(absl::Time start) : step_begin_(start) {}
 
   void OnFrame(int64_t bytes);
   void OnJobEnded(const jobs::Job& job);
-  void OnRefused();
+  void OnRefused(const absl::Status& why, absl::Time now);
   /// How much there is to do at this moment.
   void OnLoad(int active_jobs, int64_t queue_chunks);
   /// Ends the current step if it is long enough.
@@ -56,12 +65,15 @@ class Activity {
 
   /// The last `span`, oldest first, joined to at most `points` steps of equal length.
   std::vector<ActivitySample> History(absl::Time now, absl::Duration span, int points) const;
+  /// The last kRefusals, newest first.
+  std::vector<Refusal> Refusals() const;
 
  private:
   mutable absl::Mutex mutex_;
   absl::Time step_begin_ ABSL_GUARDED_BY(mutex_);
   ActivitySample current_ ABSL_GUARDED_BY(mutex_);
   std::deque<ActivitySample> samples_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Refusal> refusals_ ABSL_GUARDED_BY(mutex_);  // newest first
 };
 
 }  // namespace isocenter::node

@@ -125,6 +125,14 @@ class Engine : private JobKeeper {
   void SuspendAll();
 
  private:
+  /// What is known of an acquisition before it is planned.
+  struct Screened {
+    std::optional<Accepted> known;  // the job of its request id; the rest is unset
+    VolumeGrid grid;
+    bool has_other_half = false;  // of its pair, from which the request now has what it lacked
+  };
+  /// Errors: INVALID_ARGUMENT, UNAVAILABLE (drained, stopping).
+  absl::StatusOr<Screened> Screen(AcquisitionRequest& request) const;
   absl::StatusOr<Accepted> AcceptNow(AcquisitionRequest request);
   absl::StatusOr<Quote> QuoteNow(AcquisitionRequest request);
   /// Errors: UNAVAILABLE (drained).

@@ -49,7 +49,8 @@ bool IsSamePatient(const jobs::Job& job, const std::string& patient_id) {
 }
 
 /// Holds one half of a pair against the other, from which it takes what it does not say itself.
-absl::Status JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) {
+/// Whether the other half is there.
+absl::StatusOr<bool> JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) {
   const Pair pair = FindPair(table, request.pair_id);
   const bool is_mask = request.pair_role == jobs::PairRole::kMask;
   const jobs::JobSnapshot& same = is_mask ? pair.mask : pair.fill;
@@ -62,7 +63,7 @@ absl::Status JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) 
     return illegal(absl::StrCat("whose ", std::string(jobs::Name(request.pair_role)), " is job '",
                                 same->id, "' already; legal is an id that was never used"));
   }
-  if (Failed(other)) return absl::OkStatus();
+  if (Failed(other)) return false;
   if (other->facts.trajectory_hash != TrajectoryHash(request.acquisition.trajectory)) {
     return illegal(absl::StrCat("but the planned trajectory is not that of job '", other->id,
                                 "'; legal is the same trajectory for both halves"));
@@ -86,7 +87,7 @@ absl::Status JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) 
                                 "'; legal is the same, or none"));
   }
   request.grid = other->grid;
-  return absl::OkStatus();
+  return true;
 }
 
 /// What the admission lane does for a request: `done` gets what `answer` makes of it, or CANCELLED
@@ -112,19 +113,32 @@ void Engine::Accept(AcquisitionRequest request, std::function<bool()> wanted, Ac
       [this](AcquisitionRequest&& wanted_one) { return AcceptNow(std::move(wanted_one)); }));
 }
 
-absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
+absl::StatusOr<Engine::Screened> Engine::Screen(AcquisitionRequest& request) const {
   {
     absl::MutexLock lock(&mutex_);
     if (!admitting_) return ShuttingDown();
   }
+  Screened screened;
   if (!request.request_id.empty()) {
     const jobs::JobSnapshot job = environment_.table.FindByRequestId(request.request_id);
-    if (job != nullptr) return Existing(request, job);
+    if (job != nullptr) {
+      ISO_ASSIGN_OR_RETURN(screened.known, Existing(request, job));
+      return screened;
+    }
   }
   ISO_RETURN_IF_ERROR(CheckNotDrained());
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
-  if (!request.pair_id.empty()) ISO_RETURN_IF_ERROR(JoinPair(environment_.table, request));
-  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));
+  if (!request.pair_id.empty()) {
+    ISO_ASSIGN_OR_RETURN(screened.has_other_half, JoinPair(environment_.table, request));
+  }
+  ISO_ASSIGN_OR_RETURN(screened.grid, ResolveGrid(request));
+  return screened;
+}
+
+absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
+  ISO_ASSIGN_OR_RETURN(Screened screened, Screen(request));
+  if (screened.known) return *std::move(screened.known);
+  const VolumeGrid& grid = screened.grid;
   // Better to refuse now than to lose a scan of the patient at its end.
   ISO_RETURN_IF_ERROR(MakeRoomFor(grid));
 
@@ -180,30 +194,13 @@ void Engine::Predict(AcquisitionRequest request, std::function<bool()> wanted, Q
 }
 
 absl::StatusOr<Engine::Quote> Engine::QuoteNow(AcquisitionRequest request) {
-  Quote quote{.active_jobs = environment_.scheduler.active_jobs()};
-  {
-    absl::MutexLock lock(&mutex_);
-    if (!admitting_) return ShuttingDown();
-  }
-  if (!request.request_id.empty()) {
-    const jobs::JobSnapshot job = environment_.table.FindByRequestId(request.request_id);
-    if (job != nullptr) {
-      ISO_RETURN_IF_ERROR(Existing(request, job).status());
-      quote.holds_related_job = true;
-      return quote;
-    }
-  }
-  ISO_RETURN_IF_ERROR(CheckNotDrained());
-  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
-  if (!request.pair_id.empty()) {
-    const Pair pair = FindPair(environment_.table, request.pair_id);
-    quote.holds_related_job = !Failed(pair.mask) || !Failed(pair.fill);
-    ISO_RETURN_IF_ERROR(JoinPair(environment_.table, request));
-  }
-  ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, ResolveGrid(request));
+  ISO_ASSIGN_OR_RETURN(const Screened screened, Screen(request));
+  Quote quote{.active_jobs = environment_.scheduler.active_jobs(),
+              .holds_related_job = screened.known || screened.has_other_half};
+  if (screened.known) return quote;
   ISO_ASSIGN_OR_RETURN(
       quote.forecast,
-      runs_.Predict(request, grid, {request.job_class, absl::Now() + request.deadline}));
+      runs_.Predict(request, screened.grid, {request.job_class, absl::Now() + request.deadline}));
   return quote;
 }
 

@@ -4,10 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "grpcpp/impl/codegen/proto_utils.h"
-#include "grpcpp/support/proto_buffer_writer.h"
 #include "kernels/base/status_macros.h"
-#include "server/config/grid_translation.h"
+#include "proto/wire/geometry.h"
 #include "server/rpc/addressee.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
@@ -29,18 +27,6 @@ bool DeadlineHasPassed(const grpc::CallbackServerContext& call, absl::Time begin
 // 10000 matrices take about 1 MiB; parsed, a hostile message grows to some 30 times its size.
 constexpr int64_t kLongestHeaderBytes = 2 << 20;
 constexpr int64_t kLongestFinishBytes = 4096;
-
-/// False: there is nothing to acknowledge.
-bool FillAcknowledgement(const pipeline::ReconstructionJob::Input& input,
-                         v1::Acknowledgement& acknowledgement) {
-  if (input.prefix > 0) acknowledgement.set_frame_index(input.prefix - 1);
-  for (const pipeline::FrameRange& range : input.beyond) {
-    v1::FrameRange& further = *acknowledgement.add_beyond();
-    further.set_first(range.first);
-    further.set_last(range.last);
-  }
-  return input.prefix > 0 || !input.beyond.empty();
-}
 
 }  // namespace
 
@@ -193,7 +179,7 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
         frame_bytes_ = pipeline::FrameBytes(job_->request().acquisition);
         message.set_next_frame_index(job_->input().prefix);
       }
-      *message.mutable_grid() = config::GridToProto(job.grid);
+      *message.mutable_grid() = wire::ToProto(job.grid);
       message.set_peak_bytes(accepted->peak_bytes);
       message.set_predicted_seconds(accepted->predicted_seconds);
       message.set_node(shared_.cluster.node_name());
@@ -224,7 +210,8 @@ absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
                         .memory = std::move(raw.memory)};
   if (raw.fields.has_checksum()) frame.crc32c = raw.fields.crc32c();
   if (raw.fields.has_measured_matrix()) {
-    const absl::StatusOr<ProjectionMatrix> matrix = MatrixFromProto(raw.fields.measured_matrix());
+    const absl::StatusOr<ProjectionMatrix> matrix =
+        wire::MatrixFromProto(raw.fields.measured_matrix());
     if (!matrix.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", frame.index,
                                                      ": ", matrix.status().message()));
@@ -288,7 +275,7 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     job = job_;
     stream = stream_;
     if (job_id_.empty()) {
-      shared_.observer.OnRefused(why);
+      shared_.observer.OnRefused(Publishable(why));
       shared_.audit.Record(audit::Action::kAcquire, permit_.actor, jobs::Job(), why);
     }
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
@@ -338,21 +325,6 @@ void AcquisitionStream::HandleLeft(const absl::Status& why) {
 
 void AcquisitionStream::OnCancel() { HandleLeft(absl::CancelledError("the call was cancelled")); }
 
-void AcquisitionStream::OnJobChanged() {
-  absl::MutexLock lock(&mutex_);
-  Pump();
-}
-
-void AcquisitionStream::OnWriteDone(bool ok) {
-  {
-    absl::MutexLock lock(&mutex_);
-    writing_ = false;
-    last_activity_ = absl::Now();
-    if (ok) return Pump();
-  }
-  HandleLeft(absl::CancelledError("the console has gone"));
-}
-
 void AcquisitionStream::OnDone() {
   std::shared_ptr<AcquisitionStream> last;
   jobs::JobTable::Subscription subscription;
@@ -376,72 +348,6 @@ void AcquisitionStream::Close(const absl::Status& status) {
     final_status_ = status;
   }
   Pump();
-}
-
-void AcquisitionStream::Pump() {
-  if (writing_ || finished_) return;
-  if (phase_ != Phase::kClosed) {
-    const std::optional<v1::AcquireResponse> response = NextResponse();
-    if (response) {
-      outgoing_.Clear();
-      bool own_buffer = false;
-      grpc::SerializationTraits<v1::AcquireResponse>::Serialize(*response, &outgoing_, &own_buffer);
-      writing_ = true;
-      StartWrite(&outgoing_);
-      return;
-    }
-  }
-  if (phase_ != Phase::kClosed) return;
-  finished_ = true;
-  Finish(ToGrpc(final_status_));
-}
-
-std::optional<v1::AcquireResponse> AcquisitionStream::NextResponse() {
-  if (job_id_.empty()) return std::nullopt;
-  if (accepted_) return std::exchange(accepted_, std::nullopt);
-  const absl::StatusOr<jobs::JobSnapshot> snapshot = shared_.table.Get(job_id_);
-  if (!snapshot.ok()) {
-    phase_ = Phase::kClosed;
-    final_status_ = absl::AbortedError(absl::StrCat("job '", job_id_, "' has been deleted"));
-    return std::nullopt;
-  }
-  const jobs::Job& job = **snapshot;
-  v1::AcquireResponse response;
-  if (job_ != nullptr && FillAcknowledgement(job_->input(), *response.mutable_acknowledgement())) {
-    std::string acknowledgement = response.acknowledgement().SerializeAsString();
-    if (acknowledgement != acknowledged_) {
-      acknowledged_ = std::move(acknowledgement);
-      return response;
-    }
-  }
-  response.Clear();
-  if (job.warnings.size() > warnings_sent_) {
-    *response.mutable_warning() = WarningToProto(job.warnings[warnings_sent_++]);
-    return response;
-  }
-  // Received frames are acknowledged already; progress tells of the rest.
-  std::string progress =
-      absl::StrCat(static_cast<int>(job.state), " ", job.progress.frames_backprojected, " ",
-                   job.progress.slices_exported, " ", job.progress.frames_lost);
-  if (progress != progress_sent_) {
-    progress_sent_ = std::move(progress);
-    *response.mutable_progress() = ProgressToProto(job);
-    return response;
-  }
-  if (job.preview != nullptr && job.preview != preview_sent_) {
-    preview_sent_ = job.preview;
-    *response.mutable_preview() = PreviewToProto(*job.preview);
-    return response;
-  }
-  if (!jobs::HasEnded(job.state)) return std::nullopt;
-  if (job.state == jobs::JobState::kCompleted && !result_sent_) {
-    result_sent_ = true;
-    *response.mutable_result() = ResultToProto(job);
-    return response;
-  }
-  phase_ = Phase::kClosed;
-  final_status_ = job.error;
-  return std::nullopt;
 }
 
 void AcquisitionStream::ArmIdleAlarm() {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/config/grid_translation.h"
+#include "proto/wire/geometry.h"
 #include "server/rpc/status_translation.h"
 
 namespace isocenter::rpc {
@@ -44,8 +44,7 @@ absl::Status DownloadStream::Open(const jobs::JobTable& table, jobs::ResultStore
     case v1::RESULT_FORMAT_RAW_FLOAT32: {
       ISO_ASSIGN_OR_RETURN(std::filesystem::path file, results.RawFile(job->id));
       files_ = {std::move(file)};
-      *piece_.mutable_grid() =
-          config::GridToProto(PatientGrid(job->grid, job->facts.patient_position));
+      *piece_.mutable_grid() = wire::ToProto(PatientGrid(job->grid, job->facts.patient_position));
       return absl::OkStatus();
     }
     default:

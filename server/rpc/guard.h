@@ -22,6 +22,8 @@ struct Permit {
   absl::Status status;  // OK: it may
   audit::Actor actor;   // with the name of the token's holder, where there is one
   bool ok() const { return status.ok(); }
+  /// Who makes it, for the log: the holder of the token or certificate, else the address.
+  const std::string& caller() const { return actor.name.empty() ? actor.address : actor.name; }
 };
 
 /// Thread-safe.

@@ -95,11 +95,14 @@ grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* cal
   if (status.ok()) {
     // Before the end, with which it is reported.
     table_.Update(request->job_id(), [&](jobs::Job& job) { job.order.cancel_reason = *reason; });
-    status =
-        engine_.Cancel(request->job_id(), absl::CancelledError("the job was cancelled on request"));
+    status = engine_.Cancel(
+        request->job_id(),
+        absl::CancelledError(permit.actor.name.empty()
+                                 ? "the job was cancelled on request"
+                                 : absl::StrCat("the job was cancelled by ", permit.actor.name)));
   }
   if (status.ok()) {
-    spdlog::info("event=cancel_requested job={}", request->job_id());
+    spdlog::info("event=cancel_requested job={} by=\"{}\"", request->job_id(), permit.caller());
     const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
     if (job.ok()) *response = ToProto(**job);
     status = job.status();
@@ -163,7 +166,8 @@ grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* cal
     audit_.Record(audit::Action::kDelete, permit.actor, request->job_id(), status);
   }
   if (status.ok()) {
-    spdlog::info("event=job_deleted job={} force={}", request->job_id(), request->force());
+    spdlog::info("event=job_deleted job={} force={} by=\"{}\"", request->job_id(), request->force(),
+                 permit.caller());
   }
   return Answer(call, status);
 }

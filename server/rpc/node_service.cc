@@ -21,8 +21,7 @@ absl::StatusOr<std::string> AuthorOf(const Permit& permit, const std::string& by
     return absl::InvalidArgumentError(absl::StrCat("by has ", by.size(), " bytes; legal are up to ",
                                                    kLongest, " without control characters"));
   }
-  if (!permit.actor.name.empty()) return permit.actor.name;
-  return by.empty() ? permit.actor.address : by;
+  return permit.actor.name.empty() && !by.empty() ? by : permit.caller();
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ grpc::ServerUnaryReactor* ProcedureStepService::RetryProcedureStep(
   const absl::StatusOr<jobs::ProcedureStep> step = steps_->Retry(request->job_id());
   if (step.ok()) {
     *response = ToProto(*step);
-    spdlog::info("event=procedure_step_retried job={}", request->job_id());
+    spdlog::info("event=procedure_step_retried job={} by=\"{}\"", request->job_id(),
+                 permit.caller());
   }
   return Answer(call, step.status());
 }
@@ -99,7 +100,8 @@ grpc::ServerUnaryReactor* ProcedureStepService::DropProcedureStep(
   const absl::StatusOr<jobs::ProcedureStep> step = steps_->Drop(request->job_id());
   if (step.ok()) {
     *response = ToProto(*step);
-    spdlog::warn("event=procedure_step_dropped job={}", request->job_id());
+    spdlog::warn("event=procedure_step_dropped job={} by=\"{}\"", request->job_id(),
+                 permit.caller());
   }
   return Answer(call, step.status());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
@@ -73,6 +74,18 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
       node_(partners.node == nullptr ? nullptr
                                      : std::make_unique<NodeService>(guard_, *partners.node)) {}
 
+std::vector<Server::NamedService> Server::Services() {
+  std::vector<NamedService> services = {
+      {v1::AcquisitionService::service_full_name(), &acquisitions_},
+      {v1::JobService::service_full_name(), &jobs_},
+      {v1::ProtocolService::service_full_name(), &protocols_},
+      {v1::WorklistService::service_full_name(), &worklist_},
+      {v1::TransferService::service_full_name(), &transfers_},
+      {v1::ProcedureStepService::service_full_name(), &procedure_steps_}};
+  if (node_ != nullptr) services.push_back({v1::NodeService::service_full_name(), node_.get()});
+  return services;
+}
+
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
     pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
@@ -86,13 +99,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   SetLimits(config.limits(), builder);
   int port = 0;
   builder.AddListeningPort(config.grpc_address(), credentials, &port);
-  builder.RegisterService(&server->acquisitions_);
-  builder.RegisterService(&server->jobs_);
-  builder.RegisterService(&server->protocols_);
-  builder.RegisterService(&server->worklist_);
-  builder.RegisterService(&server->transfers_);
-  builder.RegisterService(&server->procedure_steps_);
-  if (server->node_ != nullptr) builder.RegisterService(server->node_.get());
+  const std::vector<NamedService> services = server->Services();
+  for (const NamedService& each : services) builder.RegisterService(each.service);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
     return absl::UnavailableError(
@@ -102,12 +110,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   const std::string& given = config.grpc_address();
   server->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
   auto& health = *server->server_->GetHealthCheckService();
-  for (const char* name :
-       {v1::JobService::service_full_name(), v1::ProtocolService::service_full_name(),
-        v1::TransferService::service_full_name(), v1::WorklistService::service_full_name()}) {
-    health.SetServingStatus(name, true);
-  }
-  if (partners.node != nullptr) health.SetServingStatus(v1::NodeService::service_full_name(), true);
+  for (const NamedService& each : services) health.SetServingStatus(each.name, true);
   server->SetReady(true);
   return server;
 }

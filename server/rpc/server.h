@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -67,6 +68,13 @@ class Server {
   Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
          jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
          jobs::JobObserver& observer, const Partners& partners);
+
+  struct NamedService {
+    const char* name;  // with its package, as health and reflection know it
+    grpc::Service* service;
+  };
+  /// All that are served.
+  std::vector<NamedService> Services();
 
   const v1::ClusterConfig cluster_;
   const Guard guard_;

@@ -38,9 +38,13 @@ absl::Status MarkPrivate(absl::Status status) {
   return status;
 }
 
+absl::Status Publishable(const absl::Status& status) {
+  return {status.code(), status.GetPayload(kPrivate) ? "" : status.message()};
+}
+
 std::string Loggable(const absl::Status& status) {
   if (status.GetPayload(kPrivate)) return absl::StatusCodeToString(status.code());
-  return absl::Status(status.code(), status.message()).ToString();
+  return Publishable(status).ToString();
 }
 
 }  // namespace isocenter::rpc

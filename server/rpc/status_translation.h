@@ -27,7 +27,9 @@ void AddRetryAfter(std::optional<absl::Duration> retry_after, grpc::ServerContex
 /// the client that sent the field, and nowhere else.
 absl::Status MarkPrivate(absl::Status status);
 
-/// What may be logged of an error: the code's name alone when it was marked.
+/// What others than the client may be shown of an error: the code alone when it was marked.
+absl::Status Publishable(const absl::Status& status);
+/// The same as text, for the log.
 std::string Loggable(const absl::Status& status);
 
 }  // namespace isocenter::rpc

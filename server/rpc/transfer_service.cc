@@ -122,7 +122,7 @@ grpc::ServerUnaryReactor* TransferService::ListTransfers(grpc::CallbackServerCon
   return Answer(call, ListPage(*queue_, *request, *response));
 }
 
-absl::Status TransferService::Send(const v1::SendJobRequest& request,
+absl::Status TransferService::Send(const v1::SendJobRequest& request, const std::string& caller,
                                    v1::SendJobResponse& response) {
   ISO_RETURN_IF_ERROR(table_.Get(request.job_id()).status());
   std::vector<archive::Destination> known;
@@ -134,7 +134,8 @@ absl::Status TransferService::Send(const v1::SendJobRequest& request,
                                       ? known.front().ae_title
                                       : request.destination();
   ISO_RETURN_IF_ERROR(queue_->Enqueue(request.job_id(), destination, absl::Now()));
-  spdlog::info("event=send_requested job={} destination='{}'", request.job_id(), destination);
+  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\"", request.job_id(),
+               destination, caller);
   ISO_ASSIGN_OR_RETURN(const std::vector<archive::Transfer> sent,
                        queue_->List({.job_id = request.job_id(), .destination = destination}, 1));
   if (!sent.empty()) *response.mutable_transfer() = ToProto(sent.front());
@@ -145,7 +146,7 @@ grpc::ServerUnaryReactor* TransferService::SendJob(grpc::CallbackServerContext* 
                                                    const v1::SendJobRequest* request,
                                                    v1::SendJobResponse* response) {
   const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
-  return Answer(call, permit.ok() ? Send(*request, *response) : permit.status);
+  return Answer(call, permit.ok() ? Send(*request, permit.caller(), *response) : permit.status);
 }
 
 grpc::ServerUnaryReactor* TransferService::RetryTransfers(grpc::CallbackServerContext* call,
@@ -163,8 +164,8 @@ grpc::ServerUnaryReactor* TransferService::RetryTransfers(grpc::CallbackServerCo
       queue_->Retry(request->job_id(), request->destination(), absl::Now());
   if (count.ok()) {
     response->set_instance_count(static_cast<uint32_t>(*count));
-    spdlog::info("event=retry_requested job={} destination='{}' instances={}", request->job_id(),
-                 request->destination(), *count);
+    spdlog::info("event=retry_requested job={} destination='{}' instances={} by=\"{}\"",
+                 request->job_id(), request->destination(), *count, permit.caller());
   }
   return Answer(call, count.status());
 }

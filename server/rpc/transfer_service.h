@@ -33,7 +33,8 @@ class TransferService : public v1::TransferService::CallbackService {
                                            v1::RetryTransfersResponse* response) override;
 
  private:
-  absl::Status Send(const v1::SendJobRequest& request, v1::SendJobResponse& response);
+  absl::Status Send(const v1::SendJobRequest& request, const std::string& caller,
+                    v1::SendJobResponse& response);
 
   const Guard& guard_;
   jobs::JobTable& table_;

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/crc32c.h"
-#include "server/config/grid_translation.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -217,7 +217,7 @@ v1::JobResult ResultToProto(const jobs::Job& job) {
   timings.set_acquisition_seconds(result.timings.acquisition);
   timings.set_refine_seconds(result.timings.refine);
   timings.set_total_seconds(result.timings.total);
-  *proto.mutable_grid() = config::GridToProto(job.grid);
+  *proto.mutable_grid() = wire::ToProto(job.grid);
   proto.set_backend(result.backend);
   for (const std::string& warning : result.warnings) proto.add_warning(warning);
   return proto;
@@ -235,7 +235,7 @@ v1::Job ToProto(const jobs::Job& job) {
   proto.set_station_name(job.station_name);
   *proto.mutable_create_time() = TimestampToProto(job.create_time);
   if (jobs::HasEnded(job.state)) *proto.mutable_end_time() = TimestampToProto(job.end_time);
-  *proto.mutable_grid() = config::GridToProto(job.grid);
+  *proto.mutable_grid() = wire::ToProto(job.grid);
   proto.set_accession_number(job.patient_study.accession_number);
   proto.set_study_instance_uid(job.result.study_instance_uid.empty()
                                    ? job.patient_study.study_instance_uid

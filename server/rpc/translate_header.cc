@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "isocenter/v1/spool.pb.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/base/units.h"
-#include "server/config/grid_translation.h"
+#include "proto/wire/acquisition.h"
+#include "proto/wire/geometry.h"
 #include "server/rpc/field_checks.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
@@ -18,8 +18,7 @@
 namespace isocenter::rpc {
 namespace {
 
-constexpr uint32_t kMaxDetectorPixels = 8192;  // per axis
-constexpr double kLongestDeadline = 604800;    // a week, in seconds
+constexpr double kLongestDeadline = 604800;  // a week, in seconds
 constexpr double kHighestFrameRate = 10000;
 
 absl::Status CheckIdentity(const v1::PatientStudy& study) {
@@ -54,93 +53,17 @@ jobs::PatientStudy PatientStudyOf(const v1::PatientStudy& study) {
           .study_time = study.study_time()};
 }
 
-absl::StatusOr<Detector> DetectorOf(const v1::DetectorGeometry& detector) {
-  // The wire's unsigned counts are compared before they become int.
-  for (const auto& [field, count] : {std::pair("detector.columns", detector.columns()),
-                                     std::pair("detector.rows", detector.rows())}) {
-    if (count < 1 || count > kMaxDetectorPixels) {
-      return Illegal(field, absl::StrCat(count), absl::StrCat("1 to ", kMaxDetectorPixels));
-    }
-  }
-  return Detector{.columns = static_cast<int>(detector.columns()),
-                  .rows = static_cast<int>(detector.rows()),
-                  .pitch_u_mm = detector.pitch_u_mm(),
-                  .pitch_v_mm = detector.pitch_v_mm()};
-}
-
-absl::StatusOr<Trajectory> MatricesOf(const v1::AcquisitionHeader& header) {
-  const v1::MatrixTrajectory& matrices = header.matrices();
-  if (static_cast<uint32_t>(matrices.matrix_size()) != header.frame_count()) {
-    return Illegal("matrices.matrix", absl::StrCat("a list of ", matrices.matrix_size()),
-                   absl::StrCat("one matrix per frame, ", header.frame_count(), " in all"));
-  }
-  Trajectory trajectory;
-  trajectory.reserve(matrices.matrix_size());
-  for (int view = 0; view < matrices.matrix_size(); ++view) {
-    absl::StatusOr<ProjectionMatrix> matrix = MatrixFromProto(matrices.matrix(view));
-    if (matrix.ok()) matrix = NormalizeMatrix(*matrix);
-    if (!matrix.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("matrices.matrix[", view, "]: ", matrix.status().message()));
-    }
-    trajectory.push_back(*matrix);
-  }
-  return trajectory;
-}
-
-absl::StatusOr<Trajectory> CircleOf(const v1::AcquisitionHeader& header, const Detector& detector) {
-  const v1::CircularTrajectory& circle = header.circular();
-  return MakeCircularOrbit({.views = static_cast<int>(header.frame_count()),
-                            .source_to_isocenter_mm = circle.source_to_isocenter_mm(),
-                            .source_to_detector_mm = circle.source_to_detector_mm(),
-                            .start_angle = DegreesToRadians(circle.start_angle_deg()),
-                            .arc = DegreesToRadians(circle.arc_deg()),
-                            .offset_u_px = circle.offset_u_px(),
-                            .offset_v_px = circle.offset_v_px()},
-                           detector);
-}
-
 absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
                                                  int64_t max_message_bytes) {
-  recon::Acquisition acquisition;
-  ISO_ASSIGN_OR_RETURN(acquisition.detector, DetectorOf(header.detector()));
-  switch (header.pixel_type()) {
-    case v1::PIXEL_TYPE_UINT16_COUNTS:
-      acquisition.pixel_type = recon::PixelType::kUint16Counts;
-      acquisition.i0_counts = header.i0_counts();
-      break;
-    case v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS:
-      acquisition.pixel_type = recon::PixelType::kFloat32LineIntegrals;
-      break;
-    default:
-      return Illegal("pixel_type", absl::StrCat(static_cast<int>(header.pixel_type())),
-                     "PIXEL_TYPE_UINT16_COUNTS or PIXEL_TYPE_FLOAT32_LINE_INTEGRALS");
-  }
-  const int64_t message_bytes = pipeline::FrameBytes(acquisition) + kFrameOverheadBytes;
+  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
+  const int64_t message_bytes = frame_bytes + kFrameOverheadBytes;
   if (message_bytes > max_message_bytes) {
     return Illegal("detector",
                    absl::StrCat(header.detector().columns(), "x", header.detector().rows(),
                                 ", whose frames need messages of ", message_bytes, " bytes"),
                    absl::StrCat("messages of at most ", max_message_bytes, " bytes"));
   }
-  if (header.frame_count() < 1 || header.frame_count() > uint32_t{kMaxViews}) {
-    return Illegal("frame_count", absl::StrCat(header.frame_count()),
-                   absl::StrCat("1 to ", kMaxViews));
-  }
-  switch (header.trajectory_case()) {
-    case v1::AcquisitionHeader::kMatrices: {
-      ISO_ASSIGN_OR_RETURN(acquisition.trajectory, MatricesOf(header));
-      break;
-    }
-    case v1::AcquisitionHeader::kCircular: {
-      ISO_ASSIGN_OR_RETURN(acquisition.trajectory, CircleOf(header, acquisition.detector));
-      break;
-    }
-    case v1::AcquisitionHeader::TRAJECTORY_NOT_SET:
-      return Illegal("trajectory", "unset", "matrices or circular");
-  }
-  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(acquisition));
-  return acquisition;
+  return wire::AcquisitionFromProto(header);
 }
 
 absl::StatusOr<jobs::PairRole> PairRoleOf(const v1::AcquisitionPair& pair) {
@@ -254,7 +177,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
   }
   ISO_ASSIGN_OR_RETURN(request.acquisition, AcquisitionOf(header, max_message_bytes));
   if (header.has_grid()) {
-    ISO_ASSIGN_OR_RETURN(request.grid, config::GridFromProto(header.grid()));
+    ISO_ASSIGN_OR_RETURN(request.grid, wire::GridFromProto(header.grid()));
   } else if (protocol.fixed_grid) {
     request.grid = *protocol.fixed_grid;
   } else {
@@ -275,16 +198,6 @@ absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure
   ISO_RETURN_IF_ERROR(check("tube_current_ma", exposure.tube_current_ma(), kMostCurrentMa));
   ISO_RETURN_IF_ERROR(check("exposure_mas", exposure.exposure_mas(), kMost));
   return check("dose_area_product_dgycm2", exposure.dose_area_product_dgycm2(), kMost);
-}
-
-absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix) {
-  if (matrix.value_size() != 12) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the matrix has ", matrix.value_size(), " values; legal is 12"));
-  }
-  ProjectionMatrix result;
-  std::copy(matrix.value().begin(), matrix.value().end(), result.m.begin());
-  return result;
 }
 
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::AcquisitionHeader& header,

@@ -31,7 +31,4 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& 
 /// and what is legal.
 absl::Status CheckExposure(absl::string_view field, const v1::Exposure& exposure);
 
-/// Row-major 3x4, any scale. Errors: INVALID_ARGUMENT (not 12 values).
-absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix);
-
 }  // namespace isocenter::rpc

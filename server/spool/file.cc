@@ -114,4 +114,18 @@ absl::Status File::error() const {
   return error_;
 }
 
+bool Unlink(const std::filesystem::path& path) {
+  return unlink(path.c_str()) == 0 || errno == ENOENT;
+}
+
+bool UnlinkAndFree(const std::filesystem::path& path) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  const bool unlinked = Unlink(path);
+  if (descriptor < 0) return unlinked;
+  // Should it fail, the space comes with the last descriptor.
+  if (unlinked && ftruncate(descriptor, 0) != 0) errno = 0;
+  close(descriptor);
+  return unlinked;
+}
+
 }  // namespace isocenter::spool

@@ -24,6 +24,13 @@ inline iovec Piece(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
+/// Whether no file of that name is left; else errno says why.
+bool Unlink(const std::filesystem::path& path);
+
+/// As Unlink, for a file that nobody reads. Its space is free at once, although a sync that is due
+/// keeps the file open for a while.
+bool UnlinkAndFree(const std::filesystem::path& path);
+
 /// Thread-safe for ranges that do not overlap. Errors of all functions: those of
 /// storage::FileError.
 class File {

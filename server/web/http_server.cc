@@ -221,12 +221,14 @@ HttpServer::~HttpServer() {
   std::thread stopping([this] { mg_stop(impl_->context); });
   constexpr timespec kUntilItStops = {.tv_sec = 0, .tv_nsec = 10'000'000};
   nanosleep(&kUntilItStops, nullptr);
-  const int knock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(served))};
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  // Should it fail, stopping takes its two seconds.
-  (void)connect(knock, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  close(knock);
+  // Should the knock fail, stopping takes its two seconds.
+  if (const int knock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); knock >= 0) {
+    sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(served))};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    [[maybe_unused]] const int failed =
+        connect(knock, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    close(knock);
+  }
   stopping.join();
 }
 

@@ -99,6 +99,7 @@ absl::StatusOr<Response> History(const WebEnvironment& environment, const Call& 
   Json json = {{"step_seconds", step * std::max(1, (samples + points - 1) / points)}};
   json.update(
       HistoryJson(environment.activity.History(absl::Now(), absl::Seconds(seconds), points)));
+  json["last_refusals"] = RefusalsJson(environment.activity.Refusals());
   return JsonAnswer(json);
 }
 

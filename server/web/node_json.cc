@@ -65,6 +65,10 @@ Json StatusJson(const node::NodeStatus& status, bool transfers_enabled) {
 }
 
 Json DeviceJson(const node::DeviceState& device) {
+  Json waits = ByClass(device.wait_seconds, 1);
+  if (!device.healthy) {
+    for (Json& wait : waits) wait = nullptr;
+  }
   return {{"name", device.name},
           {"healthy", device.healthy},
           {"quarantine_reason", TextJson(device.quarantine_reason)},
@@ -73,7 +77,7 @@ Json DeviceJson(const node::DeviceState& device) {
           {"speed_gups", device.speed_gups},
           {"queue_chunks", device.queue_chunks},
           {"backlog_gigaupdates", ByClass(device.backlog_updates, kGiga)},
-          {"predicted_wait_seconds", ByClass(device.wait_seconds, 1)}};
+          {"predicted_wait_seconds", std::move(waits)}};
 }
 
 Json HistoryJson(const std::vector<node::ActivitySample>& history) {
@@ -104,6 +108,16 @@ Json HistoryJson(const std::vector<node::ActivitySample>& history) {
     columns["refused"].push_back(sample.refused);
   }
   return columns;
+}
+
+Json RefusalsJson(const std::vector<node::Refusal>& refusals) {
+  Json list = Json::array();
+  for (const node::Refusal& refusal : refusals) {
+    list.push_back({{"time", TimeJson(refusal.time)},
+                    {"code", CodeName(refusal.why.code())},
+                    {"message", std::string(refusal.why.message())}});
+  }
+  return list;
 }
 
 }  // namespace isocenter::web

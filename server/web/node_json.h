@@ -13,5 +13,6 @@ Json StatusJson(const node::NodeStatus& status, bool transfers_enabled);
 Json ReasonsJson(const std::vector<node::Reason>& reasons);
 Json DeviceJson(const node::DeviceState& device);
 Json HistoryJson(const std::vector<node::ActivitySample>& history);
+Json RefusalsJson(const std::vector<node::Refusal>& refusals);
 
 }  // namespace isocenter::web

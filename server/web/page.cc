@@ -103,8 +103,22 @@ Response Page::Answer(const Request& request) const {
         .Set("Allow", "GET");
   }
   auto found = files_.find(request.path);
-  // The page has paths of its own.
-  if (found == files_.end() && !HasExtension(request.path)) found = files_.find(kIndex);
+  if (found == files_.end()) {
+    // A folder is its index. Links in it are relative, so it has a slash at its end; a relative
+    // Location also holds behind a proxy that serves this below a path of its own.
+    const bool slash = absl::EndsWith(request.path, "/");
+    found = files_.find(absl::StrCat(request.path, slash ? "" : "/", "index.html"));
+    if (found != files_.end() && !slash) {
+      Response response{.status = 302};
+      return response
+          .Set("Location", absl::StrCat(request.path.substr(request.path.rfind('/') + 1), "/"))
+          .Set("Cache-Control", "no-cache");
+    }
+  }
+  // Whoever types a path finds the page; deeper ones would not find its relative assets.
+  if (found == files_.end() && !HasExtension(request.path) && request.path.rfind('/') == 0) {
+    found = files_.find(kIndex);
+  }
   if (found == files_.end()) {
     return ErrorAnswer(absl::NotFoundError(absl::StrCat("there is no ", request.path)));
   }

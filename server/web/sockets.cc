@@ -22,11 +22,13 @@ int OpenListener(const std::string& address) {
   addrinfo* found = nullptr;
   if (getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &found) != 0) return -1;
   int listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
-  const int one = 1;
-  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-  if (bind(listener, found->ai_addr, found->ai_addrlen) != 0 || listen(listener, kBacklog) != 0) {
-    close(listener);
-    listener = -1;
+  if (listener >= 0) {
+    const int one = 1;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(listener, found->ai_addr, found->ai_addrlen) != 0 || listen(listener, kBacklog) != 0) {
+      close(listener);
+      listener = -1;
+    }
   }
   freeaddrinfo(found);
   return listener;
@@ -43,6 +45,7 @@ int PortOf(int socket) {
 
 int OpenLoopbackSocket() {
   const int plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (plain < 0) return -1;
   sockaddr_in here{.sin_family = AF_INET};
   here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int one = 1;

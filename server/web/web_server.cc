@@ -26,7 +26,7 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
   AddEventRoutes(environment, access_, router_);
 }
 
-absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(WebOptions options,
+absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& options,
                                                             const WebEnvironment& environment) {
   HttpOptions http{
       .address = options.address, .threads = options.threads, .patience = options.patience};

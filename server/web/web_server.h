@@ -27,7 +27,7 @@ class WebServer {
  public:
   /// Errors: UNAVAILABLE (the address cannot be listened on), those of MakeTlsContext and
   /// Page::Load.
-  static absl::StatusOr<std::unique_ptr<WebServer>> Start(WebOptions options,
+  static absl::StatusOr<std::unique_ptr<WebServer>> Start(const WebOptions& options,
                                                           const WebEnvironment& environment);
   /// The feed has been stopped before: streams of events end with it.
   ~WebServer() = default;

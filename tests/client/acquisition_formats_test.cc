@@ -4,8 +4,8 @@
 #include "client/formats/acquisition_input.h"
 #include "client/formats/bundle.h"
 #include "client/formats/rabbitct.h"
-#include "client/wire.h"
 #include "kernels/geometry/trajectory.h"
+#include "proto/wire/geometry.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::formats {
@@ -24,14 +24,14 @@ v1::AcquisitionHeader Header(v1::PixelType type) {
   v1::AcquisitionHeader header;
   header.set_pixel_type(type);
   header.set_i0_counts(60000);
-  *header.mutable_detector() = client::ToProto(detector);
+  *header.mutable_detector() = wire::ToProto(detector);
   header.set_frame_count(kFrames);
   header.mutable_patient_study()->set_patient_name("Phantom^Odd");
   const CircularOrbit orbit{
       .views = kFrames, .source_to_isocenter_mm = 750, .source_to_detector_mm = 1200, .arc = 3};
   const Trajectory trajectory = MakeCircularOrbit(orbit, detector).value();
   for (const ProjectionMatrix& matrix : trajectory) {
-    *header.mutable_matrices()->add_matrix() = client::ToProto(matrix);
+    *header.mutable_matrices()->add_matrix() = wire::ToProto(matrix);
   }
   return header;
 }

@@ -11,8 +11,8 @@
 #include "absl/time/clock.h"
 #include "client/frame_message.h"
 #include "client/reconnect.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/geometry.h"
 #include "tests/client/fake_server.h"
 
 namespace isocenter::client {
@@ -460,7 +460,7 @@ TEST(FrameMessage, HasTheBytesOfTheProtobufMessage) {
         std::optional<ProjectionMatrix> measured;
         if (with_matrix) {
           measured = ProjectionMatrix{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
-          *frame.mutable_measured_matrix() = ToProto(*measured);
+          *frame.mutable_measured_matrix() = wire::ToProto(*measured);
         }
         for (const grpc::Slice& slice : {CopyPixels(pixels), OwnPixels(pixels)}) {
           grpc::Slice flat;

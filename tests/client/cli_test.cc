@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
-#include "client/wire.h"
+#include "proto/wire/geometry.h"
 #include "tests/client/command.h"
 #include "tests/client/fake_server.h"
 #include "tests/client/test_files.h"
@@ -18,6 +18,7 @@
 namespace isocenter::client_test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -26,7 +27,7 @@ void WriteBundle(const std::filesystem::path& path, int frames) {
   header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
   header.set_i0_counts(60000);
   *header.mutable_detector() =
-      client::ToProto(Detector{.columns = 4, .rows = 2, .pitch_u_mm = 1, .pitch_v_mm = 1});
+      wire::ToProto(Detector{.columns = 4, .rows = 2, .pitch_u_mm = 1, .pitch_v_mm = 1});
   header.set_frame_count(frames);
   header.mutable_patient_study()->set_patient_id("P1");
   header.mutable_patient_study()->set_accession_number("A1");
@@ -235,8 +236,17 @@ TEST(Cli, JobCommands) {
   const Outcome table = RunCommand({"jobs", "--server", address});
   EXPECT_EQ(table.exit_code, 0);
   EXPECT_THAT(table.out, HasSubstr("job-4  receiving  interactive"));
-  EXPECT_EQ(nlohmann::json::parse(RunCommand({"jobs", "--json", "--server", address}).out).size(),
-            5u);
+  EXPECT_THAT(table.out, ContainsRegex("job-0 .* 0\\.250 s +61\\.0 s +4\\.50"));
+  EXPECT_THAT(table.out, ContainsRegex("job-1 .* - +61\\.0 s +-"));
+  const auto json = nlohmann::json::parse(RunCommand({"jobs", "--json", "--server", address}).out);
+  ASSERT_EQ(json.size(), 5u);
+  EXPECT_EQ(json[0]["result"]["kernel_gups"], 4.5);
+  EXPECT_EQ(json[0]["result"]["seconds_after_last_frame"], 0.25);
+  for (const char* of_acquisitions :
+       {"kernel_gups", "whole_gups", "seconds_after_last_frame", "seconds_to_stored"}) {
+    EXPECT_FALSE(json[1]["result"].contains(of_acquisitions)) << of_acquisitions;
+  }
+  EXPECT_EQ(json[1]["result"]["timings"]["total_seconds"], 61);
   EXPECT_THAT(RunCommand({"watch", "job-1", "--server", address}).out, HasSubstr("completed"));
   const Outcome failed = RunCommand({"watch", "bad", "--server", address});
   EXPECT_EQ(failed.exit_code, 1);

@@ -300,8 +300,7 @@ TEST(Deidentify, ReplacementsLinkObjectsOfOneKeyOnly) {
   EXPECT_EQ(std::string(uid.c_str()), Make().Uid("1.2.99.7"));
   source->findAndGetOFString(DCM_ReferencedSOPClassUID, uid);
   EXPECT_STREQ(uid.c_str(), UID_CTImageStorage);
-  for (const char* const secret : {"Doe", "1.2.99.1", "1.2.99.7"})
-    EXPECT_FALSE(one.Holds(secret));
+  for (const char* const secret : {"Doe", "1.2.99.1", "1.2.99.7"}) EXPECT_FALSE(one.Holds(secret));
   // The file's own header names the new instance.
   OFString header;
   one.file().getMetaInfo()->findAndGetOFString(DCM_MediaStorageSOPInstanceUID, header);

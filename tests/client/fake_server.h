@@ -174,6 +174,15 @@ class FakeServer final : public v1::AcquisitionService::Service,
     const int first = request->page_token().empty() ? 0 : std::stoi(request->page_token());
     const int end = std::min({first + 2, first + request->page_size(), 5});
     for (int i = first; i < end; ++i) *response->add_job() = JobNamed(absl::StrCat("job-", i));
+    if (first == 0 && end == 2) {
+      // Of two that have completed, the second is a refinement of the first.
+      response->mutable_job(0)->mutable_result()->set_kernel_gups(4.5);
+      response->mutable_job(0)->mutable_result()->set_seconds_after_last_frame(0.25);
+      response->mutable_job(1)->set_refines_job_id("job-0");
+      for (v1::Job& job : *response->mutable_job()) {
+        job.mutable_result()->mutable_timings()->set_total_seconds(61);
+      }
+    }
     if (end < 5) response->set_next_page_token(absl::StrCat(end));
     return grpc::Status::OK;
   }

@@ -3,6 +3,7 @@
 #include "isocenter/v1/node.grpc.pb.h"
 #include "server/node/monitor.h"
 #include "tests/contract/contract_fixture.h"
+#include "tests/contract/services.h"
 
 namespace isocenter::testing {
 namespace {
@@ -113,26 +114,28 @@ TEST_F(NodeContractTest, ReasonsAreBounded) {
 }
 
 TEST_F(NodeContractTest, HealthIsToldOfEachService) {
-  const auto of_all = [this] {
-    return std::vector<int>{Health(""),
-                            Health("isocenter.v1.AcquisitionService"),
-                            Health("isocenter.v1.JobService"),
-                            Health("isocenter.v1.ProtocolService"),
-                            Health("isocenter.v1.NodeService"),
-                            Health("isocenter.v1.TransferService"),
-                            Health("isocenter.v1.WorklistService")};
+  const auto services = ContractServices();
+  // What it says of the server as a whole and of acquisitions, and of each other service.
+  const auto expect = [&](int acquisitions, int others) {
+    EXPECT_EQ(Health(""), acquisitions);
+    for (const auto* service : services) {
+      const std::string& name = service->full_name();
+      EXPECT_EQ(Health(name), name == "isocenter.v1.AcquisitionService" ? acquisitions : others)
+          << name;
+    }
   };
-  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1, 1, 1}));
+  expect(1, 1);
   EXPECT_EQ(Health("isocenter.v1.NoService"), -1);
   ASSERT_TRUE(Drain("", "").ok());
-  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 1, 1, 1, 1, 1}));
+  expect(2, 1);
   ResumeNode();
-  EXPECT_EQ(of_all(), (std::vector<int>{1, 1, 1, 1, 1, 1, 1}));
+  expect(1, 1);
   service_.slot().Quarantine("lost");
   EXPECT_TRUE(Eventually([&] { return Health("") == 2; }));
+  expect(2, 1);
   server_->StopServing();
   server_->SetReady(true);
-  EXPECT_EQ(of_all(), (std::vector<int>{2, 2, 2, 2, 2, 2, 2}));
+  expect(2, 2);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isocenter/v1/procedure_steps.grpc.pb.h"
+#include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {
@@ -14,6 +15,7 @@ namespace {
 using jobs::ProcedureStep;
 using jobs::ProcedureStepState;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 /// One step, which is known and has failed.
@@ -124,12 +126,14 @@ TEST_F(ProcedureStepContractTest, ListsAreCutAndBadOnesRefused) {
 }
 
 TEST_F(ProcedureStepContractTest, AStepIsRetriedOrDroppedOnce) {
+  const CapturedLog log;
   v1::ProcedureStep step;
   EXPECT_EQ(Retry("job-2", step).error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(Drop("", step).error_code(), grpc::StatusCode::NOT_FOUND);
   ASSERT_TRUE(Retry("job-1", step).ok());
   EXPECT_EQ(step.state(), v1::PROCEDURE_STEP_STATE_ENDING);
   EXPECT_EQ(Drop("job-1", step).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(log.text(), HasSubstr("event=procedure_step_retried job=job-1 by=\"127.0.0.1:"));
 }
 
 TEST_F(ProcedureStepContractTest, WhereNobodyIsToldItIsSaidWhatIsMissing) {

@@ -1,15 +1,17 @@
 // Roles: every method of every service asks for one.
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "google/protobuf/descriptor.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "isocenter/v1/node.grpc.pb.h"
 #include "server/roles/secrets.h"
+#include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
+#include "tests/contract/services.h"
 #include "tests/server/test_certificates.h"
 
 namespace isocenter::testing {
@@ -17,6 +19,7 @@ namespace {
 
 using grpc::StatusCode;
 using roles::Role;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 // docs/security.md has the same table for people.
@@ -46,20 +49,23 @@ const std::map<std::string, Role> kLeast = {
     {"isocenter.v1.WorklistService.ListScheduledSteps", Role::kConsole},
 };
 
-/// As the wire contract in the source tree has them.
 std::vector<const google::protobuf::MethodDescriptor*> AllMethods() {
   std::vector<const google::protobuf::MethodDescriptor*> methods;
-  const std::filesystem::path root = ISOCENTER_SOURCE_DIR "/proto";
-  for (const auto& entry : std::filesystem::directory_iterator(root / "isocenter/v1")) {
-    const auto* file = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(
-        std::filesystem::relative(entry.path(), root).string());
-    EXPECT_NE(file, nullptr) << entry.path();
-    for (int i = 0; file != nullptr && i < file->service_count(); ++i) {
-      const auto* service = file->service(i);
-      for (int j = 0; j < service->method_count(); ++j) methods.push_back(service->method(j));
-    }
+  for (const auto* service : ContractServices()) {
+    for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
   }
   return methods;
+}
+
+/// The lines of the contract's file above a method.
+std::string CommentOf(const google::protobuf::MethodDescriptor& method) {
+  std::ifstream file(absl::StrCat(ISOCENTER_SOURCE_DIR "/proto/", method.file()->name()));
+  std::string comment;
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StrContains(line, absl::StrCat("rpc ", method.name(), "("))) return comment;
+    comment = absl::StrContains(line, "//") ? comment + line : "";
+  }
+  return "";
 }
 
 bool IsRefused(const grpc::Status& status) {
@@ -89,9 +95,9 @@ class RolesTest : public ContractTest {
     StartServer();
   }
 
-  /// What becomes of a call with an empty message. `authorization`: empty: none is sent.
+  /// What becomes of a call. `authorization`: empty: none is sent.
   grpc::Status Call(const google::protobuf::MethodDescriptor& method,
-                    const std::string& authorization) {
+                    const std::string& authorization, const std::string& message = "") {
     grpc::ClientContext context;
     SetDeadline(context);
     if (!authorization.empty()) context.AddMetadata("authorization", authorization);
@@ -106,8 +112,8 @@ class RolesTest : public ContractTest {
         &context, absl::StrCat("/", method.service()->full_name(), "/", method.name()), &queue);
     call->StartCall(nullptr);
     next();
-    const grpc::Slice empty;
-    call->WriteLast(grpc::ByteBuffer(&empty, 1), grpc::WriteOptions(), nullptr);
+    const grpc::Slice bytes(message);
+    call->WriteLast(grpc::ByteBuffer(&bytes, 1), grpc::WriteOptions(), nullptr);
     next();
     grpc::ByteBuffer answer;
     do {
@@ -119,11 +125,11 @@ class RolesTest : public ContractTest {
     return status;
   }
   grpc::Status Call(const std::string& service, const std::string& method,
-                    const std::string& authorization = "") {
+                    const std::string& authorization = "", const std::string& message = "") {
     return Call(*google::protobuf::DescriptorPool::generated_pool()
-                     ->FindServiceByName("isocenter.v1." + service)
+                     ->FindServiceByName(absl::StrCat("isocenter.v1.", service))
                      ->FindMethodByName(method),
-                authorization);
+                authorization, message);
   }
 };
 
@@ -151,6 +157,14 @@ TEST_F(RolesTest, EveryMethodAsksForOne) {
   }
 }
 
+TEST(Roles, TheContractSaysWhichRoleAMethodNeeds) {
+  for (const auto* method : AllMethods()) {
+    EXPECT_THAT(CommentOf(*method),
+                EndsWith(absl::StrCat("Role: ", Name(kLeast.at(method->full_name())), ".")))
+        << method->full_name();
+  }
+}
+
 TEST_F(RolesTest, WithoutARosterWhoeverReachesTheServerMay) {
   StartServer();
   for (const auto* method : AllMethods()) {
@@ -170,6 +184,25 @@ TEST_F(RolesTest, TheHolderOfTheTokenIsWhoDrains) {
   StartWithTokens();
   ASSERT_TRUE(Call("NodeService", "DrainNode", "Bearer " + TokenOf(Role::kOperator)).ok());
   EXPECT_EQ(node_->drained()->by, "the operator");
+}
+
+TEST_F(RolesTest, TheLogNamesWhoAsked) {
+  StartWithTokens();
+  jobs::Job job;
+  job.id = "job-1";
+  job.state = jobs::JobState::kCompleted;
+  job.create_time = absl::Now();
+  ASSERT_TRUE(service_.table->Insert(job).ok());
+  v1::DeleteJobRequest request;
+  request.set_job_id(job.id);
+  const CapturedLog log;
+  ASSERT_TRUE(Call("JobService", "DeleteJob", "Bearer " + TokenOf(Role::kAdministrator),
+                   request.SerializeAsString())
+                  .ok());
+  ASSERT_TRUE(Call("NodeService", "DrainNode", "Bearer " + TokenOf(Role::kOperator)).ok());
+  EXPECT_THAT(log.text(),
+              HasSubstr("event=job_deleted job=job-1 force=false by=\"the administrator\""));
+  EXPECT_THAT(log.text(), HasSubstr("event=node_drained by=\"the operator\""));
 }
 
 TEST_F(RolesTest, WrongTokensOfOneCallerLeaveTheOthersAlone) {

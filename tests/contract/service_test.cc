@@ -9,6 +9,7 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "tests/contract/contract_fixture.h"
+#include "tests/contract/services.h"
 
 namespace isocenter::testing {
 namespace {
@@ -103,9 +104,9 @@ TEST_F(ServiceTest, ReflectionNamesTheServices) {
   // ServerReflectionRequest.list_services: field 7.
   const std::string services = CallGeneric(
       "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", std::string("\x3a\x00", 2));
-  EXPECT_THAT(services, ::testing::HasSubstr("isocenter.v1.AcquisitionService"));
-  EXPECT_THAT(services, ::testing::HasSubstr("isocenter.v1.JobService"));
-  EXPECT_THAT(services, ::testing::HasSubstr("isocenter.v1.ProtocolService"));
+  for (const auto* service : ContractServices()) {
+    EXPECT_THAT(services, ::testing::HasSubstr(service->full_name()));
+  }
   EXPECT_THAT(services, ::testing::HasSubstr("grpc.health.v1.Health"));
 }
 

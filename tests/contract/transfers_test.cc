@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "isocenter/v1/transfers.grpc.pb.h"
 #include "server/archive/archive.h"
+#include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {
@@ -201,7 +202,10 @@ TEST_F(TransferContractTest, BadListsAreRefused) {
 TEST_F(TransferContractTest, AJobIsSentOnRequest) {
   Complete("job-1", {});
   v1::Transfer transfer;
+  const CapturedLog log;
   ASSERT_TRUE(Send("job-1", "VNA", &transfer).ok());
+  EXPECT_THAT(log.text(),
+              HasSubstr("event=send_requested job=job-1 destination='VNA' by=\"127.0.0.1:"));
   EXPECT_EQ(transfer.destination(), "VNA");
   EXPECT_EQ(transfer.queued_count(), 3u);
   // Again it is left as it is.
@@ -243,8 +247,10 @@ TEST_F(TransferContractTest, OnlyWhatHasFailedIsRetried) {
   EXPECT_EQ(count, 3u);
   v1::RetryTransfersRequest everything;
   everything.set_all(true);
+  const CapturedLog log;
   ASSERT_TRUE(Retry(everything, &count).ok());
   EXPECT_EQ(count, 3u);
+  EXPECT_THAT(log.text(), HasSubstr("instances=3 by=\"127.0.0.1:"));
   v1::RetryTransfersRequest unknown;
   unknown.set_job_id("no such job");
   ASSERT_TRUE(Retry(unknown, &count).ok());

@@ -17,6 +17,11 @@ _CUSTOM = {
         "spec.endpoints.*": {"port", "path", "scheme", "interval", "scrapeTimeout", "relabelings", "tlsConfig"},
         "spec.endpoints.*.relabelings.*": {"sourceLabels", "targetLabel", "regex", "replacement", "action"},
     },
+    "monitoring.coreos.com/v1/PrometheusRule": {
+        "spec": {"groups"},
+        "spec.groups.*": {"name", "interval", "rules", "limit"},
+        "spec.groups.*.rules.*": {"record", "alert", "expr", "for", "keep_firing_for", "labels", "annotations"},
+    },
     "keda.sh/v1alpha1/ScaledObject": {
         "spec": {
             *("scaleTargetRef", "minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod"),

@@ -1,28 +1,36 @@
 """deploy/kubernetes: what kustomize makes of each overlay is legal, keeps to the policies, and fits together."""
 
+import contextlib
 import copy
 import json
 import os
 import pathlib
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
 EXIT_SKIPPED = 77
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
 try:
     import yaml
 
     import kubernetes_policy as policy
     import kubernetes_schema as schema
+    from lab import process
 except ImportError as error:
     print(f"{error}; install it with: ./dev setup test")
     sys.exit(EXIT_SKIPPED)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "kubernetes"
+PROMETHEUS = ROOT / "deploy" / "prometheus"
+DASHBOARDS = ROOT / "deploy" / "grafana" / "dashboards"
 OVERLAYS = sorted(p.name for p in (FOLDER / "overlays").iterdir())
 
 
@@ -46,6 +54,19 @@ def only(manifests, kind, name):
 
 def node_config(manifests):
     return only(manifests, "ConfigMap", "isocenter-config-.*")["data"]["isocenterd.textproto"]
+
+
+def node_command(manifests, folder):
+    """isocenterd as in the pod; configuration and what the secrets bring are in the folder."""
+    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=node"]
+    argv += ["-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.crt"]
+    subprocess.run(argv, capture_output=True, check=True)
+    shutil.copy(f"{folder}/tls.crt", f"{folder}/ca.crt")
+    (folder / "tokens").write_text(f"operator {'0123456789abcdef' * 4} ward 3\n")
+    config = folder / "isocenterd.textproto"
+    config.write_text(re.sub("/etc/isocenter/(tls|access)", str(folder), node_config(manifests)))
+    program = pathlib.Path(os.environ.get("ISOCENTER_BIN", ROOT / "build/release/bin")) / "isocenterd"
+    return [program, "--config", config, "--node_name", "isocenter-0"]
 
 
 class Overlays(unittest.TestCase):
@@ -73,19 +94,37 @@ class Overlays(unittest.TestCase):
             self.assertIn(f"components/{component.name}\n", used)
 
     def test_isocenterd_takes_the_configuration(self):
-        program = pathlib.Path(os.environ.get("ISOCENTER_BIN", ROOT / "build/release/bin")) / "isocenterd"
         for name, manifests in self.made.items():
             with self.subTest(overlay=name), tempfile.TemporaryDirectory() as folder:
-                file = pathlib.Path(folder) / "isocenterd.textproto"
-                # What the secret would bring.
-                argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=node"]
-                argv += ["-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.crt"]
-                subprocess.run(argv, capture_output=True, check=True)
-                shutil.copy(f"{folder}/tls.crt", f"{folder}/ca.crt")
-                file.write_text(node_config(manifests).replace("/etc/isocenter/tls", folder))
-                argv = [program, "--check", "--config", file, "--node_name", "isocenter-0"]
+                argv = [*node_command(manifests, pathlib.Path(folder)), "--check"]
                 done = subprocess.run(argv, capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_probes_are_answered(self):
+        """By isocenterd itself, at the ports that the pod names."""
+        container = only(self.made["cpu"], "StatefulSet", "isocenter")["spec"]["template"]["spec"]["containers"][0]
+        ports = {p["name"]: p["containerPort"] for p in container["ports"]}
+        free = {number: process.free_port() for number in ports.values()}
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        argv = node_command(self.made["cpu"], folder)
+        config = folder / "isocenterd.textproto"
+        text = config.read_text().replace("0.0.0.0", "127.0.0.1").replace("/var/lib/isocenter", str(folder))
+        for number, instead in free.items():
+            text = re.sub(rf"\b{number}\b", str(instead), text)
+        config.write_text(text)
+        node = process.Process(argv, folder / "log")
+        self.addCleanup(node.stop)
+        unverified = ssl.create_default_context()  # as the kubelet
+        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+
+        def answers(url):
+            with contextlib.suppress(urllib.error.URLError):
+                return urllib.request.urlopen(url, context=unverified, timeout=5).status == 200
+
+        for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+            get = container[name]["httpGet"]
+            url = f"{get.get('scheme', 'HTTP').lower()}://127.0.0.1:{free[ports[get['port']]]}{get['path']}"
+            node.wait_for(lambda: answers(url), 30, f"{name} at {url}")
 
     def test_drains_within_the_grace_period(self):
         for name, manifests in self.made.items():
@@ -94,6 +133,25 @@ class Overlays(unittest.TestCase):
                 drain = float(re.search(r"^drain_seconds: (\d+)", node_config(manifests), re.M)[1])
                 before = float(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
                 self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], before + drain + 10)
+
+    def test_rules_are_those_of_prometheus(self):
+        """But for the addresses of this cluster, which alerts lead to."""
+        made = {m["metadata"]["name"]: m["spec"]["groups"] for m in policy.of_kind(self.made["ha"], "PrometheusRule")}
+        names = ("targets", "recording", "alerts")
+        files = {f"isocenter-{n}": yaml.safe_load((PROMETHEUS / f"{n}.rules.yml").read_text())["groups"] for n in names}
+        local, cluster = (groups["isocenter-targets"][0]["rules"][-1]["labels"] for groups in (files, made))
+        self.assertIn(local["docs_url"], "http://127.0.0.1:8080/docs")
+        page = only(self.made["ha"], "Service", "isocenter-page")["spec"]["ports"][0]["port"]
+        host = re.fullmatch(rf"https://([a-z.]+):{page}/docs", cluster["docs_url"])[1]
+        self.assertIn(host, only(self.made["ha"], "Certificate", "isocenter-node")["spec"]["dnsNames"])
+        local.update(cluster)
+        self.assertEqual(made, files)
+
+    def test_dashboards_are_those_of_grafana(self):
+        made = only(self.made["ha"], "ConfigMap", "isocenter-dashboards")
+        self.assertEqual(made["metadata"]["labels"]["grafana_dashboard"], "1")
+        files = {file.name: file.read_text() for file in DASHBOARDS.glob("*.json")}
+        self.assertEqual(made["data"], files)
 
     def test_gpu(self):
         for name in ("gpu", "ha"):
@@ -163,7 +221,8 @@ class Balancer(unittest.TestCase):
             for v in w["spec"]["template"]["spec"]["volumes"]
             if "secret" in v
         }
-        self.assertEqual(issued, mounted)
+        # Who signs in is no matter of certificates.
+        self.assertEqual(issued | {"isocenter-access"}, mounted)
 
     def test_only_proxies_reach_the_nodes(self):
         ingress = only(self.made, "NetworkPolicy", "isocenter-node")["spec"]["ingress"]
@@ -207,6 +266,7 @@ class TheChecksThemselves(unittest.TestCase):
             "open network": lambda m: m.remove(only(m, "NetworkPolicy", "isocenter-default")),
             "misspelt trigger": lambda m: only(m, "ScaledObject", "isocenter")["spec"]["triggers"][0].update(kind="x"),
             "service without pods": lambda m: only(m, "Service", "isocenter-dicom")["spec"].update(selector={"a": "b"}),
+            "misspelt rule": lambda m: only(m, "PrometheusRule", "isocenter-alerts")["spec"]["groups"][0].update(rule=[]),
             "token": lambda m: pod(m).pop("automountServiceAccountToken"),
         }
         self.assertEqual(self.found(lambda m: None), [])

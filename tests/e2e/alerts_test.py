@@ -1,7 +1,6 @@
 """Alerts fired for real: what each watches is broken, and a real Prometheus with our rules must notice.
 
-The durations of `for` are left out and the windows of the rules shortened, so that minutes become seconds. Runs with the
-long campaigns: ./dev test --fault -R alerts.
+Runs with the long campaigns: ./dev test --fault -R alerts. Those of GPUs are in gpu_alerts_test.py.
 """
 
 import contextlib
@@ -10,60 +9,16 @@ import subprocess
 import threading
 import time
 
+import alerting
 import dated_certificate
 import support
-from lab import isocenter, process, prometheus
+from lab import isocenter, process
 
-SHORTER = [
-    (r"(?m)^        for: \w+\n", ""),
-    (r"\[10m\]|\[5m\]", "[8s]"),
-    (r"\[30m\]|\[6h\]", "[15s]"),
-    (r"\[15m\]|\[1h\]", "[60s]"),
-    (r"expr: vector\(900\)", "expr: vector(5)"),
-    # Room for a machine that is busy with other tests.
-    (r"expr: vector\(1\)", "expr: vector(2)"),
-    # An hour of computing, before a device has a usual speed.
-    (r"samples_7d > 240", "samples_7d > 10"),
-]
-WITHIN_SECONDS = 60
 SECONDS_OF_CERTIFICATE = 30
 ONE_JOB_PAUSES = ("--fps", 5)  # 100 frames take 20 s
 
 
-class AlertsTest(support.ServiceTest):
-    def watched(self, *services):
-        prom = prometheus.Prometheus(
-            self.folder / "prometheus", [service.metrics for service in services], rules=True, edits=SHORTER
-        )
-        self.addCleanup(prom.stop)
-        prom.start()
-        # Rules that ran before the first scrape saw nothing.
-        prom.process.wait_for(lambda: "IsocenterDown" not in prom.firing(), 20, "rules that have seen the service")
-        return prom
-
-    def expect(self, prom, alert, *words, **labels):
-        """Waits until the alert fires; its description has the words."""
-        fired = prom.process.wait_for(lambda: prom.firing(**labels).get(alert), WITHIN_SECONDS, f"{alert} to fire")
-        for word in words:
-            self.assertIn(word, fired["annotations"]["description"])
-        self.assertEqual(fired["annotations"]["runbook_url"], f"http://127.0.0.1:8080/docs/runbook.html#{alert.lower()}")
-
-    def expect_silence(self, prom, *alerts):
-        self.assertFalse(set(alerts) & set(prom.firing()))
-
-    def in_background(self, service, *options):
-        """A scan that goes on while the test does; joined at the end, whatever becomes of it."""
-
-        def scan():
-            with contextlib.suppress(process.LabError):
-                isocenter.must("stream", self.bundle(), "--server", service.grpc, *options, seconds=120)
-
-        self.bundle()
-        thread = threading.Thread(target=scan)
-        thread.start()
-        self.addCleanup(thread.join)
-        return thread
-
+class AlertsTest(alerting.AlertsTest):
     def test_a_killed_service_is_down_and_a_loop_of_starts_is_seen(self):
         service = self.service()
         prom = self.watched(service)
@@ -78,23 +33,8 @@ class AlertsTest(support.ServiceTest):
         service.kill()
         self.expect(prom, "IsocenterDown", "no answer")
 
-    def test_a_lost_device(self):
-        service = self.service(flags=["--fault", "cpu0@3"])
-        prom = self.watched(service)
-        self.expect_silence(prom, "IsocenterNoDevice", "IsocenterDeviceQuarantined")
-        scan = self.in_background(service, *support.GRID, "--fps", 50)
-        # The service ends with exit code 3 when the last device is lost, so it may be seen only as being down.
-        prom.process.wait_for(
-            lambda: {"IsocenterNoDevice", "IsocenterDeviceQuarantined", "IsocenterDown"} & set(prom.firing()),
-            WITHIN_SECONDS,
-            "the loss to be noticed",
-        )
-        self.assertEqual(service.process.wait(30), 3)
-        self.expect(prom, "IsocenterDown")
-        service.flags = []
-        service.start()
-        scan.join()
-        prom.process.wait_for(lambda: "IsocenterDown" not in prom.firing(), 30, "all to be well")
+    def test_the_last_device_is_lost(self):
+        self.lose_the_last_device("cpu0@3")
 
     def test_refused_for_want_of_memory(self):
         service = self.service(flags=["--memory_bytes", "4MiB"])

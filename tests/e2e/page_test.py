@@ -1,16 +1,16 @@
-"""The console page in a browser: against a mock of the server, and against the real one with real jobs."""
+"""The console page in a browser, against the real server with real jobs."""
 
 import hashlib
 import json
 import shutil
-import subprocess
 import unittest
 import urllib.request
 
+import page_browser
 import support
 from lab import isocenter, process
+from page_browser import WEB, node
 
-WEB = support.ROOT / "web"
 # Of storescp: a workstation that takes CT images and nothing else.
 NEITHER_FORM = r"""
 [[TransferSyntaxes]]
@@ -28,21 +28,7 @@ PresentationContexts = Neither
 
 
 def setUpModule():
-    for tool, package in (("node", "nodejs"), ("chromium", "chromium")):
-        if shutil.which(tool) is None:
-            raise unittest.SkipTest(f"{tool} is not on this machine (package {package})")
-    if not (WEB / "dist" / "index.html").exists() or not (WEB / "node_modules" / "playwright-core").exists():
-        raise unittest.SkipTest("the console page is not built: ./dev page")
-
-
-def node(*argv, seconds=240):
-    return subprocess.run(["node", *map(str, argv)], cwd=WEB, capture_output=True, text=True, timeout=seconds, check=False)
-
-
-class MockTest(unittest.TestCase):
-    def test_what_people_do(self):
-        done = node("e2e/run.mjs", seconds=1200)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    page_browser.start()
 
 
 class PageTest(support.ServiceTest):
@@ -51,9 +37,14 @@ class PageTest(support.ServiceTest):
     def step(self, service, step, *args):
         return ["node", WEB / "e2e" / "real.mjs", f"{self.scheme}://{service.web}/", step, *args]
 
-    def see(self, service, step, *args, env=None):
+    def see(self, service, step, *args):
         """What a step saw."""
-        done = process.run(self.step(service, step, *args), seconds=240, env=env)
+        return self.see_all(service, (step, *args))[0]
+
+    def see_all(self, service, first, *others):
+        """What each of several steps saw, which are made at once."""
+        more = [word for step in others for word in ("--", *step)]
+        done = process.run([*self.step(service, *first), *more], seconds=240)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr + service.process.output()[-2000:])
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -65,7 +56,12 @@ class PageTest(support.ServiceTest):
 
     def end(self, browser):
         self.assertEqual(browser.wait(240), 0, browser.output())
-        return json.loads(browser.output().splitlines()[-1])
+        return json.loads(browser.output().splitlines()[-1])[0]
+
+    def check_types(self, service):
+        """That the page's types say what the server answers now."""
+        done = node("e2e/types.mjs", f"{self.scheme}://{service.web}/")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def room(self, name):
         """The small acquisition, as if from another room."""
@@ -85,23 +81,25 @@ class RealTest(PageTest):
     def test_a_job(self):
         service = self.service()
         job = self.stream(service)["job_id"]
-        overview = self.see(service, "overview", "simulator")
-        self.assertEqual(overview["plots"], 6)
-        self.assertRegex(overview["device"], r"cpu0.*Healthy.*GUPS.*Memory.*of")
-        volume = self.see(service, "volume", job)
+        volume, timeline, _, overview = self.see_all(
+            service, ("volume", job), ("timeline", job), ("details", job, "64 × 64 × 64"), ("overview", "simulator")
+        )
         self.assertRegex(volume["middle"], r"^−?\d+\u202fHU$")
         self.assertEqual(volume["slice"], 32)
         self.assertEqual(volume["lengths"], "30.0")
         for mean in volume["means"]:
             self.assertGreater(mean, 5, "a plane is black")
-        self.assertIn("backproject", self.see(service, "timeline", job)["stages"])
-        self.see(service, "details", job, "64 × 64 × 64")
+        self.assertIn("backproject", timeline["stages"])
+        self.assertEqual(overview["plots"], 6)
+        self.assertRegex(overview["device"], r"cpu0.*Healthy.*GUPS.*Memory.*of")
 
     def test_two_rooms_scan_at_once(self):
         service = self.service()
         rooms = ("ROOM-1", "ROOM-2")
         browser = self.begin(service, "scans", *rooms)
-        streams = [self.send(service, room, "--fps", 4) for room in rooms]
+        streams = [self.send(service, room, "--fps", 8) for room in rooms]
+        browser.wait_for(lambda: "scanning" in browser.output(), 60, "both rooms to scan")
+        self.check_types(service)
         seen = self.end(browser)
         for room, stream in zip(rooms, streams):
             self.assertEqual(stream.wait(60), 0, stream.output())
@@ -115,13 +113,17 @@ class RealTest(PageTest):
         isocenter.must("refine", halves[0], "--protocol", "fdk_then_ossart", "--wait", "--server", service.grpc, seconds=240)
         jobs = json.loads(isocenter.must("jobs", "--json", "--server", service.grpc))
         refined = next(job["job_id"] for job in jobs if job["protocol"] == "fdk_then_ossart")
-        beside = self.see(service, "beside", halves[0], "Mask", "Fill", "Subtracted", "Refined")
+        beside, timeline, _ = self.see_all(
+            service,
+            ("beside", halves[0], "Mask", "Fill", "Subtracted", "Refined"),
+            ("timeline", refined),
+            ("details", refined, halves[0]),
+        )
         self.assertEqual(beside["shown"], ["Mask", "Fill", "Subtracted", "Refined"], beside)
         self.assertEqual(set(beside["slices"]), {"42"}, "they do not scroll together")
         self.assertEqual(len([mean for mean in beside["means"] if mean > 5]), 4, beside["means"])
-        timeline = self.see(service, "timeline", refined)
         self.assertGreaterEqual(timeline["curves"], 1)
-        self.see(service, "details", refined, halves[0])
+        self.check_types(service)
 
     def test_a_destination_that_is_down_then_picky_then_up(self):
         port = process.free_port()
@@ -131,6 +133,7 @@ class RealTest(PageTest):
         )
         job = self.stream(service)["job_id"]
         self.assertIn("cannot", self.see(service, "waits", "WORKSTATION")["message"])
+        self.check_types(service)
         picky = self.folder / "neither_form.cfg"
         picky.write_text(NEITHER_FORM)
         workstation = self.storescp(port, "-xf", picky, "Default")
@@ -156,6 +159,7 @@ class RealTest(PageTest):
         self.end(browser)
         self.assertEqual(stream.wait(30), 1)
         self.assertIn("the job was cancelled by this machine", stream.output())
+        self.check_types(service)
 
     def test_the_server_goes_with_its_last_device_and_comes_back(self):
         service = self.service(flags=["--fault", "cpu0@2"])
@@ -168,15 +172,10 @@ class RealTest(PageTest):
         self.end(browser)
         self.assertEqual(stream.wait(60), 0, stream.output())
 
-    def test_the_mock_has_the_shape_of_the_server(self):
-        service = self.service()
-        job = self.stream(service)["job_id"]
-        done = node("e2e/shapes.mjs", f"http://{service.web}/", job)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
     def test_drain_and_resume(self):
         service = self.service()
         self.see(service, "drain", "new filter in room 2")
+        self.check_types(service)
         with self.assertRaisesRegex(process.LabError, "new filter in room 2"):
             self.stream(service)
         self.see(service, "resume")
@@ -187,6 +186,10 @@ class RealTest(PageTest):
         with urllib.request.urlopen(f"http://{service.web}/", timeout=10) as answer:
             self.assertEqual(answer.read(), (WEB / "dist" / "index.html").read_bytes())
             self.assertIn("default-src 'self'", answer.headers["Content-Security-Policy"])
+        if (WEB / "dist" / "docs").exists():
+            with urllib.request.urlopen(f"http://{service.web}/docs", timeout=10) as answer:
+                self.assertEqual(answer.url, f"http://{service.web}/docs/")
+                self.assertIn(b"<h1", answer.read())
 
 
 class RolesTest(PageTest):
@@ -210,6 +213,14 @@ class RolesTest(PageTest):
             self.openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}")
         self.openssl("req", *key, "-keyout", "ward3.key", "-out", "ward3.csr", "-subj", "/O=Hospital/CN=ward 3")
         self.openssl("x509", "-req", "-in", "ward3.csr", "-CA", "staff.pem", "-CAkey", "staff.key", "-CAcreateserial", "-out", "ward3.pem")
+
+    def begin_may(self, service, token, receiving, ended, env=None):
+        """Who comes with that token, or with the certificate of `env`, looks at every page."""
+        child = process.Process(
+            self.step(service, "may", token, receiving, ended), self.folder / f"page-may-{token or 'certificate'}.log", env=env
+        )
+        self.addCleanup(child.stop)
+        return child
 
     def test_each_role_sees_what_it_may(self):
         self.certificates()
@@ -245,12 +256,14 @@ class RolesTest(PageTest):
             return next((job["job_id"] for job in jobs if job["state"] == "receiving"), None)
 
         receiving = stream.wait_for(active, 30, "a job that receives")
-        for role, buttons in self.MAY.items():
-            with self.subTest(role=role):
-                seen = self.see(service, "may", f"{role}-token", receiving, ended)
-                self.assertEqual(seen, {"who": f"the {role}, {role}", "buttons": buttons})
-        seen = self.see(service, "may", "", receiving, ended, env={"ISOCENTER_PAGE_CERTIFICATE": str(self.folder / "ward3")})
-        self.assertEqual(seen, {"who": "CN=ward 3,O=Hospital, operator", "buttons": self.MAY["operator"]})
+        certificate = {"ISOCENTER_PAGE_CERTIFICATE": str(self.folder / "ward3")}
+        browsers = {
+            f"the {role}, {role}": (buttons, self.begin_may(service, f"{role}-token", receiving, ended)) for role, buttons in self.MAY.items()
+        }
+        browsers["CN=ward 3,O=Hospital, operator"] = self.MAY["operator"], self.begin_may(service, "", receiving, ended, certificate)
+        for who, (buttons, browser) in browsers.items():
+            with self.subTest(who=who):
+                self.assertEqual(self.end(browser), {"who": who, "buttons": buttons})
         stream.stop()
 
 

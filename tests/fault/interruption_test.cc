@@ -87,6 +87,10 @@ TEST_F(InterruptionTest, TheLastDeviceIsLost) {
     ScanConsole console(port_, ScanHeader(absl::StrCat("device-", chunks)));
     EXPECT_EQ(daemon_->Wait(), kExitDeviceLost) << chunks << " chunks";
     ExpectTheVolumeAfterARestart(console);
+    // Only the next process has the time to tell whoever watches.
+    const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+    EXPECT_NEAR(Metric(daemon_->metrics_port(), "isocenter_no_device_time_seconds").value_or(0),
+                now, 60);
     daemon_->Signal(SIGTERM);
     EXPECT_EQ(daemon_->Wait(), 0);
   }

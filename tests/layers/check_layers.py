@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
-SOURCE_FOLDERS = ("kernels", "server", "client")
+SOURCE_FOLDERS = ("proto", "kernels", "server", "client")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
 # <vector>, <cstdint>: the standard library's headers are the only ones without a folder and a suffix.

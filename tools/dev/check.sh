@@ -44,7 +44,10 @@ check_layers() { python3 -B tests/layers/check_layers.py .; }
 
 check_proto() { python3 -B tools/dev/proto_lint.py proto/isocenter/v1/*.proto; }
 
-check_generated() { python3 -B tools/dev/config_reference.py --check && python3 -B tools/dev/dashboards.py --check; }
+check_generated() {
+  local writer
+  for writer in config_reference dashboards prometheus_rules; do python3 -B "tools/dev/$writer.py" --check || return; done
+}
 
 changed_sources() {
   local base

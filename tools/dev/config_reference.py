@@ -2,14 +2,14 @@
 """Writes docs/configuration-reference.md from the comments of the configuration's definition: config_reference.py [--check].
 
 protoc parses server_config.proto and what it imports; this program prints ServerConfig and all that can be reached from
-it. --check changes nothing and fails when the page is not what this program would write.
+it.
 """
 
-import pathlib
 import subprocess
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import generated
+
+ROOT = generated.ROOT
 PAGE = ROOT / "docs/configuration-reference.md"
 SCHEMA = "isocenter/v1/server_config.proto"
 TOP = ".isocenter.v1.ServerConfig"
@@ -151,14 +151,7 @@ def page():
 
 
 def main():
-    check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not check:
-        sys.exit("usage: config_reference.py [--check]")
-    wanted = page()
-    if not check:
-        PAGE.write_text(wanted)
-    elif not PAGE.exists() or PAGE.read_text() != wanted:
-        sys.exit(f"{PAGE.relative_to(ROOT)} is older than the configuration's definition; run tools/dev/config_reference.py")
+    generated.write_or_check({PAGE: page()})
 
 
 if __name__ == "__main__":

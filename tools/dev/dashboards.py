@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Writes the Grafana dashboards in deploy/grafana/dashboards from what is listed here: dashboards.py [--check].
 
-A panel is a line here and some sixty in Grafana's JSON; that is why the JSON is generated. --check changes nothing and
-fails when a file is not what this program would write.
+A panel is a line here and some sixty in Grafana's JSON; that is why the JSON is generated.
 """
 
 import json
-import pathlib
-import sys
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "deploy/grafana/dashboards"
+import generated
+
+FOLDER = generated.ROOT / "deploy/grafana/dashboards"
 GREEN, AMBER, RED = "green", "#EAB839", "red"
 NODE = 'instance=~"$instance"'
 DEVICE = NODE + ',device=~"$device"'
@@ -59,7 +58,7 @@ class Panel:
                 "thresholdsStyle": {"mode": "dashed" if self.thresholds else "off"},
             }
             options = {
-                "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+                "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []},
                 "tooltip": {"mode": "multi", "sort": "desc"},
             }
         elif self.kind == "stat":
@@ -394,10 +393,13 @@ def dashboard(name):
             {
                 "type": "dashboards",
                 "title": "Isocenter",
+                "icon": "external link",
+                "tooltip": "The other dashboards, for the same time and nodes",
                 "tags": ["isocenter"],
                 "asDropdown": False,
                 "includeVars": True,
                 "keepTime": True,
+                "targetBlank": False,
             }
         ],
         "annotations": {
@@ -431,19 +433,9 @@ def dashboard(name):
 
 
 def main():
-    check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not check:
-        sys.exit("usage: dashboards.py [--check]")
-    stale = []
-    for name in DASHBOARDS:
-        file = FOLDER / f"{name}.json"
-        text = json.dumps(dashboard(name), indent=2) + "\n"
-        if check and (not file.exists() or file.read_text() != text):
-            stale.append(file.name)
-        elif not check:
-            file.write_text(text)
-    if stale:
-        sys.exit(f"deploy/grafana/dashboards: {', '.join(stale)} not as tools/dev/dashboards.py writes them; run it")
+    generated.write_or_check(
+        {FOLDER / f"{name}.json": json.dumps(dashboard(name), indent=2) + "\n" for name in DASHBOARDS}
+    )
 
 
 if __name__ == "__main__":

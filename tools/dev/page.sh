@@ -20,4 +20,10 @@ fi
 logged 'Checking the page' build/page.check.log npm run --prefix web check || die 'the console page does not pass its type check'
 logged 'Testing the page' build/page.test.log npm test --prefix web || die 'tests of the console page failed'
 logged 'Building the page' build/page.build.log npm run --prefix web build || die 'the console page could not be bundled'
+# The page's links lead there; ./dev package makes them anew for the package.
+if /usr/bin/python3 -c 'import markdown' 2>/dev/null; then
+  tools/dev/docs_html.py web/dist/docs
+else
+  warn 'web/dist has no documentation: install python3-markdown (./dev setup packaging)'
+fi
 say "web/dist: $(grep -E '\.(js|css): ' build/page.build.log | paste -sd, | sed 's/,/, /g')"

@@ -4,13 +4,19 @@ import { chromium } from 'playwright-core';
 
 const CANDIDATES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-export function chromiumPath() {
-  return CANDIDATES.find((path) => existsSync(path)) ?? null;
-}
-
-export function launch() {
-  const executablePath = chromiumPath();
+function options() {
+  const executablePath = CANDIDATES.find((path) => existsSync(path));
   if (!executablePath) throw new Error('no chromium; install the package chromium');
   // The sandbox needs a user other than root, which containers often lack; the page is our own.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-extensions'] });
+  return { executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-extensions'] };
+}
+
+// The browser of browser_server.mjs where ISOCENTER_PAGE_BROWSER names one, else one of its own.
+export function launch() {
+  const address = process.env.ISOCENTER_PAGE_BROWSER;
+  return address ? chromium.connect(address) : chromium.launch(options());
+}
+
+export function launchServer() {
+  return chromium.launchServer({ ...options(), host: '127.0.0.1' });
 }

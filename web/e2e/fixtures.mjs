@@ -16,6 +16,10 @@ export function job(over) {
   };
 }
 
+const NO_TIME = {
+  upload: 0, download: 0, preprocess: 0, filter: 0, backproject: 0, hounsfield: 0, export: 0, acquisition: 0, refine: 0, total: 0,
+};
+
 export function result(over = {}) {
   return {
     kernel_gups: 311.2, whole_gups: 250.4, seconds_after_last_frame: 0.214, seconds_to_stored: 1.41,
@@ -48,7 +52,9 @@ export function jobs(now) {
     }),
     ended(2, { job_id: '20260301T092900-done0003', warning_count: 2 }),
     ended(9, { job_id: '20260301T092200-refd0004', refines_job_id: '20260301T092900-done0003', protocol: 'fdk_then_pwls_tv', job_class: 'interactive',
-      result: result({ kernel_gups: null, seconds_after_last_frame: null, timings_seconds: { refine: 21.4, export: 1.2, total: 24.1 } }) }),
+      result: result({ kernel_gups: null, whole_gups: null, seconds_after_last_frame: null,
+        timings_seconds: { ...NO_TIME, upload: 0.4, backproject: 1.1, refine: 21.4, export: 1.2, total: 24.1 } }),
+      progress: { ...ALL, iterations_done: 20, iterations_total: 20, refined_fraction: 1 } }),
     ended(14, { job_id: '20260301T091700-mask0005', station_name: 'AXIOM-2', pair_id: 'pair-7', pair_role: 'mask', protocol: 'dsa_head' }),
     ended(13, { job_id: '20260301T091800-fill0006', station_name: 'AXIOM-2', pair_id: 'pair-7', pair_role: 'fill', protocol: 'dsa_head' }),
     ended(13, { job_id: '20260301T091801-subt0007', station_name: 'AXIOM-2', pair_id: 'pair-7', pair_role: 'subtraction', protocol: 'dsa_head',
@@ -57,7 +63,10 @@ export function jobs(now) {
       error: { code: 'DATA_LOSS', message: '37 of 400 frames never came; protocol head_soft allows 8' }, progress: { frames_received: 363, frames_lost: 37, frames_backprojected: 0 } }),
     ended(55, { job_id: '20260301T083500-canc0009', state: 'cancelled', station_name: 'Zeego left', result: null,
       error: { code: 'CANCELLED', message: 'cancelled by the console' }, progress: { frames_received: 20, frames_backprojected: 0 } }),
-    ...Array.from({ length: 60 }, (_, i) => ended(70 + 11 * i, {
+    ended(12, { job_id: '20260301T091900-refm0010', station_name: 'AXIOM-2', refines_job_id: '20260301T091700-mask0005', protocol: 'fdk_then_ossart',
+      job_class: 'interactive', result: result({ kernel_gups: null, whole_gups: null, seconds_after_last_frame: null, seconds_to_stored: null }),
+      progress: { ...ALL, iterations_done: 20, iterations_total: 20, refined_fraction: 1 } }),
+    ...Array.from({ length: 59 }, (_, i) => ended(70 + 11 * i, {
       job_id: `20260301T0${700 - i}00-old${String(i).padStart(5, '0')}`, station_name: ['AXIOM-1', 'AXIOM-2', 'Zeego left'][i % 3],
     })),
   ];
@@ -68,12 +77,12 @@ export const GRID = {
 };
 
 // Which phantom a job's volume shows.
-export const KINDS = { done0003: 'fdk', refd0004: 'refined', mask0005: 'mask', fill0006: 'fill', subt0007: 'subtraction' };
+export const KINDS = { done0003: 'fdk', refd0004: 'refined', refm0010: 'refined', mask0005: 'mask', fill0006: 'fill', subt0007: 'subtraction' };
 
 const RELATED = {
   done0003: [['20260301T092200-refd0004', 'refined'], ['20260301T092955-refi0002', 'refined', 'refining']],
   refd0004: [['20260301T092900-done0003', 'fdk']],
-  mask0005: [['20260301T091800-fill0006', 'fill'], ['20260301T091801-subt0007', 'subtraction']],
+  mask0005: [['20260301T091800-fill0006', 'fill'], ['20260301T091801-subt0007', 'subtraction'], ['20260301T091900-refm0010', 'refined']],
   fill0006: [['20260301T091700-mask0005', 'mask'], ['20260301T091801-subt0007', 'subtraction']],
   subt0007: [['20260301T091700-mask0005', 'mask'], ['20260301T091800-fill0006', 'fill']],
 };
@@ -99,8 +108,8 @@ export function detail(known) {
       { kind: 'dose_dip', frame_index: 203, text: 'The dose of frame 203 is 41 % of the median; expected at least 60 %' },
     ] : [],
     related: (RELATED[key] ?? []).map(([job_id, relation, state = 'completed']) => ({ job_id, relation, state, protocol: 'head_soft' })),
-    has_trace: known.state === 'completed',
-    has_volume: known.state === 'completed' && key in KINDS,
+    has_trace: known.state === 'completed' && known.pair_role !== 'subtraction',
+    has_volume: known.state === 'completed',
   };
 }
 
@@ -141,6 +150,7 @@ export function history(seconds, points) {
     seconds_after_last_frame: column((t) => (scan(t) && !scan(t + step) ? 0.2 + 0.05 * Math.sin(t / 9) : null)),
     active_jobs: column((t) => (scan(t) ? 2 : 1)), queue_chunks: column((t) => (scan(t) ? 5 : 0)),
     completed_jobs: column((t) => (scan(t) && !scan(t + step) ? 1 : 0)), failed_jobs: column(() => 0), refused: column(() => 0),
+    last_refusals: [],
   };
 }
 
@@ -152,17 +162,18 @@ export function devices() {
   });
   return [
     device({}),
-    device({ name: 'cuda1', healthy: false, quarantine_reason: 'UNAVAILABLE: a kernel failed: an illegal memory access was encountered', queue_chunks: 0,
+    device({ name: 'cuda1', healthy: false, queue_chunks: 0,
+      quarantine_reason: 'CUDA: cudaErrorIllegalAddress (an illegal memory access was encountered) in cudaStreamSynchronize(stream->get())',
       memory_used_bytes: 0, backlog_gigaupdates: { live: 0, interactive: 0, batch: 0 }, predicted_wait_seconds: { live: null, interactive: null, batch: null } }),
   ];
 }
 
 export function transfers(now) {
   const transfer = (over) => {
-    const { sent = 0, committed = 0, failed = 0, sending = 0, ...rest } = over;
+    const { sent = 0, committed = 0, failed = 0, sending = 0, skipped = 0, ...rest } = over;
     return {
       job_id: '20260301T092900-done0003', destination: 'PACS', state: 'committed',
-      instances: { total: 96, queued: 96 - sent - committed - failed - sending, sending, sent, committed, failed },
+      instances: { total: 96, queued: 96 - sent - committed - failed - sending, sending, sent, committed, failed, skipped },
       attempts: 1, message: null, storage_commitment: true, done: false,
       create_time: iso(now - 100_000), update_time: iso(now - 20_000), ...rest,
     };
@@ -172,6 +183,6 @@ export function transfers(now) {
     transfer({ destination: 'WORKSTATION', state: 'queued', attempts: 2, message: 'association refused: called AE title not recognized' }),
     transfer({ job_id: '20260301T091800-fill0006', destination: 'WORKSTATION', state: 'failed', sent: 12, failed: 84, attempts: 10,
       message: 'gave up after 10 attempts: the peer closed the connection' }),
-    transfer({ committed: 96, done: true }),
+    transfer({ committed: 96, skipped: 1, done: true }),
   ];
 }

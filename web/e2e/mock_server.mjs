@@ -26,7 +26,10 @@ export class MockServer {
     this.jobs = new Map(fixtures.jobs(now).map((job) => [job.job_id, job]));
     this.transfers = fixtures.transfers(now);
     this.devices = fixtures.devices();
+    this.destinations = ['PACS', 'WORKSTATION'];
+    this.history = fixtures.history;
     this.draining = null;
+    this.queueChunks = 7;
     this.streams = new Set();
     // How often each kind of thing was asked for, and what was asked to change.
     this.requests = { slices: 0, sliceBytes: 0, events: 0 };
@@ -35,6 +38,7 @@ export class MockServer {
     this.holdEvents = false;
     this.eventId = 0;
     this.volumes = new MockVolumes();
+    this.detailOver = {};
   }
 
   async start(port = 0) {
@@ -53,6 +57,12 @@ export class MockServer {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
+  // As the server does when they are too old: who listens is cut off.
+  endSessions() {
+    this.sessions.clear();
+    for (const stream of this.streams) stream.end();
+  }
+
   status() {
     const all = [...this.jobs.values()];
     const states = ['receiving', 'reconstructing', 'refining', 'exporting', 'completed', 'failed', 'cancelled'];
@@ -61,9 +71,10 @@ export class MockServer {
     return {
       server: 'ct-node-1', version: '0.1.0', backend: 'cuda', server_time: new Date().toISOString(),
       start_time: new Date(this.startTime).toISOString(), uptime_seconds: (Date.now() - this.startTime) / 1000,
-      ready: reasons.length === 0, reasons, draining: this.draining, active_jobs: this.active().length, max_active_jobs: 16, queue_chunks: 7,
+      ready: reasons.length === 0, reasons, draining: this.draining, active_jobs: this.active().length, max_active_jobs: 16, queue_chunks: this.queueChunks,
       jobs: Object.fromEntries(states.map((state) => [state, all.filter((j) => j.state === state).length])),
-      spool: { capacity_bytes: 500e9, used_bytes: 81e9, reclaimable_bytes: 60e9, last_sync_seconds: 0.0042 }, transfers_enabled: true,
+      spool: { capacity_bytes: 500e9, used_bytes: 81e9, reclaimable_bytes: 60e9, last_sync_seconds: 0.0042 },
+      transfers_enabled: this.destinations.length > 0,
     };
   }
 
@@ -100,7 +111,7 @@ export class MockServer {
   }
 
   async file(path, response) {
-    const name = path === '/' ? 'index.html' : normalize(path).replace(/^\/+/, '');
+    const name = (path.endsWith('/') ? `${path}index.html` : normalize(path)).replace(/^\/+/, '');
     try {
       const body = await readFile(join(DIST, name));
       response.writeHead(200, { 'Content-Type': TYPES[name.split('.').pop()] ?? 'application/octet-stream', 'Cache-Control': 'no-cache' });
@@ -188,14 +199,14 @@ export class MockServer {
     if (path === 'events') return this.listen(response);
     if (path === 'status') return json(this.status());
     if (path === 'devices') return json({ devices: this.devices });
-    if (path === 'queue') return json({ queue_chunks: 7, active_jobs: this.active().length, max_active_jobs: 16, jobs: this.active() });
+    if (path === 'queue') return json({ queue_chunks: this.queueChunks, active_jobs: this.active().length, max_active_jobs: 16, jobs: this.active() });
     if (path === 'rooms') return json({ rooms: this.rooms() });
-    if (path === 'history') return json(fixtures.history(Number(query.get('seconds')), Number(query.get('points'))));
+    if (path === 'history') return json(this.history(Number(query.get('seconds')), Number(query.get('points'))));
     if (path === 'transfers') return json(this.transferPage(query));
     if (path === 'jobs') return json(this.jobPage(query));
     const job = this.jobs.get(decodeURIComponent(parts[1] ?? ''));
     if (parts[0] !== 'jobs' || !job) throw new Refusal(404, 'NOT_FOUND', `there is no job '${parts[1]}'`);
-    if (parts.length === 2) return json(fixtures.detail(job));
+    if (parts.length === 2) return json({ ...fixtures.detail(job), ...this.detailOver });
     if (parts[2] === 'trace') return json(fixtures.trace());
     if (parts[2] === 'preview') return json(previewOf(job));
     if (parts[2] === 'volume') return json(this.volumes.describe(job));
@@ -213,13 +224,14 @@ export class MockServer {
   }
 
   rooms() {
-    return ['AXIOM-1', 'AXIOM-2', 'Zeego left'].map((station_name) => {
+    const names = [...new Set([...this.jobs.values()].map((j) => j.station_name).filter(Boolean))].sort();
+    return names.map((station_name) => {
       const own = [...this.jobs.values()].filter((j) => j.station_name === station_name);
       const active = own.filter((j) => this.active().includes(j));
       const scanning = active.some((j) => j.state === 'receiving');
       return {
         station_name, state: scanning ? 'scanning' : active.length ? 'computing' : 'idle', active_jobs: active.length,
-        frames_per_second: scanning ? 29.8 : null, last_seen_time: own[0].end_time, last_job: own[0],
+        frames_per_second: scanning ? 29.8 : null, last_seen_time: own[0].end_time ?? new Date().toISOString(), last_job: own[0],
         completed_24h: own.filter((j) => j.state === 'completed').length, failed_24h: own.filter((j) => j.state === 'failed').length,
       };
     });
@@ -240,14 +252,14 @@ export class MockServer {
 
   transferPage(query) {
     const matches = (t) => ['job_id', 'destination', 'state'].every((name) => !query.get(name) || t[name] === query.get(name));
-    const destinations = ['PACS', 'WORKSTATION'].map((name) => {
+    const destinations = this.destinations.map((name) => {
       const count = (state) => this.transfers.reduce((sum, t) => sum + (t.destination === name ? t.instances[state] : 0), 0);
       return {
         name, host: `${name.toLowerCase()}.example`, port: 104, queued: count('queued'), sending: count('sending'), failed: count('failed'),
         oldest_seconds: count('queued') > 0 ? 100 : null,
       };
     });
-    return { enabled: true, destinations, transfers: this.transfers.filter(matches), next_page_token: null };
+    return { enabled: this.destinations.length > 0, destinations, transfers: this.transfers.filter(matches), next_page_token: null };
   }
 
   retry({ job_id: jobId, destination }) {

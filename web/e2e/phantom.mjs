@@ -75,3 +75,18 @@ export function plane({ data, nx, ny, nz }, axis, index) {
   for (let r = 0; r < rows; r += 1) for (let c = 0; c < columns; c += 1) samples[r * columns + c] = data[at(c, r)];
   return { columns, rows, samples };
 }
+
+// One plane of the head without noise in a cube of n voxels a side, whose other planes are not computed.
+export function planeOfLarge(axis, index, n) {
+  const samples = new Int16Array(n * n);
+  const at = (i) => (2 * i - n + 1) / n;
+  for (let r = 0; r < n; r += 1) {
+    for (let c = 0; c < n; c += 1) {
+      const p = { axial: [at(c), at(r), at(index)], coronal: [at(c), at(index), at(r)], sagittal: [at(index), at(c), at(r)] }[axis];
+      let hu = -1000;
+      for (const shape of ELLIPSOIDS) if (inside(shape, p)) hu = shape.hu;
+      samples[r * n + c] = hu;
+    }
+  }
+  return { columns: n, rows: n, samples };
+}

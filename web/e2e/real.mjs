@@ -1,12 +1,17 @@
-// The page against a real isocenterd: node e2e/real.mjs ADDRESS STEP ARGS.. Each step prints what it saw as JSON, on its
-// last line; steps that wait for something to happen print "waiting" first. ISOCENTER_PAGE_CERTIFICATE: PATH of a client
-// certificate without ".pem", its key beside it as ".key".
+// The page against a real isocenterd: node e2e/real.mjs ADDRESS STEP ARGS.. [-- STEP ARGS..].. Steps are made at once, each in a
+// browser profile of its own; what they saw is printed as a JSON list on the last line. Steps that wait for something to happen print
+// "waiting" first. ISOCENTER_PAGE_CERTIFICATE: PATH of a client certificate without ".pem", its key beside it as ".key".
 import assert from 'node:assert/strict';
 import { launch } from './browser.mjs';
 import { lookSteps } from './real_look_steps.mjs';
 import { workSteps } from './real_work_steps.mjs';
 
-const [address, step, ...args] = process.argv.slice(2);
+const [address, ...words] = process.argv.slice(2);
+const steps = words.reduce((found, word) => {
+  if (word === '--') found.push([]);
+  else found.at(-1).push(word);
+  return found;
+}, [[]]);
 
 // What the page must never cause, whatever it shows.
 function watch(page) {
@@ -17,9 +22,8 @@ function watch(page) {
   return { problems: () => problems.filter((p) => !allowed.some((a) => a.test(p))), allow: (pattern) => allowed.push(pattern) };
 }
 
-const certificate = process.env.ISOCENTER_PAGE_CERTIFICATE;
-const browser = await launch();
-try {
+async function make(browser, [step, ...args]) {
+  const certificate = process.env.ISOCENTER_PAGE_CERTIFICATE;
   const page = await browser.newPage({
     viewport: { width: 1280, height: 800 },
     ignoreHTTPSErrors: true,
@@ -29,12 +33,16 @@ try {
   // Machines that test are busy.
   page.setDefaultTimeout(60_000);
   const { problems, allow } = watch(page);
-  const run = { ...lookSteps, ...workSteps }[step];
-  const seen = await run({ page, allow, open: (hash) => page.goto(address + hash) }, ...args);
+  const seen = await { ...lookSteps, ...workSteps }[step]({ page, allow, open: (hash) => page.goto(address + hash) }, ...args);
   const folder = process.env.ISOCENTER_PAGE_SHOTS;
   if (folder) await page.screenshot({ path: `${folder}/real-${step}-${process.pid}.png`, fullPage: true });
-  assert.deepEqual(problems(), []);
-  console.log(JSON.stringify(seen ?? {}));
+  assert.deepEqual(problems(), [], step);
+  return seen ?? {};
+}
+
+const browser = await launch();
+try {
+  console.log(JSON.stringify(await Promise.all(steps.map((step) => make(browser, step)))));
 } finally {
   await browser.close();
 }

@@ -36,7 +36,7 @@ export const lookSteps = {
     await page.getByText('Live', { exact: true }).waitFor();
     console.log('waiting');
     const seen = {};
-    for (const station of stations) {
+    await Promise.all(stations.map(async (station) => {
       const room = page.getByRole('article', { name: `Room ${station}` });
       await room.getByText('Scanning').waitFor();
       const number = async (pattern) => Number(pattern.exec(await room.textContent())?.[1] ?? NaN);
@@ -46,7 +46,8 @@ export const lookSteps = {
       const row = page.locator('tbody tr', { hasText: station }).filter({ hasText: 'Receiving' });
       await row.getByText(/frames received/).first().waitFor();
       seen[station] = { room: await room.textContent() };
-    }
+    }));
+    console.log('scanning');
     for (const station of stations) {
       const row = page.locator('section', { has: page.locator('#recent') }).locator('tr', { hasText: station }).first();
       await row.getByText('Completed').waitFor();

@@ -1,5 +1,6 @@
 // What operators and technicians do on the screens. Each scenario has a page of its own against a mock server.
 import assert from 'node:assert/strict';
+import { GRID } from './fixtures.mjs';
 import { DONE, LIVE, eventually, job, pixels, shown } from './helpers.mjs';
 
 export const screenScenarios = {
@@ -33,6 +34,7 @@ export const screenScenarios = {
     allow(/ERR_CONNECTION_REFUSED|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|network error/i);
     await open('#/');
     await shown(page.getByText('Live', { exact: true }));
+    await shown(page.locator(`tr[data-job="${LIVE}"]`));
     await server.stop();
     const alert = page.getByRole('alert');
     await shown(alert.getByText(/has not answered since \d\d:\d\d:\d\d/));
@@ -69,7 +71,7 @@ export const screenScenarios = {
     await page.getByLabel('State').selectOption('');
     await page.getByLabel('Room').fill('Zeego left');
     await page.getByLabel('Room').press('Enter');
-    await eventually('jobs of one room', async () => (await rows.count()) === 22);
+    await eventually('jobs of one room', async () => (await rows.count()) === 21);
   },
 
   async 'preview: the volume so far, while frames arrive'({ page, open }) {
@@ -77,6 +79,24 @@ export const screenScenarios = {
     await shown(page.getByText('of 160 of 400 frames'));
     await eventually('three planes', async () => (await page.locator('.previews canvas').count()) === 3);
     await eventually('a picture', async () => (await pixels(page, '.previews')).mean > 20);
+  },
+
+  async 'preview: left and right, head and feet as in the viewer, in whatever position the patient lies'({ page, open, server }) {
+    const looks = async () => {
+      await open(job(LIVE));
+      await page.reload();
+      await eventually('three planes', async () => (await page.locator('.previews canvas').count()) === 3);
+      return page.locator('.previews .pane').evaluateAll((panes) => panes.map((pane) =>
+        [getComputedStyle(pane.querySelector('canvas')).scale, ...['left', 'right', 'top', 'bottom'].map((edge) => pane.querySelector(`.${edge}`).textContent)]));
+    };
+    assert.deepEqual(await looks(), [
+      ['none', 'R', 'L', 'A', 'P'], ['1 -1', 'R', 'L', 'H', 'F'], ['1 -1', 'A', 'P', 'H', 'F'],
+    ]);
+    // Feet first, prone: the volume's x runs to the patient's left as before, y to the front, z to the feet.
+    server.detailOver = { grid: { ...GRID, direction: [1, 0, 0, 0, -1, 0, 0, 0, -1] } };
+    assert.deepEqual(await looks(), [
+      ['1 -1', 'R', 'L', 'A', 'P'], ['none', 'R', 'L', 'H', 'F'], ['-1 1', 'A', 'P', 'H', 'F'],
+    ]);
   },
 
   async 'cancel: asks first, then the job is cancelled'({ page, open, server }) {

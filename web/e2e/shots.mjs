@@ -1,8 +1,9 @@
-// Pictures of every screen in dark and light at 1280x800: node e2e/shots.mjs FOLDER
+// Pictures of every screen in dark and light at 1280x800, and of its edges at 1280x800 and 1920x1080: node e2e/shots.mjs FOLDER
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { launch } from './browser.mjs';
 import { MockServer } from './mock_server.mjs';
+import { crowd, firstDay } from './worlds.mjs';
 
 const folder = process.argv[2] ?? 'build/shots';
 const SCREENS = {
@@ -16,6 +17,26 @@ const SCREENS = {
   details: '#/jobs/20260301T092900-done0003?tab=details',
   failed: '#/jobs/20260301T085000-fail0008',
 };
+
+const EDGES = [
+  ['four-volumes', () => {}, '#/jobs/20260301T091700-mask0005'],
+  ['first-day', firstDay, '#/'],
+  ['crowd', crowd, '#/'],
+  ['crowd-jobs', crowd, '#/jobs'],
+];
+
+async function edge(name, world, hash, size) {
+  const server = new MockServer();
+  world(server);
+  const page = await browser.newPage({ viewport: size });
+  await page.goto(`${await server.start()}${hash}`);
+  await page.waitForTimeout(1000);
+  for (const volume of name === 'four-volumes' ? ['Fill', 'Subtracted', 'Refined'] : []) await page.getByLabel(volume, { exact: true }).check();
+  await page.waitForTimeout(1500);
+  await page.screenshot({ path: join(folder, `${name}-${size.width}.png`), fullPage: name !== 'four-volumes' });
+  await page.close();
+  await server.stop();
+}
 
 await mkdir(folder, { recursive: true });
 const server = new MockServer();
@@ -51,6 +72,9 @@ try {
     await page.getByRole('alert').waitFor();
     await page.screenshot({ path: join(folder, `sign-in-${theme}.png`) });
     await page.close();
+  }
+  for (const size of [{ width: 1280, height: 800 }, { width: 1920, height: 1080 }]) {
+    for (const [name, world, hash] of EDGES) await edge(name, world, hash, size);
   }
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(address);

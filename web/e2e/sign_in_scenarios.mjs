@@ -27,11 +27,19 @@ export const signInScenarios = {
     assert.equal(await page.getByText('AXIOM-2').count(), 0);
   },
 
-  async 'sign-in: a session that ends on the server asks for the token again'({ page, open, server, allow }) {
+  async 'sign-in: a session that ends on the server asks for the token again, and goes on where it was'({ page, open, server, allow }) {
     allow(/401/);
     await signIn(page, open, 'v-token');
-    server.sessions.clear();
+    await page.goto(page.url().replace(/#.*/, `#/jobs/${DONE}?tab=details`));
+    await page.getByText('120 × 128 × 96').waitFor();
+    server.endSessions();
+    await page.getByText('Your session has ended.').waitFor();
+    await page.getByLabel('Access token').fill('v-token');
+    await page.keyboard.press('Enter');
+    await page.getByText('120 × 128 × 96').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Access token').waitFor();
+    assert.equal(await page.getByText('Your session has ended.').count(), 0, 'who signs out knows');
   },
 
   async 'roles: a viewer changes nothing, an administrator may delete'({ page, open, server, allow }) {

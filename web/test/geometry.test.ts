@@ -30,6 +30,13 @@ test('left of the patient is on the right, the head and the front are at the top
   assert.equal(g.planeOf({ ...GRID, direction: [-1, 0, 0, 0, 1, 0, 0, 0, 1] }, 'axial').flipX, true);
 });
 
+test('planes are named for what they are to the patient', () => {
+  const named = (grid: Grid) => g.AXES.map((axis) => g.planeOf(grid, axis)).map(({ name, normal }) => `${name} ${normal}`);
+  assert.deepEqual(named(GRID), ['Axial 2', 'Coronal 1', 'Sagittal 0']);
+  // On the right side: the grid's x runs to the back, its y to the right.
+  assert.deepEqual(named({ ...GRID, direction: [0, -1, 0, 1, 0, 0, 0, 0, 1] }), ['Axial 2', 'Sagittal 0', 'Coronal 1']);
+});
+
 test('letters of oblique directions', () => {
   assert.equal(g.letters([0, 0, 1]), 'H');
   assert.equal(g.letters([-0.6, 0.8, 0]), 'PR');

@@ -24,8 +24,9 @@
 #include "client/formats/dicom/xa_identity.h"
 #include "client/formats/dicom/xa_intensity.h"
 #include "client/formats/file.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/acquisition.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::formats {
 namespace {
@@ -158,12 +159,12 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
                                                         : Matrices(matrices, run.frames(), notes));
   v1::AcquisitionHeader header;
   CopyXaIdentity(run, header);
-  *header.mutable_detector() = client::ToProto(detector);
+  *header.mutable_detector() = wire::ToProto(detector);
   header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
   header.set_i0_counts(i0_counts.value_or(intensity.largest));
   header.set_frame_count(static_cast<uint32_t>(run.frames()));
   for (const ProjectionMatrix& matrix : trajectory) {
-    *header.mutable_matrices()->add_matrix() = client::ToProto(matrix);
+    *header.mutable_matrices()->add_matrix() = wire::ToProto(matrix);
   }
   ISO_ASSIGN_OR_RETURN(const PatientPosition position, XaPatientPosition(run));
   header.set_patient_position(std::string(Name(position)));
@@ -177,7 +178,7 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
   if (DicomText(data, DCM_LossyImageCompression) == "01") {
     notes.push_back("the frames were compressed with loss");
   }
-  ISO_RETURN_IF_ERROR(client::CheckedFrameBytes(header).status());
+  ISO_RETURN_IF_ERROR(wire::CheckedFrameBytes(header).status());
   return std::make_unique<XaSource>(path.string(), std::move(file), std::move(header),
                                     std::move(intensity), std::move(notes));
 }

@@ -20,9 +20,9 @@
 #include "client/formats/dicom/dictionary.h"
 #include "client/formats/dicom/positioner.h"
 #include "client/formats/file.h"
-#include "client/wire.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "proto/wire/acquisition.h"
 
 namespace isocenter::formats {
 namespace {
@@ -242,7 +242,7 @@ absl::StatusOr<std::unique_ptr<FrameSink>> CreateXaRun(const std::filesystem::pa
                                                        const v1::AcquisitionHeader& header,
                                                        const Trajectory& trajectory) {
   ISO_RETURN_IF_ERROR(CheckDicomDictionary());
-  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, client::CheckedFrameBytes(header));
+  ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
   if (!header.patient_position().empty() && header.patient_position() != "HFS") {
     return absl::InvalidArgumentError(absl::StrCat(
         "patient_position is '", header.patient_position(), "'; legal for a DICOM XA run is HFS"));

@@ -143,9 +143,7 @@ absl::Status FistaTv::ImproveDual() {
 
 absl::Status FistaTv::Advance() {
   ISO_RETURN_IF_ERROR(SolveForVolume());
-  const double next = (1 + std::sqrt(1 + 4 * momentum_ * momentum_)) / 2;
-  const double further = (momentum_ - 1) / next;
-  momentum_ = next;
+  const double further = momentum_.Advance();
   ISO_RETURN_IF_ERROR(system_.Axpby(1 + further, vectors_.gradient, 0, vectors_.ahead));
   ISO_RETURN_IF_ERROR(system_.Axpby(-further, x_, 1, vectors_.ahead));
   std::swap(x_, vectors_.gradient);

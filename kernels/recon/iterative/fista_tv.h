@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernels/recon/iterative/method.h"
+#include "kernels/recon/iterative/momentum.h"
 #include "kernels/recon/iterative/piecewise_variation.h"
 
 namespace isocenter::recon {
@@ -46,7 +47,7 @@ class FistaTv final : public Method {
   std::unique_ptr<PiecewiseVariation> variation_;
   double prior_ = 0;      // λ, mm
   double lipschitz_ = 0;  // L, mm²
-  double momentum_ = 1;   // t
+  Momentum momentum_;
   double squared_data_ = 0, squared_residual_ = 0;
   double penalty_ = 0;
 };

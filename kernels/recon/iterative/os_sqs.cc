@@ -1,6 +1,5 @@
 #include "kernels/recon/iterative/os_sqs.h"
 
-#include <cmath>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
@@ -121,9 +120,7 @@ absl::Status OsSqs::Update() {
   ISO_RETURN_IF_ERROR(settings.non_negative
                           ? system_.MultiplyAddAbove(0, -subsets, denominators_, gradient_, ahead_)
                           : system_.MultiplyAdd(-subsets, denominators_, gradient_, ahead_));
-  const double next = has_momentum_ ? (1 + std::sqrt(1 + 4 * momentum_ * momentum_)) / 2 : 1;
-  const double further = (momentum_ - 1) / next;
-  momentum_ = next;
+  const double further = has_momentum_ ? momentum_.Advance() : 0;
   // z has x⁺ and x the former x; afterwards it is the other way round, but for the step further.
   ISO_RETURN_IF_ERROR(system_.Axpby(1 + further, ahead_, -further, x_));
   std::swap(x_, ahead_);
@@ -138,7 +135,7 @@ absl::Status OsSqs::EndPass() {
     objective_ += prior_ * penalty;
   }
   if (last_objective_.has_value() && objective_ > *last_objective_) {
-    momentum_ = 1;
+    momentum_ = Momentum();
     has_momentum_ = system_.plan().subsets.size() == 1;
     ISO_RETURN_IF_ERROR(system_.Copy(x_, ahead_));
   }

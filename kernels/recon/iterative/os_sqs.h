@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/recon/iterative/method.h"
+#include "kernels/recon/iterative/momentum.h"
 #include "kernels/recon/iterative/piecewise_variation.h"
 
 namespace isocenter::recon {
@@ -49,7 +50,7 @@ class OsSqs final : public Method {
   std::unique_ptr<PiecewiseVariation> variation_;
   double prior_ = 0;         // β, mm²
   double weighted_sum_ = 0;  // Σ w (A1)
-  double momentum_ = 1;      // t
+  Momentum momentum_;
   bool has_momentum_ = true;
   double squared_data_ = 0, squared_residual_ = 0;
   double objective_ = 0;

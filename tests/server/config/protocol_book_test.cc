@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/config/grid_translation.h"
 #include "server/config/server_config.h"
 
 namespace isocenter::config {
@@ -208,23 +207,6 @@ TEST(Refinement, OnlyProtocolsThatHaveOneRefine) {
   EXPECT_THAT(std::string(none.message()),
               HasSubstr("'fdk', which has no refinement; legal are: fdk_then_asd_pocs, "
                         "fdk_then_ossart, fdk_then_pwls_tv"));
-}
-
-TEST(GridTranslation, RoundTrip) {
-  VolumeGrid grid{.nx = 3, .ny = 4, .nz = 5, .spacing = {1, 2, 3}, .origin = {7, 8, 9}};
-  grid.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
-  const auto back = GridFromProto(GridToProto(grid));
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(*back, grid);
-}
-
-TEST(GridTranslation, CenteringRespectsTheDirection) {
-  v1::VolumeGrid proto =
-      GridToProto({.nx = 3, .ny = 5, .nz = 1, .direction = {0, -1, 0, 1, 0, 0, 0, 0, 1}});
-  proto.set_centered(true);
-  const auto grid = GridFromProto(proto);
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  EXPECT_EQ(grid->VoxelToWorld(1, 2, 0), (Vec3{0, 0, 0}));
 }
 
 }  // namespace

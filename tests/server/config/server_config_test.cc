@@ -191,6 +191,17 @@ TEST(ServerConfig, EachFieldHasItsRange) {
               HasSubstr("spool.retain_seconds is -1"));
 }
 
+TEST(ServerConfig, SpoolAndArchiveAreDifferentDirectories) {
+  for (const char* same : {"results", "./results", "other/../results"}) {
+    EXPECT_THAT(Complaint([=](auto& c) {
+                  c.set_archive_directory("results");
+                  c.mutable_spool()->set_directory(same);
+                }),
+                HasSubstr("spool.directory is"))
+        << same;
+  }
+}
+
 /// A web server on an address.
 std::function<void(v1::ServerConfig&)> Web(const char* address, bool tls, bool tokens) {
   return [=](v1::ServerConfig& c) {
@@ -210,12 +221,28 @@ absl::Status Validated(const std::function<void(v1::ServerConfig&)>& change) {
   return ValidateServerConfig(config);
 }
 
+TEST(ServerConfig, GpusAreSharedEvenly) {
+  const auto gpus = [](uint32_t all, uint32_t per_job) {
+    return std::string(Validated([=](auto& c) {
+                         c.mutable_limits()->set_gpus(all);
+                         c.mutable_limits()->set_gpus_per_job(per_job);
+                       }).message());
+  };
+  EXPECT_EQ(gpus(4, 2), "");
+  EXPECT_EQ(gpus(0, 3), "");  // all that there are: known at the start
+  EXPECT_EQ(gpus(3, 2), "limits.gpus_per_job is 2; legal is a divisor of limits.gpus, 3");
+}
+
 TEST(ServerConfig, TheWebIsServedBeyondThisMachineOnlyWithTlsAndSignIn) {
-  for (const char* loopback : {"127.0.0.1:80", "127.1.2.3:80", "localhost:80", "[::1]:80"}) {
+  for (const char* loopback : {"127.0.0.1:80", "127.1.2.3:80", "localhost:80"}) {
     EXPECT_TRUE(Validated(Web(loopback, false, false)).ok()) << loopback;
   }
-  for (const char* beyond :
-       {"0.0.0.0:80", "[::]:80", "10.0.0.1:80", "ct:80", "127.evil.example:80"}) {
+  // IPv6 with TLS only.
+  EXPECT_TRUE(Validated(Web("[::1]:80", true, false)).ok());
+  EXPECT_TRUE(Validated(Web("[::]:80", true, true)).ok());
+  EXPECT_THAT(Complaint(Web("[::]:80", true, false)), HasSubstr("web.tokens_file"));
+  EXPECT_THAT(Complaint(Web("[::1]:80", false, false)), HasSubstr("web.address is '[::1]:80'"));
+  for (const char* beyond : {"0.0.0.0:80", "10.0.0.1:80", "ct:80", "127.evil.example:80"}) {
     EXPECT_THAT(Complaint(Web(beyond, false, false)), HasSubstr("web.address is")) << beyond;
     EXPECT_THAT(Complaint(Web(beyond, true, false)), HasSubstr("web.tokens_file")) << beyond;
     EXPECT_THAT(Complaint(Web(beyond, false, true)), HasSubstr("web.tls.certificate_file"));

@@ -239,7 +239,7 @@ TEST_F(NodeSecurityTest, OnlyAllowedCallersAssociate) {
 TEST(Callers, TitlesAndNetworks) {
   EXPECT_TRUE(IsAllowed({}, "ANY", "10.1.2.3"));
   const std::vector<Caller> callers = {{"A", ""}, {"B", "10.1.0.0/16"}, {"", "192.0.2.7"}};
-  for (const Caller& caller : callers) EXPECT_TRUE(CheckCaller(caller).ok());
+  for (const Caller& caller : callers) EXPECT_TRUE(CheckCaller("caller", caller).ok());
   EXPECT_TRUE(IsAllowed(callers, "A", "203.0.113.9"));
   EXPECT_TRUE(IsAllowed(callers, "B", "10.1.255.255"));
   EXPECT_FALSE(IsAllowed(callers, "B", "10.2.0.0"));
@@ -247,10 +247,15 @@ TEST(Callers, TitlesAndNetworks) {
   EXPECT_FALSE(IsAllowed(callers, "ANY", "192.0.2.8"));
   EXPECT_FALSE(IsAllowed(callers, "B", ""));
   EXPECT_TRUE(IsAllowed({{"", "0.0.0.0/0"}}, "X", "8.8.8.8"));
+  EXPECT_THAT(std::string(CheckCaller("allowed_caller[2]", {"", ""}).message()),
+              HasSubstr("allowed_caller[2] has neither ae_title nor address"));
   for (const Caller& wrong :
-       {Caller{"", ""}, Caller{"A", "10.1"}, Caller{"A", "10.1.2.3/33"}, Caller{"A", "host"}}) {
-    EXPECT_FALSE(CheckCaller(wrong).ok()) << wrong.address;
+       {Caller{"A", "10.1"}, Caller{"A", "10.1.2.3/33"}, Caller{"A", "host"}}) {
+    EXPECT_THAT(std::string(CheckCaller("caller", wrong).message()),
+                HasSubstr(absl::StrCat("caller.address is '", wrong.address, "'; legal is")));
   }
+  EXPECT_THAT(std::string(CheckCaller("caller", {"SEVENTEEN LETTERS", ""}).message()),
+              HasSubstr("caller.ae_title is 'SEVENTEEN LETTERS'; legal is"));
 }
 
 TEST(CallerCounts, LimitsEachCallerByItself) {

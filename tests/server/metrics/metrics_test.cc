@@ -51,37 +51,38 @@ class MetricsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const absl::Status status = metrics_.Serve(
-        "127.0.0.1:0", {.jobs =
-                            [] {
-                              return jobs::JobCounts{
-                                  {{jobs::JobState::kFailed, jobs::JobClass::kLive}, 3},
-                                  {{jobs::JobState::kFailed, jobs::JobClass::kBatch}, 4}};
-                            },
-                        .max_active_jobs = 16,
-                        .queue_depth = [] { return int64_t{5}; },
-                        .disks =
-                            [] {
-                              return std::vector<DiskSpace>{{"archive", 9000, 4000}};
-                            },
-                        .device_memory =
-                            [] {
-                              return std::vector<DeviceMemory>{{"cpu0", 1000, 250}};
-                            },
-                        .devices_healthy =
-                            [] {
-                              return std::vector<DeviceHealth>{{"cuda0", true}, {"cuda1", false}};
-                            },
-                        .spool =
-                            [] {
-                              return SpoolState{.capacity_bytes = 5000,
-                                                .used_bytes = 3000,
-                                                .reclaimable_bytes = 2000,
-                                                .last_sync_seconds = 0.25};
-                            },
-                        .procedure_steps =
-                            [] {
-                              return ProcedureSteps{.steps = {{"failed", 2}}, .oldest_seconds = 30};
-                            }});
+        "127.0.0.1:0",
+        {.jobs =
+             [] {
+               return jobs::JobCounts{{{jobs::JobState::kFailed, jobs::JobClass::kLive}, 3},
+                                      {{jobs::JobState::kFailed, jobs::JobClass::kBatch}, 4}};
+             },
+         .max_active_jobs = 16,
+         .no_device_unix_seconds = 1e9,
+         .queue_depth = [] { return int64_t{5}; },
+         .disks =
+             [] {
+               return std::vector<DiskSpace>{{"archive", 9000, 4000}};
+             },
+         .device_memory =
+             [] {
+               return std::vector<DeviceMemory>{{"cpu0", 1000, 250}};
+             },
+         .devices_healthy =
+             [] {
+               return std::vector<DeviceHealth>{{"cuda0", true, 2}, {"cuda1", false, 1}};
+             },
+         .spool =
+             [] {
+               return SpoolState{.capacity_bytes = 5000,
+                                 .used_bytes = 3000,
+                                 .reclaimable_bytes = 2000,
+                                 .last_sync_seconds = 0.25};
+             },
+         .procedure_steps =
+             [] {
+               return ProcedureSteps{.steps = {{"failed", 2}}, .oldest_seconds = 30};
+             }});
     ASSERT_TRUE(status.ok()) << status;
   }
   Metrics metrics_{{.version = "1.2.3", .backend = "cpu"}};
@@ -154,6 +155,8 @@ TEST_F(MetricsTest, CountsWhatHappensWhileTheArmTurns) {
            "isocenter_device_lost_total{device=\"cuda1\"} 1\n",
            "isocenter_device_healthy{device=\"cuda0\"} 1\n",
            "isocenter_device_healthy{device=\"cuda1\"} 0\n",
+           "isocenter_device_gpus{device=\"cuda0\"} 2\n",
+           "isocenter_no_device_time_seconds 1000000000\n",
            "isocenter_spool_bytes{kind=\"capacity\"} 5000\n",
            "isocenter_spool_bytes{kind=\"used\"} 3000\n",
            "isocenter_spool_bytes{kind=\"reclaimable\"} 2000\n",
@@ -215,6 +218,20 @@ TEST_F(MetricsTest, TheSpeedOfADeviceIsItsUpdatesByItsBusyTime) {
   EXPECT_THAT(text,
               HasSubstr("isocenter_device_voxel_updates_total{device=\"cuda0\"} 4000000000\n"));
   EXPECT_THAT(text, HasSubstr("isocenter_device_busy_seconds_total{device=\"cuda0\"} 0.75\n"));
+}
+
+TEST_F(MetricsTest, ASubtractionIsNoAcquisition) {
+  jobs::Job job = CompletedJob("job-1", 0);
+  job.station_name = "room-2";
+  job.pair_role = jobs::PairRole::kSubtraction;
+  job.progress.frames_received = job.progress.frames_total = 100;  // those of its halves
+  metrics_.OnJobEnded(job);
+  const std::string text = Scraped(metrics_.port());
+  EXPECT_THAT(text, HasSubstr("isocenter_after_last_frame_seconds_count 0\n"));
+  EXPECT_THAT(text, HasSubstr("isocenter_kernel_gups_count 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("isocenter_recent_job_kernel_gups{")));
+  EXPECT_THAT(text, Not(HasSubstr("station=\"room-2\"")));
+  EXPECT_THAT(text, HasSubstr("outcome=\"completed\"} 1\n"));
 }
 
 TEST_F(MetricsTest, JobsAreCountedByStation) {

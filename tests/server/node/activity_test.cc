@@ -38,7 +38,7 @@ TEST(Activity, MeansAreOfAcquisitionsOnly) {
   activity.OnJobEnded(refinement);
   jobs::Job failed{.state = jobs::JobState::kFailed};
   activity.OnJobEnded(failed);
-  activity.OnRefused();
+  activity.OnRefused(absl::UnavailableError("drained"), kStart);
   activity.OnLoad(3, 7);
   activity.OnLoad(1, 9);
   activity.EndStep(kStart + Activity::kStep);
@@ -52,6 +52,20 @@ TEST(Activity, MeansAreOfAcquisitionsOnly) {
   EXPECT_EQ(sample.active_jobs, 3);
   EXPECT_EQ(sample.queue_chunks, 9);
   EXPECT_EQ(ActivitySample().kernel_gups(), std::nullopt);
+}
+
+TEST(Activity, TheLastRefusalsAreKept) {
+  Activity activity(kStart);
+  EXPECT_TRUE(activity.Refusals().empty());
+  for (size_t i = 0; i < Activity::kRefusals + 2; ++i) {
+    activity.OnRefused(absl::ResourceExhaustedError(std::string(i == 0 ? 1 : 1000, 'a' + i)),
+                       kStart + absl::Seconds(i));
+  }
+  const std::vector<Refusal> refusals = activity.Refusals();
+  ASSERT_EQ(refusals.size(), Activity::kRefusals);
+  EXPECT_EQ(refusals.front().time, kStart + absl::Seconds(Activity::kRefusals + 1));
+  EXPECT_EQ(refusals.front().why, absl::ResourceExhaustedError(std::string(500, 'l')));
+  EXPECT_EQ(refusals.back().time, kStart + absl::Seconds(2));
 }
 
 TEST(Activity, StepsAreJoinedAndTheOldOnesForgotten) {

@@ -225,15 +225,24 @@ TEST_F(ApiTest, AQuarantinedDeviceSaysWhy) {
   const json device = Body("/api/v1/devices")["devices"][0];
   EXPECT_EQ(device["healthy"], false);
   EXPECT_EQ(device["quarantine_reason"], "the kernel was lost");
+  EXPECT_EQ(device["predicted_wait_seconds"],
+            json({{"live", nullptr}, {"interactive", nullptr}, {"batch", nullptr}}));
 }
 
 TEST_F(ApiTest, HistoryHasColumnsOfOneLength) {
   activity_.OnFrame(2'000'000);
+  activity_.OnRefused(absl::UnavailableError("drained for \"service\""), absl::Now());
   activity_.EndStep(absl::Now() + node::Activity::kStep);
-  const json history = Body("/api/v1/history?seconds=600&points=30");
+  json history = Body("/api/v1/history?seconds=600&points=30");
   EXPECT_EQ(KeysOf(history),
             DocumentedKeys("### GET /api/v1/history?seconds=3600&points=360", "{"));
   EXPECT_EQ(history["step_seconds"], 20);
+  EXPECT_EQ(history["refused"], json({1}));
+  const json refusal = history["last_refusals"].at(0);
+  EXPECT_EQ(refusal["code"], "UNAVAILABLE");
+  EXPECT_EQ(refusal["message"], "drained for \"service\"");
+  EXPECT_THAT(refusal["time"].get<std::string>(), ::testing::EndsWith("Z"));
+  history.erase("last_refusals");
   for (const auto& [name, column] : history.items()) {
     if (name == "step_seconds") continue;
     EXPECT_THAT(column, SizeIs(1)) << name;

@@ -53,12 +53,27 @@ TEST_F(PageTest, FilesHaveTheirTypesAndAreKeptByBrowsers) {
   EXPECT_EQ(again.body, "");
 }
 
-TEST_F(PageTest, PathsOfThePageItselfGiveTheIndex) {
+TEST_F(PageTest, TypedPathsGiveTheIndex) {
   Write("index.html", "<p>");
   const auto page = Page::Load(files_.path());
-  EXPECT_EQ(Get(*page, "/jobs/20260101T000000-1").body, "<p>");
+  EXPECT_EQ(Get(*page, "/jobs").body, "<p>");
   EXPECT_EQ(Get(*page, "/none.js").status, 404);
+  // Its assets are relative: below another folder it would be a blank page.
+  EXPECT_EQ(Get(*page, "/jobs/20260101T000000-1").status, 404);
   EXPECT_EQ(page->Answer({.method = "POST", .path = "/"}).status, 405);
+}
+
+TEST_F(PageTest, AFolderIsItsIndex) {
+  Write("index.html", "<p>");
+  Write("docs/index.html", "<h1>");
+  Write("docs/runbook.html", "<h2>");
+  const auto page = Page::Load(files_.path());
+  EXPECT_EQ(Get(*page, "/docs/").body, "<h1>");
+  EXPECT_EQ(Get(*page, "/docs/runbook.html").body, "<h2>");
+  const Response without_slash = Get(*page, "/docs");
+  EXPECT_EQ(without_slash.status, 302);
+  EXPECT_EQ(HeaderOf(without_slash, "Location"), "docs/");
+  EXPECT_EQ(Get(*page, "/docs/none").status, 404);
 }
 
 TEST_F(PageTest, PackedFilesGoToThoseWhoTakeThem) {

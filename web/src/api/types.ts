@@ -1,4 +1,5 @@
 // What the server's JSON interface says: docs/web-api.md, which explains every field. Unknown or inapplicable is null.
+// e2e/types.mjs holds this to the answers of a real server, field by field.
 
 export type JobState =
   | 'receiving' | 'reconstructing' | 'refining' | 'exporting' | 'completed' | 'failed' | 'cancelled';
@@ -34,13 +35,14 @@ export interface Status {
   active_jobs: number;
   max_active_jobs: number;
   queue_chunks: number;
-  jobs: Record<string, number>;
+  jobs: Record<JobState, number>;
   spool: {
+    // 0: as large as its disk.
     capacity_bytes: number;
     used_bytes: number;
     reclaimable_bytes: number;
-    last_sync_seconds: number | null;
-  } | null;
+    last_sync_seconds: number;
+  };
   transfers_enabled: boolean;
 }
 
@@ -65,7 +67,18 @@ export interface JobResult {
   frame_of_reference_uid: string;
   instance_count: number;
   backend: string;
-  timings_seconds: Record<string, number>;
+  timings_seconds: {
+    upload: number;
+    download: number;
+    preprocess: number;
+    filter: number;
+    backproject: number;
+    hounsfield: number;
+    export: number;
+    acquisition: number;
+    refine: number;
+    total: number;
+  };
 }
 
 export interface Job {
@@ -73,9 +86,9 @@ export interface Job {
   state: JobState;
   job_class: JobClass;
   protocol: string;
-  station_name: string;
-  accession_number: string;
-  study_instance_uid: string;
+  station_name: string | null;
+  accession_number: string | null;
+  study_instance_uid: string | null;
   pair_id: string | null;
   pair_role: PairRole;
   refines_job_id: string | null;
@@ -104,7 +117,7 @@ export interface Grid {
 
 export interface Iteration {
   iteration: number;
-  relative_residual: number | null;
+  relative_residual: number;
   objective: number | null;
   seconds: number;
 }
@@ -119,8 +132,17 @@ export interface RelatedJob {
 }
 
 export interface JobDetail extends Job {
-  grid: Grid | null;
-  acquisition: Record<string, number | string | null> | null;
+  grid: Grid;
+  acquisition: {
+    frames: number;
+    arc_deg: number;
+    source_to_isocenter_mm: number;
+    source_to_detector_mm: number;
+    tube_voltage_kv: number | null;
+    body_part_examined: string | null;
+    series_description: string | null;
+    filter_description: string | null;
+  };
   refinement: { algorithm: string; projector: string; iterations: Iteration[] } | null;
   warnings: { kind: string; frame_index: number | null; text: string }[];
   related: RelatedJob[];
@@ -139,7 +161,7 @@ export interface Device {
   quarantine_reason: string | null;
   memory_limit_bytes: number;
   memory_used_bytes: number;
-  speed_gups: number | null;
+  speed_gups: number;
   queue_chunks: number;
   backlog_gigaupdates: Record<JobClass, number>;
   predicted_wait_seconds: Record<JobClass, number | null>;
@@ -157,8 +179,8 @@ export interface Room {
   state: 'scanning' | 'computing' | 'idle';
   active_jobs: number;
   frames_per_second: number | null;
-  last_seen_time: string | null;
-  last_job: Job | null;
+  last_seen_time: string;
+  last_job: Job;
   completed_24h: number;
   failed_24h: number;
 }
@@ -178,6 +200,13 @@ export interface History {
   completed_jobs: Column;
   failed_jobs: Column;
   refused: Column;
+  last_refusals: Refusal[];
+}
+
+export interface Refusal {
+  time: string;
+  code: string;
+  message: string;
 }
 
 export interface TraceEvent {
@@ -190,6 +219,7 @@ export interface TraceEvent {
   args?: { name?: string; index?: number };
 }
 
+// Chrome's trace event format, of which the page reads these fields.
 export interface Trace {
   traceEvents: TraceEvent[];
 }
@@ -226,13 +256,22 @@ export interface Volume {
   levels: Level[];
 }
 
-export type TransferState = 'queued' | 'sending' | 'sent' | 'committed' | 'failed';
+export type TransferState = 'queued' | 'sending' | 'sent' | 'committed' | 'failed' | 'skipped';
 
 export interface Transfer {
   job_id: string;
   destination: string;
   state: TransferState;
-  instances: { total: number; queued: number; sending: number; sent: number; committed: number; failed: number };
+  // What is skipped is not in the total: the destination takes only the other form.
+  instances: {
+    total: number;
+    queued: number;
+    sending: number;
+    sent: number;
+    committed: number;
+    failed: number;
+    skipped: number;
+  };
   attempts: number;
   message: string | null;
   storage_commitment: boolean;

@@ -1,8 +1,9 @@
 // Throughput over time, as the server sampled it.
 import { useState } from 'preact/hooks';
 import type { History } from '../api/types.ts';
-import { count, framesPerSecond, gups, seconds, withUnit } from '../lib/format.ts';
-import { useAsked } from '../state/hooks.ts';
+import { count, framesPerSecond, gups, seconds, time, withUnit } from '../lib/format.ts';
+import { useAsked, useStore } from '../state/hooks.ts';
+import { DocsLink } from '../ui/docs_link.tsx';
 import { Plot } from './plot.tsx';
 
 const SPANS = [
@@ -12,6 +13,7 @@ const SPANS = [
   { seconds: 24 * 3600, name: '24 h' },
 ];
 const POINTS = 360;
+const REFUSALS = 3;
 // The server takes a sample every 10 s.
 const SAMPLE_MS = 10_000;
 
@@ -31,41 +33,63 @@ export function HistoryPlots() {
         </div>
       </header>
       {error && <p class="problem">{error}</p>}
-      {data && data.time.length > 0 && <Plots history={data} />}
+      {data && <Refused history={data} />}
+      {data && data.time.length > 0 && <Plots history={data} span={span} />}
       {data?.time.length === 0 && <p class="quiet">No sample yet; the server takes one every 10 s.</p>}
       {!data && !error && <p class="quiet">Loading</p>}
     </section>
   );
 }
 
-function Plots({ history: h }: { history: History }) {
+// Said in words: in a plot, one refusal within a day is a line of one pixel.
+function Refused({ history }: { history: History }) {
+  const store = useStore();
+  const refused = history.refused.reduce<number>((sum, n) => sum + (n ?? 0), 0);
+  if (refused === 0) return null;
+  return (
+    <div class="notice">
+      <p>
+        {refused === 1 ? 'One acquisition was' : `${count(refused)} acquisitions were`} refused in this time. <DocsLink to="refusing" />
+      </p>
+      <ul aria-label="Last refusals">
+        {history.last_refusals.slice(0, Math.min(refused, REFUSALS)).map((r) => (
+          <li key={r.time}>
+            <time dateTime={r.time}>{time(r.time, store.now())}</time> {r.message || 'its console was told why'} <span class="quiet">{r.code}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Plots({ history: h, span }: { history: History; span: number }) {
   return (
     <div class="plots">
       <Plot
-        title="Frames received" time x={h.time} y={[h.frames_per_second]} format={framesPerSecond}
+        title="Frames received" time span={span} x={h.time} y={[h.frames_per_second]} format={framesPerSecond}
         series={[{ name: 'frames/s', colour: 'series-1' }]}
       />
       <Plot
-        title="Pixels received" time x={h.time} y={[h.megabytes_per_second]} format={(v) => withUnit(v, 'MB/s')}
+        title="Pixels received" time span={span} x={h.time} y={[h.megabytes_per_second]} format={(v) => withUnit(v, 'MB/s')}
         series={[{ name: 'MB/s', colour: 'series-1' }]}
       />
       <Plot
-        title="Speed" time x={h.time} y={[h.kernel_gups, h.whole_gups]} format={gups}
+        title="Speed" time span={span} x={h.time} y={[h.kernel_gups, h.whole_gups]} format={gups}
         series={[
           { name: 'kernel', colour: 'series-1', points: true },
           { name: 'whole', colour: 'series-2', dashed: true, points: true },
         ]}
       />
       <Plot
-        title="After the last frame" time x={h.time} y={[h.seconds_after_last_frame]} format={seconds}
+        title="After the last frame" time span={span} x={h.time} y={[h.seconds_after_last_frame]} format={seconds}
         series={[{ name: 'longest', colour: 'series-3', points: true }]}
       />
       <Plot
-        title="Active jobs, waiting chunks" time x={h.time} y={[h.active_jobs, h.queue_chunks]} format={count}
+        title="Active jobs, waiting chunks" time span={span} x={h.time} y={[h.active_jobs, h.queue_chunks]} format={count}
         series={[{ name: 'jobs', colour: 'series-1' }, { name: 'chunks', colour: 'series-2', dashed: true }]}
       />
       <Plot
-        title="Jobs ended" time x={h.time} y={[h.completed_jobs, h.failed_jobs, h.refused]} format={count}
+        title="Jobs ended" time span={span} x={h.time} y={[h.completed_jobs, h.failed_jobs, h.refused]} format={count}
         series={[
           { name: 'completed', colour: 'series-1' }, { name: 'failed', colour: 'series-3', dashed: true },
           { name: 'refused', colour: 'series-2', dashed: true },

@@ -22,6 +22,8 @@ interface Props {
   series: Series[];
   format: (value: number | null) => string;
   time?: boolean;
+  // Seconds that the axis of time has, up to the last sample, also where there are fewer.
+  span?: number;
   xName?: string;
   logarithmic?: boolean;
   height?: number;
@@ -34,7 +36,7 @@ export function Plot(props: Props) {
   const latest = useRef(props);
   latest.current = props;
   const [pointed, setPointed] = useState<number | null>(null);
-  const shape = JSON.stringify([series, height, props.time, props.logarithmic, props.xName]);
+  const shape = JSON.stringify([series, height, props.time, props.span, props.logarithmic, props.xName]);
 
   useEffect(() => {
     const element = box.current!;
@@ -97,7 +99,7 @@ function dataOf({ x, y }: Props): uPlot.AlignedData {
 }
 
 function optionsOf(props: { current: Props }, width: number, onPoint: (index: number | null) => void): uPlot.Options {
-  const { series, time = false, logarithmic = false, height = 150 } = props.current;
+  const { series, time = false, span, logarithmic = false, height = 150 } = props.current;
   const quiet = colour('text-quiet');
   const grid = { stroke: colour('line'), width: 1 };
   const font = '12px system-ui, sans-serif';
@@ -108,7 +110,7 @@ function optionsOf(props: { current: Props }, width: number, onPoint: (index: nu
     legend: { show: false },
     hooks: { setCursor: [(u: uPlot) => onPoint(u.cursor.idx ?? null)] },
     scales: {
-      x: { time },
+      x: span === undefined ? { time } : { time, range: (_, __, last) => [last - span, last] },
       y: logarithmic
         ? { distr: 3 }
         : { range: (_, __, max) => [0, Number.isFinite(max) && max > 0 ? max * 1.1 : 1] },

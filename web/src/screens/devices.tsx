@@ -2,11 +2,12 @@
 import type { Device, JobClass } from '../api/types.ts';
 import { bytes, count, gups, seconds, significant } from '../lib/format.ts';
 import { Chip, Empty, Gauge } from '../ui/bits.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 
 const CLASSES: JobClass[] = ['live', 'interactive', 'batch'];
 
 export function DeviceList({ devices, brief }: { devices: Device[]; brief?: boolean }) {
-  if (devices.length === 0) return <Empty>No device.</Empty>;
+  if (devices.length === 0) return <Empty>No device computes. <DocsLink to="noDevice" /></Empty>;
   return <div class="devices">{devices.map((device) => <DeviceItem key={device.name} device={device} brief={!!brief} />)}</div>;
 }
 
@@ -18,14 +19,16 @@ function DeviceItem({ device, brief }: { device: Device; brief: boolean }) {
         {device.healthy ? <Chip kind="ok" text="Healthy" /> : <Chip kind="bad" text="Quarantined" />}
         {device.healthy && <span class="numbers">{gups(device.speed_gups)}</span>}
       </header>
-      {!device.healthy && <p class="problem">{device.quarantine_reason ?? 'no reason is known'}</p>}
+      {!device.healthy && (
+        <p class="problem">{device.quarantine_reason ?? 'no reason is known'} <DocsLink to="quarantined" /></p>
+      )}
       <Gauge
         label="Memory" used={device.memory_used_bytes} limit={device.memory_limit_bytes}
         text={`${bytes(device.memory_used_bytes)} of ${bytes(device.memory_limit_bytes)}`}
       />
-      {brief
+      {device.healthy && (brief
         ? <p class="numbers split quiet"><span>{count(device.queue_chunks)} chunks wait</span><span>a live job waits {seconds(device.predicted_wait_seconds.live)}</span></p>
-        : <Backlog device={device} />}
+        : <Backlog device={device} />)}
     </article>
   );
 }

@@ -9,6 +9,7 @@ import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
 import { Chip, Empty, JobProgressBar, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 import { Viewer } from '../viewer/viewer.tsx';
 import { JobFacts, Timings } from './job_facts.tsx';
 import { PreviewPanes } from './preview.tsx';
@@ -33,14 +34,15 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   const stale = live && data && live.state !== data.state;
   const latest = useAsked<JobDetail>(stale ? path : null, {}, 0);
   const job = stale ? latest.data ?? data : data;
-  if (!job) return error ? <p class="problem" role="alert">{error}</p> : <p class="quiet">Loading</p>;
+  if (store.removed.has(jobId)) return <p class="notice" role="status">Job {jobId} was deleted, and its volume with it. <a href="#/jobs">All jobs</a></p>;
+  if (!job) return error ? <p class="problem" role="alert">{error}. <a href="#/jobs">All jobs</a></p> : <p class="quiet">Loading</p>;
   const shown: JobDetail = live ? { ...job, ...live } : job;
   const usual: Tab = shown.has_volume || isActive(shown) ? 'volume' : 'details';
   const tab = TABS.find((t) => t.id === query.get('tab'))?.id ?? usual;
   return (
     <div class="job">
       <Heading job={shown} store={store} />
-      {shown.error && <p class={shown.state === 'failed' ? 'problem' : 'notice'}><b>{shown.error.code}</b>: {shown.error.message}</p>}
+      {shown.error && <Failure error={shown.error} failed={shown.state === 'failed'} />}
       <nav class="tabs" aria-label="Parts of this job">
         {TABS.map(({ id, name }) => (
           <a key={id} href={href(['jobs', jobId], { tab: id })} aria-current={id === tab ? 'page' : undefined}>
@@ -53,6 +55,14 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
       {tab === 'details' && <DetailsTab job={shown} store={store} />}
       {tab === 'dicom' && <DicomTab jobId={jobId} />}
     </div>
+  );
+}
+
+function Failure({ error, failed }: { error: NonNullable<JobMessage['error']>; failed: boolean }) {
+  return (
+    <p class={failed ? 'problem' : 'notice'}>
+      {error.message} <span class="quiet">{error.code}</span> {failed && <DocsLink to="jobFailed" />}
+    </p>
   );
 }
 
@@ -107,9 +117,9 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
 }
 
 function VolumeTab({ job }: { job: JobDetail }) {
-  if (job.has_volume && job.grid) return <Viewer job={job} grid={job.grid} />;
+  if (job.has_volume) return <Viewer job={job} grid={job.grid} />;
   if (isActive(job)) return <PreviewPanes job={job} />;
-  return <Empty>This job has no volume.</Empty>;
+  return <Empty>This job has no volume: it {job.state === 'cancelled' ? 'was cancelled' : 'failed'} before one was complete.</Empty>;
 }
 
 function TimelineTab({ job }: { job: JobDetail }) {
@@ -137,7 +147,7 @@ function DetailsTab({ job, store }: { job: JobDetail; store: Store }) {
   return (
     <>
       <section class="card" aria-labelledby="warnings">
-        <header><h2 id="warnings">Warnings</h2></header>
+        <header><h2 id="warnings">Warnings</h2>{job.warnings.length > 0 && <DocsLink to="warnings">What they mean</DocsLink>}</header>
         {job.warnings.length === 0 && <Empty>None.</Empty>}
         <ul class="warnings">
           {job.warnings.map((warning, i) => (
@@ -156,7 +166,7 @@ function DicomTab({ jobId }: { jobId: string }) {
     <section class="card" aria-labelledby="sends">
       <header><h2 id="sends">Sent to</h2></header>
       {error && <p class="problem">{error}</p>}
-      {data && !data.enabled && <Empty>No destination is configured.</Empty>}
+      {data && !data.enabled && <Empty>No destination is configured. <DocsLink to="destinations">How to have results sent</DocsLink></Empty>}
       {data?.enabled && <TransferTable transfers={data.transfers} />}
     </section>
   );

@@ -1,21 +1,15 @@
 // Parameters and result of a job, as lists.
 import type { JobDetail, JobResult } from '../api/types.ts';
-import { count, gups, millimetres, seconds, time, withUnit, words } from '../lib/format.ts';
+import { count, gups, millimetres, seconds, significant, time, withUnit, words } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import { RELATIONS } from '../lib/relations.ts';
 import { Bar, Fact, Facts } from '../ui/bits.tsx';
 
-// Fields of the acquisition that have units; others are shown as they are.
-const ACQUISITION: Record<string, [string, (value: number) => string]> = {
-  frames: ['Frames', count],
-  arc_deg: ['Arc', (v) => `${v.toFixed(1)}°`],
-  source_to_isocenter_mm: ['Source to isocentre', (v) => millimetres(v)],
-  source_to_detector_mm: ['Source to detector', (v) => millimetres(v)],
-  tube_voltage_kv: ['Tube voltage', (v) => withUnit(v, 'kV')],
-};
-const STAGES = ['upload', 'preprocess', 'filter', 'backproject', 'refine', 'hounsfield', 'download', 'export', 'acquisition', 'total'];
+type Timing = keyof JobResult['timings_seconds'];
+const STAGES: Timing[] = ['upload', 'preprocess', 'filter', 'backproject', 'refine', 'hounsfield', 'download', 'export', 'acquisition', 'total'];
 
 export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
+  const { acquisition: acquired } = job;
   return (
     <div class="columns equal">
       <section class="card" aria-labelledby="acquisition">
@@ -27,27 +21,27 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
           <Fact name="Begun">{time(job.create_time, now)}</Fact>
           <Fact name="Ended">{time(job.end_time, now)}</Fact>
           <Fact name="Deadline">{time(job.deadline, now)}</Fact>
-          {Object.entries(job.acquisition ?? {}).map(([name, value]) => {
-            const [label, format] = ACQUISITION[name] ?? [titled(name), null];
-            return <Fact key={name} name={label}>{typeof value === 'number' && format ? format(value) : value ?? '–'}</Fact>;
-          })}
+          <Fact name="Frames">{count(acquired.frames)}</Fact>
+          <Fact name="Arc">{acquired.arc_deg.toFixed(1)}°</Fact>
+          <Fact name="Source to isocentre">{millimetres(acquired.source_to_isocenter_mm)}</Fact>
+          <Fact name="Source to detector">{millimetres(acquired.source_to_detector_mm)}</Fact>
+          <Fact name="Tube voltage">{withUnit(acquired.tube_voltage_kv, 'kV')}</Fact>
+          <Fact name="Body part">{acquired.body_part_examined ?? '–'}</Fact>
+          <Fact name="Series description">{acquired.series_description ?? '–'}</Fact>
+          <Fact name="Filter">{acquired.filter_description ?? '–'}</Fact>
           <Fact name="Frames lost">{count(job.progress.frames_lost)}</Fact>
         </Facts>
       </section>
       <section class="card" aria-labelledby="result">
         <header><h2 id="result">Volume</h2></header>
         <Facts>
-          {job.grid && (
-            <>
-              <Fact name="Voxels">{job.grid.nx} × {job.grid.ny} × {job.grid.nz}</Fact>
-              <Fact name="Spacing">{job.grid.spacing_mm.map((v) => v.toFixed(3)).join(' × ')} mm</Fact>
-              <Fact name="First voxel">{job.grid.origin_mm.map((v) => v.toFixed(2).replace('-', '−')).join(', ')} mm</Fact>
-            </>
-          )}
-          {job.refinement && <Fact name="Algorithm">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</Fact>}
+          <Fact name="Voxels">{job.grid.nx} × {job.grid.ny} × {job.grid.nz}</Fact>
+          <Fact name="Spacing">{job.grid.spacing_mm.map((v) => v.toFixed(3)).join(' × ')} mm</Fact>
+          <Fact name="First voxel">{job.grid.origin_mm.map((v) => v.toFixed(2).replace('-', '−')).join(', ')} mm</Fact>
+          {job.refinement && <RefinementFacts refinement={job.refinement} />}
           {job.result && <ResultFacts result={job.result} />}
           {job.pair_id && <Fact name="Pair"><span class="id">{job.pair_id}</span> {job.pair_role}</Fact>}
-          {job.refines_job_id && <Fact name="Refines"><a class="id" href={jobHref(job.refines_job_id)}>{job.refines_job_id}</a></Fact>}
+          {job.refines_job_id && !job.related.some((r) => r.job_id === job.refines_job_id) && <Fact name="Refines"><a class="id" href={jobHref(job.refines_job_id)}>{job.refines_job_id}</a></Fact>}
           {job.related.map((r) => (
             <Fact key={r.job_id} name={RELATIONS[r.relation] ?? titled(r.relation)}><a class="id" href={jobHref(r.job_id)}>{r.job_id}</a> {r.state}</Fact>
           ))}
@@ -72,14 +66,26 @@ function titled(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['refinement']> }) {
+  const last = refinement.iterations.at(-1);
+  return (
+    <>
+      <Fact name="Algorithm">{words(refinement.algorithm)}, {words(refinement.projector)}</Fact>
+      <Fact name="Iterations">{count(refinement.iterations.length)}{last && ` in ${seconds(last.seconds)}`}</Fact>
+      {last && <Fact name="Relative residual">{significant(last.relative_residual)}</Fact>}
+    </>
+  );
+}
+
+// Refinements and subtractions receive no frames: what is measured while frames come is not there, rather than unknown.
 function ResultFacts({ result }: { result: JobResult }) {
   return (
     <>
       <Fact name="Backend">{result.backend}</Fact>
-      <Fact name="Speed, kernel">{gups(result.kernel_gups)}</Fact>
-      <Fact name="Speed, whole">{gups(result.whole_gups)}</Fact>
-      <Fact name="After the last frame">{seconds(result.seconds_after_last_frame)}</Fact>
-      <Fact name="Last frame to stored">{seconds(result.seconds_to_stored)}</Fact>
+      {result.kernel_gups !== null && <Fact name="Speed, kernel">{gups(result.kernel_gups)}</Fact>}
+      {result.whole_gups !== null && <Fact name="Speed, whole">{gups(result.whole_gups)}</Fact>}
+      {result.seconds_after_last_frame !== null && <Fact name="After the last frame">{seconds(result.seconds_after_last_frame)}</Fact>}
+      {result.seconds_to_stored !== null && <Fact name="Last frame to stored">{seconds(result.seconds_to_stored)}</Fact>}
     </>
   );
 }
@@ -87,15 +93,14 @@ function ResultFacts({ result }: { result: JobResult }) {
 // How long each stage was at work; stages overlap.
 export function Timings({ result }: { result: JobResult }) {
   const timings = result.timings_seconds;
-  const names = [...STAGES, ...Object.keys(timings).filter((name) => !STAGES.includes(name))];
   const longest = Math.max(1e-9, ...Object.values(timings));
   return (
     <table class="compact bars">
       <tbody>
-        {names.filter((name) => (timings[name] ?? 0) > 0).map((name) => (
+        {STAGES.filter((name) => timings[name] > 0).map((name) => (
           <tr key={name}>
             <th scope="row">{words(name)}</th>
-            <td class="measure"><Bar part={(timings[name] ?? 0) / longest} label={words(name)} /></td>
+            <td class="measure"><Bar part={timings[name] / longest} label={words(name)} /></td>
             <td class="number">{seconds(timings[name])}</td>
           </tr>
         ))}

@@ -1,8 +1,8 @@
 // Jobs as a table.
 import { type Job, isActive } from '../api/types.ts';
-import { coarseSeconds, gups, seconds, time } from '../lib/format.ts';
+import { coarseSeconds, count, gups, seconds, time } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
-import { Chip, Empty, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
 
 export function JobTable({ jobs, now }: { jobs: Job[]; now: number }) {
   if (jobs.length === 0) return <Empty>No jobs.</Empty>;
@@ -24,14 +24,17 @@ export function JobTable({ jobs, now }: { jobs: Job[]; now: number }) {
 
 function Row({ job, now }: { job: Job; now: number }) {
   const end = job.end_time ? Date.parse(job.end_time) : now;
+  const kind = kindOf(job);
   return (
     <tr data-job={job.job_id}>
       <th scope="row" class="numbers"><a href={jobHref(job.job_id)}>{time(job.create_time, now)}</a></th>
-      <td>{job.station_name || '–'}</td>
-      <td>{job.protocol}{job.refines_job_id && <span class="quiet"> · refinement</span>}{job.pair_role !== 'none' && <span class="quiet"> · {job.pair_role}</span>}</td>
-      <td title={job.error?.message}>
+      <td class="name">{job.station_name || '–'}</td>
+      <td class="name">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
+      <td>
         {isActive(job) ? <JobProgressBar job={job} /> : <StateChip state={job.state} />}
-        {job.warning_count > 0 && <Chip kind="warning" text={`${job.warning_count}`} title="Warnings" />}
+        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{count(job.progress.iterations_done)} iterations</span>}
+        {job.warning_count > 0 && <Warnings count={job.warning_count} />}
+        {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>
       <td class="number">{seconds(job.result?.seconds_after_last_frame)}</td>
       <td class="number">{gups(job.result?.kernel_gups)}</td>
@@ -39,4 +42,10 @@ function Row({ job, now }: { job: Job; now: number }) {
       <td class="number">{coarseSeconds((end - Date.parse(job.create_time)) / 1000)}</td>
     </tr>
   );
+}
+
+// What a job is besides a scan; what is measured while frames come does not apply to these.
+function kindOf(job: Job): string {
+  if (job.refines_job_id) return 'refinement';
+  return job.pair_role === 'none' ? '' : job.pair_role;
 }

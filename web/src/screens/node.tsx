@@ -1,11 +1,13 @@
 // The node: whether it takes acquisitions and why not, its devices, queue and spool; drain and resume.
 import { useState } from 'preact/hooks';
 import type { Device, Queue, Status } from '../api/types.ts';
+import { placeOf } from '../lib/docs.ts';
 import { bytes, coarseSeconds, count, finish, relative, seconds, time } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 import { DeviceList } from './devices.tsx';
 
 export function Node() {
@@ -28,21 +30,25 @@ export function Node() {
             : <button type="button" onClick={() => setAsking('drain')}>Drain</button>)}
         </header>
         {status.reasons.length > 0 && (
-          <ul class="reasons">{status.reasons.map((r) => <li key={r.component + r.message}><b>{r.component}</b>: {r.message}</li>)}</ul>
+          <ul class="reasons">
+            {status.reasons.map((r) => (
+              <li key={r.component + r.message}><b>{r.component}</b>: {r.message} <DocsLink to={placeOf(r, status)} /></li>
+            ))}
+          </ul>
         )}
         <Facts>
-          <Fact name="Version">{status.version}</Fact>
+          <Fact name="Version">{status.version} <DocsLink to="index">Documentation</DocsLink></Fact>
           <Fact name="Backend">{status.backend}</Fact>
           <Fact name="Running for"><span title={time(status.start_time, now)}>{coarseSeconds((now - Date.parse(status.start_time)) / 1000)}</span></Fact>
           <Fact name="Active jobs">{count(status.active_jobs)} of at most {count(status.max_active_jobs)}</Fact>
           {status.draining && <Fact name="Drained">{relative(status.draining.since, now)}{status.draining.by && ` by ${status.draining.by}`}</Fact>}
         </Facts>
-        {status.spool && <Spool spool={status.spool} />}
+        <Spool spool={status.spool} />
       </section>
       <section class="card" aria-labelledby="devices">
         <header><h2 id="devices">Devices</h2></header>
         {devices.error && <p class="problem">{devices.error}</p>}
-        <DeviceList devices={devices.data?.devices ?? []} />
+        {devices.data && <DeviceList devices={devices.data.devices} />}
       </section>
       <section class="card" aria-labelledby="queue">
         <header><h2 id="queue">Queue</h2><span class="quiet">served first at the top</span></header>
@@ -69,7 +75,7 @@ export function Readiness({ status }: { status: Status }) {
     : <Chip kind="bad" text="Not ready" title={status.reasons.map((r) => r.message).join('; ')} />;
 }
 
-function Spool({ spool }: { spool: NonNullable<Status['spool']> }) {
+function Spool({ spool }: { spool: Status['spool'] }) {
   const kept = spool.used_bytes - spool.reclaimable_bytes;
   return (
     <>

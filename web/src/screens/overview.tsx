@@ -1,14 +1,15 @@
 // What an operator looks at all day: rooms, active jobs, devices, throughput.
 import type { Device, Job, Queue, Room } from '../api/types.ts';
-import { isActive } from '../api/types.ts';
 import { HistoryPlots } from '../charts/history.tsx';
-import { coarseSeconds, count, finish, framesPerSecond, gups, seconds, time } from '../lib/format.ts';
+import { coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { jobHref } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
-import { Chip, Empty, JobProgressBar, StateChip } from '../ui/bits.tsx';
+import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 import { DeviceList } from './devices.tsx';
 import { JobTable } from './job_table.tsx';
+import { Rooms } from './rooms.tsx';
 
 const ROOMS_MS = 3_000;
 const QUEUE_MS = 2_000;
@@ -22,13 +23,14 @@ export function Overview() {
   const devices = useAsked<{ devices: Device[] }>('devices', {}, DEVICES_MS);
   return (
     <div class="overview">
+      <h1 class="hidden">Overview</h1>
       <section aria-labelledby="rooms">
         <h2 id="rooms">Rooms</h2>
         {rooms.error && !rooms.data && <p class="problem">{rooms.error}</p>}
-        {rooms.data?.rooms.length === 0 && <Empty>No room has sent an acquisition yet.</Empty>}
-        <div class="rooms">
-          {rooms.data?.rooms.map((room) => <RoomCard key={room.station_name} room={room} store={store} />)}
-        </div>
+        {rooms.data?.rooms.length === 0 && (
+          <Empty>No room has sent an acquisition yet. <DocsLink to="firstScan">How a console sends one</DocsLink></Empty>
+        )}
+        {rooms.data && <Rooms rooms={rooms.data.rooms} store={store} />}
       </section>
       <div class="columns">
         <section class="card" aria-labelledby="active">
@@ -44,7 +46,7 @@ export function Overview() {
         <section class="card" aria-labelledby="devices">
           <header><h2 id="devices">Devices</h2></header>
           {devices.error && !devices.data && <p class="problem">{devices.error}</p>}
-          <DeviceList devices={devices.data?.devices ?? []} brief />
+          {devices.data && <DeviceList devices={devices.data.devices} brief />}
         </section>
       </div>
       <HistoryPlots />
@@ -63,54 +65,6 @@ function inOrder(queue: Queue | null, store: Store): Job[] {
   return store.active().sort((a, b) => place(a) - place(b) || (a.create_time < b.create_time ? -1 : 1));
 }
 
-function RoomCard({ room, store }: { room: Room; store: Store }) {
-  const job = newest(room, store);
-  const active = job !== null && isActive(job);
-  // The room was asked for some seconds ago; of its jobs, events have told since.
-  const state = active ? (job.state === 'receiving' ? 'scanning' : 'computing') : job === null ? room.state : 'idle';
-  const fps = active ? job.frames_per_second : room.frames_per_second;
-  return (
-    <article class={`room card ${state}`} aria-label={`Room ${room.station_name || 'without a name'}`}>
-      <header>
-        <h3>{room.station_name || 'No station name'}</h3>
-        <Chip kind={state} text={{ scanning: 'Scanning', computing: 'Computing', idle: 'Idle' }[state]} />
-      </header>
-      {job && active && (
-        <>
-          <JobProgressBar job={job} />
-          <p class="numbers split">
-            <span>{job.state === 'receiving' ? framesPerSecond(fps) : ''}</span>
-            <span>{finish(job.predicted_finish_time, store.now())}</span>
-          </p>
-        </>
-      )}
-      {job && !active && <LastJob job={job} />}
-      <footer class="split quiet numbers">
-        <span>{job ? <a href={jobHref(job.job_id)}>{active ? job.protocol : 'Last job'}</a> : 'No job yet'}</span>
-        <span>24 h: {count(room.completed_24h)} done{room.failed_24h > 0 && <>, <b class="bad">{count(room.failed_24h)} failed</b></>}</span>
-      </footer>
-    </article>
-  );
-}
-
-function newest(room: Room, store: Store): Job | null {
-  const own = [...store.jobs.values()].filter((job) => job.station_name === room.station_name);
-  const active = own.filter(isActive).sort((a, b) => Number(b.state === 'receiving') - Number(a.state === 'receiving'))[0];
-  if (active) return active;
-  const last = room.last_job;
-  return last ? store.jobs.get(last.job_id) ?? last : null;
-}
-
-function LastJob({ job }: { job: Job }) {
-  if (job.state !== 'completed') return <p class="two-lines" title={job.error?.message}><StateChip state={job.state} /> {job.error?.message}</p>;
-  return (
-    <p class="numbers split">
-      <span>{seconds(job.result?.seconds_after_last_frame)} after last frame</span>
-      <span>{gups(job.result?.whole_gups)}</span>
-    </p>
-  );
-}
-
 function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
   if (jobs.length === 0) return <Empty>Nothing to do.</Empty>;
   return (
@@ -125,8 +79,8 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
         <tbody>
           {jobs.map((job) => (
             <tr key={job.job_id} data-job={job.job_id}>
-              <th scope="row"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a><br /><span class="quiet">{job.protocol}</span></th>
-              <td><StateChip state={job.state} />{job.warning_count > 0 && <Chip kind="warning" text={`${job.warning_count}`} title="Warnings" />}</td>
+              <th scope="row" class="name"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a><br /><span class="quiet">{job.protocol}</span></th>
+              <td><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
               <td>{job.job_class}</td>
               <td><JobProgressBar job={job} /></td>
               <td class="number">{job.frames_per_second === null ? '–' : job.frames_per_second.toFixed(1)}</td>

@@ -1,8 +1,9 @@
 // The volume as far as it is: three planes through its middle, while frames still arrive.
 import { useEffect, useRef } from 'preact/hooks';
-import type { JobDetail, Preview } from '../api/types.ts';
+import type { Grid, JobDetail, Preview } from '../api/types.ts';
 import { useAsked } from '../state/hooks.ts';
 import { Empty } from '../ui/bits.tsx';
+import { planeOf } from '../viewer/geometry.ts';
 import { PRESETS, applyTable, fillLookupTable } from '../viewer/window_level.ts';
 
 const PREVIEW_MS = 1_000;
@@ -18,15 +19,15 @@ export function PreviewPanes({ job }: { job: JobDetail }) {
         {data && <span class="quiet numbers">of {data.frames_backprojected} of {job.progress.frames_total} frames, window {PRESETS[0]!.name.toLowerCase()}</span>}
       </header>
       {!data && <Empty>The first preview comes when frames have been back-projected.</Empty>}
-      <div class="previews">{data?.planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} />)}</div>
+      <div class="previews">{data?.planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} grid={job.grid} />)}</div>
     </section>
   );
 }
 
-function PreviewPlane({ plane }: { plane: Preview['planes'][number] }) {
+function PreviewPlane({ plane, grid }: { plane: Preview['planes'][number]; grid: Grid }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  // The head is at the top of the screen; rows of these planes run upwards along the body.
-  const upwards = plane.orientation !== 'axial';
+  // The same side of the patient is on the left as in the viewer, in whatever position he lies.
+  const { name, flipX, flipY, edge } = planeOf(grid, plane.orientation);
   // Square pixels: the longer side of a voxel is drawn as several.
   const finest = Math.min(plane.column_spacing_mm, plane.row_spacing_mm);
   const columns = Math.round((plane.columns * plane.column_spacing_mm) / finest);
@@ -40,11 +41,17 @@ function PreviewPlane({ plane }: { plane: Preview['planes'][number] }) {
   }, [plane]);
   return (
     <figure>
-      <canvas
-        ref={canvas} width={columns} height={rows} class={upwards ? 'upwards' : ''}
-        role="img" aria-label={`${plane.orientation} preview`}
-      />
-      <figcaption class="quiet">{plane.orientation}</figcaption>
+      <div class="pane">
+        <canvas
+          ref={canvas} width={columns} height={rows} class={`${flipX ? 'flip-x' : ''} ${flipY ? 'flip-y' : ''}`}
+          role="img" aria-label={`${name} preview`}
+        />
+        <span class="edge left" aria-hidden="true">{edge.left}</span>
+        <span class="edge right" aria-hidden="true">{edge.right}</span>
+        <span class="edge top" aria-hidden="true">{edge.top}</span>
+        <span class="edge bottom" aria-hidden="true">{edge.bottom}</span>
+      </div>
+      <figcaption class="quiet">{name}</figcaption>
     </figure>
   );
 }

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
 import { useStore } from '../state/hooks.ts';
+import { DocsLink } from '../ui/docs_link.tsx';
 
 export function SignIn() {
   const store = useStore();
@@ -22,6 +23,7 @@ export function SignIn() {
   return (
     <main class="sign-in card" id="main" tabIndex={-1}>
       <h1>Isocenter</h1>
+      {store.sessionEnded && <p class="notice" role="status">Your session has ended. Sign in again to go on where you were.</p>}
       {store.session?.sign_in === 'token' ? (
         <form onSubmit={submit}>
           <label>
@@ -33,10 +35,10 @@ export function SignIn() {
           </label>
           {error && <p class="problem" role="alert">{error}</p>}
           <button type="submit" class="primary" disabled={busy || token.trim() === ''}>{busy ? 'Signing in' : 'Sign in'}</button>
-          <p class="quiet">Your administrator gives you a token; it says what you may do here.</p>
+          <p class="quiet">Your administrator gives you a token; it says <DocsLink to="signIn">what you may do</DocsLink> here.</p>
         </form>
       ) : (
-        <p>This server knows people by their client certificates, and this browser showed none that it knows. Install yours in the browser and load the page again.</p>
+        <p>This server knows people by their client certificates, and this browser showed none that it knows. Install yours in the browser and load the page again. <DocsLink to="signIn">Who may do what</DocsLink></p>
       )}
     </main>
   );

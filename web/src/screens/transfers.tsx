@@ -6,12 +6,14 @@ import { go, href, jobHref } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { Chip, Empty } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
 
 const STATES: [TransferState | '', string][] = [
   ['', 'All'], ['queued', 'Waiting'], ['sending', 'Sending'], ['sent', 'Sent'], ['committed', 'Committed'], ['failed', 'Failed'],
+  ['skipped', 'Skipped'],
 ];
 const KINDS: Record<TransferState, string> = {
-  queued: 'waiting', sending: 'receiving', sent: 'ok', committed: 'ok', failed: 'bad',
+  queued: 'waiting', sending: 'receiving', sent: 'ok', committed: 'ok', failed: 'bad', skipped: 'cancelled',
 };
 const TRANSFERS_MS = 3_000;
 
@@ -48,12 +50,12 @@ export function Transfers({ query }: { query: URLSearchParams }) {
         )}
       </header>
       {error && <p class="problem" role="alert">{error}</p>}
-      {data && !data.enabled && <Empty>No destination is configured. The PACS finds results by C-FIND and pulls them by C-MOVE or C-GET.</Empty>}
+      {data && !data.enabled && <Empty>No destination is configured. The PACS finds results by C-FIND and pulls them by C-MOVE or C-GET. <DocsLink to="destinations">How to have results sent</DocsLink></Empty>}
       {data?.enabled && (
         <>
           <div class="rooms">{data.destinations.map((d) => (
             <DestinationCard
-              key={d.name} destination={d} onRetry={store.may('operator') ? () => setRetry({ destination: d.name }) : null}
+              key={d.name} destination={d} stuck={isStuck(d)} onRetry={store.may('operator') ? () => setRetry({ destination: d.name }) : null}
             />
           ))}</div>
           {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
@@ -71,18 +73,27 @@ export function Transfers({ query }: { query: URLSearchParams }) {
   );
 }
 
-function DestinationCard({ destination: d, onRetry }: { destination: Destination; onRetry: (() => void) | null }) {
-  const state = d.failed > 0 ? 'bad' : d.sending > 0 ? 'receiving' : d.queued > 0 ? 'waiting' : 'ok';
-  const text = { bad: 'Failures', receiving: 'Sending', waiting: 'Waiting', ok: 'Nothing waits' }[state]!;
+// What waits for longer than this does so because the destination does not take it; the alert of the site may have another target.
+const STUCK_SECONDS = 60;
+
+function isStuck(d: Destination): boolean {
+  return d.oldest_seconds !== null && d.oldest_seconds > STUCK_SECONDS && d.sending === 0;
+}
+
+function DestinationCard({ destination: d, stuck, onRetry }: { destination: Destination; stuck: boolean; onRetry: (() => void) | null }) {
+  const state = d.failed > 0 ? 'bad' : d.sending > 0 ? 'receiving' : stuck ? 'warning' : d.queued > 0 ? 'waiting' : 'ok';
+  const text = { bad: 'Failures', receiving: 'Sending', warning: 'Stuck', waiting: 'Waiting', ok: 'Nothing waits' }[state];
   return (
-    <article class="room card" aria-label={`Destination ${d.name}`}>
-      <header><h3>{d.name}</h3><Chip kind={state} text={text} /></header>
+    <article class={`room card destination-${state}`} aria-label={`Destination ${d.name}`}>
+      <header><h2 title={d.name}>{d.name}</h2><Chip kind={state} text={text} /></header>
       <p class="quiet one-line">{d.host}:{d.port}</p>
       <p class="numbers split">
-        <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span><span>{count(d.failed)} failed</span>
+        <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span>
+        <span class={d.failed > 0 ? 'bad' : ''}>{count(d.failed)} failed</span>
       </p>
       <footer class="split quiet numbers">
         <span>{d.oldest_seconds === null ? 'instances' : `oldest: ${coarseSeconds(d.oldest_seconds)}`}</span>
+        {d.failed > 0 ? <DocsLink to="sendFailed" /> : stuck && <DocsLink to="destinationStuck" />}
         {onRetry && d.failed > 0 && <button type="button" class="small" onClick={onRetry}>Retry failed</button>}
       </footer>
     </article>
@@ -138,6 +149,7 @@ export function TransferTable({ transfers }: { transfers: Transfer[] }) {
               <td class="number">
                 {count(t.instances.sent + t.instances.committed)} / {count(t.instances.total)}
                 {t.instances.failed > 0 && <b class="bad"> {count(t.instances.failed)} failed</b>}
+                {t.instances.skipped > 0 && <span class="quiet"> {count(t.instances.skipped)} skipped</span>}
               </td>
               <td class="number">{count(t.attempts)}</td>
               <td class="message">{t.message}</td>

@@ -16,6 +16,10 @@ export class Store {
   link: Link = { kind: 'connecting' };
   status: Status | null = null;
   jobs = new Map<string, Job>();
+  // Jobs that were deleted while the page was looking.
+  readonly removed = new Set<string>();
+  // Whether the server ended the session, rather than the user.
+  sessionEnded = false;
   // Counts reconnections and changes that the user made: whoever asked for something asks again.
   epoch = 0;
   // Milliseconds to add to this machine's clock to have the server's.
@@ -32,7 +36,7 @@ export class Store {
       (event) => this.take(event),
       (link) => this.takeLink(link),
     );
-    api.onSignedOut = () => this.signedOut();
+    api.onSignedOut = () => this.expired();
   }
 
   async begin(): Promise<void> {
@@ -46,7 +50,10 @@ export class Store {
 
   takeSession(session: Session): void {
     this.session = session;
-    if (session.signed_in) this.connection.start();
+    if (session.signed_in) {
+      this.sessionEnded = false;
+      this.connection.start();
+    }
     this.changed(true);
   }
 
@@ -126,6 +133,7 @@ export class Store {
         this.takeJob(data as Job);
         break;
       case 'job_removed':
+        this.removed.add((data as { job_id: string }).job_id);
         this.jobs.delete((data as { job_id: string }).job_id);
         this.changed();
         break;
@@ -147,9 +155,14 @@ export class Store {
   private takeLink(link: Link): void {
     const was = this.link.kind;
     this.link = link;
-    if (link.kind === 'signed-out') this.signedOut();
+    if (link.kind === 'signed-out') this.expired();
     if ((link.kind === 'live' || link.kind === 'polling') && was === 'gone') this.epoch += 1;
     this.changed(true);
+  }
+
+  private expired(): void {
+    if (this.session?.signed_in) this.sessionEnded = true;
+    this.signedOut();
   }
 
   private signedOut(): void {

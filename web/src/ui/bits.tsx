@@ -23,6 +23,14 @@ export function Chip({ kind, text, title }: { kind: string; text: string; title?
   );
 }
 
+export function Warnings({ count }: { count: number }) {
+  return (
+    <span class="chip warning" title={`${count} warnings`}>
+      <span class="sign" aria-hidden="true">!</span>{count}<span class="hidden"> warnings</span>
+    </span>
+  );
+}
+
 export function JobProgressBar({ job }: { job: Job }) {
   const { name, done, total, fraction } = stageOf(job);
   return (

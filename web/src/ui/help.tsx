@@ -1,5 +1,6 @@
-// The keys of the page.
+// Where to read more, and the keys of the page.
 import { useModal } from './dialog.tsx';
+import { DocsLink } from './docs_link.tsx';
 
 const GROUPS: { title: string; keys: [string, string][] }[] = [
   {
@@ -32,7 +33,13 @@ export function Help({ onClose }: { onClose: () => void }) {
   const dialog = useModal();
   return (
     <dialog ref={dialog} class="wide" aria-labelledby="help-title" onClose={onClose}>
-      <h2 id="help-title">Keys</h2>
+      <h2 id="help-title">Help</h2>
+      <ul class="reading" aria-label="Documentation">
+        <li><DocsLink to="guide">This page</DocsLink></li>
+        <li><DocsLink to="troubleshooting">From a message to its cure</DocsLink></li>
+        <li><DocsLink to="runbook">Runbook</DocsLink></li>
+        <li><DocsLink to="index">All documentation</DocsLink></li>
+      </ul>
       <div class="key-groups">
         {GROUPS.map((group) => (
           <section key={group.title}>

@@ -53,7 +53,7 @@ export function Shell({ page, children }: { page: string; children: ComponentChi
           <select
             aria-label="Colours" value={theme} onChange={(event) => choose(event.currentTarget.value as Theme)}
           >{THEMES.map((t) => <option key={t.theme} value={t.theme}>{t.name}</option>)}</select>
-          <button type="button" class="small" title="Keys (?)" aria-label="Keys" onClick={() => setHelp(true)}>?</button>
+          <button type="button" class="small" title="Documentation and keys (?)" onClick={() => setHelp(true)}>Help</button>
           <Who />
         </div>
       </header>

@@ -14,6 +14,10 @@ const AXIS_OF: Record<Axis, { across: number; down: number; through: number }> =
 
 export interface Plane {
   axis: Axis;
+  // What it is to the patient: of one who lies on the side, the grid's coronal planes are sagittal.
+  name: string;
+  // The world axis (0 x, 1 y, 2 z) that its slices follow most closely.
+  normal: number;
   across: number;
   down: number;
   through: number;
@@ -51,6 +55,9 @@ export function letters(v: Vec3): string {
     .join('');
 }
 
+// By normal.
+const PLANE_NAMES = ['Sagittal', 'Coronal', 'Axial'];
+
 function dominant(v: Vec3): number {
   const [x, y, z] = v.map(Math.abs) as Vec3;
   return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
@@ -67,11 +74,12 @@ export function planeOf(grid: Grid, axis: Axis): Plane {
   // Down the screen: to the back, but to the feet where rows run along the body.
   const wanted = dominant(bottom) === 2 ? -1 : 1;
   const flipY = bottom[dominant(bottom)]! * wanted < 0;
+  const normal = dominant(axisDirection(grid, through));
   const negated = (v: Vec3, yes: boolean): Vec3 => (yes ? [-v[0], -v[1], -v[2]] : v);
   const toRight = negated(right, flipX);
   const toBottom = negated(bottom, flipY);
   return {
-    axis, across, down, through,
+    axis, name: PLANE_NAMES[normal]!, normal, across, down, through,
     columns: n[across]!, rows: n[down]!, slices: n[through]!,
     columnMm: grid.spacing_mm[across]!, rowMm: grid.spacing_mm[down]!, sliceMm: grid.spacing_mm[through]!,
     flipX, flipY,

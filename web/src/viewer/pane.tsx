@@ -20,7 +20,6 @@ interface Props {
   onMaximise: (axis: Axis) => void;
 }
 
-const NAMES: Record<Axis, string> = { axial: 'Axial', coronal: 'Coronal', sagittal: 'Sagittal' };
 const PAGE = 10;
 
 export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) {
@@ -79,19 +78,21 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
     event.stopPropagation();
   };
 
+  const window = model.windowOf(shown.relation);
   const value = readout(model, loader, shown, axis);
   const waiting = waitingText(model, loader, shown, axis, seen !== null, sizeOf(canvas.current));
   return (
     <div
       class="pane" ref={box} tabIndex={0} role="slider" data-axis={axis} data-job={shown.jobId}
       data-level={seen?.id.level} data-lengths={lengthsOf(model, axis)}
-      aria-label={`${NAMES[axis]} plane, ${shown.name}`} aria-orientation="vertical"
+      aria-label={`${plane.name} plane, ${shown.name}`} aria-orientation="vertical"
       aria-valuemin={1} aria-valuemax={plane.slices} aria-valuenow={slice + 1}
       aria-valuetext={`slice ${slice + 1} of ${plane.slices}`}
       onKeyDown={onKeyDown} onDblClick={() => onMaximise(axis)}
     >
       <canvas ref={canvas} />
-      <span class="at top left">{shown.name}<br /><span class="quiet">{NAMES[axis]}</span></span>
+      <span class="at top left"><span class="one-line" title={shown.name}>{shown.name}</span><span class="quiet">{plane.name}</span></span>
+      <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}</span>
       <span class="at bottom left">
         {slice + 1}<span class="quiet"> / {plane.slices}</span><br />
         <span class="quiet">{millimetres(sliceMm(model, axis))}</span>
@@ -136,7 +137,7 @@ function bestSlice(model: ViewerModel, loader: SliceLoader, shown: Shown, axis: 
 }
 
 function sliceMm(model: ViewerModel, axis: Axis): number {
-  return worldMm(model.grid, model.cursor)[model.planes[axis].through]!;
+  return worldMm(model.grid, model.cursor)[model.planes[axis].normal]!;
 }
 
 // Hounsfield units below the pointer, or at the cross hair where no pointer is on this plane; from the volume itself.

@@ -1,7 +1,11 @@
 // What the viewer can do, as buttons; the keys are in the titles and in the help.
 import type { Volume } from '../api/types.ts';
+import { AXES } from './geometry.ts';
 import type { Layout, Shown, Tool, ViewerModel } from './model.ts';
 import { PRESETS, presetOf } from './window_level.ts';
+
+// More columns than this are too narrow to look at.
+export const MOST_BESIDE = 4;
 
 interface Props {
   model: ViewerModel;
@@ -17,12 +21,7 @@ const TOOLS: { tool: Tool; name: string; key: string }[] = [
   { tool: 'pan', name: 'Pan', key: 'p' },
   { tool: 'measure', name: 'Distance', key: 'm' },
 ];
-const LAYOUTS: { layout: Layout; name: string }[] = [
-  { layout: 'all', name: 'All planes' },
-  { layout: 'axial', name: 'Axial' },
-  { layout: 'coronal', name: 'Coronal' },
-  { layout: 'sagittal', name: 'Sagittal' },
-];
+const LAYOUTS: readonly Layout[] = ['all', ...AXES];
 
 export function Toolbar({ model, choices, chosen, onChoose }: Props) {
   const volumes = choices.filter((c) => chosen.has(c.jobId) && c.volume).map((c) => c.volume as Volume);
@@ -32,16 +31,20 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
   return (
     <div class="viewer-tools" role="toolbar" aria-label="Viewer">
       {choices.length > 1 && (
-        <div class="group" role="group" aria-label="Volumes">
-          {choices.map((choice) => (
-            <label class="toggle" key={choice.jobId}>
-              <input
-                type="checkbox" checked={chosen.has(choice.jobId)}
-                onChange={(event) => onChoose(choice.jobId, event.currentTarget.checked)}
-              />
-              {choice.name}
-            </label>
-          ))}
+        <div class="group volumes" role="group" aria-label="Volumes side by side">
+          {choices.map(({ jobId, name }) => {
+            const checked = chosen.has(jobId);
+            return (
+              <label class="toggle" key={jobId} title={name}>
+                <input
+                  type="checkbox" checked={checked} disabled={checked ? chosen.size === 1 : chosen.size >= MOST_BESIDE}
+                  onChange={(event) => onChoose(jobId, event.currentTarget.checked)}
+                />
+                <span class="one-line">{name}</span>
+              </label>
+            );
+          })}
+          {choices.length > MOST_BESIDE && <span class="quiet">{MOST_BESIDE} at once</span>}
         </div>
       )}
       <div class="group" role="group" aria-label="Tool of the left button">
@@ -53,11 +56,11 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
         ))}
       </div>
       <div class="group" role="group" aria-label="Planes">
-        {LAYOUTS.map(({ layout, name }) => (
+        {LAYOUTS.map((layout) => (
           <button
             type="button" key={layout} class="small" aria-pressed={model.layout === layout}
             onClick={() => model.setLayout(layout)}
-          >{name}</button>
+          >{layout === 'all' ? 'All planes' : model.planes[layout].name}</button>
         ))}
       </div>
       <div class="group">
@@ -76,7 +79,7 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
           {`C ${window.center}  W ${window.width}`}
         </output>
       </div>
-      <div class="group">
+      <div class="group last">
         <button type="button" class="small" aria-pressed={model.inverted} title="Invert (i)" onClick={() => model.toggleInverted()}>Invert</button>
         <button
           type="button" class="small" disabled={model.measures.length === 0} title="Remove distances (Delete)"

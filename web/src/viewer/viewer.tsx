@@ -12,9 +12,6 @@ import { Toolbar, viewerKey } from './toolbar.tsx';
 import { VolumeBook } from './volume_book.ts';
 import { wishesOf } from './wishes.ts';
 
-// More columns than this are too narrow to look at.
-const MOST_BESIDE = 4;
-
 export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
   const store = useStore();
   const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);
@@ -49,8 +46,7 @@ export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
   const choose = (jobId: string, yes: boolean) => {
     const next = new Set(chosen);
     if (yes) next.add(jobId);
-    else if (next.size > 1) next.delete(jobId);
-    if (next.size > MOST_BESIDE) return;
+    else next.delete(jobId);
     // Three planes of each would be too small to compare.
     if (next.size > 1 && chosen.size === 1 && model.layout === 'all') model.setLayout('axial');
     setChosen(next);

@@ -1,11 +1,18 @@
-#include "server/config/grid_translation.h"
+#include "proto/wire/geometry.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
-namespace isocenter::config {
+namespace isocenter::wire {
+namespace {
+
+constexpr uint32_t kMostDetectorPixels = 8192;  // per axis
+
+}  // namespace
 
 absl::StatusOr<VolumeGrid> GridFromProto(const v1::VolumeGrid& grid) {
   const uint32_t counts[] = {grid.nx(), grid.ny(), grid.nz()};
@@ -41,7 +48,7 @@ absl::StatusOr<VolumeGrid> GridFromProto(const v1::VolumeGrid& grid) {
   return result;
 }
 
-v1::VolumeGrid GridToProto(const VolumeGrid& grid) {
+v1::VolumeGrid ToProto(const VolumeGrid& grid) {
   v1::VolumeGrid proto;
   proto.set_nx(grid.nx);
   proto.set_ny(grid.ny);
@@ -56,4 +63,50 @@ v1::VolumeGrid GridToProto(const VolumeGrid& grid) {
   return proto;
 }
 
-}  // namespace isocenter::config
+v1::ProjectionMatrix ToProto(const ProjectionMatrix& matrix) {
+  v1::ProjectionMatrix proto;
+  proto.mutable_value()->Add(matrix.m.begin(), matrix.m.end());
+  return proto;
+}
+
+absl::StatusOr<ProjectionMatrix> MatrixFromProto(const v1::ProjectionMatrix& matrix) {
+  if (matrix.value_size() != 12) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the matrix has ", matrix.value_size(), " values; legal is 12"));
+  }
+  ProjectionMatrix result;
+  for (int i = 0; i < 12; ++i) {
+    result.m[i] = matrix.value(i);
+    if (!std::isfinite(result.m[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("value ", i, " is ", result.m[i], "; legal is a finite number"));
+    }
+  }
+  return result;
+}
+
+v1::DetectorGeometry ToProto(const Detector& detector) {
+  v1::DetectorGeometry proto;
+  proto.set_columns(detector.columns);
+  proto.set_rows(detector.rows);
+  proto.set_pitch_u_mm(detector.pitch_u_mm);
+  proto.set_pitch_v_mm(detector.pitch_v_mm);
+  return proto;
+}
+
+absl::StatusOr<Detector> DetectorFromProto(const v1::DetectorGeometry& detector) {
+  // The wire's unsigned counts are compared before they become int.
+  for (const auto& [field, count] : {std::pair("detector.columns", detector.columns()),
+                                     std::pair("detector.rows", detector.rows())}) {
+    if (count < 1 || count > kMostDetectorPixels) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(field, " is ", count, "; legal is 1 to ", kMostDetectorPixels));
+    }
+  }
+  return Detector{.columns = static_cast<int>(detector.columns()),
+                  .rows = static_cast<int>(detector.rows()),
+                  .pitch_u_mm = detector.pitch_u_mm(),
+                  .pitch_v_mm = detector.pitch_v_mm()};
+}
+
+}  // namespace isocenter::wire

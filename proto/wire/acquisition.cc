@@ -1,0 +1,104 @@
+#include "proto/wire/acquisition.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
+#include "kernels/geometry/trajectory.h"
+#include "proto/wire/geometry.h"
+
+namespace isocenter::wire {
+namespace {
+
+absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
+}
+
+absl::StatusOr<recon::PixelType> PixelTypeFromProto(v1::PixelType type) {
+  switch (type) {
+    case v1::PIXEL_TYPE_UINT16_COUNTS:
+      return recon::PixelType::kUint16Counts;
+    case v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS:
+      return recon::PixelType::kFloat32LineIntegrals;
+    default:
+      return Illegal("pixel_type", absl::StrCat(static_cast<int>(type)),
+                     "PIXEL_TYPE_UINT16_COUNTS or PIXEL_TYPE_FLOAT32_LINE_INTEGRALS");
+  }
+}
+
+absl::Status InMatrix(int view, const absl::Status& why) {
+  return absl::InvalidArgumentError(absl::StrCat("matrices.matrix[", view, "]: ", why.message()));
+}
+
+/// As they were listed, of any scale.
+absl::StatusOr<Trajectory> ListedMatrices(const v1::AcquisitionHeader& header) {
+  const auto& matrices = header.matrices().matrix();
+  if (static_cast<uint32_t>(matrices.size()) != header.frame_count()) {
+    return Illegal("matrices.matrix", absl::StrCat("a list of ", matrices.size()),
+                   absl::StrCat("one matrix per frame, ", header.frame_count(), " in all"));
+  }
+  Trajectory trajectory;
+  trajectory.reserve(matrices.size());
+  for (int view = 0; view < matrices.size(); ++view) {
+    const absl::StatusOr<ProjectionMatrix> matrix = MatrixFromProto(matrices[view]);
+    if (!matrix.ok()) return InMatrix(view, matrix.status());
+    trajectory.push_back(*matrix);
+  }
+  return trajectory;
+}
+
+absl::StatusOr<Trajectory> TrajectoryOf(const v1::AcquisitionHeader& header,
+                                        const Detector& detector) {
+  if (header.has_circular()) {
+    const v1::CircularTrajectory& circle = header.circular();
+    return MakeCircularOrbit({.views = static_cast<int>(header.frame_count()),
+                              .source_to_isocenter_mm = circle.source_to_isocenter_mm(),
+                              .source_to_detector_mm = circle.source_to_detector_mm(),
+                              .start_angle = DegreesToRadians(circle.start_angle_deg()),
+                              .arc = DegreesToRadians(circle.arc_deg()),
+                              .offset_u_px = circle.offset_u_px(),
+                              .offset_v_px = circle.offset_v_px()},
+                             detector);
+  }
+  if (!header.has_matrices()) return Illegal("trajectory", "unset", "matrices or circular");
+  ISO_ASSIGN_OR_RETURN(Trajectory trajectory, ListedMatrices(header));
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    const absl::StatusOr<ProjectionMatrix> normalized = NormalizeMatrix(trajectory[view]);
+    if (!normalized.ok()) return InMatrix(static_cast<int>(view), normalized.status());
+    trajectory[view] = *normalized;
+  }
+  return trajectory;
+}
+
+/// All but the trajectory.
+absl::StatusOr<recon::Acquisition> PixelsFromProto(const v1::AcquisitionHeader& header) {
+  recon::Acquisition acquisition;
+  ISO_ASSIGN_OR_RETURN(acquisition.detector, DetectorFromProto(header.detector()));
+  ISO_ASSIGN_OR_RETURN(acquisition.pixel_type, PixelTypeFromProto(header.pixel_type()));
+  if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
+    acquisition.i0_counts = header.i0_counts();
+  }
+  if (header.frame_count() < 1 || header.frame_count() > uint32_t{kMaxViews}) {
+    return Illegal("frame_count", absl::StrCat(header.frame_count()),
+                   absl::StrCat("1 to ", kMaxViews));
+  }
+  return acquisition;
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> CheckedFrameBytes(const v1::AcquisitionHeader& header) {
+  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition, PixelsFromProto(header));
+  if (header.has_matrices()) ISO_RETURN_IF_ERROR(ListedMatrices(header).status());
+  const int64_t bytes = acquisition.pixel_type == recon::PixelType::kUint16Counts ? 2 : 4;
+  return bytes * acquisition.detector.rows * acquisition.detector.columns;
+}
+
+absl::StatusOr<recon::Acquisition> AcquisitionFromProto(const v1::AcquisitionHeader& header) {
+  ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, PixelsFromProto(header));
+  ISO_ASSIGN_OR_RETURN(acquisition.trajectory, TrajectoryOf(header, acquisition.detector));
+  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(acquisition));
+  return acquisition;
+}
+
+}  // namespace isocenter::wire

@@ -1,0 +1,104 @@
+// What is put into TransferQueue: new results, and those that operators send or send again.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "kernels/base/status_macros.h"
+#include "server/archive/transfer_queue.h"
+#include "server/archive/transfer_sql.h"
+
+namespace isocenter::archive {
+
+absl::Status TransferQueue::Enqueue(const std::string& job_id, const std::string& destination,
+                                    absl::Time now) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto known = std::ranges::find_if(destinations_, [&](const QueueDestination& candidate) {
+      return candidate.destination.ae_title == destination;
+    });
+    if (known == destinations_.end()) {
+      return absl::NotFoundError(absl::StrCat(
+          "destination is '", destination, "'; configured are: ",
+          absl::StrJoin(destinations_, ", ", [](std::string* out, const QueueDestination& each) {
+            absl::StrAppend(out, each.destination.ae_title);
+          })));
+    }
+    int64_t stored = 0;
+    ISO_RETURN_IF_ERROR(database_.Query("SELECT instance_count FROM series WHERE job_id = ?1",
+                                        {job_id},
+                                        [&](const Row& row) { stored = row.Integer(0); }));
+    if (stored == 0) {
+      return absl::NotFoundError(absl::StrCat("no result is stored for job '", job_id, "'"));
+    }
+    ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return EnqueueInstances(database_, job_id, known->destination, now);
+    }));
+    bool is_queued = false;
+    ISO_RETURN_IF_ERROR(
+        database_.Query("SELECT 1 FROM transfers WHERE job_id = ?1 AND destination = ?2 LIMIT 1",
+                        {job_id, destination}, [&](const Row&) { is_queued = true; }));
+    if (!is_queued) {
+      return absl::FailedPreconditionError(absl::StrCat("job '", job_id,
+                                                        "' is stored in no form that destination '",
+                                                        destination, "' is configured to get"));
+    }
+  }
+  NotifyListener();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> TransferQueue::Retry(const std::string& job_id,
+                                             const std::string& destination, absl::Time now) {
+  int64_t count = 0;
+  {
+    // Those of destinations that are gone stay failed.
+    std::vector<Value> values = {Number(TransferState::kQueued), absl::ToUnixMicros(now),
+                                 Number(TransferState::kFailed), job_id, destination};
+    const size_t first = values.size() + 1;
+    absl::MutexLock lock(&mutex_);
+    for (const QueueDestination& known : destinations_) {
+      values.push_back(known.destination.ae_title);
+    }
+    ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return database_.Query(
+          absl::StrCat("UPDATE transfers SET state = ?1, update_time_us = ?2, next_attempt_us = 0 "
+                       "WHERE state = ?3 AND (?4 = '' OR job_id = ?4) AND "
+                       "(?5 = '' OR destination = ?5) AND destination IN (",
+                       Marks(first, destinations_.size()), ") RETURNING key"),
+          values, [&](const Row&) { ++count; });
+    }));
+  }
+  if (count > 0) NotifyListener();
+  return count;
+}
+
+absl::Status EnqueueInstances(Database& database, const std::string& job_id,
+                              const Destination& destination, absl::Time now) {
+  std::vector<Value> values = {job_id,
+                               destination.ae_title,
+                               Number(TransferState::kQueued),
+                               destination.storage_commitment,
+                               absl::ToUnixMicros(now),
+                               Number(TransferState::kFailed),
+                               Number(TransferState::kSkipped)};
+  std::string of_class;
+  if (!destination.sop_classes.empty()) {
+    of_class = absl::StrCat(" AND i.sop_class_uid IN (",
+                            Marks(values.size() + 1, destination.sop_classes.size()), ")");
+    for (const std::string& sop_class : destination.sop_classes) values.push_back(sop_class);
+  }
+  // The condition of the selection also tells SQLite's parser that ON belongs to the insertion.
+  return database.Execute(
+      absl::StrCat(
+          "INSERT INTO transfers (job_id, destination, sop_instance_uid, sop_class_uid, state, "
+          "wants_commitment, enqueue_time_us, update_time_us) "
+          "SELECT r.job_id, ?2, i.sop_instance_uid, i.sop_class_uid, ?3, ?4, ?5, ?5 "
+          "FROM instances i JOIN series r ON r.key = i.series_key WHERE r.job_id = ?1",
+          of_class,
+          " ORDER BY r.key, i.position "
+          "ON CONFLICT (destination, sop_instance_uid) DO UPDATE SET state = ?3, "
+          "next_attempt_us = 0, update_time_us = ?5 WHERE state IN (?6, ?7)"),
+      values);
+}
+
+}  // namespace isocenter::archive

@@ -1,0 +1,121 @@
+// The room that spool files take: what is used, and which files of ended jobs make way, and when.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/spool/file.h"
+#include "server/spool/spool.h"
+
+namespace isocenter::spool {
+namespace {
+
+// After a file could not be removed: a disk that fails is not asked without pause.
+constexpr absl::Duration kRemoveAgain = absl::Minutes(1);
+
+}  // namespace
+
+absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed) {
+  ReclaimExpired();
+  for (;;) {
+    ISO_ASSIGN_OR_RETURN(const uint64_t free, storage::FreeBytes(options_.directory));
+    const SpoolUsage usage = Count();
+    const auto fits = [&](int64_t reclaimed) {
+      return (options_.capacity_bytes == 0 ||
+              needed <= options_.capacity_bytes - usage.used_bytes + reclaimed) &&
+             needed <= static_cast<int64_t>(free) + reclaimed;
+    };
+    if (fits(0)) return absl::OkStatus();
+    const auto oldest = OldestReclaimable();
+    if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ", needed,
+          " bytes are needed, ", free, " are free on the disk, ", usage.used_bytes, " of ",
+          options_.capacity_bytes == 0 ? std::string("unlimited")
+                                       : absl::StrCat(options_.capacity_bytes),
+          " allowed bytes are used, ", usage.reclaimable_bytes, " of them reclaimable"));
+    }
+  }
+}
+
+Spool::Entries::iterator Spool::OldestReclaimable() {
+  auto oldest = entries_.end();
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    if (it->second.is_reclaimable() &&
+        (oldest == entries_.end() || it->second.released_at < oldest->second.released_at)) {
+      oldest = it;
+    }
+  }
+  return oldest;
+}
+
+void Spool::FreeDisk(int64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  while (bytes > 0) {
+    const auto oldest = OldestReclaimable();
+    if (oldest == entries_.end()) return;
+    bytes -= oldest->second.bytes;
+    if (!Reclaim(oldest)) return;
+  }
+}
+
+SpoolUsage Spool::Count() const {
+  SpoolUsage usage;
+  usage.capacity_bytes = options_.capacity_bytes;
+  usage.unsynced_bytes = committer_.unsynced_bytes();
+  for (const auto& [id, entry] : entries_) {
+    usage.used_bytes += entry.bytes;
+    if (entry.is_reclaimable()) usage.reclaimable_bytes += entry.bytes;
+    if (!entry.being_created) ++usage.jobs;
+  }
+  return usage;
+}
+
+SpoolUsage Spool::usage() const {
+  absl::MutexLock lock(&mutex_);
+  return Count();
+}
+
+bool Spool::Reclaim(Entries::iterator entry) {
+  if (!UnlinkAndFree(entry->second.path)) {
+    entry->second.not_before = options_.clock() + kRemoveAgain;
+    return false;
+  }
+  entries_.erase(entry);
+  return true;
+}
+
+absl::Time Spool::ExpiryOf(const Entry& entry) const {
+  return std::max(entry.released_at + options_.retention, entry.not_before);
+}
+
+absl::Time Spool::ReclaimExpired() {
+  const absl::Time now = options_.clock();
+  absl::Time next = absl::InfiniteFuture();
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const auto entry = it++;
+    if (!entry->second.is_reclaimable()) continue;
+    const bool is_due = ExpiryOf(entry->second) <= now;
+    if (is_due && Reclaim(entry)) continue;
+    next = std::min(next, ExpiryOf(entry->second));
+  }
+  return next;
+}
+
+void Spool::KeepHouse() {
+  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || house_changed_;
+  };
+  absl::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    house_changed_ = false;
+    const absl::Time next = ReclaimExpired();
+    mutex_.AwaitWithTimeout(absl::Condition(&has_work), next - options_.clock());
+  }
+}
+
+void Spool::OnClose() {
+  absl::MutexLock lock(&mutex_);
+  house_changed_ = true;
+}
+
+}  // namespace isocenter::spool

@@ -1,0 +1,30 @@
+// The services of the wire contract.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "google/protobuf/descriptor.h"
+
+namespace isocenter::testing {
+
+/// As the files of proto/ in the source tree declare them.
+inline std::vector<const google::protobuf::ServiceDescriptor*> ContractServices() {
+  std::vector<const google::protobuf::ServiceDescriptor*> services;
+  const std::filesystem::path root = ISOCENTER_SOURCE_DIR "/proto";
+  for (const auto& entry : std::filesystem::directory_iterator(root / "isocenter/v1")) {
+    const auto* file = google::protobuf::DescriptorPool::generated_pool()->FindFileByName(
+        std::filesystem::relative(entry.path(), root).string());
+    EXPECT_NE(file, nullptr) << entry.path();
+    for (int i = 0; file != nullptr && i < file->service_count(); ++i) {
+      services.push_back(file->service(i));
+    }
+  }
+  EXPECT_GE(services.size(), 7u);
+  return services;
+}
+
+}  // namespace isocenter::testing

@@ -1,0 +1,152 @@
+"""`isocenterd --check` refuses what the start refuses as wrong configuration (exit code 2), in the same words. What the
+start cannot have for another reason (exit code 1) is the machine's state, which --check does not ask for."""
+
+import socket
+
+import dated_certificate
+import support
+from lab import isocenter, process
+
+ADDRESSES = ("grpc_address", "metrics_address", "web_address")
+PEER = 'peer { ae_title: "PACS" host: "pacs" port: 104 '
+
+# The fragment of a configuration, and what both say of it. The folder holds good.pem, good.key, old.pem (expired),
+# old.key, tokens (that everybody may write) and text (none of these).
+WRONG = (
+    ("no_such_field: 1", "no_such_field"),
+    ('default_protocol: "none"', "default_protocol"),
+    ('protocol { name: "mine" filter_cutoff: 7 }', "filter_cutoff"),
+    ("drain_seconds: -1", "drain_seconds is -1"),
+    ("limits { gpus: 3 gpus_per_job: 2 }", "limits.gpus_per_job is 2"),
+    ("limits { memory_bytes: 1 }", "limits.memory_bytes is 1"),
+    ('spool { directory: "archive" }', "spool.directory is 'archive'"),
+    ('cluster { node_name: "a b" }', "cluster.node_name is 'a b'"),
+    ('grpc_tls { certificate_file: "missing" private_key_file: "good.key" }', "grpc_tls.certificate_file is"),
+    ('grpc_tls { certificate_file: "old.pem" private_key_file: "old.key" }', "has expired"),
+    ('grpc_tls { certificate_file: "good.pem" private_key_file: "old.key" }', "is not the key"),
+    ('web { tls { certificate_file: "text" private_key_file: "good.key" } }', "web.tls.certificate_file is"),
+    ('web { tokens_file: "missing" }', "web.tokens_file is"),
+    ('web { tokens_file: "text" }', "text"),
+    ('web { tokens_file: "tokens" }', "everybody may write"),
+    ('audit { syslog { host: "siem" ca_file: "missing" } }', "audit.syslog.ca_file is"),
+    (
+        'audit { syslog { host: "siem" ca_file: "good.pem" certificate_file: "good.pem"'
+        ' private_key_file: "old.key" } }',
+        "audit.syslog.private_key_file is",
+    ),
+    ('dicom_node { address: "127.0.0.999" }', "dicom_node.address is '127.0.0.999'"),
+    ("dicom_node { allowed_caller { } }", "dicom_node.allowed_caller[0] has neither"),
+    (
+        'dicom_node { allowed_caller { ae_title: "A" } allowed_caller { address: "10.1" } }',
+        "dicom_node.allowed_caller[1].address is '10.1'",
+    ),
+    (
+        'dicom_node { allowed_caller { ae_title: "SEVENTEEN LETTERS" } }',
+        "dicom_node.allowed_caller[0].ae_title is 'SEVENTEEN LETTERS'",
+    ),
+    ('dicom_node { ' + PEER + 'tls: true tls_ca_file: "missing" } }', "dicom_node.peer.PACS.tls.ca_file is"),
+    (
+        'dicom_node { ' + PEER + 'tls: true tls_ca_file: "good.pem" tls_certificate_sha256: "12" } }',
+        "tls_certificate_sha256 is '12'",
+    ),
+    (
+        'dicom_node { tls { certificate_file: "good.pem" private_key_file: "old.key" ca_file: "good.pem" } }',
+        "is not the key",
+    ),
+)
+
+WRONG_FLAGS = (
+    (("--backend", "bogus"), "bogus"),
+    (("--fault", "cpu0"), "--fault is 'cpu0'"),
+    (("--grpc_address", "999.1.1.1:50051"), "grpc_address is '999.1.1.1:50051'"),
+    (("--metrics_address", "a b:0"), "metrics_address is 'a b:0'"),
+    (("--metrics_address", "[::1]:0"), "metrics_address is '[::1]:0'"),
+    (("--web_address", "127.0.0.999:0"), "web.address is '127.0.0.999:0'"),
+    (("--grpc_address", "127.0.0.1:5000", "--metrics_address", "0.0.0.0:5000"), "metrics_address is '0.0.0.0:5000'"),
+    (("--no_such_flag",), "--no_such_flag"),
+)
+
+
+class ConfigurationTest(support.ServiceTest):
+    def setUp(self):
+        super().setUp()
+        openssl = support.need("openssl", "openssl")
+        dated_certificate.issue(openssl, self.folder, "good", -3600, 86400)
+        dated_certificate.issue(openssl, self.folder, "old", -7200, -3600)
+        (self.folder / "text").write_text("neither PEM nor JSON\n")
+        tokens = self.folder / "tokens"
+        tokens.write_text("")
+        tokens.chmod(0o666)
+        self.config = self.folder / "isocenterd.textproto"
+        self.config.write_text("")
+
+    def isocenterd(self, *flags):
+        """Its exit code (None: it serves) and its complaint."""
+        own = {"--dicom_port": "0", "--archive": "archive"} | {f"--{name}": "127.0.0.1:0" for name in ADDRESSES}
+        own = [f"{flag}={value}" for flag, value in own.items() if flag not in flags]
+        child = process.Process(
+            [isocenter.binary("isocenterd"), "--config", self.config, "--log_level=off", *own, *flags],
+            self.folder / "log",
+            cwd=self.folder,
+        )
+        self.addCleanup(child.stop)
+        process.wait_until(
+            lambda: child.exit_code() is not None or child.output().startswith("ready "), 30, "neither ready nor refused"
+        )
+        code, said = child.exit_code(), child.output()
+        child.stop()
+        child.log.unlink()
+        return code, said.strip()
+
+    def both(self, *flags):
+        return self.isocenterd("--check", *flags), self.isocenterd(*flags)
+
+    def test_wrong_files_and_fields(self):
+        for text, word in WRONG:
+            with self.subTest(text):
+                self.config.write_text(text)
+                check, start = self.both()
+                self.assertEqual(check[0], 2, check[1])
+                self.assertIn(word, check[1])
+                self.assertEqual(start, check)
+
+    def test_wrong_flags(self):
+        for flags, word in WRONG_FLAGS:
+            with self.subTest(flags):
+                check, start = self.both(*flags)
+                self.assertEqual(check[0], 2, check[1])
+                self.assertIn(word, check[1])
+                self.assertEqual(start, check)
+
+    def test_the_state_of_the_machine(self):
+        """Nothing of it is wrong configuration: another start may succeed."""
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        port = taken.getsockname()[1]
+        (self.folder / "file").write_text("")
+        for flags, text in (
+            (("--grpc_address", f"127.0.0.1:{port}"), ""),
+            (("--metrics_address", f"127.0.0.1:{port}"), ""),
+            (("--web_address", f"127.0.0.1:{port}"), ""),
+            (("--dicom_port", str(port)), ""),
+            (("--dicom_address", "no-such-host.invalid"), ""),
+            (("--spool", "file/spool"), ""),
+            (("--archive", "file/archive"), ""),
+            ((), 'web { volume_cache_directory: "file/viewer" }'),
+            ((), 'audit { file: "missing/audit.jsonl" }'),
+        ):
+            with self.subTest(flags=flags, text=text):
+                self.config.write_text(text)
+                check, start = self.both(*flags)
+                self.assertEqual(check, (0, ""))
+                self.assertEqual(start[0], 1, start[1])
+                self.assertIn("isocenterd: ", start[1])
+
+    def test_right(self):
+        check, start = self.both()
+        self.assertEqual(check, (0, ""))
+        self.assertIsNone(start[0], start[1])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,104 @@
+// That the page can be used with a keyboard alone, by programs that read it aloud, and without motion.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { DONE, FAILED, LIVE, eventually, job, pane, shown } from './helpers.mjs';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+// Contrast is a scenario of its own: there, the words of canvases and of what breathes are told apart.
+const AXE_OPTIONS = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'], rules: { 'color-contrast': { enabled: false } } };
+
+async function violations(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate((options) => globalThis.axe.run(document, options), AXE_OPTIONS);
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`);
+}
+
+// What has the focus, and whether that can be seen.
+const focused = (page) => page.evaluate(() => {
+  const element = document.activeElement;
+  if (element === document.body) return null;
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const name = element.getAttribute('aria-label') ?? (element.labels?.[0] ?? element).textContent.trim().slice(0, 40);
+  return { name, seen: outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2 };
+});
+
+async function tabTo(page, name) {
+  for (let i = 0; i < 120; i += 1) {
+    await page.keyboard.press('Tab');
+    if ((await focused(page))?.name.includes(name)) return;
+  }
+  throw new Error(`no Tab leads to ${name}`);
+}
+
+export const useScenarios = {
+  async 'axe: no screen has a fault that it knows'({ page, open }) {
+    const screens = {
+      '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', [job(DONE)]: '.pane[data-level="0"]',
+      [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(FAILED)]: '.problem', [job(LIVE)]: '.previews canvas',
+    };
+    for (const [hash, what] of Object.entries(screens)) {
+      await open(hash);
+      await shown(page.locator(what));
+      assert.deepEqual(await violations(page), [], hash);
+    }
+    await page.keyboard.press('?');
+    await shown(page.getByRole('dialog'));
+    assert.deepEqual(await violations(page), [], 'help');
+  },
+
+  async 'keyboard alone: to a job, into its planes, to a question and out of it'({ page, open, server }) {
+    await open('#/');
+    await shown(page.locator(`tr[data-job="${LIVE}"]`));
+    await page.keyboard.press('Tab');
+    assert.equal((await focused(page)).name, 'To the content');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'main');
+    // Whatever has the focus shows it, all the way through the overview.
+    const unseen = [];
+    for (let i = 0; i < 30; i += 1) {
+      await page.keyboard.press('Tab');
+      const now = await focused(page);
+      if (now === null) break;
+      if (!now.seen) unseen.push(now.name);
+    }
+    assert.deepEqual(unseen, []);
+    await page.keyboard.press('g');
+    await page.keyboard.press('j');
+    await shown(page.getByLabel('State'));
+    await tabTo(page, 'All');
+    await page.keyboard.press('c');
+    await page.keyboard.press('Tab');
+    await eventually('completed jobs', async () => /state=completed/.test(page.url()) || page.url());
+    const row = page.locator(`tr[data-job="${DONE}"]`);
+    await tabTo(page, await row.getByRole('link').textContent());
+    await page.keyboard.press('Enter');
+    await eventually('its planes', async () => (await pane(page, 'axial').getAttribute('data-level')) === '0');
+    await tabTo(page, 'Refined');
+    await page.keyboard.press('Space');
+    await eventually('both volumes', async () => (await page.locator('.pane[data-axis="axial"]').count()) === 2);
+    await tabTo(page, 'Axial plane, FDK');
+    await page.keyboard.press('ArrowUp');
+    await eventually('the next slice of both', async () =>
+      (await page.locator('.pane[aria-valuenow="49"]').count()) === 2);
+    await open(job(LIVE));
+    await shown(page.getByRole('button', { name: 'Cancel job' }));
+    await tabTo(page, 'Cancel job');
+    await page.keyboard.press('Enter');
+    await shown(page.getByRole('dialog'));
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal((await focused(page)).name, 'Cancel job', 'the focus is where it was');
+    assert.deepEqual(server.changes, []);
+  },
+
+  async 'motion: signs breathe only for those who want motion'({ page, open }) {
+    await open('#/');
+    const sign = page.locator('.chip.scanning .sign').first();
+    await shown(sign);
+    const animation = () => sign.evaluate((element) => getComputedStyle(element).animationName);
+    assert.equal(await animation(), 'none');
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    assert.equal(await animation(), 'breathe');
+  },
+};

@@ -1,0 +1,65 @@
+// Nodes at the edges of what a page has to show, for the mock server.
+import { GRID, job, result } from './fixtures.mjs';
+import { planeOfLarge } from './phantom.mjs';
+
+// A node on its first day: nothing was scanned, nothing is configured.
+export function firstDay(server) {
+  server.jobs.clear();
+  server.transfers = [];
+  server.destinations = [];
+  server.queueChunks = 0;
+  server.devices = server.devices.slice(0, 1).map((device) => ({
+    ...device, memory_used_bytes: 0, queue_chunks: 0, backlog_gigaupdates: { live: 0, interactive: 0, batch: 0 },
+    predicted_wait_seconds: { live: 0, interactive: 0, batch: 0 },
+  }));
+  server.history = () => ({
+    step_seconds: 10, time: [], frames_per_second: [], megabytes_per_second: [], kernel_gups: [], whole_gups: [], seconds_after_last_frame: [],
+    active_jobs: [], queue_chunks: [], completed_jobs: [], failed_jobs: [], refused: [], last_refusals: [],
+  });
+}
+
+// Names as long as DICOM's LO allows (64), some without a place to break.
+const LONG_NAME = 'Hybrid operating room 3, interventional neuroradiology, east wing';
+const UNBROKEN = 'NEUROINTERVENTION_BIPLANE_B_PLANE_ROTATIONAL_ANGIOGRAPHY_SUITE_07';
+
+// Fifty rooms and five hundred jobs, sixteen of them active, with names and errors as long as they may be.
+export function crowd(server) {
+  const now = Date.now();
+  const ago = (seconds) => new Date(now - 1000 * seconds).toISOString();
+  const rooms = Array.from({ length: 50 }, (_, i) => `ROOM-${String(i + 1).padStart(2, '0')}`);
+  rooms[2] = LONG_NAME;
+  rooms[3] = UNBROKEN;
+  server.jobs.clear();
+  for (let i = 0; i < 500; i += 1) {
+    const active = i < 16;
+    const failed = !active && i % 23 === 0;
+    const begin = active ? 6 + i : 60 * i;
+    const job_id = `20260301T${String(100000 + i)}-${String(i).padStart(8, '0')}`;
+    server.jobs.set(job_id, job({
+      job_id, station_name: rooms[i % 50], create_time: ago(begin), protocol: i % 7 === 2 ? `${UNBROKEN.toLowerCase()}_protocol` : 'head_soft',
+      warning_count: i % 9 === 0 ? 3 : 0,
+      ...(active ? {
+        state: i % 3 === 2 ? 'reconstructing' : 'receiving', frames_per_second: i % 3 === 2 ? null : 29.7, progress: { frames_received: 20 * i },
+        predicted_finish_time: ago(-5 - i), deadline: ago(-20),
+      } : {
+        state: failed ? 'failed' : 'completed', end_time: ago(begin - 15), result: failed ? null : result(),
+        progress: { frames_received: 400, frames_backprojected: 400, slices_exported: 96 },
+        error: failed ? { code: 'RESOURCE_EXHAUSTED', message: `the disk is full: 1234567 bytes are free, 805306368 bytes are needed in /var/lib/isocenter/${UNBROKEN}` } : null,
+      }),
+    }));
+  }
+}
+
+// A volume of 1024x1024x1024: two gigabytes, of which the page may have a few planes.
+export function large(server, jobId) {
+  const sizes = [1024, 512, 256, 128];
+  const grid = { ...GRID, nx: 1024, ny: 1024, nz: 1024, spacing_mm: [0.25, 0.25, 0.25], origin_mm: [-127.875, -127.875, -127.875] };
+  server.volumes = {
+    describe: () => ({
+      job_id: jobId, grid, version: '6f1c2a9b', prepared: true, hu_min: -1000, hu_max: 1100,
+      levels: sizes.map((n, level) => ({ level, nx: n, ny: n, nz: n, spacing_mm: [1, 1, 1].map(() => 0.25 * 2 ** level) })),
+    }),
+    plane: (_, axis, index, level) => planeOfLarge(axis, index, sizes[level]),
+  };
+  server.detailOver = { grid };
+}

@@ -1,0 +1,34 @@
+// Where the documentation says what to do. The server has it beside this page; web/test/docs.test.ts knows that each place exists.
+import type { Reason, Status } from '../api/types.ts';
+
+export const DOCS = {
+  index: 'docs/index.html',
+  guide: 'docs/user-guide/console-page.html',
+  runbook: 'docs/runbook.html',
+  troubleshooting: 'docs/troubleshooting.html',
+  whereToLook: 'docs/troubleshooting.html#where-to-look-first',
+  signIn: 'docs/security.html#roles',
+  quarantined: 'docs/runbook.html#isocenterdevicequarantined',
+  noDevice: 'docs/runbook.html#isocenternodevice',
+  refusing: 'docs/runbook.html#isocenterrefusing',
+  drained: 'docs/user-guide/operator.html#take-a-node-out-of-service',
+  spoolFull: 'docs/runbook.html#isocenterspoolfull',
+  destinationStuck: 'docs/runbook.html#isocenterdicomqueuestuck',
+  sendFailed: 'docs/runbook.html#isocenterdicomsendfailed',
+  jobFailed: 'docs/troubleshooting.html#a-job-fails',
+  warnings: 'docs/troubleshooting.html#warnings-to-the-room',
+  destinations: 'docs/user-guide/pacs.html#being-sent-results',
+  firstScan: 'docs/user-guide/console.html',
+} as const;
+
+export type DocsPlace = keyof typeof DOCS;
+
+// What to read about a reason why the node is not ready.
+export function placeOf(reason: Reason, status: Status): DocsPlace {
+  switch (reason.component) {
+    case 'devices': return 'noDevice';
+    case 'spool': return 'spoolFull';
+    case 'admission': return status.draining ? 'drained' : 'refusing';
+    default: return 'whereToLook';
+  }
+}
