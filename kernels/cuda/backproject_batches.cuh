@@ -74,8 +74,7 @@ absl::Status RunInBatches(CudaDevice& device, std::span<const ProjectionMatrix> 
   ISO_RETURN_IF_ERROR(device.MakeCurrent());
   const VolumeGrid& grid = target->grid();
   const Extent extent = ExtentOf(grid, shape);
-  std::vector<ProjectionMatrix> indexed;
-  for (const ProjectionMatrix& matrix : world) indexed.push_back(ToVoxelIndices(matrix, grid));
+  const std::vector<ProjectionMatrix> indexed = IndexedMatrices(world, grid);
   for (const ViewBatch& batch : BatchesOf(indexed, grid, kViews, kLeastDepth)) {
     const float* const projections = stack->data() + batch.first * shape.middle * shape.fast;
     const auto matrices = std::span(indexed).subspan(batch.first, batch.views);

@@ -4,6 +4,7 @@
 #include "kernels/cuda/footprint_column_gather.h"
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/separable_footprint.cuh"
+#include "kernels/cuda/view_batches.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -83,10 +84,7 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
     ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
-    std::vector<ProjectionMatrix> indexed;
-    for (const ProjectionMatrix& matrix : matrices) {
-      indexed.push_back(ToVoxelIndices(matrix, grid));
-    }
+    const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch :
          BoxBatchesOf(indexed, grid, FootprintViews<float>::kMost, kLeastDepth)) {
       const float* const from = stack->data() + batch.first * shape.middle * shape.fast;

@@ -10,6 +10,7 @@
 #include "kernels/cuda/rays.h"
 #include "kernels/cuda/siddon_column_gather.h"
 #include "kernels/cuda/siddon_gather.cuh"
+#include "kernels/cuda/view_batches.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -101,10 +102,7 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
     const VolumeGrid& grid = target->grid();
     const int64_t view_size = shape.middle * shape.fast;
     ISO_RETURN_IF_ERROR(scaled_.Reserve(std::min<int64_t>(matrices.size(), kMaxViews) * view_size));
-    std::vector<ProjectionMatrix> indexed;
-    for (const ProjectionMatrix& matrix : matrices) {
-      indexed.push_back(ToVoxelIndices(matrix, grid));
-    }
+    const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMaxViews, kLeastDepth)) {
       std::vector<Rays> rays;
       std::vector<ProjectionMatrix> centered;

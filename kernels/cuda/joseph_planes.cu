@@ -133,11 +133,7 @@ absl::Status RowsTexture::Fill(const PlaneSource& source, int step, cudaStream_t
   const Layout from = LayoutOf(source);
   const cudaExtent extent{static_cast<size_t>(from.n_b), static_cast<size_t>(Rows(from.n_c, step)),
                           static_cast<size_t>(from.count)};
-  // Beyond its extent a texture is zero, so that it must have the right one; layers may be left.
-  const cudaExtent& had = array_.extent();
-  if (extent.width != had.width || extent.height != had.height || extent.depth > had.depth) {
-    ISO_RETURN_IF_ERROR(array_.Allocate(cudaCreateChannelDescHalf4(), extent, stream));
-  }
+  ISO_RETURN_IF_ERROR(array_.Reserve(cudaCreateChannelDescHalf4(), extent, stream));
   if (step == 1) {
     return Copy<4, 1>(source, -kRowsBefore, from.n_c, stream, WriteRows<1>{array_.surface()});
   }

@@ -13,6 +13,15 @@ absl::Status LayeredArray::Allocate(const cudaChannelFormatDesc& format, const c
   return made;
 }
 
+absl::Status LayeredArray::Reserve(const cudaChannelFormatDesc& format, const cudaExtent& extent,
+                                   cudaStream_t stream) {
+  if (extent.width == extent_.width && extent.height == extent_.height &&
+      extent.depth <= extent_.depth) {
+    return absl::OkStatus();
+  }
+  return Allocate(format, extent, stream);
+}
+
 absl::Status LayeredArray::Make(const cudaChannelFormatDesc& format, const cudaExtent& extent) {
   const bool kernels_write = writing_ == Writing::kByKernels;
   ISO_RETURN_IF_CUDA_ERROR(cudaMalloc3DArray(

@@ -8,11 +8,8 @@ absl::Status LayeredTexture::Fill(const float* from, int views, int rows, int co
                                   cudaStream_t stream) {
   const cudaExtent extent{static_cast<size_t>(columns), static_cast<size_t>(rows),
                           static_cast<size_t>(views)};
-  const cudaExtent& had = array_.extent();
-  if (extent.width != had.width || extent.height != had.height || extent.depth > had.depth) {
-    const auto format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
-    ISO_RETURN_IF_ERROR(array_.Allocate(format, extent, stream));
-  }
+  const auto format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  ISO_RETURN_IF_ERROR(array_.Reserve(format, extent, stream));
   cudaMemcpy3DParms copy = {};
   copy.srcPtr = cudaPitchedPtr{const_cast<float*>(from), columns * sizeof(float), extent.width,
                                extent.height};

@@ -10,6 +10,7 @@
 #include "kernels/cuda/methods.h"
 #include "kernels/cuda/projected_view.cuh"
 #include "kernels/cuda/rows_of_boxes.h"
+#include "kernels/cuda/view_batches.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -175,10 +176,7 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
     const VolumeGrid& grid = source->grid();
     ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, device_.stream()));
-    std::vector<ProjectionMatrix> indexed;
-    for (const ProjectionMatrix& matrix : matrices) {
-      indexed.push_back(ToVoxelIndices(matrix, grid));
-    }
+    const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch :
          BoxBatchesOf(indexed, grid, ProjectedViews<float>::kMost, kLeastDepth)) {
       const auto views = matrices.subspan(batch.first, batch.views);

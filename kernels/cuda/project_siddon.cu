@@ -12,6 +12,7 @@
 #include "kernels/cuda/siddon_columns.h"
 #include "kernels/cuda/siddon_trace.cuh"
 #include "kernels/cuda/traced_views.h"
+#include "kernels/cuda/view_batches.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -88,10 +89,7 @@ class ProjectSiddon final : public ops::ForwardProject {
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
     const VolumeGrid& grid = source->grid();
     ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, device_.stream()));
-    std::vector<ProjectionMatrix> indexed;
-    for (const ProjectionMatrix& matrix : matrices) {
-      indexed.push_back(ToVoxelIndices(matrix, grid));
-    }
+    const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMostTracedViews, kLeastDepth)) {
       float* const to = stack->data() + batch.first * shape.middle * shape.fast;
       const RowRange seen = RowsOfBoxes(std::span(indexed).subspan(batch.first, batch.views), grid,

@@ -11,6 +11,14 @@ double LeastDepth(const ProjectionMatrix& indexed, const VolumeGrid& grid) {
 
 }  // namespace
 
+std::vector<ProjectionMatrix> IndexedMatrices(std::span<const ProjectionMatrix> world,
+                                              const VolumeGrid& grid) {
+  std::vector<ProjectionMatrix> indexed;
+  indexed.reserve(world.size());
+  for (const ProjectionMatrix& matrix : world) indexed.push_back(ToVoxelIndices(matrix, grid));
+  return indexed;
+}
+
 std::vector<ViewBatch> BatchesOf(std::span<const ProjectionMatrix> indexed, const VolumeGrid& grid,
                                  int most_views, double least_depth) {
   std::vector<ViewBatch> batches;

@@ -10,6 +10,10 @@
 
 namespace isocenter::cuda {
 
+/// ToVoxelIndices of each.
+std::vector<ProjectionMatrix> IndexedMatrices(std::span<const ProjectionMatrix> world,
+                                              const VolumeGrid& grid);
+
 /// Voxel indices to detector pixels, float32, one per view of a launch.
 template <int kViews>
 struct ViewMatrices {

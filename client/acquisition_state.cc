@@ -1,0 +1,245 @@
+#include "client/acquisition_state.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/frame_message.h"
+#include "client/nodes.h"
+#include "client/rpc_status.h"
+#include "isocenter/v1/acquisition.grpc.pb.h"
+
+namespace isocenter::client {
+namespace {
+
+// A call that lasted so long has moved the acquisition on, even if no frame was left to send.
+constexpr absl::Duration kMovedOn = absl::Seconds(5);
+
+enum Event { kStarted, kRead, kWritten, kFinished };
+// gRPC hands their addresses back, as pointers to what it never touches.
+constexpr Event kEvents[] = {kStarted, kRead, kWritten, kFinished};
+void* Tag(Event event) { return const_cast<Event*>(&kEvents[event]); }
+
+std::string AcquireMethod() {
+  return absl::StrCat("/", v1::AcquisitionService::service_full_name(), "/Acquire");
+}
+
+grpc::ByteBuffer Serialize(const v1::AcquireRequest& request) {
+  const grpc::Slice bytes(request.SerializeAsString());
+  return grpc::ByteBuffer(&bytes, 1);
+}
+
+}  // namespace
+
+void AcquisitionStream::State::StartNextWrite() {
+  if (writable == nullptr || writing) return;
+  if (const grpc::ByteBuffer* message = window.Next()) {
+    writing = true;
+    writable->Write(*message, Tag(kWritten));
+  } else if (finish_requested && !finish_written) {
+    v1::AcquireRequest request;
+    request.mutable_finish();
+    finish_written = true;
+    writing = true;
+    writable->WriteLast(Serialize(request), grpc::WriteOptions(), Tag(kWritten));
+  }
+}
+
+absl::Status AcquisitionStream::State::AcceptedAgain(const v1::Accepted& answer) {
+  ++reconnects;
+  if (!window.WasReleased(answer.next_frame_index())) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the server lacks frame ", answer.next_frame_index(),
+                                          " of job ", answer.job_id(),
+                                          ", which it had acknowledged"));
+}
+
+void AcquisitionStream::State::Handle(const v1::AcquireResponse& response, Call& c) {
+  std::vector<uint32_t> acknowledged;
+  {
+    absl::MutexLock lock(&mutex);
+    if (response.has_accepted()) {
+      if (accepted) {
+        if (absl::Status status = AcceptedAgain(response.accepted()); !status.ok()) {
+          broken_promise = std::move(status);
+          c.context.TryCancel();
+          return;
+        }
+      } else {
+        accepted = response.accepted();
+      }
+      c.accepted = absl::Now();
+      acknowledged = window.Rewind(response.accepted().next_frame_index());
+      writable = c.stream.get();
+      StartNextWrite();
+    } else if (response.has_acknowledgement()) {
+      acknowledged = window.Acknowledge(response.acknowledgement());
+    } else if (response.has_result()) {
+      result = response.result();
+    }
+  }
+  if (!acknowledged.empty()) c.moved_on = true;
+  if (options.on_acknowledged) {
+    for (const uint32_t index : acknowledged) options.on_acknowledged(index);
+  }
+  if (response.has_progress() && options.on_progress) options.on_progress(response.progress());
+  if (response.has_warning() && options.on_warning) options.on_warning(response.warning());
+  if (response.has_preview() && options.on_preview) options.on_preview(response.preview());
+}
+
+absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening,
+                                               absl::Duration limit, Call& c) {
+  {
+    absl::MutexLock lock(&mutex);
+    if (cancelled) return absl::CancelledError("cancelled by the console");
+    c.stream = stub.PrepareCall(&c.context, AcquireMethod(), &c.queue);
+    call = &c;
+    finish_written = false;
+  }
+  c.stream->StartCall(Tag(kStarted));
+  v1::AcquireResponse response;
+  grpc::Status status;
+  bool answered = false, late = false, finished = false;
+  const absl::Time admission_deadline = absl::Now() + limit;
+  for (bool idle = false; !(finished && idle);) {
+    void* tag = nullptr;
+    bool ok = false;
+    const absl::Time until = answered || late ? absl::InfiniteFuture() : admission_deadline;
+    if (c.queue.AsyncNext(&tag, &ok, absl::ToChronoTime(until)) == grpc::CompletionQueue::TIMEOUT) {
+      late = true;
+      c.context.TryCancel();
+      continue;
+    }
+    switch (*static_cast<const Event*>(tag)) {
+      case kStarted:
+        if (!ok) {
+          c.stream->Finish(&status, Tag(kFinished));
+          break;
+        }
+        {
+          absl::MutexLock lock(&mutex);
+          writing = true;
+        }
+        c.stream->Write(Serialize(opening), Tag(kWritten));
+        c.stream->Read(&response, Tag(kRead));
+        break;
+      case kRead:
+        if (ok) {
+          answered = true;
+          Handle(response, c);
+          c.stream->Read(&response, Tag(kRead));
+        } else {
+          absl::MutexLock lock(&mutex);
+          writable = nullptr;
+          c.stream->Finish(&status, Tag(kFinished));
+        }
+        break;
+      case kWritten: {
+        absl::MutexLock lock(&mutex);
+        writing = false;
+        if (!ok) writable = nullptr;
+        StartNextWrite();
+        break;
+      }
+      case kFinished:
+        finished = true;
+        break;
+    }
+    absl::MutexLock lock(&mutex);
+    idle = !writing;
+    if (finished && idle) call = nullptr;
+  }
+  c.queue.Shutdown();
+  void* none = nullptr;
+  bool ok = false;
+  while (c.queue.Next(&none, &ok)) {
+  }
+  c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
+  if (!answered && late) {
+    // An unanswered attempt to take the job up again says nothing about the job.
+    if (c.again) return absl::UnavailableError("the server cannot be reached or does not answer");
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the server did not admit the acquisition within ", absl::FormatDuration(limit)));
+  }
+  return FromGrpc(status);
+}
+
+std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status status, const Call& c,
+                                                              Reconnect& reconnect) {
+  absl::MutexLock lock(&mutex);
+  if (cancelled) return absl::CancelledError("cancelled by the console");
+  if (broken_promise) return broken_promise;
+  if (result) return absl::OkStatus();  // what ends the call after it does not matter
+  if (!accepted || status.ok()) return status;
+  if (absl::IsNotFound(status) && c.again) {
+    return absl::NotFoundError(
+        absl::StrCat("the connection broke and the server does not know job ", accepted->job_id(),
+                     " any more: ", status.message()));
+  }
+  absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
+  const absl::Status before = std::exchange(last_break, status);
+  if (verdict.ok()) return std::nullopt;
+  if (!c.again || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
+    return verdict;
+  }
+  // Why a job cannot be taken up is often said by what broke it: it was cancelled, or failed.
+  return absl::Status(
+      verdict.code(),
+      absl::StrCat(verdict.message(), " (the stream had ended with ", before.ToString(), ")"));
+}
+
+void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
+  Reconnect reconnect(options.reconnect_timeout);
+  absl::Duration limit = options.admission_timeout;
+  std::optional<absl::Status> end;
+  for (bool again = false;; again = true) {
+    Call c;
+    c.again = again;
+    // A call that waits for its connection has gRPC watch it; without one, it would look only every
+    // five seconds.
+    c.context.set_wait_for_ready(again);
+    if (!node.empty()) c.context.AddMetadata(kNodeMetadata, node);
+    const absl::Status status = RunCall(opening, limit, c);
+    end = Verdict(status, c, reconnect);
+    if (end) break;
+    absl::MutexLock lock(&mutex);
+    mutex.AwaitWithTimeout(absl::Condition(&cancelled), reconnect.Pause());
+    opening.mutable_resume()->set_job_id(accepted->job_id());
+    limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
+  }
+  absl::MutexLock lock(&mutex);
+  ended = end;
+}
+
+absl::Status AcquisitionStream::State::EndedBefore(uint32_t index) const {
+  if (!ended->ok()) return *ended;
+  return absl::FailedPreconditionError(
+      absl::StrCat("the server ended the acquisition before frame ", index));
+}
+
+absl::Status AcquisitionStream::State::Send(uint32_t index, const grpc::Slice& pixels,
+                                            const std::optional<ProjectionMatrix>& measured) {
+  if (index >= frame_count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame index is ", index, "; legal is 0 to ", frame_count - 1));
+  }
+  if (static_cast<int64_t>(pixels.size()) != frame_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame ", index, " has ", pixels.size(), " bytes; legal is ", frame_bytes));
+  }
+  const grpc::ByteBuffer message = FrameMessage(index, pixels, measured);
+  const auto bytes = static_cast<int64_t>(message.Length());
+  absl::MutexLock lock(&mutex);
+  const auto go_on = [this, index, bytes]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return ended.has_value() || window.Has(index) || window.HasRoomFor(bytes);
+  };
+  mutex.Await(absl::Condition(&go_on));
+  if (ended) return EndedBefore(index);
+  if (window.Has(index)) return absl::OkStatus();
+  window.Add(index, message);
+  StartNextWrite();
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::client

@@ -1,0 +1,213 @@
+// What an acquisition's console sends: the header or a resumption, frames, the end of them.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "proto/wire/geometry.h"
+#include "server/rpc/acquisition_stream.h"
+#include "server/rpc/translate_header.h"
+
+namespace isocenter::rpc {
+namespace {
+
+// 10000 matrices take about 1 MiB; parsed, a hostile message grows to some 30 times its size.
+constexpr int64_t kLongestHeaderBytes = 2 << 20;
+constexpr int64_t kLongestFinishBytes = 4096;
+
+}  // namespace
+
+void AcquisitionStream::OnReadDone(bool ok) {
+  {
+    absl::MutexLock lock(&mutex_);
+    reading_ = false;
+    last_activity_ = absl::Now();
+    if (phase_ == Phase::kClosed) return;
+  }
+  if (!ok) return HandleLoss();
+  const absl::Status status = HandleMessage();
+  if (!status.ok()) Refuse(status);
+}
+
+absl::Status AcquisitionStream::HandleMessage() {
+  const RawMessage raw(incoming_);
+  incoming_.Clear();
+  Phase phase;
+  int64_t longest = kLongestHeaderBytes;
+  {
+    absl::MutexLock lock(&mutex_);
+    phase = phase_;
+    if (phase == Phase::kFrames) longest = frame_bytes_ + kFrameOverheadBytes;
+    if (phase == Phase::kResult) longest = kLongestFinishBytes;
+  }
+  if (raw.bytes() > longest) {
+    return absl::InvalidArgumentError(absl::StrCat("the message has ", raw.bytes(),
+                                                   " bytes; legal is at most ", longest, " here"));
+  }
+  if (phase == Phase::kHeader) return HandleFirst(raw);
+  ISO_ASSIGN_OR_RETURN(std::optional<RawMessage::Frame> frame, raw.AsFrame());
+  if (frame) {
+    if (phase == Phase::kFrames) return HandleFrame(*std::move(frame));
+    return absl::FailedPreconditionError(
+        absl::StrCat("frame.index is ", frame->fields.index(),
+                     "; no frame is legal after finish, or for a job that has all of them"));
+  }
+  ISO_ASSIGN_OR_RETURN(const v1::AcquireRequest message, raw.Parse());
+  switch (message.message_case()) {
+    case v1::AcquireRequest::kFinish:
+      return HandleFinish(message.finish());
+    case v1::AcquireRequest::kHeader:
+    case v1::AcquireRequest::kResume:
+      return absl::FailedPreconditionError(
+          "a second header came; legal are frames and finish after the first");
+    default:
+      return absl::InvalidArgumentError(
+          "message is unset or of a later version; legal is header, resume, frame or finish");
+  }
+}
+
+absl::Status AcquisitionStream::HandleFirst(const RawMessage& raw) {
+  ISO_ASSIGN_OR_RETURN(const v1::AcquireRequest message, raw.Parse());
+  if (message.has_header()) return HandleHeader(message.header());
+  if (!message.has_resume()) {
+    return absl::FailedPreconditionError(
+        "the first message is neither header nor resume; legal is one of them");
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    if (phase_ == Phase::kClosed) return absl::OkStatus();
+    phase_ = Phase::kPlanning;
+  }
+  HandleAccepted(shared_.engine.Resume(message.resume().job_id()));
+  return absl::OkStatus();
+}
+
+absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header) {
+  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
+                       TranslateHeader(header, shared_.protocols, shared_.max_message_bytes));
+  {
+    absl::MutexLock lock(&mutex_);
+    if (phase_ == Phase::kClosed) return absl::OkStatus();
+    phase_ = Phase::kPlanning;
+  }
+  shared_.engine.Accept(
+      std::move(request),
+      [self = shared_from_this()] {
+        absl::MutexLock lock(&self->mutex_);
+        return self->phase_ == Phase::kPlanning;
+      },
+      [self = shared_from_this()](absl::StatusOr<pipeline::Engine::Accepted> accepted) {
+        self->HandleAccepted(std::move(accepted));
+      });
+  return absl::OkStatus();
+}
+
+void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted) {
+  if (!accepted.ok()) return Refuse(accepted.status());
+  const jobs::Job& job = *accepted->snapshot;
+  shared_.audit.Record(audit::Action::kAcquire, permit_.actor, job, absl::OkStatus());
+  int64_t stream = 0;
+  if (accepted->job != nullptr) {
+    const absl::StatusOr<int64_t> attached = accepted->job->Attach(weak_from_this());
+    if (attached.ok()) {
+      stream = *attached;
+    } else if (absl::IsUnavailable(attached.status())) {
+      return Refuse(attached.status());  // the service stops
+    } else {
+      accepted->job = nullptr;  // it has just ended; the table is about to say how
+    }
+  }
+  bool closed = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    closed = phase_ == Phase::kClosed;
+    if (!closed) {
+      job_ = accepted->job;
+      stream_ = stream;
+      job_id_ = job.id;
+      v1::Accepted& message = *accepted_.emplace().mutable_accepted();
+      message.set_job_id(job.id);
+      message.set_next_frame_index(job.progress.frames_total);
+      phase_ = Phase::kResult;
+      if (job_ != nullptr) {
+        phase_ = Phase::kFrames;
+        frame_bytes_ = pipeline::FrameBytes(job_->request().acquisition);
+        message.set_next_frame_index(job_->input().prefix);
+      }
+      *message.mutable_grid() = wire::ToProto(job.grid);
+      message.set_peak_bytes(accepted->peak_bytes);
+      message.set_predicted_seconds(accepted->predicted_seconds);
+      message.set_node(shared_.cluster.node_name());
+      std::weak_ptr<AcquisitionStream> weak = shared_from_this();
+      auto subscription = shared_.table.Subscribe(job.id, [weak] {
+        if (const auto self = weak.lock()) self->OnJobChanged();
+      });
+      if (subscription.ok()) subscription_ = *std::move(subscription);
+      last_activity_ = absl::Now();
+      ReadNext();
+      Pump();
+    }
+  }
+  if (closed && accepted->job != nullptr) accepted->job->Detach(stream);
+}
+
+absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
+  std::shared_ptr<pipeline::ReconstructionJob> job;
+  int64_t stream = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (job_ == nullptr) return absl::OkStatus();  // refused meanwhile
+    job = job_;
+    stream = stream_;
+  }
+  pipeline::Frame frame{.index = raw.fields.index(),
+                        .pixels = std::move(raw.pixels),
+                        .memory = std::move(raw.memory)};
+  if (raw.fields.has_checksum()) frame.crc32c = raw.fields.crc32c();
+  if (raw.fields.has_measured_matrix()) {
+    const absl::StatusOr<ProjectionMatrix> matrix =
+        wire::MatrixFromProto(raw.fields.measured_matrix());
+    if (!matrix.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", frame.index,
+                                                     ": ", matrix.status().message()));
+    }
+    frame.measured_matrix = *matrix;
+  }
+  ISO_ASSIGN_OR_RETURN(const bool room, job->AddFrame(stream, std::move(frame)));
+  if (room) OnRoom();  // else the job calls when there is
+  return absl::OkStatus();
+}
+
+absl::Status AcquisitionStream::HandleFinish(const v1::Finish& finish) {
+  ISO_RETURN_IF_ERROR(CheckExposure("finish.exposure", finish.exposure()));
+  std::shared_ptr<pipeline::ReconstructionJob> job;
+  int64_t stream = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (phase_ == Phase::kResult && job_ != nullptr) {
+      return absl::FailedPreconditionError("finish came twice; legal is once");
+    }
+    job = job_;
+    stream = stream_;
+  }
+  if (finish.has_exposure() && job != nullptr) {
+    shared_.table.Update(job->id(), [&](jobs::Job& changed) {
+      const v1::Exposure& measured = finish.exposure();
+      jobs::AcquisitionFacts& facts = changed.facts;
+      if (measured.tube_current_ma() > 0) facts.tube_current_ma = measured.tube_current_ma();
+      if (measured.exposure_mas() > 0) facts.exposure_mas = measured.exposure_mas();
+      if (measured.dose_area_product_dgycm2() > 0) {
+        facts.dose_area_product_dgycm2 = measured.dose_area_product_dgycm2();
+      }
+    });
+  }
+  if (job != nullptr) ISO_RETURN_IF_ERROR(job->FinishInput(stream));
+  absl::MutexLock lock(&mutex_);
+  if (phase_ == Phase::kClosed) return absl::OkStatus();
+  phase_ = Phase::kResult;
+  ReadNext();
+  Pump();
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::rpc
