@@ -24,8 +24,9 @@ class LayeredArray {
   absl::Status Allocate(const cudaChannelFormatDesc& format, const cudaExtent& extent,
                         cudaStream_t stream);
 
-  /// As Allocate, unless its layers are of that size and enough: beyond a layer's edges a texture is
-  /// zero, so these must be exact, and layers may be left over. `format` is the same in all calls.
+  /// As Allocate, unless its layers are of that size and enough: beyond a layer's edges a texture
+  /// is zero, so these must be exact, and layers may be left over. `format` is the same in all
+  /// calls.
   absl::Status Reserve(const cudaChannelFormatDesc& format, const cudaExtent& extent,
                        cudaStream_t stream);
 
