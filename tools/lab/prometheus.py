@@ -1,5 +1,6 @@
 """A real Prometheus on loopback that scrapes services, with the rules that we ship or none."""
 
+import http.client
 import json
 import pathlib
 import re
@@ -44,20 +45,20 @@ class Prometheus:
             + [f"--web.listen-address=127.0.0.1:{self.port}", f"--storage.tsdb.path={self.folder / 'tsdb'}"],
             self.folder / "prometheus.log",
         )
-        self.process.wait_for(lambda: self._answers("up"), 60, "a first scrape")
+        self.process.wait_for(lambda: self._answers("up"), 120, "a first scrape")
         return self
 
     def _answers(self, expression):
         try:
             return self.series(expression)
-        except (OSError, process.LabError):
+        except (OSError, http.client.HTTPException, process.LabError):
             return None
 
     def get(self, path, **parameters):
         """The field `data` of an answer of the HTTP API. LabError with Prometheus's words when it refuses."""
         address = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(parameters)
         try:
-            with urllib.request.urlopen(address, timeout=20) as answer:
+            with urllib.request.urlopen(address, timeout=60) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             raise process.LabError(f"Prometheus refused {parameters}: {error.read().decode()}") from None
