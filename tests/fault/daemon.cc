@@ -45,6 +45,7 @@ bool Holds(int port) {
   std::ranges::copy(text, name.sun_path + 1);  // behind a zero
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
   const int held = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (held < 0) return false;
   if (bind(held, reinterpret_cast<const sockaddr*>(&name), bytes) == 0) return true;
   close(held);
   return false;
