@@ -53,6 +53,7 @@ bool Holds(int port) {
 
 bool CanListenOn(int port) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listener < 0) return false;
   sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
   const bool free = bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
@@ -88,6 +89,7 @@ Daemon::Daemon(const std::string& archive, const std::vector<std::string>& flags
   }
   close(output[1]);
   FILE* const lines = fdopen(output[0], "r");
+  if (lines == nullptr) return;
   std::array<char, 512> line;
   if (fgets(line.data(), line.size(), lines) != nullptr) {
     std::sscanf(line.data(), "ready grpc=127.0.0.1:%d metrics=127.0.0.1:%d", &grpc_port_,
