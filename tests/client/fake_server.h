@@ -93,14 +93,14 @@ class FakeServer final : public v1::AcquisitionService::Service,
     absl::MutexLock lock(&mutex_);
     const auto cancelled = [&]()
                                ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return cancelled_ == job; };
-    return mutex_.AwaitWithTimeout(absl::Condition(&cancelled), absl::Seconds(20));
+    return mutex_.AwaitWithTimeout(absl::Condition(&cancelled), absl::Seconds(100));
   }
   bool WaitForFrames(int64_t count) const {
     absl::MutexLock lock(&mutex_);
     const auto arrived = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return static_cast<int64_t>(frames_.size()) >= count;
     };
-    return mutex_.AwaitWithTimeout(absl::Condition(&arrived), absl::Seconds(20));
+    return mutex_.AwaitWithTimeout(absl::Condition(&arrived), absl::Seconds(100));
   }
 
   int64_t resumes() const {

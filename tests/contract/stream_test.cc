@@ -170,7 +170,7 @@ TEST_F(StreamTest, PreviewsArriveWhileFramesDo) {
 }
 
 TEST_F(StreamTest, ClosingWithoutFinishLeavesTheJobWaiting) {
-  SetReconnectLimit(absl::Milliseconds(200));
+  SetReconnectLimit(absl::Seconds(1));
   std::vector<v1::AcquireRequest> messages = WholeAcquisition(SmallHeader(), 5);
   messages.pop_back();
   const Answer answer = Acquire(messages);
@@ -403,7 +403,7 @@ TEST_F(StreamTest, ADisconnectAtAnyMomentLeavesNoJobWaiting) {
     stream->Finish();
   }
   // The server may hear of the last ones, and plan their jobs, a little later.
-  constexpr absl::Duration kPatience = absl::Seconds(20);
+  constexpr absl::Duration kPatience = absl::Seconds(100);
   const absl::Time begin = absl::Now();
   server_->Shutdown(begin + kPatience);
   EXPECT_LT(absl::Now() - begin, kPatience) << "a stream was left open";
@@ -438,7 +438,7 @@ TEST_F(StreamTest, StreamsAreLimited) {
   }
   // Which of them are refused is the server's choice.
   const auto refused = [&] { return service_.observer.count("refused RESOURCE_EXHAUSTED"); };
-  for (int tries = 0; tries < 1000 && refused() < 3; ++tries)
+  for (int tries = 0; tries < 10000 && refused() < 3; ++tries)
     absl::SleepFor(absl::Milliseconds(10));
   EXPECT_EQ(refused(), 3);
   for (const auto& context : contexts) context->TryCancel();

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import http.client
 import json
 import os
 import pathlib
@@ -12,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import urllib.error
 import urllib.request
 
 EXIT_SKIPPED = 77
@@ -118,13 +118,13 @@ class Overlays(unittest.TestCase):
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
 
         def answers(url):
-            with contextlib.suppress(urllib.error.URLError):
-                return urllib.request.urlopen(url, context=unverified, timeout=5).status == 200
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                return urllib.request.urlopen(url, context=unverified, timeout=60).status == 200
 
         for name in ("startupProbe", "readinessProbe", "livenessProbe"):
             get = container[name]["httpGet"]
             url = f"{get.get('scheme', 'HTTP').lower()}://127.0.0.1:{free[ports[get['port']]]}{get['path']}"
-            node.wait_for(lambda: answers(url), 30, f"{name} at {url}")
+            node.wait_for(lambda: answers(url), 120, f"{name} at {url}")
 
     def test_drains_within_the_grace_period(self):
         for name, manifests in self.made.items():

@@ -91,7 +91,7 @@ class ConfigurationTest(support.ServiceTest):
         )
         self.addCleanup(child.stop)
         process.wait_until(
-            lambda: child.exit_code() is not None or child.output().startswith("ready "), 30, "neither ready nor refused"
+            lambda: child.exit_code() is not None or child.output().startswith("ready "), 120, "either ready or refused"
         )
         code, said = child.exit_code(), child.output()
         child.stop()

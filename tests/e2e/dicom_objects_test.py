@@ -215,6 +215,10 @@ class DicomObjectsTest(support.ServiceTest):
         halves = [self.stream(service, "--pair", "p1", "--role", role)["job_id"] for role in ("mask", "fill")]
         volumes = [self.check(service, half) for half in halves]
         subtraction = f"{halves[1]}-sub"
+        # It is a job once the places of both halves have been given back, after their results were told.
+        process.wait_until(
+            lambda: subtraction in isocenter.must("jobs", "--server", service.grpc), 120, "the job of the difference"
+        )
         isocenter.must("watch", subtraction, "--server", service.grpc)
         volumes.append(self.check(service, subtraction))
         self.assertEqual(len({v.FrameOfReferenceUID for v in volumes}), 1)

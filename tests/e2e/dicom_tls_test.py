@@ -29,8 +29,13 @@ class DicomTlsTest(support.ServiceTest):
         return service
 
     def records(self, action):
-        lines = [json.loads(line) for line in self.audit.read_text().splitlines()]
-        return [line for line in lines if line["action"] == action]
+        """Those of an action, of which there is one at least: a peer has its last answer before the record is written."""
+
+        def found():
+            whole_lines = self.audit.read_text().rpartition("\n")[0].splitlines()
+            return [record for record in map(json.loads, whole_lines) if record["action"] == action]
+
+        return process.wait_until(found, 60, f"a record of '{action}'")
 
     def test_orthanc_finds_and_pulls(self):
         support.need("Orthanc", "orthanc")

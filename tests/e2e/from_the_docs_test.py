@@ -80,7 +80,7 @@ class FromTheDocsTest(support.ServiceTest):
         state = self.folder / "shell"
         script = f"trap 'code=$?; {{ export -p; declare -f; }} >{state}; exit $code' EXIT\n"
         script += (f". {state}\n" if state.exists() else "") + "set -eo pipefail\n" + commands
-        done = process.run(["bash", "-c", script], 120, env={"PATH": self.path}, cwd=self.desk)
+        done = process.run(["bash", "-c", script], 300, env={"PATH": self.path}, cwd=self.desk)
         return done.returncode, done.stdout + done.stderr
 
     def follow(self, commands):
@@ -100,7 +100,7 @@ class FromTheDocsTest(support.ServiceTest):
         def settled():
             return self.daemon.exit_code() is not None or "\nready " in "\n" + self.log.read_text()[seen:]
 
-        process.wait_until(settled, 60, "a start that succeeds or fails")
+        process.wait_until(settled, 120, "a start that succeeds or fails")
         return self.daemon.exit_code() is None
 
     def stop(self):
@@ -196,7 +196,7 @@ class FromTheDocsTest(support.ServiceTest):
     def pacs_away(self):
         self.pacs.stop()
         self.assertEqual(self.scan()[0], 0)
-        process.wait_until(lambda: "cannot associate" in self.look()[0], 30, "a first attempt")
+        process.wait_until(lambda: "cannot associate" in self.look()[0], 120, "a first attempt")
         console, node = self.look()
         self.explained(console, "kept and sent when it answers", "isocenterdicomqueuestuck")
         self.explained(node)

@@ -14,21 +14,22 @@ class LifecycleTest(support.ServiceTest):
         service = self.service()
         console = self.background(
             [isocenter.binary("isocenter"), "stream", self.bundle(), "--server", service.grpc]
-            + [*support.GRID, "--fps", "40", "--json", self.folder / "drained.json"],
+            + [*support.GRID, "--fps", "15", "--json", self.folder / "drained.json"],
             "console",
         )
-        console.wait_for(lambda: self.job_is_listed(service, "receiving"), 20, "its job being listed")
+        console.wait_for(lambda: self.job_is_listed(service, "receiving"), 60, "its job being listed")
         service.process.signal(signal.SIGTERM)
-        # Two and a half seconds of frames are still to come, all of them for an accepted job.
+        # Seconds of frames are still to come, all of them for an accepted job.
         late = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID, seconds=60)
         self.assertEqual(late.returncode, 1, "a new acquisition was accepted while draining")
-        self.assertEqual(console.wait(60), 0, console.output())
-        self.assertEqual(service.process.wait(60), 0, service.process.output())
+        self.assertEqual(console.wait(120), 0, console.output())
+        self.assertEqual(service.process.wait(120), 0, service.process.output())
         self.assertEqual(support.read_json(self.folder / "drained.json")["instance_count"], support.INSTANCES)
 
     def test_idle_service_ends_at_once(self):
         service = self.service()
-        self.assertEqual(service.terminate(seconds=10), 0, service.process.output())
+        # Less than the 60 s for which it would wait for jobs.
+        self.assertEqual(service.terminate(seconds=40), 0, service.process.output())
 
     def restart_keeps_everything(self, end):
         service = self.service()

@@ -24,7 +24,7 @@ def start():
     unittest.addModuleCleanup(folder.cleanup)
     browser = process.Process(["node", WEB / "e2e" / "browser_server.mjs"], pathlib.Path(folder.name) / "browser.log")
     unittest.addModuleCleanup(browser.stop)
-    browser.wait_for(lambda: "\n" in browser.output(), 60, "its address")
+    browser.wait_for(lambda: "\n" in browser.output(), 120, "its address")
     os.environ["ISOCENTER_PAGE_BROWSER"] = browser.output().splitlines()[0]
     unittest.addModuleCleanup(os.environ.pop, "ISOCENTER_PAGE_BROWSER")
 

@@ -17,7 +17,7 @@ class MockTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_it_answers_as_the_types_of_the_page_say(self):
-        done = node("e2e/types.mjs")
+        done = node("e2e/types.mjs", seconds=480)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

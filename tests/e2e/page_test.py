@@ -44,18 +44,18 @@ class PageTest(support.ServiceTest):
     def see_all(self, service, first, *others):
         """What each of several steps saw, which are made at once."""
         more = [word for step in others for word in ("--", *step)]
-        done = process.run([*self.step(service, *first), *more], seconds=240)
+        done = process.run([*self.step(service, *first), *more], seconds=480)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr + service.process.output()[-2000:])
         return json.loads(done.stdout.splitlines()[-1])
 
     def begin(self, service, step, *args):
         """A step that waits for what the test does next."""
         browser = self.background(self.step(service, step, *args), f"page-{step}")
-        browser.wait_for(lambda: "waiting" in browser.output(), 120, "the page to be open")
+        browser.wait_for(lambda: "waiting\n" in browser.output(), 240, "the page to be open")
         return browser
 
     def end(self, browser):
-        self.assertEqual(browser.wait(240), 0, browser.output())
+        self.assertEqual(browser.wait(480), 0, browser.output())
         return json.loads(browser.output().splitlines()[-1])[0]
 
     def check_types(self, service):
@@ -97,12 +97,12 @@ class RealTest(PageTest):
         service = self.service()
         rooms = ("ROOM-1", "ROOM-2")
         browser = self.begin(service, "scans", *rooms)
-        streams = [self.send(service, room, "--fps", 8) for room in rooms]
-        browser.wait_for(lambda: "scanning" in browser.output(), 60, "both rooms to scan")
+        streams = [self.send(service, room, "--fps", 5) for room in rooms]
+        browser.wait_for(lambda: "scanning\n" in browser.output(), 120, "both rooms to scan")
         self.check_types(service)
         seen = self.end(browser)
         for room, stream in zip(rooms, streams):
-            self.assertEqual(stream.wait(60), 0, stream.output())
+            self.assertEqual(stream.wait(120), 0, stream.output())
             text = " ".join(seen[room]["job"])
             self.assertRegex(text, r"[\d.]+\u202fGUPS", room)
             self.assertRegex(text, r"[\d.]+\u202fm?s", room)
@@ -157,7 +157,7 @@ class RealTest(PageTest):
         browser = self.begin(service, "cancel")
         stream = self.send(service, "ROOM-1", "--fps", 2)
         self.end(browser)
-        self.assertEqual(stream.wait(30), 1)
+        self.assertEqual(stream.wait(120), 1)
         self.assertIn("the job was cancelled by this machine", stream.output())
         self.check_types(service)
 
@@ -165,12 +165,12 @@ class RealTest(PageTest):
         service = self.service(flags=["--fault", "cpu0@2"])
         browser = self.begin(service, "gone")
         stream = self.send(service, "ROOM-1", "--fps", 20)
-        self.assertEqual(service.process.wait(60), 3, service.process.output())
-        browser.wait_for(lambda: "gone" in browser.output(), 120, "the page to say that the server is gone")
+        self.assertEqual(service.process.wait(120), 3, service.process.output())
+        browser.wait_for(lambda: "gone\n" in browser.output(), 240, "the page to say that the server is gone")
         service.flags.clear()
         service.start()
         self.end(browser)
-        self.assertEqual(stream.wait(60), 0, stream.output())
+        self.assertEqual(stream.wait(120), 0, stream.output())
 
     def test_drain_and_resume(self):
         service = self.service()
@@ -183,11 +183,11 @@ class RealTest(PageTest):
 
     def test_the_page_is_the_built_one(self):
         service = self.service()
-        with urllib.request.urlopen(f"http://{service.web}/", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{service.web}/", timeout=60) as answer:
             self.assertEqual(answer.read(), (WEB / "dist" / "index.html").read_bytes())
             self.assertIn("default-src 'self'", answer.headers["Content-Security-Policy"])
         if (WEB / "dist" / "docs").exists():
-            with urllib.request.urlopen(f"http://{service.web}/docs", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://{service.web}/docs", timeout=60) as answer:
                 self.assertEqual(answer.url, f"http://{service.web}/docs/")
                 self.assertIn(b"<h1", answer.read())
 
@@ -214,10 +214,10 @@ class RolesTest(PageTest):
         self.openssl("req", *key, "-keyout", "ward3.key", "-out", "ward3.csr", "-subj", "/O=Hospital/CN=ward 3")
         self.openssl("x509", "-req", "-in", "ward3.csr", "-CA", "staff.pem", "-CAkey", "staff.key", "-CAcreateserial", "-out", "ward3.pem")
 
-    def begin_may(self, service, token, receiving, ended, env=None):
+    def begin_may(self, service, token, receiving, ended, buttons, env=None):
         """Who comes with that token, or with the certificate of `env`, looks at every page."""
         child = process.Process(
-            self.step(service, "may", token, receiving, ended), self.folder / f"page-may-{token or 'certificate'}.log", env=env
+            self.step(service, "may", token, receiving, ended, ",".join(buttons)), self.folder / f"page-may-{token or 'certificate'}.log", env=env
         )
         self.addCleanup(child.stop)
         return child
@@ -248,19 +248,20 @@ class RolesTest(PageTest):
         def refused():
             return json.loads(isocenter.must("transfers", "--json", *flags))[0]["failed_count"] > 0
 
-        process.wait_until(refused, 60, "an instance that is refused for good")
+        process.wait_until(refused, 120, "an instance that is refused for good")
         stream = self.send(service, "ROOM-1", "--fps", 0.5, "--token-file", console)
 
         def active():
             jobs = json.loads(isocenter.must("jobs", "--json", *flags))
             return next((job["job_id"] for job in jobs if job["state"] == "receiving"), None)
 
-        receiving = stream.wait_for(active, 30, "a job that receives")
+        receiving = stream.wait_for(active, 120, "a job that receives")
         certificate = {"ISOCENTER_PAGE_CERTIFICATE": str(self.folder / "ward3")}
         browsers = {
-            f"the {role}, {role}": (buttons, self.begin_may(service, f"{role}-token", receiving, ended)) for role, buttons in self.MAY.items()
+            f"the {role}, {role}": (buttons, self.begin_may(service, f"{role}-token", receiving, ended, buttons)) for role, buttons in self.MAY.items()
         }
-        browsers["CN=ward 3,O=Hospital, operator"] = self.MAY["operator"], self.begin_may(service, "", receiving, ended, certificate)
+        buttons = self.MAY["operator"]
+        browsers["CN=ward 3,O=Hospital, operator"] = buttons, self.begin_may(service, "", receiving, ended, buttons, certificate)
         for who, (buttons, browser) in browsers.items():
             with self.subTest(who=who):
                 self.assertEqual(self.end(browser), {"who": who, "buttons": buttons})

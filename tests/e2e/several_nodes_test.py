@@ -1,5 +1,6 @@
 """Two nodes behind HAProxy, with the configuration that deploy/haproxy delivers and TLS on both of its sides."""
 
+import contextlib
 import re
 import signal
 
@@ -7,6 +8,8 @@ import support
 from lab import isocenter, process
 
 NODES = ("recon1", "recon2")
+# Frames a second of a scan that the test has to find while it lasts: ten seconds.
+SLOW = 10
 
 
 class SeveralNodesTest(support.ServiceTest):
@@ -66,7 +69,7 @@ class SeveralNodesTest(support.ServiceTest):
             text = text.replace(f"{name}.example.org:50051", node.grpc)
         self.path("haproxy.cfg").write_text(text)
         self.proxy = self.background([self.haproxy, "-db", "-f", self.path("haproxy.cfg")], "haproxy")
-        self.proxy.wait_for(lambda: self.call("protocols").returncode == 0, 20, "an answer through it")
+        self.proxy.wait_for(lambda: self.call("protocols").returncode == 0, 120, "an answer through it")
 
     def server(self, address=None):
         return (
@@ -83,6 +86,17 @@ class SeveralNodesTest(support.ServiceTest):
         argv = [isocenter.binary("isocenter"), "stream", self.bundle(), *support.GRID, "--fps", fps, "--json", json]
         return self.background([*argv, *self.server(), *options], name)
 
+    @contextlib.contextmanager
+    def held(self, *consoles):
+        """Their scans go on only afterwards, however long it takes."""
+        for console in consoles:
+            console.signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for console in consoles:
+                console.signal(signal.SIGCONT)
+
     def jobs_of(self, name):
         done = self.call("jobs", "--node", name)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -94,20 +108,30 @@ class SeveralNodesTest(support.ServiceTest):
         def node():
             return next((n for n in where if any(states in line.lower() for line in self.jobs_of(n))), None)
 
-        return process.wait_until(node, 30, f"a job that is {states} on one of {where}")
+        return process.wait_until(node, 120, f"a job that is {states} on one of {where}")
+
+    def wait_for_the_return_of(self, name):
+        """The proxy looks every two seconds; until it has seen the node again, it sends nothing there but what names the node."""
+
+        def is_up():
+            told = re.findall(rf"Server any/{name} is (DOWN|UP)", self.proxy.output())
+            return not told or told[-1] == "UP"
+
+        self.proxy.wait_for(is_up, 60, f"{name} to be seen again")
 
     def summary(self, console, name):
-        self.assertEqual(console.wait(120), 0, console.output() + self.proxy.output()[-3000:])
+        self.assertEqual(console.wait(240), 0, console.output() + self.proxy.output()[-3000:])
         return support.read_json(self.path(f"{name}.json"))
 
     # What must hold.
 
     def test_scans_at_once_are_shared(self):
         self.start()
-        first = self.console("first", 20)
+        first = self.console("first", SLOW)
         busy = self.wait_for_job()
-        second = self.console("second", 20)
-        other = self.wait_for_job([n for n in NODES if n != busy])
+        with self.held(first):
+            second = self.console("second", SLOW)
+            other = self.wait_for_job([n for n in NODES if n != busy])
         self.assertEqual(self.summary(first, "first")["node"], busy)
         summary = self.summary(second, "second")
         self.assertEqual(summary["node"], other)
@@ -120,13 +144,13 @@ class SeveralNodesTest(support.ServiceTest):
 
     def test_a_full_node_is_passed_over_and_full_nodes_refuse(self):
         self.start(limits="limits { max_active_jobs: 1 }")
-        consoles = {}
-        for name in ("first", "second"):
-            consoles[name] = self.console(name, 15)
-            process.wait_until(
-                lambda: sum(len(self.jobs_of(n)) for n in NODES) == len(consoles), 30, f"{len(consoles)} jobs"
-            )
-        refused = self.call("stream", self.bundle(), *support.GRID)
+        consoles = {"first": self.console("first", SLOW)}
+        busy = self.wait_for_job()
+        with self.held(consoles["first"]):
+            consoles["second"] = self.console("second", SLOW)
+            self.wait_for_job([n for n in NODES if n != busy])
+            with self.held(consoles["second"]):
+                refused = self.call("stream", self.bundle(), *support.GRID)
         self.assertEqual(refused.returncode, 1)
         self.assertIn("1 place among the active jobs is needed", refused.stderr)
         nodes = {self.summary(console, name)["node"] for name, console in consoles.items()}
@@ -137,7 +161,7 @@ class SeveralNodesTest(support.ServiceTest):
         self.start(limits="limits { max_active_jobs: 1 }")
         for attempt in range(3):
             names = [f"{console}-{attempt}" for console in ("first", "second")]
-            consoles = [self.console(name, 30) for name in names]
+            consoles = [self.console(name, 20) for name in names]
             found = {self.summary(console, name)["node"] for console, name in zip(consoles, names)}
             self.assertEqual(found, set(NODES))
 
@@ -167,20 +191,21 @@ class SeveralNodesTest(support.ServiceTest):
             self.assertEqual(done.returncode, 1)
             self.assertIn("shutting down", done.stderr)
             self.nodes[down].start()
+            self.wait_for_the_return_of(down)
 
     def test_a_node_that_drains_finishes_and_the_other_takes_what_is_new(self):
         self.start()
-        first = self.console("first", 20)
+        first = self.console("first", SLOW)
         draining = self.wait_for_job()
         self.nodes[draining].process.signal(signal.SIGTERM)
         second = self.console("second", 0)
         self.assertNotEqual(self.summary(second, "second")["node"], draining)
         self.assertEqual(self.summary(first, "first")["node"], draining)
-        self.assertEqual(self.nodes[draining].process.wait(60), 0)
+        self.assertEqual(self.nodes[draining].process.wait(120), 0)
 
     def test_a_console_comes_back_to_the_node_that_was_killed(self):
         self.start()
-        console = self.console("console", 20)
+        console = self.console("console", SLOW)
         node = self.wait_for_job()
         self.nodes[node].kill()
         self.nodes[node].start()
@@ -193,7 +218,7 @@ class SeveralNodesTest(support.ServiceTest):
 
     def test_a_proxy_that_is_replaced_costs_a_reconnection(self):
         self.start()
-        console = self.console("console", 20)
+        console = self.console("console", SLOW)
         node = self.wait_for_job()
         self.proxy.stop()
         self.start_proxy()
@@ -203,7 +228,7 @@ class SeveralNodesTest(support.ServiceTest):
 
     def test_another_process_takes_up_a_job_wherever_it_is(self):
         self.start()
-        console = self.console("console", 20)
+        console = self.console("console", SLOW)
         node = self.wait_for_job()
         job = self.jobs_of(node)[0].split()[0]
         console.signal(signal.SIGKILL)

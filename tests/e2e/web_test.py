@@ -4,15 +4,14 @@ import hashlib
 import http.client
 import json
 import struct
-import time
 
 import support
-from lab import isocenter
+from lab import isocenter, process
 
 
 class WebTest(support.ServiceTest):
     def get(self, service, target, headers=None):
-        connection = http.client.HTTPConnection(service.web, timeout=20)
+        connection = http.client.HTTPConnection(service.web, timeout=60)
         self.addCleanup(connection.close)
         connection.request("GET", target, headers=headers or {})
         answer = connection.getresponse()
@@ -25,13 +24,11 @@ class WebTest(support.ServiceTest):
 
     def volume(self, service, job):
         """What there is of a volume, once it is prepared."""
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
+        def prepared():
             volume = self.get_json(service, f"/api/v1/jobs/{job}/volume")
-            if volume["prepared"]:
-                return volume
-            time.sleep(0.05)
-        self.fail("the volume was not prepared in time")
+            return volume if volume["prepared"] else None
+
+        return process.wait_until(prepared, 120, "the volume is prepared")
 
     def test_a_job_from_the_list_to_its_planes(self):
         service = self.service()
@@ -107,7 +104,7 @@ class WebTest(support.ServiceTest):
         self.assertIn("this needs administrator", refused("delete", job, *flags["operator"]))
         isocenter.must("delete", job, "--server", service.grpc, *flags["administrator"])
         # Probes need nothing.
-        isocenter.must("health", "--server", service.grpc)
+        isocenter.must("health", "--server", service.grpc, "--timeout", 60)
         self.assertEqual(self.get(service, "/readyz")[0], 200)
 
         records = [json.loads(line) for line in audit.read_text().splitlines()]
@@ -122,12 +119,13 @@ class WebTest(support.ServiceTest):
 
     def test_the_server_ends_while_somebody_follows(self):
         service = self.service()
-        connection = http.client.HTTPConnection(service.web, timeout=20)
+        connection = http.client.HTTPConnection(service.web, timeout=60)
         self.addCleanup(connection.close)
         connection.request("GET", "/api/v1/events")
         answer = connection.getresponse()
         self.assertIn(b"event: hello", answer.read(200))
-        self.assertEqual(service.terminate(seconds=15), 0, service.process.output())
+        # Less than the 60 s for which it would wait for jobs.
+        self.assertEqual(service.terminate(seconds=40), 0, service.process.output())
 
 
 if __name__ == "__main__":

@@ -62,10 +62,10 @@ class WorklistTest(support.ServiceTest):
         server = self.background(
             [support.need("wlmscpfs", "dcmtk"), "-csk", "-dfp", folder, port], "wlmscpfs"
         )
-        server.wait_for(lambda: process.listens(port), 30, "it listens")
+        server.wait_for(lambda: process.listens(port), 60, "it listens")
         return port
 
-    def service_asking(self, port, timeout=10):
+    def service_asking(self, port, timeout=60):
         return self.service(
             peers=[("RIS", port)],
             dicom=f'worklist {{ peer: "RIS" timeout_seconds: {timeout} }}',
@@ -187,8 +187,7 @@ class WorklistTest(support.ServiceTest):
         def steps(*options):
             return json.loads(isocenter.must("steps", "--server", service.grpc, "--json", *options))
 
-        process.wait_until(lambda: steps()[0]["reason"], 30, "a reason why the step waits")
-        (step,) = steps()
+        (step,) = process.wait_until(lambda: [s for s in steps() if s["reason"]], 120, "a reason why the step waits")
         self.assertEqual((step["job_id"], step["state"]), (result["job_id"], "beginning"))
         self.assertIn("cannot associate with RIS", step["reason"])
         isocenter.must("steps", "retry", result["job_id"], "--server", service.grpc)

@@ -123,7 +123,8 @@ TEST_F(CancelTest, AClientThatVanishesWithItsDeadline) {
   const auto channel = ChannelTo(proxy.port()).grpc_channel();
   const auto stub = v1::AcquisitionService::NewStub(channel);
   grpc::ClientContext context;
-  const absl::Time deadline = absl::Now() + absl::Seconds(1);
+  // Enough for a slow machine to accept the job and to look at it before the deadline.
+  const absl::Time deadline = absl::Now() + absl::Seconds(4);
   context.set_deadline(absl::ToChronoTime(deadline));
   const auto stream = stub->Acquire(&context);
   v1::AcquireRequest request;
@@ -140,7 +141,8 @@ TEST_F(CancelTest, AClientThatVanishesWithItsDeadline) {
   EXPECT_EQ(job->state(), v1::JOB_STATE_CANCELLED);
   EXPECT_THAT(job->error_message(), ::testing::HasSubstr("deadline"));
   EXPECT_GE(ended, deadline);
-  EXPECT_LT(ended - deadline, absl::Seconds(2));
+  // Not only when the console, which has two minutes to come back, is given up.
+  EXPECT_LT(ended - deadline, absl::Seconds(30));
   while (stream->Read(&response)) {
   }
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
 
@@ -34,8 +36,24 @@ std::vector<std::string> Arguments(const std::string& archive,
   return arguments;
 }
 
+/// Whether the port is now this process's as long as it lives, whether anybody listens or not: by a
+/// name that has no place in the file system and belongs to the network, as ports do.
+/// tools/lab/process.py does the same.
+bool Holds(int port) {
+  sockaddr_un name{.sun_family = AF_UNIX, .sun_path = {}};
+  const std::string text = absl::StrCat("isocenter-test-port-", port);
+  std::ranges::copy(text, name.sun_path + 1);  // behind a zero
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  const int held = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (held < 0) return false;
+  if (bind(held, reinterpret_cast<const sockaddr*>(&name), bytes) == 0) return true;
+  close(held);
+  return false;
+}
+
 bool CanListenOn(int port) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (listener < 0) return false;
   sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
   const bool free = bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
@@ -50,7 +68,7 @@ int PortForRestarts() {
   static int next = getpid();
   for (int tries = 0; tries < kPorts; ++tries) {
     const int port = kFirst + next++ % kPorts;
-    if (CanListenOn(port)) return port;
+    if (Holds(port) && CanListenOn(port)) return port;
   }
   return 0;
 }
@@ -71,6 +89,7 @@ Daemon::Daemon(const std::string& archive, const std::vector<std::string>& flags
   }
   close(output[1]);
   FILE* const lines = fdopen(output[0], "r");
+  if (lines == nullptr) return;
   std::array<char, 512> line;
   if (fgets(line.data(), line.size(), lines) != nullptr) {
     std::sscanf(line.data(), "ready grpc=127.0.0.1:%d metrics=127.0.0.1:%d", &grpc_port_,

@@ -9,7 +9,8 @@
 
 namespace isocenter::testing {
 
-/// A free port for a server that is started again on the same one. Outside the range from which
+/// A free port for a server that is started again on the same one; no other test is given it, even
+/// while nobody listens on it. Outside the range from which
 /// systems give ports to outgoing connections: one that tries to reach a server that is down could
 /// otherwise be given the server's port, and connect to itself.
 int PortForRestarts();

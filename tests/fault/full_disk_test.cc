@@ -111,7 +111,7 @@ class FullDiskTest : public ::testing::Test {
     first.Continue();
     ExpectTheVolume(first);
     // What the first has left behind makes room, a moment after its result has been sent.
-    const absl::Time give_up = absl::Now() + absl::Seconds(5);
+    const absl::Time give_up = absl::Now() + absl::Seconds(60);
     while (!(Metric(daemon_->metrics_port(), "isocenter_spool_bytes{kind=\"reclaimable\"}") > 0.) &&
            absl::Now() < give_up) {
       absl::SleepFor(absl::Milliseconds(1));

@@ -62,8 +62,8 @@ TEST_F(InterruptionTest, AJobThatOutlastsTheDrainIsSuspended) {
   const absl::Time begin = absl::Now();
   daemon_->Signal(SIGTERM);
   EXPECT_EQ(daemon_->Wait(), 0);
-  // Drain, then up to 5 s to clean up, of which nothing should need much.
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(4));
+  // Drain, then up to 5 s to clean up, which nothing should need to its end.
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(5));
   console.Continue();
   ExpectTheVolumeAfterARestart(console);
 }
@@ -86,11 +86,11 @@ TEST_F(InterruptionTest, TheLastDeviceIsLost) {
     StartServer({absl::StrCat("--fault=cpu0@", chunks), "--backend=cpu"});
     ScanConsole console(port_, ScanHeader(absl::StrCat("device-", chunks)));
     EXPECT_EQ(daemon_->Wait(), kExitDeviceLost) << chunks << " chunks";
+    const double lost = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
     ExpectTheVolumeAfterARestart(console);
     // Only the next process has the time to tell whoever watches.
-    const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
     EXPECT_NEAR(Metric(daemon_->metrics_port(), "isocenter_no_device_time_seconds").value_or(0),
-                now, 60);
+                lost, 60);
     daemon_->Signal(SIGTERM);
     EXPECT_EQ(daemon_->Wait(), 0);
   }

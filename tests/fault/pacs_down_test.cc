@@ -61,7 +61,7 @@ class PacsDownTest : public ::testing::Test {
   client::TransferClient Transfers() const {
     return client::TransferClient(ChannelTo(daemon_->grpc_port()));
   }
-  bool Await(const std::function<bool()>& wanted, absl::Duration patience = absl::Seconds(60)) {
+  bool Await(const std::function<bool()>& wanted, absl::Duration patience = absl::Seconds(200)) {
     const absl::Time give_up = absl::Now() + patience;
     while (!wanted()) {
       if (absl::Now() > give_up) return false;

@@ -28,13 +28,12 @@ using ::testing::SizeIs;
 
 class ProcedureStepKillTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { StartServer(); }
+  /// `reconnect_seconds`: after which a job whose console does not come back is given up.
+  void StartServer(int reconnect_seconds = 120) {
     std::ofstream(config_) << absl::StrCat(
         "dicom_node { peer { ae_title: 'RIS' host: '127.0.0.1' port: ", ris_.peer().port,
-        " } mpps { peer: 'RIS' } } limits { reconnect_seconds: 2 }");
-    StartServer();
-  }
-  void StartServer() {
+        " } mpps { peer: 'RIS' } } limits { reconnect_seconds: ", reconnect_seconds, " }");
     daemon_ = std::make_unique<Daemon>(
         (directory_.path() / "archive").string(),
         std::vector<std::string>{absl::StrCat("--config=", config_.string()),
@@ -47,7 +46,7 @@ class ProcedureStepKillTest : public ::testing::Test {
   }
   /// The messages of all steps, once there are so many.
   std::vector<FakeRis::StepMessage> AwaitMessages(size_t count) {
-    const absl::Time give_up = absl::Now() + absl::Seconds(60);
+    const absl::Time give_up = absl::Now() + absl::Seconds(120);
     while (ris_.messages().size() < count && absl::Now() < give_up) {
       absl::SleepFor(absl::Milliseconds(2));
     }
@@ -56,7 +55,7 @@ class ProcedureStepKillTest : public ::testing::Test {
   /// That the messages since `first` are of one step that begins and then ends so, with nothing
   /// lost or told twice but a beginning whose answer the kill has cut off.
   void ExpectOneStep(size_t first, const std::string& end) {
-    const absl::Time give_up = absl::Now() + absl::Seconds(60);
+    const absl::Time give_up = absl::Now() + absl::Seconds(120);
     std::vector<FakeRis::StepMessage> messages = AwaitMessages(first + 2);
     while (messages.back().status != end && absl::Now() < give_up) {
       messages = AwaitMessages(messages.size() + 1);
@@ -125,7 +124,7 @@ TEST_F(ProcedureStepKillTest, AnAcquisitionWhoseConsoleIsGoneIsDiscontinued) {
     ASSERT_THAT(AwaitMessages(1), SizeIs(1));
     ASSERT_NO_FATAL_FAILURE(KillServer());
   }
-  ASSERT_NO_FATAL_FAILURE(StartServer());
+  ASSERT_NO_FATAL_FAILURE(StartServer(/*reconnect_seconds=*/2));
   ExpectOneStep(0, "DISCONTINUED");
 }
 

@@ -22,13 +22,8 @@ class RestartTable {
  public:
   void Add(const std::string& group, const Restart& restart) { rows_[group].push_back(restart); }
 
-  absl::Duration worst_to_going_on() const {
-    absl::Duration worst;
-    for (const auto& [group, restarts] : rows_) {
-      for (const Restart& restart : restarts) worst = std::max(worst, restart.to_going_on);
-    }
-    return worst;
-  }
+  absl::Duration worst_to_going_on() const { return Sorted().back(); }
+  absl::Duration median_to_going_on() const { return Sorted()[Sorted().size() / 2]; }
 
   void Print() const {
     std::printf("%-16s %6s  %-21s  %-21s  %s\n", "", "", "restart to ready", "restart to going on",
@@ -54,6 +49,15 @@ class RestartTable {
   }
 
  private:
+  std::vector<absl::Duration> Sorted() const {
+    std::vector<absl::Duration> all = {absl::ZeroDuration()};
+    for (const auto& [group, restarts] : rows_) {
+      for (const Restart& restart : restarts) all.push_back(restart.to_going_on);
+    }
+    std::ranges::sort(all);
+    return all;
+  }
+
   std::map<std::string, std::vector<Restart>> rows_;
 };
 

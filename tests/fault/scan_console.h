@@ -47,7 +47,7 @@ class ScanConsole {
   Told told() const;
   /// Waits until `wanted` holds or the scan has ended; false when neither came in time.
   bool Await(const std::function<bool(const Told&)>& wanted,
-             absl::Duration patience = absl::Seconds(30)) const;
+             absl::Duration patience = absl::Seconds(120)) const;
   void Continue();
 
  private:

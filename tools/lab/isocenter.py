@@ -77,7 +77,7 @@ class Service:
         self.process = process.Process(
             [*self.wrapper, binary("isocenterd"), "--config", self.config, *self.flags], self.log, env={"TCP_NODELAY": "1"}
         )
-        self.process.wait_for(self._is_ready, 30, 'its line "ready"')
+        self.process.wait_for(self._is_ready, 120, 'its line "ready"')
         return self
 
     def _is_ready(self):
@@ -90,19 +90,19 @@ class Service:
 
     def kill(self):
         self.process.signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
     def stop(self):
         if self.process:
             self.process.stop()
 
 
-def call(*arguments, seconds=120):
+def call(*arguments, seconds=240):
     """isocenter ARGUMENTS..; CompletedProcess, whatever its exit code."""
     return process.run([binary("isocenter"), *arguments], seconds)
 
 
-def must(*arguments, seconds=120):
+def must(*arguments, seconds=240):
     """isocenter ARGUMENTS..; its standard output. LabError unless it ends well."""
     done = call(*arguments, seconds=seconds)
     if done.returncode != 0:
@@ -111,7 +111,7 @@ def must(*arguments, seconds=120):
     return done.stdout
 
 
-def json_of(*arguments, seconds=120):
+def json_of(*arguments, seconds=240):
     """As must, with --json FILE added; what it wrote."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "out.json"

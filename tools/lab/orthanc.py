@@ -1,5 +1,6 @@
 """Debian's Orthanc as the PACS that finds and pulls studies."""
 
+import http.client
 import json
 import pathlib
 import urllib.error
@@ -34,6 +35,9 @@ class Orthanc:
             "DicomPort": self.dicom_port,
             "DicomCheckCalledAet": False,
             "DicomAlwaysAllowStore": True,
+            # Orthanc waits for each message of its peers for 10 s only, of which a busy disk may take all.
+            "DicomScuTimeout": 120,
+            "DicomScpTimeout": 120,
             "DicomModalities": {"isocenter": ["ISOCENTER", "127.0.0.1", self.service_port]},
             "Plugins": [],
             **self.settings,
@@ -60,13 +64,14 @@ class Orthanc:
             cwd=self.folder,
             env={"TCP_NODELAY": "1"},
         )
-        self.process.wait_for(self._answers, 60, "an answer over HTTP")
+        # It listens for DICOM before it does for HTTP.
+        self.process.wait_for(self._answers, 120, "an answer over HTTP")
         return self
 
     def _answers(self):
         try:
             return self.get("/system")
-        except (urllib.error.URLError, OSError):
+        except (OSError, http.client.HTTPException):
             return None
 
     def get(self, path):

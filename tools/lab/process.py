@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -29,22 +30,30 @@ def find_tool(name, package):
     return path
 
 
-_given_ports = set()
+# Of each port that this process has been given, a name that it holds as long as it lives; tests/fault/daemon.cc does the same.
+_held_ports = []
+# Below those that the system gives to outgoing connections: one of these could be given a server's port before it listens, or
+# while it is down, and who tries to reach the server would then be connected to himself.
+_PORTS = range(10000, 30000)
+_draws = random.SystemRandom()
 
 
 def free_port():
-    """A port of the loopback interface that nobody listens on and that this process has not been given before.
-
-    The system draws from some 14,000 ports: of the six that one service and its PACS ask for before they listen, two would be
-    the same once in a thousand times, and one of the programs could not start.
-    """
+    """A port of the loopback interface that nobody listens on, and that no test of this network has been given, here or in another
+    process: it may be listened on later, and again after a restart."""
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port not in _given_ports:
-            _given_ports.add(port)
-            return port
+        port = _draws.choice(_PORTS)
+        # Names without a place in the file system belong to the network, as ports do, and end with whoever holds them.
+        held = socket.socket(socket.AF_UNIX)
+        try:
+            held.bind(f"\0isocenter-test-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            held.close()
+            continue
+        _held_ports.append(held)
+        return port
 
 
 def listens(port):
@@ -122,13 +131,13 @@ class Process:
         if self._popen.poll() is None:
             self._popen.terminate()
             try:
-                self._popen.wait(10)
+                self._popen.wait(30)
             except subprocess.TimeoutExpired:
                 self._popen.kill()
                 self._popen.wait()
 
 
-def run(argv, seconds=60, env=None, cwd=None):
+def run(argv, seconds=120, env=None, cwd=None):
     """Runs a command to its end; returns subprocess.CompletedProcess with text output."""
     try:
         return subprocess.run(

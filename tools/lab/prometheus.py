@@ -1,5 +1,6 @@
 """A real Prometheus on loopback that scrapes services, with the rules that we ship or none."""
 
+import http.client
 import json
 import pathlib
 import re
@@ -44,27 +45,27 @@ class Prometheus:
             + [f"--web.listen-address=127.0.0.1:{self.port}", f"--storage.tsdb.path={self.folder / 'tsdb'}"],
             self.folder / "prometheus.log",
         )
-        self.process.wait_for(lambda: self._answers("up"), 60, "a first scrape")
+        self.process.wait_for(lambda: self._answers("up"), 120, "a first scrape")
         return self
 
     def _answers(self, expression):
         try:
             return self.series(expression)
-        except (OSError, process.LabError):
+        except (OSError, http.client.HTTPException, process.LabError):
             return None
 
     def get(self, path, **parameters):
         """The field `data` of an answer of the HTTP API. LabError with Prometheus's words when it refuses."""
         address = f"http://127.0.0.1:{self.port}/api/v1/{path}?" + urllib.parse.urlencode(parameters)
         try:
-            with urllib.request.urlopen(address, timeout=20) as answer:
+            with urllib.request.urlopen(address, timeout=60) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             raise process.LabError(f"Prometheus refused {parameters}: {error.read().decode()}") from None
 
-    def series(self, expression):
-        """[(labels, value)] of an instant query; a scalar is a series without labels."""
-        data = self.get("query", query=expression)
+    def series(self, expression, at=None):
+        """[(labels, value)] of a query at an instant, now if none is given; a scalar is a series without labels."""
+        data = self.get("query", query=expression, **({} if at is None else {"time": at}))
         if data["resultType"] == "scalar":
             return [({}, float(data["result"][1]))]
         return [(series["metric"], float(series["value"][1])) for series in data["result"]]
@@ -73,6 +74,15 @@ class Prometheus:
         """The first series' value; None where there is none."""
         found = self.series(expression)
         return found[0][1] if found else None
+
+    def steady_moment(self):
+        """When the last scrape was made, once it and those before it have succeeded. A scrape that takes longer than its second, on
+        a machine that is busy, ends all series until the next one."""
+        return self.process.wait_for(
+            lambda: self.value("timestamp(up) and (min_over_time(up[4s]) == 1) and (count_over_time(up[4s]) >= 3)"),
+            120,
+            "scrapes that succeed one after the other",
+        )
 
     def rule_list(self):
         """The rules that it has loaded, as its API describes them."""

@@ -74,6 +74,7 @@ export const lookSteps = {
     await page.keyboard.press('Space');
     for (let i = 0; i < 10; i += 1) await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Space');
+    await planeOf(page, 'axial', '[data-lengths="30.0"]').waitFor();
     return { middle, slice, means, lengths: await planeOf(page, 'axial').getAttribute('data-lengths') };
   },
 

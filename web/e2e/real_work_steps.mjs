@@ -68,8 +68,9 @@ export const workSteps = {
     await page.locator('tbody tr', { hasText: 'Completed' }).first().waitFor();
   },
 
-  // Who comes with that token, or a certificate where it is empty: his name, and what the page lets him do.
-  async may({ page, open, allow }, token, active, ended) {
+  // Who comes with that token, or a certificate where it is empty: his name, and what the page lets him do. What he is said to see,
+  // names with commas between them, is waited for; whatever else is there is found too.
+  async may({ page, open, allow }, token, active, ended, expected) {
     allow(/401/);
     await open('#/');
     if (token) {
@@ -77,17 +78,18 @@ export const workSteps = {
       await page.keyboard.press('Enter');
     }
     await page.getByText('Live', { exact: true }).waitFor();
-    const buttons = async (hash, what) => {
+    const buttons = async (hash, what, button) => {
       await open(hash);
       await what.waitFor();
+      if (expected.split(',').includes(button)) await page.getByRole('button', { name: button, exact: true }).first().waitFor();
       await page.waitForTimeout(300);
       return page.getByRole('button', { name: /^(Cancel job|Delete job|Drain|Retry)$/ }).allTextContents();
     };
     const found = [
-      ...await buttons(`#/jobs/${active}`, page.locator('.job-state').getByText('Receiving')),
-      ...await buttons(`#/jobs/${ended}`, page.locator('.job-state').getByText('Completed')),
-      ...await buttons('#/node', page.getByRole('heading', { name: 'Devices' })),
-      ...await buttons('#/dicom', page.locator('tr[data-transfer]').first()),
+      ...await buttons(`#/jobs/${active}`, page.locator('.job-state').getByText('Receiving'), 'Cancel job'),
+      ...await buttons(`#/jobs/${ended}`, page.locator('.job-state').getByText('Completed'), 'Delete job'),
+      ...await buttons('#/node', page.getByRole('heading', { name: 'Devices' }), 'Drain'),
+      ...await buttons('#/dicom', page.locator('tr[data-transfer]').first(), 'Retry'),
     ];
     const who = await page.locator('.who span').first().textContent();
     await eventually('the queue of DICOM destinations', async () => (await page.locator('tr[data-transfer]').count()) > 0);

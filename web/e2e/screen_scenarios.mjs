@@ -74,6 +74,22 @@ export const screenScenarios = {
     await eventually('jobs of one room', async () => (await rows.count()) === 21);
   },
 
+  async 'jobs: what is being typed stays while jobs move'({ page, open, server }) {
+    await open('#/jobs');
+    const rows = page.locator('tbody tr');
+    await eventually('fifty jobs', async () => (await rows.count()) === 50);
+    const room = page.getByLabel('Room');
+    await room.pressSequentially('Zeego');
+    server.change(LIVE, { progress: { frames_received: 301 } });
+    await shown(page.locator(`tr[data-job="${LIVE}"]`).getByText('301 / 400 frames received'));
+    assert.equal(await room.inputValue(), 'Zeego');
+    await room.pressSequentially(' left ');
+    await room.press('Enter');
+    await eventually('jobs of one room', async () => (await rows.count()) === 21);
+    await page.goBack();
+    await eventually('all jobs', async () => (await rows.count()) === 50 && (await room.inputValue()) === '');
+  },
+
   async 'preview: the volume so far, while frames arrive'({ page, open }) {
     await open(job(LIVE));
     await shown(page.getByText('of 160 of 400 frames'));

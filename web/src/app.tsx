@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useRoute } from './lib/router.ts';
 import { Job } from './screens/job.tsx';
 import { Jobs } from './screens/jobs.tsx';
@@ -20,9 +20,9 @@ export function App() {
   useEffect(() => {
     document.title = `${path[1] ?? TITLES[page] ?? 'Isocenter'} – ${store.status?.server ?? 'Isocenter'}`;
   }, [path.join('/'), store.status?.server]);
-  // A new screen begins at its top, also for who reads it with a keyboard.
+  // A new screen begins at its top, also for who reads it with a keyboard: as it appears, not once somebody has gone on from there.
   const first = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (first.current) first.current = false;
     else document.getElementById('main')?.focus();
     scrollTo(0, 0);

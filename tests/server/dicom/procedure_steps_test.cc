@@ -61,7 +61,7 @@ class ProcedureStepsTest : public ::testing::Test {
     return job;
   }
   std::vector<FakeRis::StepMessage> AwaitMessages(size_t count) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    const absl::Time deadline = absl::Now() + absl::Seconds(120);
     while (ris_.messages().size() < count && absl::Now() < deadline) {
       absl::SleepFor(absl::Milliseconds(5));
     }
@@ -157,7 +157,7 @@ TEST_F(ProcedureStepsTest, OperatorsSeeWhyAStepWaitsAndRetryOrDropIt) {
   steps_->OnBegan(NewJob("refused"));
   AwaitMessages(1);
   const auto await = [&](const std::string& job, jobs::ProcedureStepState state) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    const absl::Time deadline = absl::Now() + absl::Seconds(120);
     while (absl::Now() < deadline) {
       const auto listed = steps_->List({state}, 10);
       for (const jobs::ProcedureStep& step : *listed) {
@@ -178,7 +178,7 @@ TEST_F(ProcedureStepsTest, OperatorsSeeWhyAStepWaitsAndRetryOrDropIt) {
   // One whose peer is down says so; dropped, it is never sent.
   ris_.Stop();
   steps_->OnBegan(NewJob("dropped"));
-  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  const absl::Time deadline = absl::Now() + absl::Seconds(120);
   while (steps_->List({}, 1)->front().reason.empty() && absl::Now() < deadline) {
     absl::SleepFor(absl::Milliseconds(5));
   }

@@ -62,7 +62,7 @@ class SenderTest : public ::testing::Test {
   }
   void StartSender(int associations = 1) {
     SenderOptions options;
-    options.await_report = absl::Seconds(1);
+    options.await_report = await_report_;
     options.destinations.push_back({.peer = {"PACS", "127.0.0.1", port_},
                                     .route = {.destination = {"PACS", commitment_}},
                                     .max_associations = associations,
@@ -95,7 +95,7 @@ class SenderTest : public ::testing::Test {
     return found->empty() ? Transfer{} : found->front();
   }
   bool Eventually(const std::string& job_id, const std::function<bool(const Transfer&)>& wanted) {
-    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    const absl::Time deadline = absl::Now() + absl::Seconds(120);
     while (!wanted(TransferOf(job_id))) {
       if (absl::Now() > deadline) {
         const Transfer now = TransferOf(job_id);
@@ -108,7 +108,7 @@ class SenderTest : public ::testing::Test {
   }
   /// The destination may have been heard before it has heard the answer.
   std::vector<uint16_t> AwaitedReportAnswers() {
-    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    const absl::Time deadline = absl::Now() + absl::Seconds(120);
     while (pacs_->report_answers().empty() && absl::Now() < deadline) {
       absl::SleepFor(absl::Milliseconds(5));
     }
@@ -121,6 +121,7 @@ class SenderTest : public ::testing::Test {
   TemporaryDirectory directory_;
   bool commitment_ = false, automatic_ = true;
   absl::Duration commitment_timeout_ = absl::Hours(1);
+  absl::Duration await_report_ = absl::Seconds(30);  // on the association of the request
   int port_ = 0;
   std::unique_ptr<FakePacs> pacs_;
   std::unique_ptr<archive::Archive> archive_;
@@ -353,6 +354,7 @@ TEST_F(CommittingSenderTest, ReportOnAnAssociationOfTheDestination) {
   options.port = 0;
   node_ = *Node::Start(options, *archive_, nullptr);
   StartPacs({.report = ReportBy::kNewAssociation, .report_port = node_->port()});
+  await_report_ = absl::Seconds(1);  // in vain
   Store("job", 30);
   StartSender();
   ASSERT_TRUE(EventuallyDone("job"));
@@ -383,6 +385,7 @@ TEST_F(CommittingSenderTest, ConnectionsThatAreCutAtAnyByteLoseNothing) {
   });
   port_ = proxy.port();
   commitment_timeout_ = absl::Seconds(2);  // a report may be cut off
+  await_report_ = absl::Seconds(1);
   StartSender(/*associations=*/2);
   ASSERT_TRUE(EventuallyDone("job"));
   EXPECT_EQ(TransferOf("job").state, TransferState::kCommitted);

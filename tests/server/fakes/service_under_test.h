@@ -14,21 +14,11 @@
 #include "server/pipeline/engine.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
+#include "tests/server/fakes/eventually.h"
 #include "tests/server/fakes/fake_stores.h"
 #include "tests/server/fakes/temporary_directory.h"
 
 namespace isocenter::testing {
-
-/// Asks until it is so; false after 20 seconds.
-template <class Condition>
-bool Eventually(const Condition& condition) {
-  const absl::Time deadline = absl::Now() + absl::Seconds(20);
-  while (!condition()) {
-    if (absl::Now() > deadline) return false;
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  return true;
-}
 
 struct PipelineOptions {
   int64_t memory_bytes = 64 << 20;  // of each slot

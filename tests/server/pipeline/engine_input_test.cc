@@ -226,11 +226,12 @@ TEST_F(EngineInputTest, ABrokenStreamGoesOnLater) {
 }
 
 TEST_F(EngineInputTest, AConsoleThatDoesNotComeBackFailsItsJob) {
-  Start({.engine = {.reconnect_limit = absl::Milliseconds(50)}});
+  Start({.engine = {.reconnect_limit = absl::Milliseconds(400)}});
   {
     const Live live = Begin();
     ASSERT_TRUE(live.console->Send(0, 10).ok());
-    absl::SleepFor(absl::Milliseconds(120));
+    AwaitSpooled(live.id, 10);
+    absl::SleepFor(absl::Milliseconds(900));
     EXPECT_EQ(Job(live.id).state, JobState::kReceiving) << "its stream is there";
     live.console->Detach();
     const jobs::Job job = AwaitEnd(live.id);
@@ -245,7 +246,7 @@ TEST_F(EngineInputTest, AConsoleThatDoesNotComeBackFailsItsJob) {
 }
 
 TEST_F(EngineInputTest, WhatIsGoodEnoughIsCompletedWithoutItsConsole) {
-  Start({.sync = absl::Milliseconds(100), .engine = {.reconnect_limit = absl::Milliseconds(70)}});
+  Start({.sync = absl::Milliseconds(500), .engine = {.reconnect_limit = absl::Milliseconds(350)}});
   const Live live = Begin(WithPolicy(MissingFramesPolicy::kInterpolate));
   ASSERT_TRUE(live.console->Send(0, kFrames - 1).ok());
   live.console->Detach();  // while the last frames are being written
@@ -256,7 +257,7 @@ TEST_F(EngineInputTest, WhatIsGoodEnoughIsCompletedWithoutItsConsole) {
 }
 
 TEST_F(EngineInputTest, AConsoleThatLeavesWithAllFramesSentDoesNotMatter) {
-  Start({.engine = {.reconnect_limit = absl::Milliseconds(100)}});
+  Start({.engine = {.reconnect_limit = absl::Milliseconds(500)}});
   const Live live = Begin();
   ASSERT_TRUE(live.console->Send(0, kFrames).ok());
   live.console->Detach();

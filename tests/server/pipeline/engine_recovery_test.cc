@@ -152,7 +152,7 @@ TEST_F(EngineRecoveryTest, AJobThatCannotBeReadFailsWithTheReason) {
 }
 
 TEST_F(EngineRecoveryTest, AConsoleThatDoesNotComeBackAfterARestartIsGivenUp) {
-  Start({.engine = {.reconnect_limit = absl::Milliseconds(100)}});
+  Start({.engine = {.reconnect_limit = absl::Milliseconds(500)}});
   const std::string id = Begin().id;
   Restart();
   EXPECT_EQ(AwaitEnd(id).error.code(), absl::StatusCode::kDeadlineExceeded);

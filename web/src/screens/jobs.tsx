@@ -1,5 +1,5 @@
 // All jobs, newest first, by state, station, protocol or accession number.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { JobPage } from '../api/types.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
@@ -11,6 +11,25 @@ const STATES: [string, string][] = [
 const FIELDS: [string, string][] = [['station_name', 'Room'], ['protocol', 'Protocol'], ['accession_number', 'Accession number']];
 const PAGE = 50;
 const JOBS_MS = 5_000;
+
+// A filter to be typed. What is being typed stays, however often the jobs beside it are drawn anew, until it is taken.
+function Words({ label, value, onChange }: { label: string; value: string; onChange: (to: string) => void }) {
+  const [typed, setTyped] = useState<string | null>(null);
+  useEffect(() => setTyped(null), [value]);
+  const take = (to: string) => {
+    setTyped(to);
+    onChange(to);
+  };
+  return (
+    <label class="inline">
+      <span class="quiet">{label}</span>
+      <input
+        type="search" value={typed ?? value} size={14} onInput={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => take(event.currentTarget.value.trim())}
+      />
+    </label>
+  );
+}
 
 export function Jobs({ query }: { query: URLSearchParams }) {
   const store = useStore();
@@ -38,13 +57,7 @@ export function Jobs({ query }: { query: URLSearchParams }) {
             </select>
           </label>
           {FIELDS.map(([name, label]) => (
-            <label class="inline" key={name}>
-              <span class="quiet">{label}</span>
-              <input
-                type="search" value={value(name)} size={14}
-                onChange={(event) => change(name, event.currentTarget.value.trim())}
-              />
-            </label>
+            <Words key={name} label={label} value={value(name)} onChange={(to) => change(name, to)} />
           ))}
         </form>
       </header>
