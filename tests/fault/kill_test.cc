@@ -149,7 +149,7 @@ TEST_F(KillTest, AtAnyMomentNothingAcknowledgedIsLost) {
   int done = 0;
   while (done < rounds && !HasFailure()) KillOnce(done++);
   restarts_.Print();
-  EXPECT_FALSE(HasFailure()) << "in round " << done;
+  ASSERT_FALSE(HasFailure()) << "in round " << done;
   ExpectOneSeriesEach(done);
   if (!ISOCENTER_SANITIZED) {
     // Beside other tests one round may have to wait for a core; in the campaign the machine is its.

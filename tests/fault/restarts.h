@@ -22,6 +22,7 @@ class RestartTable {
  public:
   void Add(const std::string& group, const Restart& restart) { rows_[group].push_back(restart); }
 
+  // Of one restart at least.
   absl::Duration worst_to_going_on() const { return Sorted().back(); }
   absl::Duration median_to_going_on() const { return Sorted()[Sorted().size() / 2]; }
 
@@ -50,7 +51,7 @@ class RestartTable {
 
  private:
   std::vector<absl::Duration> Sorted() const {
-    std::vector<absl::Duration> all = {absl::ZeroDuration()};
+    std::vector<absl::Duration> all;
     for (const auto& [group, restarts] : rows_) {
       for (const Restart& restart : restarts) all.push_back(restart.to_going_on);
     }
