@@ -9,6 +9,8 @@ tools/dev/setup.sh build
 readonly tree=build/$preset
 # Lets another clone of the same sources find what this one has compiled.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# Without these it does not keep what uses the precompiled header of the tests.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 
 if [ ! -e "$tree/build.ninja" ]; then
   logged "Configuring ($preset)" "$tree.configure.log" cmake --preset "$preset" ||
