@@ -192,7 +192,6 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
 void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
   Reconnect reconnect(options.reconnect_timeout);
   absl::Duration limit = options.admission_timeout;
-  std::optional<absl::Status> end;
   for (bool again = false;; again = true) {
     Call c;
     c.again = again;
@@ -201,15 +200,16 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
     c.context.set_wait_for_ready(again);
     if (!node.empty()) c.context.AddMetadata(kNodeMetadata, node);
     const absl::Status status = RunCall(opening, limit, c);
-    end = Verdict(status, c, reconnect);
-    if (end) break;
+    std::optional<absl::Status> verdict = Verdict(status, c, reconnect);
     absl::MutexLock lock(&mutex);
+    if (verdict) {
+      ended = std::move(verdict);
+      return;
+    }
     mutex.AwaitWithTimeout(absl::Condition(&cancelled), reconnect.Pause());
     opening.mutable_resume()->set_job_id(accepted->job_id());
     limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
   }
-  absl::MutexLock lock(&mutex);
-  ended = end;
 }
 
 absl::Status AcquisitionStream::State::EndedBefore(uint32_t index) const {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/trajectory.h"
 #include "tests/kernels/geometry/measured_trajectory.h"
@@ -40,7 +41,7 @@ TEST(ReadTrajectoryCsv, TakesTheLastTwelveColumnsNormalised) {
 }
 
 TEST(ReadTrajectoryCsv, NamesTheLineThatIsWrong) {
-  const std::string good = std::string(kMatrix) + "\n";
+  const std::string good = absl::StrCat(kMatrix, "\n");
   ExpectRefused(good + "# comment\n1,2,3\n", "line 3: the number of columns is 3");
   ExpectRefused(good + "-0.1,4,0,1oo,-0.08,0,-4,80,-0.002,0,0,2\n", "line 2: column 4 is '1oo'");
   ExpectRefused(good + "-0.1,4,0,,-0.08,0,-4,80,-0.002,0,0,2\n", "line 2: column 4 is ''");

@@ -152,7 +152,8 @@ TEST_F(NodeRobustnessTest, ConnectionThatTricklesIsClosed) {
   StartNode({.negotiation_seconds = 1});
   const int slow = Connect();
   // The beginning of an association request of 1000 bytes.
-  const std::string request = std::string("\x01\x00\x00\x00\x03\xe8", 6) + std::string(200, '\0');
+  std::string request("\x01\x00\x00\x00\x03\xe8", 6);
+  request.resize(206);
   const absl::Time start = absl::Now();
   bool closed = false;
   for (size_t i = 0; i < request.size() && !closed; ++i) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "server/dicom/uids.h"
 
@@ -23,7 +24,8 @@ TEST(TextTest, CutsBetweenCharactersAndNotWithin) {
 
 TEST(TextTest, PersonNamesAreCutPerComponentGroup) {
   const std::string longer(70, 'A');
-  EXPECT_EQ(PersonName(longer + "=山田^太郎"), std::string(64, 'A') + "=山田^太郎");
+  EXPECT_EQ(PersonName(absl::StrCat(longer, "=山田^太郎")),
+            absl::StrCat(std::string(64, 'A'), "=山田^太郎"));
 }
 
 TEST(TextTest, CodeStrings) { EXPECT_EQ(CodeString("head-neck"), "HEAD NECK"); }
