@@ -151,6 +151,7 @@ TEST_F(NodeRobustnessTest, SilentConnectionHoldsUpNobodyAndIsClosed) {
 TEST_F(NodeRobustnessTest, ConnectionThatTricklesIsClosed) {
   StartNode({.negotiation_seconds = 1});
   const int slow = Connect();
+  ASSERT_GE(slow, 0);
   // The beginning of an association request of 1000 bytes.
   std::string request("\x01\x00\x00\x00\x03\xe8", 6);
   request.resize(206);
