@@ -18,13 +18,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/job_client.h"
 #include "tests/fault/daemon.h"
 #include "tests/fault/metrics_page.h"
 #include "tests/fault/scan_console.h"
 #include "tests/fault/small_scan.h"
 #include "tests/fault/spool_file.h"
+#include "tests/server/fakes/eventually.h"
 #include "tests/server/fakes/temporary_directory.h"
 
 namespace isocenter::testing {
@@ -111,11 +111,9 @@ class FullDiskTest : public ::testing::Test {
     first.Continue();
     ExpectTheVolume(first);
     // What the first has left behind makes room, a moment after its result has been sent.
-    const absl::Time give_up = absl::Now() + absl::Seconds(60);
-    while (!(Metric(daemon_->metrics_port(), "isocenter_spool_bytes{kind=\"reclaimable\"}") > 0.) &&
-           absl::Now() < give_up) {
-      absl::SleepFor(absl::Milliseconds(1));
-    }
+    EXPECT_TRUE(Eventually([&] {
+      return Metric(daemon_->metrics_port(), "isocenter_spool_bytes{kind=\"reclaimable\"}") > 0.;
+    }));
     ScanConsole third(port_, ScanHeader("third"));
     ExpectTheVolume(third);
     EXPECT_EQ(client::JobClient(ChannelTo(port_)).List({}, 10)->size(), 2u);
@@ -189,7 +187,10 @@ TEST_F(FullDiskTest, AnArchiveThatIsFullAtExportFailsTheJobAndKeepsItsFrames) {
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->state(), v1::JOB_STATE_FAILED);
   EXPECT_THAT(job->error_message(), HasSubstr("bytes"));
-  EXPECT_EQ(SpoolFile(SpoolFileOf(Path("spool"), id)).IntactFrames().size(), kScanFrames);
+  // The file is renamed when the job gives its place back, a moment after its failure has been told.
+  const fs::path kept = Path("spool") / absl::StrCat(id, ".released");
+  EXPECT_TRUE(Eventually([&] { return fs::exists(kept); }));
+  EXPECT_EQ(SpoolFile(kept).IntactFrames().size(), kScanFrames);
   // The next one is refused while it can still be repeated elsewhere.
   ScanConsole refused(port_, ScanHeader("refused"));
   ASSERT_TRUE(refused.Await([](const ScanConsole::Told&) { return false; }));
