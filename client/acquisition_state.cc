@@ -201,6 +201,7 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
     if (!node.empty()) c.context.AddMetadata(kNodeMetadata, node);
     const absl::Status status = RunCall(opening, limit, c);
     std::optional<absl::Status> verdict = Verdict(status, c, reconnect);
+    if (!verdict && options.on_interrupted) options.on_interrupted(status);
     absl::MutexLock lock(&mutex);
     if (verdict) {
       ended = std::move(verdict);

@@ -33,6 +33,9 @@ struct AcquisitionStreamOptions {
   std::function<void(const v1::Preview&)> on_preview;
   /// For each frame that SendFrame took, once, when the server has it.
   std::function<void(uint32_t frame_index)> on_acknowledged;
+  /// The connection has broken, for this reason, and is about to be tried again. All that the
+  /// server had sent through it has been told before.
+  std::function<void(const absl::Status& why)> on_interrupted;
 };
 
 /// One acquisition: Open, then SendFrame for each frame, then Finish.

@@ -136,6 +136,9 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   client::AcquisitionStreamOptions stream;
   stream.on_warning = [&warnings](const v1::JobWarning& w) { warnings.Print(w.text()); };
   stream.on_preview = [&preview](const v1::Preview& p) { preview.Show(p); };
+  stream.on_interrupted = [&warnings](const absl::Status& why) {
+    warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
+  };
   if (options.resume.empty()) {
     return client::AcquisitionStream::Open(channel, header, std::move(stream));
   }

@@ -221,9 +221,13 @@ TEST_P(BrokenStream, GoesOnAndLosesNothing) {
   behaviour.break_status = {GetParam(), "broken"};
   FakeServer server(behaviour);
   std::atomic<int> acknowledged = 0;
+  std::vector<std::string> interruptions;  // of the stream's thread, until its end
   auto stream =
       Open(server, 50,
-           {.max_frames_in_flight = 8, .on_acknowledged = [&](uint32_t) { ++acknowledged; }});
+           {.max_frames_in_flight = 8,
+            .on_acknowledged = [&](uint32_t) { ++acknowledged; },
+            .on_interrupted =
+                [&](const absl::Status& why) { interruptions.emplace_back(why.message()); }});
   ASSERT_TRUE(stream.ok()) << stream.status();
   const absl::StatusOr<v1::JobResult> result = SendAll(**stream, 50);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -231,6 +235,7 @@ TEST_P(BrokenStream, GoesOnAndLosesNothing) {
   EXPECT_EQ((*stream)->reconnects(), 5);
   EXPECT_EQ((*stream)->acknowledged_frames(), 50);
   EXPECT_EQ(acknowledged, 50);
+  EXPECT_EQ(interruptions, std::vector<std::string>(5, "broken"));
   EXPECT_EQ(Held(server).size(), 50u);
 }
 

@@ -187,7 +187,8 @@ TEST_F(FullDiskTest, AnArchiveThatIsFullAtExportFailsTheJobAndKeepsItsFrames) {
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->state(), v1::JOB_STATE_FAILED);
   EXPECT_THAT(job->error_message(), HasSubstr("bytes"));
-  // The file is renamed when the job gives its place back, a moment after its failure has been told.
+  // The file is renamed when the job gives its place back, a moment after its failure has been
+  // told.
   const fs::path kept = Path("spool") / absl::StrCat(id, ".released");
   EXPECT_TRUE(Eventually([&] { return fs::exists(kept); }));
   EXPECT_EQ(SpoolFile(kept).IntactFrames().size(), kScanFrames);

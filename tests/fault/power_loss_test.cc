@@ -57,6 +57,9 @@ class PowerLossTest : public ::testing::Test {
     }));
     daemon_->Signal(SIGKILL);
     ASSERT_EQ(daemon_->Wait(), -SIGKILL);
+    // What the server had told may still be on its way to the console.
+    ASSERT_TRUE(
+        console.Await([](const ScanConsole::Told& told) { return told.interruptions > 0; }));
     const ScanConsole::Told before = console.told();
     const std::set<int> left = Damage(before);
 

@@ -77,6 +77,10 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> ScanConsole::Open() {
     absl::MutexLock lock(&mutex_);
     told_.acknowledged.insert(static_cast<int>(index));
   };
+  options.on_interrupted = [this](const absl::Status&) {
+    absl::MutexLock lock(&mutex_);
+    ++told_.interruptions;
+  };
   options.on_progress = [this](const v1::JobProgress& progress) {
     absl::MutexLock lock(&mutex_);
     told_.state = progress.state();

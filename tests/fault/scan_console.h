@@ -33,7 +33,8 @@ class ScanConsole {
     std::string job_id;  // empty until the scan was accepted
     std::set<int> acknowledged;
     v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
-    int contacts = 0;  // accepted, and taken up again
+    int contacts = 0;       // accepted, and taken up again
+    int interruptions = 0;  // it has heard all that a server had sent before it ended
     std::optional<absl::Status> ended;
     v1::JobResult result;
   };
