@@ -212,6 +212,7 @@ TEST_F(StreamTest, FramePayload) {
 TEST_F(StreamTest, ADamagedFrameIsSentAgain) {
   auto call = Begin();
   ASSERT_TRUE(call->Write(0, 2));
+  ASSERT_TRUE(call->ReadAcknowledgement(1));
   v1::AcquireRequest damaged = FrameMessage(2);
   damaged.mutable_frame()->mutable_pixels()->front() ^= 1;
   ASSERT_TRUE(call->stream->Write(damaged));
