@@ -1,18 +1,14 @@
 #include "proto/wire/acquisition.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/trajectory.h"
 #include "proto/wire/geometry.h"
+#include "proto/wire/illegal.h"
 
 namespace isocenter::wire {
 namespace {
-
-absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal) {
-  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
-}
 
 absl::StatusOr<recon::PixelType> PixelTypeFromProto(v1::PixelType type) {
   switch (type) {

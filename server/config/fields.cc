@@ -4,10 +4,6 @@
 
 namespace isocenter::config {
 
-absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal) {
-  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
-}
-
 absl::Status CheckRange(absl::string_view field, double value, double low, double high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return Illegal(field, absl::StrCat(value), absl::StrCat(low, " to ", high));

@@ -5,11 +5,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "proto/wire/illegal.h"
 
 namespace isocenter::config {
 
-/// INVALID_ARGUMENT naming the field, its value and what is legal.
-absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal);
+using wire::Illegal;
 
 /// INVALID_ARGUMENT unless low <= value <= high.
 absl::Status CheckRange(absl::string_view field, double value, double low, double high);

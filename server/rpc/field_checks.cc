@@ -35,10 +35,6 @@ bool HasForbiddenCharacter(absl::string_view text) {
 
 }  // namespace
 
-absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal) {
-  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
-}
-
 std::string Shown(absl::string_view text) {
   constexpr size_t kShown = 80;
   if (text.size() <= kShown) return absl::StrCat("'", absl::CHexEscape(text), "'");

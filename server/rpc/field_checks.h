@@ -6,11 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "proto/wire/illegal.h"
 
 namespace isocenter::rpc {
 
-/// "field is value; legal is legal".
-absl::Status Illegal(absl::string_view field, absl::string_view value, absl::string_view legal);
+using wire::Illegal;
+
 /// A client's text, quoted, cut short, without control characters.
 std::string Shown(absl::string_view text);
 
