@@ -53,7 +53,6 @@ class XaSource : public FrameSource {
     DcmElement* element = nullptr;
     file_->getDataset()->findAndGetElement(DCM_PixelData, element);
     pixel_data_ = OFstatic_cast(DcmPixelData*, element);  // checked by OpenXaRun
-    stored_.resize((pixels() * intensity_.bits_allocated / 8 + 1) / 2 * 2);
   }
 
   const v1::AcquisitionHeader& header() const override { return header_; }
@@ -61,6 +60,7 @@ class XaSource : public FrameSource {
   std::vector<std::string> notes() const override { return notes_; }
 
   absl::Status Read(int64_t index, std::span<std::byte> out) override {
+    stored_.resize((pixels() * intensity_.bits_allocated / 8 + 1) / 2 * 2);
     // Where a frame's fragments begin is known only after the one before; 0 lets DCMTK search.
     if (index != next_index_) next_fragment_ = 0;
     const Uint32 first_fragment = next_fragment_;
