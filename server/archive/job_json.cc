@@ -188,6 +188,7 @@ absl::Status ErrorFromJson(const Reader& record, absl::Status& error) {
   if (json == record.json.end()) return absl::OkStatus();
   int code = 0;
   Reader{*json, record.status}("code", code);
+  ISO_RETURN_IF_ERROR(record.status);
   constexpr int kLastCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
   if (code < 1 || code > kLastCode) {
     return absl::DataLossError(

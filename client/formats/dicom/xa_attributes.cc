@@ -1,8 +1,6 @@
 #include "client/formats/dicom/xa_attributes.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -27,13 +25,6 @@ std::optional<double> DicomNumber(DcmItem& item, const DcmTagKey& tag) {
   const std::vector<double> numbers = DicomNumbers(item, tag);
   if (numbers.empty()) return std::nullopt;
   return numbers.front();
-}
-
-std::optional<int> DicomInteger(DcmItem& item, const DcmTagKey& tag) {
-  const std::optional<double> number = DicomNumber(item, tag);
-  if (!number) return std::nullopt;
-  using Limits = std::numeric_limits<int>;
-  return static_cast<int>(std::clamp<double>(*number, Limits::min(), Limits::max()));
 }
 
 std::string DicomText(DcmItem& item, const DcmTagKey& tag, int index) {

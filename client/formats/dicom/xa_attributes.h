@@ -18,8 +18,6 @@ namespace isocenter::formats {
 std::vector<double> DicomNumbers(DcmItem& item, const DcmTagKey& tag);
 /// The first of them.
 std::optional<double> DicomNumber(DcmItem& item, const DcmTagKey& tag);
-/// The first of them as a whole number, or the nearest that an int holds.
-std::optional<int> DicomInteger(DcmItem& item, const DcmTagKey& tag);
 /// Value `index` of a text element, "" when it is missing.
 std::string DicomText(DcmItem& item, const DcmTagKey& tag, int index = 0);
 

@@ -157,16 +157,18 @@ void ReadIsocenter(const XaAttributes& run, const Detector& detector, Positioner
 absl::StatusOr<Detector> XaDetector(const XaAttributes& run) {
   DcmItem* const group = run.Group(0, DCM_FramePixelDataPropertiesSequence);
   const auto spacing = group ? DicomNumbers(*group, DCM_ImagerPixelSpacing) : std::vector<double>();
-  const auto rows = DicomInteger(run.data(), DCM_Rows),
-             columns = DicomInteger(run.data(), DCM_Columns);
+  const auto rows = DicomNumber(run.data(), DCM_Rows),
+             columns = DicomNumber(run.data(), DCM_Columns);
   if (!rows || !columns) return absl::InvalidArgumentError("Rows or Columns are missing");
   if (spacing.size() != 2) {
     return absl::InvalidArgumentError(absl::StrCat(
         "Imager Pixel Spacing (0018,1164) has ", spacing.size(),
         " values; needed are 2: distance of rows and of columns in mm at the detector"));
   }
-  const Detector detector{
-      .columns = *columns, .rows = *rows, .pitch_u_mm = spacing[1], .pitch_v_mm = spacing[0]};
+  const Detector detector{.columns = static_cast<int>(*columns),
+                          .rows = static_cast<int>(*rows),
+                          .pitch_u_mm = spacing[1],
+                          .pitch_v_mm = spacing[0]};
   for (const double pitch : spacing) {
     if (pitch > 0 && pitch <= 10) continue;
     return absl::InvalidArgumentError(absl::StrCat("Imager Pixel Spacing (0018,1164) is ", pitch,

@@ -17,7 +17,7 @@ struct Bits {
 
 absl::StatusOr<Bits> ReadBits(DcmDataset& data) {
   const auto number = [&](const DcmTagKey& tag, int otherwise) {
-    return DicomInteger(data, tag).value_or(otherwise);
+    return static_cast<int>(DicomNumber(data, tag).value_or(otherwise));
   };
   Bits bits{.allocated = number(DCM_BitsAllocated, 0), .stored = number(DCM_BitsStored, 0)};
   bits.high = number(DCM_HighBit, bits.stored - 1);
