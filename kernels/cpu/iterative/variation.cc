@@ -88,28 +88,23 @@ class ColumnCopies {
   std::vector<float> data_;
 };
 
-absl::StatusOr<const Volume*> SliceNextTo(const VolumeGrid& grid, const ops::VolumeBuffer& slice) {
-  ISO_ASSIGN_OR_RETURN(const Volume* own, AsVolume(slice));
-  return own;
-}
-
 absl::StatusOr<Slab> Slab::Create(const ops::VolumeBuffer& f, const ops::NeighborSlices& next) {
   Slab slab;
   ISO_ASSIGN_OR_RETURN(const Volume* own, AsVolume(f));
   slab.grid_ = own->grid();
   slab.f_ = ColumnsOf(*own);
   if (next.below != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const Volume* below, SliceNextTo(own->grid(), *next.below));
+    ISO_ASSIGN_OR_RETURN(const Volume* below, AsVolume(*next.below));
     slab.below_ = ColumnsOf(*below);
   }
   if (next.above != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const Volume* above, SliceNextTo(own->grid(), *next.above));
+    ISO_ASSIGN_OR_RETURN(const Volume* above, AsVolume(*next.above));
     slab.above_ = ColumnsOf(*above);
   }
   return slab;
 }
 
-absl::StatusOr<Columns<float>> ColumnsLike(const VolumeGrid& grid, ops::VolumeBuffer& volume) {
+absl::StatusOr<Columns<float>> WritableColumns(ops::VolumeBuffer& volume) {
   ISO_ASSIGN_OR_RETURN(Volume * own, AsVolume(volume));
   return ColumnsOf(*own);
 }
@@ -172,7 +167,7 @@ absl::Status VariationSimd::DoAddTotalVariationGradient(double strength, double 
                                                         ops::VolumeBuffer& gradient) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
   const VolumeGrid& grid = slab.grid();
-  ISO_ASSIGN_OR_RETURN(const Columns<float> out, ColumnsLike(grid, gradient));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> out, WritableColumns(gradient));
   const PriorParameters parameters = Parameters(grid, strength, epsilon);
   const auto add = HWY_DYNAMIC_DISPATCH(TotalVariationGradient);
   pool_->ParallelFor(grid.ny, [&](int64_t y, int) {
@@ -212,7 +207,7 @@ absl::Status VariationSimd::DoAddHuberGradient(double strength, double delta,
                                                const ops::NeighborSlices& neighbors,
                                                ops::VolumeBuffer& gradient) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> out, ColumnsLike(slab.grid(), gradient));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> out, WritableColumns(gradient));
   const PriorParameters parameters = Parameters(slab.grid(), strength, delta);
   const auto add = HWY_DYNAMIC_DISPATCH(HuberGradient);
   ForEachColumn(slab, [&](int64_t x, int64_t y, const Neighborhood& around) {
@@ -237,9 +232,9 @@ absl::Status VariationSimd::DoAscendDual(double step, double bound, const ops::V
                                          const ops::NeighborSlices& neighbors,
                                          const ops::VectorField<ops::VolumeBuffer>& p) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> px, ColumnsLike(slab.grid(), *p.x));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> py, ColumnsLike(slab.grid(), *p.y));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> pz, ColumnsLike(slab.grid(), *p.z));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> px, WritableColumns(*p.x));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> py, WritableColumns(*p.y));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> pz, WritableColumns(*p.z));
   const PriorParameters parameters = Parameters(slab.grid(), step, bound);
   const auto ascend = HWY_DYNAMIC_DISPATCH(AscendDual);
   ForEachColumn(slab, [&](int64_t x, int64_t y, const Neighborhood& around) {
@@ -255,7 +250,7 @@ absl::Status VariationSimd::DoAddDivergence(double step,
   ISO_ASSIGN_OR_RETURN(const Slab py, Slab::Create(*p.y, {}));
   ISO_ASSIGN_OR_RETURN(const Slab pz, Slab::Create(*p.z, {.below = below}));
   const VolumeGrid& grid = px.grid();
-  ISO_ASSIGN_OR_RETURN(const Columns<float> out, ColumnsLike(grid, f));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> out, WritableColumns(f));
   const PriorParameters parameters = Parameters(grid, step, 0);
   const auto add = HWY_DYNAMIC_DISPATCH(AddDivergence);
   pool_->ParallelFor(grid.ny, [&](int64_t y, int) {
