@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "server/roles/secrets.h"
+#include "server/crypto/digests.h"
 #include "server/web/answers.h"
 #include "server/web/apis.h"
 #include "server/web/job_json.h"
@@ -115,7 +115,7 @@ class EventApi {
 
   const WebEnvironment environment_;
   Access& access_;
-  const std::string run_ = roles::RandomToken().substr(0, 8);  // of the server
+  const std::string run_ = crypto::RandomToken().substr(0, 8);  // of the server
   std::atomic<int> open_{0};
 };
 

@@ -1,15 +1,10 @@
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <algorithm>
 #include <ctime>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -19,20 +14,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/crypto/owners.h"
 
-namespace isocenter::certificates {
+namespace isocenter::crypto {
 namespace {
-
-template <auto free>
-struct Freer {
-  template <class T>
-  void operator()(T* object) const {
-    free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
-using X509Owner = std::unique_ptr<X509, Freer<X509_free>>;
-using KeyOwner = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
 
 absl::StatusOr<std::string> ReadFile(absl::string_view field, const std::string& path) {
   std::ifstream file(path);
@@ -51,6 +36,19 @@ absl::Time TimeOf(const ASN1_TIME* asn1) {
   return absl::FromTimeT(timegm(&fields));
 }
 
+Bio Reader(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+/// Never asks a terminal: a key that needs a password is one that cannot be read.
+int NoPassword(char*, int, int, void*) { return -1; }
+
+std::string Written(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", time, absl::UTCTimeZone());
+}
+
+}  // namespace
+
 Certificate Describe(X509& certificate) {
   Certificate described;
   const Bio text(BIO_new(BIO_s_mem()));
@@ -67,19 +65,6 @@ Certificate Describe(X509& certificate) {
   described.not_after = TimeOf(X509_get0_notAfter(&certificate));
   return described;
 }
-
-Bio Reader(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
-/// Never asks a terminal: a key that needs a password is one that cannot be read.
-int NoPassword(char*, int, int, void*) { return -1; }
-
-std::string Written(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", time, absl::UTCTimeZone());
-}
-
-}  // namespace
 
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view field,
                                                           const std::string& file) {
@@ -152,4 +137,4 @@ absl::StatusOr<std::string> ParseSha256(absl::string_view field, absl::string_vi
       field, " is '", text, "'; legal is a SHA-256: 64 hexadecimal digits, colons allowed"));
 }
 
-}  // namespace isocenter::certificates
+}  // namespace isocenter::crypto
