@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "server/http/tls_context.h"
+#include "server/http/transport/tls_context.h"
 #include "tests/server/http/web_fixture.h"
 
 namespace isocenter::testing {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -80,16 +81,19 @@ class WebTest : public ::testing::Test {
   void Start(const std::function<void(http::WebOptions&)>& change = nullptr) {
     http::WebOptions options{.address = "127.0.0.1:0", .threads = 16};
     if (change) change(options);
-    auto server = http::WebServer::Start(std::move(options), {.roster = *roster_,
-                                                              .node = *node_,
-                                                              .activity = activity_,
-                                                              .feed = *feed_,
-                                                              .table = *service_.table,
-                                                              .engine = *service_.engine,
-                                                              .results = service_.results,
-                                                              .volumes = *volumes_,
-                                                              .transfers = transfers_,
-                                                              .audit = &audit_});
+    auto server = http::WebServer::Start(
+        std::move(options),
+        {.roster = *roster_,
+         .node = *node_,
+         .activity = activity_,
+         .feed = *feed_,
+         .table = *service_.table,
+         .engine = *service_.engine,
+         .results = service_.results,
+         .volumes = *volumes_,
+         .transfers = transfers_,
+         .audit = &audit_,
+         .clock = [this] { return absl::Now() + absl::Seconds(seconds_ahead_.load()); }});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     client_ = std::make_unique<HttpClient>(server_->port());
@@ -160,6 +164,7 @@ class WebTest : public ::testing::Test {
   std::unique_ptr<viewer::VolumeCache> volumes_;
   http::Transfers* transfers_ = nullptr;
   KeptAudit audit_;
+  std::atomic<int> seconds_ahead_{0};  // of the server's clock
   std::map<std::string, std::shared_ptr<pipeline::ReconstructionJob>> jobs_;
   absl::Status refusal_;  // of the last Accept
   std::unique_ptr<roles::Roster> roster_ = std::make_unique<roles::Roster>();

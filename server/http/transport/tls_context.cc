@@ -1,4 +1,4 @@
-#include "server/http/tls_context.h"
+#include "server/http/transport/tls_context.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -71,17 +71,18 @@ absl::StatusOr<TlsContext> MakeTlsContext(const TlsFiles& files) {
   return context;
 }
 
-std::string SubjectOf(void* x509) {
-  if (x509 == nullptr) return "";
+std::string SubjectOfPeer(const ssl_st* tls) {
+  X509* const certificate = SSL_get1_peer_certificate(tls);
+  if (certificate == nullptr) return "";
   BIO* const text = BIO_new(BIO_s_mem());
   std::string subject;
-  if (X509_NAME_print_ex(text, X509_get_subject_name(static_cast<X509*>(x509)), 0,
-                         XN_FLAG_RFC2253) >= 0) {
+  if (X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253) >= 0) {
     char* data = nullptr;
     const long length = BIO_get_mem_data(text, &data);
     subject.assign(data, static_cast<size_t>(length));
   }
   BIO_free(text);
+  X509_free(certificate);
   return subject;
 }
 

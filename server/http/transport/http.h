@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,15 +33,20 @@ struct Request {
   bool AcceptsGzip() const;
 };
 
-/// Where an answer without an end is written; false: the client is gone.
-using Sink = std::function<bool(absl::string_view)>;
+/// Where an answer without an end goes on. The connection closes when this is gone. Thread-safe.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Returns at once. False: the client is gone, or does not take what it is sent.
+  virtual bool Write(std::string text) = 0;
+};
 
 struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  /// In place of `body`: writes until it returns; then the connection closes.
-  std::function<void(const Sink&)> stream;
+  /// Receives what goes on behind `body`; called by the thread of the handler.
+  std::function<void(std::unique_ptr<Stream>)> stream;
 
   Response& Set(std::string name, std::string value) {
     headers.emplace_back(std::move(name), std::move(value));

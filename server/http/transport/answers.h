@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
-#include "server/http/http.h"
+#include "server/http/transport/http.h"
 
 namespace isocenter::http {
 

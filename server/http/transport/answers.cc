@@ -1,4 +1,4 @@
-#include "server/http/answers.h"
+#include "server/http/transport/answers.h"
 
 #include <zlib.h>
 

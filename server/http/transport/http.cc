@@ -1,4 +1,4 @@
-#include "server/http/http.h"
+#include "server/http/transport/http.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

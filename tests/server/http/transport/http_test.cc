@@ -1,4 +1,4 @@
-#include "server/http/http.h"
+#include "server/http/transport/http.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

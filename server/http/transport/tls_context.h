@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 
 struct ssl_ctx_st;
+struct ssl_st;
 
 namespace isocenter::http {
 
@@ -25,7 +26,8 @@ using TlsContext = std::unique_ptr<ssl_ctx_st, TlsContextDeleter>;
 /// certificate).
 absl::StatusOr<TlsContext> MakeTlsContext(const TlsFiles& files);
 
-/// The subject of an X509 certificate as RFC 2253 writes it. Empty for null.
-std::string SubjectOf(void* x509);
+/// The subject of the certificate that the other side has shown, as RFC 2253 writes it. Empty:
+/// none.
+std::string SubjectOfPeer(const ssl_st* tls);
 
 }  // namespace isocenter::http
