@@ -49,14 +49,17 @@ std::string Written(absl::Time time) {
 
 }  // namespace
 
-Certificate Describe(X509& certificate) {
-  Certificate described;
+std::string SubjectOf(const X509& certificate, unsigned long flags) {
   const Bio text(BIO_new(BIO_s_mem()));
-  X509_NAME_print_ex(text.get(), X509_get_subject_name(&certificate), 0,
-                     XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  X509_NAME_print_ex(text.get(), X509_get_subject_name(&certificate), 0, flags);
   char* data = nullptr;
   const long length = BIO_get_mem_data(text.get(), &data);
-  described.subject.assign(data, static_cast<size_t>(std::max(0L, length)));
+  return std::string(data, static_cast<size_t>(std::max(0L, length)));
+}
+
+Certificate Describe(X509& certificate) {
+  Certificate described;
+  described.subject = SubjectOf(certificate, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int digest_length = 0;
   X509_digest(&certificate, EVP_sha256(), digest, &digest_length);

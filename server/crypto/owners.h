@@ -27,6 +27,8 @@ using KeyOwner = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
 using ContextOwner = std::unique_ptr<SSL_CTX, Freer<SSL_CTX_free>>;
 
 Certificate Describe(X509& certificate);
+/// `flags`: how X509_NAME_print_ex(3) writes it.
+std::string SubjectOf(const X509& certificate, unsigned long flags);
 
 /// What OpenSSL says about its last failure on this thread.
 std::string LastError();
