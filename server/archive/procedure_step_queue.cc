@@ -1,13 +1,12 @@
-#include "server/dicom/worklist/procedure_step_queue.h"
+#include "server/archive/procedure_step_queue.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
 
-namespace isocenter::dicom {
+namespace isocenter::archive {
 namespace {
 
-using archive::Row;
 using jobs::ProcedureStep;
 using jobs::ProcedureStepState;
 
@@ -58,7 +57,7 @@ const std::vector<ProcedureStepState>& Unsettled() {
 
 absl::StatusOr<std::unique_ptr<ProcedureStepQueue>> ProcedureStepQueue::Open(
     const std::filesystem::path& file) {
-  ISO_ASSIGN_OR_RETURN(archive::Database database, archive::Database::Open(file));
+  ISO_ASSIGN_OR_RETURN(Database database, Database::Open(file));
   ISO_RETURN_IF_ERROR(database.Migrate(kMigrations));
   return std::unique_ptr<ProcedureStepQueue>(new ProcedureStepQueue(std::move(database)));
 }
@@ -154,7 +153,7 @@ absl::Status ProcedureStepQueue::KeepOnly(const std::set<std::string>& job_ids) 
 }
 
 absl::StatusOr<std::vector<ProcedureStep>> ProcedureStepQueue::Select(
-    const std::string& condition, const std::vector<archive::Value>& values) {
+    const std::string& condition, const std::vector<Value>& values) {
   std::vector<ProcedureStep> steps;
   ISO_RETURN_IF_ERROR(database_.Query(
       absl::StrCat("SELECT job_id, ", kState,
@@ -241,4 +240,4 @@ absl::StatusOr<ProcedureStepQueue::Length> ProcedureStepQueue::Count() {
   return length;
 }
 
-}  // namespace isocenter::dicom
+}  // namespace isocenter::archive

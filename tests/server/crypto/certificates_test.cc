@@ -1,4 +1,4 @@
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 
 #include <fstream>
 
@@ -7,7 +7,7 @@
 #include "tests/server/archive/temporary_directory.h"
 #include "tests/server/test_certificates.h"
 
-namespace isocenter::certificates {
+namespace isocenter::crypto {
 namespace {
 
 using ::testing::AllOf;
@@ -87,4 +87,4 @@ TEST(ParseSha256, TakesBothForms) {
 }
 
 }  // namespace
-}  // namespace isocenter::certificates
+}  // namespace isocenter::crypto

@@ -1,15 +1,16 @@
-// TLS of the web server, by OpenSSL.
+// TLS as server, for a library that makes the sessions.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 struct ssl_ctx_st;
 struct ssl_st;
 
-namespace isocenter::http {
+namespace isocenter::crypto {
 
 /// PEM files. An empty `client_ca_file`: no client certificate is asked for.
 struct TlsFiles {
@@ -22,12 +23,12 @@ struct TlsContextDeleter {
 using TlsContext = std::unique_ptr<ssl_ctx_st, TlsContextDeleter>;
 
 /// TLS 1.2 and newer. Client certificates are verified where they are presented, and not required.
-/// Errors: NOT_FOUND (a file cannot be read), INVALID_ARGUMENT (its content; the key is of another
-/// certificate).
-absl::StatusOr<TlsContext> MakeTlsContext(const TlsFiles& files);
+/// `field` names the files in messages, with their own names behind it. Errors: NOT_FOUND (a file
+/// cannot be read), INVALID_ARGUMENT (its content; the key is of another certificate).
+absl::StatusOr<TlsContext> MakeServerContext(absl::string_view field, const TlsFiles& files);
 
 /// The subject of the certificate that the other side has shown, as RFC 2253 writes it. Empty:
 /// none.
 std::string SubjectOfPeer(const ssl_st* tls);
 
-}  // namespace isocenter::http
+}  // namespace isocenter::crypto

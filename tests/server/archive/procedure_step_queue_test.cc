@@ -1,5 +1,5 @@
 // What operators see of performed procedure steps, and what they can do.
-#include "server/dicom/worklist/procedure_step_queue.h"
+#include "server/archive/procedure_step_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "tests/server/archive/temporary_directory.h"
 
-namespace isocenter::dicom {
+namespace isocenter::archive {
 namespace {
 
 using jobs::ProcedureStep;
@@ -121,7 +121,7 @@ TEST_F(ProcedureStepQueueTest, AFileOfTheFirstVersionIsTakenOver) {
   queue_.reset();
   const auto file = directory_.path() / "old.sqlite";
   {
-    archive::Database old = *archive::Database::Open(file);
+    Database old = *Database::Open(file);
     ASSERT_TRUE(old.ExecuteScript(R"sql(
 CREATE TABLE steps (number INTEGER PRIMARY KEY, job_id TEXT NOT NULL UNIQUE,
   state TEXT NOT NULL CHECK (state IN ('new', 'created', 'done', 'failed')),
@@ -144,4 +144,4 @@ PRAGMA user_version = 1;
 }
 
 }  // namespace
-}  // namespace isocenter::dicom
+}  // namespace isocenter::archive

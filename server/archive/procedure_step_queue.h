@@ -18,18 +18,18 @@
 #include "server/archive/database.h"
 #include "server/jobs/procedure_steps.h"
 
-namespace isocenter::dicom {
+namespace isocenter::archive {
 
 /// One row per step, from its first frame until its job is forgotten. What has been reported done
-/// survives a crash. Errors of all functions: those of archive::Database. Thread-safe.
+/// survives a crash. Errors of all functions: those of Database. Thread-safe.
 class ProcedureStepQueue {
  public:
-  /// An N-CREATE or, once that was sent, an N-SET.
+  /// One that creates the step with the information system or, once that was sent, ends it.
   struct Message {
     int64_t step = 0;  // ascends in the order of beginning
     std::string job_id;
     bool creates = false;
-    std::string data;    // for DecodeDataSet
+    std::string data;    // as Begin or End got it
     int rejections = 0;  // of this message, so far
   };
 
@@ -71,9 +71,9 @@ class ProcedureStepQueue {
   absl::StatusOr<Length> Count();
 
  private:
-  explicit ProcedureStepQueue(archive::Database database) : database_(std::move(database)) {}
+  explicit ProcedureStepQueue(Database database) : database_(std::move(database)) {}
   absl::StatusOr<std::vector<jobs::ProcedureStep>> Select(const std::string& condition,
-                                                          const std::vector<archive::Value>& values)
+                                                          const std::vector<Value>& values)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<jobs::ProcedureStep> Find(const std::string& job_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -83,7 +83,7 @@ class ProcedureStepQueue {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;
-  archive::Database database_ ABSL_GUARDED_BY(mutex_);
+  Database database_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace isocenter::dicom
+}  // namespace isocenter::archive

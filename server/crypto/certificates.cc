@@ -1,15 +1,10 @@
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 
 #include <algorithm>
 #include <ctime>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -19,20 +14,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/crypto/owners.h"
 
-namespace isocenter::certificates {
+namespace isocenter::crypto {
 namespace {
-
-template <auto free>
-struct Freer {
-  template <class T>
-  void operator()(T* object) const {
-    free(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
-using X509Owner = std::unique_ptr<X509, Freer<X509_free>>;
-using KeyOwner = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
 
 absl::StatusOr<std::string> ReadFile(absl::string_view field, const std::string& path) {
   std::ifstream file(path);
@@ -51,23 +36,6 @@ absl::Time TimeOf(const ASN1_TIME* asn1) {
   return absl::FromTimeT(timegm(&fields));
 }
 
-Certificate Describe(X509& certificate) {
-  Certificate described;
-  const Bio text(BIO_new(BIO_s_mem()));
-  X509_NAME_print_ex(text.get(), X509_get_subject_name(&certificate), 0,
-                     XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
-  char* data = nullptr;
-  const long length = BIO_get_mem_data(text.get(), &data);
-  described.subject.assign(data, static_cast<size_t>(std::max(0L, length)));
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int digest_length = 0;
-  X509_digest(&certificate, EVP_sha256(), digest, &digest_length);
-  described.sha256 = absl::BytesToHexString({reinterpret_cast<const char*>(digest), digest_length});
-  described.not_before = TimeOf(X509_get0_notBefore(&certificate));
-  described.not_after = TimeOf(X509_get0_notAfter(&certificate));
-  return described;
-}
-
 Bio Reader(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
@@ -80,6 +48,26 @@ std::string Written(absl::Time time) {
 }
 
 }  // namespace
+
+std::string SubjectOf(const X509& certificate, unsigned long flags) {
+  const Bio text(BIO_new(BIO_s_mem()));
+  X509_NAME_print_ex(text.get(), X509_get_subject_name(&certificate), 0, flags);
+  char* data = nullptr;
+  const long length = BIO_get_mem_data(text.get(), &data);
+  return std::string(data, static_cast<size_t>(std::max(0L, length)));
+}
+
+Certificate Describe(X509& certificate) {
+  Certificate described;
+  described.subject = SubjectOf(certificate, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int digest_length = 0;
+  X509_digest(&certificate, EVP_sha256(), digest, &digest_length);
+  described.sha256 = absl::BytesToHexString({reinterpret_cast<const char*>(digest), digest_length});
+  described.not_before = TimeOf(X509_get0_notBefore(&certificate));
+  described.not_after = TimeOf(X509_get0_notAfter(&certificate));
+  return described;
+}
 
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view field,
                                                           const std::string& file) {
@@ -152,4 +140,4 @@ absl::StatusOr<std::string> ParseSha256(absl::string_view field, absl::string_vi
       field, " is '", text, "'; legal is a SHA-256: 64 hexadecimal digits, colons allowed"));
 }
 
-}  // namespace isocenter::certificates
+}  // namespace isocenter::crypto

@@ -1,15 +1,13 @@
-#include "server/roles/secrets.h"
+#include "server/crypto/digests.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
-#include <array>
-
 #include "absl/strings/escaping.h"
 
-namespace isocenter::roles {
+namespace isocenter::crypto {
 namespace {
 
 std::string Hex(const unsigned char* bytes, size_t count) {
@@ -31,6 +29,12 @@ std::string Sha256Hex(absl::string_view text) {
   return Hex(digest.data(), length);
 }
 
+std::array<uint8_t, 20> Sha1(absl::string_view text) {
+  std::array<uint8_t, 20> digest{};
+  EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha1(), nullptr);
+  return digest;
+}
+
 std::string HmacHex(absl::string_view key, absl::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int length = 0;
@@ -43,4 +47,4 @@ bool EqualInConstantTime(absl::string_view a, absl::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace isocenter::roles
+}  // namespace isocenter::crypto

@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-namespace isocenter::certificates {
+namespace isocenter::crypto {
 
 struct Certificate {
   std::string subject;  // as RFC 2253 writes it, e.g. "CN=pacs,O=Example Hospital"
@@ -46,4 +46,4 @@ absl::Time FirstExpiry(const std::vector<Certificate>& certificates);
 /// INVALID_ARGUMENT: not 64 hexadecimal digits.
 absl::StatusOr<std::string> ParseSha256(absl::string_view field, absl::string_view text);
 
-}  // namespace isocenter::certificates
+}  // namespace isocenter::crypto
