@@ -7,31 +7,29 @@
 
 namespace isocenter::cli {
 
-void AddAcquisitionFlags(CLI::App& command, AcquisitionFlags& flags) {
+void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags) {
   command
-      .add_option(
-          "input", flags.input,
-          "bundle directory, RTK geometry .xml (with --projections), .rct of line integrals, or a "
-          "rotational DICOM XA run")
-      ->required()
-      ->type_name("INPUT");
+      .Add("input", flags.input,
+           "bundle directory, RTK geometry .xml (with --projections), .rct of line integrals, or a "
+           "rotational DICOM XA run")
+      .Required()
+      .Type("INPUT");
   command
-      .add_option("--projections", flags.projections,
-                  "projections of an RTK geometry (.mha or .mhd), or the measured matrices of a "
-                  "DICOM XA run (.csv)")
-      ->type_name("FILE");
+      .Add("--projections", flags.projections,
+           "projections of an RTK geometry (.mha or .mhd), or the measured matrices of a "
+           "DICOM XA run (.csv)")
+      .Type("FILE");
   command
-      .add_option("--i0", flags.i0,
-                  "counts of an unattenuated pixel (default: of RTK projections 65535, of a DICOM "
-                  "XA run the largest that it can hold; others say it themselves)")
-      ->check(CLI::Range(1.0, 65535.0));
-  command.add_option("--grid", flags.grid, "voxels of the volume, centred at the isocentre")
-      ->type_name("NXxNYxNZ")
-      ->delimiter('x')
-      ->expected(3)
-      ->check(CLI::Range(1, 4096));
-  command.add_option("--voxel-mm", flags.voxel_mm, "voxel size of --grid")
-      ->check(CLI::Range(0.001, 100.0));
+      .Add("--i0", flags.i0,
+           "counts of an unattenuated pixel (default: of RTK projections 65535, of a DICOM "
+           "XA run the largest that it can hold; others say it themselves)")
+      .Range(1.0, 65535.0);
+  command.Add("--grid", flags.grid, "voxels of the volume, centred at the isocentre")
+      .Type("NXxNYxNZ")
+      .Separator('x')
+      .Count(3)
+      .Range(1, 4096);
+  command.Add("--voxel-mm", flags.voxel_mm, "voxel size of --grid").Range(0.001, 100.0);
 }
 
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(

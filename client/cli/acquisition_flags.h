@@ -1,13 +1,13 @@
 // What is reconstructed from, and on which grid: the flags that stream and reconstruct share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/flags/command.h"
 #include "client/formats/frames.h"
 #include "kernels/geometry/volume_grid.h"
 
@@ -22,7 +22,7 @@ struct AcquisitionFlags {
 };
 
 /// The input, --projections, --i0, --grid and --voxel-mm.
-void AddAcquisitionFlags(CLI::App& command, AcquisitionFlags& flags);
+void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
 
 /// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition.
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(

@@ -13,26 +13,25 @@ constexpr uint64_t kLargestKeyFile = 1 << 20;
 
 }  // namespace
 
-void AddDeidentifyFlags(CLI::App& command, DeidentifyFlags& flags) {
+void AddDeidentifyFlags(flags::Command command, DeidentifyFlags& flags) {
   command
-      .add_flag("--deidentify", flags.deidentify,
-                "remove who, where and when: DICOM's Basic Application Confidentiality Profile")
-      ->group("De-identification");
+      .AddSwitch("--deidentify", flags.deidentify,
+                 "remove who, where and when: DICOM's Basic Application Confidentiality Profile")
+      .Group("De-identification");
   command
-      .add_option(
-          "--keep", flags.keep,
-          "what to retain: dates (all of a patient shifted alike), patient (sex, age, size, "
-          "weight), device, institution")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"dates", "patient", "device", "institution"}))
-      ->group("De-identification");
+      .Add("--keep", flags.keep,
+           "what to retain: dates (all of a patient shifted alike), patient (sex, age, size, "
+           "weight), device, institution")
+      .Type("LIST")
+      .Separator(',')
+      .OneOf({"dates", "patient", "device", "institution"})
+      .Group("De-identification");
   command
-      .add_option("--deidentify-key", flags.key_file,
-                  "secret of at least 16 bytes; exports with the same one stay linked (default: a "
-                  "random one that is forgotten)")
-      ->type_name("FILE")
-      ->group("De-identification");
+      .Add("--deidentify-key", flags.key_file,
+           "secret of at least 16 bytes; exports with the same one stay linked (default: a "
+           "random one that is forgotten)")
+      .Type("FILE")
+      .Group("De-identification");
 }
 
 absl::StatusOr<std::optional<formats::Deidentifier>> MakeDeidentifier(

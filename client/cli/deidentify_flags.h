@@ -1,12 +1,12 @@
 // The flags of a de-identified export.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/flags/command.h"
 #include "client/formats/dicom/deidentify.h"
 
 namespace isocenter::cli {
@@ -18,7 +18,7 @@ struct DeidentifyFlags {
 };
 
 /// --deidentify, --keep, --deidentify-key.
-void AddDeidentifyFlags(CLI::App& command, DeidentifyFlags& flags);
+void AddDeidentifyFlags(flags::Command command, DeidentifyFlags& flags);
 
 /// Nothing without --deidentify; else says on standard error what is not covered. Errors: those of
 /// Deidentifier::Create and of the key file; INVALID_ARGUMENT (--keep without --deidentify).

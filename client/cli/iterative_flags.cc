@@ -4,68 +4,66 @@
 
 namespace isocenter::cli {
 
-void AddIterativeFlags(CLI::App& command, IterativeFlags& flags) {
+void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
   constexpr const char* kGroup = "Iterative algorithms";
   recon::IterativeSettings& s = flags.settings;
   std::vector<std::string> projectors;
   for (const ops::ProjectorModel model : ops::kProjectorModels) {
     projectors.emplace_back(ops::ProjectorName(model));
   }
-  command.add_option("--projector", flags.projector, "how a ray sees a voxel")
-      ->capture_default_str()
-      ->check(CLI::IsMember(projectors))
-      ->group(kGroup);
+  command.Add("--projector", flags.projector, "how a ray sees a voxel")
+      .ShowDefault()
+      .OneOf(projectors)
+      .Group(kGroup);
   command
-      .add_flag("--unmatched", flags.unmatched,
-                "back-project as FDK does instead of with the projector's adjoint: faster, and "
-                "only nearly the same")
-      ->group(kGroup);
-  command.add_option("--iterations", s.iterations, "passes over all views")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000))
-      ->group(kGroup);
-  command.add_option("--subsets", s.subsets, "ordered subsets; 0: what suits the algorithm")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 10000))
-      ->group(kGroup);
-  command.add_option("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs")
-      ->capture_default_str()
-      ->group(kGroup);
-  command.add_option("--relaxation-decay", s.relaxation_decay, "factor of it after each pass")
-      ->capture_default_str()
-      ->group(kGroup);
-  command.add_flag("--allow-negative", flags.allow_negative, "let voxels fall below air")
-      ->group(kGroup);
-  command.add_flag("--from-zero", flags.from_zero, "begin with nothing instead of with FDK")
-      ->group(kGroup);
+      .AddSwitch("--unmatched", flags.unmatched,
+                 "back-project as FDK does instead of with the projector's adjoint: faster, and "
+                 "only nearly the same")
+      .Group(kGroup);
+  command.Add("--iterations", s.iterations, "passes over all views")
+      .ShowDefault()
+      .Range(1, 1000)
+      .Group(kGroup);
+  command.Add("--subsets", s.subsets, "ordered subsets; 0: what suits the algorithm")
+      .ShowDefault()
+      .Range(0, 10000)
+      .Group(kGroup);
+  command.Add("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs")
+      .ShowDefault()
+      .Group(kGroup);
+  command.Add("--relaxation-decay", s.relaxation_decay, "factor of it after each pass")
+      .ShowDefault()
+      .Group(kGroup);
+  command.AddSwitch("--allow-negative", flags.allow_negative, "let voxels fall below air")
+      .Group(kGroup);
+  command.AddSwitch("--from-zero", flags.from_zero, "begin with nothing instead of with FDK")
+      .Group(kGroup);
   command
-      .add_flag("--statistical-weights", s.statistical_weights,
-                "weigh rays by the photons that they are left with")
-      ->group(kGroup);
+      .AddSwitch("--statistical-weights", s.statistical_weights,
+                 "weigh rays by the photons that they are left with")
+      .Group(kGroup);
+  command.Add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none")
+      .ShowDefault()
+      .Group(kGroup);
   command
-      .add_option("--prior", s.prior_strength,
-                  "strength of the prior relative to the data; 0: none")
-      ->capture_default_str()
-      ->group(kGroup);
+      .Add("--huber-delta", s.huber_delta_per_mm,
+           "difference of neighbouring voxels in 1/mm above which it is an edge")
+      .ShowDefault()
+      .Group(kGroup);
+  command.Add("--tv-steps", s.tv_steps, "steps of total variation per pass")
+      .ShowDefault()
+      .Group(kGroup);
   command
-      .add_option("--huber-delta", s.huber_delta_per_mm,
-                  "difference of neighbouring voxels in 1/mm above which it is an edge")
-      ->capture_default_str()
-      ->group(kGroup);
-  command.add_option("--tv-steps", s.tv_steps, "steps of total variation per pass")
-      ->capture_default_str()
-      ->group(kGroup);
+      .Add("--stop-residual", s.stop_residual,
+           "ends when the relative residual falls below it; 0: never")
+      .ShowDefault()
+      .Group(kGroup);
   command
-      .add_option("--stop-residual", s.stop_residual,
-                  "ends when the relative residual falls below it; 0: never")
-      ->capture_default_str()
-      ->group(kGroup);
-  command
-      .add_option("--surroundings", s.surroundings_factor,
-                  "keep what lies outside of the grid in voxels this many times as coarse; 0: "
-                  "nothing is there")
-      ->capture_default_str()
-      ->group(kGroup);
+      .Add("--surroundings", s.surroundings_factor,
+           "keep what lies outside of the grid in voxels this many times as coarse; 0: "
+           "nothing is there")
+      .ShowDefault()
+      .Group(kGroup);
 }
 
 std::vector<std::string> AlgorithmChoices() {

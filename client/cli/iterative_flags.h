@@ -1,11 +1,11 @@
 // The flags of iterative reconstruction.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/flags/command.h"
 #include "kernels/recon/iterative/settings.h"
 
 namespace isocenter::cli {
@@ -18,7 +18,7 @@ struct IterativeFlags {
   bool allow_negative = false;
 };
 
-void AddIterativeFlags(CLI::App& command, IterativeFlags& flags);
+void AddIterativeFlags(flags::Command command, IterativeFlags& flags);
 
 /// "fdk" and the names of all algorithms.
 std::vector<std::string> AlgorithmChoices();

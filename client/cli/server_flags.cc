@@ -4,39 +4,36 @@
 
 namespace isocenter::cli {
 
-void AddServerFlags(CLI::App& command, client::ServerAddress& address) {
-  command.add_option("--server", address.address, "host:port of isocenterd")
-      ->capture_default_str()
-      ->envname("ISOCENTER_SERVER")
-      ->type_name("ADDRESS")
-      ->group("Server");
-  command.add_option("--ca", address.ca_file, "PEM file of the server's authority; turns TLS on")
-      ->envname("ISOCENTER_CA")
-      ->type_name("FILE")
-      ->group("Server");
-  command
-      .add_option("--cert", address.certificate_file, "PEM certificate of this client (mutual TLS)")
-      ->envname("ISOCENTER_CERT")
-      ->type_name("FILE")
-      ->group("Server");
-  command.add_option("--key", address.private_key_file, "PEM private key of --cert")
-      ->envname("ISOCENTER_KEY")
-      ->type_name("FILE")
-      ->group("Server");
-  command.add_option("--token-file", address.token_file, "file with a token of this client")
-      ->envname("ISOCENTER_TOKEN_FILE")
-      ->type_name("FILE")
-      ->group("Server");
-  command
-      .add_option("--node", address.node,
-                  "of several nodes behind the address, the one that is meant")
-      ->type_name("NAME")
-      ->group("Server");
+void AddServerFlags(flags::Command command, client::ServerAddress& address) {
+  command.Add("--server", address.address, "host:port of isocenterd")
+      .ShowDefault()
+      .Environment("ISOCENTER_SERVER")
+      .Type("ADDRESS")
+      .Group("Server");
+  command.Add("--ca", address.ca_file, "PEM file of the server's authority; turns TLS on")
+      .Environment("ISOCENTER_CA")
+      .Type("FILE")
+      .Group("Server");
+  command.Add("--cert", address.certificate_file, "PEM certificate of this client (mutual TLS)")
+      .Environment("ISOCENTER_CERT")
+      .Type("FILE")
+      .Group("Server");
+  command.Add("--key", address.private_key_file, "PEM private key of --cert")
+      .Environment("ISOCENTER_KEY")
+      .Type("FILE")
+      .Group("Server");
+  command.Add("--token-file", address.token_file, "file with a token of this client")
+      .Environment("ISOCENTER_TOKEN_FILE")
+      .Type("FILE")
+      .Group("Server");
+  command.Add("--node", address.node, "of several nodes behind the address, the one that is meant")
+      .Type("NAME")
+      .Group("Server");
 }
 
-void AddPatientFlags(CLI::App& command, v1::PatientStudy& study) {
+void AddPatientFlags(flags::Command command, v1::PatientStudy& study) {
   const auto add = [&](const char* flag, std::string* value, const char* help) {
-    command.add_option(flag, *value, help)->type_name("TEXT")->group("Patient and study");
+    command.Add(flag, *value, help).Type("TEXT").Group("Patient and study");
   };
   add("--patient-name", study.mutable_patient_name(), "DICOM person name, e.g. Doe^Jane");
   add("--patient-id", study.mutable_patient_id(), "Patient ID");
@@ -44,20 +41,18 @@ void AddPatientFlags(CLI::App& command, v1::PatientStudy& study) {
   add("--study-description", study.mutable_study_description(), "study description");
 }
 
-void AddXraySystemFlags(CLI::App& command, v1::AcquisitionHeader& header) {
+void AddXraySystemFlags(flags::Command command, v1::AcquisitionHeader& header) {
   constexpr char kGroup[] = "X-ray system";
   const auto text = [&](const char* flag, std::string* value, const char* help) {
-    command.add_option(flag, *value, help)->type_name("TEXT")->group(kGroup);
+    command.Add(flag, *value, help).Type("TEXT").Group(kGroup);
   };
   // Messages make room for a submessage when it is first changed; the callbacks run only for flags
   // that are given, so that the others stay unset.
   const auto part = [&](const char* flag, auto set, const char* help) {
-    command.add_option_function<std::string>(flag, set, help)->type_name("TEXT")->group(kGroup);
+    command.AddSetter<std::string>(flag, set, help).Type("TEXT").Group(kGroup);
   };
   const auto number = [&](const char* flag, auto set, double most, const char* help) {
-    command.add_option_function<double>(flag, set, help)
-        ->check(CLI::Range(0.0, most))
-        ->group(kGroup);
+    command.AddSetter<double>(flag, set, help).Range(0.0, most).Group(kGroup);
   };
   v1::AcquisitionHeader* const h = &header;
   part(
@@ -82,10 +77,10 @@ void AddXraySystemFlags(CLI::App& command, v1::AcquisitionHeader& header) {
        "DICOM person name, e.g. Doe^Jane");
   text("--operator", header.mutable_operators_name(), "DICOM person name");
   command
-      .add_option("--patient-position", *header.mutable_patient_position(),
-                  "how the patient lies on the table (default HFS: head first, supine)")
-      ->check(CLI::IsMember({"HFS", "HFP", "HFDR", "HFDL", "FFS", "FFP", "FFDR", "FFDL"}))
-      ->group(kGroup);
+      .Add("--patient-position", *header.mutable_patient_position(),
+           "how the patient lies on the table (default HFS: head first, supine)")
+      .OneOf({"HFS", "HFP", "HFDR", "HFDL", "FFS", "FFP", "FFDR", "FFDL"})
+      .Group(kGroup);
   text("--laterality", header.mutable_laterality(), "L or R, of a body part that there are two of");
   number(
       "--tube-voltage", [h](double v) { h->set_tube_voltage_kv(v); }, 300, "in kV");
