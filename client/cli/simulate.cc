@@ -233,24 +233,7 @@ absl::Status Simulate(const Options& options) {
   return WriteFrames(options, *object, detector, trajectory, *sink, pool, interrupt);
 }
 
-}  // namespace
-
-void AddSimulateCommand(flags::Command program) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
-  flags::Command command =
-      program.Subcommand("simulate", "Project a phantom or a volume into an acquisition");
-  command.Footer(
-      "Examples:\n"
-      "  isocenter simulate --phantom shepp-logan --out sl --truth truth.mha\n"
-      "  isocenter simulate --volume ct_series/ --out head --photons 30000 --electronic-counts 8\n"
-      "  isocenter simulate --phantom head --trajectory measured.csv --binning 2 --out measured\n"
-      "  isocenter simulate --phantom head --format rabbitct --out head.rct --frames 496 \\\n"
-      "      --detector 1248x960 --pitch-mm 0.32 --rabbitct-size 512\n"
-      "  isocenter simulate --phantom head --out run.dcm --matrices run.csv\n"
-      "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
-      "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");
-
+void AddObjectFlags(flags::Command command, Options& o) {
   flags::Command object = command.OneOfThese("Object");
   object.Add("--phantom", o.phantom, "analytic phantom with exact line integrals")
       .OneOf(phantom::PhantomNames());
@@ -275,7 +258,9 @@ void AddSimulateCommand(flags::Command program) {
   command.Add("--raw-type", o.raw_type, "voxel type of a .raw volume")
       .OneOf({"int16", "float32"})
       .ShowDefault();
+}
 
+void AddOutputFlags(flags::Command command, Options& o) {
   command.Add("--out", o.out, "bundle directory, RabbitCT file or DICOM XA run to write")
       .Required()
       .Type("PATH");
@@ -289,13 +274,16 @@ void AddSimulateCommand(flags::Command program) {
       .Add("--rabbitct-size", o.rabbitct.reference_size,
            "largest problem size that a RabbitCT data set has a reference volume for")
       .ShowDefault()
-      .OneOf({128, 256, 512, 1024});
+      .OneOfNumbers({128, 256, 512, 1024});
   command
       .Add("--rabbitct-version", o.rabbitct.version,
            "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
            "2 for the runner of 2012")
       .ShowDefault()
-      .OneOf({1, 2});
+      .OneOfNumbers({1, 2});
+}
+
+void AddGeometryFlags(flags::Command command, Options& o) {
   command
       .Add("--trajectory", o.trajectory.kind,
            "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees) or a .csv of "
@@ -328,7 +316,9 @@ void AddSimulateCommand(flags::Command program) {
       .Add("--subsamples", o.subsamples, "rays per pixel and axis; points per truth voxel and axis")
       .ShowDefault()
       .Range(1, 16);
+}
 
+void AddPixelFlags(flags::Command command, Options& o) {
   command.Add("--pixel", o.pixel, "what a pixel holds")
       .OneOf({"counts", "line-integrals"})
       .ShowDefault();
@@ -348,7 +338,10 @@ void AddSimulateCommand(flags::Command program) {
         o.trajectory.seed = seed;
       },
       "of noise and wobble (default 1)");
+}
 
+/// What is known of the object and of the arm, for comparison.
+void AddTruthFlags(flags::Command command, Options& o) {
   command
       .Add("--matrices", o.matrices,
            "also write the matrices to this .csv, as a calibration would deliver them")
@@ -361,6 +354,31 @@ void AddSimulateCommand(flags::Command program) {
       .Add("--truth-voxel-mm", o.truth_voxel_mm,
            "voxel size of the truth (default: the field of view fills the grid)")
       .Range(0.001, 100.0);
+}
+
+}  // namespace
+
+void AddSimulateCommand(flags::Command program) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  flags::Command command =
+      program.Subcommand("simulate", "Project a phantom or a volume into an acquisition");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter simulate --phantom shepp-logan --out sl --truth truth.mha\n"
+      "  isocenter simulate --volume ct_series/ --out head --photons 30000 --electronic-counts 8\n"
+      "  isocenter simulate --phantom head --trajectory measured.csv --binning 2 --out measured\n"
+      "  isocenter simulate --phantom head --format rabbitct --out head.rct --frames 496 \\\n"
+      "      --detector 1248x960 --pitch-mm 0.32 --rabbitct-size 512\n"
+      "  isocenter simulate --phantom head --out run.dcm --matrices run.csv\n"
+      "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
+      "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");
+
+  AddObjectFlags(command, o);
+  AddOutputFlags(command, o);
+  AddGeometryFlags(command, o);
+  AddPixelFlags(command, o);
+  AddTruthFlags(command, o);
   AddPatientFlags(command, o.study);
   AddXraySystemFlags(command, o.system);
   command.Does([options] { return Simulate(*options); });

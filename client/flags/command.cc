@@ -42,7 +42,7 @@ Option& Option::OneOf(const std::vector<std::string>& legal) {
   return *this;
 }
 
-Option& Option::OneOf(const std::vector<int>& legal) {
+Option& Option::OneOfNumbers(const std::vector<int>& legal) {
   option_->check(CLI::IsMember(legal));
   return *this;
 }

@@ -37,7 +37,7 @@ class Option {
   /// Takes its value from this environment variable where the flag is not given.
   Option& Environment(const std::string& variable);
   Option& OneOf(const std::vector<std::string>& legal);
-  Option& OneOf(const std::vector<int>& legal);
+  Option& OneOfNumbers(const std::vector<int>& legal);
   /// Closed range.
   Option& Range(int least, int most);
   Option& Range(int64_t least, int64_t most);
