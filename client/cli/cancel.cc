@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 

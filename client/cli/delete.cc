@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/deidentify_flags.h"
-#include "client/cli/progress_bar.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/deidentify_flags.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/progress_bar.h"
 #include "client/formats/file.h"
 #include "client/formats/meta_image.h"
 #include "client/job_client.h"

@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {

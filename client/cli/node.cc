@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "client/node_client.h"
 #include "kernels/base/status_macros.h"
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/table.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/table.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 

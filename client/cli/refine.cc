@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/convergence_file.h"
-#include "client/cli/iteration_printer.h"
-#include "client/cli/job_text.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/warning_printer.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/convergence_file.h"
+#include "client/cli/output/iteration_printer.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/warning_printer.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 

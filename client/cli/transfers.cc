@@ -7,8 +7,8 @@
 
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/transfer_text.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/transfer_text.h"
 #include "client/transfer_client.h"
 #include "kernels/base/status_macros.h"
 

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "client/cli/commands.h"
-#include "client/cli/job_text.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/table.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/table.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 

@@ -114,6 +114,43 @@ absl::Status CheckRowAngle(const Trajectory& upright) {
                       RadiansToDegrees(angle), RadiansToDegrees(kLargestRowAngle)));
 }
 
+/// Measured circles close to within half a step; then the gap between last and first view counts as
+/// a step like any other. Whether the arc is such a circle.
+bool CloseCircle(Arc& arc) {
+  if (!(std::abs(arc.length - 2 * kPi) <= 0.5 * arc.mean_step)) return false;
+  const double gap = 2 * kPi - (arc.length - arc.mean_step);
+  for (double& beta : arc.beta) beta += 0.5 * (gap - arc.mean_step);
+  arc.step.front() += 0.5 * (gap - arc.mean_step);
+  arc.step.back() += 0.5 * (gap - arc.mean_step);
+  arc.length = 2 * kPi;
+  return true;
+}
+
+/// Whether the arc bears the weights that were chosen.
+absl::Status CheckArc(const Arc& arc, const RedundancyTable& table, bool covers_circle) {
+  if (table.full_scan && !covers_circle) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the trajectory's arc is %.3f deg; a full scan needs 360 deg less one step (%.3f deg)",
+        RadiansToDegrees(arc.length - arc.mean_step), RadiansToDegrees(2 * kPi - arc.mean_step)));
+  }
+  if (table.full_scan) return absl::OkStatus();
+  const double needed = kPi + kCompleteShareOfFan * table.fan_angle;
+  if (!(arc.length >= needed)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the trajectory's arc is %.3f deg with half a step beyond both ends; a short scan needs "
+        "%.3f deg (180 plus %.0f %% of the fan angle of %.3f deg)",
+        RadiansToDegrees(arc.length), RadiansToDegrees(needed), 100 * kCompleteShareOfFan,
+        RadiansToDegrees(table.fan_angle)));
+  }
+  if (arc.length > 2 * kPi) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the trajectory's arc is %.3f deg; legal for short-scan weights is up to 360 (use the "
+        "full-scan weights)",
+        RadiansToDegrees(arc.length)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& planned,
@@ -130,17 +167,7 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& planned,
   const int views = static_cast<int>(trajectory.size());
   const int columns = detector.columns;
 
-  // Measured circles close to within half a step; then the gap between last and first view counts
-  // as a step like any other.
-  const bool closed = std::abs(arc.length - 2 * kPi) <= 0.5 * arc.mean_step;
-  if (closed) {
-    const double gap = 2 * kPi - (arc.length - arc.mean_step);
-    for (double& beta : arc.beta) beta += 0.5 * (gap - arc.mean_step);
-    arc.step.front() += 0.5 * (gap - arc.mean_step);
-    arc.step.back() += 0.5 * (gap - arc.mean_step);
-    arc.length = 2 * kPi;
-  }
-
+  const bool closed = CloseCircle(arc);
   RedundancyTable table{.views = views, .columns = columns};
   table.arc = arc.length;
   table.angular_step = arc.step;
@@ -158,27 +185,7 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& planned,
   table.full_scan = weighting == RedundancyWeighting::kFullScan ||
                     (weighting == RedundancyWeighting::kAuto && covers_circle);
 
-  if (table.full_scan && !covers_circle) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "the trajectory's arc is %.3f deg; a full scan needs 360 deg less one step (%.3f deg)",
-        RadiansToDegrees(arc.length - arc.mean_step), RadiansToDegrees(2 * kPi - arc.mean_step)));
-  }
-  if (!table.full_scan) {
-    const double needed = kPi + kCompleteShareOfFan * table.fan_angle;
-    if (!(arc.length >= needed)) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "the trajectory's arc is %.3f deg with half a step beyond both ends; a short scan needs "
-          "%.3f deg (180 plus %.0f %% of the fan angle of %.3f deg)",
-          RadiansToDegrees(arc.length), RadiansToDegrees(needed), 100 * kCompleteShareOfFan,
-          RadiansToDegrees(table.fan_angle)));
-    }
-    if (arc.length > 2 * kPi) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "the trajectory's arc is %.3f deg; legal for short-scan weights is up to 360 (use the "
-          "full-scan weights)",
-          RadiansToDegrees(arc.length)));
-    }
-  }
+  ISO_RETURN_IF_ERROR(CheckArc(arc, table, covers_circle));
   for (int view = 0; view < views; ++view) {
     double* row = &table.weight[static_cast<size_t>(view) * columns];
     for (int u = 0; u < columns; ++u) {

@@ -1,4 +1,4 @@
-#include "client/cli/simulate_trajectory.h"
+#include "client/cli/options/simulate_trajectory.h"
 
 #include <cmath>
 

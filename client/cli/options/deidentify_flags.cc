@@ -1,4 +1,4 @@
-#include "client/cli/deidentify_flags.h"
+#include "client/cli/options/deidentify_flags.h"
 
 #include <algorithm>
 #include <cstdio>

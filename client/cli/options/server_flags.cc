@@ -1,4 +1,4 @@
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 
 #include <string>
 

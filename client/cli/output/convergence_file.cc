@@ -1,4 +1,4 @@
-#include "client/cli/convergence_file.h"
+#include "client/cli/output/convergence_file.h"
 
 #include <vector>
 

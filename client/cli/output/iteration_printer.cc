@@ -1,4 +1,4 @@
-#include "client/cli/iteration_printer.h"
+#include "client/cli/output/iteration_printer.h"
 
 #include <algorithm>
 #include <cstdio>

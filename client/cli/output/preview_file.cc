@@ -1,4 +1,4 @@
-#include "client/cli/preview_file.h"
+#include "client/cli/output/preview_file.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "client/cli/acquisition_flags.h"
+#include "client/cli/options/acquisition_flags.h"
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-#include "client/cli/frame_list.h"
+#include "client/cli/options/frame_list.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "client/cli/warning_printer.h"
+#include "client/cli/output/warning_printer.h"
 
 #include <unistd.h>
 

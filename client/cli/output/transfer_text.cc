@@ -1,11 +1,11 @@
-#include "client/cli/transfer_text.h"
+#include "client/cli/output/transfer_text.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "client/cli/job_text.h"
-#include "client/cli/table.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/table.h"
 
 namespace isocenter::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/progress_bar.h"
+#include "client/cli/output/progress_bar.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/iterative_flags.h"
+#include "client/cli/options/iterative_flags.h"
 
 #include "kernels/base/status_macros.h"
 

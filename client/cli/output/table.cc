@@ -1,4 +1,4 @@
-#include "client/cli/table.h"
+#include "client/cli/output/table.h"
 
 #include <algorithm>
 
