@@ -1,4 +1,4 @@
-#include "tests/bench/pacs_probe.h"
+#include "tests/bench/rooms/pacs_probe.h"
 
 #include <fcntl.h>
 #include <spawn.h>

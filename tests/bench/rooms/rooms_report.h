@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/bench/console.h"
-#include "tests/bench/distribution.h"
-#include "tests/bench/metrics_probe.h"
+#include "tests/bench/rooms/console.h"
+#include "tests/bench/rooms/distribution.h"
+#include "tests/bench/rooms/metrics_probe.h"
 
 namespace isocenter::bench {
 

@@ -1,4 +1,4 @@
-#include "tests/bench/metrics_probe.h"
+#include "tests/bench/rooms/metrics_probe.h"
 
 #include <netdb.h>
 #include <sys/socket.h>

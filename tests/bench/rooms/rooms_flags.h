@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tests/bench/rooms_bench.h"
+#include "tests/bench/rooms/rooms_bench.h"
 
 namespace isocenter::bench {
 

@@ -9,8 +9,8 @@
 #include "absl/time/time.h"
 #include "client/channel.h"
 #include "isocenter/v1/acquisition.pb.h"
-#include "tests/bench/distribution.h"
-#include "tests/bench/pacs_probe.h"
+#include "tests/bench/rooms/distribution.h"
+#include "tests/bench/rooms/pacs_probe.h"
 
 namespace isocenter::bench {
 

@@ -1,4 +1,4 @@
-#include "tests/bench/console.h"
+#include "tests/bench/rooms/console.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "tests/bench/distribution.h"
+#include "tests/bench/rooms/distribution.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tests/bench/rooms_bench.h"
+#include "tests/bench/rooms/rooms_bench.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

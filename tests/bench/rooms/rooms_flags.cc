@@ -1,4 +1,4 @@
-#include "tests/bench/rooms_flags.h"
+#include "tests/bench/rooms/rooms_flags.h"
 
 #include <string>
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/channel.h"
-#include "tests/bench/rooms_report.h"
+#include "tests/bench/rooms/rooms_report.h"
 
 namespace isocenter::bench {
 

@@ -1,4 +1,4 @@
-#include "tests/bench/rooms_report.h"
+#include "tests/bench/rooms/rooms_report.h"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
