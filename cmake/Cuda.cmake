@@ -11,8 +11,9 @@ if(NOT ISOCENTER_CUDA STREQUAL "OFF")
   find_program(ISOCENTER_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin PATHS /usr/local/cuda/bin)
   if(ISOCENTER_NVCC)
     set(CMAKE_CUDA_COMPILER ${ISOCENTER_NVCC})
-    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      # Machine code for data-centre Ampere and Hopper; PTX of the newest for everything later.
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      # All that the package serves; tools/dev/build.sh names the same. Machine code for data-centre Ampere and Hopper; PTX
+      # of the newest for everything later.
       set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 120)
     endif()
     enable_language(CUDA)

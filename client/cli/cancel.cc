@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -45,14 +45,13 @@ absl::Status Cancel(const Options& options) {
 
 }  // namespace
 
-void AddCancelCommand(CLI::App& app, Action& action) {
+void AddCancelCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("cancel", "Stop a job that has not ended");
-  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
-  command.add_option("--reason", options->reason, "why, for the information system")
-      ->check(CLI::IsMember(Reasons()));
+  flags::Command command = program.Subcommand("cancel", "Stop a job that has not ended");
+  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  command.Add("--reason", options->reason, "why, for the information system").OneOf(Reasons());
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Cancel(*options); }; });
+  command.Does([options] { return Cancel(*options); });
 }
 
 }  // namespace isocenter::cli

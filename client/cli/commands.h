@@ -1,37 +1,30 @@
-// The subcommands of `isocenter`. Each Add...Command declares its flags and, when it is the one
-// that was called, leaves what it does in `action`.
+// The subcommands of `isocenter`. Each Add...Command declares its flags, and what it does.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
-
-#include "absl/status/status.h"
+#include "client/flags/command.h"
 
 namespace isocenter::cli {
 
-/// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1.
-using Action = std::function<absl::Status()>;
-
-void AddSimulateCommand(CLI::App& app, Action& action);
-void AddReconstructCommand(CLI::App& app, Action& action);
-void AddStreamCommand(CLI::App& app, Action& action);
-void AddJobsCommand(CLI::App& app, Action& action);
-void AddWatchCommand(CLI::App& app, Action& action);
-void AddCancelCommand(CLI::App& app, Action& action);
-void AddRefineCommand(CLI::App& app, Action& action);
-void AddTraceCommand(CLI::App& app, Action& action);
-void AddHealthCommand(CLI::App& app, Action& action);
-void AddDeleteCommand(CLI::App& app, Action& action);
-void AddStepsCommand(CLI::App& app, Action& action);
-void AddSendCommand(CLI::App& app, Action& action);
-void AddRetryCommand(CLI::App& app, Action& action);
-void AddTransfersCommand(CLI::App& app, Action& action);
-void AddFetchCommand(CLI::App& app, Action& action);
-void AddProtocolsCommand(CLI::App& app, Action& action);
-void AddWorklistCommand(CLI::App& app, Action& action);
-void AddRenderCommand(CLI::App& app, Action& action);
-void AddCompareCommand(CLI::App& app, Action& action);
+void AddSimulateCommand(flags::Command program);
+void AddReconstructCommand(flags::Command program);
+void AddStreamCommand(flags::Command program);
+void AddJobsCommand(flags::Command program);
+void AddWatchCommand(flags::Command program);
+void AddCancelCommand(flags::Command program);
+void AddRefineCommand(flags::Command program);
+void AddTraceCommand(flags::Command program);
+void AddHealthCommand(flags::Command program);
+void AddDeleteCommand(flags::Command program);
+void AddStepsCommand(flags::Command program);
+void AddSendCommand(flags::Command program);
+void AddRetryCommand(flags::Command program);
+void AddTransfersCommand(flags::Command program);
+void AddFetchCommand(flags::Command program);
+void AddProtocolsCommand(flags::Command program);
+void AddWorklistCommand(flags::Command program);
+void AddRenderCommand(flags::Command program);
+void AddCompareCommand(flags::Command program);
 /// drain, resume, status
-void AddNodeCommands(CLI::App& app, Action& action);
+void AddNodeCommands(flags::Command program);
 
 }  // namespace isocenter::cli

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
-#include "client/cli/phantom_flags.h"
-#include "client/cli/progress_bar.h"
-#include "client/cli/table.h"
+#include "client/cli/options/phantom_flags.h"
+#include "client/cli/output/progress_bar.h"
+#include "client/cli/output/table.h"
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "client/imaging/difference.h"
@@ -126,11 +126,12 @@ absl::Status Compare(const Options& options) {
 
 }  // namespace
 
-void AddCompareCommand(CLI::App& app, Action& action) {
+void AddCompareCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command = *app.add_subcommand("compare", "Measure a volume against the truth, in HU");
-  command.footer(
+  flags::Command command =
+      program.Subcommand("compare", "Measure a volume against the truth, in HU");
+  command.Footer(
       "Examples:\n"
       "  isocenter compare volume.mha --truth truth.mha\n"
       "  isocenter compare volume.mha --phantom shepp-logan --json accuracy.json\n"
@@ -138,22 +139,19 @@ void AddCompareCommand(CLI::App& app, Action& action) {
       "radius,\n"
       "whole. All are centred at the isocentre. A truth on another grid is interpolated; voxels\n"
       "outside of it count nowhere.");
-  command.add_option("volume", o.volume, "volume in HU")->required()->type_name("VOLUME");
-  auto& truth = *command.add_option_group("Truth", "exactly one of these");
-  truth.add_option("--truth", o.truth, "volume in HU")->type_name("FILE");
-  truth.add_option("--phantom", o.phantom, "analytic phantom")
-      ->check(CLI::IsMember(phantom::PhantomNames()));
-  truth.require_option(1);
-  command.add_option("--scale-mm", o.scale_mm, "scale of the phantom (default: that of simulate)")
-      ->check(CLI::Range(1.0, 1000.0));
+  command.Add("volume", o.volume, "volume in HU").Required().Type("VOLUME");
+  flags::Command truth = command.OneOfThese("Truth");
+  truth.Add("--truth", o.truth, "volume in HU").Type("FILE");
+  truth.Add("--phantom", o.phantom, "analytic phantom").OneOf(phantom::PhantomNames());
+  command.Add("--scale-mm", o.scale_mm, "scale of the phantom (default: that of simulate)")
+      .Range(1.0, 1000.0);
   command
-      .add_option(
-          "--subsamples", o.subsamples,
-          "points per voxel and axis at which the phantom is averaged; 1 is the voxel centre")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16));
-  command.add_option("--json", o.json, "write the figures to this file, too")->type_name("FILE");
-  command.callback([options, &action] { action = [options] { return Compare(*options); }; });
+      .Add("--subsamples", o.subsamples,
+           "points per voxel and axis at which the phantom is averaged; 1 is the voxel centre")
+      .ShowDefault()
+      .Range(1, 16);
+  command.Add("--json", o.json, "write the figures to this file, too").Type("FILE");
+  command.Does([options] { return Compare(*options); });
 }
 
 }  // namespace isocenter::cli

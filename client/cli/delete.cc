@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -23,15 +23,15 @@ absl::Status Delete(const Options& options) {
 
 }  // namespace
 
-void AddDeleteCommand(CLI::App& app, Action& action) {
+void AddDeleteCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("delete", "Remove an ended job with its volume and DICOM objects");
-  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
-  command.add_flag("--force", options->force,
-                   "also when DICOM destinations have not confirmed that they have it");
+  flags::Command command =
+      program.Subcommand("delete", "Remove an ended job with its volume and DICOM objects");
+  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  command.AddSwitch("--force", options->force,
+                    "also when DICOM destinations have not confirmed that they have it");
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Delete(*options); }; });
+  command.Does([options] { return Delete(*options); });
 }
 
 }  // namespace isocenter::cli

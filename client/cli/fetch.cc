@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/deidentify_flags.h"
-#include "client/cli/progress_bar.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/deidentify_flags.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/progress_bar.h"
 #include "client/formats/file.h"
 #include "client/formats/meta_image.h"
 #include "client/job_client.h"
@@ -122,25 +122,21 @@ absl::Status Fetch(const Options& options) {
 
 }  // namespace
 
-void AddFetchCommand(CLI::App& app, Action& action) {
+void AddFetchCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command = *app.add_subcommand("fetch", "Download the result of a completed job");
-  command.footer(
+  flags::Command command = program.Subcommand("fetch", "Download the result of a completed job");
+  command.Footer(
       "Examples:\n"
       "  isocenter fetch JOB --out series              a directory of .dcm files\n"
       "  isocenter fetch JOB --out study7 --deidentify --keep dates --deidentify-key trial.key\n"
       "  isocenter fetch JOB --format mha --out v.mha  Hounsfield units as float32, with the grid");
-  command.add_option("job", o.job_id, "job id")->required()->type_name("JOB");
-  command.add_option("--out", o.out, "directory (dicom) or .mha file to write")
-      ->required()
-      ->type_name("PATH");
-  command.add_option("--format", o.format, "of the result")
-      ->check(CLI::IsMember({"dicom", "mha"}))
-      ->capture_default_str();
+  command.Add("job", o.job_id, "job id").Required().Type("JOB");
+  command.Add("--out", o.out, "directory (dicom) or .mha file to write").Required().Type("PATH");
+  command.Add("--format", o.format, "of the result").OneOf({"dicom", "mha"}).ShowDefault();
   AddDeidentifyFlags(command, o.deidentify);
   AddServerFlags(command, o.server);
-  command.callback([options, &action] { action = [options] { return Fetch(*options); }; });
+  command.Does([options] { return Fetch(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -27,15 +27,15 @@ absl::Status Health(const Options& options) {
 
 }  // namespace
 
-void AddHealthCommand(CLI::App& app, Action& action) {
+void AddHealthCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  flags::Command command = program.Subcommand(
       "health", "Exit with 0 when the server takes acquisitions, else with 1: for probes");
-  command.add_option("--timeout", options->seconds, "seconds to wait for the answer")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 60.0));
+  command.Add("--timeout", options->seconds, "seconds to wait for the answer")
+      .ShowDefault()
+      .Range(0.1, 60.0);
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Health(*options); }; });
+  command.Does([options] { return Health(*options); });
 }
 
 }  // namespace isocenter::cli

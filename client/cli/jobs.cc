@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
-#include "client/cli/job_text.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/table.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/table.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -71,28 +71,25 @@ absl::Status Jobs(const Options& options) {
 
 }  // namespace
 
-void AddJobsCommand(CLI::App& app, Action& action) {
+void AddJobsCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command = *app.add_subcommand("jobs", "List jobs, newest first");
-  command.footer(
+  flags::Command command = program.Subcommand("jobs", "List jobs, newest first");
+  command.Footer(
       "Examples:\n  isocenter jobs --state receiving --state reconstructing\n  isocenter jobs "
       "--json");
   std::vector<std::string> names;
   for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
     names.push_back(StateName(static_cast<v1::JobState>(s)));
   }
-  command.add_option("--state", o.states, "only jobs in this state; may be repeated")
-      ->check(CLI::IsMember(names));
-  command.add_option("--protocol", o.protocol, "only jobs of this protocol");
-  command.add_option("--accession", o.accession, "only jobs of this accession number");
-  command.add_option("--station", o.station, "only jobs of this station");
-  command.add_option("--limit", o.limit, "at most this many")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  command.add_flag("--json", o.json, "for machines");
+  command.Add("--state", o.states, "only jobs in this state; may be repeated").OneOf(names);
+  command.Add("--protocol", o.protocol, "only jobs of this protocol");
+  command.Add("--accession", o.accession, "only jobs of this accession number");
+  command.Add("--station", o.station, "only jobs of this station");
+  command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000000);
+  command.AddSwitch("--json", o.json, "for machines");
   AddServerFlags(command, o.server);
-  command.callback([options, &action] { action = [options] { return Jobs(*options); }; });
+  command.Does([options] { return Jobs(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/progress_bar.h"
+#include "client/cli/output/progress_bar.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {

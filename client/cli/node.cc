@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "client/node_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -65,22 +65,23 @@ absl::Status Resume(const Options& options) {
 
 }  // namespace
 
-void AddNodeCommands(CLI::App& app, Action& action) {
+void AddNodeCommands(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& drain = *app.add_subcommand(
+  flags::Command drain = program.Subcommand(
       "drain", "Have a server refuse new acquisitions; active jobs go on to their end");
-  drain.add_option("--reason", options->reason, "Shown to those who are refused");
+  drain.Add("--reason", options->reason, "Shown to those who are refused");
   AddServerFlags(drain, options->server);
-  drain.callback([options, &action] { action = [options] { return Drain(*options); }; });
+  drain.Does([options] { return Drain(*options); });
 
-  CLI::App& resume = *app.add_subcommand("resume", "Have a drained server take acquisitions again");
+  flags::Command resume =
+      program.Subcommand("resume", "Have a drained server take acquisitions again");
   AddServerFlags(resume, options->server);
-  resume.callback([options, &action] { action = [options] { return Resume(*options); }; });
+  resume.Does([options] { return Resume(*options); });
 
-  CLI::App& status = *app.add_subcommand(
-      "status", "Whether a server takes acquisitions, and why not; its devices");
+  flags::Command status =
+      program.Subcommand("status", "Whether a server takes acquisitions, and why not; its devices");
   AddServerFlags(status, options->server);
-  status.callback([options, &action] { action = [options] { return Show(*options); }; });
+  status.Does([options] { return Show(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/table.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/table.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -45,14 +45,13 @@ absl::Status Protocols(const Options& options) {
 
 }  // namespace
 
-void AddProtocolsCommand(CLI::App& app, Action& action) {
+void AddProtocolsCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("protocols", "List reconstruction protocols, or print one");
-  command.add_option("name", options->name,
-                     "print all of this protocol, as for the configuration file");
+  flags::Command command =
+      program.Subcommand("protocols", "List reconstruction protocols, or print one");
+  command.Add("name", options->name, "print all of this protocol, as for the configuration file");
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Protocols(*options); }; });
+  command.Does([options] { return Protocols(*options); });
 }
 
 }  // namespace isocenter::cli

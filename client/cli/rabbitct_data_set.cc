@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/cli/phantom_flags.h"
+#include "client/cli/options/phantom_flags.h"
 #include "client/formats/rabbitct.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/cpu/register.h"

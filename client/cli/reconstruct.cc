@@ -9,13 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "client/cli/acquisition_flags.h"
 #include "client/cli/commands.h"
-#include "client/cli/convergence_file.h"
-#include "client/cli/iterative_flags.h"
 #include "client/cli/local_acquisition.h"
-#include "client/cli/phantom_flags.h"
-#include "client/cli/table.h"
+#include "client/cli/options/acquisition_flags.h"
+#include "client/cli/options/iterative_flags.h"
+#include "client/cli/options/phantom_flags.h"
+#include "client/cli/output/convergence_file.h"
+#include "client/cli/output/table.h"
 #include "client/formats/meta_image.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
@@ -163,51 +163,47 @@ absl::Status Reconstruct(Options options) {
 
 }  // namespace
 
-void AddReconstructCommand(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand(
+void AddReconstructCommand(flags::Command program) {
+  flags::Command command = program.Subcommand(
       "reconstruct", "Reconstruct an acquisition on disk on this machine, without a server");
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   AddAcquisitionFlags(command, o.acquisition);
-  command.add_option("--out", o.out, "volume in HU, .mha or .mhd")->required()->type_name("FILE");
-  command.add_option("--size", o.size, "without --grid: voxels per axis over the field of view")
-      ->capture_default_str()
-      ->check(CLI::Range(16, 2048));
-  command.add_option("--window", o.window, "of the ramp filter")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"ram-lak", "shepp-logan", "cosine", "hamming", "hann"}));
-  command.add_option("--cutoff", o.fdk.cutoff, "of the window, as a fraction of Nyquist")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 1.0));
-  command.add_flag("--extend-rows", o.fdk.extend_truncated_rows,
-                   "continue rows that the detector's edge cuts");
-  command.add_option("--mu-water", o.fdk.mu_water_per_mm, "attenuation of water in 1/mm")
-      ->capture_default_str()
-      ->check(CLI::Range(0.001, 0.1));
-  command.add_option("--precision", o.precision, "exact, or fast where a device has it")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"exact", "fast"}));
-  command.add_option("--algorithm", o.algorithm, "fdk, or an iterative one that begins with it")
-      ->capture_default_str()
-      ->check(CLI::IsMember(AlgorithmChoices()));
+  command.Add("--out", o.out, "volume in HU, .mha or .mhd").Required().Type("FILE");
+  command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
+      .ShowDefault()
+      .Range(16, 2048);
+  command.Add("--window", o.window, "of the ramp filter")
+      .ShowDefault()
+      .OneOf({"ram-lak", "shepp-logan", "cosine", "hamming", "hann"});
+  command.Add("--cutoff", o.fdk.cutoff, "of the window, as a fraction of Nyquist")
+      .ShowDefault()
+      .Range(0.01, 1.0);
+  command.AddSwitch("--extend-rows", o.fdk.extend_truncated_rows,
+                    "continue rows that the detector's edge cuts");
+  command.Add("--mu-water", o.fdk.mu_water_per_mm, "attenuation of water in 1/mm")
+      .ShowDefault()
+      .Range(0.001, 0.1);
+  command.Add("--precision", o.precision, "exact, or fast where a device has it")
+      .ShowDefault()
+      .OneOf({"exact", "fast"});
+  command.Add("--algorithm", o.algorithm, "fdk, or an iterative one that begins with it")
+      .ShowDefault()
+      .OneOf(AlgorithmChoices());
   AddIterativeFlags(command, o.iterative);
-  command.add_option("--curve", o.curve, "residual and objective of each pass: .csv or .png")
-      ->type_name("FILE");
+  command.Add("--curve", o.curve, "residual and objective of each pass: .csv or .png").Type("FILE");
   command
-      .add_option("--deadline", o.deadline_seconds,
-                  "seconds after which no further pass begins; 0: none")
-      ->check(CLI::Range(0.0, 604800.0));
-  command.add_option("--backend", o.backend, "cpu or cuda (default: the fastest there is)")
-      ->check(CLI::IsMember({"cpu", "cuda", "reference"}));
-  command.add_option("--devices", o.devices, "GPUs that share the work; 0: all")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 64));
-  command.add_option("--threads", o.threads, "of the CPU; 0: one per core")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
-  command.add_option("--memory-mib", o.memory_mib, "memory of each device to use; 0: all")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 24));
-  command.callback([options, &action] { action = [options] { return Reconstruct(*options); }; });
+      .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")
+      .Range(0.0, 604800.0);
+  command.Add("--backend", o.backend, "cpu or cuda (default: the fastest there is)")
+      .OneOf({"cpu", "cuda", "reference"});
+  command.Add("--devices", o.devices, "GPUs that share the work; 0: all")
+      .ShowDefault()
+      .Range(0, 64);
+  command.Add("--threads", o.threads, "of the CPU; 0: one per core").ShowDefault().Range(0, 1024);
+  command.Add("--memory-mib", o.memory_mib, "memory of each device to use; 0: all")
+      .Range(int64_t{0}, int64_t{1} << 24);
+  command.Does([options] { return Reconstruct(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
-#include "client/cli/convergence_file.h"
-#include "client/cli/iteration_printer.h"
-#include "client/cli/job_text.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/warning_printer.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/convergence_file.h"
+#include "client/cli/output/iteration_printer.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/warning_printer.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -68,36 +68,35 @@ absl::Status Refine(const Options& options) {
 
 }  // namespace
 
-void AddRefineCommand(CLI::App& app, Action& action) {
+void AddRefineCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      *app.add_subcommand("refine", "Refine a completed job iteratively, as a job of its own");
-  command.footer(
+  flags::Command command =
+      program.Subcommand("refine", "Refine a completed job iteratively, as a job of its own");
+  command.Footer(
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
       "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
-  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  command.Add("job", options->job_id, "job id").Required().Type("JOB");
   command
-      .add_option("--protocol", options->protocol,
-                  "a protocol with a refinement; `isocenter protocols` lists them")
-      ->required()
-      ->type_name("NAME");
+      .Add("--protocol", options->protocol,
+           "a protocol with a refinement; `isocenter protocols` lists them")
+      .Required()
+      .Type("NAME");
   command
-      .add_option("--deadline", options->deadline_seconds,
-                  "seconds after which the best volume so far is stored")
-      ->type_name("S");
+      .Add("--deadline", options->deadline_seconds,
+           "seconds after which the best volume so far is stored")
+      .Type("S");
   command
-      .add_option("--request_id", options->request_id,
-                  "repeating a request with the same id makes no second job")
-      ->type_name("ID");
-  command.add_flag("--batch", options->batch, "nobody waits for it: after all other jobs");
-  command.add_flag("--wait", options->wait, "print each iteration and wait for the end");
+      .Add("--request_id", options->request_id,
+           "repeating a request with the same id makes no second job")
+      .Type("ID");
+  command.AddSwitch("--batch", options->batch, "nobody waits for it: after all other jobs");
+  command.AddSwitch("--wait", options->wait, "print each iteration and wait for the end");
   command
-      .add_option(
-          "--curve", options->curves,
-          "residual and objective of each iteration as .csv or .png; may be repeated; waits")
-      ->type_name("FILE");
+      .Add("--curve", options->curves,
+           "residual and objective of each iteration as .csv or .png; may be repeated; waits")
+      .Type("FILE");
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Refine(*options); }; });
+  command.Does([options] { return Refine(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -61,41 +61,37 @@ absl::Status Render(const Options& options) {
 
 }  // namespace
 
-void AddRenderCommand(CLI::App& app, Action& action) {
+void AddRenderCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command =
-      *app.add_subcommand("render", "Draw axial, coronal and sagittal planes as a PNG");
-  command.footer(
+  flags::Command command =
+      program.Subcommand("render", "Draw axial, coronal and sagittal planes as a PNG");
+  command.Footer(
       "Examples:\n"
       "  isocenter render volume.mha --out planes.png --window 40,400\n"
       "  isocenter render volume.mha --truth truth.mha --out sheet.png --difference-window 0,100\n"
       "With --truth: rows truth, reconstruction and difference. A truth on another grid is "
       "interpolated.");
+  command.Add("volume", o.volume, "volume in HU (.mha, .mhd, .nii, .nii.gz, DICOM directory)")
+      .Required()
+      .Type("VOLUME");
+  command.Add("--out", o.out, "PNG to write").Required().Type("FILE");
+  command.Add("--truth", o.truth, "volume to compare with").Type("FILE");
+  command.Add("--window", o.window, "centre and width in HU")
+      .Type("C,W")
+      .Separator(',')
+      .Count(2)
+      .ShowDefault("40,400");
   command
-      .add_option("volume", o.volume, "volume in HU (.mha, .mhd, .nii, .nii.gz, DICOM directory)")
-      ->required()
-      ->type_name("VOLUME");
-  command.add_option("--out", o.out, "PNG to write")->required()->type_name("FILE");
-  command.add_option("--truth", o.truth, "volume to compare with")->type_name("FILE");
-  command.add_option("--window", o.window, "centre and width in HU")
-      ->type_name("C,W")
-      ->delimiter(',')
-      ->expected(2)
-      ->default_str("40,400");
-  command
-      .add_option("--difference-window", o.difference_window,
-                  "centre and width in HU of the difference")
-      ->type_name("C,W")
-      ->delimiter(',')
-      ->expected(2)
-      ->default_str("0,100");
-  command
-      .add_option("--slice", o.slice,
-                  "voxel i,j,k that the planes go through (default: the middle)")
-      ->delimiter(',')
-      ->expected(3);
-  command.callback([options, &action] { action = [options] { return Render(*options); }; });
+      .Add("--difference-window", o.difference_window, "centre and width in HU of the difference")
+      .Type("C,W")
+      .Separator(',')
+      .Count(2)
+      .ShowDefault("0,100");
+  command.Add("--slice", o.slice, "voxel i,j,k that the planes go through (default: the middle)")
+      .Separator(',')
+      .Count(3);
+  command.Does([options] { return Render(*options); });
 }
 
 }  // namespace isocenter::cli

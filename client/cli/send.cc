@@ -4,8 +4,8 @@
 #include <string>
 
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/transfer_text.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/transfer_text.h"
 #include "client/transfer_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -46,33 +46,31 @@ absl::Status Retry(const RetryOptions& options) {
 
 }  // namespace
 
-void AddSendCommand(CLI::App& app, Action& action) {
+void AddSendCommand(flags::Command program) {
   auto options = std::make_shared<SendOptions>();
-  CLI::App& command = *app.add_subcommand("send", "Send a completed job to a DICOM destination");
-  command.footer(
+  flags::Command command =
+      program.Subcommand("send", "Send a completed job to a DICOM destination");
+  command.Footer(
       "The server sends it in the background and goes on after a restart; `isocenter transfers` "
       "follows it.");
-  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
+  command.Add("job", options->job_id, "job id").Required().Type("JOB");
   command
-      .add_option("--to", options->destination,
-                  "AE title of a configured destination; not needed where there is only one")
-      ->type_name("AE");
+      .Add("--to", options->destination,
+           "AE title of a configured destination; not needed where there is only one")
+      .Type("AE");
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Send(*options); }; });
+  command.Does([options] { return Send(*options); });
 }
 
-void AddRetryCommand(CLI::App& app, Action& action) {
+void AddRetryCommand(flags::Command program) {
   auto options = std::make_shared<RetryOptions>();
-  CLI::App& command =
-      *app.add_subcommand("retry", "Try again to send what DICOM destinations have refused");
-  CLI::Option* job = command.add_option("job", options->job_id, "job id")->type_name("JOB");
-  CLI::Option* to =
-      command.add_option("--to", options->destination, "only to this AE title")->type_name("AE");
-  command.add_flag("--all", options->all, "everything that has failed")
-      ->excludes(job)
-      ->excludes(to);
+  flags::Command command =
+      program.Subcommand("retry", "Try again to send what DICOM destinations have refused");
+  flags::Option job = command.Add("job", options->job_id, "job id").Type("JOB");
+  flags::Option to = command.Add("--to", options->destination, "only to this AE title").Type("AE");
+  command.AddSwitch("--all", options->all, "everything that has failed").Excludes(job).Excludes(to);
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Retry(*options); }; });
+  command.Does([options] { return Retry(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
-#include "client/cli/phantom_flags.h"
-#include "client/cli/progress_bar.h"
+#include "client/cli/options/phantom_flags.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/options/simulate_trajectory.h"
+#include "client/cli/output/progress_bar.h"
 #include "client/cli/rabbitct_data_set.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/simulate_trajectory.h"
 #include "client/formats/bundle.h"
 #include "client/formats/dicom/xa_writer.h"
 #include "client/formats/meta_image.h"
@@ -233,14 +233,137 @@ absl::Status Simulate(const Options& options) {
   return WriteFrames(options, *object, detector, trajectory, *sink, pool, interrupt);
 }
 
+void AddObjectFlags(flags::Command command, Options& o) {
+  flags::Command object = command.OneOfThese("Object");
+  object.Add("--phantom", o.phantom, "analytic phantom with exact line integrals")
+      .OneOf(phantom::PhantomNames());
+  object
+      .Add("--volume", o.volume,
+           ".mha, .mhd, .nii, .nii.gz, .raw (HU) or the directory of a DICOM CT series; its "
+           "middle is put into the isocentre")
+      .Type("PATH");
+  command
+      .Add("--scale-mm", o.scale_mm,
+           "half edge of the cube that holds the phantom (default: fits the default geometry)")
+      .Range(1.0, 1000.0);
+  command.Add("--raw-shape", o.raw_shape, "voxels of a .raw volume")
+      .Type("NXxNYxNZ")
+      .Separator('x')
+      .Count(3);
+  command.Add("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm")
+      .Type("X,Y,Z")
+      .ShowDefault("1,1,1")
+      .Separator(',')
+      .Count(3);
+  command.Add("--raw-type", o.raw_type, "voxel type of a .raw volume")
+      .OneOf({"int16", "float32"})
+      .ShowDefault();
+}
+
+void AddOutputFlags(flags::Command command, Options& o) {
+  command.Add("--out", o.out, "bundle directory, RabbitCT file or DICOM XA run to write")
+      .Required()
+      .Type("PATH");
+  command
+      .Add("--format", o.format,
+           "what to write; rabbitct: filtered projections and reference volumes for the "
+           "RabbitCT benchmark; dicom-xa: a rotational X-ray angiographic run (default: by "
+           "the name, rabbitct for .rct and .rctd, dicom-xa for .dcm)")
+      .OneOf({"bundle", "rabbitct", "dicom-xa"});
+  command
+      .Add("--rabbitct-size", o.rabbitct.reference_size,
+           "largest problem size that a RabbitCT data set has a reference volume for")
+      .ShowDefault()
+      .OneOfNumbers({128, 256, 512, 1024});
+  command
+      .Add("--rabbitct-version", o.rabbitct.version,
+           "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
+           "2 for the runner of 2012")
+      .ShowDefault()
+      .OneOfNumbers({1, 2});
+}
+
+void AddGeometryFlags(flags::Command command, Options& o) {
+  command
+      .Add("--trajectory", o.trajectory.kind,
+           "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees) or a .csv of "
+           "3x4 matrices")
+      .ShowDefault();
+  command.Add("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
+      .Range(2, 10000);
+  command.Add("--start-deg", o.trajectory.start_deg, "angle of the first source position")
+      .ShowDefault();
+  command.Add("--arc-deg", o.trajectory.arc_deg,
+              "signed angle from first to last frame; 360 is a closed circle");
+  command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance").ShowDefault();
+  command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance").ShowDefault();
+  command.Add("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
+      .ShowDefault()
+      .Range(0.0, 10.0);
+  command
+      .Add("--binning", o.trajectory.binning,
+           "the matrices of the .csv are for N x N times finer pixels than --detector")
+      .ShowDefault()
+      .Range(1, 16);
+  command.Add("--detector", o.detector, "columns x rows")
+      .Separator('x')
+      .Count(2)
+      .Type("COLUMNSxROWS")
+      .ShowDefault("620x480")
+      .Range(1, 8192);
+  command.Add("--pitch-mm", o.pitch_mm, "pixel pitch").ShowDefault().Range(0.001, 10.0);
+  command
+      .Add("--subsamples", o.subsamples, "rays per pixel and axis; points per truth voxel and axis")
+      .ShowDefault()
+      .Range(1, 16);
+}
+
+void AddPixelFlags(flags::Command command, Options& o) {
+  command.Add("--pixel", o.pixel, "what a pixel holds")
+      .OneOf({"counts", "line-integrals"})
+      .ShowDefault();
+  command.Add("--i0", o.i0, "counts of an unattenuated pixel").ShowDefault().Range(1.0, 65535.0);
+  command.Add("--photons", o.noise.photons, "photons per unattenuated pixel; 0 is noise-free")
+      .ShowDefault()
+      .Range(0.0, 1e12);
+  command
+      .Add("--electronic-counts", o.noise.electronic_counts,
+           "standard deviation of the read-out noise in counts")
+      .ShowDefault()
+      .Range(0.0, 65535.0);
+  command.AddSetter<uint64_t>(
+      "--seed",
+      [&o](uint64_t seed) {
+        o.noise.seed = seed;
+        o.trajectory.seed = seed;
+      },
+      "of noise and wobble (default 1)");
+}
+
+/// What is known of the object and of the arm, for comparison.
+void AddTruthFlags(flags::Command command, Options& o) {
+  command
+      .Add("--matrices", o.matrices,
+           "also write the matrices to this .csv, as a calibration would deliver them")
+      .Type("FILE");
+  command.Add("--truth", o.truth, "also write the object in HU to this .mha").Type("FILE");
+  command.Add("--truth-size", o.truth_size, "voxels per axis of the truth")
+      .ShowDefault()
+      .Range(1, 4096);
+  command
+      .Add("--truth-voxel-mm", o.truth_voxel_mm,
+           "voxel size of the truth (default: the field of view fills the grid)")
+      .Range(0.001, 100.0);
+}
+
 }  // namespace
 
-void AddSimulateCommand(CLI::App& app, Action& action) {
+void AddSimulateCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command =
-      *app.add_subcommand("simulate", "Project a phantom or a volume into an acquisition");
-  command.footer(
+  flags::Command command =
+      program.Subcommand("simulate", "Project a phantom or a volume into an acquisition");
+  command.Footer(
       "Examples:\n"
       "  isocenter simulate --phantom shepp-logan --out sl --truth truth.mha\n"
       "  isocenter simulate --volume ct_series/ --out head --photons 30000 --electronic-counts 8\n"
@@ -251,134 +374,14 @@ void AddSimulateCommand(CLI::App& app, Action& action) {
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
       "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");
 
-  auto& object = *command.add_option_group("Object", "exactly one of these");
-  object.add_option("--phantom", o.phantom, "analytic phantom with exact line integrals")
-      ->check(CLI::IsMember(phantom::PhantomNames()));
-  object
-      .add_option("--volume", o.volume,
-                  ".mha, .mhd, .nii, .nii.gz, .raw (HU) or the directory of a DICOM CT series; its "
-                  "middle is put into the isocentre")
-      ->type_name("PATH");
-  object.require_option(1);
-  command
-      .add_option(
-          "--scale-mm", o.scale_mm,
-          "half edge of the cube that holds the phantom (default: fits the default geometry)")
-      ->check(CLI::Range(1.0, 1000.0));
-  command.add_option("--raw-shape", o.raw_shape, "voxels of a .raw volume")
-      ->type_name("NXxNYxNZ")
-      ->delimiter('x')
-      ->expected(3);
-  command.add_option("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm")
-      ->type_name("X,Y,Z")
-      ->default_str("1,1,1")
-      ->delimiter(',')
-      ->expected(3);
-  command.add_option("--raw-type", o.raw_type, "voxel type of a .raw volume")
-      ->check(CLI::IsMember({"int16", "float32"}))
-      ->capture_default_str();
-
-  command.add_option("--out", o.out, "bundle directory, RabbitCT file or DICOM XA run to write")
-      ->required()
-      ->type_name("PATH");
-  command
-      .add_option("--format", o.format,
-                  "what to write; rabbitct: filtered projections and reference volumes for the "
-                  "RabbitCT benchmark; dicom-xa: a rotational X-ray angiographic run (default: by "
-                  "the name, rabbitct for .rct and .rctd, dicom-xa for .dcm)")
-      ->check(CLI::IsMember({"bundle", "rabbitct", "dicom-xa"}));
-  command
-      .add_option("--rabbitct-size", o.rabbitct.reference_size,
-                  "largest problem size that a RabbitCT data set has a reference volume for")
-      ->capture_default_str()
-      ->check(CLI::IsMember({128, 256, 512, 1024}));
-  command
-      .add_option(
-          "--rabbitct-version", o.rabbitct.version,
-          "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
-          "2 for the runner of 2012")
-      ->capture_default_str()
-      ->check(CLI::IsMember({1, 2}));
-  command
-      .add_option(
-          "--trajectory", o.trajectory.kind,
-          "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees) or a .csv of "
-          "3x4 matrices")
-      ->capture_default_str();
-  command
-      .add_option("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
-      ->check(CLI::Range(2, 10000));
-  command.add_option("--start-deg", o.trajectory.start_deg, "angle of the first source position")
-      ->capture_default_str();
-  command.add_option("--arc-deg", o.trajectory.arc_deg,
-                     "signed angle from first to last frame; 360 is a closed circle");
-  command.add_option("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
-      ->capture_default_str();
-  command.add_option("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance")
-      ->capture_default_str();
-  command
-      .add_option("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 10.0));
-  command
-      .add_option("--binning", o.trajectory.binning,
-                  "the matrices of the .csv are for N x N times finer pixels than --detector")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16));
-  command.add_option("--detector", o.detector, "columns x rows")
-      ->delimiter('x')
-      ->expected(2)
-      ->type_name("COLUMNSxROWS")
-      ->default_str("620x480")
-      ->check(CLI::Range(1, 8192));
-  command.add_option("--pitch-mm", o.pitch_mm, "pixel pitch")
-      ->capture_default_str()
-      ->check(CLI::Range(0.001, 10.0));
-  command
-      .add_option("--subsamples", o.subsamples,
-                  "rays per pixel and axis; points per truth voxel and axis")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 16));
-
-  command.add_option("--pixel", o.pixel, "what a pixel holds")
-      ->check(CLI::IsMember({"counts", "line-integrals"}))
-      ->capture_default_str();
-  command.add_option("--i0", o.i0, "counts of an unattenuated pixel")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 65535.0));
-  command
-      .add_option("--photons", o.noise.photons, "photons per unattenuated pixel; 0 is noise-free")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e12));
-  command
-      .add_option("--electronic-counts", o.noise.electronic_counts,
-                  "standard deviation of the read-out noise in counts")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 65535.0));
-  command.add_option_function<uint64_t>(
-      "--seed",
-      [&o](uint64_t seed) {
-        o.noise.seed = seed;
-        o.trajectory.seed = seed;
-      },
-      "of noise and wobble (default 1)");
-
-  command
-      .add_option("--matrices", o.matrices,
-                  "also write the matrices to this .csv, as a calibration would deliver them")
-      ->type_name("FILE");
-  command.add_option("--truth", o.truth, "also write the object in HU to this .mha")
-      ->type_name("FILE");
-  command.add_option("--truth-size", o.truth_size, "voxels per axis of the truth")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 4096));
-  command
-      .add_option("--truth-voxel-mm", o.truth_voxel_mm,
-                  "voxel size of the truth (default: the field of view fills the grid)")
-      ->check(CLI::Range(0.001, 100.0));
+  AddObjectFlags(command, o);
+  AddOutputFlags(command, o);
+  AddGeometryFlags(command, o);
+  AddPixelFlags(command, o);
+  AddTruthFlags(command, o);
   AddPatientFlags(command, o.study);
   AddXraySystemFlags(command, o.system);
-  command.callback([options, &action] { action = [options] { return Simulate(*options); }; });
+  command.Does([options] { return Simulate(*options); });
 }
 
 }  // namespace isocenter::cli

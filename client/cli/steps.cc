@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cli/commands.h"
-#include "client/cli/job_text.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/table.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/table.h"
 #include "client/procedure_step_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -94,35 +94,30 @@ absl::Status Change(const Options& options, bool drops) {
 
 }  // namespace
 
-void AddStepsCommand(CLI::App& app, Action& action) {
+void AddStepsCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command = *app.add_subcommand(
+  flags::Command command = program.Subcommand(
       "steps", "List acquisitions that the information system is still to be told of (MPPS)");
-  command.footer(
+  command.Footer(
       "Examples:\n  isocenter steps\n  isocenter steps --state failed --json\n  isocenter steps "
       "retry JOB\n  isocenter steps drop JOB");
-  command.require_subcommand(0, 1);
+  command.SubcommandIsOptional();
   std::vector<std::string> names;
   for (const v1::ProcedureStepState state : AllStates()) names.push_back(StateName(state));
   command
-      .add_option("--state", o.states,
-                  "only in this state; may be repeated (default: what is not done or dropped)")
-      ->check(CLI::IsMember(names));
-  command.add_option("--limit", o.limit, "at most this many")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  command.add_flag("--json", o.json, "for machines");
+      .Add("--state", o.states,
+           "only in this state; may be repeated (default: what is not done or dropped)")
+      .OneOf(names);
+  command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
+  command.AddSwitch("--json", o.json, "for machines");
   AddServerFlags(command, o.server);
-  command.callback([&command, options, &action] {
-    if (command.get_subcommands().empty()) action = [options] { return List(*options); };
-  });
+  command.Does([options] { return List(*options); });
   const auto add = [&](const char* name, const char* help, bool drops) {
-    CLI::App& change = *command.add_subcommand(name, help);
-    change.add_option("job", o.job_id, "job id")->required()->type_name("JOB");
+    flags::Command change = command.Subcommand(name, help);
+    change.Add("job", o.job_id, "job id").Required().Type("JOB");
     AddServerFlags(change, o.server);
-    change.callback(
-        [options, drops, &action] { action = [=] { return Change(*options, drops); }; });
+    change.Does([=] { return Change(*options, drops); });
   };
   add("retry", "Send what is due of a step now, also where it was refused", false);
   add("drop", "Send nothing more of a step; where it has begun it stays in progress", true);

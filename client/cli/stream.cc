@@ -11,16 +11,16 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "client/acquisition_stream.h"
-#include "client/cli/acquisition_flags.h"
 #include "client/cli/commands.h"
-#include "client/cli/frame_list.h"
 #include "client/cli/interrupt.h"
-#include "client/cli/job_text.h"
-#include "client/cli/preview_file.h"
-#include "client/cli/progress_bar.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/table.h"
-#include "client/cli/warning_printer.h"
+#include "client/cli/options/acquisition_flags.h"
+#include "client/cli/options/frame_list.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/preview_file.h"
+#include "client/cli/output/progress_bar.h"
+#include "client/cli/output/table.h"
+#include "client/cli/output/warning_printer.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -203,12 +203,12 @@ absl::Status Stream(const Options& options) {
 
 }  // namespace
 
-void AddStreamCommand(CLI::App& app, Action& action) {
+void AddStreamCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command =
-      *app.add_subcommand("stream", "Send an acquisition to the server and wait for its volume");
-  command.footer(
+  flags::Command command =
+      program.Subcommand("stream", "Send an acquisition to the server and wait for its volume");
+  command.Footer(
       "Examples:\n"
       "  isocenter stream head --fps 30\n"
       "  isocenter stream geometry.xml --projections projections.mha --grid 256x256x256 --voxel-mm "
@@ -217,36 +217,32 @@ void AddStreamCommand(CLI::App& app, Action& action) {
       "  isocenter stream head --resume 20260131T120000-9a08e8f8\n"
       "Ctrl-C cancels the job.");
   AddAcquisitionFlags(command, o.acquisition);
-  command.add_option("--protocol", o.protocol,
-                     "reconstruction protocol (see `isocenter protocols`)");
-  command.add_option("--fps", o.fps, "frames per second; 0 sends as fast as the server takes them")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 10000.0));
-  command.add_option("--json", o.json, "write the result to this file, too")->type_name("FILE");
+  command.Add("--protocol", o.protocol, "reconstruction protocol (see `isocenter protocols`)");
+  command.Add("--fps", o.fps, "frames per second; 0 sends as fast as the server takes them")
+      .ShowDefault()
+      .Range(0.0, 10000.0);
+  command.Add("--json", o.json, "write the result to this file, too").Type("FILE");
+  command.Add("--class", o.job_class, "who is served first: live (the default), interactive, batch")
+      .OneOf({"live", "interactive", "batch"});
   command
-      .add_option("--class", o.job_class,
-                  "who is served first: live (the default), interactive, batch")
-      ->check(CLI::IsMember({"live", "interactive", "batch"}));
+      .Add("--deadline", o.deadline_seconds,
+           "seconds until the volume is wanted; orders the jobs of one class")
+      .Range(0.0, 604800.0);
+  command.Add("--pair", o.pair, "one half of a subtraction: its id, with --role").Type("ID");
+  command.Add("--role", o.role, "mask (before the contrast agent) or fill, with --pair")
+      .OneOf({"mask", "fill"});
+  command.Add("--resume", o.resume, "go on with this job, which was begun with this input")
+      .Type("JOB");
   command
-      .add_option("--deadline", o.deadline_seconds,
-                  "seconds until the volume is wanted; orders the jobs of one class")
-      ->check(CLI::Range(0.0, 604800.0));
-  command.add_option("--pair", o.pair, "one half of a subtraction: its id, with --role")
-      ->type_name("ID");
-  command.add_option("--role", o.role, "mask (before the contrast agent) or fill, with --pair")
-      ->check(CLI::IsMember({"mask", "fill"}));
-  command.add_option("--resume", o.resume, "go on with this job, which was begun with this input")
-      ->type_name("JOB");
-  command
-      .add_option("--skip-frames", o.skip_frames,
-                  "frames that are not sent, e.g. 10,20-22: what happens to gaps")
-      ->type_name("LIST");
-  command.add_option("--preview", o.preview, "PNG of three planes, replaced as the volume grows")
-      ->type_name("FILE");
+      .Add("--skip-frames", o.skip_frames,
+           "frames that are not sent, e.g. 10,20-22: what happens to gaps")
+      .Type("LIST");
+  command.Add("--preview", o.preview, "PNG of three planes, replaced as the volume grows")
+      .Type("FILE");
   AddServerFlags(command, o.server);
   AddPatientFlags(command, o.study);
   AddXraySystemFlags(command, o.system);
-  command.callback([options, &action] { action = [options] { return Stream(*options); }; });
+  command.Does([options] { return Stream(*options); });
 }
 
 }  // namespace isocenter::cli

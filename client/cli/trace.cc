@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -26,14 +26,14 @@ absl::Status Trace(const Options& options) {
 
 }  // namespace
 
-void AddTraceCommand(CLI::App& app, Action& action) {
+void AddTraceCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
+  flags::Command command = program.Subcommand(
       "trace", "Write what the devices did for a job, as JSON that ui.perfetto.dev opens");
-  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
-  command.add_option("--out", options->out, "file to write")->required()->type_name("FILE");
+  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  command.Add("--out", options->out, "file to write").Required().Type("FILE");
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Trace(*options); }; });
+  command.Does([options] { return Trace(*options); });
 }
 
 }  // namespace isocenter::cli

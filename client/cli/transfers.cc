@@ -7,8 +7,8 @@
 
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/transfer_text.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/transfer_text.h"
 #include "client/transfer_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -72,28 +72,25 @@ absl::Status Transfers(const Options& options) {
 
 }  // namespace
 
-void AddTransfersCommand(CLI::App& app, Action& action) {
+void AddTransfersCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command =
-      *app.add_subcommand("transfers", "List results on their way to DICOM destinations");
-  command.footer(
+  flags::Command command =
+      program.Subcommand("transfers", "List results on their way to DICOM destinations");
+  command.Footer(
       "Examples:\n  isocenter transfers --state failed\n  isocenter transfers --job JOB --watch");
   std::vector<std::string> names;
   for (int s = v1::TransferState_MIN + 1; s <= v1::TransferState_MAX; ++s) {
     names.push_back(StateName(static_cast<v1::TransferState>(s)));
   }
-  command.add_option("--job", o.job_id, "only of this job")->type_name("JOB");
-  command.add_option("--to", o.destination, "only to this AE title")->type_name("AE");
-  command.add_option("--state", o.states, "only in this state; may be repeated")
-      ->check(CLI::IsMember(names));
-  command.add_option("--limit", o.limit, "at most this many")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  command.add_flag("--watch", o.watch, "again after every change, until nothing is on its way");
-  command.add_flag("--json", o.json, "for machines");
+  command.Add("--job", o.job_id, "only of this job").Type("JOB");
+  command.Add("--to", o.destination, "only to this AE title").Type("AE");
+  command.Add("--state", o.states, "only in this state; may be repeated").OneOf(names);
+  command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000000);
+  command.AddSwitch("--watch", o.watch, "again after every change, until nothing is on its way");
+  command.AddSwitch("--json", o.json, "for machines");
   AddServerFlags(command, o.server);
-  command.callback([options, &action] { action = [options] { return Transfers(*options); }; });
+  command.Does([options] { return Transfers(*options); });
 }
 
 }  // namespace isocenter::cli

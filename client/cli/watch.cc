@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
-#include "client/cli/iteration_printer.h"
-#include "client/cli/job_text.h"
-#include "client/cli/preview_file.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/warning_printer.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/iteration_printer.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/preview_file.h"
+#include "client/cli/output/warning_printer.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -87,17 +87,15 @@ absl::Status Watch(const Options& options) {
 
 }  // namespace
 
-void AddWatchCommand(CLI::App& app, Action& action) {
+void AddWatchCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("watch", "Follow a job until it has ended");
-  command.footer("Exit code 0: completed; 1: failed, cancelled or unknown.");
-  command.add_option("job", options->job_id, "job id")->required()->type_name("JOB");
-  command
-      .add_option("--preview", options->preview,
-                  "PNG of three planes, replaced as the volume grows")
-      ->type_name("FILE");
+  flags::Command command = program.Subcommand("watch", "Follow a job until it has ended");
+  command.Footer("Exit code 0: completed; 1: failed, cancelled or unknown.");
+  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  command.Add("--preview", options->preview, "PNG of three planes, replaced as the volume grows")
+      .Type("FILE");
   AddServerFlags(command, options->server);
-  command.callback([options, &action] { action = [options] { return Watch(*options); }; });
+  command.Does([options] { return Watch(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "client/cli/commands.h"
-#include "client/cli/job_text.h"
-#include "client/cli/server_flags.h"
-#include "client/cli/table.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/table.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -75,24 +75,22 @@ absl::Status Worklist(const Options& options) {
 
 }  // namespace
 
-void AddWorklistCommand(CLI::App& app, Action& action) {
+void AddWorklistCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App& command = *app.add_subcommand(
+  flags::Command command = program.Subcommand(
       "worklist", "List scheduled procedures, as the server's information system has them");
-  command.footer(
+  command.Footer(
       "Examples:\n  isocenter worklist --date 20260131\n  isocenter worklist --accession A1234 "
       "--json");
-  command.add_option("--accession", o.accession, "only this accession number");
-  command.add_option("--patient-id", o.patient_id, "only this patient");
-  command.add_option("--station", o.station, "only what is scheduled for this AE title");
-  command.add_option("--date", o.date, "YYYYMMDD, or a range YYYYMMDD-YYYYMMDD");
-  command.add_option("--limit", o.limit, "at most this many")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  command.add_flag("--json", o.json, "for machines");
+  command.Add("--accession", o.accession, "only this accession number");
+  command.Add("--patient-id", o.patient_id, "only this patient");
+  command.Add("--station", o.station, "only what is scheduled for this AE title");
+  command.Add("--date", o.date, "YYYYMMDD, or a range YYYYMMDD-YYYYMMDD");
+  command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
+  command.AddSwitch("--json", o.json, "for machines");
   AddServerFlags(command, o.server);
-  command.callback([options, &action] { action = [options] { return Worklist(*options); }; });
+  command.Does([options] { return Worklist(*options); });
 }
 
 }  // namespace isocenter::cli

@@ -10,7 +10,7 @@
 #include "tests/bench/quality_bench.h"
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/refine_bench.h"
-#include "tests/bench/rooms_flags.h"
+#include "tests/bench/rooms/rooms_flags.h"
 #include "tests/bench/voxel_driven_bench.h"
 
 int main(int argc, char** argv) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds every #include of the project against the tables of docs/rooms.md.
+"""Holds every #include of the project against the tables of docs/rooms.md, and the folders against what it says of their size.
 
 usage: check_layers.py REPOSITORY
-Prints one line per forbidden include and exits 1, or the number of includes that were checked and exits 0.
+Prints one line per forbidden include or crowded folder and exits 1, or the number of includes that were checked and exits 0.
 """
 
 import pathlib
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 SOURCE_SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 SOURCE_FOLDERS = ("proto", "kernels", "server", "client")
+MOST_FILES = 45  # of one folder
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
 # <vector>, <cstdint>: the standard library's headers are the only ones without a folder and a suffix.
@@ -124,10 +125,21 @@ def complaint(rooms, path, room, header):
     return None
 
 
+def crowded(root):
+    """One complaint for each folder with more files than one finds one's way in."""
+    complaints = []
+    for top in SOURCE_FOLDERS + ("tests",):
+        for folder in sorted(path for path in (root / top).glob("**") if path.is_dir()):
+            files = sum(file.is_file() for file in folder.iterdir())
+            if files > MOST_FILES and "seeds" not in folder.parts:
+                complaints.append(f"{folder.relative_to(root)}: has {files} files; legal is up to {MOST_FILES}")
+    return complaints
+
+
 def check(root):
     """Returns (complaints, number of includes checked)."""
     rooms = read_rooms((root / "docs/rooms.md").read_text())
-    complaints, checked = [], 0
+    complaints, checked = crowded(root), 0
     for folder in SOURCE_FOLDERS:
         for file in sorted((root / folder).rglob("*")):
             if file.suffix not in SOURCE_SUFFIXES:

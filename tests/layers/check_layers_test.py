@@ -42,6 +42,13 @@ class CheckLayersTest(unittest.TestCase):
             with self.subTest(path=path, include=include):
                 self.assertEqual(self.complaints(path, include), [])
 
+    def test_a_crowded_folder(self):
+        for file in range(45):
+            self.assertEqual(self.complaints(f"kernels/base/file{file}.cc", "<vector>"), [])
+        self.assertEqual(
+            self.complaints("kernels/base/file45.cc", "<vector>"), ["kernels/base: has 46 files; legal is up to 45"]
+        )
+
     def test_forbidden(self):
         for path, include in [
             ("kernels/reference/filter.cc", '"kernels/cpu/filter.h"'),

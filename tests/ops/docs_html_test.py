@@ -47,6 +47,12 @@ class DocsHtmlTest(unittest.TestCase):
         for target in targets:
             self.must_lead_somewhere(self.folder / "runbook.html", target)
 
+    def test_every_decision_is_listed_in_order(self):
+        decisions = sorted(page.name for page in (support.ROOT / "docs/adr").glob("*.md"))
+        listed = re.findall(r"^- \[(\d{4})\]\(adr/(.*)\) ", (support.ROOT / "docs/README.md").read_text(), re.M)
+        self.assertEqual([file for _, file in listed], decisions)
+        self.assertEqual([number for number, _ in listed], [name[:4] for name in decisions])
+
     def test_it_keeps_to_the_content_security_policy(self):
         for page in self.folder.rglob("*.html"):
             self.assertIsNone(re.search(r"<script|<style| style=| on\w+=", page.read_text()), page.name)

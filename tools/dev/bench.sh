@@ -8,14 +8,14 @@ source tools/dev/common.sh
 
 if [ "${1:-}" = accuracy ]; then
   shift
-  tools/dev/build.sh --preset release isocenter isocenterd
+  tools/dev/build.sh --preset release --cuda used isocenter isocenterd
   exec python3 tools/lab/accuracy.py "$@"
 fi
 if [ "${1:-}" = retrieve ]; then
   shift
-  tools/dev/build.sh --preset release isocenter isocenterd
+  tools/dev/build.sh --preset release --cuda used isocenter isocenterd
   exec tools/lab/private_net.sh python3 tools/lab/retrieve.py "$@"
 fi
-tools/dev/build.sh --preset release isocenter-bench
+tools/dev/build.sh --preset release --cuda used isocenter-bench
 [ $# -gt 0 ] || set -- fdk
 exec build/release/bin/isocenter-bench "$@"

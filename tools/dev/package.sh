@@ -13,7 +13,7 @@ readonly module=libisocenter_rabbitct.so
 readonly left_out='^(ld-linux.*|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
 
 tools/dev/setup.sh build packaging
-tools/dev/build.sh --preset release "${programs[@]}" isocenter_rabbitct
+tools/dev/build.sh --preset release --cuda shipped "${programs[@]}" isocenter_rabbitct
 
 version=$(sed -nE 's/^project\(isocenter VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
 name=isocenter-$version-$(uname -m)

@@ -1,0 +1,66 @@
+#include "client/cli/options/simulate_trajectory.h"
+
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
+
+namespace isocenter::cli {
+namespace {
+
+constexpr int kDefaultFrames = 248;
+constexpr double kShortScanDeg = 200;
+
+/// `count` views spread evenly over `all`, the first and the last included.
+absl::StatusOr<Trajectory> Thinned(const Trajectory& all, int count) {
+  const int available = static_cast<int>(all.size());
+  if (count < 2 || count > available) {
+    return absl::InvalidArgumentError(absl::StrCat("--frames is ", count, "; legal is 2 to ",
+                                                   available, " (the views of the file)"));
+  }
+  Trajectory thinned;
+  for (int64_t i = 0; i < count; ++i) {
+    thinned.push_back(all[(i * (available - 1) + (count - 1) / 2) / (count - 1)]);
+  }
+  return thinned;
+}
+
+}  // namespace
+
+absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
+                                          const Detector& detector) {
+  if (absl::EndsWithIgnoreCase(choice.kind, ".csv")) {
+    ISO_ASSIGN_OR_RETURN(Trajectory trajectory, ReadTrajectoryCsv(choice.kind));
+    if (choice.binning > 1) trajectory = Binned(trajectory, choice.binning);
+    return choice.frames ? Thinned(trajectory, *choice.frames) : trajectory;
+  }
+  const int frames = choice.frames.value_or(kDefaultFrames);
+  const bool circle = choice.kind == "circle";
+  double arc_deg = choice.arc_deg.value_or(circle ? 360 : kShortScanDeg);
+  // A closed circle must not measure its first angle twice.
+  if (std::abs(arc_deg) == 360 && frames > 0) arc_deg *= (frames - 1.0) / frames;
+  const CircularOrbit orbit{.views = frames,
+                            .source_to_isocenter_mm = choice.sid_mm,
+                            .source_to_detector_mm = choice.sdd_mm,
+                            .start_angle = DegreesToRadians(choice.start_deg),
+                            .arc = DegreesToRadians(arc_deg)};
+  if (circle) return MakeCircularOrbit(orbit, detector);
+  if (choice.kind == "carm") return MakeWobblingOrbit(orbit, detector, choice.wobble, choice.seed);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
+}
+
+std::string TrajectoryCsv(const Trajectory& trajectory) {
+  std::string csv = "# frame,p11,p12,p13,p14,p21,p22,p23,p24,p31,p32,p33,p34\n";
+  for (size_t view = 0; view < trajectory.size(); ++view) {
+    absl::StrAppend(&csv, view);
+    for (const double element : trajectory[view].m) absl::StrAppendFormat(&csv, ",%.17g", element);
+    csv += '\n';
+  }
+  return csv;
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,62 @@
+#include "client/cli/output/transfer_text.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/table.h"
+
+namespace isocenter::cli {
+namespace {
+
+uint32_t CountOf(const v1::Transfer& t) {
+  return t.queued_count() + t.sending_count() + t.sent_count() + t.committed_count() +
+         t.failed_count() + t.skipped_count();
+}
+
+std::string Rfc3339(const google::protobuf::Timestamp& time) {
+  return absl::FormatTime(absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
+                          absl::UTCTimeZone());
+}
+
+}  // namespace
+
+std::string StateName(v1::TransferState state) {
+  return absl::AsciiStrToLower(
+      std::string(absl::StripPrefix(v1::TransferState_Name(state), "TRANSFER_STATE_")));
+}
+
+std::string TransferTable(const std::vector<v1::Transfer>& transfers) {
+  std::vector<TableRow> rows = {{"JOB", "DESTINATION", "STATE", "QUEUED SINCE", "SENT", "COMMITTED",
+                                 "FAILED", "SKIPPED", "OF", "REASON"}};
+  for (const v1::Transfer& t : transfers) {
+    rows.push_back({t.job_id(), t.destination(), StateName(t.state()), LocalTime(t.enqueue_time()),
+                    absl::StrCat(t.sent_count() + t.committed_count()),
+                    t.storage_commitment() ? absl::StrCat(t.committed_count()) : "-",
+                    absl::StrCat(t.failed_count()), absl::StrCat(t.skipped_count()),
+                    absl::StrCat(CountOf(t)), t.reason()});
+  }
+  return FormatTable(rows);
+}
+
+nlohmann::ordered_json ToJson(const v1::Transfer& t) {
+  return {{"job_id", t.job_id()},
+          {"destination", t.destination()},
+          {"state", StateName(t.state())},
+          {"done", t.done()},
+          {"instance_count", CountOf(t)},
+          {"queued_count", t.queued_count()},
+          {"sending_count", t.sending_count()},
+          {"sent_count", t.sent_count()},
+          {"committed_count", t.committed_count()},
+          {"failed_count", t.failed_count()},
+          {"skipped_count", t.skipped_count()},
+          {"reason", t.reason()},
+          {"attempts", t.attempts()},
+          {"storage_commitment", t.storage_commitment()},
+          {"enqueue_time", Rfc3339(t.enqueue_time())},
+          {"update_time", Rfc3339(t.update_time())}};
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,103 @@
+// Declares a command's flags. CLI11 stays behind it: its header alone takes a compiler longer than
+// any of our commands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace isocenter::flags {
+
+/// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1.
+using Action = std::function<absl::Status()>;
+
+/// One declared flag or positional argument, which lives as long as its program.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  Option& Required();
+  /// What `--help` calls the value, e.g. "FILE".
+  Option& Type(const std::string& name);
+  /// The heading in `--help` under which the flag stands.
+  Option& Group(const std::string& heading);
+  /// `--help` shows the value that the target has now.
+  Option& ShowDefault();
+  /// `--help` shows this as the default.
+  Option& ShowDefault(const std::string& text);
+  /// Takes its value from this environment variable where the flag is not given.
+  Option& Environment(const std::string& variable);
+  Option& OneOf(const std::vector<std::string>& legal);
+  Option& OneOfNumbers(const std::vector<int>& legal);
+  /// Closed range.
+  Option& Range(int least, int most);
+  Option& Range(int64_t least, int64_t most);
+  Option& Range(double least, double most);
+  /// Values in one argument, e.g. "1248x960".
+  Option& Separator(char between);
+  /// How many values there must be.
+  Option& Count(int values);
+  Option& Excludes(const Option& other);
+
+ private:
+  CLI::Option* option_;
+};
+
+/// One command of a program, or a group of its flags. A handle, which is copied.
+class Command {
+ public:
+  Command(CLI::App* app, Action* action) : app_(app), action_(action) {}
+
+  Command Subcommand(const std::string& name, const std::string& description);
+  /// Exactly one of the flags that are added to it must be given.
+  Command OneOfThese(const std::string& heading);
+
+  /// The target must outlive the parsing. T: std::string, int, int64_t, double, std::optional of
+  /// int or double, std::vector of std::string, int or double.
+  template <class T>
+  Option Add(const std::string& names, T& target, const std::string& help);
+  Option AddSwitch(const std::string& names, bool& target, const std::string& help);
+  /// For what is only touched when the flag is given. T: std::string, double, uint64_t.
+  template <class T>
+  Option AddSetter(const std::string& names, std::function<void(const T&)> set,
+                   const std::string& help);
+
+  /// Text below the flags in `--help`.
+  void Footer(const std::string& text);
+  /// Without a subcommand the command does something, too.
+  void SubcommandIsOptional();
+  /// What the command does when it is the one that was called, and no subcommand of its own is.
+  void Does(Action action);
+
+ private:
+  CLI::App* app_;
+  Action* action_;
+};
+
+/// A command line program.
+class Program {
+ public:
+  Program(const std::string& name, const std::string& version, const std::string& description);
+  ~Program();
+
+  Command root() { return {app_.get(), &action_}; }
+
+  /// Parses, and does what was asked. The exit code: 0 success, 1 failure, 2 wrong usage.
+  int Run(int argc, char** argv);
+
+ private:
+  const std::string name_;
+  Action action_;
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace isocenter::flags

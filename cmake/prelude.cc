@@ -1,0 +1,1 @@
+// Whoever compiles this has the headers of ISOCENTER_PRELUDE parsed for all rooms.

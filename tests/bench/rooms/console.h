@@ -1,0 +1,50 @@
+// A simulated console: one acquisition of noise, sent as an arm would expose it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/channel.h"
+#include "isocenter/v1/acquisition.pb.h"
+#include "tests/bench/rooms/distribution.h"
+#include "tests/bench/rooms/pacs_probe.h"
+
+namespace isocenter::bench {
+
+struct ConsoleSettings {
+  v1::AcquisitionHeader header;
+  double fps = 0;            // 0: as fast as the server takes them
+  bool wait_results = true;  // false: cancel the job when the server has all frames
+  const PacsProbe* pacs = nullptr;
+};
+
+enum class Outcome { kCompleted, kRefused, kFailed };
+
+/// What one acquisition met. Times are seconds; unset: not reached, or not asked for.
+struct AcquisitionRecord {
+  Outcome outcome = Outcome::kFailed;
+  std::string error;  // unless completed
+  int64_t frames_sent = 0;
+  int64_t bytes_sent = 0;
+  int64_t frames_unacknowledged = 0;     // of those sent
+  int64_t frames_missing_in_result = 0;  // of those acknowledged
+  int64_t reconnects = 0;
+  Distribution acknowledge_seconds;           // per frame, from when it was due (fps) or handed in
+  std::optional<double> volume_seconds;       // last frame to volume, by the server's clock
+  std::optional<double> volume_seconds_here;  // the same until this side was told
+  std::optional<double> stored_seconds;       // last frame to result, by this side's clock
+  std::optional<double> found_seconds;        // last frame to found in the PACS
+  double voxel_updates = 0;
+  double kernel_gups = 0;
+  double whole_gups = 0;
+};
+
+/// `noise`: frames of the header's size, sent in turn.
+AcquisitionRecord RunAcquisition(const client::ServiceChannel& channel,
+                                 const ConsoleSettings& settings,
+                                 const std::vector<std::vector<std::byte>>& noise);
+
+}  // namespace isocenter::bench
