@@ -14,11 +14,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "server/crypto/digests.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
 #include "server/http/node_json.h"
 #include "server/http/transport/answers.h"
-#include "server/roles/secrets.h"
 
 namespace isocenter::http {
 namespace {
@@ -153,7 +153,7 @@ class EventApi {
 
   const WebEnvironment environment_;
   Access& access_;
-  const std::string run_ = roles::RandomToken().substr(0, 8);  // of the server
+  const std::string run_ = crypto::RandomToken().substr(0, 8);  // of the server
   absl::Mutex mutex_;
   std::vector<Follower> followers_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

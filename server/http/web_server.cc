@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& op
                    .patience = options.patience,
                    .urgent = [](const Request& request) { return IsProbe(request.path); }};
   if (!options.tls.certificate_file.empty()) {
-    ISO_ASSIGN_OR_RETURN(http.tls, MakeTlsContext(options.tls));
+    ISO_ASSIGN_OR_RETURN(http.tls, crypto::MakeServerContext("web.tls", options.tls));
   }
   ISO_ASSIGN_OR_RETURN(Page page, Page::Load(options.page_directory));
   std::unique_ptr<WebServer> server(new WebServer(std::move(page), environment));

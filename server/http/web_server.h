@@ -16,7 +16,7 @@ namespace isocenter::http {
 
 struct WebOptions {
   std::string address;                   // host:port; port 0 picks a free one
-  TlsFiles tls;                          // empty: plain HTTP
+  crypto::TlsFiles tls;                  // empty: plain HTTP
   std::filesystem::path page_directory;  // empty: no page
   int threads = 8;                       // that answer; probes have one of their own
   absl::Duration patience = absl::Seconds(5);
@@ -25,8 +25,8 @@ struct WebOptions {
 /// Thread-safe.
 class WebServer {
  public:
-  /// Errors: UNAVAILABLE (the address cannot be listened on), those of MakeTlsContext and
-  /// Page::Load.
+  /// Errors: UNAVAILABLE (the address cannot be listened on), those of crypto::MakeServerContext
+  /// and Page::Load.
   static absl::StatusOr<std::unique_ptr<WebServer>> Start(const WebOptions& options,
                                                           const WebEnvironment& environment);
   /// The feed has been stopped before: streams of events end with it.

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/crypto/server_context.h"
 #include "server/http/transport/answers.h"
-#include "server/http/transport/tls_context.h"
 
 namespace isocenter::http {
 namespace {
@@ -80,13 +80,13 @@ void Connection::Begin() {
     return;
   }
   Enter(Stage::kHandshake, limits_.patience);
-  tls_->async_handshake(asio::ssl::stream_base::server,
-                        [self = shared_from_this()](ErrorCode error) {
-                          if (error) return self->Close();
-                          self->certificate_subject_ = SubjectOfPeer(self->tls_->native_handle());
-                          self->Enter(Stage::kIdle, self->limits_.patience);
-                          self->Read();
-                        });
+  tls_->async_handshake(
+      asio::ssl::stream_base::server, [self = shared_from_this()](ErrorCode error) {
+        if (error) return self->Close();
+        self->certificate_subject_ = crypto::SubjectOfPeer(self->tls_->native_handle());
+        self->Enter(Stage::kIdle, self->limits_.patience);
+        self->Read();
+      });
 }
 
 void Connection::Enter(Stage stage, absl::Duration limit) {

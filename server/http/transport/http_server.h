@@ -7,14 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/crypto/server_context.h"
 #include "server/http/transport/http.h"
-#include "server/http/transport/tls_context.h"
 
 namespace isocenter::http {
 
 struct HttpOptions {
-  std::string address;  // host:port; port 0 picks a free one
-  TlsContext tls;       // null: plain HTTP
+  std::string address;     // host:port; port 0 picks a free one
+  crypto::TlsContext tls;  // null: plain HTTP
   /// At once; half as many of one address. One more takes the place of the one that has waited for
   /// its client for longest.
   size_t connections = 256;

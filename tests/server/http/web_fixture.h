@@ -18,13 +18,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "server/crypto/digests.h"
 #include "server/http/web_server.h"
 #include "server/node/activity.h"
 #include "server/node/job_feed.h"
 #include "server/node/monitor.h"
 #include "server/node/node.h"
 #include "server/roles/roster.h"
-#include "server/roles/secrets.h"
 #include "server/viewer/volume_cache.h"
 #include "tests/server/fakes/console.h"
 #include "tests/server/fakes/service_under_test.h"
@@ -111,7 +111,7 @@ class WebTest : public ::testing::Test {
   void WriteTokens(const std::vector<std::pair<std::string, std::string>>& tokens) {
     std::ofstream file(tokens_file());
     for (const auto& [role, token] : tokens) {
-      file << role << " " << roles::Sha256Hex(token) << " the " << role << "\n";
+      file << role << " " << crypto::Sha256Hex(token) << " the " << role << "\n";
     }
   }
   std::string tokens_file() const { return (files_.path() / "tokens").string(); }

@@ -55,13 +55,18 @@ class HttpServerTest : public ::testing::Test {
   HttpAnswer Get(const std::string& path) const { return HttpClient(port()).Get(path); }
   bool WriteToStream(const std::string& text) {
     absl::MutexLock lock(&mutex_);
+    AwaitStream();
     return stream_->Write(text);
   }
   void EndStream() {
     absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(
-        +[](std::unique_ptr<http::Stream>* s) { return *s != nullptr; }, &stream_));
+    AwaitStream();
     stream_ = nullptr;
+  }
+  /// It comes behind the beginning of the answer.
+  void AwaitStream() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    mutex_.Await(absl::Condition(
+        +[](std::unique_ptr<http::Stream>* stream) { return *stream != nullptr; }, &stream_));
   }
 
   absl::Notification begun_, release_;
