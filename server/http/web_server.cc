@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/http/transport/answers.h"
 
@@ -37,13 +38,16 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& op
   }
   ISO_ASSIGN_OR_RETURN(Page page, Page::Load(options.page_directory));
   std::unique_ptr<WebServer> server(new WebServer(std::move(page), environment));
-  ISO_ASSIGN_OR_RETURN(
-      server->http_,
-      HttpServer::Start(std::move(http), [raw = server.get()](const Request& request) {
-        Response response = raw->Answer(request);
-        AddSecurityHeaders(request.secure, response);
-        return response;
-      }));
+  auto listening = HttpServer::Start(std::move(http), [raw = server.get()](const Request& request) {
+    Response response = raw->Answer(request);
+    AddSecurityHeaders(request.secure, response);
+    return response;
+  });
+  if (!listening.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("web.address is ", options.address, ", which cannot be listened on"));
+  }
+  server->http_ = *std::move(listening);
   return server;
 }
 

@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "kernels/base/status_macros.h"
 #include "prometheus/counter.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
@@ -240,10 +239,14 @@ absl::Status Metrics::Serve(const std::string& address, Sources sources) {
     }
   }
   impl_->scrape = std::make_unique<Scrape>(std::move(sources));
-  ISO_ASSIGN_OR_RETURN(
-      impl_->server, http::HttpServer::Start(
-                         {.address = address, .field = "metrics_address", .threads = 1},
-                         [this](const http::Request& request) { return impl_->Answer(request); }));
+  auto server = http::HttpServer::Start(
+      {.address = address, .threads = 1},
+      [this](const http::Request& request) { return impl_->Answer(request); });
+  if (!server.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("metrics_address is ", address, ", which cannot be listened on"));
+  }
+  impl_->server = *std::move(server);
   return absl::OkStatus();
 }
 

@@ -167,6 +167,7 @@ void Connection::Refuse(Response response) {
 
 void Connection::Send(Response response, bool streams) {
   if (closed_) return;
+  if (streams && finishing_) return Close();
   const bool has_body = response.status != 204 && response.status != 304;
   streams_ = streams && !head_only_;
   ending_ |= streams;
@@ -227,7 +228,7 @@ void Connection::AwaitEnd() {
 }
 
 void Connection::Finish() {
-  ending_ = true;
+  finishing_ = ending_ = true;
   if (stage_ == Stage::kAnswering) return;
   if (stage_ == Stage::kWriting && !streams_) return Enter(Stage::kWriting, limits_.patience);
   Close();

@@ -103,8 +103,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string written_, more_;  // being written; behind it
   bool streams_ = false;        // more will be sent
   bool head_only_ = false;
-  bool late_ = false;    // the client has let the deadline of a request pass
-  bool ending_ = false;  // with the answer
+  bool late_ = false;       // the client has let the deadline of a request pass
+  bool ending_ = false;     // with the answer
+  bool finishing_ = false;  // with the server
   bool closed_ = false;
 };
 

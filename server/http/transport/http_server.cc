@@ -154,9 +154,9 @@ void HttpServer::Impl::Stop() {
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions options,
                                                               Handler handler) {
   auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
-  if (impl->Listen()) {
-    return absl::UnavailableError(absl::StrCat(impl->options.field, " is ", impl->options.address,
-                                               ", which cannot be listened on"));
+  if (const ErrorCode error = impl->Listen()) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", impl->options.address, ": ", error.message()));
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

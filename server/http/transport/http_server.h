@@ -13,9 +13,8 @@
 namespace isocenter::http {
 
 struct HttpOptions {
-  std::string address;                // host:port; port 0 picks a free one
-  std::string field = "web.address";  // that the address has in the configuration
-  crypto::TlsContext tls;             // null: plain HTTP
+  std::string address;     // host:port; port 0 picks a free one
+  crypto::TlsContext tls;  // null: plain HTTP
   /// At once; half as many of one address. One more takes the place of the one that has waited for
   /// its client for longest.
   size_t connections = 256;
@@ -35,7 +34,7 @@ class HttpServer {
  public:
   using Handler = std::function<Response(const Request&)>;
 
-  /// Errors: UNAVAILABLE (the address cannot be listened on).
+  /// Errors: UNAVAILABLE (the address cannot be listened on); the caller knows its field.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpOptions options, Handler handler);
   /// Requests under way are answered, and clients have the patience once more to take what they are
   /// answered; streams end at once.

@@ -29,17 +29,18 @@ constexpr char kHost[] = " HTTP/1.1\r\nHost: localhost\r\n";
 
 class HttpServerTest : public ::testing::Test {
  protected:
-  /// Answers a path with itself, and /slow only when `release_` is notified.
+  /// Answers a path with itself, /slow only when `release_` is notified, and streams behind
+  /// stream.
   void Start(HttpOptions options) {
     options.address = "127.0.0.1:0";
     options.urgent = [](const Request& request) { return request.path == "/probe"; };
     auto server = HttpServer::Start(std::move(options), [this](const Request& request) {
-      if (request.path == "/slow") {
+      if (absl::StartsWith(request.path, "/slow")) {
         begun_.Notify();
         release_.WaitForNotification();
       }
       Response response{.body = absl::StrCat(request.method, " ", request.path, request.body)};
-      if (request.path == "/stream") {
+      if (absl::EndsWith(request.path, "stream")) {
         response.stream = [this](std::unique_ptr<http::Stream> stream) {
           absl::MutexLock lock(&mutex_);
           stream_ = std::move(stream);
@@ -54,13 +55,18 @@ class HttpServerTest : public ::testing::Test {
   HttpAnswer Get(const std::string& path) const { return HttpClient(port()).Get(path); }
   bool WriteToStream(const std::string& text) {
     absl::MutexLock lock(&mutex_);
+    AwaitStream();
     return stream_->Write(text);
   }
   void EndStream() {
     absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(
-        +[](std::unique_ptr<http::Stream>* s) { return *s != nullptr; }, &stream_));
+    AwaitStream();
     stream_ = nullptr;
+  }
+  /// It comes behind the beginning of the answer.
+  void AwaitStream() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    mutex_.Await(absl::Condition(
+        +[](std::unique_ptr<http::Stream>* stream) { return *stream != nullptr; }, &stream_));
   }
 
   absl::Notification begun_, release_;
@@ -189,6 +195,19 @@ TEST_F(HttpServerTest, WhatIsUnderWayAtTheEndIsAnswered) {
   EXPECT_THAT(Rest(asking), EndsWith("Connection: close\r\n\r\nGET /slow"));
   stopping.join();
   EndStream();  // may be written to, and ended, after the server
+}
+
+TEST_F(HttpServerTest, AStreamThatBeginsAtTheEndEnds) {
+  Start({});
+  const RawConnection streaming(port());
+  ASSERT_TRUE(streaming.Send(absl::StrCat("GET /slow-stream", kHost, "\r\n")));
+  begun_.WaitForNotification();
+  std::thread stopping([this] { server_.reset(); });
+  absl::SleepFor(absl::Milliseconds(20));  // it is likely to stop before the answer
+  release_.Notify();
+  EXPECT_TRUE(streaming.EndsBefore(absl::Now() + absl::Seconds(20)));
+  stopping.join();
+  EndStream();
 }
 
 TEST_F(HttpServerTest, AnAddressThatIsTakenIsAnError) {
