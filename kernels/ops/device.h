@@ -149,9 +149,6 @@ class Device {
   /// Bytes that the two calls above take; for admission.
   virtual int64_t ProjectionStackBytes(Shape3 shape, StackUse use) const = 0;
   virtual int64_t VolumeBytes(const VolumeGrid& grid) const = 0;
-  /// Bytes of device memory, at most, that operations take for themselves when they work on stacks
-  /// of this shape.
-  virtual int64_t WorkspaceBytes(Shape3) const { return 0; }
 
   /// Returns when all work that was started on the device has ended.
   virtual absl::Status Synchronize() = 0;

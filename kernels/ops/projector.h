@@ -75,8 +75,6 @@ class ForwardProject {
   /// beyond keep what they had.
   virtual absl::Status Run(std::span<const ProjectionMatrix> matrices, const VolumeBuffer& volume,
                            ProjectionStack& projections) = 0;
-  /// Device memory, at most, that Run takes beside its arguments.
-  virtual int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const = 0;
 };
 
 /// volume += Aᵀ y, the adjoint of ForwardProject of the same model and backend:
@@ -86,7 +84,6 @@ class MatchedBackproject {
   virtual ~MatchedBackproject() = default;
   virtual absl::Status Run(std::span<const ProjectionMatrix> matrices,
                            const ProjectionStack& projections, VolumeBuffer& volume) = 0;
-  virtual int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const = 0;
 };
 
 }  // namespace isocenter::ops

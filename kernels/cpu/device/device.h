@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kernels/base/thread_pool.h"
@@ -36,6 +37,10 @@ class DeviceMemory {
   DeviceMemory(DeviceMemory&&) noexcept = default;
   DeviceMemory& operator=(DeviceMemory&&) = delete;
   ~DeviceMemory();
+  /// Makes room for `floats` in what an operation keeps for itself; the contents are lost when it
+  /// grows. Errors: as Create.
+  static absl::Status Reserve(const std::shared_ptr<MemoryBudget>& budget, int64_t floats,
+                              std::optional<DeviceMemory>& kept);
 
   float* data() { return pages_.data(); }
   const float* data() const { return pages_.data(); }
@@ -117,6 +122,7 @@ class CpuDevice final : public ops::Device {
   absl::Status Synchronize() override { return absl::OkStatus(); }
 
   const std::shared_ptr<ThreadPool>& pool() const { return pool_; }
+  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
 
  private:
   CpuDevice(std::shared_ptr<ThreadPool> pool, std::shared_ptr<MemoryBudget> budget)

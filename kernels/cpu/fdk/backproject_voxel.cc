@@ -155,7 +155,8 @@ std::vector<VoxelBox> CutIntoBoxes(const Columns& c) {
 
 class BackprojectVoxel final : public ops::Backproject {
  public:
-  explicit BackprojectVoxel(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
+  explicit BackprojectVoxel(const CpuDevice& device)
+      : pool_(device.pool()), turned_(device.budget()) {}
 
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
                    ops::VolumeBuffer& volume) override {
@@ -203,7 +204,11 @@ class BackprojectVoxel final : public ops::Backproject {
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Device& device) {
   ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
-  return std::make_unique<BackprojectVoxel>(own->pool());
+  return std::make_unique<BackprojectVoxel>(*own);
+}
+
+int64_t BackprojectVoxelBytes(const ops::Device&, const ops::Extents& extents) {
+  return TurnedViews::Bytes(extents.stack);
 }
 
 }  // namespace isocenter::cpu

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -103,11 +104,23 @@ std::vector<float> ExtensionFade(int length) {
   return fade;
 }
 
+int64_t TransformLength(const ops::RampFilterSpec& spec) {
+  return ConvolutionLength(ops::MinimumTransformLength(spec));
+}
+
+// Of one thread.
+int64_t ScratchFloats(int64_t transform_length) {
+  return RoundUpToLine(transform_length * HWY_DYNAMIC_DISPATCH(RowsPerBatch)());
+}
+
 class RampFilterFft final : public ops::RampFilter {
  public:
-  RampFilterFft(std::shared_ptr<ThreadPool> pool, const ops::RampFilterSpec& spec)
-      : pool_(std::move(pool)), spec_(spec), fade_(ExtensionFade(ops::ExtensionLength(spec))) {
-    const int n = ConvolutionLength(ops::MinimumTransformLength(spec));
+  RampFilterFft(const CpuDevice& device, const ops::RampFilterSpec& spec)
+      : pool_(device.pool()),
+        budget_(device.budget()),
+        spec_(spec),
+        fade_(ExtensionFade(ops::ExtensionLength(spec))) {
+    const int n = TransformLength(spec);
     plan_ = MakeConvolutionPlan(n, ops::RampFilterResponse(spec, n));
   }
 
@@ -121,10 +134,9 @@ class RampFilterFft final : public ops::RampFilter {
     const ColumnLayout columns(out->shape());
     const int64_t batch_rows = HWY_DYNAMIC_DISPATCH(RowsPerBatch)();
     const auto filter = HWY_DYNAMIC_DISPATCH(FilterBatch);
-    const int64_t scratch_floats = RoundUpToLine(plan_.n * batch_rows);
-    if (scratch_.floats() < scratch_floats * pool_->threads()) {
-      ISO_ASSIGN_OR_RETURN(scratch_, PageBuffer::Create(scratch_floats * pool_->threads()));
-    }
+    const int64_t scratch_floats = ScratchFloats(plan_.n);
+    ISO_RETURN_IF_ERROR(
+        DeviceMemory::Reserve(budget_, scratch_floats * pool_->threads(), scratch_));
     const int64_t batches = (rows + batch_rows - 1) / batch_rows;
     pool_->ParallelFor(views * batches, [&](int64_t index, int worker) {
       const int64_t view = index / batches, first = index % batches * batch_rows;
@@ -136,17 +148,18 @@ class RampFilterFft final : public ops::RampFilter {
               .fade = fade_,
               .out = out->data() + view * columns.view_stride + columns.first + first,
               .out_stride = columns.column_stride,
-              .scratch = scratch_.data() + worker * scratch_floats});
+              .scratch = scratch_->data() + worker * scratch_floats});
     });
     return absl::OkStatus();
   }
 
  private:
   std::shared_ptr<ThreadPool> pool_;
+  std::shared_ptr<MemoryBudget> budget_;
   ops::RampFilterSpec spec_;
   std::vector<float> fade_;
   ConvolutionPlan plan_;
-  PageBuffer scratch_;
+  std::optional<DeviceMemory> scratch_;
 };
 
 }  // namespace
@@ -164,7 +177,13 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Device& devi
     return absl::InvalidArgumentError(absl::StrCat("ramp filter with cut-off ", spec.cutoff,
                                                    "; legal is more than 0 and at most 1"));
   }
-  return std::make_unique<RampFilterFft>(own->pool(), spec);
+  return std::make_unique<RampFilterFft>(*own, spec);
+}
+
+int64_t RampFilterBytes(const ops::Device& device, const ops::Extents&,
+                        const ops::RampFilterSpec& spec) {
+  return ScratchFloats(TransformLength(spec)) * device.limits().threads *
+         static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace isocenter::cpu

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cpu {
 
@@ -21,5 +22,9 @@ MatchedBackprojectOr NewMatchedBackprojectSiddon(ops::Device& device);
 MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Device& device);
 MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Device& device);
 MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Device& device);
+
+/// Device memory that the three forward projectors by footprints take for themselves; the others take
+/// nothing.
+int64_t FootprintForwardBytes(const ops::Device& device, const ops::Extents& extents);
 
 }  // namespace isocenter::cpu

@@ -54,19 +54,6 @@ std::shared_ptr<HostMemoryPool> NewHostMemoryPool(int ordinal) {
 
 }  // namespace
 
-absl::StatusOr<Reservation> Reservation::Take(std::shared_ptr<std::atomic<int64_t>> used,
-                                              int64_t bytes, int64_t limit,
-                                              absl::string_view what) {
-  const int64_t before = used->fetch_add(bytes);
-  Reservation reservation(std::move(used), bytes);
-  if (before > limit - bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(what, " needs ", bytes, " bytes; ", before,
-                                                     " are in use of the device's limit of ",
-                                                     limit));
-  }
-  return reservation;
-}
-
 absl::Status Stack::Reshape(Shape3 shape) {
   ISO_RETURN_IF_ERROR(ops::CheckReshape(shape, capacity_));
   shape_ = shape;
@@ -166,8 +153,7 @@ absl::Status Volume::Download(int64_t first_slice, HostView3<float> slices) cons
                      slices.shape().count() * sizeof(float), cudaMemcpyDeviceToHost);
 }
 
-absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceLimits& limits,
-                                                              Workspace workspace) {
+absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceLimits& limits) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
@@ -189,8 +175,7 @@ absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceL
   return Create(
       {.description = absl::StrCat(properties.name, ", ", properties.multiProcessorCount, " SMs"),
        .limits = own,
-       .workspace = workspace,
-       .used = std::make_shared<std::atomic<int64_t>>(0),
+       .memory = std::make_shared<MemoryLimit>(own.memory_bytes),
        .host_memory = NewHostMemoryPool(limits.ordinal)},
       {});
 }
@@ -224,9 +209,10 @@ absl::Status CudaDevice::MakeCurrent() const {
   return ToStatus(cudaSetDevice(hardware_.limits.ordinal), "cudaSetDevice");
 }
 
-absl::StatusOr<DeviceBuffer<float>> CudaDevice::NewZeroed(int64_t count) {
+absl::StatusOr<DeviceBuffer<float>> CudaDevice::NewZeroed(int64_t count, absl::string_view what) {
   ISO_RETURN_IF_ERROR(MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> buffer, DeviceBuffer<float>::Create(count));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> buffer,
+                       DeviceBuffer<float>::Create(memory(), count, what));
   ISO_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(buffer.data(), 0, count * sizeof(float), stream()));
   return buffer;
 }
@@ -241,13 +227,9 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CudaDevice::NewProjectionS
   const int64_t bytes = ProjectionStackBytes(shape, use);
   ISO_RETURN_IF_ERROR(
       ops::CheckAllocation("projections", shape, bytes, hardware_.limits.memory_bytes));
-  ISO_ASSIGN_OR_RETURN(
-      Reservation reservation,
-      Reservation::Take(hardware_.used, bytes, hardware_.limits.memory_bytes, "projections"));
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(shape.count()));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(shape.count(), "projections"));
   ISO_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Create());
-  return std::make_unique<Stack>(*this, shape, use, std::move(reservation), std::move(data),
-                                 std::move(transfers));
+  return std::make_unique<Stack>(*this, shape, use, std::move(data), std::move(transfers));
 }
 
 absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const VolumeGrid& grid) {
@@ -255,13 +237,9 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaDevice::NewVolume(const V
   const int64_t bytes = VolumeBytes(grid);
   ISO_RETURN_IF_ERROR(
       ops::CheckAllocation("volume", grid.shape(), bytes, hardware_.limits.memory_bytes));
-  ISO_ASSIGN_OR_RETURN(
-      Reservation reservation,
-      Reservation::Take(hardware_.used, bytes, hardware_.limits.memory_bytes, "volume"));
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels()));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels(), "volume"));
   ISO_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Create());
-  return std::make_unique<Volume>(*this, grid, std::move(reservation), std::move(data),
-                                  std::move(transfers));
+  return std::make_unique<Volume>(*this, grid, std::move(data), std::move(transfers));
 }
 
 int64_t CudaDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse) const {

@@ -2,7 +2,6 @@
 // one for each direction of copies.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,41 +18,19 @@ namespace isocenter::cuda {
 
 class CudaDevice;
 
-/// A share of a device's memory limit, given back with the scope.
-class Reservation {
- public:
-  /// `used` is the device's count of reserved bytes.
-  /// Errors: RESOURCE_EXHAUSTED, naming `what`, the bytes, what is in use and the limit.
-  static absl::StatusOr<Reservation> Take(std::shared_ptr<std::atomic<int64_t>> used, int64_t bytes,
-                                          int64_t limit, absl::string_view what);
-  Reservation(Reservation&& other) noexcept = default;
-  Reservation& operator=(Reservation&&) = delete;
-  ~Reservation() {
-    if (used_ != nullptr) *used_ -= bytes_;
-  }
-  int64_t bytes() const { return bytes_; }
-
- private:
-  Reservation(std::shared_ptr<std::atomic<int64_t>> used, int64_t bytes)
-      : used_(std::move(used)), bytes_(bytes) {}
-  std::shared_ptr<std::atomic<int64_t>> used_;
-  int64_t bytes_;
-};
-
 /// [view][v][u] in device memory, for both uses.
 class Stack final : public ops::ProjectionStack {
  public:
-  Stack(CudaDevice& device, Shape3 shape, ops::StackUse use, Reservation reservation,
-        DeviceBuffer<float> data, Transfers transfers)
+  Stack(CudaDevice& device, Shape3 shape, ops::StackUse use, DeviceBuffer<float> data,
+        Transfers transfers)
       : device_(device),
         capacity_(shape),
         shape_(shape),
         use_(use),
-        reservation_(std::move(reservation)),
         data_(std::move(data)),
         transfers_(std::move(transfers)) {}
   const Shape3& shape() const override { return shape_; }
-  int64_t bytes() const override { return reservation_.bytes(); }
+  int64_t bytes() const override { return data_.bytes(); }
   absl::Status Reshape(Shape3 shape) override;
   absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
   absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
@@ -77,7 +54,6 @@ class Stack final : public ops::ProjectionStack {
   const Shape3 capacity_;
   Shape3 shape_;
   ops::StackUse use_;
-  Reservation reservation_;
   DeviceBuffer<float> data_;
   mutable Transfers transfers_;  // who reads has to wait, too
 };
@@ -85,16 +61,14 @@ class Stack final : public ops::ProjectionStack {
 /// [z][y][x] in device memory.
 class Volume final : public ops::VolumeBuffer {
  public:
-  Volume(CudaDevice& device, const VolumeGrid& grid, Reservation reservation,
-         DeviceBuffer<float> data, Transfers transfers)
+  Volume(CudaDevice& device, const VolumeGrid& grid, DeviceBuffer<float> data, Transfers transfers)
       : device_(device),
         capacity_(grid.shape()),
         grid_(grid),
-        reservation_(std::move(reservation)),
         data_(std::move(data)),
         transfers_(std::move(transfers)) {}
   const VolumeGrid& grid() const override { return grid_; }
-  int64_t bytes() const override { return reservation_.bytes(); }
+  int64_t bytes() const override { return data_.bytes(); }
   absl::Status Clear() override;
   absl::Status Regrid(const VolumeGrid& grid) override;
   absl::Status Reshape(const VolumeGrid& grid) override;
@@ -116,18 +90,14 @@ class Volume final : public ops::VolumeBuffer {
   CudaDevice& device_;
   const Shape3 capacity_;
   VolumeGrid grid_;
-  Reservation reservation_;
   DeviceBuffer<float> data_;
   mutable Transfers transfers_;  // who reads has to wait, too
 };
 
 class CudaDevice final : public ops::Device {
  public:
-  /// What WorkspaceBytes is to answer: it knows the operations, which the device does not.
-  using Workspace = int64_t (*)(Shape3);
   /// Errors: UNAVAILABLE (no driver, no device of that ordinal; CUDA's reason).
-  static absl::StatusOr<std::unique_ptr<ops::Device>> Open(const ops::DeviceLimits& limits,
-                                                           Workspace workspace);
+  static absl::StatusOr<std::unique_ptr<ops::Device>> Open(const ops::DeviceLimits& limits);
 
   absl::string_view backend() const override { return "cuda"; }
   std::string description() const override { return hardware_.description; }
@@ -142,7 +112,6 @@ class CudaDevice final : public ops::Device {
   absl::StatusOr<std::unique_ptr<ops::HostMemory>> NewHostMemory(int64_t bytes) override;
   int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override;
   int64_t VolumeBytes(const VolumeGrid& grid) const override;
-  int64_t WorkspaceBytes(Shape3 shape) const override { return hardware_.workspace(shape); }
   absl::Status Synchronize() override;
   /// Has a kernel write where there is no memory. The context is the process's: all sessions of the
   /// device fail from then on, and no new one can be made.
@@ -157,6 +126,8 @@ class CudaDevice final : public ops::Device {
   /// Makes this device the calling thread's; every entry point does so first.
   absl::Status MakeCurrent() const;
   int ordinal() const { return hardware_.limits.ordinal; }
+  /// What buffers and operations take their memory from.
+  const Memory& memory() const { return hardware_.memory; }
 
  private:
   struct Streams {
@@ -166,8 +137,7 @@ class CudaDevice final : public ops::Device {
   struct Hardware {
     std::string description;
     ops::DeviceLimits limits;
-    Workspace workspace;
-    std::shared_ptr<std::atomic<int64_t>> used;  // bytes
+    Memory memory;
     std::shared_ptr<HostMemoryPool> host_memory;
   };
   CudaDevice(Hardware hardware, Streams streams, EventTimeline timeline)
@@ -176,7 +146,7 @@ class CudaDevice final : public ops::Device {
         timeline_(std::move(timeline)) {}
   static absl::StatusOr<std::unique_ptr<ops::Device>> Create(const Hardware& hardware,
                                                              const ops::SessionOptions& options);
-  absl::StatusOr<DeviceBuffer<float>> NewZeroed(int64_t count);
+  absl::StatusOr<DeviceBuffer<float>> NewZeroed(int64_t count, absl::string_view what);
 
   const Hardware hardware_;
   Streams streams_;

@@ -93,7 +93,8 @@ class Preprocess final : public ops::Preprocess {
     Inputs& inputs = inputs_[next_];
     next_ = 1 - next_;
     // Room for the largest chunk at once: growing would wait for the device.
-    ISO_RETURN_IF_ERROR(inputs.frames.Reserve(out.capacity().count() * sizeof(Pixel)));
+    ISO_RETURN_IF_ERROR(
+        inputs.frames.Reserve(device_.memory(), out.capacity().count() * sizeof(Pixel)));
     const cudaStream_t uploads = device_.upload_stream();
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(uploads, inputs.consumed.get()));
     const size_t span = device_.timeline().BeginIn(ops::Stage::kUpload, uploads);
@@ -124,8 +125,8 @@ class Preprocess final : public ops::Preprocess {
   absl::Status UploadWeights(std::span<const ops::ViewWeights> weights, const Shape3& capacity,
                              Inputs& inputs) {
     const int64_t columns = capacity.fast;
-    ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(capacity.slow));
-    ISO_RETURN_IF_ERROR(inputs.column_weight.Reserve(capacity.slow * columns));
+    ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(device_.memory(), capacity.slow));
+    ISO_RETURN_IF_ERROR(inputs.column_weight.Reserve(device_.memory(), capacity.slow * columns));
     const int64_t geometry_bytes = capacity.slow * sizeof(ViewGeometry);
     ISO_RETURN_IF_ERROR(staging_.Reserve(geometry_bytes + capacity.slow * columns * sizeof(float)));
     auto* geometry = reinterpret_cast<ViewGeometry*>(staging_.data());
@@ -161,6 +162,13 @@ absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& devic
   ISO_ASSIGN_OR_RETURN(Inputs first, Inputs::Create());
   ISO_ASSIGN_OR_RETURN(Inputs second, Inputs::Create());
   return std::make_unique<Preprocess>(device, std::move(first), std::move(second));
+}
+
+int64_t PreprocessBytes(const ops::Extents& extents) {
+  // Two sets, of pixels of up to four bytes.
+  const Shape3& stack = extents.stack;
+  const auto of_view = static_cast<int64_t>(sizeof(ViewGeometry) + stack.fast * sizeof(float));
+  return 2 * (stack.count() * int64_t{sizeof(float)} + stack.slow * of_view);
 }
 
 }  // namespace isocenter::cuda

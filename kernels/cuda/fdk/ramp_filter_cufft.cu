@@ -26,6 +26,13 @@ int GoodLength(int least) {
   }
 }
 
+int64_t RowsOfBatch(const ops::RampFilterSpec& spec) { return int64_t{kBatchViews} * spec.rows; }
+
+// What the library takes for the two plans: as much as their rows and spectra.
+int64_t PlansBytes(int64_t rows, int64_t n) {
+  return 2 * rows * (n + 2) * static_cast<int64_t>(sizeof(float));
+}
+
 // Rows into the transform's padded rows, zeros behind.
 __global__ void PadKernel(const float* rows, int columns, int extension, int n, float* padded) {
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
@@ -58,12 +65,15 @@ class RampFilterCufft final : public ops::RampFilter {
                                                                  const ops::RampFilterSpec& spec) {
     ISO_RETURN_IF_ERROR(device.MakeCurrent());
     const int n = GoodLength(ops::MinimumTransformLength(spec));
-    const int64_t rows = int64_t{kBatchViews} * spec.rows;
+    const int64_t rows = RowsOfBatch(spec);
+    ISO_ASSIGN_OR_RETURN(Reservation plans,
+                         Reservation::Take(device.memory(), PlansBytes(rows, n), "cuFFT"));
     ISO_ASSIGN_OR_RETURN(FftPlan forward, FftPlan::Create(n, rows, CUFFT_R2C, device.stream()));
     ISO_ASSIGN_OR_RETURN(FftPlan inverse, FftPlan::Create(n, rows, CUFFT_C2R, device.stream()));
-    ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(rows * n));
-    ISO_ASSIGN_OR_RETURN(auto spectrum, DeviceBuffer<cufftComplex>::Create(rows * (n / 2 + 1)));
-    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(n / 2 + 1));
+    ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(device.memory(), rows * n));
+    ISO_ASSIGN_OR_RETURN(auto spectrum,
+                         DeviceBuffer<cufftComplex>::Create(device.memory(), rows * (n / 2 + 1)));
+    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(device.memory(), n / 2 + 1));
     std::vector<float> scaled;
     for (double value : ops::RampFilterResponse(spec, n))
       scaled.push_back(static_cast<float>(value / n));
@@ -74,9 +84,9 @@ class RampFilterCufft final : public ops::RampFilter {
                                              scaled.size() * sizeof(float), cudaMemcpyHostToDevice,
                                              device.stream()));
     ISO_RETURN_IF_ERROR(device.Synchronize());
-    return std::unique_ptr<ops::RampFilter>(
-        new RampFilterCufft(device, spec, n, std::move(forward), std::move(inverse),
-                            std::move(padded), std::move(spectrum), std::move(response)));
+    return std::unique_ptr<ops::RampFilter>(new RampFilterCufft(
+        device, spec, n, std::move(plans), std::move(forward), std::move(inverse),
+        std::move(padded), std::move(spectrum), std::move(response)));
   }
 
   absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
@@ -86,7 +96,7 @@ class RampFilterCufft final : public ops::RampFilter {
     ISO_ASSIGN_OR_RETURN(const int64_t view_rows,
                          ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
     ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-    const int64_t rows = views * view_rows, batch = int64_t{kBatchViews} * spec_.rows;
+    const int64_t rows = views * view_rows, batch = RowsOfBatch(spec_);
     for (int64_t first = 0; first < rows; first += batch) {
       ISO_RETURN_IF_ERROR(FilterBatch(std::min(batch, rows - first),
                                       in->data() + first * spec_.columns,
@@ -96,12 +106,13 @@ class RampFilterCufft final : public ops::RampFilter {
   }
 
  private:
-  RampFilterCufft(CudaDevice& device, const ops::RampFilterSpec& spec, int n, FftPlan forward,
-                  FftPlan inverse, DeviceBuffer<float> padded, DeviceBuffer<cufftComplex> spectrum,
-                  DeviceBuffer<float> response)
+  RampFilterCufft(CudaDevice& device, const ops::RampFilterSpec& spec, int n, Reservation plans,
+                  FftPlan forward, FftPlan inverse, DeviceBuffer<float> padded,
+                  DeviceBuffer<cufftComplex> spectrum, DeviceBuffer<float> response)
       : device_(device),
         spec_(spec),
         n_(n),
+        plans_(std::move(plans)),
         forward_(std::move(forward)),
         inverse_(std::move(inverse)),
         padded_(std::move(padded)),
@@ -130,6 +141,7 @@ class RampFilterCufft final : public ops::RampFilter {
   CudaDevice& device_;
   ops::RampFilterSpec spec_;
   int n_;
+  Reservation plans_;
   FftPlan forward_, inverse_;
   DeviceBuffer<float> padded_;
   DeviceBuffer<cufftComplex> spectrum_;
@@ -143,16 +155,11 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
   return RampFilterCufft::Create(device, spec);
 }
 
-int64_t RampFilterWorkspaceBytes(int rows, int columns) {
-  // The longest transform, with extension.
-  const ops::RampFilterSpec longest{
-      .rows = rows, .columns = columns, .extend_truncated_rows = true};
-  const int least = ops::MinimumTransformLength(longest);
-  const RowTransform fused = ChooseRowTransform(least);
-  if (fused.fits_shared_memory()) return fused.n * int64_t{sizeof(float2) + sizeof(float)};
-  // Padded rows, spectrum, and as much again for each of cuFFT's two plans.
-  const int64_t n = GoodLength(least);
-  return 4 * kBatchViews * int64_t{rows} * (n + 2) * static_cast<int64_t>(sizeof(float));
+int64_t RampFilterCufftBytes(const ops::Extents&, const ops::RampFilterSpec& spec) {
+  const int64_t n = GoodLength(ops::MinimumTransformLength(spec));
+  const int64_t rows = RowsOfBatch(spec);
+  return PlansBytes(rows, n) + rows * n * int64_t{sizeof(float)} +
+         rows * (n / 2 + 1) * int64_t{sizeof(cufftComplex)} + (n / 2 + 1) * int64_t{sizeof(float)};
 }
 
 }  // namespace isocenter::cuda

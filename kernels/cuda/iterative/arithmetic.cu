@@ -224,8 +224,12 @@ class Arithmetic final : public ops::Arithmetic {
 
 absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device) {
   ISO_RETURN_IF_ERROR(device.MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create());
+  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create(device.memory()));
   return std::make_unique<Arithmetic>(device, std::move(sums));
+}
+
+int64_t ArithmeticBytes(const ops::Extents& extents) {
+  return Sums::kBytes + SessionCopies::StagingBytes(extents.stack);
 }
 
 }  // namespace isocenter::cuda

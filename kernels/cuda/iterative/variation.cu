@@ -144,8 +144,10 @@ class Variation final : public ops::Variation {
 
 absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device) {
   ISO_RETURN_IF_ERROR(device.MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create());
+  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create(device.memory()));
   return std::make_unique<Variation>(device, std::move(sums));
 }
+
+int64_t VariationBytes(const ops::Extents&) { return Sums::kBytes; }
 
 }  // namespace isocenter::cuda

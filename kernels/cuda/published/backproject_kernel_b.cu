@@ -22,4 +22,8 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevi
   return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelB>>(device);
 }
 
+int64_t BackprojectKernelBBytes(const ops::Extents& extents) {
+  return BackprojectFromTexture<kViews, LaunchKernelB>::Bytes(extents);
+}
+
 }  // namespace isocenter::cuda

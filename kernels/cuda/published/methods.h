@@ -8,6 +8,7 @@
 #include "kernels/cuda/device/device.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cuda {
 
@@ -16,6 +17,12 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevi
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaDevice& device);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
+/// Device memory that they take for themselves (ops::Factory::WorkspaceBytes); what is not here
+/// takes nothing.
+int64_t BackprojectKernelABytes(const ops::Extents& extents);
+int64_t BackprojectKernelBBytes(const ops::Extents& extents);
+int64_t BackprojectRapidBytes(const ops::Extents& extents);
+int64_t BackprojectTextureBytes(const ops::Extents& extents);
 
 /// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
 enum class DuPlane { kAxial, kCoronal, kSagittal };

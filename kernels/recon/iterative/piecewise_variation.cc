@@ -27,6 +27,15 @@ absl::StatusOr<std::unique_ptr<PiecewiseVariation>> PiecewiseVariation::Create(
   return self;
 }
 
+absl::StatusOr<int64_t> PiecewiseVariation::DeviceBytes(const RefinementPlan& plan,
+                                                        const ops::Registry& registry,
+                                                        const ops::Device& session,
+                                                        const ops::Extents& extents) {
+  ISO_ASSIGN_OR_RETURN(const auto variation, registry.variation.Find(session.backend()));
+  return 2 * session.VolumeBytes(SlicesOf(plan.grid, 0, 1)) +
+         variation.WorkspaceBytes(session, extents);
+}
+
 double PiecewiseVariation::SquaredFactors() const {
   const Vec3& spacing = system_.plan().grid.spacing;
   const double mean = std::cbrt(spacing.x * spacing.y * spacing.z);
