@@ -87,19 +87,20 @@ class RabbitCtDataSet : public formats::FrameSink {
     ISO_ASSIGN_OR_RETURN(
         const recon::FdkMethods methods,
         recon::FdkMethods::Find(plan_.settings, detector, registry, device_->backend()));
-    ISO_ASSIGN_OR_RETURN(filter_, recon::ChunkFilter::Create(plan_, methods, *device_));
-    ISO_ASSIGN_OR_RETURN(backproject_, methods.backproject(*device_));
+    ISO_ASSIGN_OR_RETURN(session_, device_->NewSession());
+    ISO_ASSIGN_OR_RETURN(filter_, recon::ChunkFilter::Create(plan_, methods, *session_));
+    ISO_ASSIGN_OR_RETURN(backproject_, methods.backproject(*session_));
     const Shape3 shape{recon::LargestChunk(plan_), detector.rows, detector.columns};
     ISO_ASSIGN_OR_RETURN(line_integrals_,
-                         device_->NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
+                         session_->NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(filtered_.stack,
-                         device_->NewProjectionStack(shape, ops::StackUse::kProjections));
+                         session_->NewProjectionStack(shape, ops::StackUse::kProjections));
     return absl::OkStatus();
   }
 
   absl::Status AllocateReferences(int largest) {
     for (int size = kSmallest; size <= largest; size *= 2) {
-      auto volume = device_->NewVolume(BenchmarkGrid(size));
+      auto volume = session_->NewVolume(BenchmarkGrid(size));
       if (!volume.ok()) {
         return absl::Status(
             volume.status().code(),
@@ -159,6 +160,7 @@ class RabbitCtDataSet : public formats::FrameSink {
 
   const recon::ReconstructionPlan plan_;
   std::unique_ptr<ops::Device> device_;
+  std::unique_ptr<ops::Session> session_;
   formats::RabbitCtWriter writer_;
   std::optional<recon::ChunkFilter> filter_;
   std::unique_ptr<ops::Backproject> backproject_;

@@ -12,11 +12,11 @@ namespace {
 void RegisterVoxelDriven(int parts, ops::ProjectorMethods& methods) {
   methods.forward.Add(
       "cuda", "voxel_driven",
-      {OnCuda([parts](CudaDevice& device) { return NewProjectVoxelDriven(device, parts); }),
+      {OnCuda([parts](CudaSession& session) { return NewProjectVoxelDriven(session, parts); }),
        Taking([parts](const ops::Extents& e) { return ProjectVoxelDrivenBytes(parts, e); })});
   methods.back.Add(
       "cuda", "voxel_driven",
-      {OnCuda([parts](CudaDevice& device) { return NewBackprojectVoxelDriven(device, parts); }),
+      {OnCuda([parts](CudaSession& session) { return NewBackprojectVoxelDriven(session, parts); }),
        Taking([parts](const ops::Extents& e) { return BackprojectVoxelDrivenBytes(parts, e); })});
 }
 

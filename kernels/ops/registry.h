@@ -17,6 +17,7 @@
 #include "kernels/ops/device.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/session.h"
 #include "kernels/ops/variation.h"
 
 namespace isocenter::ops {
@@ -44,12 +45,13 @@ class Factory {
   using Workspace = std::function<int64_t(const Device&, const Extents&, const Spec&...)>;
 
   template <class Create>
-  requires std::is_invocable_v<const Create&, Device&, const Spec&...> Factory(
+  requires std::is_invocable_v<const Create&, Session&, const Spec&...> Factory(
       Create create, Workspace workspace = nullptr)
       : create_(std::move(create)), workspace_(std::move(workspace)) {}
 
-  absl::StatusOr<std::unique_ptr<Operation>> operator()(Device& device, const Spec&... spec) const {
-    return create_(device, spec...);
+  absl::StatusOr<std::unique_ptr<Operation>> operator()(Session& session,
+                                                        const Spec&... spec) const {
+    return create_(session, spec...);
   }
   /// Device memory, at most, that one operation takes beside its arguments while it lives: when it
   /// is made, and when it first runs. Nothing is allocated.
@@ -58,7 +60,7 @@ class Factory {
   }
 
  private:
-  std::function<absl::StatusOr<std::unique_ptr<Operation>>(Device&, const Spec&...)> create_;
+  std::function<absl::StatusOr<std::unique_ptr<Operation>>(Session&, const Spec&...)> create_;
   Workspace workspace_;  // none: 0
 };
 

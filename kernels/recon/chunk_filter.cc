@@ -6,7 +6,7 @@
 namespace isocenter::recon {
 
 absl::StatusOr<ChunkFilter> ChunkFilter::Create(const ReconstructionPlan& plan,
-                                                const FdkMethods& methods, ops::Device& session) {
+                                                const FdkMethods& methods, ops::Session& session) {
   ChunkFilter self(plan, session);
   ISO_ASSIGN_OR_RETURN(self.preprocess_, methods.preprocess(session));
   ISO_ASSIGN_OR_RETURN(self.ramp_filter_, methods.ramp_filter(session, methods.filter));

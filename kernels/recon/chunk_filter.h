@@ -30,18 +30,18 @@ class ChunkFilter {
  public:
   /// `plan` and `session` must outlive the filter. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<ChunkFilter> Create(const ReconstructionPlan& plan,
-                                            const FdkMethods& methods, ops::Device& session);
+                                            const FdkMethods& methods, ops::Session& session);
 
   /// Filters `rows` of the frames. Both stacks, which have room for the chunk, are cut to them.
   absl::Status Run(const ChunkData& data, RowRange rows, ops::ProjectionStack& line_integrals,
                    Filtered& filtered);
 
  private:
-  ChunkFilter(const ReconstructionPlan& plan, ops::Device& session)
+  ChunkFilter(const ReconstructionPlan& plan, ops::Session& session)
       : plan_(&plan), session_(&session) {}
 
   const ReconstructionPlan* plan_;
-  ops::Device* session_;
+  ops::Session* session_;
   std::unique_ptr<ops::Preprocess> preprocess_;
   std::unique_ptr<ops::RampFilter> ramp_filter_;
 };

@@ -56,7 +56,7 @@ class DeviceWorker {
 
  private:
   DeviceWorker(const ReconstructionPlan& plan, std::span<const Slab> slabs,
-               std::unique_ptr<ops::Device> session);
+               std::unique_ptr<ops::Session> session);
   absl::Status AllocateBuffers();
   /// Slabs that are worked on.
   std::span<const Slab> OpenSlabs() const;
@@ -79,7 +79,7 @@ class DeviceWorker {
 
   const ReconstructionPlan& plan_;
   const std::span<const Slab> slabs_;
-  const std::unique_ptr<ops::Device> session_;  // before all that lives in it
+  const std::unique_ptr<ops::Session> session_;  // before all that lives in it
   std::optional<ChunkFilter> filter_;
   std::unique_ptr<ops::Backproject> backproject_;
   std::unique_ptr<ops::ToHounsfield> to_hounsfield_;

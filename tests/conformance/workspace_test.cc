@@ -21,7 +21,7 @@ std::vector<ProjectionMatrix> Matrices() { return CArmMatrices(70, kStack, 0.7, 
 
 // Calls `run` on a device with `workspace` bytes beside a stack of each use and a volume.
 void ExpectEnough(const std::string& backend, int64_t workspace,
-                  const std::function<absl::Status(ops::Device&, ops::ProjectionStack& lines,
+                  const std::function<absl::Status(ops::Session&, ops::ProjectionStack& lines,
                                                    ops::ProjectionStack& projections,
                                                    ops::VolumeBuffer& volume)>& run) {
   const auto probe = OpenDevice(backend);
@@ -31,10 +31,12 @@ void ExpectEnough(const std::string& backend, int64_t workspace,
   const auto device = AllMethods().OpenDevice(
       backend, {.memory_bytes = arguments + workspace, .threads = probe->limits().threads});
   ASSERT_TRUE(device.ok()) << device.status();
-  const auto lines = NewStack(**device, kStack, ops::StackUse::kLineIntegrals);
-  const auto projections = NewStack(**device, kStack, ops::StackUse::kProjections);
-  const auto volume = NewVolume(**device, kGrid);
-  const absl::Status status = run(**device, *lines, *projections, *volume);
+  const auto session = (*device)->NewSession();
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto lines = NewStack(**session, kStack, ops::StackUse::kLineIntegrals);
+  const auto projections = NewStack(**session, kStack, ops::StackUse::kProjections);
+  const auto volume = NewVolume(**session, kGrid);
+  const absl::Status status = run(**session, *lines, *projections, *volume);
   EXPECT_TRUE(status.ok()) << status;
 }
 
@@ -54,8 +56,8 @@ TEST_P(WorkspaceTest, PreprocessTakesWhatItStates) {
     std::vector<ops::ViewWeights> weights;
     for (const ProjectionMatrix& matrix : Matrices()) weights.push_back({matrix, ones});
     ExpectEnough(GetParam(), Stated(GetParam(), factory),
-                 [&](auto& device, auto& lines, auto&, auto&) -> absl::Status {
-                   const auto operation = factory(device);
+                 [&](auto& session, auto& lines, auto&, auto&) -> absl::Status {
+                   const auto operation = factory(session);
                    if (!operation.ok()) return operation.status();
                    // As often as it has sets of memory.
                    for (int i = 0; i < 3; ++i) {
@@ -74,8 +76,8 @@ TEST_P(WorkspaceTest, RampFiltersTakeWhatTheyState) {
     SCOPED_TRACE(method.name);
     const auto factory = *AllMethods().ramp_filter.Find(GetParam(), method.name);
     ExpectEnough(GetParam(), Stated(GetParam(), factory, kFilter),
-                 [&](auto& device, auto& lines, auto& projections, auto&) -> absl::Status {
-                   const auto operation = factory(device, kFilter);
+                 [&](auto& session, auto& lines, auto& projections, auto&) -> absl::Status {
+                   const auto operation = factory(session, kFilter);
                    if (!operation.ok()) return operation.status();
                    return (*operation)->Run(static_cast<int>(kStack.slow), lines, projections);
                  });
@@ -88,8 +90,8 @@ TEST_P(WorkspaceTest, BackprojectionsTakeWhatTheyState) {
     SCOPED_TRACE(method.name);
     const auto factory = *AllMethods().backproject.Find(GetParam(), method.name);
     ExpectEnough(GetParam(), Stated(GetParam(), factory),
-                 [&](auto& device, auto&, auto& projections, auto& volume) -> absl::Status {
-                   const auto operation = factory(device);
+                 [&](auto& session, auto&, auto& projections, auto& volume) -> absl::Status {
+                   const auto operation = factory(session);
                    if (!operation.ok()) return operation.status();
                    return (*operation)->Run(Matrices(), projections, volume);
                  });
@@ -104,16 +106,16 @@ TEST_P(WorkspaceTest, ProjectorsTakeWhatTheyState) {
     if (method.direction == Direction::kForward) {
       const auto factory = *methods.forward.Find(GetParam(), method.method.name);
       ExpectEnough(GetParam(), Stated(GetParam(), factory),
-                   [&](auto& device, auto&, auto& projections, auto& volume) -> absl::Status {
-                     const auto operation = factory(device);
+                   [&](auto& session, auto&, auto& projections, auto& volume) -> absl::Status {
+                     const auto operation = factory(session);
                      if (!operation.ok()) return operation.status();
                      return (*operation)->Run(Matrices(), volume, projections);
                    });
     } else {
       const auto factory = *methods.back.Find(GetParam(), method.method.name);
       ExpectEnough(GetParam(), Stated(GetParam(), factory),
-                   [&](auto& device, auto&, auto& projections, auto& volume) -> absl::Status {
-                     const auto operation = factory(device);
+                   [&](auto& session, auto&, auto& projections, auto& volume) -> absl::Status {
+                     const auto operation = factory(session);
                      if (!operation.ok()) return operation.status();
                      return (*operation)->Run(Matrices(), projections, volume);
                    });
@@ -124,8 +126,8 @@ TEST_P(WorkspaceTest, ProjectorsTakeWhatTheyState) {
 TEST_P(WorkspaceTest, IterativeOperationsTakeWhatTheyState) {
   const auto arithmetic = *AllMethods().arithmetic.Find(GetParam());
   ExpectEnough(GetParam(), Stated(GetParam(), arithmetic),
-               [&](auto& device, auto&, auto& projections, auto& volume) -> absl::Status {
-                 const auto operation = arithmetic(device);
+               [&](auto& session, auto&, auto& projections, auto& volume) -> absl::Status {
+                 const auto operation = arithmetic(session);
                  if (!operation.ok()) return operation.status();
                  absl::Status status = (*operation)->Dot(volume, volume).status();
                  status.Update((*operation)->Dot(projections, projections).status());
@@ -133,8 +135,8 @@ TEST_P(WorkspaceTest, IterativeOperationsTakeWhatTheyState) {
                });
   const auto variation = *AllMethods().variation.Find(GetParam());
   ExpectEnough(GetParam(), Stated(GetParam(), variation),
-               [&](auto& device, auto&, auto&, auto& volume) -> absl::Status {
-                 const auto operation = variation(device);
+               [&](auto& session, auto&, auto&, auto& volume) -> absl::Status {
+                 const auto operation = variation(session);
                  if (!operation.ok()) return operation.status();
                  return (*operation)->TotalVariation(0.1, volume, {}).status();
                });

@@ -5,10 +5,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "kernels/base/thread_pool.h"
-#include "kernels/cpu/device/device.h"
+#include "kernels/cpu/device/buffers.h"
 #include "kernels/cpu/fdk/backproject_job.h"
 #include "kernels/geometry/volume_grid.h"
 

@@ -5,21 +5,21 @@
 namespace isocenter::cuda {
 
 absl::Status LayeredArray::Allocate(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                                    const CudaDevice& device) {
-  if (array_ != nullptr) ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(device.stream()));
+                                    const CudaSession& session) {
+  if (array_ != nullptr) ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(session.stream()));
   Free();
-  const absl::Status made = Make(format, extent, device.memory());
+  const absl::Status made = Make(format, extent, session.memory());
   if (!made.ok()) Free();
   return made;
 }
 
 absl::Status LayeredArray::Reserve(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                                   const CudaDevice& device) {
+                                   const CudaSession& session) {
   if (extent.width == extent_.width && extent.height == extent_.height &&
       extent.depth <= extent_.depth) {
     return absl::OkStatus();
   }
-  return Allocate(format, extent, device);
+  return Allocate(format, extent, session);
 }
 
 absl::Status LayeredArray::Make(const cudaChannelFormatDesc& format, const cudaExtent& extent,

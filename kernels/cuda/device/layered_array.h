@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "absl/status/status.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 
 namespace isocenter::cuda {
 
@@ -23,13 +23,13 @@ class LayeredArray {
   /// was; waits for the device, whose kernels may still read that. Contents are undefined. Errors:
   /// RESOURCE_EXHAUSTED (device memory), and then it is empty.
   absl::Status Allocate(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                        const CudaDevice& device);
+                        const CudaSession& session);
 
   /// As Allocate, unless its layers are of that size and enough: beyond a layer's edges a texture
   /// is zero, so these must be exact, and layers may be left over. `format` is the same in all
   /// calls.
   absl::Status Reserve(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                       const CudaDevice& device);
+                       const CudaSession& session);
 
   /// All zero before Allocate.
   const cudaExtent& extent() const { return extent_; }

@@ -4,21 +4,21 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/registry.h"
 
 namespace isocenter::cuda {
 
-absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
-    CudaDevice& device, const ops::RampFilterSpec& spec);
+    CudaSession& session, const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
-    CudaDevice& device, const ops::RampFilterSpec& spec);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+    CudaSession& session, const ops::RampFilterSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaSession& session);
 
 /// Device memory that they take for themselves (ops::Factory::WorkspaceBytes); what is not here
 /// takes nothing.

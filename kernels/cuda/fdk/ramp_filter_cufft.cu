@@ -61,56 +61,55 @@ __global__ void CropKernel(const float* padded, int columns, int extension, int 
 
 class RampFilterCufft final : public ops::RampFilter {
  public:
-  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaDevice& device,
+  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaSession& session,
                                                                  const ops::RampFilterSpec& spec) {
-    ISO_RETURN_IF_ERROR(device.MakeCurrent());
+    ISO_RETURN_IF_ERROR(ops::CheckRampFilter(spec));
+    ISO_RETURN_IF_ERROR(session.MakeCurrent());
     const int n = GoodLength(ops::MinimumTransformLength(spec));
     const int64_t rows = RowsOfBatch(spec);
     ISO_ASSIGN_OR_RETURN(Reservation plans,
-                         Reservation::Take(device.memory(), PlansBytes(rows, n), "cuFFT"));
-    ISO_ASSIGN_OR_RETURN(FftPlan forward, FftPlan::Create(n, rows, CUFFT_R2C, device.stream()));
-    ISO_ASSIGN_OR_RETURN(FftPlan inverse, FftPlan::Create(n, rows, CUFFT_C2R, device.stream()));
-    ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(device.memory(), rows * n));
+                         Reservation::Take(session.memory(), PlansBytes(rows, n), "cuFFT"));
+    ISO_ASSIGN_OR_RETURN(FftPlan forward, FftPlan::Create(n, rows, CUFFT_R2C, session.stream()));
+    ISO_ASSIGN_OR_RETURN(FftPlan inverse, FftPlan::Create(n, rows, CUFFT_C2R, session.stream()));
+    ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(session.memory(), rows * n));
     ISO_ASSIGN_OR_RETURN(auto spectrum,
-                         DeviceBuffer<cufftComplex>::Create(device.memory(), rows * (n / 2 + 1)));
-    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(device.memory(), n / 2 + 1));
+                         DeviceBuffer<cufftComplex>::Create(session.memory(), rows * (n / 2 + 1)));
+    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(session.memory(), n / 2 + 1));
     std::vector<float> scaled;
     for (double value : ops::RampFilterResponse(spec, n))
       scaled.push_back(static_cast<float>(value / n));
     // Rows beyond the last view of a batch are transformed too; they must hold numbers.
     ISO_RETURN_IF_CUDA_ERROR(
-        cudaMemsetAsync(padded.data(), 0, rows * n * sizeof(float), device.stream()));
+        cudaMemsetAsync(padded.data(), 0, rows * n * sizeof(float), session.stream()));
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(response.data(), scaled.data(),
                                              scaled.size() * sizeof(float), cudaMemcpyHostToDevice,
-                                             device.stream()));
-    ISO_RETURN_IF_ERROR(device.Synchronize());
+                                             session.stream()));
+    ISO_RETURN_IF_ERROR(session.Synchronize());
     return std::unique_ptr<ops::RampFilter>(new RampFilterCufft(
-        device, spec, n, std::move(plans), std::move(forward), std::move(inverse),
+        session, spec, n, std::move(plans), std::move(forward), std::move(inverse),
         std::move(padded), std::move(spectrum), std::move(response)));
   }
 
-  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
-                   ops::ProjectionStack& filtered) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
-    ISO_ASSIGN_OR_RETURN(const int64_t view_rows,
-                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-    const int64_t rows = views * view_rows, batch = RowsOfBatch(spec_);
+  absl::Status DoRun(int views, const ops::ProjectionStack& line_integrals,
+                     ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered));
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
+    const int64_t rows = views * in->shape().middle, batch = RowsOfBatch(spec());
     for (int64_t first = 0; first < rows; first += batch) {
       ISO_RETURN_IF_ERROR(FilterBatch(std::min(batch, rows - first),
-                                      in->data() + first * spec_.columns,
-                                      out->data() + first * spec_.columns));
+                                      in->data() + first * spec().columns,
+                                      out->data() + first * spec().columns));
     }
     return absl::OkStatus();
   }
 
  private:
-  RampFilterCufft(CudaDevice& device, const ops::RampFilterSpec& spec, int n, Reservation plans,
+  RampFilterCufft(CudaSession& session, const ops::RampFilterSpec& spec, int n, Reservation plans,
                   FftPlan forward, FftPlan inverse, DeviceBuffer<float> padded,
                   DeviceBuffer<cufftComplex> spectrum, DeviceBuffer<float> response)
-      : device_(device),
-        spec_(spec),
+      : RampFilter(spec),
+        session_(session),
         n_(n),
         plans_(std::move(plans)),
         forward_(std::move(forward)),
@@ -120,12 +119,12 @@ class RampFilterCufft final : public ops::RampFilter {
         response_(std::move(response)) {}
 
   absl::Status FilterBatch(unsigned rows, const float* in, float* out) {
-    const cudaStream_t stream = device_.stream();
-    const int extension = ops::ExtensionLength(spec_);
+    const cudaStream_t stream = session_.stream();
+    const int extension = ops::ExtensionLength(spec());
     const int frequencies = n_ / 2 + 1;
     constexpr unsigned kThreads = 256;
     const auto blocks = [](int count) { return (count + kThreads - 1) / kThreads; };
-    PadKernel<<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(in, spec_.columns, extension, n_,
+    PadKernel<<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(in, spec().columns, extension, n_,
                                                                padded_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     ISO_RETURN_IF_ERROR(forward_.Forward(padded_.data(), spectrum_.data()));
@@ -133,13 +132,12 @@ class RampFilterCufft final : public ops::RampFilter {
         spectrum_.data(), response_.data(), frequencies);
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     ISO_RETURN_IF_ERROR(inverse_.Inverse(spectrum_.data(), padded_.data()));
-    CropKernel<<<dim3(blocks(spec_.columns), rows), kThreads, 0, stream>>>(
-        padded_.data(), spec_.columns, extension, n_, out);
+    CropKernel<<<dim3(blocks(spec().columns), rows), kThreads, 0, stream>>>(
+        padded_.data(), spec().columns, extension, n_, out);
     return ToStatus(cudaGetLastError(), "CropKernel");
   }
 
-  CudaDevice& device_;
-  ops::RampFilterSpec spec_;
+  CudaSession& session_;
   int n_;
   Reservation plans_;
   FftPlan forward_, inverse_;
@@ -151,8 +149,8 @@ class RampFilterCufft final : public ops::RampFilter {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
-    CudaDevice& device, const ops::RampFilterSpec& spec) {
-  return RampFilterCufft::Create(device, spec);
+    CudaSession& session, const ops::RampFilterSpec& spec) {
+  return RampFilterCufft::Create(session, spec);
 }
 
 int64_t RampFilterCufftBytes(const ops::Extents&, const ops::RampFilterSpec& spec) {

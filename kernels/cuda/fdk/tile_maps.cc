@@ -47,7 +47,7 @@ absl::StatusOr<bool> CopiesTiles() {
   int device, major;
   ISO_RETURN_IF_CUDA_ERROR(cudaGetDevice(&device));
   ISO_RETURN_IF_CUDA_ERROR(
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, session));
   return major >= 9;
 }
 

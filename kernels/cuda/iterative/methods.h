@@ -5,15 +5,15 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/registry.h"
 #include "kernels/ops/variation.h"
 
 namespace isocenter::cuda {
 
-absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaSession& session);
 
 /// Device memory that they take for themselves (ops::Factory::WorkspaceBytes).
 int64_t ArithmeticBytes(const ops::Extents& extents);

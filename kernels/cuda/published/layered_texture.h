@@ -12,9 +12,10 @@ namespace isocenter::cuda {
 class LayeredTexture {
  public:
   /// Copies `views` views of rows x columns from device memory, [view][v][u], on the stream of
-  /// `device`.
+  /// `session`.
   /// Errors: RESOURCE_EXHAUSTED (device memory).
-  absl::Status Fill(const float* from, int views, int rows, int columns, const CudaDevice& device);
+  absl::Status Fill(const float* from, int views, int rows, int columns,
+                    const CudaSession& session);
   /// Device memory that it takes.
   static int64_t Bytes(int64_t views, int64_t rows, int64_t columns) {
     return views * rows * columns * static_cast<int64_t>(sizeof(float));

@@ -5,18 +5,18 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
 #include "kernels/ops/registry.h"
 
 namespace isocenter::cuda {
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaSession& session);
 /// Device memory that they take for themselves (ops::Factory::WorkspaceBytes); what is not here
 /// takes nothing.
 int64_t BackprojectKernelABytes(const ops::Extents& extents);
@@ -32,7 +32,7 @@ struct DuPlanes {
   DuPlane plane, beyond;
   double critical_angle;
 };
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectDu(CudaDevice& device, int parts,
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectDu(CudaSession& session, int parts,
                                                                   const DuPlanes& planes);
 
 }  // namespace isocenter::cuda

@@ -29,12 +29,12 @@ Shape3 ShapeOf(const RefinementPlan& plan) {
 
 absl::StatusOr<int64_t> FrameStore::DeviceBytes(const RefinementPlan& plan,
                                                 const ops::Registry& registry, int device,
-                                                const ops::Device& session) {
+                                                const ops::Device& on) {
   if (device != 0) return 0;
-  ISO_ASSIGN_OR_RETURN(const auto preprocess, registry.preprocess.Find(session.backend()));
+  ISO_ASSIGN_OR_RETURN(const auto preprocess, registry.preprocess.Find(on.backend()));
   const Shape3 shape = ShapeOf(plan);
-  return session.ProjectionStackBytes(shape, ops::StackUse::kLineIntegrals) +
-         preprocess.WorkspaceBytes(session, {.stack = shape});
+  return on.ProjectionStackBytes(shape, ops::StackUse::kLineIntegrals) +
+         preprocess.WorkspaceBytes(on, {.stack = shape});
 }
 
 int64_t FrameStore::HostBytes(const RefinementPlan& plan) {
@@ -46,13 +46,13 @@ absl::StatusOr<std::unique_ptr<FrameStore>> FrameStore::Create(LinearSystem& sys
   std::unique_ptr<FrameStore> self(new FrameStore(system, b));
   const RefinementPlan& plan = system.plan();
   self->rows_ = RowsOfAll(plan);
-  ops::Device& session = system.session(0);
+  ops::Session& session = system.session(0);
   self->column_weight_.assign(plan.acquisition.detector.columns, 1.f);
   ISO_ASSIGN_OR_RETURN(const auto preprocess, system.registry().preprocess.Find(session.backend()));
   ISO_ASSIGN_OR_RETURN(self->preprocess_, preprocess(session));
   ISO_ASSIGN_OR_RETURN(self->line_integrals_,
                        session.NewProjectionStack(ShapeOf(plan), ops::StackUse::kLineIntegrals));
-  ISO_ASSIGN_OR_RETURN(self->staging_, session.NewHostMemory(HostBytes(plan)));
+  ISO_ASSIGN_OR_RETURN(self->staging_, session.device().NewHostMemory(HostBytes(plan)));
   return self;
 }
 
@@ -69,7 +69,7 @@ absl::Status FrameStore::Check(const ops::RawFrames& frames,
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("frames", frames.shape(),
                           Shape3{count, acquisition.detector.rows, acquisition.detector.columns}));
-  if ((frames.counts.data() != nullptr) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
+  if (static_cast<bool>(frames.counts) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
     return absl::InvalidArgumentError("the frames are not of the plan's pixel type");
   }
   if (!measured.empty() && static_cast<int64_t>(measured.size()) != count) {
@@ -113,9 +113,10 @@ absl::Status FrameStore::Distribute(HostView3<const float> line_integrals) {
     const int view = next_view_ + static_cast<int>(i);
     for (int device = 0; device < system_.devices(); ++device) {
       const RowRange& rows = system_.plan().rows[device].seen;
-      ISO_RETURN_IF_ERROR(
-          b_.Store(system_.chunk_of(view), system_.index_of(view), device,
-                   line_integrals.slices(i, 1).rows(rows.first - rows_.first, rows.count)));
+      // Rows of one view are dense.
+      const HostView3<const float> seen(line_integrals.row(i, rows.first - rows_.first),
+                                        {1, rows.count, line_integrals.shape().fast});
+      ISO_RETURN_IF_ERROR(b_.Store(system_.chunk_of(view), system_.index_of(view), device, seen));
     }
   }
   return absl::OkStatus();

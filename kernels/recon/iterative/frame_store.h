@@ -22,7 +22,7 @@ class FrameStore {
   /// What Create takes of a device's memory with what its operation takes, and of the host's.
   static absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan,
                                              const ops::Registry& registry, int device,
-                                             const ops::Device& session);
+                                             const ops::Device& on);
   static int64_t HostBytes(const RefinementPlan& plan);
   /// Views so far.
   int views() const { return next_view_; }

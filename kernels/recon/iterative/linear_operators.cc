@@ -43,7 +43,7 @@ int64_t LinearMethods::WorkspaceBytes(const ops::Device& device,
 }
 
 absl::StatusOr<LinearOperators> LinearOperators::Create(const LinearMethods& methods,
-                                                        ops::Device& session) {
+                                                        ops::Session& session) {
   LinearOperators operators;
   ISO_ASSIGN_OR_RETURN(operators.forward_, methods.forward(session));
   if (methods.matched) {

@@ -32,7 +32,8 @@ struct LinearMethods {
 class LinearOperators {
  public:
   /// `session` must outlive them. Errors: RESOURCE_EXHAUSTED.
-  static absl::StatusOr<LinearOperators> Create(const LinearMethods& methods, ops::Device& session);
+  static absl::StatusOr<LinearOperators> Create(const LinearMethods& methods,
+                                                ops::Session& session);
 
   /// projections += A x.
   absl::Status Forward(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,

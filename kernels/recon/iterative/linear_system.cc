@@ -68,14 +68,14 @@ absl::Status LinearSystem::AddPart(int device, ops::Device& from) {
 }
 
 int64_t LinearSystem::DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
-                                  int device, const ops::Device& session) {
+                                  int device, const ops::Device& on) {
   int64_t bytes = 0;
   for (const Piece& piece : plan.pieces) {
-    if (piece.device == device && piece.surroundings) bytes += session.VolumeBytes(piece.grid);
+    if (piece.device == device && piece.surroundings) bytes += on.VolumeBytes(piece.grid);
   }
   if (plan.devices() > 1) {
-    bytes += session.ProjectionStackBytes(LargestStack(plan, chunks, device),
-                                          ops::StackUse::kProjections);
+    bytes +=
+        on.ProjectionStackBytes(LargestStack(plan, chunks, device), ops::StackUse::kProjections);
   }
   return bytes;
 }
@@ -133,7 +133,7 @@ absl::Status LinearSystem::OnPieces(const std::function<absl::Status(int)>& work
 
 absl::Status LinearSystem::Synchronize() {
   absl::Status status;
-  for (ops::Device* session : sessions_) status.Update(session->Synchronize());
+  for (ops::Session* session : sessions_) status.Update(session->Synchronize());
   return status;
 }
 

@@ -12,34 +12,31 @@
 namespace isocenter::recon {
 
 absl::StatusOr<MemoryParts> DevicePartsOf(const RefinementPlan& plan, int device,
-                                          const ops::Registry& registry,
-                                          const ops::Device& session) {
+                                          const ops::Registry& registry, const ops::Device& on) {
   const MethodNeeds needs = NeedsOf(plan);
   const std::vector<ViewChunk> chunks = ChunksOf(plan.subsets, plan.chunk_views);
   const ops::Extents extents{.stack = LargestStack(plan, chunks, device),
                              .grid = LargestPiece(plan, device)};
   ISO_ASSIGN_OR_RETURN(const LinearMethods methods,
-                       LinearMethods::Find(plan.settings, registry, session.backend()));
-  ISO_ASSIGN_OR_RETURN(const auto arithmetic, registry.arithmetic.Find(session.backend()));
-  ISO_ASSIGN_OR_RETURN(const int64_t frames,
-                       FrameStore::DeviceBytes(plan, registry, device, session));
+                       LinearMethods::Find(plan.settings, registry, on.backend()));
+  ISO_ASSIGN_OR_RETURN(const auto arithmetic, registry.arithmetic.Find(on.backend()));
+  ISO_ASSIGN_OR_RETURN(const int64_t frames, FrameStore::DeviceBytes(plan, registry, device, on));
   int64_t variation = 0;
   if (needs.variation) {
-    ISO_ASSIGN_OR_RETURN(variation,
-                         PiecewiseVariation::DeviceBytes(plan, registry, session, extents));
+    ISO_ASSIGN_OR_RETURN(variation, PiecewiseVariation::DeviceBytes(plan, registry, on, extents));
   }
   // x and b, beside the method's.
   return MemoryParts{
-      {"volumes", (1 + needs.volumes) * VolumeVector::DeviceBytes(plan, device, session)},
+      {"volumes", (1 + needs.volumes) * VolumeVector::DeviceBytes(plan, device, on)},
       {"projections",
-       (1 + needs.projections) * ProjectionVector::DeviceBytes(plan, chunks, device, session)},
+       (1 + needs.projections) * ProjectionVector::DeviceBytes(plan, chunks, device, on)},
       {"projections of a chunk",
-       needs.chunks * ProjectionVector::OneChunkDeviceBytes(plan, chunks, device, session)},
-      {"masks and partial sums", LinearSystem::DeviceBytes(plan, chunks, device, session)},
+       needs.chunks * ProjectionVector::OneChunkDeviceBytes(plan, chunks, device, on)},
+      {"masks and partial sums", LinearSystem::DeviceBytes(plan, chunks, device, on)},
       {"frames on their way", frames},
       {"prior", variation},
       {"projectors and arithmetic",
-       methods.WorkspaceBytes(session, extents) + arithmetic.WorkspaceBytes(session, extents)}};
+       methods.WorkspaceBytes(on, extents) + arithmetic.WorkspaceBytes(on, extents)}};
 }
 
 MemoryParts HostPartsOf(const RefinementPlan& plan) {

@@ -12,8 +12,7 @@ namespace isocenter::recon {
 /// Upper bound of the memory of one of the plan's devices, the warm start not included. Errors:
 /// NOT_FOUND (a method that the backend lacks).
 absl::StatusOr<MemoryParts> DevicePartsOf(const RefinementPlan& plan, int device,
-                                          const ops::Registry& registry,
-                                          const ops::Device& session);
+                                          const ops::Registry& registry, const ops::Device& on);
 
 /// Upper bound of the host memory, the warm start included.
 MemoryParts HostPartsOf(const RefinementPlan& plan);

@@ -10,7 +10,7 @@ absl::StatusOr<std::unique_ptr<PiecewiseVariation>> PiecewiseVariation::Create(
     LinearSystem& system) {
   std::unique_ptr<PiecewiseVariation> self(new PiecewiseVariation(system));
   for (int device = 0; device < system.devices(); ++device) {
-    ops::Device& session = system.session(device);
+    ops::Session& session = system.session(device);
     Part& part = self->parts_.emplace_back();
     ISO_ASSIGN_OR_RETURN(const auto factory, system.registry().variation.Find(session.backend()));
     ISO_ASSIGN_OR_RETURN(part.variation, factory(session));
@@ -29,11 +29,10 @@ absl::StatusOr<std::unique_ptr<PiecewiseVariation>> PiecewiseVariation::Create(
 
 absl::StatusOr<int64_t> PiecewiseVariation::DeviceBytes(const RefinementPlan& plan,
                                                         const ops::Registry& registry,
-                                                        const ops::Device& session,
+                                                        const ops::Device& on,
                                                         const ops::Extents& extents) {
-  ISO_ASSIGN_OR_RETURN(const auto variation, registry.variation.Find(session.backend()));
-  return 2 * session.VolumeBytes(SlicesOf(plan.grid, 0, 1)) +
-         variation.WorkspaceBytes(session, extents);
+  ISO_ASSIGN_OR_RETURN(const auto variation, registry.variation.Find(on.backend()));
+  return 2 * on.VolumeBytes(SlicesOf(plan.grid, 0, 1)) + variation.WorkspaceBytes(on, extents);
 }
 
 double PiecewiseVariation::SquaredFactors() const {

@@ -25,8 +25,7 @@ class PiecewiseVariation {
 
   /// What Create takes of a device's memory with what its operation takes. Errors: NOT_FOUND.
   static absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan,
-                                             const ops::Registry& registry,
-                                             const ops::Device& session,
+                                             const ops::Registry& registry, const ops::Device& on,
                                              const ops::Extents& extents);
 
   absl::Status AddTotalVariationGradient(double strength, double epsilon, VolumeVector& f,

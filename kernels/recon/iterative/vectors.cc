@@ -28,17 +28,16 @@ Shape3 LargestStack(const RefinementPlan& plan, std::span<const ViewChunk> chunk
           plan.acquisition.detector.columns};
 }
 
-int64_t VolumeVector::DeviceBytes(const RefinementPlan& plan, int device,
-                                  const ops::Device& session) {
+int64_t VolumeVector::DeviceBytes(const RefinementPlan& plan, int device, const ops::Device& on) {
   int64_t bytes = 0;
   int pieces = 0;
   for (const Piece& piece : plan.pieces) {
     if (piece.device != device) continue;
     ++pieces;
-    bytes += session.VolumeBytes(piece.grid);
+    bytes += on.VolumeBytes(piece.grid);
   }
   if (!plan.pieces_in_host) return bytes;
-  return HostParts<VolumeParts>::Rooms(pieces) * session.VolumeBytes(LargestPiece(plan, device));
+  return HostParts<VolumeParts>::Rooms(pieces) * on.VolumeBytes(LargestPiece(plan, device));
 }
 
 int64_t VolumeVector::HostBytes(const RefinementPlan& plan) {
@@ -48,7 +47,7 @@ int64_t VolumeVector::HostBytes(const RefinementPlan& plan) {
 }
 
 absl::StatusOr<VolumeVector> VolumeVector::Create(const RefinementPlan& plan,
-                                                  std::span<ops::Device* const> sessions) {
+                                                  std::span<ops::Session* const> sessions) {
   VolumeVector vector(plan);
   if (!plan.pieces_in_host) {
     for (const Piece& piece : plan.pieces) {
@@ -103,26 +102,23 @@ Shape3 ProjectionVector::ShapeOf(int chunk, int device) const {
 }
 
 int64_t ProjectionVector::DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
-                                      int device, const ops::Device& session) {
+                                      int device, const ops::Device& on) {
   const int count = static_cast<int>(chunks.size());
   if (plan.projections_in_host) {
-    return HostParts<ProjectionParts>::Rooms(count) *
-           OneChunkDeviceBytes(plan, chunks, device, session);
+    return HostParts<ProjectionParts>::Rooms(count) * OneChunkDeviceBytes(plan, chunks, device, on);
   }
   const ProjectionVector vector(plan, chunks);
   int64_t bytes = 0;
   for (int chunk = 0; chunk < count; ++chunk) {
-    bytes +=
-        session.ProjectionStackBytes(vector.ShapeOf(chunk, device), ops::StackUse::kProjections);
+    bytes += on.ProjectionStackBytes(vector.ShapeOf(chunk, device), ops::StackUse::kProjections);
   }
   return bytes;
 }
 
 int64_t ProjectionVector::OneChunkDeviceBytes(const RefinementPlan& plan,
                                               std::span<const ViewChunk> chunks, int device,
-                                              const ops::Device& session) {
-  return session.ProjectionStackBytes(LargestStack(plan, chunks, device),
-                                      ops::StackUse::kProjections);
+                                              const ops::Device& on) {
+  return on.ProjectionStackBytes(LargestStack(plan, chunks, device), ops::StackUse::kProjections);
 }
 
 int64_t ProjectionVector::HostBytes(const RefinementPlan& plan) {
@@ -135,7 +131,7 @@ int64_t ProjectionVector::HostBytes(const RefinementPlan& plan) {
 
 absl::StatusOr<ProjectionVector> ProjectionVector::Create(const RefinementPlan& plan,
                                                           std::span<const ViewChunk> chunks,
-                                                          std::span<ops::Device* const> sessions) {
+                                                          std::span<ops::Session* const> sessions) {
   ProjectionVector vector(plan, chunks);
   const int count = static_cast<int>(chunks.size());
   if (!plan.projections_in_host) {
@@ -161,7 +157,7 @@ absl::StatusOr<ProjectionVector> ProjectionVector::Create(const RefinementPlan& 
 
 absl::StatusOr<ProjectionVector> ProjectionVector::CreateForOneChunk(
     const RefinementPlan& plan, std::span<const ViewChunk> chunks,
-    std::span<ops::Device* const> sessions) {
+    std::span<ops::Session* const> sessions) {
   ProjectionVector vector(plan, chunks);
   for (int device = 0; device < plan.devices(); ++device) {
     ISO_ASSIGN_OR_RETURN(vector.one_chunk_.emplace_back(),
@@ -184,9 +180,7 @@ absl::Status ProjectionVector::Store(int chunk, int index, int device,
                                      HostView3<const float> view) {
   if (!stacks_.empty()) return stacks_[chunk][device]->Upload(index, view);
   const HostView3<float> to = in_host_[device]->InHost(chunk).slices(index, 1);
-  for (int64_t v = 0; v < to.shape().middle; ++v) {
-    std::copy_n(view.row(0, v), to.shape().fast, to.row(0, v));
-  }
+  std::copy_n(view.data(), view.shape().count(), to.data());
   return absl::OkStatus();
 }
 

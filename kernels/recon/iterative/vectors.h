@@ -26,9 +26,9 @@ class VolumeVector {
  public:
   /// Zero. `sessions` by device; all must outlive the vector. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<VolumeVector> Create(const RefinementPlan& plan,
-                                             std::span<ops::Device* const> sessions);
+                                             std::span<ops::Session* const> sessions);
   /// What Create takes of a device's memory, and of the host's.
-  static int64_t DeviceBytes(const RefinementPlan& plan, int device, const ops::Device& session);
+  static int64_t DeviceBytes(const RefinementPlan& plan, int device, const ops::Device& on);
   static int64_t HostBytes(const RefinementPlan& plan);
 
   /// The piece in its device's memory, valid until another piece of the same device is asked for.
@@ -61,15 +61,15 @@ class ProjectionVector {
   /// and what one writes is there until the next. Zero. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<ProjectionVector> Create(const RefinementPlan& plan,
                                                  std::span<const ViewChunk> chunks,
-                                                 std::span<ops::Device* const> sessions);
-  static absl::StatusOr<ProjectionVector> CreateForOneChunk(const RefinementPlan& plan,
-                                                            std::span<const ViewChunk> chunks,
-                                                            std::span<ops::Device* const> sessions);
+                                                 std::span<ops::Session* const> sessions);
+  static absl::StatusOr<ProjectionVector> CreateForOneChunk(
+      const RefinementPlan& plan, std::span<const ViewChunk> chunks,
+      std::span<ops::Session* const> sessions);
   /// What they take of a device's memory, and Create of the host's.
   static int64_t DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
-                             int device, const ops::Device& session);
+                             int device, const ops::Device& on);
   static int64_t OneChunkDeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
-                                     int device, const ops::Device& session);
+                                     int device, const ops::Device& on);
   static int64_t HostBytes(const RefinementPlan& plan);
 
   absl::StatusOr<ops::ProjectionStack*> At(int chunk, int device, Access access);

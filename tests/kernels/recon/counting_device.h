@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/ops/device.h"
+#include "kernels/ops/session.h"
 
 namespace isocenter::recon {
 
@@ -18,8 +18,10 @@ struct Counted {
 
 class CountingStack final : public ops::ProjectionStack {
  public:
-  CountingStack(Shape3 shape, int64_t bytes) : capacity_(shape), shape_(shape), bytes_(bytes) {}
+  CountingStack(Shape3 shape, ops::StackUse use, int64_t bytes)
+      : capacity_(shape), shape_(shape), use_(use), bytes_(bytes) {}
   const Shape3& shape() const override { return shape_; }
+  ops::StackUse use() const override { return use_; }
   int64_t bytes() const override { return bytes_; }
   absl::Status Reshape(Shape3 shape) override {
     shape_ = shape;
@@ -34,6 +36,7 @@ class CountingStack final : public ops::ProjectionStack {
  private:
   const Shape3 capacity_;
   Shape3 shape_;
+  const ops::StackUse use_;
   const int64_t bytes_;
 };
 
@@ -65,8 +68,10 @@ class CountingDevice final : public ops::Device {
  public:
   CountingDevice(std::string backend, std::shared_ptr<const ops::Device> like, bool own_memory,
                  int64_t memory_bytes)
-      : CountingDevice(std::move(backend), std::move(like), own_memory, memory_bytes,
-                       std::make_shared<Counted>()) {}
+      : backend_(std::move(backend)),
+        like_(std::move(like)),
+        own_memory_(own_memory),
+        memory_bytes_(memory_bytes) {}
   absl::string_view backend() const override { return backend_; }
   std::string description() const override { return "numbers"; }
   ops::DeviceLimits limits() const override {
@@ -76,46 +81,52 @@ class CountingDevice final : public ops::Device {
     return own_memory_ ? ops::DeviceTraits{.own_memory = true, .chunk_views = 8, .slab_slices = 2}
                        : like_->traits();
   }
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override {
-    return std::unique_ptr<ops::Device>(
-        new CountingDevice(backend_, like_, own_memory_, memory_bytes_, counted_));
-  }
-  ops::Timeline& timeline() override { return timeline_; }
-  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
-      Shape3 shape, ops::StackUse use) override {
-    counted_->device += ProjectionStackBytes(shape, use);
-    return std::make_unique<CountingStack>(shape, ProjectionStackBytes(shape, use));
-  }
-  absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override {
-    counted_->device += VolumeBytes(grid);
-    return std::make_unique<CountingVolume>(grid, VolumeBytes(grid));
-  }
+  using Device::NewSession;
+  absl::StatusOr<std::unique_ptr<ops::Session>> NewSession(const ops::SessionOptions&) override;
   absl::StatusOr<std::unique_ptr<ops::HostMemory>> NewHostMemory(int64_t bytes) override {
-    counted_->host += bytes;
+    counted_.host += bytes;
     return Device::NewHostMemory(bytes);
   }
   int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override {
     return like_->ProjectionStackBytes(shape, use);
   }
   int64_t VolumeBytes(const VolumeGrid& grid) const override { return like_->VolumeBytes(grid); }
-  absl::Status Synchronize() override { return absl::OkStatus(); }
 
-  Counted& counted() const { return *counted_; }
+  Counted& counted() { return counted_; }
 
  private:
-  CountingDevice(std::string backend, std::shared_ptr<const ops::Device> like, bool own_memory,
-                 int64_t memory_bytes, std::shared_ptr<Counted> counted)
-      : backend_(std::move(backend)),
-        like_(std::move(like)),
-        own_memory_(own_memory),
-        memory_bytes_(memory_bytes),
-        counted_(std::move(counted)) {}
   const std::string backend_;
   const std::shared_ptr<const ops::Device> like_;
   const bool own_memory_;
   const int64_t memory_bytes_;
-  const std::shared_ptr<Counted> counted_;
+  Counted counted_;
+};
+
+class CountingSession final : public ops::Session {
+ public:
+  explicit CountingSession(CountingDevice& device) : Session(device), counted_(device.counted()) {}
+  ops::Timeline& timeline() override { return timeline_; }
+  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
+      Shape3 shape, ops::StackUse use) override {
+    const int64_t bytes = device().ProjectionStackBytes(shape, use);
+    counted_.device += bytes;
+    return std::make_unique<CountingStack>(shape, use, bytes);
+  }
+  absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override {
+    const int64_t bytes = device().VolumeBytes(grid);
+    counted_.device += bytes;
+    return std::make_unique<CountingVolume>(grid, bytes);
+  }
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+
+ private:
+  Counted& counted_;
   ops::HostTimeline timeline_;
 };
+
+inline absl::StatusOr<std::unique_ptr<ops::Session>> CountingDevice::NewSession(
+    const ops::SessionOptions&) {
+  return std::make_unique<CountingSession>(*this);
+}
 
 }  // namespace isocenter::recon

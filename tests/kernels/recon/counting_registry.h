@@ -16,8 +16,9 @@ namespace isocenter::recon {
 class Workspace {
  public:
   using Bytes = std::function<int64_t(const ops::Extents&)>;
-  Workspace(ops::Device& device, Bytes bytes)
-      : counted_(dynamic_cast<CountingDevice&>(device).counted()), bytes_(std::move(bytes)) {}
+  Workspace(ops::Session& session, Bytes bytes)
+      : counted_(dynamic_cast<CountingDevice&>(session.device()).counted()),
+        bytes_(std::move(bytes)) {}
   /// For arguments with the room that these have.
   absl::Status Grow(const ops::Vector& one) { return GrowTo(With(one, {})); }
   absl::Status Grow(const ops::ProjectionStack& stack, const ops::VolumeBuffer& volume) {
@@ -48,16 +49,17 @@ class Workspace {
 class CountingPreprocess final : public ops::Preprocess, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status Run(const ops::RawFrames&, const ops::CountRange&, std::span<const ops::ViewWeights>,
-                   ops::ProjectionStack& out) override {
+  absl::Status DoRun(const ops::RawFrames&, const ops::CountRange&,
+                     std::span<const ops::ViewWeights>, ops::ProjectionStack& out) override {
     return Grow(out);
   }
 };
 
 class CountingRampFilter final : public ops::RampFilter, Workspace {
  public:
-  using Workspace::Workspace;
-  absl::Status Run(int, const ops::ProjectionStack&, ops::ProjectionStack& filtered) override {
+  CountingRampFilter(ops::Session& session, Bytes bytes, const ops::RampFilterSpec& spec)
+      : RampFilter(spec), Workspace(session, std::move(bytes)) {}
+  absl::Status DoRun(int, const ops::ProjectionStack&, ops::ProjectionStack& filtered) override {
     return Grow(filtered);
   }
 };
@@ -65,8 +67,8 @@ class CountingRampFilter final : public ops::RampFilter, Workspace {
 class CountingBackproject final : public ops::Backproject, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status Run(std::span<const ProjectionMatrix>, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix>, const ops::ProjectionStack& filtered,
+                     ops::VolumeBuffer& volume) override {
     return Grow(filtered, volume);
   }
 };
@@ -74,14 +76,14 @@ class CountingBackproject final : public ops::Backproject, Workspace {
 class CountingToHounsfield final : public ops::ToHounsfield, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status Run(double, ops::VolumeBuffer& volume) override { return Grow(volume); }
+  absl::Status DoRun(double, ops::VolumeBuffer& volume) override { return Grow(volume); }
 };
 
 class CountingForwardProject final : public ops::ForwardProject, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status Run(std::span<const ProjectionMatrix>, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix>, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
     return Grow(projections, volume);
   }
 };
@@ -89,43 +91,42 @@ class CountingForwardProject final : public ops::ForwardProject, Workspace {
 class CountingMatchedBackproject final : public ops::MatchedBackproject, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status Run(std::span<const ProjectionMatrix>, const ops::ProjectionStack& projections,
-                   ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix>, const ops::ProjectionStack& projections,
+                     ops::VolumeBuffer& volume) override {
     return Grow(projections, volume);
   }
 };
 
 class CountingArithmetic final : public ops::Arithmetic, Workspace {
  public:
-  using ops::Arithmetic::Dot;
   using Workspace::Workspace;
-  absl::Status Fill(double, ops::Vector& y) override { return Grow(y); }
-  absl::Status Copy(const ops::Vector&, ops::Vector& y) override { return Grow(y); }
-  absl::Status Axpby(double, const ops::Vector&, double, ops::Vector& y) override {
+  absl::Status DoFill(double, ops::Vector& y) override { return Grow(y); }
+  absl::Status DoCopy(const ops::Vector&, ops::Vector& y) override { return Grow(y); }
+  absl::Status DoAxpby(double, const ops::Vector&, double, ops::Vector& y) override {
     return Grow(y);
   }
-  absl::Status Multiply(const ops::Vector&, ops::Vector& y) override { return Grow(y); }
-  absl::Status MultiplyAdd(double, const ops::Vector&, const ops::Vector&,
-                           ops::Vector& y) override {
+  absl::Status DoMultiply(const ops::Vector&, ops::Vector& y) override { return Grow(y); }
+  absl::Status DoMultiplyAdd(double, const ops::Vector&, const ops::Vector&,
+                             ops::Vector& y) override {
     return Grow(y);
   }
-  absl::Status MultiplyAddAbove(double, double, const ops::Vector&, const ops::Vector&,
-                                ops::Vector& y) override {
+  absl::Status DoMultiplyAddAbove(double, double, const ops::Vector&, const ops::Vector&,
+                                  ops::Vector& y) override {
     return Grow(y);
   }
-  absl::Status Invert(double, ops::Vector& y) override { return Grow(y); }
-  absl::Status Exponential(double, ops::Vector& y) override { return Grow(y); }
-  absl::Status ClampBelow(double, ops::Vector& y) override { return Grow(y); }
-  absl::StatusOr<double> Dot(const ops::Vector&, const ops::Vector& y) override { return One(y); }
-  absl::StatusOr<double> Dot(const ops::ProjectionStack&, const ops::ProjectionStack& y,
-                             RowRange) override {
+  absl::Status DoInvert(double, ops::Vector& y) override { return Grow(y); }
+  absl::Status DoExponential(double, ops::Vector& y) override { return Grow(y); }
+  absl::Status DoClampBelow(double, ops::Vector& y) override { return Grow(y); }
+  absl::StatusOr<double> DoDot(const ops::Vector&, const ops::Vector& y) override { return One(y); }
+  absl::StatusOr<double> DoDotOfRows(const ops::ProjectionStack&, const ops::ProjectionStack& y,
+                                     RowRange) override {
     return One(y);
   }
-  absl::Status AddRows(const ops::ProjectionStack&, RowRange, int,
-                       ops::ProjectionStack& to) override {
+  absl::Status DoAddRows(const ops::ProjectionStack&, RowRange, int,
+                         ops::ProjectionStack& to) override {
     return Grow(to);
   }
-  absl::Status CopySlice(const ops::VolumeBuffer&, int, ops::VolumeBuffer& to, int) override {
+  absl::Status DoCopySlice(const ops::VolumeBuffer&, int, ops::VolumeBuffer& to, int) override {
     return Grow(to);
   }
 
@@ -139,31 +140,32 @@ class CountingArithmetic final : public ops::Arithmetic, Workspace {
 class CountingVariation final : public ops::Variation, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status AddTotalVariationGradient(double, double, const ops::VolumeBuffer&,
-                                         const ops::NeighborSlices&,
-                                         ops::VolumeBuffer& gradient) override {
+  absl::Status DoAddTotalVariationGradient(double, double, const ops::VolumeBuffer&,
+                                           const ops::NeighborSlices&,
+                                           ops::VolumeBuffer& gradient) override {
     return Grow(gradient);
   }
-  absl::StatusOr<double> TotalVariation(double, const ops::VolumeBuffer& f,
-                                        const ops::NeighborSlices&) override {
+  absl::StatusOr<double> DoTotalVariation(double, const ops::VolumeBuffer& f,
+                                          const ops::NeighborSlices&) override {
     (void)Grow(f);
     return 1.0;
   }
-  absl::Status AddHuberGradient(double, double, const ops::VolumeBuffer&,
-                                const ops::NeighborSlices&, ops::VolumeBuffer& gradient) override {
+  absl::Status DoAddHuberGradient(double, double, const ops::VolumeBuffer&,
+                                  const ops::NeighborSlices&,
+                                  ops::VolumeBuffer& gradient) override {
     return Grow(gradient);
   }
-  absl::StatusOr<double> Huber(double, const ops::VolumeBuffer& f,
-                               const ops::NeighborSlices&) override {
+  absl::StatusOr<double> DoHuber(double, const ops::VolumeBuffer& f,
+                                 const ops::NeighborSlices&) override {
     (void)Grow(f);
     return 1.0;
   }
-  absl::Status AscendDual(double, double, const ops::VolumeBuffer& f, const ops::NeighborSlices&,
-                          const ops::VectorField<ops::VolumeBuffer>&) override {
+  absl::Status DoAscendDual(double, double, const ops::VolumeBuffer& f, const ops::NeighborSlices&,
+                            const ops::VectorField<ops::VolumeBuffer>&) override {
     return Grow(f);
   }
-  absl::Status AddDivergence(double, const ops::VectorField<const ops::VolumeBuffer>&,
-                             const ops::VolumeBuffer*, ops::VolumeBuffer& f) override {
+  absl::Status DoAddDivergence(double, const ops::VectorField<const ops::VolumeBuffer>&,
+                               const ops::VolumeBuffer*, ops::VolumeBuffer& f) override {
     return Grow(f);
   }
 };
@@ -178,11 +180,14 @@ void AddCounting(const ops::MethodTable<ops::Factory<Operation, Spec...>>& from,
                                                        const Spec&... spec) {
       return more + factory.WorkspaceBytes(device, extents, spec...);
     };
-    const auto create = [bytes](ops::Device& device,
+    const auto create = [bytes](ops::Session& session,
                                 const Spec&... spec) -> absl::StatusOr<std::unique_ptr<Operation>> {
-      return std::make_unique<Counting>(device, [&device, bytes, spec...](const auto& extents) {
-        return bytes(device, extents, spec...);
-      });
+      return std::make_unique<Counting>(
+          session,
+          [&device = session.device(), bytes, spec...](const ops::Extents& extents) {
+            return bytes(device, extents, spec...);
+          },
+          spec...);
     };
     to.Add(entry.backend, entry.method, {create, bytes}, entry.precision, entry.order);
   }

@@ -1,4 +1,4 @@
-// A device that copies as late as its contract allows, in the least favourable order.
+// A session that copies as late as its contract allows, in the least favourable order.
 #pragma once
 
 #include <algorithm>
@@ -11,33 +11,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/ops/device.h"
+#include "kernels/ops/session.h"
 #include "kernels/reference/device.h"
 
 namespace isocenter::recon {
 
 class LateVolume;
 
-/// What its volumes copy waits until work is started on them or the device is waited for. Only
+/// What its volumes copy waits until work is started on them or the session is waited for. Only
 /// copies of one volume are in order.
-class LateDevice final : public ops::Device {
+class LateSession final : public ops::Session {
  public:
-  absl::string_view backend() const override { return "late"; }
-  std::string description() const override { return "copies as late as it may"; }
-  ops::DeviceLimits limits() const override { return reference_.limits(); }
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override {
-    return absl::UnimplementedError("sessions");
-  }
-  ops::Timeline& timeline() override { return reference_.timeline(); }
+  LateSession() : Session(reference_) {}
+  ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(Shape3,
                                                                            ops::StackUse) override {
     return absl::UnimplementedError("projections");
   }
   absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
-  int64_t ProjectionStackBytes(Shape3, ops::StackUse) const override { return 0; }
-  int64_t VolumeBytes(const VolumeGrid& grid) const override {
-    return grid.voxels() * static_cast<int64_t>(sizeof(float));
-  }
   absl::Status Synchronize() override;
 
   /// What was asked for: "up 3" and "down 3" by the first voxel's index along z, "work", "wait".
@@ -46,19 +37,20 @@ class LateDevice final : public ops::Device {
  private:
   friend class LateVolume;
   reference::ReferenceDevice reference_{ops::DeviceLimits{}};
+  ops::HostTimeline timeline_;
   std::vector<LateVolume*> volumes_;
   bool backwards_ = false;
 };
 
 class LateVolume final : public ops::VolumeBuffer {
  public:
-  LateVolume(LateDevice& device, const VolumeGrid& grid)
-      : device_(device), grid_(grid), values_(grid.voxels()) {
-    device_.volumes_.push_back(this);
+  LateVolume(LateSession& session, const VolumeGrid& grid)
+      : session_(session), grid_(grid), values_(grid.voxels()) {
+    session_.volumes_.push_back(this);
   }
-  ~LateVolume() override { std::erase(device_.volumes_, this); }
+  ~LateVolume() override { std::erase(session_.volumes_, this); }
   const VolumeGrid& grid() const override { return grid_; }
-  int64_t bytes() const override { return device_.VolumeBytes(grid_); }
+  int64_t bytes() const override { return grid_.voxels() * static_cast<int64_t>(sizeof(float)); }
   absl::Status Clear() override { return absl::UnimplementedError("Clear"); }
   absl::Status Regrid(const VolumeGrid&) override { return absl::UnimplementedError("Regrid"); }
   absl::Status Reshape(const VolumeGrid& grid) override {
@@ -72,14 +64,14 @@ class LateVolume final : public ops::VolumeBuffer {
     return absl::UnimplementedError("Download");
   }
   absl::Status StartUpload(int64_t, HostView3<const float> slices) override {
-    device_.log.push_back(absl::StrCat("up ", grid_.origin.z));
+    session_.log.push_back(absl::StrCat("up ", grid_.origin.z));
     pending_.push_back(
         [this, slices] { std::copy_n(slices.data(), slices.shape().count(), at()); });
     return absl::OkStatus();
   }
   absl::Status StartDownload(int64_t, HostView3<float> slices,
                              std::function<void()> arrived) override {
-    device_.log.push_back(absl::StrCat("down ", grid_.origin.z));
+    session_.log.push_back(absl::StrCat("down ", grid_.origin.z));
     pending_.push_back([this, slices, arrived = std::move(arrived)] {
       std::copy_n(at(), slices.shape().count(), slices.data());
       if (arrived != nullptr) arrived();
@@ -89,7 +81,7 @@ class LateVolume final : public ops::VolumeBuffer {
 
   /// As a kernel that is started on the volume sees it.
   std::vector<float>& Work() {
-    device_.log.push_back("work");
+    session_.log.push_back("work");
     Copy();
     return values_;
   }
@@ -100,18 +92,18 @@ class LateVolume final : public ops::VolumeBuffer {
  private:
   float* at() { return values_.data(); }
 
-  LateDevice& device_;
+  LateSession& session_;
   VolumeGrid grid_;
   std::vector<float> values_;
   std::deque<std::function<void()>> pending_;
 };
 
-inline absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> LateDevice::NewVolume(
+inline absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> LateSession::NewVolume(
     const VolumeGrid& grid) {
   return std::make_unique<LateVolume>(*this, grid);
 }
 
-inline absl::Status LateDevice::Synchronize() {
+inline absl::Status LateSession::Synchronize() {
   log.push_back("wait");
   std::vector<LateVolume*> volumes = volumes_;
   if (backwards_) std::reverse(volumes.begin(), volumes.end());
