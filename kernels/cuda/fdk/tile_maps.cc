@@ -47,7 +47,7 @@ absl::StatusOr<bool> CopiesTiles() {
   int device, major;
   ISO_RETURN_IF_CUDA_ERROR(cudaGetDevice(&device));
   ISO_RETURN_IF_CUDA_ERROR(
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, session));
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   return major >= 9;
 }
 
