@@ -134,7 +134,7 @@ absl::Status RowsTexture::Fill(const PlaneSource& source, int step, const CudaSe
   const Layout from = LayoutOf(source);
   const cudaExtent extent{static_cast<size_t>(from.n_b), static_cast<size_t>(Rows(from.n_c, step)),
                           static_cast<size_t>(from.count)};
-  ISO_RETURN_IF_ERROR(array_.Reserve(cudaCreateChannelDescHalf4(), extent, device));
+  ISO_RETURN_IF_ERROR(array_.Reserve(cudaCreateChannelDescHalf4(), extent, session));
   const cudaStream_t stream = session.stream();
   if (step == 1) {
     return Copy<4, 1>(source, -kRowsBefore, from.n_c, stream, WriteRows<1>{array_.surface()});
