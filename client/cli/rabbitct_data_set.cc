@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/cpu/register.h"
 #include "kernels/ops/registry.h"
+#include "kernels/recon/chunk_filter.h"
 
 namespace isocenter::cli {
 namespace {
@@ -37,7 +39,7 @@ class RabbitCtDataSet : public formats::FrameSink {
                          registry.OpenDevice("cpu", {.threads = 0}));
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan plan,
                          recon::MakePlan(acquisition, BenchmarkGrid(kSmallest),
-                                         {.mu_water_per_mm = kMuWaterPerMm}, *device));
+                                         {.mu_water_per_mm = kMuWaterPerMm}, registry, *device));
     ISO_ASSIGN_OR_RETURN(
         formats::RabbitCtWriter writer,
         formats::RabbitCtWriter::Create(
@@ -82,20 +84,16 @@ class RabbitCtDataSet : public formats::FrameSink {
 
   absl::Status OpenOperations(const ops::Registry& registry) {
     const Detector& detector = plan_.acquisition.detector;
-    ISO_ASSIGN_OR_RETURN(const auto new_preprocess, registry.preprocess.Find("cpu"));
-    ISO_ASSIGN_OR_RETURN(const auto new_filter, registry.ramp_filter.Find("cpu"));
-    ISO_ASSIGN_OR_RETURN(const auto new_backproject, registry.backproject.Find("cpu"));
-    ISO_ASSIGN_OR_RETURN(session_, device_->NewSession());
-    ISO_ASSIGN_OR_RETURN(preprocess_, new_preprocess(*session_));
     ISO_ASSIGN_OR_RETURN(
-        filter_, new_filter(*session_, {.rows = detector.rows, .columns = detector.columns}));
-    ISO_ASSIGN_OR_RETURN(backproject_, new_backproject(*session_));
-    int views = 0;
-    for (const recon::Chunk& chunk : plan_.chunks) views = std::max(views, chunk.views);
-    const Shape3 shape{views, detector.rows, detector.columns};
-    ISO_ASSIGN_OR_RETURN(weighted_,
+        const recon::FdkMethods methods,
+        recon::FdkMethods::Find(plan_.settings, detector, registry, device_->backend()));
+    ISO_ASSIGN_OR_RETURN(session_, device_->NewSession());
+    ISO_ASSIGN_OR_RETURN(filter_, recon::ChunkFilter::Create(plan_, methods, *session_));
+    ISO_ASSIGN_OR_RETURN(backproject_, methods.backproject(*session_));
+    const Shape3 shape{recon::LargestChunk(plan_), detector.rows, detector.columns};
+    ISO_ASSIGN_OR_RETURN(line_integrals_,
                          session_->NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(filtered_,
+    ISO_ASSIGN_OR_RETURN(filtered_.stack,
                          session_->NewProjectionStack(shape, ops::StackUse::kProjections));
     return absl::OkStatus();
   }
@@ -129,24 +127,16 @@ class RabbitCtDataSet : public formats::FrameSink {
     }
     const std::span<const ProjectionMatrix> matrices =
         std::span(acquisition.trajectory).subspan(chunk.first_view, chunk.views);
-    const size_t columns = acquisition.detector.columns;
-    std::vector<ops::ViewWeights> weights(chunk.views);
-    for (int i = 0; i < chunk.views; ++i) {
-      weights[i] = {
-          matrices[i],
-          std::span(plan_.column_weight).subspan((chunk.first_view + i) * columns, columns)};
-    }
-    ISO_RETURN_IF_ERROR(
-        preprocess_->Run(frames, {.i0 = acquisition.i0_counts}, weights, *weighted_));
-    ISO_RETURN_IF_ERROR(filter_->Run(chunk.views, *weighted_, *filtered_));
+    ISO_RETURN_IF_ERROR(filter_->Run({.chunk = chunk, .frames = frames, .matrices = matrices},
+                                     {0, acquisition.detector.rows}, *line_integrals_, filtered_));
     images_.resize(shape.count());
     const HostView3<float> images(images_.data(), shape);
-    ISO_RETURN_IF_ERROR(filtered_->Download(0, images));
+    ISO_RETURN_IF_ERROR(filtered_.stack->Download(0, images));
     for (int i = 0; i < chunk.views; ++i) {
       ISO_RETURN_IF_ERROR(writer_.AppendProjection(matrices[i], images.slices(i, 1).span()));
     }
     for (const auto& volume : references_) {
-      ISO_RETURN_IF_ERROR(backproject_->Run(matrices, *filtered_, *volume));
+      ISO_RETURN_IF_ERROR(backproject_->Run(matrices, *filtered_.stack, *volume));
     }
     return absl::OkStatus();
   }
@@ -172,10 +162,10 @@ class RabbitCtDataSet : public formats::FrameSink {
   std::unique_ptr<ops::Device> device_;
   std::unique_ptr<ops::Session> session_;
   formats::RabbitCtWriter writer_;
-  std::unique_ptr<ops::Preprocess> preprocess_;
-  std::unique_ptr<ops::RampFilter> filter_;
+  std::optional<recon::ChunkFilter> filter_;
   std::unique_ptr<ops::Backproject> backproject_;
-  std::unique_ptr<ops::ProjectionStack> weighted_, filtered_;
+  std::unique_ptr<ops::ProjectionStack> line_integrals_;
+  recon::Filtered filtered_;
   std::vector<std::unique_ptr<ops::VolumeBuffer>> references_;  // by ascending size
   size_t next_chunk_ = 0;
   std::vector<std::byte> raw_;  // frames of the next chunk so far

@@ -23,6 +23,7 @@
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "proto/wire/acquisition.h"
 
@@ -46,6 +47,7 @@ struct Options {
   int threads = 0;
   int64_t memory_mib = 0;
   double deadline_seconds = 0;
+  bool print_plan = false;
 };
 
 ops::FilterWindow WindowNamed(const std::string& name) {
@@ -70,13 +72,13 @@ void PrintReport(const recon::IterationReport& report) {
   std::fflush(stdout);
 }
 
-absl::Status RunFdk(const recon::Acquisition& acquisition, const VolumeGrid& grid,
-                    const recon::FdkSettings& settings, const std::vector<ops::Device*>& devices,
+absl::Status RunFdk(const Options& options, const recon::Acquisition& acquisition,
+                    const VolumeGrid& grid, const std::vector<ops::Device*>& devices,
                     const ops::RawFrames& frames, HostView3<float> volume) {
-  const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
-  ISO_ASSIGN_OR_RETURN(
-      const recon::ReconstructionPlan plan,
-      recon::MakePlan(acquisition, grid, settings, planned, recon::Arrival::kComplete));
+  ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
+                       recon::MakePlan(acquisition, grid, options.fdk, Backends(), devices,
+                                       recon::Arrival::kComplete));
+  if (options.print_plan) std::fputs(recon::PlanText(plan).c_str(), stdout);
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                        recon::Reconstructor::Create(plan, Backends(), devices));
   return reconstructor->Run(frames, volume);
@@ -89,6 +91,7 @@ absl::Status RunIterative(const Options& options, const recon::Acquisition& acqu
   ISO_ASSIGN_OR_RETURN(
       const recon::RefinementPlan plan,
       recon::MakeRefinementPlan(acquisition, grid, options.fdk, settings, Backends(), devices));
+  if (options.print_plan) std::fputs(recon::PlanText(plan).c_str(), stdout);
   std::printf("%s, %s, %d subsets, %d iterations\n",
               std::string(recon::AlgorithmName(settings.algorithm)).c_str(),
               std::string(ops::ProjectorName(settings.projector)).c_str(),
@@ -153,7 +156,7 @@ absl::Status Reconstruct(Options options) {
   ISO_RETURN_IF_ERROR(
       iterative ? RunIterative(options, acquisition, volume.grid, settings, devices, frames.view(),
                                voxels)
-                : RunFdk(acquisition, volume.grid, options.fdk, devices, frames.view(), voxels));
+                : RunFdk(options, acquisition, volume.grid, devices, frames.view(), voxels));
   std::printf("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", volume.grid.nx, volume.grid.ny,
               volume.grid.nz, volume.grid.spacing.x, absl::ToDoubleSeconds(absl::Now() - begin),
               static_cast<int>(devices.size()), devices[0]->description().c_str());
@@ -187,6 +190,11 @@ void AddReconstructCommand(flags::Command program) {
   command.Add("--precision", o.precision, "exact, or fast where a device has it")
       .ShowDefault()
       .OneOf({"exact", "fast"});
+  command
+      .Add("--backproject-method", o.fdk.backproject_method,
+           "of the backend, for fdk; another one lists them (default: its first of the "
+           "precision)")
+      .Type("NAME");
   command.Add("--algorithm", o.algorithm, "fdk, or an iterative one that begins with it")
       .ShowDefault()
       .OneOf(AlgorithmChoices());
@@ -203,6 +211,7 @@ void AddReconstructCommand(flags::Command program) {
   command.Add("--threads", o.threads, "of the CPU; 0: one per core").ShowDefault().Range(0, 1024);
   command.Add("--memory-mib", o.memory_mib, "memory of each device to use; 0: all")
       .Range(int64_t{0}, int64_t{1} << 24);
+  command.AddSwitch("--print-plan", o.print_plan, "say how the work is divided and what it takes");
   command.Does([options] { return Reconstruct(*options); });
 }
 

@@ -1,6 +1,8 @@
 // isocenter trace: what the devices did for a job, and when.
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
@@ -21,6 +23,12 @@ absl::Status Trace(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const std::string trace, client::JobClient(channel).Trace(options.job_id));
+  // Jobs of earlier versions have none.
+  const auto json = nlohmann::json::parse(trace, nullptr, /*allow_exceptions=*/false);
+  const auto plan = nlohmann::json::json_pointer("/otherData/plan");
+  if (json.contains(plan) && json[plan].is_string()) {
+    std::fputs(json[plan].get_ref<const std::string&>().c_str(), stdout);
+  }
   return formats::WriteText(options.out, trace);
 }
 

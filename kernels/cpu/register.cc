@@ -12,8 +12,8 @@ void Register(ops::Registry& registry) {
     return std::make_unique<CpuDevice>(limits);
   };
   registry.preprocess.Add("cpu", "simd", NewPreprocess);
-  registry.ramp_filter.Add("cpu", "fft", NewRampFilter);
-  registry.backproject.Add("cpu", "voxel", NewBackprojectVoxel);
+  registry.ramp_filter.Add("cpu", "fft", {NewRampFilter, RampFilterBytes});
+  registry.backproject.Add("cpu", "voxel", {NewBackprojectVoxel, BackprojectVoxelBytes});
   registry.to_hounsfield.Add("cpu", "simd", NewToHounsfield);
   using Model = ops::ProjectorModel;
   ops::ProjectorMethods& joseph = registry.projectors[Model::kJoseph];
@@ -23,13 +23,13 @@ void Register(ops::Registry& registry) {
   siddon.forward.Add("cpu", "rays", NewProjectSiddon);
   siddon.back.Add("cpu", "rays", NewMatchedBackprojectSiddon);
   ops::ProjectorMethods& voxel_driven = registry.projectors[Model::kVoxelDriven];
-  voxel_driven.forward.Add("cpu", "footprints", NewProjectVoxelDriven);
+  voxel_driven.forward.Add("cpu", "footprints", {NewProjectVoxelDriven, FootprintForwardBytes});
   voxel_driven.back.Add("cpu", "footprints", NewMatchedBackprojectVoxelDriven);
   ops::ProjectorMethods& split = registry.projectors[Model::kVoxelDrivenSplit];
-  split.forward.Add("cpu", "footprints", NewProjectVoxelDrivenSplit);
+  split.forward.Add("cpu", "footprints", {NewProjectVoxelDrivenSplit, FootprintForwardBytes});
   split.back.Add("cpu", "footprints", NewMatchedBackprojectVoxelDrivenSplit);
   ops::ProjectorMethods& separable = registry.projectors[Model::kSeparableFootprint];
-  separable.forward.Add("cpu", "footprints", NewProjectSeparableFootprint);
+  separable.forward.Add("cpu", "footprints", {NewProjectSeparableFootprint, FootprintForwardBytes});
   separable.back.Add("cpu", "footprints", NewMatchedBackprojectSeparableFootprint);
   registry.arithmetic.Add("cpu", "simd", NewArithmetic);
   registry.variation.Add("cpu", "simd", NewVariation);

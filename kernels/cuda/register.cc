@@ -8,53 +8,55 @@
 namespace isocenter::cuda {
 namespace {
 
-int64_t WorkspaceBytes(Shape3 shape) {
-  // Two sets of raw frames, of up to four bytes; tables of the filter; projections in the layouts
-  // of the back-projection.
-  return 2 * shape.count() * int64_t{sizeof(float)} +
-         RampFilterWorkspaceBytes(static_cast<int>(shape.middle), static_cast<int>(shape.fast)) +
-         BackprojectWorkspaceBytes(shape);
-}
-
 // The voxel-driven models, `parts` pieces of a voxel along each axis.
 void RegisterVoxelDriven(int parts, ops::ProjectorMethods& methods) {
-  methods.forward.Add("cuda", "voxel_driven", OnCuda([parts](CudaSession& session) {
-                        return NewProjectVoxelDriven(session, parts);
-                      }));
-  methods.back.Add("cuda", "voxel_driven", OnCuda([parts](CudaSession& session) {
-                     return NewBackprojectVoxelDriven(session, parts);
-                   }));
+  methods.forward.Add(
+      "cuda", "voxel_driven",
+      {OnCuda([parts](CudaSession& session) { return NewProjectVoxelDriven(session, parts); }),
+       Taking([parts](const ops::Extents& e) { return ProjectVoxelDrivenBytes(parts, e); })});
+  methods.back.Add(
+      "cuda", "voxel_driven",
+      {OnCuda([parts](CudaSession& session) { return NewBackprojectVoxelDriven(session, parts); }),
+       Taking([parts](const ops::Extents& e) { return BackprojectVoxelDrivenBytes(parts, e); })});
 }
 
 }  // namespace
 
 void Register(ops::Registry& registry) {
-  registry.devices["cuda"] = [](const ops::DeviceLimits& limits) {
-    return CudaDevice::Open(limits, WorkspaceBytes);
-  };
-  registry.preprocess.Add("cuda", "fused", OnCuda(NewPreprocess));
-  registry.ramp_filter.Add("cuda", "fused", OnCuda(NewRampFilterFused));
-  registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilterCufft));
+  registry.devices["cuda"] = CudaDevice::Open;
+  registry.preprocess.Add("cuda", "fused", {OnCuda(NewPreprocess), Taking(PreprocessBytes)});
+  registry.ramp_filter.Add("cuda", "fused",
+                           {OnCuda(NewRampFilterFused), Taking(RampFilterFusedBytes)});
+  registry.ramp_filter.Add("cuda", "cufft",
+                           {OnCuda(NewRampFilterCufft), Taking(RampFilterCufftBytes)});
   // The first of each precision is its default.
-  registry.backproject.Add("cuda", "staged", OnCuda(NewBackprojectStaged));
-  registry.backproject.Add("cuda", "hybrid", OnCuda(NewBackprojectHybrid), ops::Precision::kFast);
+  registry.backproject.Add("cuda", "staged",
+                           {OnCuda(NewBackprojectStaged), Taking(BackprojectStagedBytes)});
+  registry.backproject.Add("cuda", "hybrid",
+                           {OnCuda(NewBackprojectHybrid), Taking(BackprojectHybridBytes)},
+                           ops::Precision::kFast);
   registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
   RegisterVoxelDriven(1, registry.projectors[ops::ProjectorModel::kVoxelDriven]);
   RegisterVoxelDriven(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);
-  registry.arithmetic.Add("cuda", "plain", OnCuda(NewArithmetic));
-  registry.variation.Add("cuda", "plain", OnCuda(NewVariation));
+  registry.arithmetic.Add("cuda", "plain", {OnCuda(NewArithmetic), Taking(ArithmeticBytes)});
+  registry.variation.Add("cuda", "plain", {OnCuda(NewVariation), Taking(VariationBytes)});
 
   ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
-  siddon.forward.Add("cuda", "siddon", OnCuda(NewProjectSiddon));
-  siddon.back.Add("cuda", "siddon", OnCuda(NewBackprojectSiddon));
+  siddon.forward.Add("cuda", "siddon", {OnCuda(NewProjectSiddon), Taking(ProjectSiddonBytes)});
+  siddon.back.Add("cuda", "siddon", {OnCuda(NewBackprojectSiddon), Taking(BackprojectSiddonBytes)});
   ops::ProjectorMethods& joseph = registry.projectors[ops::ProjectorModel::kJoseph];
-  joseph.forward.Add("cuda", "joseph", OnCuda(NewProjectJoseph));
-  joseph.forward.Add("cuda", "rows", OnCuda(NewProjectJosephRows), ops::Precision::kFast);
-  joseph.back.Add("cuda", "joseph", OnCuda(NewBackprojectJoseph));
+  joseph.forward.Add("cuda", "joseph", {OnCuda(NewProjectJoseph), Taking(ProjectJosephBytes)});
+  joseph.forward.Add("cuda", "rows", {OnCuda(NewProjectJosephRows), Taking(ProjectJosephRowsBytes)},
+                     ops::Precision::kFast);
+  joseph.back.Add("cuda", "joseph", {OnCuda(NewBackprojectJoseph), Taking(BackprojectJosephBytes)});
   ops::ProjectorMethods& footprint = registry.projectors[ops::ProjectorModel::kSeparableFootprint];
-  footprint.forward.Add("cuda", "separable_footprint", OnCuda(NewProjectSeparableFootprint));
-  footprint.back.Add("cuda", "separable_footprint", OnCuda(NewBackprojectSeparableFootprint));
+  footprint.forward.Add(
+      "cuda", "separable_footprint",
+      {OnCuda(NewProjectSeparableFootprint), Taking(ProjectSeparableFootprintBytes)});
+  footprint.back.Add(
+      "cuda", "separable_footprint",
+      {OnCuda(NewBackprojectSeparableFootprint), Taking(BackprojectSeparableFootprintBytes)});
 }
 
 }  // namespace isocenter::cuda

@@ -69,9 +69,6 @@ class Device {
   /// Bytes that a session's buffers take; for admission.
   virtual int64_t ProjectionStackBytes(Shape3 shape, StackUse use) const = 0;
   virtual int64_t VolumeBytes(const VolumeGrid& grid) const = 0;
-  /// Bytes of device memory, at most, that operations take for themselves when they work on stacks
-  /// of this shape.
-  virtual int64_t WorkspaceBytes(Shape3) const { return 0; }
 
   /// The error that says so if the device is lost (device_lost.h). Waits for no session.
   virtual absl::Status Check() { return absl::OkStatus(); }

@@ -78,8 +78,6 @@ class ForwardProject {
   /// beyond keep what they had.
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const VolumeBuffer& volume,
                    ProjectionStack& projections);
-  /// Device memory, at most, that Run takes beside its arguments.
-  virtual int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const = 0;
 
  private:
   virtual absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const VolumeBuffer& volume,
@@ -93,7 +91,6 @@ class MatchedBackproject {
   virtual ~MatchedBackproject() = default;
   absl::Status Run(std::span<const ProjectionMatrix> matrices, const ProjectionStack& projections,
                    VolumeBuffer& volume);
-  virtual int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const = 0;
 
  private:
   virtual absl::Status DoRun(std::span<const ProjectionMatrix> matrices,

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,39 @@ enum class Precision { kExact, kFast };
 /// In which order a method adds numbers up. kFixed: by geometry and shapes alone, so that the same
 /// input gives the same bits. kAny: results are reproducible only to rounding.
 enum class Order { kFixed, kAny };
+
+/// The largest arguments that an operation will be given: no extent of a stack or a volume is above
+/// that of these.
+struct Extents {
+  Shape3 stack;
+  VolumeGrid grid;
+};
+
+/// Makes an operation, and states what it will take.
+template <class Operation, class... Spec>
+class Factory {
+ public:
+  using Workspace = std::function<int64_t(const Device&, const Extents&, const Spec&...)>;
+
+  template <class Create>
+  requires std::is_invocable_v<const Create&, Session&, const Spec&...> Factory(
+      Create create, Workspace workspace = nullptr)
+      : create_(std::move(create)), workspace_(std::move(workspace)) {}
+
+  absl::StatusOr<std::unique_ptr<Operation>> operator()(Session& session,
+                                                        const Spec&... spec) const {
+    return create_(session, spec...);
+  }
+  /// Device memory, at most, that one operation takes beside its arguments while it lives: when it
+  /// is made, and when it first runs. Nothing is allocated.
+  int64_t WorkspaceBytes(const Device& device, const Extents& extents, const Spec&... spec) const {
+    return workspace_ == nullptr ? 0 : workspace_(device, extents, spec...);
+  }
+
+ private:
+  std::function<absl::StatusOr<std::unique_ptr<Operation>>(Session&, const Spec&...)> create_;
+  Workspace workspace_;  // none: 0
+};
 
 /// Named methods of one operation, per backend. Filled once at start (RegisterBackends), then
 /// read-only.
@@ -54,15 +88,22 @@ class MethodTable {
   /// Errors: NOT_FOUND, listing what the backend has.
   absl::StatusOr<Factory> Find(absl::string_view backend, absl::string_view method = "",
                                Precision precision = Precision::kExact) const {
+    absl::StatusOr<const Entry*> entry = FindEntry(backend, method, precision);
+    if (!entry.ok()) return entry.status();
+    return (*entry)->factory;
+  }
+  /// The same with the name that was found; it stays until the next Add.
+  absl::StatusOr<const Entry*> FindEntry(absl::string_view backend, absl::string_view method = "",
+                                         Precision precision = Precision::kExact) const {
     const Entry* exact = nullptr;
     for (const Entry& entry : entries_) {
       if (entry.backend != backend) continue;
       if (method.empty() ? entry.precision == precision : entry.method == method) {
-        return entry.factory;
+        return &entry;
       }
       if (exact == nullptr && entry.precision == Precision::kExact) exact = &entry;
     }
-    if (method.empty() && exact != nullptr) return exact->factory;
+    if (method.empty() && exact != nullptr) return exact;
     std::vector<absl::string_view> methods;
     for (const Entry& entry : entries_) {
       if (entry.backend == backend) methods.push_back(entry.method);
@@ -79,18 +120,14 @@ class MethodTable {
 
 /// Opens a device: `threads` 0 means one per usable core, `memory_bytes` 0 the backend's own limit.
 using DeviceFactory = std::function<absl::StatusOr<std::unique_ptr<Device>>(const DeviceLimits&)>;
-using PreprocessFactory = std::function<absl::StatusOr<std::unique_ptr<Preprocess>>(Session&)>;
-using RampFilterFactory =
-    std::function<absl::StatusOr<std::unique_ptr<RampFilter>>(Session&, const RampFilterSpec&)>;
-using BackprojectFactory = std::function<absl::StatusOr<std::unique_ptr<Backproject>>(Session&)>;
-using ToHounsfieldFactory = std::function<absl::StatusOr<std::unique_ptr<ToHounsfield>>(Session&)>;
-
-using ForwardProjectFactory =
-    std::function<absl::StatusOr<std::unique_ptr<ForwardProject>>(Session&)>;
-using MatchedBackprojectFactory =
-    std::function<absl::StatusOr<std::unique_ptr<MatchedBackproject>>(Session&)>;
-using ArithmeticFactory = std::function<absl::StatusOr<std::unique_ptr<Arithmetic>>(Session&)>;
-using VariationFactory = std::function<absl::StatusOr<std::unique_ptr<Variation>>(Session&)>;
+using PreprocessFactory = Factory<Preprocess>;
+using RampFilterFactory = Factory<RampFilter, RampFilterSpec>;
+using BackprojectFactory = Factory<Backproject>;
+using ToHounsfieldFactory = Factory<ToHounsfield>;
+using ForwardProjectFactory = Factory<ForwardProject>;
+using MatchedBackprojectFactory = Factory<MatchedBackproject>;
+using ArithmeticFactory = Factory<Arithmetic>;
+using VariationFactory = Factory<Variation>;
 
 /// The methods of one model. Where a backend has a method in both tables under the same name, each
 /// is the other's adjoint.

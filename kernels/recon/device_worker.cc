@@ -34,23 +34,12 @@ absl::StatusOr<std::unique_ptr<DeviceWorker>> DeviceWorker::Create(
     ops::Device& device, const ops::SessionOptions& session) {
   ISO_ASSIGN_OR_RETURN(std::unique_ptr<ops::Session> own, device.NewSession(session));
   std::unique_ptr<DeviceWorker> self(new DeviceWorker(plan, slabs, std::move(own)));
-  const Detector& detector = plan.acquisition.detector;
-  const ops::RampFilterSpec filter{.rows = detector.rows,
-                                   .columns = detector.columns,
-                                   .window = plan.settings.window,
-                                   .cutoff = plan.settings.cutoff,
-                                   .extend_truncated_rows = plan.settings.extend_truncated_rows};
-  const absl::string_view backend = device.backend();
-  ISO_ASSIGN_OR_RETURN(const auto new_preprocess, registry.preprocess.Find(backend));
-  ISO_ASSIGN_OR_RETURN(const auto new_ramp_filter, registry.ramp_filter.Find(backend));
-  ISO_ASSIGN_OR_RETURN(const auto new_backproject,
-                       registry.backproject.Find(backend, plan.settings.backproject_method,
-                                                 plan.settings.precision));
-  ISO_ASSIGN_OR_RETURN(const auto new_to_hounsfield, registry.to_hounsfield.Find(backend));
-  ISO_ASSIGN_OR_RETURN(self->preprocess_, new_preprocess(*self->session_));
-  ISO_ASSIGN_OR_RETURN(self->ramp_filter_, new_ramp_filter(*self->session_, filter));
-  ISO_ASSIGN_OR_RETURN(self->backproject_, new_backproject(*self->session_));
-  ISO_ASSIGN_OR_RETURN(self->to_hounsfield_, new_to_hounsfield(*self->session_));
+  ISO_ASSIGN_OR_RETURN(
+      const FdkMethods methods,
+      FdkMethods::Find(plan.settings, plan.acquisition.detector, registry, device.backend()));
+  ISO_ASSIGN_OR_RETURN(self->filter_, ChunkFilter::Create(plan, methods, *self->session_));
+  ISO_ASSIGN_OR_RETURN(self->backproject_, methods.backproject(*self->session_));
+  ISO_ASSIGN_OR_RETURN(self->to_hounsfield_, methods.to_hounsfield(*self->session_));
   ISO_RETURN_IF_ERROR(self->AllocateBuffers());
   ISO_RETURN_IF_ERROR(self->Restart());
   return self;
@@ -70,11 +59,7 @@ absl::Status DeviceWorker::AllocateBuffers() {
     ISO_ASSIGN_OR_RETURN(filtered.stack,
                          session_->NewProjectionStack(shape, ops::StackUse::kProjections));
   }
-  // The first slab is one of the largest.
-  const size_t volumes =
-      plan_.order == Order::kChunksFirst ? slabs_.size() : std::min<size_t>(2, slabs_.size());
-  for (size_t i = 0; i < volumes; ++i) {
-    const Slab& slab = plan_.order == Order::kChunksFirst ? slabs_[i] : slabs_[0];
+  for (const Slab& slab : SlabsInMemory(plan_.order, slabs_)) {
     ISO_ASSIGN_OR_RETURN(auto volume,
                          session_->NewVolume(SlicesOf(plan_.grid, slab.first_slice, slab.slices)));
     volumes_.push_back(std::move(volume));
@@ -106,34 +91,11 @@ absl::Status DeviceWorker::Add(const ChunkData& data) {
     rows = RowsSeen(data.matrices, GridOf(plan_.grid, ServedSlabs()), rows.count);
   }
   Filtered& filtered = filtered_[plan_.keep_projections ? next_kept_++ : 0];
-  ISO_RETURN_IF_ERROR(Filter(data, rows, *line_integrals_, filtered));
+  ISO_RETURN_IF_ERROR(filter_->Run(data, rows, *line_integrals_, filtered));
   ISO_RETURN_IF_ERROR(Backproject(filtered));
   const bool first_round = next_slab_ == 0;
   return preview_.planes != nullptr && first_round ? AddToPreview(data, filtered)
                                                    : absl::OkStatus();
-}
-
-absl::Status DeviceWorker::Filter(const ChunkData& data, RowRange rows,
-                                  ops::ProjectionStack& line_integrals, Filtered& filtered) {
-  const int columns = plan_.acquisition.detector.columns;
-  std::vector<ops::ViewWeights> weights;
-  filtered.matrices.clear();
-  for (int i = 0; i < data.chunk.views; ++i) {
-    filtered.matrices.push_back(WithoutRowsBefore(data.matrices[i], rows.first));
-    const size_t view = data.chunk.first_view + i;
-    weights.push_back({filtered.matrices.back(),
-                       std::span(plan_.column_weight).subspan(view * columns, columns)});
-  }
-  ISO_RETURN_IF_ERROR(line_integrals.Reshape({line_integrals.shape().slow, rows.count, columns}));
-  ISO_RETURN_IF_ERROR(filtered.stack->Reshape({filtered.stack->shape().slow, rows.count, columns}));
-  {
-    const StageScope scope(timeline(), ops::Stage::kPreprocess);
-    ISO_RETURN_IF_ERROR(preprocess_->Run(data.frames.rows(rows.first, rows.count),
-                                         {.i0 = plan_.acquisition.i0_counts}, weights,
-                                         line_integrals));
-  }
-  const StageScope scope(timeline(), ops::Stage::kFilter);
-  return ramp_filter_->Run(data.chunk.views, line_integrals, *filtered.stack);
 }
 
 absl::Status DeviceWorker::AddKept(int chunk) { return Backproject(filtered_[chunk]); }
@@ -158,7 +120,7 @@ absl::Status DeviceWorker::AddToPreview(const ChunkData& data, const Filtered& f
                          .frames = data.frames.views(i, 1),
                          .matrices = data.matrices.subspan(i, 1)};
     const RowRange rows = RowsSeen(view.matrices, plan_.grid, plan_.acquisition.detector.rows);
-    ISO_RETURN_IF_ERROR(Filter(view, rows, *preview_.line_integrals, preview_.filtered));
+    ISO_RETURN_IF_ERROR(filter_->Run(view, rows, *preview_.line_integrals, preview_.filtered));
     ISO_RETURN_IF_ERROR(add(preview_.filtered));
   }
   return absl::OkStatus();

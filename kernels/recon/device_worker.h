@@ -3,23 +3,17 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/geometry/detector_rows.h"
 #include "kernels/ops/registry.h"
+#include "kernels/recon/chunk_filter.h"
 #include "kernels/recon/plan.h"
 #include "kernels/recon/preview.h"
 
 namespace isocenter::recon {
-
-/// The frames of one chunk and what belongs to them.
-struct ChunkData {
-  Chunk chunk;
-  ops::RawFrames frames;
-  std::span<const ProjectionMatrix> matrices;
-};
 
 /// Slices [first_slice, first_slice + slices) are in host memory.
 using SlicesArrived = std::function<void(int first_slice, int slices)>;
@@ -69,11 +63,6 @@ class DeviceWorker {
   ops::VolumeBuffer& VolumeOf(const Slab& slab);
   absl::Status OpenNext();
 
-  /// Filtered projections and the matrices of the rows that were filtered.
-  struct Filtered {
-    std::unique_ptr<ops::ProjectionStack> stack;
-    std::vector<ProjectionMatrix> matrices;
-  };
   struct Preview {
     std::unique_ptr<PreviewPlanes> planes;
     /// Of one view; only where the rows that the slabs need are not all that the planes see.
@@ -83,9 +72,6 @@ class DeviceWorker {
 
   /// Slabs whose rows are filtered together.
   std::span<const Slab> ServedSlabs() const;
-  /// Filters `rows` of the frames. The stacks are cut to them.
-  absl::Status Filter(const ChunkData& data, RowRange rows, ops::ProjectionStack& line_integrals,
-                      Filtered& filtered);
   absl::Status Backproject(const Filtered& filtered);
   absl::Status AddToPreview(const ChunkData& data, const Filtered& filtered);
   absl::Status StartDownloads(ops::VolumeBuffer& slices, const Slab& slab, HostView3<float> volume,
@@ -94,8 +80,7 @@ class DeviceWorker {
   const ReconstructionPlan& plan_;
   const std::span<const Slab> slabs_;
   const std::unique_ptr<ops::Session> session_;  // before all that lives in it
-  std::unique_ptr<ops::Preprocess> preprocess_;
-  std::unique_ptr<ops::RampFilter> ramp_filter_;
+  std::optional<ChunkFilter> filter_;
   std::unique_ptr<ops::Backproject> backproject_;
   std::unique_ptr<ops::ToHounsfield> to_hounsfield_;
   std::unique_ptr<ops::ProjectionStack> line_integrals_;

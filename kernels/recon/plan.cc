@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/geometry/redundancy.h"
+#include "kernels/recon/fdk_methods.h"
 
 namespace isocenter::recon {
 namespace {
@@ -60,14 +62,37 @@ absl::Status OutOfRange(absl::string_view field, double value, absl::string_view
   return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
 }
 
-absl::Status ValidateSettings(const FdkSettings& settings) {
-  if (!(settings.cutoff > 0 && settings.cutoff <= 1)) {
-    return OutOfRange("filter_cutoff", settings.cutoff, "more than 0, at most 1");
+// f = Σ Δβ · redundancy · w⁻² · (filtered row / pixel pitch at the isocentre): the unit-pitch
+// kernel becomes the sampled ramp of the virtual detector through the isocentre (Kak & Slaney 1988,
+// section 3.4).
+absl::StatusOr<std::vector<float>> ColumnWeights(const Acquisition& acquisition,
+                                                 const RedundancyTable& redundancy) {
+  std::vector<float> weights;
+  weights.reserve(redundancy.weight.size());
+  const size_t columns = acquisition.detector.columns;
+  for (size_t view = 0; view < acquisition.trajectory.size(); ++view) {
+    ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(acquisition.trajectory[view]));
+    const double pixels_per_mm = camera.focal_u_px / camera.isocenter_depth_mm;
+    const double scale = redundancy.angular_step[view] * pixels_per_mm;
+    for (size_t u = 0; u < columns; ++u) {
+      weights.push_back(static_cast<float>(scale * redundancy.weight[view * columns + u]));
+    }
   }
-  if (!(settings.mu_water_per_mm >= 0.001 && settings.mu_water_per_mm <= 0.1)) {
-    return OutOfRange("mu_water_per_mm", settings.mu_water_per_mm, "0.001 to 0.1");
-  }
-  return absl::OkStatus();
+  return weights;
+}
+
+int64_t WeightBytes(const Acquisition& acquisition, size_t bytes_each) {
+  return static_cast<int64_t>(acquisition.trajectory.size() * acquisition.detector.columns *
+                              bytes_each);
+}
+
+MemoryParts HostPartsOf(const ReconstructionPlan& plan, int frames_on_their_way) {
+  const int64_t frame = FrameBytes(plan.acquisition);
+  return {{"volume", VolumeBytes(plan.grid)},
+          {"a chunk of frames", LargestChunk(plan) * frame},
+          {"weights", WeightBytes(plan.acquisition, sizeof(float))},
+          {"frames that are needed again", plan.kept_frames_bytes},
+          {"frames on their way", frames_on_their_way * frame}};
 }
 
 }  // namespace
@@ -110,50 +135,55 @@ int LargestChunk(const ReconstructionPlan& plan) {
   return views;
 }
 
+int64_t PlanningBytes(const Acquisition& acquisition) {
+  // The redundancy table, and the plan's copy of it.
+  return WeightBytes(acquisition, sizeof(double) + sizeof(float));
+}
+
 absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
                                             const FdkSettings& settings,
+                                            const ops::Registry& registry,
                                             std::span<const ops::Device* const> devices,
-                                            Arrival arrival) {
+                                            Arrival arrival, int frames_on_their_way) {
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-  ISO_RETURN_IF_ERROR(ValidateSettings(settings));
-  ISO_ASSIGN_OR_RETURN(
-      const RedundancyTable redundancy,
-      ComputeRedundancy(acquisition.trajectory, acquisition.detector, settings.redundancy));
+  ISO_RETURN_IF_ERROR(ValidateFdkSettings(settings));
+  const Detector& detector = acquisition.detector;
+  ISO_ASSIGN_OR_RETURN(const FdkMethods methods,
+                       FdkMethods::Find(settings, detector, registry, devices[0]->backend()));
+  ISO_ASSIGN_OR_RETURN(const RedundancyTable redundancy,
+                       ComputeRedundancy(acquisition.trajectory, detector, settings.redundancy));
 
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
   plan.arc = redundancy.arc;
   plan.fan_angle = redundancy.fan_angle;
   plan.full_scan = redundancy.full_scan;
+  plan.methods = methods.description;
   plan.chunks = MakeChunks(plan.views(), TableFor(devices[0]->traits(), arrival));
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();
+  ISO_ASSIGN_OR_RETURN(plan.column_weight, ColumnWeights(acquisition, redundancy));
 
-  // f = Σ Δβ · redundancy · w⁻² · (filtered row / pixel pitch at the isocentre): the unit-pitch
-  // kernel becomes the sampled ramp of the virtual detector through the isocentre (Kak & Slaney
-  // 1988, section 3.4).
-  const int columns = acquisition.detector.columns;
-  plan.column_weight.resize(static_cast<size_t>(plan.views()) * columns);
-  for (int view = 0; view < plan.views(); ++view) {
-    ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(acquisition.trajectory[view]));
-    const double pixels_per_mm = camera.focal_u_px / camera.isocenter_depth_mm;
-    const double scale = redundancy.angular_step[view] * pixels_per_mm;
-    for (int u = 0; u < columns; ++u) {
-      const size_t at = static_cast<size_t>(view) * columns + u;
-      plan.column_weight[at] = static_cast<float>(scale * redundancy.weight[at]);
-    }
-  }
-
-  ISO_ASSIGN_OR_RETURN(Division division,
-                       DivideVolume(grid, plan.views(), LargestChunk(plan),
-                                    acquisition.detector.rows, columns, arrival, devices));
+  ISO_ASSIGN_OR_RETURN(
+      Division division,
+      DivideVolume({.grid = grid,
+                    .views = plan.views(),
+                    .chunk = {LargestChunk(plan), detector.rows, detector.columns},
+                    .arrival = arrival,
+                    .workspace_bytes =
+                        [&](const ops::Device& device, const ops::Extents& extents) {
+                          return methods.WorkspaceBytes(device, extents);
+                        }},
+                   devices));
   plan.order = division.order;
   plan.keep_projections = division.keep_projections;
   plan.slabs = std::move(division.slabs);
-  plan.peak_bytes = division.peak_bytes;
   if (plan.order == Order::kSlabsFirst && !plan.keep_projections && arrival == Arrival::kStreamed) {
-    plan.kept_frames_bytes = int64_t{plan.views()} * acquisition.detector.rows * columns *
-                             PixelBytes(acquisition.pixel_type);
+    plan.kept_frames_bytes = plan.views() * FrameBytes(acquisition);
   }
+  plan.device_parts = std::move(division.parts);
+  plan.peak_bytes = division.peak_bytes;
+  plan.host_parts = HostPartsOf(plan, frames_on_their_way);
+  plan.host_bytes = TotalBytes(plan.host_parts);
   return plan;
 }
 

@@ -8,12 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/geometry/detector.h"
-#include "kernels/geometry/redundancy.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/device.h"
-#include "kernels/ops/operations.h"
 #include "kernels/ops/registry.h"
+#include "kernels/recon/memory.h"
+#include "kernels/recon/settings.h"
 #include "kernels/recon/slabs.h"
 
 namespace isocenter::recon {
@@ -23,18 +23,6 @@ enum class PixelType { kUint16Counts, kFloat32LineIntegrals };
 /// Bytes of one pixel as it is streamed.
 constexpr int64_t PixelBytes(PixelType type) { return type == PixelType::kUint16Counts ? 2 : 4; }
 
-/// What is to be done, as a protocol states it.
-struct FdkSettings {
-  ops::FilterWindow window = ops::FilterWindow::kRamLak;
-  double cutoff = 1.0;
-  RedundancyWeighting redundancy = RedundancyWeighting::kAuto;
-  bool extend_truncated_rows = false;
-  double mu_water_per_mm = 0.02;
-  ops::Precision precision = ops::Precision::kExact;
-  /// Method of the back-projection in the registry; empty: the backend's default for `precision`.
-  std::string backproject_method;
-};
-
 /// What was (or will be) acquired.
 struct Acquisition {
   Detector detector;
@@ -42,6 +30,16 @@ struct Acquisition {
   double i0_counts = 65535;
   Trajectory trajectory;  // planned; normalised
 };
+
+/// Bytes of one frame's pixels.
+inline int64_t FrameBytes(const Acquisition& acquisition) {
+  return int64_t{acquisition.detector.columns} * acquisition.detector.rows *
+         PixelBytes(acquisition.pixel_type);
+}
+/// Bytes of a volume in host memory.
+inline int64_t VolumeBytes(const VolumeGrid& grid) {
+  return grid.voxels() * static_cast<int64_t>(sizeof(float));
+}
 
 /// A run of consecutive views that is processed as one.
 struct Chunk {
@@ -65,9 +63,16 @@ struct ReconstructionPlan {
   Order order = Order::kChunksFirst;
   bool keep_projections = false;  // see Division
   std::vector<Slab> slabs;        // in order; they cover all slices
-  int64_t peak_bytes = 0;         // upper bound of the memory of each device, with a preview
+  std::string methods;            // names of the operations, for people
   int64_t kept_frames_bytes = 0;  // of host memory, when frames are needed again for each slab
-  double voxel_updates = 0;       // voxels times views
+  /// Of the device that needs most, with a preview.
+  MemoryParts device_parts;
+  /// Where frames come chunk by chunk: the volume, a chunk, and what the plan itself and the frames
+  /// on their way take.
+  MemoryParts host_parts;
+  int64_t peak_bytes = 0;    // of device_parts: upper bound of the memory of each device
+  int64_t host_bytes = 0;    // of host_parts: upper bound of the host's
+  double voxel_updates = 0;  // voxels times views
 
   int views() const { return static_cast<int>(acquisition.trajectory.size()); }
 };
@@ -76,21 +81,29 @@ struct ReconstructionPlan {
 int LargestChunk(const ReconstructionPlan& plan);
 
 /// A pure function of its arguments. The devices, at least one and all of one kind, state only how
-/// they like their work and how many bytes it takes. Errors: INVALID_ARGUMENT (detector,
-/// trajectory, grid, settings; the field, its value and what is legal), RESOURCE_EXHAUSTED (what is
-/// needed and the device's limit).
+/// they like their work, and with the registry's methods how many bytes it takes.
+/// `frames_on_their_way`: of those that have arrived, how many the caller may hold beside what the
+/// plan is executed with; they count in host_bytes. Errors: INVALID_ARGUMENT (detector, trajectory,
+/// grid, settings; the field, its value and what is legal), NOT_FOUND (a method that the backend
+/// lacks; those that there are), RESOURCE_EXHAUSTED (what is needed and the device's limit).
 absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
                                             const FdkSettings& settings,
+                                            const ops::Registry& registry,
                                             std::span<const ops::Device* const> devices,
-                                            Arrival arrival = Arrival::kStreamed);
+                                            Arrival arrival = Arrival::kStreamed,
+                                            int frames_on_their_way = 0);
 inline absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition,
                                                    const VolumeGrid& grid,
                                                    const FdkSettings& settings,
+                                                   const ops::Registry& registry,
                                                    const ops::Device& device,
                                                    Arrival arrival = Arrival::kStreamed) {
   const ops::Device* const one[] = {&device};
-  return MakePlan(acquisition, grid, settings, one, arrival);
+  return MakePlan(acquisition, grid, settings, registry, one, arrival);
 }
+
+/// Host memory that MakePlan itself takes for a while, at most.
+int64_t PlanningBytes(const Acquisition& acquisition);
 
 /// The checks of MakePlan that need no grid: detector 1..8192 pixels and 0..10 mm,
 /// i0 1..65535, 1..10000 views, each matrix normalised with the isocentre in front of the source.

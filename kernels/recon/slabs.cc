@@ -17,37 +17,35 @@ constexpr int64_t kLeastSlabBytes = int64_t{128} << 20;
 
 constexpr int RoundUp(int value, int step) { return (value + step - 1) / step * step; }
 
-struct Share {
-  int first_slice, slices;
-};
-
-// Evenly, in multiples of what the devices like; with few slices the last devices get none.
-std::vector<Share> SharesOf(int slices, std::span<const ops::Device* const> devices) {
-  const int count = static_cast<int>(devices.size());
-  const int step = count > 1 ? devices[0]->traits().slab_slices : 1;
-  const int each = RoundUp((slices + count - 1) / count, step);
-  std::vector<Share> shares;
-  for (int first = 0; first < slices; first += each) {
-    shares.push_back({first, std::min(each, slices - first)});
+// Appends a run of slices in runs of at most `most`.
+void Cut(const Slab& run, int most, std::vector<Slab>& slabs) {
+  for (int at = 0; at < run.slices; at += most) {
+    slabs.push_back({run.device, run.first_slice + at, std::min(most, run.slices - at)});
   }
-  return shares;
 }
 
 // The memory of one device and what a job wants of it.
 struct Need {
   const ops::Device* device;
-  const VolumeGrid* grid;
-  Share share;
-  int64_t chunk_bytes;        // stacks and workspace of a chunk, and the preview
-  int64_t projections_bytes;  // all filtered projections, less those of a chunk
+  const Work* work;
+  Slab share;
+  MemoryParts always;         // stacks and workspace of a chunk, and the preview
+  int64_t projections_bytes;  // all filtered projections; those of a chunk are counted in `always`
 
   int64_t limit() const { return device->limits().memory_bytes; }
+  int64_t always_bytes() const { return TotalBytes(always); }
   int64_t VolumeBytes(int slices) const {
-    return device->VolumeBytes(SlicesOf(*grid, share.first_slice, slices));
+    return device->VolumeBytes(SlicesOf(work->grid, share.first_slice, slices));
   }
-  // Two slabs in memory: one is computed, one downloaded.
+  // Of slabs of so many slices that have their turns.
   int64_t SlabsBytes(int slices) const {
-    return slices < share.slices ? 2 * VolumeBytes(slices) : VolumeBytes(slices);
+    std::vector<Slab> slabs;
+    Cut(share, slices, slabs);
+    int64_t bytes = 0;
+    for (const Slab& slab : SlabsInMemory(Order::kSlabsFirst, slabs)) {
+      bytes += VolumeBytes(slab.slices);
+    }
+    return bytes;
   }
   int OverlapSlices() const {
     const int64_t parts =
@@ -72,16 +70,17 @@ struct Need {
 };
 
 // Stacks of some views and what operations on them take.
-int64_t StacksBytes(const ops::Device& device, const Shape3& views) {
+int64_t StacksBytes(const ops::Device& device, const Shape3& views, const Work& work) {
   return device.ProjectionStackBytes(views, ops::StackUse::kLineIntegrals) +
          device.ProjectionStackBytes(views, ops::StackUse::kProjections) +
-         device.WorkspaceBytes(views);
+         work.workspace_bytes(device, {.stack = views, .grid = work.grid});
 }
 
 // At most, with stacks of one view where slabs may be cropped to other rows than the planes see.
-int64_t PreviewBytes(const ops::Device& device, const VolumeGrid& grid, int rows, int columns) {
-  const int64_t planes = PreviewPlanes::Bytes(grid, device);
-  return device.traits().own_memory ? planes + StacksBytes(device, {1, rows, columns}) : planes;
+int64_t PreviewBytes(const ops::Device& device, const Work& work) {
+  const int64_t planes = PreviewPlanes::Bytes(work.grid, device);
+  const Shape3 view{1, work.chunk.middle, work.chunk.fast};
+  return device.traits().own_memory ? planes + StacksBytes(device, view, work) : planes;
 }
 
 absl::Status TooLarge(const VolumeGrid& grid, int64_t bytes, int64_t limit) {
@@ -90,41 +89,41 @@ absl::Status TooLarge(const VolumeGrid& grid, int64_t bytes, int64_t limit) {
                                                    " bytes of memory; the limit is ", limit));
 }
 
-// One device's division; `device` 0 in its slabs.
-absl::StatusOr<Division> Divide(const Need& need, Arrival arrival) {
-  const int64_t resident = need.chunk_bytes + need.VolumeBytes(need.share.slices);
-  const auto with_slabs = [&](Order order, bool keep, int slices, int64_t bytes) {
-    Division division{.order = order, .keep_projections = keep, .peak_bytes = bytes};
-    for (int at = 0; at < need.share.slices; at += slices) {
-      division.slabs.push_back({.first_slice = need.share.first_slice + at,
-                                .slices = std::min(slices, need.share.slices - at)});
-    }
+// One device's division.
+absl::StatusOr<Division> Divide(const Need& need) {
+  const int64_t always = need.always_bytes();
+  const int64_t resident = need.VolumeBytes(need.share.slices);
+  const auto with_slabs = [&](Order order, bool keep, int slices) {
+    Division division{.order = order, .keep_projections = keep, .parts = need.always};
+    if (keep) division.parts.push_back({"filtered projections that stay", need.projections_bytes});
+    division.parts.push_back(
+        {"slabs", order == Order::kChunksFirst ? resident : need.SlabsBytes(slices)});
+    division.peak_bytes = TotalBytes(division.parts);
+    Cut(need.share, slices, division.slabs);
     return division;
   };
   if (!need.device->traits().own_memory) {
-    if (resident > need.limit()) return TooLarge(*need.grid, resident, need.limit());
-    return with_slabs(Order::kChunksFirst, false, need.share.slices, resident);
+    if (always + resident > need.limit()) {
+      return TooLarge(need.work->grid, always + resident, need.limit());
+    }
+    return with_slabs(Order::kChunksFirst, false, need.share.slices);
   }
   const int overlap = need.OverlapSlices();
-  const int64_t kept = need.chunk_bytes + need.projections_bytes;
-  if (arrival == Arrival::kComplete && kept + need.SlabsBytes(overlap) <= need.limit()) {
-    return with_slabs(Order::kSlabsFirst, true, overlap, kept + need.SlabsBytes(overlap));
+  const int64_t kept = always + need.projections_bytes;
+  if (need.work->arrival == Arrival::kComplete && kept + need.SlabsBytes(overlap) <= need.limit()) {
+    return with_slabs(Order::kSlabsFirst, true, overlap);
   }
-  if (resident <= need.limit()) {
-    return with_slabs(Order::kChunksFirst, false, overlap, resident);
-  }
+  if (always + resident <= need.limit()) return with_slabs(Order::kChunksFirst, false, overlap);
   // Slabs of a sixteenth of the memory and more are worth the projections' staying.
   const int beside = need.LargestSlab(need.limit() - kept);
   if (beside > 0 && 16 * need.VolumeBytes(beside) >= need.limit()) {
-    const int slices = std::min(beside, overlap);
-    return with_slabs(Order::kSlabsFirst, true, slices, kept + need.SlabsBytes(slices));
+    return with_slabs(Order::kSlabsFirst, true, std::min(beside, overlap));
   }
-  const int largest = need.LargestSlab(need.limit() - need.chunk_bytes);
+  const int largest = need.LargestSlab(need.limit() - always);
   if (largest == 0) {
-    return TooLarge(*need.grid, need.chunk_bytes + need.SlabsBytes(1), need.limit());
+    return TooLarge(need.work->grid, always + need.SlabsBytes(1), need.limit());
   }
-  return with_slabs(Order::kSlabsFirst, false, largest,
-                    need.chunk_bytes + need.SlabsBytes(largest));
+  return with_slabs(Order::kSlabsFirst, false, largest);
 }
 
 }  // namespace
@@ -136,29 +135,50 @@ VolumeGrid SlicesOf(const VolumeGrid& grid, int first_slice, int slices) {
   return part;
 }
 
-absl::StatusOr<Division> DivideVolume(const VolumeGrid& grid, int views, int chunk_views, int rows,
-                                      int columns, Arrival arrival,
-                                      std::span<const ops::Device* const> devices) {
-  const Shape3 chunk{chunk_views, rows, columns};
-  const std::vector<Share> shares = SharesOf(grid.nz, devices);
-  std::vector<Division> divisions;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const ops::Device& device = *devices[i];
-    Need need{.device = &device, .grid = &grid, .share = shares[i]};
-    need.chunk_bytes = StacksBytes(device, chunk) + PreviewBytes(device, grid, rows, columns);
-    need.projections_bytes =
-        device.ProjectionStackBytes({views, rows, columns}, ops::StackUse::kProjections);
-    ISO_ASSIGN_OR_RETURN(Division division, Divide(need, arrival));
-    divisions.push_back(std::move(division));
+std::vector<Slab> DivideSlices(int slices, int devices, int step, int most) {
+  const int share = (slices + devices - 1) / devices;
+  const int each = devices > 1 ? RoundUp(share, step) : share;
+  std::vector<Slab> slabs;
+  for (int device = 0; device * each < slices; ++device) {
+    const int first = device * each;
+    Cut({device, first, std::min(each, slices - first)}, most, slabs);
   }
-  // Devices of one kind with one limit divide alike; the smallest share may do with less.
-  Division all{.order = divisions[0].order, .keep_projections = divisions[0].keep_projections};
-  for (size_t i = 0; i < divisions.size(); ++i) {
-    all.peak_bytes = std::max(all.peak_bytes, divisions[i].peak_bytes);
-    for (Slab slab : divisions[i].slabs) {
-      slab.device = static_cast<int>(i);
-      all.slabs.push_back(slab);
+  return slabs;
+}
+
+std::vector<Slab> SlabsInMemory(Order order, std::span<const Slab> slabs) {
+  if (order == Order::kChunksFirst) return {slabs.begin(), slabs.end()};
+  return std::vector<Slab>(std::min<size_t>(2, slabs.size()), slabs[0]);
+}
+
+absl::StatusOr<Division> DivideVolume(const Work& work,
+                                      std::span<const ops::Device* const> devices) {
+  Division all;
+  const int step = devices[0]->traits().slab_slices;
+  for (const Slab& share :
+       DivideSlices(work.grid.nz, static_cast<int>(devices.size()), step, work.grid.nz)) {
+    const ops::Device& device = *devices[share.device];
+    const Shape3 views{work.views, work.chunk.middle, work.chunk.fast};
+    ISO_ASSIGN_OR_RETURN(
+        Division division,
+        Divide(
+            {.device = &device,
+             .work = &work,
+             .share = share,
+             .always = {{"stacks and operations of a chunk", StacksBytes(device, work.chunk, work)},
+                        {"preview", PreviewBytes(device, work)}},
+             .projections_bytes =
+                 device.ProjectionStackBytes(views, ops::StackUse::kProjections)}));
+    // Devices of one kind with one limit divide alike; the smallest share may do with less.
+    if (share.device == 0) {
+      all.order = division.order;
+      all.keep_projections = division.keep_projections;
     }
+    if (division.peak_bytes > all.peak_bytes) {
+      all.peak_bytes = division.peak_bytes;
+      all.parts = std::move(division.parts);
+    }
+    all.slabs.insert(all.slabs.end(), division.slabs.begin(), division.slabs.end());
   }
   return all;
 }

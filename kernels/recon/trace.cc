@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 
 namespace isocenter::recon {
 namespace {
@@ -79,7 +80,7 @@ StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace) {
   return all;
 }
 
-std::string ChromeTrace(const std::vector<DeviceSpan>& trace) {
+std::string ChromeTrace(const std::vector<DeviceSpan>& trace, absl::string_view plan) {
   std::vector<std::string> events;
   std::map<int, bool> named;
   double start = trace.empty() ? 0 : trace.front().span.begin;
@@ -101,7 +102,10 @@ std::string ChromeTrace(const std::vector<DeviceSpan>& trace) {
         LaneOf(span.stage).id, (span.begin - start) * 1e6, (span.end - span.begin) * 1e6,
         count[{entry.device, span.stage}]++));
   }
-  std::string json = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  // A plan's text has no quotes.
+  std::string json =
+      absl::StrCat("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"plan\":\"",
+                   absl::StrReplaceAll(plan, {{"\n", "\\n"}}), "\"},\"traceEvents\":[\n");
   for (size_t i = 0; i < events.size(); ++i) {
     absl::StrAppend(&json, events[i], i + 1 < events.size() ? ",\n" : "\n");
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "kernels/ops/timeline.h"
 
 namespace isocenter::recon {
@@ -29,7 +30,7 @@ StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace);
 
 /// The trace as JSON in Chrome's trace event format, which Perfetto and chrome://tracing open. A
 /// process for each device, a thread each for uploads, kernels and downloads. Times count from the
-/// first span.
-std::string ChromeTrace(const std::vector<DeviceSpan>& trace);
+/// first span. `plan` (plan_text.h) is kept with it, as otherData.plan.
+std::string ChromeTrace(const std::vector<DeviceSpan>& trace, absl::string_view plan);
 
 }  // namespace isocenter::recon

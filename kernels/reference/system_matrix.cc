@@ -24,7 +24,6 @@ class Forward final : public ops::ForwardProject {
     }
     return absl::OkStatus();
   }
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
   SystemMatrix system_;
@@ -48,7 +47,6 @@ class Back final : public ops::MatchedBackproject {
     }
     return absl::OkStatus();
   }
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
   SystemMatrix system_;

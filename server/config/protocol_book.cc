@@ -216,20 +216,13 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   ISO_RETURN_IF_ERROR(CheckName(resolved.name()));
   ISO_ASSIGN_OR_RETURN(protocol.settings.window, WindowOf(resolved.filter_window()));
   ISO_ASSIGN_OR_RETURN(protocol.settings.redundancy, RedundancyOf(resolved.redundancy_weights()));
-  if (!(resolved.filter_cutoff() > 0 && resolved.filter_cutoff() <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("filter_cutoff is ", resolved.filter_cutoff(),
-                                                   "; legal is more than 0, at most 1"));
-  }
-  if (!(resolved.mu_water_per_mm() >= 0.001 && resolved.mu_water_per_mm() <= 0.1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("mu_water_per_mm is ", resolved.mu_water_per_mm(), "; legal is 0.001 to 0.1"));
-  }
   ISO_ASSIGN_OR_RETURN(protocol.missing_frames, MissingFramesOf(resolved.missing_frames()));
   ISO_ASSIGN_OR_RETURN(protocol.settings.precision, PrecisionOf(resolved.precision()));
   ISO_ASSIGN_OR_RETURN(protocol.dicom_forms, FormsOf(resolved));
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
   protocol.settings.extend_truncated_rows = resolved.corrections().extend_truncated_rows();
+  ISO_RETURN_IF_ERROR(recon::ValidateFdkSettings(protocol.settings));
   if (resolved.grid().has_fixed()) {
     ISO_ASSIGN_OR_RETURN(protocol.fixed_grid, wire::GridFromProto(resolved.grid().fixed()));
   } else {

@@ -63,10 +63,4 @@ struct Frame {
   std::optional<ProjectionMatrix> measured_matrix;  // any scale
 };
 
-/// Bytes of one frame's pixels.
-inline int64_t FrameBytes(const recon::Acquisition& acquisition) {
-  return int64_t{acquisition.detector.columns} * acquisition.detector.rows *
-         recon::PixelBytes(acquisition.pixel_type);
-}
-
 }  // namespace isocenter::pipeline

@@ -81,7 +81,7 @@ absl::Status Engine::MakeRoomFor(const VolumeGrid& grid) {
   absl::Status room = environment_.results.CheckRoom(grid);
   if (!absl::IsResourceExhausted(room)) return room;
   // Results matter more than the frames of jobs that have ended.
-  environment_.spool.FreeDisk(2 * ReconstructionRun::VolumeBytes(grid));
+  environment_.spool.FreeDisk(2 * recon::VolumeBytes(grid));
   return environment_.results.CheckRoom(grid);
 }
 

@@ -181,8 +181,8 @@ absl::StatusOr<Engine::Accepted> Engine::AcceptNow(AcquisitionRequest request) {
       "grid={}x{}x{} slot={} device_bytes={} host_bytes={} predicted_seconds={:.2f}",
       job.id, job.protocol, job.station_name, std::string(jobs::Name(job.job_class)),
       job.progress.frames_total, kept.acquisition.detector.columns, kept.acquisition.detector.rows,
-      grid.nx, grid.ny, grid.nz, run->slot().name, run->plan().peak_bytes,
-      ReconstructionRun::HostBytes(run->plan()), accepted.predicted_seconds);
+      grid.nx, grid.ny, grid.nz, run->slot().name, run->plan().peak_bytes, run->plan().host_bytes,
+      accepted.predicted_seconds);
   if (const auto warning = ShortArcWarning(run->plan())) accepted.job->Warn(*warning);
   return accepted;
 }

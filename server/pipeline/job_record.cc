@@ -32,8 +32,8 @@ void RecordStages(const recon::StageSeconds& seconds, jobs::StageTimings& timing
 }
 
 void SaveTrace(const std::string& id, const std::vector<recon::DeviceSpan>& trace,
-               jobs::JobTable& table) {
-  const absl::Status saved = table.SaveTrace(id, recon::ChromeTrace(trace));
+               const std::string& plan, jobs::JobTable& table) {
+  const absl::Status saved = table.SaveTrace(id, recon::ChromeTrace(trace, plan));
   if (!saved.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id, saved.ToString());
 }
 

@@ -22,8 +22,8 @@ void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs
 /// What the stages took, of those that a reconstruction has.
 void RecordStages(const recon::StageSeconds& seconds, jobs::StageTimings& timings);
 
-/// Nobody's volume should fail because of its trace.
+/// With the text of the run's plan. Nobody's volume should fail because of its trace.
 void SaveTrace(const std::string& id, const std::vector<recon::DeviceSpan>& trace,
-               jobs::JobTable& table);
+               const std::string& plan, jobs::JobTable& table);
 
 }  // namespace isocenter::pipeline

@@ -244,7 +244,7 @@ void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& ru
     present = ledger_.present();
     lost = ledger_.lost();
   }
-  SaveTrace(id_, run->trace(), environment_.table);
+  SaveTrace(id_, run->trace(), run->PlanText(), environment_.table);
   if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
   environment_.keeper.OnStored(*this, *stored);
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {

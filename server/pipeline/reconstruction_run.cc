@@ -38,11 +38,6 @@ jobs::PreviewPlane Shown(const recon::PreviewPlane& plane) {
 
 }  // namespace
 
-int64_t ReconstructionRun::HostBytes(const recon::ReconstructionPlan& plan) {
-  return recon::LargestChunk(plan) * FrameBytes(plan.acquisition) + plan.kept_frames_bytes +
-         VolumeBytes(plan.grid) + static_cast<int64_t>(plan.column_weight.size() * sizeof(float));
-}
-
 ReconstructionRun::ReconstructionRun(std::unique_ptr<const recon::ReconstructionPlan> plan,
                                      const RunPlace& place, scheduler::Admission admission,
                                      const scheduler::Urgency& urgency, absl::Time predicted_finish)
@@ -71,7 +66,7 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> ReconstructionRun::Create(
   ops::Device& device = *place.devices[0];
   ISO_ASSIGN_OR_RETURN(run->chunk_, device.NewHostMemory(recon::LargestChunk(*run->plan_) *
                                                          FrameBytes(run->plan_->acquisition)));
-  ISO_ASSIGN_OR_RETURN(run->volume_, device.NewHostMemory(VolumeBytes(run->plan_->grid)));
+  ISO_ASSIGN_OR_RETURN(run->volume_, device.NewHostMemory(recon::VolumeBytes(run->plan_->grid)));
   return run;
 }
 
@@ -121,7 +116,7 @@ absl::StatusOr<absl::Time> ReconstructionRun::Complete() {
   reconstructor_.reset();
   chunk_.reset();
   workload_ = scheduler::Workload();
-  admission_.ShrinkToHost(VolumeBytes(plan_->grid));
+  admission_.ShrinkToHost(recon::VolumeBytes(plan_->grid));
   return complete;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/plan.h"
+#include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "server/jobs/frame_spool.h"
 #include "server/jobs/job.h"
@@ -33,13 +34,9 @@ class ReconstructionRun {
       std::unique_ptr<const recon::ReconstructionPlan> plan, const RunPlace& place,
       scheduler::Admission admission, const ops::Registry& registry,
       const scheduler::Urgency& urgency, absl::Time predicted_finish);
-  /// Bytes of host memory that a run holds, for admission.
-  static int64_t HostBytes(const recon::ReconstructionPlan& plan);
-  static int64_t VolumeBytes(const VolumeGrid& grid) {
-    return grid.voxels() * static_cast<int64_t>(sizeof(float));
-  }
 
   const recon::ReconstructionPlan& plan() const { return *plan_; }
+  std::string PlanText() const { return recon::PlanText(*plan_); }
   const RunPlace& place() const { return place_; }
   scheduler::DeviceSlot& slot() { return place_.slot; }
   const SlotDevices& devices() const { return place_.devices; }
@@ -48,7 +45,8 @@ class ReconstructionRun {
   scheduler::Admission& admission() { return admission_; }
   double predicted_seconds() const { return predicted_seconds_; }
   absl::Time predicted_finish() const { return predicted_finish_; }
-  int64_t peak_bytes() const { return plan_->peak_bytes + HostBytes(*plan_); }
+  /// What was admitted: of the devices' memory, as much of each, and of the host's.
+  int64_t peak_bytes() const { return plan_->peak_bytes + plan_->host_bytes; }
 
   /// Loads the next chunk from the spool and starts its computation.
   absl::Status Push(jobs::JobSpool& spool, std::span<const ViewSource> sources);

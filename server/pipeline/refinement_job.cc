@@ -215,7 +215,7 @@ void RefinementJob::StoreVolume(const std::shared_ptr<RefinementRun>& run) {
     if (suspended) return FreeMemory();
     return PublishEnd(cancel_requested_ ? JobState::kCancelled : JobState::kFailed, why);
   }
-  SaveTrace(id_, run->trace(), environment_.table);
+  SaveTrace(id_, run->trace(), run->PlanText(), environment_.table);
   const absl::Time end = absl::Now();
   PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
     jobs::RecordStored(*stored, changed);

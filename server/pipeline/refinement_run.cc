@@ -9,52 +9,29 @@
 #include "server/pipeline/chunk_loader.h"
 
 namespace isocenter::pipeline {
-namespace {
 
-int64_t VolumeBytes(const RefinementPlans& plans) {
-  return plans.refinement.grid.voxels() * static_cast<int64_t>(sizeof(float));
-}
-
-int64_t PixelBytes(const RefinementPlans& plans) {
-  const int views =
-      std::max(plans.fdk ? recon::LargestChunk(*plans.fdk) : 0, plans.refinement.chunk_views);
-  return views * FrameBytes(plans.refinement.acquisition);
-}
-
-}  // namespace
-
-int64_t RefinementPlans::device_bytes() const {
-  return std::max(fdk ? fdk->peak_bytes : 0, refinement.peak_bytes);
-}
-
-int64_t RefinementPlans::host_bytes() const {
-  const int64_t fdk_bytes =
-      fdk ? fdk->kept_frames_bytes + static_cast<int64_t>(fdk->column_weight.size() * sizeof(float))
-          : 0;
-  return VolumeBytes(*this) + PixelBytes(*this) + std::max(fdk_bytes, refinement.host_bytes);
-}
-
-RefinementRun::RefinementRun(std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
-                             scheduler::Admission admission, const ops::Registry& registry,
-                             const scheduler::Urgency& urgency)
-    : plans_(std::move(plans)),
+RefinementRun::RefinementRun(std::unique_ptr<const recon::RefinementPlan> plan,
+                             const RunPlace& place, scheduler::Admission admission,
+                             const ops::Registry& registry, const scheduler::Urgency& urgency)
+    : plan_(std::move(plan)),
       place_(place),
       registry_(registry),
       job_class_(urgency.job_class),
       lane_(place.slot.lanes.NewLane(urgency)),
       admission_(std::move(admission)),
-      workload_(place.slot.backlog.Add(urgency.job_class, plans_->refinement.voxel_updates)),
-      phase_(plans_->fdk ? Phase::kChunks : Phase::kFrames) {}
+      workload_(place.slot.backlog.Add(urgency.job_class, plan_->voxel_updates)),
+      phase_(plan_->warm_start ? Phase::kChunks : Phase::kFrames) {}
 
 absl::StatusOr<std::shared_ptr<RefinementRun>> RefinementRun::Create(
-    std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
+    std::unique_ptr<const recon::RefinementPlan> plan, const RunPlace& place,
     scheduler::Admission admission, const ops::Registry& registry,
     const scheduler::Urgency& urgency) {
   std::shared_ptr<RefinementRun> run(
-      new RefinementRun(std::move(plans), place, std::move(admission), registry, urgency));
+      new RefinementRun(std::move(plan), place, std::move(admission), registry, urgency));
   ops::Device& device = *place.devices[0];
-  ISO_ASSIGN_OR_RETURN(run->pixels_, device.NewHostMemory(PixelBytes(*run->plans_)));
-  ISO_ASSIGN_OR_RETURN(run->volume_, device.NewHostMemory(VolumeBytes(*run->plans_)));
+  ISO_ASSIGN_OR_RETURN(run->pixels_, device.NewHostMemory(recon::MostViewsAtOnce(*run->plan_) *
+                                                          FrameBytes(run->plan_->acquisition)));
+  ISO_ASSIGN_OR_RETURN(run->volume_, device.NewHostMemory(recon::VolumeBytes(run->plan_->grid)));
   return run;
 }
 
@@ -82,14 +59,14 @@ absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLe
 
 absl::StatusOr<ops::RawFrames> RefinementRun::Load(jobs::JobSpool& spool, const FrameLedger& ledger,
                                                    const recon::Chunk& views) {
-  const recon::Acquisition& acquisition = plans_->refinement.acquisition;
+  const recon::Acquisition& acquisition = plan_->acquisition;
   const std::span<std::byte> pixels(pixels_->data(), views.views * FrameBytes(acquisition));
   ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, ledger.Sources(views), pixels, measured_));
   return AsFrames(acquisition, views.views, pixels);
 }
 
 absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger) {
-  const recon::ReconstructionPlan& plan = *plans_->fdk;
+  const recon::ReconstructionPlan& plan = *plan_->warm_start;
   if (reconstructor_ == nullptr) {
     ISO_ASSIGN_OR_RETURN(reconstructor_,
                          recon::Reconstructor::Create(plan, registry_, place_.devices));
@@ -117,7 +94,7 @@ absl::Status RefinementRun::FinishVolume() {
 }
 
 absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger) {
-  const recon::RefinementPlan& plan = plans_->refinement;
+  const recon::RefinementPlan& plan = *plan_;
   if (refinement_ == nullptr) {
     ISO_ASSIGN_OR_RETURN(refinement_, recon::Refinement::Create(plan, registry_, place_.devices));
   }
@@ -128,8 +105,8 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
   frames_pushed_ += views;
   if (frames_pushed_ < plan.views()) return absl::OkStatus();
   phase_ = Phase::kIterating;
-  return refinement_->Start(plans_->fdk ? HostView3<const float>(volume())
-                                        : HostView3<const float>());
+  return refinement_->Start(plan_->warm_start ? HostView3<const float>(volume())
+                                              : HostView3<const float>());
 }
 
 absl::StatusOr<bool> RefinementRun::Step() {
@@ -137,7 +114,7 @@ absl::StatusOr<bool> RefinementRun::Step() {
   const size_t reports = refinement_->reports().size();
   const double before = refinement_->progress();
   ISO_ASSIGN_OR_RETURN(const bool done, refinement_->Step());
-  workload_.Done((refinement_->progress() - before) * plans_->refinement.voxel_updates);
+  workload_.Done((refinement_->progress() - before) * plan_->voxel_updates);
   iteration_ended_ = refinement_->reports().size() > reports;
   return done;
 }
@@ -148,7 +125,7 @@ absl::Status RefinementRun::Finish() {
   refinement_.reset();
   pixels_.reset();
   workload_ = scheduler::Workload();
-  admission_.ShrinkToHost(VolumeBytes(*plans_));
+  admission_.ShrinkToHost(recon::VolumeBytes(plan_->grid));
   return absl::OkStatus();
 }
 

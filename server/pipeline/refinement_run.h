@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/frame_ledger.h"
@@ -17,28 +17,19 @@
 
 namespace isocenter::pipeline {
 
-/// What a refinement computes: the volume that it begins with (none: zero), and the iterations.
-struct RefinementPlans {
-  std::optional<recon::ReconstructionPlan> fdk;
-  recon::RefinementPlan refinement;
-
-  /// Upper bounds, for admission. FDK has ended when the iterations take their memory.
-  int64_t device_bytes() const;
-  int64_t host_bytes() const;
-};
-
-/// The plans and all memory of one attempt. When its device fails, another run begins with the
+/// The plan and all memory of one attempt. When its device fails, another run begins with the
 /// first frame. Used by the slot's thread, but for volume(), which is its exporter's after Finish.
 class RefinementRun {
  public:
   /// Takes the host's memory; the devices' memory is taken by the first units. Errors: those of
   /// Device::NewHostMemory.
   static absl::StatusOr<std::shared_ptr<RefinementRun>> Create(
-      std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
+      std::unique_ptr<const recon::RefinementPlan> plan, const RunPlace& place,
       scheduler::Admission admission, const ops::Registry& registry,
       const scheduler::Urgency& urgency);
 
-  const RefinementPlans& plans() const { return *plans_; }
+  const recon::RefinementPlan& plan() const { return *plan_; }
+  std::string PlanText() const { return recon::PlanText(*plan_); }
   const RunPlace& place() const { return place_; }
   scheduler::DeviceSlot& slot() { return place_.slot; }
   scheduler::LaneExecutor::Lane& lane() { return *lane_; }
@@ -66,7 +57,7 @@ class RefinementRun {
   absl::Status Finish();
   /// Hounsfield units.
   HostView3<float> volume() const {
-    return {reinterpret_cast<float*>(volume_->data()), plans_->refinement.grid.shape()};
+    return {reinterpret_cast<float*>(volume_->data()), plan_->grid.shape()};
   }
   /// The first kMostSpans of what the devices did; of FDK alone.
   const std::vector<recon::DeviceSpan>& trace() const { return trace_; }
@@ -76,7 +67,7 @@ class RefinementRun {
   static constexpr size_t kMostSpans = 20000;
   enum class Phase { kChunks, kVolume, kFrames, kIterating };
 
-  RefinementRun(std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
+  RefinementRun(std::unique_ptr<const recon::RefinementPlan> plan, const RunPlace& place,
                 scheduler::Admission admission, const ops::Registry& registry,
                 const scheduler::Urgency& urgency);
   absl::Status PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger);
@@ -89,7 +80,7 @@ class RefinementRun {
   bool BetterClassWaits() const;
   absl::Status TakeTrace();
 
-  const std::unique_ptr<const RefinementPlans> plans_;
+  const std::unique_ptr<const recon::RefinementPlan> plan_;
   const RunPlace place_;
   const ops::Registry& registry_;
   const jobs::JobClass job_class_;

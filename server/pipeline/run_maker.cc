@@ -12,16 +12,16 @@
 namespace isocenter::pipeline {
 namespace {
 
-/// What planning itself takes: the redundancy table in float64 and its float32 copy in the plan.
-int64_t PlanningBytes(const recon::Acquisition& acquisition) {
-  return static_cast<int64_t>(acquisition.trajectory.size()) * acquisition.detector.columns *
-         static_cast<int64_t>(sizeof(double) + sizeof(float));
-}
+/// Frames of a job that are in memory before they are a chunk's: those on their way to the disk,
+/// and two on their way through the wire's layers.
+constexpr int kFramesOnTheirWay = kMostAppends + 2;
 
-/// Everything that a job holds in the host's memory at once, beyond a few kilobytes: its run's
-/// part, frames on their way to the disk, and two on their way through the wire's layers.
-int64_t HostBytes(const recon::ReconstructionPlan& plan) {
-  return ReconstructionRun::HostBytes(plan) + (kMostAppends + 2) * FrameBytes(plan.acquisition);
+absl::StatusOr<recon::ReconstructionPlan> PlanFor(const AcquisitionRequest& request,
+                                                  const VolumeGrid& grid,
+                                                  const ops::Registry& registry,
+                                                  const SlotDevices& devices) {
+  return recon::MakePlan(request.acquisition, grid, request.settings, registry, devices,
+                         recon::Arrival::kStreamed, kFramesOnTheirWay);
 }
 
 double VoxelUpdates(const recon::Acquisition& acquisition, const VolumeGrid& grid) {
@@ -102,20 +102,19 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
 absl::StatusOr<std::shared_ptr<RunMaker::Placement>> RunMaker::PlaceOn(
     const scheduler::Forecast& forecast, const AcquisitionRequest& request, const VolumeGrid& grid,
     const scheduler::Urgency& urgency) {
-  const std::vector<const ops::Device*> planned(devices_[forecast.slot].begin(),
-                                                devices_[forecast.slot].end());
+  const SlotDevices& planned = devices_[forecast.slot];
   const bool own_memory = planned[0]->traits().own_memory;
   std::vector<int> slots{forecast.slot};
   std::unique_ptr<recon::ReconstructionPlan> plan;
   {
     // Refuses what is hopeless before it costs time, and accounts for the planning.
-    const int64_t volume_bytes = ReconstructionRun::VolumeBytes(grid);
-    ISO_ASSIGN_OR_RETURN(
-        const scheduler::Admission planning,
-        scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
-                         PlanningBytes(request.acquisition) + volume_bytes, urgency.job_class));
+    const int64_t volume_bytes = recon::VolumeBytes(grid);
+    ISO_ASSIGN_OR_RETURN(const scheduler::Admission planning,
+                         scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
+                                          recon::PlanningBytes(request.acquisition) + volume_bytes,
+                                          urgency.job_class));
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan made,
-                         recon::MakePlan(request.acquisition, grid, request.settings, planned));
+                         PlanFor(request, grid, registry_, planned));
     if (own_memory && made.order != recon::Order::kChunksFirst) {
       ISO_ASSIGN_OR_RETURN(slots, WidenPlan(forecast.slot, request, grid, made));
     }
@@ -128,7 +127,7 @@ absl::StatusOr<std::shared_ptr<RunMaker::Placement>> RunMaker::PlaceOn(
     devices.insert(devices.end(), devices_[slot].begin(), devices_[slot].end());
   }
   ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
-                       scheduler_.Admit(demands, HostBytes(*plan), urgency.job_class));
+                       scheduler_.Admit(demands, plan->host_bytes, urgency.job_class));
   auto placement = std::make_shared<Placement>();
   placement->plan = std::move(plan);
   placement->devices = std::move(devices);
@@ -156,18 +155,13 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementOn(
     const scheduler::Forecast& forecast, const recon::Acquisition& acquisition,
     const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency) {
   const SlotDevices& devices = devices_[forecast.slot];
-  auto plans = std::make_unique<RefinementPlans>();
-  if (request.settings.warm_start) {
-    const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
-    ISO_ASSIGN_OR_RETURN(plans->fdk, recon::MakePlan(acquisition, grid, request.fdk, planned));
-  }
-  ISO_ASSIGN_OR_RETURN(plans->refinement,
+  ISO_ASSIGN_OR_RETURN(recon::RefinementPlan plan,
                        recon::MakeRefinementPlan(acquisition, grid, request.fdk, request.settings,
-                                                 registry_, devices));
-  ISO_ASSIGN_OR_RETURN(scheduler::Admission admission,
-                       scheduler_.Admit(forecast.slot, plans->device_bytes(), plans->host_bytes(),
-                                        urgency.job_class));
-  return RefinementRun::Create(std::move(plans),
+                                                 registry_, devices, recon::Arrival::kStreamed));
+  ISO_ASSIGN_OR_RETURN(
+      scheduler::Admission admission,
+      scheduler_.Admit(forecast.slot, plan.peak_bytes, plan.host_bytes, urgency.job_class));
+  return RefinementRun::Create(std::make_unique<const recon::RefinementPlan>(std::move(plan)),
                                {.slot = *scheduler_.slots()[forecast.slot],
                                 .devices = devices,
                                 .completer = *completers_[forecast.slot]},
@@ -178,7 +172,7 @@ absl::StatusOr<std::vector<int>> RunMaker::WidenPlan(int first, const Acquisitio
                                                      const VolumeGrid& grid,
                                                      recon::ReconstructionPlan& plan) const {
   std::vector<int> slots{first};
-  std::vector<const ops::Device*> devices(devices_[first].begin(), devices_[first].end());
+  SlotDevices devices = devices_[first];
   for (int slot = 0; slot < static_cast<int>(devices_.size()); ++slot) {
     if (slot == first || !scheduler_.slots()[slot]->healthy() ||
         devices_[slot][0]->backend() != devices[0]->backend()) {
@@ -187,7 +181,7 @@ absl::StatusOr<std::vector<int>> RunMaker::WidenPlan(int first, const Acquisitio
     slots.push_back(slot);
     devices.insert(devices.end(), devices_[slot].begin(), devices_[slot].end());
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan wider,
-                         recon::MakePlan(request.acquisition, grid, request.settings, devices));
+                         PlanFor(request, grid, registry_, devices));
     if (wider.order != recon::Order::kChunksFirst) continue;
     plan = std::move(wider);
     return slots;

@@ -54,7 +54,8 @@ Error Measure(const Scan& scan, const std::string& name, double scale_mm,
               const std::function<bool(Vec3)>& inside) {
   const auto phantom = *phantom::MakePhantom(name, scale_mm, kMuWater);
   const auto device = *Backends().OpenDevice("cpu", {});
-  const auto plan = recon::MakePlan(scan.acquisition, scan.grid, scan.settings, *device);
+  const auto plan =
+      recon::MakePlan(scan.acquisition, scan.grid, scan.settings, Backends(), *device);
   EXPECT_TRUE(plan.ok()) << plan.status();
   if (!plan.ok()) return {.rmse = 1e9};
 
@@ -184,7 +185,8 @@ TEST(Accuracy, RowsThatDoNotFollowTheOrbitAreRefused) {
     for (int column = 0; column < 4; ++column) std::swap(matrix.m[column], matrix.m[4 + column]);
   }
   const auto device = *Backends().OpenDevice("cpu", {});
-  const auto plan = recon::MakePlan(scan.acquisition, scan.grid, scan.settings, *device);
+  const auto plan =
+      recon::MakePlan(scan.acquisition, scan.grid, scan.settings, Backends(), *device);
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(plan.status().message().find("turned by up to 90.0 deg"), std::string::npos)
       << plan.status();

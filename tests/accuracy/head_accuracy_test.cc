@@ -61,8 +61,9 @@ class HeadAccuracyTest : public testing::TestWithParam<Candidate> {
   static std::vector<float> Reconstruct(const std::string& backend, ops::Precision precision) {
     const auto device = Backends().OpenDevice(backend, {.threads = 2});
     EXPECT_TRUE(device.ok()) << device.status();
-    const auto plan = recon::MakePlan(*acquisition_, kSlab,
-                                      {.mu_water_per_mm = 0.02, .precision = precision}, **device);
+    const auto plan =
+        recon::MakePlan(*acquisition_, kSlab, {.mu_water_per_mm = 0.02, .precision = precision},
+                        Backends(), **device);
     EXPECT_TRUE(plan.ok()) << plan.status();
     std::vector<float> volume(kSlab.voxels());
     const auto seconds = recon::ReconstructAll(*plan, Backends(), **device,

@@ -155,7 +155,8 @@ absl::StatusOr<std::vector<float>> Fdk(const Scan& scan, ops::FilterWindow windo
   ISO_ASSIGN_OR_RETURN(
       const auto plan,
       recon::MakePlan(scan.acquisition, scan.grid,
-                      {.window = window, .cutoff = cutoff, .mu_water_per_mm = kMuWater}, device));
+                      {.window = window, .cutoff = cutoff, .mu_water_per_mm = kMuWater}, registry,
+                      device));
   std::vector<float> volume(scan.grid.voxels());
   ISO_RETURN_IF_ERROR(recon::ReconstructAll(plan, registry, device, scan.frames(),
                                             {volume.data(), scan.grid.shape()})

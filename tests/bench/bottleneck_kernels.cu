@@ -205,7 +205,7 @@ absl::StatusOr<BottleneckTable> MeasureBottleneck(const Trajectory& matrices, Sh
   cuda::LayeredTexture texture;
   ISO_RETURN_IF_ERROR(texture.Fill(stack->data(), static_cast<int>(detector.slow),
                                    static_cast<int>(detector.middle),
-                                   static_cast<int>(detector.fast), session.stream()));
+                                   static_cast<int>(detector.fast), session));
 
   const auto scene_of = [&](const VolumeGrid& of) {
     return SceneOf(matrices, of, *stack, texture.texture(), target->data(), session.stream());

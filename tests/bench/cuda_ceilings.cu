@@ -1,8 +1,11 @@
 #include <algorithm>
 
 #include "kernels/cuda/device/owners.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/cuda/published/layered_texture.h"
+#include "tests/all_methods.h"
 #include "tests/bench/cuda_ceilings.h"
+#include "tests/opened_session.h"
 
 namespace isocenter::bench {
 namespace {
@@ -47,14 +50,16 @@ absl::StatusOr<double> BestRate(cudaStream_t stream, double units, const Work& w
   return best;
 }
 
-absl::StatusOr<double> TextureRate(const Stream& stream, const cudaDeviceProp& properties,
+absl::StatusOr<double> TextureRate(const cuda::CudaSession& session,
+                                   const cudaDeviceProp& properties,
                                    const DeviceBuffer<float>& scratch) {
   cuda::LayeredTexture texture;
-  ISO_RETURN_IF_ERROR(texture.Fill(scratch.data(), 1, 16, 16, stream.get()));
+  ISO_RETURN_IF_ERROR(texture.Fill(scratch.data(), 1, 16, 16, session));
   const int blocks = properties.multiProcessorCount * 16, threads = 256;
-  return BestRate(stream.get(), double{1} * blocks * threads * kSamplesPerThread, [&] {
-    SampleOneTexel<<<blocks, threads, 0, stream.get()>>>(texture.texture(), 8.f, 8.f, 1e-6f,
-                                                         scratch.data());
+  const cudaStream_t stream = session.stream();
+  return BestRate(stream, double{1} * blocks * threads * kSamplesPerThread, [&] {
+    SampleOneTexel<<<blocks, threads, 0, stream>>>(texture.texture(), 8.f, 8.f, 1e-6f,
+                                                   scratch.data());
     return cuda::ToStatus(cudaGetLastError(), "SampleOneTexel");
   });
 }
@@ -66,13 +71,16 @@ absl::StatusOr<CudaCeilings> MeasureCudaCeilings() {
   ISO_RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&properties, 0));
   int clock_khz = 0;
   ISO_RETURN_IF_CUDA_ERROR(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
-  ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(0));
+  ISO_ASSIGN_OR_RETURN(const auto opened, OpenSession(AllMethods(), "cuda", {}));
+  const auto& session = static_cast<const cuda::CudaSession&>(*opened);
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(const Stream up, Stream::Create(/*urgent=*/false));
   ISO_ASSIGN_OR_RETURN(const Stream down, Stream::Create(/*urgent=*/false));
   ISO_ASSIGN_OR_RETURN(const PinnedBuffer from, PinnedBuffer::Create(kBytes));
   ISO_ASSIGN_OR_RETURN(const PinnedBuffer to, PinnedBuffer::Create(kBytes));
-  ISO_ASSIGN_OR_RETURN(const auto first, DeviceBuffer<float>::Create(kBytes / 4));
-  ISO_ASSIGN_OR_RETURN(const auto second, DeviceBuffer<float>::Create(kBytes / 4));
+  ISO_ASSIGN_OR_RETURN(const auto first, DeviceBuffer<float>::Create(session.memory(), kBytes / 4));
+  ISO_ASSIGN_OR_RETURN(const auto second,
+                       DeviceBuffer<float>::Create(session.memory(), kBytes / 4));
   const auto upload = [&] {
     return cuda::ToStatus(
         cudaMemcpyAsync(first.data(), from.data(), kBytes, cudaMemcpyHostToDevice, up.get()),
@@ -110,7 +118,7 @@ absl::StatusOr<CudaCeilings> MeasureCudaCeilings() {
                                                                cudaMemcpyDeviceToDevice, up.get()),
                                                "device copy");
                        }));
-  ISO_ASSIGN_OR_RETURN(const double samples, TextureRate(up, properties, second));
+  ISO_ASSIGN_OR_RETURN(const double samples, TextureRate(session, properties, second));
   ceilings.texture_gsamples_s = 1e-9 * samples;
   return ceilings;
 }

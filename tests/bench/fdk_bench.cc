@@ -52,7 +52,7 @@ absl::StatusOr<Measured> Measure(const recon::Acquisition& acquisition, const Vo
                                  int threads, int repeats, const std::vector<uint16_t>& frames) {
   ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice("cpu", {.threads = threads}));
   ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
-                       recon::MakePlan(acquisition, grid, {}, *device));
+                       recon::MakePlan(acquisition, grid, {}, Backends(), *device));
   std::vector<float> volume(grid.voxels());
   const ops::RawFrames raw{
       .counts = {frames.data(),

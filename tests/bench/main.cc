@@ -159,6 +159,10 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"exact", "fast"}))
       ->capture_default_str();
+  reconstruct_command->add_option("--backproject-method", reconstruct.backproject_method,
+                                  "Method of the back-projection; another one lists them");
+  reconstruct_command->add_flag("--print-plan", reconstruct.print_plan,
+                                "Print the plan of each case; the report of --json has it anyway");
   reconstruct_command->add_option("--devices", reconstruct.devices, "Numbers of devices")
       ->delimiter(',')
       ->check(CLI::Range(1, 64))

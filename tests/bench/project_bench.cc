@@ -131,7 +131,7 @@ absl::Status RunModel(const std::string& name, const std::string& model_name,
             return operation->Run(views_of(first, count), on.volume, on.projections);
           }));
       Print(name, model_name, method, "forward", seconds, on.ray_slabs, "G ray-slabs/s",
-            operation->WorkspaceBytes(on.scan.grid, shape));
+            factory.WorkspaceBytes(on.session.device(), {shape, on.scan.grid}));
     }
   }
   if (wanted("back")) {
@@ -144,7 +144,7 @@ absl::Status RunModel(const std::string& name, const std::string& model_name,
             return operation->Run(views_of(first, count), on.projections, on.volume);
           }));
       Print(name, model_name, method, "back", seconds, on.updates, "GUPS",
-            operation->WorkspaceBytes(on.scan.grid, shape));
+            factory.WorkspaceBytes(on.session.device(), {shape, on.scan.grid}));
     }
   }
   return absl::OkStatus();

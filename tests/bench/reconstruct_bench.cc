@@ -7,7 +7,9 @@
 
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
+#include "tests/all_methods.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
@@ -71,14 +73,14 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
     const HostView3<float> volume(reinterpret_cast<float*>(volume_memory->data()),
                                   scan.grid.shape());
     for (const std::string& precision : options.precisions) {
-      const recon::FdkSettings settings{.precision = precision == "fast" ? ops::Precision::kFast
-                                                                         : ops::Precision::kExact};
-      const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
-      ISO_ASSIGN_OR_RETURN(
-          const recon::ReconstructionPlan plan,
-          recon::MakePlan(acquisition, scan.grid, settings, planned, recon::Arrival::kComplete));
+      const recon::FdkSettings settings{
+          .precision = precision == "fast" ? ops::Precision::kFast : ops::Precision::kExact,
+          .backproject_method = options.backproject_method};
+      ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
+                           recon::MakePlan(acquisition, scan.grid, settings, AllMethods(), devices,
+                                           recon::Arrival::kComplete));
       ISO_ASSIGN_OR_RETURN(const auto reconstructor,
-                           recon::Reconstructor::Create(plan, Backends(), devices));
+                           recon::Reconstructor::Create(plan, AllMethods(), devices));
       std::vector<recon::DeviceSpan> trace;
       ISO_ASSIGN_OR_RETURN(const Measured measured,
                            Measure(*reconstructor, frames, volume, options.repeats, trace));
@@ -99,11 +101,13 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
           1e3 * whole_s.median, 1e3 * whole_s.least, 1e3 * whole_s.most, whole.median,
           kernel.median, ms(measured.backproject), ms(measured.filter), ms(measured.preprocess),
           ms(measured.upload), ms(measured.download));
+      if (options.print_plan) std::fputs(recon::PlanText(plan).c_str(), stdout);
       std::fflush(stdout);
       report["cases"].push_back({{"case", name},
                                  {"devices", count},
                                  {"precision", precision},
                                  {"peak_bytes", plan.peak_bytes},
+                                 {"plan", recon::PlanText(plan)},
                                  {"slabs", plan.slabs.size()},
                                  {"whole_seconds", ToJson(whole_s)},
                                  {"whole_gups", ToJson(whole)},
@@ -113,7 +117,8 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
                                  {"upload_seconds", ToJson(Summarize(measured.upload))},
                                  {"download_seconds", ToJson(Summarize(measured.download))}});
       if (!options.trace.empty()) {
-        ISO_RETURN_IF_ERROR(WriteFile(options.trace, recon::ChromeTrace(trace)));
+        ISO_RETURN_IF_ERROR(
+            WriteFile(options.trace, recon::ChromeTrace(trace, recon::PlanText(plan))));
       }
     }
   }

@@ -14,6 +14,7 @@ struct ReconstructOptions {
   std::string backend = "cuda";
   std::vector<std::string> cases = {"R512", "R1024", "S512", "C512"};
   std::vector<std::string> precisions = {"exact", "fast"};
+  std::string backproject_method;  // empty: the backend's default for the precision
   std::vector<int> devices = {1};
   int64_t device_memory_bytes = 0;  // 0: all
   int repeats = 5;
@@ -21,6 +22,7 @@ struct ReconstructOptions {
                            // synthetic
   std::string trace;       // file for a trace of the last run; empty: none
   std::string json;        // file to write; empty: none
+  bool print_plan = false;
 };
 
 /// Errors: UNAVAILABLE (no such device), INVALID_ARGUMENT (an unknown case).

@@ -7,6 +7,7 @@
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
@@ -39,13 +40,9 @@ struct Times {
 absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::Device*>& devices,
                      const ops::RawFrames& frames, HostView3<float> volume, Times& times) {
   const auto start = Clock::now();
-  if (plan.settings.warm_start) {
-    const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
-    ISO_ASSIGN_OR_RETURN(
-        const recon::ReconstructionPlan fdk,
-        recon::MakePlan(plan.acquisition, plan.grid, plan.fdk, planned, recon::Arrival::kComplete));
+  if (plan.warm_start) {
     ISO_ASSIGN_OR_RETURN(const auto reconstructor,
-                         recon::Reconstructor::Create(fdk, Backends(), devices));
+                         recon::Reconstructor::Create(*plan.warm_start, Backends(), devices));
     ISO_RETURN_IF_ERROR(reconstructor->Run(frames, volume));
   }
   ISO_ASSIGN_OR_RETURN(const auto refinement, recon::Refinement::Create(plan, Backends(), devices));
@@ -114,7 +111,8 @@ absl::Status RunCase(const std::string& name, int device_count, const RefineOpti
         plan.projections_in_host ? " projections in host memory" : "", times.last_residual);
     std::fflush(stdout);
     if (!options.trace.empty()) {
-      ISO_RETURN_IF_ERROR(WriteFile(options.trace, recon::ChromeTrace(times.trace)));
+      ISO_RETURN_IF_ERROR(
+          WriteFile(options.trace, recon::ChromeTrace(times.trace, recon::PlanText(plan))));
     }
   }
   return absl::OkStatus();

@@ -238,12 +238,14 @@ TEST_P(ProjectTest, RefusesWrongArguments) {
   const std::string& name = GetParam().method.name;
   const auto run = [&](ops::VolumeBuffer& x, ops::ProjectionStack& p) {
     if (forward()) {
-      const auto operation = *(*methods.forward.Find(backend, name))(*session);
-      EXPECT_GE(operation->WorkspaceBytes(geometry.grid, geometry.detector), 0);
+      const auto factory = *methods.forward.Find(backend, name);
+      EXPECT_GE(factory.WorkspaceBytes(session->device(), {geometry.detector, geometry.grid}), 0);
+      const auto operation = *factory(*session);
       return operation->Run(geometry.matrices, x, p);
     }
-    const auto operation = *(*methods.back.Find(backend, name))(*session);
-    EXPECT_GE(operation->WorkspaceBytes(geometry.grid, geometry.detector), 0);
+    const auto factory = *methods.back.Find(backend, name);
+    EXPECT_GE(factory.WorkspaceBytes(session->device(), {geometry.detector, geometry.grid}), 0);
+    const auto operation = *factory(*session);
     return operation->Run(geometry.matrices, p, x);
   };
   EXPECT_TRUE(run(*volume, *stack).ok());

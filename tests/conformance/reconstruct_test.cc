@@ -48,7 +48,7 @@ class ReconstructTest : public testing::TestWithParam<std::string> {
  protected:
   static Array Reference(const Scan& scan, const recon::FdkSettings& settings) {
     const auto device = OpenDevice("reference");
-    const auto plan = recon::MakePlan(scan.acquisition, kGrid, settings, *device);
+    const auto plan = recon::MakePlan(scan.acquisition, kGrid, settings, AllMethods(), *device);
     EXPECT_TRUE(plan.ok()) << plan.status();
     Array volume(kGrid.shape());
     EXPECT_TRUE(
@@ -92,13 +92,15 @@ class ReconstructTest : public testing::TestWithParam<std::string> {
     const int64_t slices16 = probe->VolumeBytes(recon::SlicesOf(kGrid, 0, 16));
     for (const Arrival arrival : {Arrival::kStreamed, Arrival::kComplete}) {
       // Chunks, and so the memory for them, are larger when all frames are there.
-      const auto ample = recon::MakePlan(scan.acquisition, kGrid, settings, *probe, arrival);
+      const auto ample =
+          recon::MakePlan(scan.acquisition, kGrid, settings, AllMethods(), *probe, arrival);
       ASSERT_TRUE(ample.ok()) << ample.status();
       for (const int64_t missing : {int64_t{0}, slices16, 4 * slices16}) {
         const auto device = AllMethods().OpenDevice(
             backend, {.memory_bytes = ample->peak_bytes - missing, .threads = 2});
         ASSERT_TRUE(device.ok()) << device.status();
-        const auto plan = recon::MakePlan(scan.acquisition, kGrid, settings, **device, arrival);
+        const auto plan =
+            recon::MakePlan(scan.acquisition, kGrid, settings, AllMethods(), **device, arrival);
         if (missing > 0 && !probe->traits().own_memory) {
           EXPECT_TRUE(absl::IsResourceExhausted(plan.status()));
           continue;
@@ -133,7 +135,7 @@ TEST_P(ReconstructTest, FastIsWithinItsBound) {
 TEST_P(ReconstructTest, APreviewAndStepsAtTheEndChangeNotOneBit) {
   const Scan scan = MakeScan();
   const auto probe = OpenDevice(GetParam());
-  const auto ample = recon::MakePlan(scan.acquisition, kGrid, {}, *probe);
+  const auto ample = recon::MakePlan(scan.acquisition, kGrid, {}, AllMethods(), *probe);
   ASSERT_TRUE(ample.ok()) << ample.status();
   const int64_t slices16 = probe->VolumeBytes(recon::SlicesOf(kGrid, 0, 16));
   for (const int64_t missing : {int64_t{0}, 4 * slices16}) {
@@ -141,7 +143,7 @@ TEST_P(ReconstructTest, APreviewAndStepsAtTheEndChangeNotOneBit) {
     const auto device = AllMethods().OpenDevice(
         GetParam(), {.memory_bytes = ample->peak_bytes - missing, .threads = 2});
     ASSERT_TRUE(device.ok()) << device.status();
-    const auto plan = recon::MakePlan(scan.acquisition, kGrid, {}, **device);
+    const auto plan = recon::MakePlan(scan.acquisition, kGrid, {}, AllMethods(), **device);
     ASSERT_TRUE(plan.ok()) << plan.status();
     const Array expected = Run(*plan, **device, scan, /*stream=*/true);
     const auto reconstructor = recon::Reconstructor::Create(*plan, AllMethods(), **device,
@@ -167,7 +169,7 @@ TEST_P(ReconstructTest, APreviewAndStepsAtTheEndChangeNotOneBit) {
     // The grid has even sizes: a plane lies between two slices, and in this noise is near neither.
     // What it is must be what a volume of that one slice would be.
     for (const recon::PreviewPlane& plane : *planes) {
-      const auto alone = recon::MakePlan(scan.acquisition, plane.grid, {}, *probe);
+      const auto alone = recon::MakePlan(scan.acquisition, plane.grid, {}, AllMethods(), *probe);
       ASSERT_TRUE(alone.ok()) << alone.status();
       Array slice(plane.grid.shape());
       ASSERT_TRUE(
@@ -188,7 +190,7 @@ TEST_P(ReconstructTest, TwoJobsOnOneDeviceDoNotMix) {
   const auto device = OpenDevice(GetParam());
   Scan scans[] = {MakeScan(), MakeScan()};
   for (uint16_t& count : scans[1].counts) count = static_cast<uint16_t>(50000 - count);
-  const auto plan = recon::MakePlan(scans[0].acquisition, kGrid, {}, *device);
+  const auto plan = recon::MakePlan(scans[0].acquisition, kGrid, {}, AllMethods(), *device);
   ASSERT_TRUE(plan.ok()) << plan.status();
   const Array alone[] = {Run(*plan, *device, scans[0], true), Run(*plan, *device, scans[1], true)};
   auto first = *recon::Reconstructor::Create(*plan, AllMethods(), *device);

@@ -76,7 +76,7 @@ std::vector<float> ReconstructBundle(const std::filesystem::path& path) {
   }
   const VolumeGrid grid = CenteredGrid(kEdge, kEdge, kEdge, {kVoxelMm, kVoxelMm, kVoxelMm});
   const auto device = *Backends().OpenDevice("cpu", {});
-  const auto plan = recon::MakePlan(acquisition, grid, {}, *device);
+  const auto plan = recon::MakePlan(acquisition, grid, {}, Backends(), *device);
   EXPECT_TRUE(plan.ok()) << plan.status();
   std::vector<float> volume(static_cast<size_t>(grid.voxels()));
   EXPECT_TRUE(

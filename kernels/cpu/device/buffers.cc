@@ -36,6 +36,15 @@ absl::StatusOr<DeviceMemory> DeviceMemory::Create(std::shared_ptr<MemoryBudget> 
   return DeviceMemory(std::move(budget), *std::move(pages));
 }
 
+absl::Status DeviceMemory::Reserve(const std::shared_ptr<MemoryBudget>& budget, int64_t floats,
+                                   std::optional<DeviceMemory>& kept) {
+  if (floats <= (kept ? kept->floats() : 0)) return absl::OkStatus();
+  kept.reset();
+  ISO_ASSIGN_OR_RETURN(DeviceMemory made, Create(budget, floats));
+  kept.emplace(std::move(made));
+  return absl::OkStatus();
+}
+
 DeviceMemory::~DeviceMemory() {
   if (budget_ != nullptr) budget_->Return(bytes());
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "kernels/base/thread_pool.h"
@@ -36,6 +37,10 @@ class DeviceMemory {
   DeviceMemory(DeviceMemory&&) noexcept = default;
   DeviceMemory& operator=(DeviceMemory&&) = delete;
   ~DeviceMemory();
+  /// Makes room for `floats` in what an operation keeps for itself; the contents are lost when it
+  /// grows. Errors: as Create.
+  static absl::Status Reserve(const std::shared_ptr<MemoryBudget>& budget, int64_t floats,
+                              std::optional<DeviceMemory>& kept);
 
   float* data() { return pages_.data(); }
   const float* data() const { return pages_.data(); }

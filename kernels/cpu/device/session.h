@@ -21,6 +21,7 @@ class CpuSession final : public ops::Session {
   absl::Status Synchronize() override { return absl::OkStatus(); }
 
   const std::shared_ptr<ThreadPool>& pool() const { return pool_; }
+  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
 
  private:
   const std::shared_ptr<ThreadPool> pool_;

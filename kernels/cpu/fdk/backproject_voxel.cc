@@ -155,7 +155,8 @@ std::vector<VoxelBox> CutIntoBoxes(const Columns& c) {
 
 class BackprojectVoxel final : public ops::Backproject {
  public:
-  explicit BackprojectVoxel(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
+  explicit BackprojectVoxel(const CpuSession& session)
+      : pool_(session.pool()), turned_(session.budget()) {}
 
   absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
                      const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
@@ -199,7 +200,11 @@ class BackprojectVoxel final : public ops::Backproject {
 
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Session& session) {
   ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
-  return std::make_unique<BackprojectVoxel>(own->pool());
+  return std::make_unique<BackprojectVoxel>(*own);
+}
+
+int64_t BackprojectVoxelBytes(const ops::Device&, const ops::Extents& extents) {
+  return TurnedViews::Bytes(extents.stack);
 }
 
 }  // namespace isocenter::cpu

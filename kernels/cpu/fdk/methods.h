@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/operations.h"
-#include "kernels/ops/session.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cpu {
 
@@ -16,5 +16,10 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Session& ses
                                                                const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Session& session);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Session& session);
+
+/// Device memory that two of them take for themselves; the others take nothing.
+int64_t RampFilterBytes(const ops::Device& device, const ops::Extents& extents,
+                        const ops::RampFilterSpec& spec);
+int64_t BackprojectVoxelBytes(const ops::Device& device, const ops::Extents& extents);
 
 }  // namespace isocenter::cpu

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -103,11 +104,23 @@ std::vector<float> ExtensionFade(int length) {
   return fade;
 }
 
+int64_t TransformLength(const ops::RampFilterSpec& spec) {
+  return ConvolutionLength(ops::MinimumTransformLength(spec));
+}
+
+// Of one thread.
+int64_t ScratchFloats(int64_t transform_length) {
+  return RoundUpToLine(transform_length * HWY_DYNAMIC_DISPATCH(RowsPerBatch)());
+}
+
 class RampFilterFft final : public ops::RampFilter {
  public:
-  RampFilterFft(std::shared_ptr<ThreadPool> pool, const ops::RampFilterSpec& spec)
-      : RampFilter(spec), pool_(std::move(pool)), fade_(ExtensionFade(ops::ExtensionLength(spec))) {
-    const int n = ConvolutionLength(ops::MinimumTransformLength(spec));
+  RampFilterFft(const CpuSession& session, const ops::RampFilterSpec& spec)
+      : RampFilter(spec),
+        pool_(session.pool()),
+        budget_(session.budget()),
+        fade_(ExtensionFade(ops::ExtensionLength(spec))) {
+    const auto n = static_cast<int>(TransformLength(spec));
     plan_ = MakeConvolutionPlan(n, ops::RampFilterResponse(spec, n));
   }
 
@@ -120,10 +133,9 @@ class RampFilterFft final : public ops::RampFilter {
     const ColumnLayout columns(out->shape());
     const int64_t batch_rows = HWY_DYNAMIC_DISPATCH(RowsPerBatch)();
     const auto filter = HWY_DYNAMIC_DISPATCH(FilterBatch);
-    const int64_t scratch_floats = RoundUpToLine(plan_.n * batch_rows);
-    if (scratch_.floats() < scratch_floats * pool_->threads()) {
-      ISO_ASSIGN_OR_RETURN(scratch_, PageBuffer::Create(scratch_floats * pool_->threads()));
-    }
+    const int64_t scratch_floats = ScratchFloats(plan_.n);
+    ISO_RETURN_IF_ERROR(
+        DeviceMemory::Reserve(budget_, scratch_floats * pool_->threads(), scratch_));
     const int64_t batches = (rows + batch_rows - 1) / batch_rows;
     pool_->ParallelFor(views * batches, [&](int64_t index, int worker) {
       const int64_t view = index / batches, first = index % batches * batch_rows;
@@ -135,16 +147,17 @@ class RampFilterFft final : public ops::RampFilter {
               .fade = fade_,
               .out = out->data() + view * columns.view_stride + columns.first + first,
               .out_stride = columns.column_stride,
-              .scratch = scratch_.data() + worker * scratch_floats});
+              .scratch = scratch_->data() + worker * scratch_floats});
     });
     return absl::OkStatus();
   }
 
  private:
   std::shared_ptr<ThreadPool> pool_;
+  std::shared_ptr<MemoryBudget> budget_;
   std::vector<float> fade_;
   ConvolutionPlan plan_;
-  PageBuffer scratch_;
+  std::optional<DeviceMemory> scratch_;
 };
 
 }  // namespace
@@ -153,7 +166,13 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Session& ses
                                                                const ops::RampFilterSpec& spec) {
   ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   ISO_RETURN_IF_ERROR(ops::CheckRampFilter(spec));
-  return std::make_unique<RampFilterFft>(own->pool(), spec);
+  return std::make_unique<RampFilterFft>(*own, spec);
+}
+
+int64_t RampFilterBytes(const ops::Device& device, const ops::Extents&,
+                        const ops::RampFilterSpec& spec) {
+  return ScratchFloats(TransformLength(spec)) * device.limits().threads *
+         static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace isocenter::cpu

@@ -24,11 +24,20 @@ bool FollowsRows(const ProjectionMatrix& indexed, const VolumeGrid& grid) {
   return std::abs(m[2] - centre.u() * m[10]) > std::abs(m[6] - centre.v() * m[10]);
 }
 
-ColumnLayout LayoutOf(const BackprojectView& view, int rows) {
-  return ColumnLayout({.slow = 1, .middle = view.columns, .fast = rows});
+ColumnLayout LayoutOf(int64_t columns, int64_t rows) {
+  return ColumnLayout({.slow = 1, .middle = columns, .fast = rows});
+}
+
+int64_t CopyFloats(int64_t columns, int64_t rows) {
+  return RoundUpToLine(LayoutOf(columns, rows).view_stride);
 }
 
 }  // namespace
+
+int64_t TurnedViews::Bytes(const Shape3& stack) {
+  return stack.slow * CopyFloats(stack.fast, std::min<int64_t>(stack.middle, kMostRows)) *
+         static_cast<int64_t>(sizeof(float));
+}
 
 absl::Status TurnedViews::Turn(std::span<const ProjectionMatrix> world, const VolumeGrid& grid,
                                ThreadPool& pool, std::span<BackprojectView> views) {
@@ -44,15 +53,13 @@ absl::Status TurnedViews::Turn(std::span<const ProjectionMatrix> world, const Vo
     const RowRange rows = RowsSeen(world.subspan(i, 1), grid, views[i].rows);
     if (rows.count > kMostRows) continue;
     turned.push_back({views[i], rows, floats});
-    floats += RoundUpToLine(LayoutOf(views[i], rows.count).view_stride);
+    floats += CopyFloats(views[i].columns, rows.count);
   }
-  if (floats > copies_.floats()) {
-    ISO_ASSIGN_OR_RETURN(copies_, PageBuffer::Create(floats));
-  }
+  ISO_RETURN_IF_ERROR(DeviceMemory::Reserve(budget_, floats, copies_));
   pool.ParallelFor(static_cast<int64_t>(turned.size()), [&](int64_t i, int) {
     const auto& [view, rows, at] = turned[i];
-    const ColumnLayout layout = LayoutOf(view, rows.count);
-    float* const copy = copies_.data() + at;
+    const ColumnLayout layout = LayoutOf(view.columns, rows.count);
+    float* const copy = copies_->data() + at;
     std::fill_n(copy, layout.view_stride, 0.0f);
     Transpose(view.image + rows.first, view.stride, view.columns, rows.count, copy + layout.first,
               layout.column_stride);

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/arithmetic.h"
-#include "kernels/ops/variation.h"
 #include "kernels/ops/session.h"
+#include "kernels/ops/variation.h"
 
 namespace isocenter::cpu {
 

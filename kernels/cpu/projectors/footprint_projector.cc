@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/cpu/device/layout.h"
 #include "kernels/cpu/projectors/footprint_plain.h"
+#include "kernels/cpu/projectors/methods.h"
 #include "kernels/ops/check.h"
 
 namespace isocenter::cpu {
@@ -147,9 +148,6 @@ class Forward final : public ops::ForwardProject {
     });
     return absl::OkStatus();
   }
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override {
-    return pool_->threads() * static_cast<int64_t>(sizeof(RunScratch));
-  }
 
  private:
   void AddBox(const FootprintView& view, const Box& box, ColumnRange wanted, const Volume& volume,
@@ -208,7 +206,6 @@ class Back final : public ops::MatchedBackproject {
     });
     return absl::OkStatus();
   }
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
   void AddViews(std::span<const FootprintView> views, const Box& box, Volume& volume) const {
@@ -248,6 +245,10 @@ class Back final : public ops::MatchedBackproject {
 };
 
 }  // namespace
+
+int64_t FootprintForwardBytes(const ops::Device& device, const ops::Extents&) {
+  return device.limits().threads * static_cast<int64_t>(sizeof(RunScratch));
+}
 
 std::unique_ptr<ops::ForwardProject> NewFootprintForward(std::shared_ptr<ThreadPool> pool,
                                                          const FootprintModel& model) {

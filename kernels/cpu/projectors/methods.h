@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/projector.h"
-#include "kernels/ops/session.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cpu {
 
@@ -22,5 +22,9 @@ MatchedBackprojectOr NewMatchedBackprojectSiddon(ops::Session& session);
 MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Session& session);
 MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Session& session);
 MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Session& session);
+
+/// Device memory that the three forward projectors by footprints take for themselves; the others
+/// take nothing.
+int64_t FootprintForwardBytes(const ops::Device& device, const ops::Extents& extents);
 
 }  // namespace isocenter::cpu

@@ -42,8 +42,6 @@ class RayForwardProject final : public ops::ForwardProject {
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
-
  private:
   static constexpr int kColumns = 16;
   std::shared_ptr<ThreadPool> pool_;
@@ -83,8 +81,6 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
     }
     return absl::OkStatus();
   }
-
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
 
  private:
   // Fewer would make the set-up of a block of rays a larger part, more leave threads without work.

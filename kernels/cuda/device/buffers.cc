@@ -18,19 +18,6 @@ int64_t SliceCount(Shape3 shape) { return shape.middle * shape.fast; }
 
 }  // namespace
 
-absl::StatusOr<Reservation> Reservation::Take(std::shared_ptr<std::atomic<int64_t>> used,
-                                              int64_t bytes, int64_t limit,
-                                              absl::string_view what) {
-  const int64_t before = used->fetch_add(bytes);
-  Reservation reservation(std::move(used), bytes);
-  if (before > limit - bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(what, " needs ", bytes, " bytes; ", before,
-                                                     " are in use of the device's limit of ",
-                                                     limit));
-  }
-  return reservation;
-}
-
 absl::Status Stack::Reshape(Shape3 shape) {
   ISO_RETURN_IF_ERROR(ops::CheckReshape(shape, capacity_));
   shape_ = shape;

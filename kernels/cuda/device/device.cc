@@ -41,17 +41,14 @@ std::shared_ptr<HostMemoryPool> NewHostMemoryPool(int ordinal) {
 
 }  // namespace
 
-CudaDevice::CudaDevice(std::string description, const ops::DeviceLimits& limits,
-                       Workspace workspace, Stream checks)
+CudaDevice::CudaDevice(std::string description, const ops::DeviceLimits& limits, Stream checks)
     : description_(std::move(description)),
       limits_(limits),
-      workspace_(workspace),
-      used_(std::make_shared<std::atomic<int64_t>>(0)),
+      memory_(std::make_shared<MemoryLimit>(limits.memory_bytes)),
       host_memory_(NewHostMemoryPool(limits.ordinal)),
       checks_(std::move(checks)) {}
 
-absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceLimits& limits,
-                                                              Workspace workspace) {
+absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceLimits& limits) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
@@ -74,7 +71,7 @@ absl::StatusOr<std::unique_ptr<ops::Device>> CudaDevice::Open(const ops::DeviceL
   ISO_ASSIGN_OR_RETURN(Stream checks, Stream::Create(/*urgent=*/false));
   return std::unique_ptr<ops::Device>(
       new CudaDevice(absl::StrCat(properties.name, ", ", properties.multiProcessorCount, " SMs"),
-                     own, workspace, std::move(checks)));
+                     own, std::move(checks)));
 }
 
 absl::StatusOr<std::unique_ptr<ops::Session>> CudaDevice::NewSession(

@@ -1,28 +1,32 @@
 #include "kernels/cuda/device/layered_array.h"
 
-#include "kernels/cuda/device/status.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::cuda {
 
 absl::Status LayeredArray::Allocate(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                                    cudaStream_t stream) {
-  if (array_ != nullptr) ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));
+                                    const CudaSession& session) {
+  if (array_ != nullptr) ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(session.stream()));
   Free();
-  const absl::Status made = Make(format, extent);
+  const absl::Status made = Make(format, extent, session.memory());
   if (!made.ok()) Free();
   return made;
 }
 
 absl::Status LayeredArray::Reserve(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                                   cudaStream_t stream) {
+                                   const CudaSession& session) {
   if (extent.width == extent_.width && extent.height == extent_.height &&
       extent.depth <= extent_.depth) {
     return absl::OkStatus();
   }
-  return Allocate(format, extent, stream);
+  return Allocate(format, extent, session);
 }
 
-absl::Status LayeredArray::Make(const cudaChannelFormatDesc& format, const cudaExtent& extent) {
+absl::Status LayeredArray::Make(const cudaChannelFormatDesc& format, const cudaExtent& extent,
+                                const Memory& memory) {
+  const auto bits = static_cast<size_t>(format.x + format.y + format.z + format.w);
+  const auto bytes = static_cast<int64_t>(extent.width * extent.height * extent.depth * (bits / 8));
+  ISO_ASSIGN_OR_RETURN(reservation_, Reservation::Take(memory, bytes, "an operation's texture"));
   const bool kernels_write = writing_ == Writing::kByKernels;
   ISO_RETURN_IF_CUDA_ERROR(cudaMalloc3DArray(
       &array_, &format, extent,
@@ -47,6 +51,7 @@ void LayeredArray::Free() {
   surface_ = 0;
   texture_ = 0;
   array_ = nullptr;
+  reservation_ = Reservation();
   extent_ = {};
 }
 

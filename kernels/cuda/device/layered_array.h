@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "absl/status/status.h"
+#include "kernels/cuda/device/session.h"
 
 namespace isocenter::cuda {
 
@@ -19,16 +20,16 @@ class LayeredArray {
   ~LayeredArray() { Free(); }
 
   /// Takes memory for elements of `format`, depth layers of height x width, in place of what there
-  /// was; waits for `stream`, whose kernels may still read that. Contents are undefined. Errors:
+  /// was; waits for the device, whose kernels may still read that. Contents are undefined. Errors:
   /// RESOURCE_EXHAUSTED (device memory), and then it is empty.
   absl::Status Allocate(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                        cudaStream_t stream);
+                        const CudaSession& session);
 
   /// As Allocate, unless its layers are of that size and enough: beyond a layer's edges a texture
   /// is zero, so these must be exact, and layers may be left over. `format` is the same in all
   /// calls.
   absl::Status Reserve(const cudaChannelFormatDesc& format, const cudaExtent& extent,
-                       cudaStream_t stream);
+                       const CudaSession& session);
 
   /// All zero before Allocate.
   const cudaExtent& extent() const { return extent_; }
@@ -38,10 +39,12 @@ class LayeredArray {
   cudaSurfaceObject_t surface() const { return surface_; }
 
  private:
-  absl::Status Make(const cudaChannelFormatDesc& format, const cudaExtent& extent);
+  absl::Status Make(const cudaChannelFormatDesc& format, const cudaExtent& extent,
+                    const Memory& memory);
   void Free();
 
   Writing writing_;
+  Reservation reservation_;
   cudaExtent extent_ = {};
   cudaArray_t array_ = nullptr;
   cudaTextureObject_t texture_ = 0;

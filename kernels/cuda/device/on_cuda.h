@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/cuda/device/session.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cuda {
 
@@ -22,6 +23,14 @@ auto OnCuda(Make make) {
                                                            arguments...)) {
     ISO_ASSIGN_OR_RETURN(CudaSession * own, AsCuda(session));
     return make(*own, arguments...);
+  };
+}
+
+/// What the registry asks a method to state, from a function of the largest arguments alone.
+template <class Bytes>
+auto Taking(Bytes bytes) {
+  return [bytes](const ops::Device&, const ops::Extents& extents, const auto&... spec) {
+    return bytes(extents, spec...);
   };
 }
 

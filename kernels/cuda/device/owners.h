@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "kernels/cuda/device/reservation.h"
 #include "kernels/cuda/device/status.h"
 
 namespace isocenter::cuda {
@@ -99,21 +100,28 @@ class PinnedBuffer {
   int64_t bytes_ = 0;
 };
 
-/// `count` elements of device memory, not initialised.
+/// `count` elements of a device's memory, not initialised.
 template <class T>
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  static absl::StatusOr<DeviceBuffer> Create(int64_t count) {
+  /// Errors: RESOURCE_EXHAUSTED, naming `what`.
+  static absl::StatusOr<DeviceBuffer> Create(const Memory& memory, int64_t count,
+                                             absl::string_view what = "an operation") {
     DeviceBuffer buffer;
+    ISO_ASSIGN_OR_RETURN(buffer.reservation_,
+                         Reservation::Take(memory, count * static_cast<int64_t>(sizeof(T)), what));
     ISO_RETURN_IF_CUDA_ERROR(
         cudaMalloc(reinterpret_cast<void**>(&buffer.data_), count * sizeof(T)));
     buffer.count_ = count;
     return buffer;
   }
   DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+      : reservation_(std::move(other.reservation_)),
+        data_(std::exchange(other.data_, nullptr)),
+        count_(std::exchange(other.count_, 0)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(reservation_, other.reservation_);
     std::swap(data_, other.data_);
     std::swap(count_, other.count_);
     return *this;
@@ -123,15 +131,17 @@ class DeviceBuffer {
   }
   T* data() const { return data_; }
   int64_t count() const { return count_; }
+  int64_t bytes() const { return count_ * static_cast<int64_t>(sizeof(T)); }
   /// Makes room for `count` elements; the contents are lost when it grows.
-  absl::Status Reserve(int64_t count) {
+  absl::Status Reserve(const Memory& memory, int64_t count) {
     if (count <= count_) return absl::OkStatus();
     *this = DeviceBuffer();
-    ISO_ASSIGN_OR_RETURN(*this, Create(count));
+    ISO_ASSIGN_OR_RETURN(*this, Create(memory, count));
     return absl::OkStatus();
   }
 
  private:
+  Reservation reservation_;
   T* data_ = nullptr;
   int64_t count_ = 0;
 };

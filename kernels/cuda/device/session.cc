@@ -27,9 +27,10 @@ absl::StatusOr<std::unique_ptr<ops::Session>> CudaSession::Create(
       std::move(timeline)));
 }
 
-absl::StatusOr<DeviceBuffer<float>> CudaSession::NewZeroed(int64_t count) {
+absl::StatusOr<DeviceBuffer<float>> CudaSession::NewZeroed(int64_t count, absl::string_view what) {
   ISO_RETURN_IF_ERROR(MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> buffer, DeviceBuffer<float>::Create(count));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> buffer,
+                       DeviceBuffer<float>::Create(memory(), count, what));
   ISO_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(buffer.data(), 0, count * sizeof(float), stream()));
   return buffer;
 }
@@ -44,11 +45,9 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CudaSession::NewProjection
   const int64_t bytes = device_.ProjectionStackBytes(shape, use);
   ISO_RETURN_IF_ERROR(
       ops::CheckAllocation("projections", shape, bytes, device_.limits().memory_bytes));
-  ISO_ASSIGN_OR_RETURN(Reservation reservation, device_.Reserve(bytes, "projections"));
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(shape.count()));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(shape.count(), "projections"));
   ISO_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Create());
-  return std::make_unique<Stack>(*this, shape, use, std::move(reservation), std::move(data),
-                                 std::move(transfers));
+  return std::make_unique<Stack>(*this, shape, use, std::move(data), std::move(transfers));
 }
 
 absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaSession::NewVolume(const VolumeGrid& grid) {
@@ -56,11 +55,9 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CudaSession::NewVolume(const 
   const int64_t bytes = device_.VolumeBytes(grid);
   ISO_RETURN_IF_ERROR(
       ops::CheckAllocation("volume", grid.shape(), bytes, device_.limits().memory_bytes));
-  ISO_ASSIGN_OR_RETURN(Reservation reservation, device_.Reserve(bytes, "volume"));
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels()));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> data, NewZeroed(grid.voxels(), "volume"));
   ISO_ASSIGN_OR_RETURN(Transfers transfers, Transfers::Create());
-  return std::make_unique<Volume>(*this, grid, std::move(reservation), std::move(data),
-                                  std::move(transfers));
+  return std::make_unique<Volume>(*this, grid, std::move(data), std::move(transfers));
 }
 
 absl::Status CudaSession::Synchronize() {

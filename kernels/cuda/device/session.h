@@ -33,6 +33,7 @@ class CudaSession final : public ops::Session {
   /// Makes its device the calling thread's; every entry point does so first.
   absl::Status MakeCurrent() const { return device_.MakeCurrent(); }
   int ordinal() const { return device_.ordinal(); }
+  const Memory& memory() const { return device_.memory(); }
 
  private:
   struct Streams {
@@ -43,7 +44,7 @@ class CudaSession final : public ops::Session {
         device_(device),
         streams_(std::move(streams)),
         timeline_(std::move(timeline)) {}
-  absl::StatusOr<DeviceBuffer<float>> NewZeroed(int64_t count);
+  absl::StatusOr<DeviceBuffer<float>> NewZeroed(int64_t count, absl::string_view what);
 
   CudaDevice& device_;
   Streams streams_;

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace isocenter::cuda {
+namespace {
+
+constexpr int64_t kStagingElements = int64_t{16} << 20;
+
+}  // namespace
 
 absl::Status WaitForSession(const CudaSession& earlier, const CudaSession& later) {
   if (&earlier != &later) {
@@ -48,8 +53,12 @@ absl::Status SessionCopies::Copy(const CudaSession& owner, const float* from, in
 }
 
 int64_t SessionCopies::ViewsAtOnce(int64_t elements) {
-  constexpr int64_t kStagingElements = int64_t{16} << 20;
   return std::max<int64_t>(1, kStagingElements / elements);
+}
+
+int64_t SessionCopies::StagingBytes(const Shape3& stack) {
+  const int64_t view = stack.middle * stack.fast;
+  return std::min(stack.count(), std::max(kStagingElements, view)) * int64_t{sizeof(float)};
 }
 
 absl::StatusOr<SessionCopies::Rows> SessionCopies::Reach(const Stack& from, int64_t first_view,
@@ -59,7 +68,7 @@ absl::StatusOr<SessionCopies::Rows> SessionCopies::Reach(const Stack& from, int6
     return Rows{from.data() + (first_view * height + rows.first) * columns, height * columns};
   }
   ISO_RETURN_IF_ERROR(Connect(from.session()));
-  ISO_RETURN_IF_ERROR(staging_.Reserve(views * rows.count * columns));
+  ISO_RETURN_IF_ERROR(staging_.Reserve(session_.memory(), views * rows.count * columns));
   const size_t pitch = columns * sizeof(float);
   cudaMemcpy3DPeerParms copy{};
   copy.srcDevice = from.session().ordinal();

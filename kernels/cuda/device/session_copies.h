@@ -32,6 +32,8 @@ class SessionCopies {
   absl::StatusOr<Rows> Reach(const Stack& from, int64_t first_view, int64_t views, RowRange rows);
   /// How many views of so many elements one call of Reach should ask for, at least one.
   static int64_t ViewsAtOnce(int64_t elements);
+  /// Device memory that Reach takes for rows of stacks up to this shape, so called, at most.
+  static int64_t StagingBytes(const Shape3& stack);
 
  private:
   // Direct copies from a device, if the hardware can.

@@ -164,7 +164,7 @@ class BackprojectHybrid final : public ops::Backproject {
     }
     const RowRange seen = RowsSeen(turned, volume.grid(), e.rows);
     ISO_RETURN_IF_ERROR(
-        rows_.FillRows(projections, views, e.rows, seen, capacity, flipped, session_.stream()));
+        rows_.FillRows(projections, views, e.rows, seen, capacity, flipped, session_));
     RowsKernel<<<BlocksOf<kDepth>(volume.grid()), kThreads, 0, session_.stream()>>>(
         matrices, views, rows_.texture(), projections, e, volume.data());
     return ToStatus(cudaGetLastError(), "RowsKernel");
@@ -173,11 +173,9 @@ class BackprojectHybrid final : public ops::Backproject {
   absl::Status AddByTiles(std::span<const ProjectionMatrix> world, const float* projections,
                           const Shape3& capacity, const Extent& e, Volume& volume) {
     const int views = static_cast<int>(world.size());
-    ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
-                         source_.Prepare(projections, views, e, session_.stream()));
+    ISO_ASSIGN_OR_RETURN(const TiledViews tiled, source_.Prepare(projections, views, e, session_));
     const RowRange seen = RowsSeen(world, volume.grid(), e.rows);
-    ISO_RETURN_IF_ERROR(
-        pixels_.FillPixels(projections, views, e.rows, seen, capacity, session_.stream()));
+    ISO_RETURN_IF_ERROR(pixels_.FillPixels(projections, views, e.rows, seen, capacity, session_));
     return LaunchStaged<CoarseTile, kTextured>(
         MakeMatrices(world, volume.grid()), FeldkampWeights{}, views, tiled, pixels_.texture(),
         projections, volume.grid(), e, volume.data(), session_.stream());
@@ -191,7 +189,8 @@ class BackprojectHybrid final : public ops::Backproject {
 
 }  // namespace
 
-int64_t BackprojectWorkspaceBytes(Shape3 stack) {
+int64_t BackprojectHybridBytes(const ops::Extents& extents) {
+  const Shape3& stack = extents.stack;
   const int64_t views = std::min<int64_t>(stack.slow, kMaxViews);
   return HalfTexture::RowsBytes(views, stack.middle, stack.fast) +
          HalfTexture::PixelsBytes(views, stack.middle, stack.fast) +

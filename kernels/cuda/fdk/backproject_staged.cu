@@ -29,7 +29,7 @@ class BackprojectStaged final : public ops::Backproject {
                                         session_.stream()));
       } else {
         ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
-                             source_.Prepare(projections, views, extent, session_.stream()));
+                             source_.Prepare(projections, views, extent, session_));
         const auto launch = FitFineTiles(matrices, views, extent)
                                 ? LaunchStaged<FineTile, 0, FeldkampWeights>
                                 : LaunchStaged<CoarseTile, 0, FeldkampWeights>;
@@ -53,6 +53,11 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaSessi
   ISO_ASSIGN_OR_RETURN(const bool copies_tiles, CopiesTiles());
   if (!copies_tiles) return NewBackprojectVoxel(session);
   return std::make_unique<BackprojectStaged>(session);
+}
+
+int64_t BackprojectStagedBytes(const ops::Extents& extents) {
+  const Shape3& stack = extents.stack;
+  return TileSource::Bytes(std::min<int64_t>(stack.slow, kMaxViews), stack.middle, stack.fast);
 }
 
 }  // namespace isocenter::cuda

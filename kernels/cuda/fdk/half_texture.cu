@@ -60,29 +60,30 @@ unsigned RunsOf(int rows) { return (rows + kRun - 1) / kRun; }
 }  // namespace
 
 absl::Status HalfTexture::FillPixels(const float* from, int views, int rows, RowRange seen,
-                                     const Shape3& capacity, cudaStream_t stream) {
-  ISO_RETURN_IF_ERROR(Reserve(1, capacity, stream));
+                                     const Shape3& capacity, const CudaSession& session) {
+  ISO_RETURN_IF_ERROR(Reserve(1, capacity, session));
   const int columns = static_cast<int>(capacity.fast);
   const int begin = seen.first;
   const int end = seen.end() < rows ? seen.end() : array_rows();
   FillPixelsKernel<<<dim3(BlocksAcross(columns), RunsOf(end - begin), views), kFillThreads, 0,
-                     stream>>>(from, rows, columns, begin, end, array_.surface());
+                     session.stream()>>>(from, rows, columns, begin, end, array_.surface());
   return ToStatus(cudaGetLastError(), "FillPixelsKernel");
 }
 
 absl::Status HalfTexture::FillRows(const float* from, int views, int rows, RowRange seen,
-                                   const Shape3& capacity, uint32_t flipped, cudaStream_t stream) {
+                                   const Shape3& capacity, uint32_t flipped,
+                                   const CudaSession& session) {
   ISO_RETURN_IF_ERROR(
-      Reserve(4, {capacity.slow, capacity.middle + kRowsAbove, capacity.fast}, stream));
+      Reserve(4, {capacity.slow, capacity.middle + kRowsAbove, capacity.fast}, session));
   const int columns = static_cast<int>(capacity.fast);
   const int begin = seen.first == 0 ? 0 : seen.first + kRowsAbove;
   const int end = seen.end() < rows ? seen.end() + kRowsAbove : array_rows();
   FillRowsKernel<<<dim3(BlocksAcross(columns), RunsOf(end - begin), views), kFillThreads, 0,
-                   stream>>>(from, rows, columns, begin, end, flipped, array_.surface());
+                   session.stream()>>>(from, rows, columns, begin, end, flipped, array_.surface());
   return ToStatus(cudaGetLastError(), "FillRowsKernel");
 }
 
-absl::Status HalfTexture::Reserve(int channels, const Shape3& array, cudaStream_t stream) {
+absl::Status HalfTexture::Reserve(int channels, const Shape3& array, const CudaSession& session) {
   const cudaExtent extent{static_cast<size_t>(array.fast), static_cast<size_t>(array.middle),
                           static_cast<size_t>(array.slow)};
   const cudaExtent& had = array_.extent();
@@ -92,7 +93,7 @@ absl::Status HalfTexture::Reserve(int channels, const Shape3& array, cudaStream_
   }
   channels_ = channels;
   return array_.Allocate(channels == 1 ? cudaCreateChannelDescHalf() : cudaCreateChannelDescHalf4(),
-                         extent, stream);
+                         extent, session);
 }
 
 }  // namespace isocenter::cuda

@@ -14,21 +14,21 @@ namespace isocenter::cuda {
 
 /// Views as float16, times kHalfScale (half_pixels.h), in a layered array of their own; move-less.
 /// The Fill functions copy `views` views of rows x columns from float32 in device memory,
-/// [view][v][u], on `stream`: what samples at `seen` rows need, to the border and beyond where that
-/// ends there; the rest of the texture is undefined. `capacity` is the largest shape that will
-/// come, {views, rows, columns}; where it is always the same, memory is taken once. Errors:
-/// RESOURCE_EXHAUSTED (device memory).
+/// [view][v][u], on the stream of `session`: what samples at `seen` rows need, to the border and
+/// beyond where that ends there; the rest of the texture is undefined. `capacity` is the largest
+/// shape that will come, {views, rows, columns}; where it is always the same, memory is taken once.
+/// Errors: RESOURCE_EXHAUSTED (device memory).
 class HalfTexture {
  public:
   /// One channel. Pixel (u, v) of layer i is at (u + 0.5, v + 0.5).
   absl::Status FillPixels(const float* from, int views, int rows, RowRange seen,
-                          const Shape3& capacity, cudaStream_t stream);
+                          const Shape3& capacity, const CudaSession& session);
   /// Four channels: texel (u, j) holds rows j - kRowsAbove to j - kRowsAbove + 3 of column u, zero
   /// where there is no such row, and is at (u + 0.5, j + 0.5); rows + kRowsAbove rows of texels.
   /// Where bit i of `flipped` is set, view i is stored with its last row first; `seen` are rows as
   /// they are stored.
   absl::Status FillRows(const float* from, int views, int rows, RowRange seen,
-                        const Shape3& capacity, uint32_t flipped, cudaStream_t stream);
+                        const Shape3& capacity, uint32_t flipped, const CudaSession& session);
   static constexpr int kRowsAbove = 4;
 
   cudaTextureObject_t texture() const { return array_.texture(); }
@@ -42,7 +42,7 @@ class HalfTexture {
   }
 
  private:
-  absl::Status Reserve(int channels, const Shape3& array, cudaStream_t stream);
+  absl::Status Reserve(int channels, const Shape3& array, const CudaSession& session);
   int array_rows() const { return static_cast<int>(array_.extent().height); }
 
   int channels_ = 0;

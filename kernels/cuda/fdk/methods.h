@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device/session.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cuda {
 
@@ -19,10 +20,12 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaSessi
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaSession& session);
 
-/// Device memory that a back-projection takes beside its stack, at most: copies of up to 32 views
-/// in layouts of its own.
-int64_t BackprojectWorkspaceBytes(Shape3 stack);
-/// Device memory that the default ramp filter takes beside its stacks, at most.
-int64_t RampFilterWorkspaceBytes(int rows, int columns);
+/// Device memory that they take for themselves (ops::Factory::WorkspaceBytes); what is not here
+/// takes nothing.
+int64_t PreprocessBytes(const ops::Extents& extents);
+int64_t RampFilterCufftBytes(const ops::Extents& extents, const ops::RampFilterSpec& spec);
+int64_t RampFilterFusedBytes(const ops::Extents& extents, const ops::RampFilterSpec& spec);
+int64_t BackprojectHybridBytes(const ops::Extents& extents);
+int64_t BackprojectStagedBytes(const ops::Extents& extents);
 
 }  // namespace isocenter::cuda

@@ -87,7 +87,8 @@ class Preprocess final : public ops::Preprocess {
     Inputs& inputs = inputs_[next_];
     next_ = 1 - next_;
     // Room for the largest chunk at once: growing would wait for the device.
-    ISO_RETURN_IF_ERROR(inputs.frames.Reserve(out.capacity().count() * sizeof(Pixel)));
+    ISO_RETURN_IF_ERROR(
+        inputs.frames.Reserve(session_.memory(), out.capacity().count() * sizeof(Pixel)));
     const cudaStream_t uploads = session_.upload_stream();
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(uploads, inputs.consumed.get()));
     const size_t span = session_.timeline().BeginIn(ops::Stage::kUpload, uploads);
@@ -119,8 +120,9 @@ class Preprocess final : public ops::Preprocess {
                              Inputs& inputs) {
     const Shape3& capacity = out.capacity();
     const int64_t columns = out.shape().fast;
-    ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(capacity.slow));
-    ISO_RETURN_IF_ERROR(inputs.column_weight.Reserve(capacity.slow * capacity.fast));
+    ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(session_.memory(), capacity.slow));
+    ISO_RETURN_IF_ERROR(
+        inputs.column_weight.Reserve(session_.memory(), capacity.slow * capacity.fast));
     const int64_t geometry_bytes = capacity.slow * sizeof(ViewGeometry);
     ISO_RETURN_IF_ERROR(
         staging_.Reserve(geometry_bytes + capacity.slow * capacity.fast * sizeof(float)));
@@ -153,6 +155,13 @@ absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaSession& sess
   ISO_ASSIGN_OR_RETURN(Inputs first, Inputs::Create());
   ISO_ASSIGN_OR_RETURN(Inputs second, Inputs::Create());
   return std::make_unique<Preprocess>(session, std::move(first), std::move(second));
+}
+
+int64_t PreprocessBytes(const ops::Extents& extents) {
+  // Two sets, of pixels of up to four bytes.
+  const Shape3& stack = extents.stack;
+  const auto of_view = static_cast<int64_t>(sizeof(ViewGeometry) + stack.fast * sizeof(float));
+  return 2 * (stack.count() * int64_t{sizeof(float)} + stack.slow * of_view);
 }
 
 }  // namespace isocenter::cuda

@@ -26,6 +26,13 @@ int GoodLength(int least) {
   }
 }
 
+int64_t RowsOfBatch(const ops::RampFilterSpec& spec) { return int64_t{kBatchViews} * spec.rows; }
+
+// What the library takes for the two plans: as much as their rows and spectra.
+int64_t PlansBytes(int64_t rows, int64_t n) {
+  return 2 * rows * (n + 2) * static_cast<int64_t>(sizeof(float));
+}
+
 // Rows into the transform's padded rows, zeros behind.
 __global__ void PadKernel(const float* rows, int columns, int extension, int n, float* padded) {
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
@@ -59,12 +66,15 @@ class RampFilterCufft final : public ops::RampFilter {
     ISO_RETURN_IF_ERROR(ops::CheckRampFilter(spec));
     ISO_RETURN_IF_ERROR(session.MakeCurrent());
     const int n = GoodLength(ops::MinimumTransformLength(spec));
-    const int64_t rows = int64_t{kBatchViews} * spec.rows;
+    const int64_t rows = RowsOfBatch(spec);
+    ISO_ASSIGN_OR_RETURN(Reservation plans,
+                         Reservation::Take(session.memory(), PlansBytes(rows, n), "cuFFT"));
     ISO_ASSIGN_OR_RETURN(FftPlan forward, FftPlan::Create(n, rows, CUFFT_R2C, session.stream()));
     ISO_ASSIGN_OR_RETURN(FftPlan inverse, FftPlan::Create(n, rows, CUFFT_C2R, session.stream()));
-    ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(rows * n));
-    ISO_ASSIGN_OR_RETURN(auto spectrum, DeviceBuffer<cufftComplex>::Create(rows * (n / 2 + 1)));
-    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(n / 2 + 1));
+    ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(session.memory(), rows * n));
+    ISO_ASSIGN_OR_RETURN(auto spectrum,
+                         DeviceBuffer<cufftComplex>::Create(session.memory(), rows * (n / 2 + 1)));
+    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(session.memory(), n / 2 + 1));
     std::vector<float> scaled;
     for (double value : ops::RampFilterResponse(spec, n))
       scaled.push_back(static_cast<float>(value / n));
@@ -75,9 +85,9 @@ class RampFilterCufft final : public ops::RampFilter {
                                              scaled.size() * sizeof(float), cudaMemcpyHostToDevice,
                                              session.stream()));
     ISO_RETURN_IF_ERROR(session.Synchronize());
-    return std::unique_ptr<ops::RampFilter>(
-        new RampFilterCufft(session, spec, n, std::move(forward), std::move(inverse),
-                            std::move(padded), std::move(spectrum), std::move(response)));
+    return std::unique_ptr<ops::RampFilter>(new RampFilterCufft(
+        session, spec, n, std::move(plans), std::move(forward), std::move(inverse),
+        std::move(padded), std::move(spectrum), std::move(response)));
   }
 
   absl::Status DoRun(int views, const ops::ProjectionStack& line_integrals,
@@ -85,7 +95,7 @@ class RampFilterCufft final : public ops::RampFilter {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered));
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
-    const int64_t rows = views * in->shape().middle, batch = int64_t{kBatchViews} * spec().rows;
+    const int64_t rows = views * in->shape().middle, batch = RowsOfBatch(spec());
     for (int64_t first = 0; first < rows; first += batch) {
       ISO_RETURN_IF_ERROR(FilterBatch(std::min(batch, rows - first),
                                       in->data() + first * spec().columns,
@@ -95,12 +105,13 @@ class RampFilterCufft final : public ops::RampFilter {
   }
 
  private:
-  RampFilterCufft(CudaSession& session, const ops::RampFilterSpec& spec, int n, FftPlan forward,
-                  FftPlan inverse, DeviceBuffer<float> padded, DeviceBuffer<cufftComplex> spectrum,
-                  DeviceBuffer<float> response)
+  RampFilterCufft(CudaSession& session, const ops::RampFilterSpec& spec, int n, Reservation plans,
+                  FftPlan forward, FftPlan inverse, DeviceBuffer<float> padded,
+                  DeviceBuffer<cufftComplex> spectrum, DeviceBuffer<float> response)
       : RampFilter(spec),
         session_(session),
         n_(n),
+        plans_(std::move(plans)),
         forward_(std::move(forward)),
         inverse_(std::move(inverse)),
         padded_(std::move(padded)),
@@ -128,6 +139,7 @@ class RampFilterCufft final : public ops::RampFilter {
 
   CudaSession& session_;
   int n_;
+  Reservation plans_;
   FftPlan forward_, inverse_;
   DeviceBuffer<float> padded_;
   DeviceBuffer<cufftComplex> spectrum_;
@@ -141,16 +153,11 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
   return RampFilterCufft::Create(session, spec);
 }
 
-int64_t RampFilterWorkspaceBytes(int rows, int columns) {
-  // The longest transform, with extension.
-  const ops::RampFilterSpec longest{
-      .rows = rows, .columns = columns, .extend_truncated_rows = true};
-  const int least = ops::MinimumTransformLength(longest);
-  const RowTransform fused = ChooseRowTransform(least);
-  if (fused.fits_shared_memory()) return fused.n * int64_t{sizeof(float2) + sizeof(float)};
-  // Padded rows, spectrum, and as much again for each of cuFFT's two plans.
-  const int64_t n = GoodLength(least);
-  return 4 * kBatchViews * int64_t{rows} * (n + 2) * static_cast<int64_t>(sizeof(float));
+int64_t RampFilterCufftBytes(const ops::Extents&, const ops::RampFilterSpec& spec) {
+  const int64_t n = GoodLength(ops::MinimumTransformLength(spec));
+  const int64_t rows = RowsOfBatch(spec);
+  return PlansBytes(rows, n) + rows * n * int64_t{sizeof(float)} +
+         rows * (n / 2 + 1) * int64_t{sizeof(cufftComplex)} + (n / 2 + 1) * int64_t{sizeof(float)};
 }
 
 }  // namespace isocenter::cuda

@@ -266,8 +266,8 @@ class RampFilterFused final : public ops::RampFilter {
   static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaSession& session,
                                                                  const ops::RampFilterSpec& spec,
                                                                  const RowTransform& transform) {
-    ISO_ASSIGN_OR_RETURN(auto twiddle, DeviceBuffer<float2>::Create(transform.n));
-    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(transform.n));
+    ISO_ASSIGN_OR_RETURN(auto twiddle, DeviceBuffer<float2>::Create(session.memory(), transform.n));
+    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(session.memory(), transform.n));
     std::vector<float2> factors;
     for (int t = 0; t < transform.n; ++t) {
       const double angle = -2 * kPi * t / transform.n;
@@ -335,6 +335,12 @@ absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
   const RowTransform transform = ChooseRowTransform(ops::MinimumTransformLength(spec));
   if (!transform.fits_shared_memory()) return NewRampFilterCufft(session, spec);
   return RampFilterFused::Create(session, spec, transform);
+}
+
+int64_t RampFilterFusedBytes(const ops::Extents& extents, const ops::RampFilterSpec& spec) {
+  const RowTransform transform = ChooseRowTransform(ops::MinimumTransformLength(spec));
+  if (!transform.fits_shared_memory()) return RampFilterCufftBytes(extents, spec);
+  return transform.n * int64_t{sizeof(float2) + sizeof(float)};
 }
 
 }  // namespace isocenter::cuda

@@ -9,18 +9,18 @@ namespace isocenter::cuda {
 /// Views as tiles can be copied from: as they are, or with rows padded to whole 16 bytes.
 class TileSource {
  public:
-  /// `projections` and what this returns are read on `stream` until the next call.
+  /// `projections` and what this returns are read on the stream of `session` until the next call.
   /// Errors: RESOURCE_EXHAUSTED (device memory).
   absl::StatusOr<TiledViews> Prepare(const float* projections, int views, const Extent& e,
-                                     cudaStream_t stream) {
+                                     const CudaSession& session) {
     TiledViews tiled{projections, views, e.rows, e.columns, TilePitch(e.columns)};
     if (tiled.pitch == e.columns) return tiled;
-    ISO_RETURN_IF_ERROR(padded_.Reserve(int64_t{views} * e.rows * tiled.pitch));
+    ISO_RETURN_IF_ERROR(padded_.Reserve(session.memory(), int64_t{views} * e.rows * tiled.pitch));
     tiled.data = padded_.data();
-    ISO_RETURN_IF_CUDA_ERROR(
-        cudaMemcpy2DAsync(padded_.data(), tiled.pitch * sizeof(float), projections,
-                          e.columns * sizeof(float), e.columns * sizeof(float),
-                          static_cast<size_t>(views) * e.rows, cudaMemcpyDeviceToDevice, stream));
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(
+        padded_.data(), tiled.pitch * sizeof(float), projections, e.columns * sizeof(float),
+        e.columns * sizeof(float), static_cast<size_t>(views) * e.rows, cudaMemcpyDeviceToDevice,
+        session.stream()));
     return tiled;
   }
   /// Device memory that Prepare takes.

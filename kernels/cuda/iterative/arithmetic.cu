@@ -168,8 +168,12 @@ class Arithmetic final : public ops::Arithmetic {
 
 absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaSession& session) {
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create());
+  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create(session.memory()));
   return std::make_unique<Arithmetic>(session, std::move(sums));
+}
+
+int64_t ArithmeticBytes(const ops::Extents& extents) {
+  return Sums::kBytes + SessionCopies::StagingBytes(extents.stack);
 }
 
 }  // namespace isocenter::cuda

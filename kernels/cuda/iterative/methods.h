@@ -7,11 +7,16 @@
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device/session.h"
 #include "kernels/ops/arithmetic.h"
+#include "kernels/ops/registry.h"
 #include "kernels/ops/variation.h"
 
 namespace isocenter::cuda {
 
 absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaSession& session);
+
+/// Device memory that they take for themselves (ops::Factory::WorkspaceBytes).
+int64_t ArithmeticBytes(const ops::Extents& extents);
+int64_t VariationBytes(const ops::Extents& extents);
 
 }  // namespace isocenter::cuda

@@ -14,9 +14,9 @@ __global__ __launch_bounds__(kSumThreads) void TotalKernel(const double* partial
 
 }  // namespace
 
-absl::StatusOr<Sums> Sums::Create() {
+absl::StatusOr<Sums> Sums::Create(const Memory& memory) {
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<double> partial,
-                       DeviceBuffer<double>::Create(kMostPartialSums));
+                       DeviceBuffer<double>::Create(memory, kMostPartialSums));
   ISO_ASSIGN_OR_RETURN(PinnedBuffer total, PinnedBuffer::Create(sizeof(double)));
   return Sums(std::move(partial), std::move(total));
 }

@@ -16,7 +16,9 @@ inline constexpr int kMostPartialSums = 2048;
 class Sums {
  public:
   /// On the current device. Errors: RESOURCE_EXHAUSTED.
-  static absl::StatusOr<Sums> Create();
+  static absl::StatusOr<Sums> Create(const Memory& memory);
+  /// Of device memory.
+  static constexpr int64_t kBytes = kMostPartialSums * int64_t{sizeof(double)};
   /// kMostPartialSums of them, on the device.
   double* partial() const { return partial_.data(); }
   /// The sum of the first `count` of them when what was started on `stream` has ended. Waits.

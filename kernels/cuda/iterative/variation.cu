@@ -121,8 +121,10 @@ class Variation final : public ops::Variation {
 
 absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaSession& session) {
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create());
+  ISO_ASSIGN_OR_RETURN(Sums sums, Sums::Create(session.memory()));
   return std::make_unique<Variation>(session, std::move(sums));
 }
+
+int64_t VariationBytes(const ops::Extents&) { return Sums::kBytes; }
 
 }  // namespace isocenter::cuda

@@ -250,7 +250,7 @@ class BackprojectJoseph final : public ops::MatchedBackproject {
     if (needed > weighed_.count()) {
       ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(session_.stream()));
     }
-    ISO_RETURN_IF_ERROR(weighed_.Reserve(needed));
+    ISO_RETURN_IF_ERROR(weighed_.Reserve(session_.memory(), needed));
     for (size_t first = 0; first < world.size();) {
       size_t end = first + 1;
       while (end < world.size() && end - first < kAdjointViews) ++end;
@@ -269,11 +269,6 @@ class BackprojectJoseph final : public ops::MatchedBackproject {
       first = end;
     }
     return absl::OkStatus();
-  }
-
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 projections) const override {
-    return std::min<int64_t>(kAdjointViews, projections.slow) * projections.middle *
-           projections.fast * int64_t{sizeof(float)};
   }
 
  private:
@@ -299,6 +294,12 @@ class BackprojectJoseph final : public ops::MatchedBackproject {
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(
     CudaSession& session) {
   return std::make_unique<BackprojectJoseph>(session);
+}
+
+int64_t BackprojectJosephBytes(const ops::Extents& extents) {
+  const Shape3& stack = extents.stack;
+  return std::min<int64_t>(kAdjointViews, stack.slow) * stack.middle * stack.fast *
+         int64_t{sizeof(float)};
 }
 
 }  // namespace isocenter::cuda

@@ -94,10 +94,6 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 stack) const override {
-    return FootprintColumnGather::Bytes(stack);
-  }
-
  private:
   // Runs of views of one kind, in their order.
   template <class Real>
@@ -133,8 +129,7 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
                           float* volume) {
     if constexpr (sizeof(Real) == sizeof(float)) {
       if (columns) {
-        return column_gather_.Add(views, count, projections, grid, shape, volume,
-                                  session_.stream());
+        return column_gather_.Add(views, count, projections, grid, shape, volume, session_);
       }
     }
     FootprintKernel<Real><<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
@@ -151,6 +146,10 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparableFootprint(
     CudaSession& session) {
   return std::make_unique<BackprojectSeparableFootprint>(session);
+}
+
+int64_t BackprojectSeparableFootprintBytes(const ops::Extents& extents) {
+  return FootprintColumnGather::Bytes(extents.stack);
 }
 
 }  // namespace isocenter::cuda

@@ -100,7 +100,8 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const int64_t view_size = shape.middle * shape.fast;
-    ISO_RETURN_IF_ERROR(scaled_.Reserve(std::min<int64_t>(matrices.size(), kMaxViews) * view_size));
+    ISO_RETURN_IF_ERROR(scaled_.Reserve(session_.memory(),
+                                        std::min<int64_t>(matrices.size(), kMaxViews) * view_size));
     const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMaxViews, kLeastDepth)) {
       std::vector<Rays> rays;
@@ -117,11 +118,6 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
                               : LaunchFar(centered, shape, *target));
     }
     return absl::OkStatus();
-  }
-
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 projections) const override {
-    return std::min<int64_t>(projections.slow, kMaxViews) * projections.middle * projections.fast *
-           int64_t{sizeof(float)};
   }
 
  private:
@@ -170,6 +166,12 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(
     CudaSession& session) {
   return std::make_unique<BackprojectSiddon>(session);
+}
+
+int64_t BackprojectSiddonBytes(const ops::Extents& extents) {
+  const Shape3& stack = extents.stack;
+  return std::min<int64_t>(stack.slow, kMaxViews) * stack.middle * stack.fast *
+         int64_t{sizeof(float)};
 }
 
 }  // namespace isocenter::cuda

@@ -37,11 +37,6 @@ class BackprojectVoxelDriven final : public ops::MatchedBackproject {
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 projections) const override {
-    const auto views = std::min<int64_t>(kMaxViews / Pieces(), projections.slow);
-    return TileSource::Bytes(views, projections.middle, projections.fast);
-  }
-
  private:
   int Pieces() const { return parts_ * parts_ * parts_; }
 
@@ -69,7 +64,7 @@ class BackprojectVoxelDriven final : public ops::MatchedBackproject {
     }
     ISO_ASSIGN_OR_RETURN(
         const TiledViews tiled,
-        source_.Prepare(projections, static_cast<int>(world.size()), extent, session_.stream()));
+        source_.Prepare(projections, static_cast<int>(world.size()), extent, session_));
     const auto launch = FitFineTiles(matrices, count, extent)
                             ? LaunchStaged<FineTile, 0, MassWeights>
                             : LaunchStaged<CoarseTile, 0, MassWeights>;
@@ -90,6 +85,12 @@ absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectVoxelDriv
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(const bool copies_tiles, CopiesTiles());
   return std::make_unique<BackprojectVoxelDriven>(session, parts, copies_tiles);
+}
+
+int64_t BackprojectVoxelDrivenBytes(int parts, const ops::Extents& extents) {
+  const Shape3& stack = extents.stack;
+  const auto views = std::min<int64_t>(kMaxViews / (parts * parts * parts), stack.slow);
+  return TileSource::Bytes(views, stack.middle, stack.fast);
 }
 
 }  // namespace isocenter::cuda

@@ -31,11 +31,12 @@ __global__ void FillKernel(const float* volume, int nx, int ny, int nz, float* c
 
 }  // namespace
 
-absl::Status ColumnVolume::Fill(const float* volume, const VolumeGrid& grid, cudaStream_t stream) {
-  ISO_RETURN_IF_ERROR(data_.Reserve(grid.voxels()));
+absl::Status ColumnVolume::Fill(const float* volume, const VolumeGrid& grid,
+                                const CudaSession& session) {
+  ISO_RETURN_IF_ERROR(data_.Reserve(session.memory(), grid.voxels()));
   const dim3 blocks((grid.nx + kTile - 1) / kTile, (grid.nz + kTile - 1) / kTile, grid.ny);
-  FillKernel<<<blocks, dim3(kTile, kRows), 0, stream>>>(volume, grid.nx, grid.ny, grid.nz,
-                                                        data_.data());
+  FillKernel<<<blocks, dim3(kTile, kRows), 0, session.stream()>>>(volume, grid.nx, grid.ny, grid.nz,
+                                                                  data_.data());
   return ToStatus(cudaGetLastError(), "FillKernel");
 }
 

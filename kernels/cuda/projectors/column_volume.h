@@ -4,17 +4,18 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "kernels/cuda/device/owners.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/geometry/volume_grid.h"
 
 namespace isocenter::cuda {
 
 /// [y][x][z] from [z][y][x], both on the device: rays of one detector column then read what lies
-/// side by side. Memory grows to the largest volume that has come. Asynchronous on `stream`.
+/// side by side. Memory grows to the largest volume that has come. Asynchronous on the
+/// stream of `session`.
 class ColumnVolume {
  public:
   /// Errors: RESOURCE_EXHAUSTED.
-  absl::Status Fill(const float* volume, const VolumeGrid& grid, cudaStream_t stream);
+  absl::Status Fill(const float* volume, const VolumeGrid& grid, const CudaSession& session);
   const float* data() const { return data_.data(); }
   static int64_t Bytes(const VolumeGrid& grid) { return grid.voxels() * int64_t{sizeof(float)}; }
 

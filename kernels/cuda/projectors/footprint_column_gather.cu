@@ -331,8 +331,10 @@ int64_t FootprintColumnGather::Bytes(const Shape3& stack) {
 
 absl::Status FootprintColumnGather::Add(const FootprintViews<float>& views, int count,
                                         const float* projections, const VolumeGrid& grid,
-                                        const Shape3& stack, float* volume, cudaStream_t stream) {
-  ISO_RETURN_IF_ERROR(columns_.Reserve(Bytes(stack) / int64_t{sizeof(float)}));
+                                        const Shape3& stack, float* volume,
+                                        const CudaSession& session) {
+  const cudaStream_t stream = session.stream();
+  ISO_RETURN_IF_ERROR(columns_.Reserve(session.memory(), Bytes(stack) / int64_t{sizeof(float)}));
   const int pitch = PitchOf(stack);
   const Extent extent = ExtentOf(grid, stack);
   const dim3 tiles((extent.columns + kTurnTile - 1) / kTurnTile, pitch / kTurnTile, count);

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
-#include "kernels/cuda/device/owners.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/cuda/projectors/separable_footprint.cuh"
 
 namespace isocenter::cuda {
@@ -23,9 +23,11 @@ class FootprintColumnGather {
                      const Shape3& stack);
 
   /// volume += Aᵀ y for the first `count` views, all of which this serves. projections [view][v][u]
-  /// and volume [z][y][x] on the device. Errors: RESOURCE_EXHAUSTED. Asynchronous on `stream`.
+  /// and volume [z][y][x] on the device. Errors: RESOURCE_EXHAUSTED. Asynchronous on the stream of
+  /// `session`.
   absl::Status Add(const FootprintViews<float>& views, int count, const float* projections,
-                   const VolumeGrid& grid, const Shape3& stack, float* volume, cudaStream_t stream);
+                   const VolumeGrid& grid, const Shape3& stack, float* volume,
+                   const CudaSession& session);
 
   /// Device memory for stacks of this shape.
   static int64_t Bytes(const Shape3& stack);

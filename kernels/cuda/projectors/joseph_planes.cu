@@ -111,7 +111,8 @@ struct WriteRows {
 
 }  // namespace
 
-absl::Status LinearPlanes::Fill(const PlaneSource& source, cudaStream_t stream) {
+absl::Status LinearPlanes::Fill(const PlaneSource& source, const CudaSession& session) {
+  const cudaStream_t stream = session.stream();
   const Layout from = LayoutOf(source);
   const int pitch = from.n_b + 3, rows = from.n_c + 3;
   const int64_t count = int64_t{pitch} * rows * from.count;
@@ -119,7 +120,7 @@ absl::Status LinearPlanes::Fill(const PlaneSource& source, cudaStream_t stream) 
     if (count > data_.count() && data_.count() > 0) {
       ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(stream));  // kernels may still read it
     }
-    ISO_RETURN_IF_ERROR(data_.Reserve(count));
+    ISO_RETURN_IF_ERROR(data_.Reserve(session.memory(), count));
     pitch_ = pitch;
     rows_ = rows;
     // The borders; later runs of the same planes leave them as they are.
@@ -129,11 +130,12 @@ absl::Status LinearPlanes::Fill(const PlaneSource& source, cudaStream_t stream) 
   return Copy<1, 1>(source, 0, from.n_c, stream, WriteLinear{data_.data(), pitch_, rows_});
 }
 
-absl::Status RowsTexture::Fill(const PlaneSource& source, int step, cudaStream_t stream) {
+absl::Status RowsTexture::Fill(const PlaneSource& source, int step, const CudaSession& session) {
   const Layout from = LayoutOf(source);
   const cudaExtent extent{static_cast<size_t>(from.n_b), static_cast<size_t>(Rows(from.n_c, step)),
                           static_cast<size_t>(from.count)};
-  ISO_RETURN_IF_ERROR(array_.Reserve(cudaCreateChannelDescHalf4(), extent, stream));
+  ISO_RETURN_IF_ERROR(array_.Reserve(cudaCreateChannelDescHalf4(), extent, session));
+  const cudaStream_t stream = session.stream();
   if (step == 1) {
     return Copy<4, 1>(source, -kRowsBefore, from.n_c, stream, WriteRows<1>{array_.surface()});
   }

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/cuda/device/layered_array.h"
-#include "kernels/cuda/device/owners.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/cuda/projectors/joseph_view.h"
 
 namespace isocenter::cuda {
@@ -24,8 +24,8 @@ struct PlaneSource {
 /// data()[(k · rows + c + 1) · pitch + b + 1], for b from -1 to n_b + 1, c likewise.
 class LinearPlanes {
  public:
-  /// On `stream`. Errors: RESOURCE_EXHAUSTED (device memory).
-  absl::Status Fill(const PlaneSource& source, cudaStream_t stream);
+  /// On the stream of `session`. Errors: RESOURCE_EXHAUSTED (device memory).
+  absl::Status Fill(const PlaneSource& source, const CudaSession& session);
   const float* data() const { return data_.data(); }
   int pitch() const { return pitch_; }
   int rows() const { return rows_; }
@@ -46,8 +46,8 @@ class RowsTexture {
  public:
   static constexpr int kRowsBefore = 4;
 
-  /// On `stream`. `step`: 1 or 2. Errors: RESOURCE_EXHAUSTED (device memory).
-  absl::Status Fill(const PlaneSource& source, int step, cudaStream_t stream);
+  /// On the stream of `session`. `step`: 1 or 2. Errors: RESOURCE_EXHAUSTED (device memory).
+  absl::Status Fill(const PlaneSource& source, int step, const CudaSession& session);
   cudaTextureObject_t texture() const { return array_.texture(); }
   /// Of one plane.
   static int64_t Bytes(int64_t n_b, int64_t n_c, int step) { return n_b * Rows(n_c, step) * 8; }

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device/session.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cuda {
 
@@ -24,5 +25,16 @@ absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprin
     CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparableFootprint(
     CudaSession& session);
+
+/// Device memory that they take for themselves (ops::Factory::WorkspaceBytes).
+int64_t ProjectVoxelDrivenBytes(int parts, const ops::Extents& extents);
+int64_t BackprojectVoxelDrivenBytes(int parts, const ops::Extents& extents);
+int64_t ProjectSiddonBytes(const ops::Extents& extents);
+int64_t BackprojectSiddonBytes(const ops::Extents& extents);
+int64_t ProjectJosephBytes(const ops::Extents& extents);
+int64_t ProjectJosephRowsBytes(const ops::Extents& extents);
+int64_t BackprojectJosephBytes(const ops::Extents& extents);
+int64_t ProjectSeparableFootprintBytes(const ops::Extents& extents);
+int64_t BackprojectSeparableFootprintBytes(const ops::Extents& extents);
 
 }  // namespace isocenter::cuda

@@ -118,18 +118,13 @@ class ProjectJoseph final : public ops::ForwardProject {
                      ops::ProjectionStack& projections) override {
     return RunJoseph(*this, session_, world, volume, projections);
   }
-  int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
-    return RunBytes(grid, [](int n_b, int n_c) { return PlaneBytes(0, n_b, n_c); });
-  }
 
   // For RunJoseph.
   static ViewKind KindOf(const ProjectionMatrix&, const PlaneAxes&, const VolumeGrid&, Shape3) {
     return {};
   }
   static int64_t PlaneBytes(int, int n_b, int n_c) { return LinearPlanes::Bytes(n_b, n_c); }
-  absl::Status Fill(int, const PlaneSource& source) {
-    return planes_.Fill(source, session_.stream());
-  }
+  absl::Status Fill(int, const PlaneSource& source) { return planes_.Fill(source, session_); }
   absl::Status Launch(const ProjectLaunch& launch) {
     ProjectKernel<<<RayBlocks(launch, kBlockU, kBlockV), kRayThreads, 0, session_.stream()>>>(
         launch.views, launch.axes, launch.extent, launch.run, PlanesIn(planes_, launch.extent),
@@ -146,6 +141,11 @@ class ProjectJoseph final : public ops::ForwardProject {
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(CudaSession& session) {
   return std::make_unique<ProjectJoseph>(session);
+}
+
+int64_t ProjectJosephBytes(const ops::Extents& extents) {
+  return RunBytes(extents.grid,
+                  [](int n_b, int n_c) { return ProjectJoseph::PlaneBytes(0, n_b, n_c); });
 }
 
 }  // namespace isocenter::cuda

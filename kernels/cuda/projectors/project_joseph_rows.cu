@@ -180,13 +180,6 @@ class ProjectJosephRows final : public ops::ForwardProject {
                      ops::ProjectionStack& projections) override {
     return RunJoseph(*this, session_, world, volume, projections);
   }
-  int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
-    int64_t bytes = 0;  // a Run may need both copies
-    for (const int step : {1, 2}) {
-      bytes += RunBytes(grid, [step](int n_b, int n_c) { return PlaneBytes(step, n_b, n_c); });
-    }
-    return bytes;
-  }
 
   // For RunJoseph. A copy is known by its step, a kernel by the rays of a group.
   static ViewKind KindOf(const ProjectionMatrix& world, const PlaneAxes& axes,
@@ -201,7 +194,7 @@ class ProjectJosephRows final : public ops::ForwardProject {
     return RowsTexture::Bytes(n_b, n_c, step);
   }
   absl::Status Fill(int step, const PlaneSource& source) {
-    return textures_[step - 1].Fill(source, step, session_.stream());
+    return textures_[step - 1].Fill(source, step, session_);
   }
   absl::Status Launch(const ProjectLaunch& launch) {
     if (launch.kind.copy == 2) return Start<TwoByTwo>(launch);
@@ -235,6 +228,16 @@ class ProjectJosephRows final : public ops::ForwardProject {
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaSession& session) {
   return std::make_unique<ProjectJosephRows>(session);
+}
+
+int64_t ProjectJosephRowsBytes(const ops::Extents& extents) {
+  int64_t bytes = 0;  // a Run may need both copies
+  for (const int step : {1, 2}) {
+    bytes += RunBytes(extents.grid, [step](int n_b, int n_c) {
+      return ProjectJosephRows::PlaneBytes(step, n_b, n_c);
+    });
+  }
+  return bytes;
 }
 
 }  // namespace isocenter::cuda

@@ -174,7 +174,7 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
     if (matrices.empty()) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = source->grid();
-    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, session_.stream()));
+    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, session_));
     const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch :
          BoxBatchesOf(indexed, grid, ProjectedViews<float>::kMost, kLeastDepth)) {
@@ -186,10 +186,6 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
                                      : Launch<float>(views, grid, shape, seen, to));
     }
     return absl::OkStatus();
-  }
-
-  int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
-    return ColumnVolume::Bytes(grid);
   }
 
  private:
@@ -243,6 +239,10 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
     CudaSession& session) {
   return std::make_unique<ProjectSeparableFootprint>(session);
+}
+
+int64_t ProjectSeparableFootprintBytes(const ops::Extents& extents) {
+  return ColumnVolume::Bytes(extents.grid);
 }
 
 }  // namespace isocenter::cuda

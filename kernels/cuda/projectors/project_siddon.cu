@@ -87,7 +87,7 @@ class ProjectSiddon final : public ops::ForwardProject {
     if (matrices.empty()) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = source->grid();
-    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, session_.stream()));
+    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, session_));
     const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMostTracedViews, kLeastDepth)) {
       float* const to = stack->data() + batch.first * shape.middle * shape.fast;
@@ -101,10 +101,6 @@ class ProjectSiddon final : public ops::ForwardProject {
                                      : LaunchFar(views, grid, shape, seen, to));
     }
     return absl::OkStatus();
-  }
-
-  int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
-    return ColumnVolume::Bytes(grid);
   }
 
  private:
@@ -156,6 +152,10 @@ class ProjectSiddon final : public ops::ForwardProject {
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaSession& session) {
   return std::make_unique<ProjectSiddon>(session);
+}
+
+int64_t ProjectSiddonBytes(const ops::Extents& extents) {
+  return ColumnVolume::Bytes(extents.grid);
 }
 
 }  // namespace isocenter::cuda

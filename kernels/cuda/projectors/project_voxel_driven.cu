@@ -18,6 +18,9 @@ void Store(const MassForm& form, double factor, double (&to)[6]) {
   for (int i = 0; i < 6; ++i) to[i] = factor * coefficients[i];
 }
 
+// Of one launch.
+int MostViewsOf(int parts) { return kScatterViews / (parts * parts * parts); }
+
 // ForwardProject of kVoxelDriven (parts = 1) and kVoxelDrivenSplit (2).
 class ProjectVoxelDriven final : public ops::ForwardProject {
  public:
@@ -35,7 +38,8 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
     if (matrices.empty()) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const Extent e = ExtentOf(source->grid(), stack->shape());
-    ISO_RETURN_IF_ERROR(sums_.Reserve(MostViews() * Pixels(e)));
+    ISO_RETURN_IF_ERROR(sums_.Reserve(
+        session_.memory(), std::min<int64_t>(MostViews(), stack->shape().slow) * Pixels(e)));
     ISO_RETURN_IF_ERROR(FindPeak(*source));
     std::vector<MassBound> bounds;
     for (const ProjectionMatrix& matrix : matrices) {
@@ -59,15 +63,9 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 projections) const override {
-    const auto views = std::min<int64_t>(MostViews(), projections.slow);
-    return views * projections.middle * projections.fast * int64_t{sizeof(unsigned long long)} +
-           int64_t{sizeof(float)} + int64_t{sizeof(double)};
-  }
-
  private:
   int Pieces() const { return parts_ * parts_ * parts_; }
-  size_t MostViews() const { return kScatterViews / Pieces(); }
+  size_t MostViews() const { return MostViewsOf(parts_); }
   static int64_t Pixels(const Extent& e) { return int64_t{e.rows} * e.columns; }
 
   absl::Status FindPeak(const Volume& volume) {
@@ -168,10 +166,18 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(CudaSession& session,
                                                                            int parts) {
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> peak, DeviceBuffer<float>::Create(1));
-  ISO_ASSIGN_OR_RETURN(DeviceBuffer<double> near_peak, DeviceBuffer<double>::Create(1));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> peak, DeviceBuffer<float>::Create(session.memory(), 1));
+  ISO_ASSIGN_OR_RETURN(DeviceBuffer<double> near_peak,
+                       DeviceBuffer<double>::Create(session.memory(), 1));
   return std::make_unique<ProjectVoxelDriven>(session, parts, std::move(peak),
                                               std::move(near_peak));
+}
+
+int64_t ProjectVoxelDrivenBytes(int parts, const ops::Extents& extents) {
+  const Shape3& stack = extents.stack;
+  const auto views = std::min<int64_t>(MostViewsOf(parts), stack.slow);
+  return views * stack.middle * stack.fast * int64_t{sizeof(unsigned long long)} +
+         int64_t{sizeof(float)} + int64_t{sizeof(double)};
 }
 
 }  // namespace isocenter::cuda

@@ -20,10 +20,15 @@ class BackprojectFromTexture final : public ops::Backproject {
     return RunInBatches<kViews>(
         session_, matrices, filtered, volume, [this](const Batch<kViews>& batch) -> absl::Status {
           ISO_RETURN_IF_ERROR(texture_.Fill(batch.projections, batch.views, batch.extent.rows,
-                                            batch.extent.columns, batch.stream));
+                                            batch.extent.columns, session_));
           kLaunch(batch, texture_.texture());
           return absl::OkStatus();
         });
+  }
+
+  static int64_t Bytes(const ops::Extents& extents) {
+    const Shape3& stack = extents.stack;
+    return LayeredTexture::Bytes(std::min<int64_t>(stack.slow, kViews), stack.middle, stack.fast);
   }
 
  private:

@@ -22,4 +22,8 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaSess
   return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelA>>(session);
 }
 
+int64_t BackprojectKernelABytes(const ops::Extents& extents) {
+  return BackprojectFromTexture<kViews, LaunchKernelA>::Bytes(extents);
+}
+
 }  // namespace isocenter::cuda

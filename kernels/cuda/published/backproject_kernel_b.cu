@@ -22,4 +22,8 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaSess
   return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelB>>(session);
 }
 
+int64_t BackprojectKernelBBytes(const ops::Extents& extents) {
+  return BackprojectFromTexture<kViews, LaunchKernelB>::Bytes(extents);
+}
+
 }  // namespace isocenter::cuda

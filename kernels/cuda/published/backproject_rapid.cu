@@ -65,4 +65,8 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaSessio
   return std::make_unique<BackprojectFromTexture<kViews, LaunchRapid>>(session);
 }
 
+int64_t BackprojectRapidBytes(const ops::Extents& extents) {
+  return BackprojectFromTexture<kViews, LaunchRapid>::Bytes(extents);
+}
+
 }  // namespace isocenter::cuda

@@ -32,4 +32,8 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaSess
   return std::make_unique<BackprojectFromTexture<1, LaunchTexture>>(session);
 }
 
+int64_t BackprojectTextureBytes(const ops::Extents& extents) {
+  return BackprojectFromTexture<1, LaunchTexture>::Bytes(extents);
+}
+
 }  // namespace isocenter::cuda

@@ -8,6 +8,7 @@
 #include "kernels/cuda/device/session.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/registry.h"
 
 namespace isocenter::cuda {
 
@@ -16,6 +17,12 @@ absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaSess
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaSession& session);
+/// Device memory that they take for themselves (ops::Factory::WorkspaceBytes); what is not here
+/// takes nothing.
+int64_t BackprojectKernelABytes(const ops::Extents& extents);
+int64_t BackprojectKernelBBytes(const ops::Extents& extents);
+int64_t BackprojectRapidBytes(const ops::Extents& extents);
+int64_t BackprojectTextureBytes(const ops::Extents& extents);
 
 /// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
 enum class DuPlane { kAxial, kCoronal, kSagittal };

@@ -135,8 +135,6 @@ class ProjectDu final : public ops::ForwardProject {
     return absl::OkStatus();
   }
 
-  int64_t WorkspaceBytes(const VolumeGrid&, Shape3) const override { return 0; }
-
  private:
   DuPlane PlaneOf(const ProjectionMatrix& matrix, const VolumeGrid& grid) const {
     return AngleFromY(matrix, grid) > planes_.critical_angle ? planes_.beyond : planes_.plane;

@@ -28,11 +28,17 @@ void RegisterDu(int parts, ops::ProjectorMethods& methods) {
 
 void RegisterPublished(ops::Registry& registry) {
   registry.backproject.Add("cuda", "naive", OnCuda(NewBackprojectNaive));
-  registry.backproject.Add("cuda", "texture", OnCuda(NewBackprojectTexture), ops::Precision::kFast);
-  registry.backproject.Add("cuda", "rapid", OnCuda(NewBackprojectRapid), ops::Precision::kFast);
-  registry.backproject.Add("cuda", "kernel_a", OnCuda(NewBackprojectKernelA),
+  registry.backproject.Add("cuda", "texture",
+                           {OnCuda(NewBackprojectTexture), Taking(BackprojectTextureBytes)},
                            ops::Precision::kFast);
-  registry.backproject.Add("cuda", "kernel_b", OnCuda(NewBackprojectKernelB),
+  registry.backproject.Add("cuda", "rapid",
+                           {OnCuda(NewBackprojectRapid), Taking(BackprojectRapidBytes)},
+                           ops::Precision::kFast);
+  registry.backproject.Add("cuda", "kernel_a",
+                           {OnCuda(NewBackprojectKernelA), Taking(BackprojectKernelABytes)},
+                           ops::Precision::kFast);
+  registry.backproject.Add("cuda", "kernel_b",
+                           {OnCuda(NewBackprojectKernelB), Taking(BackprojectKernelBBytes)},
                            ops::Precision::kFast);
   RegisterDu(1, registry.projectors[ops::ProjectorModel::kVoxelDriven]);
   RegisterDu(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);

@@ -26,6 +26,13 @@ absl::StatusOr<std::unique_ptr<AsdPocs>> AsdPocs::Create(LinearSystem& system, P
       new AsdPocs(system, x, std::move(before), std::move(sart), std::move(variation)));
 }
 
+MethodNeeds AsdPocs::Needs(const RefinementPlan& plan) {
+  MethodNeeds needs = Sart::Needs(plan);
+  needs.volumes += 1;
+  needs.variation = true;
+  return needs;
+}
+
 void AsdPocs::AddPass(int pass, Agenda& agenda) {
   const IterativeSettings& settings = system_.plan().settings;
   agenda.push_back([this] { return system_.Copy(x_, before_); });

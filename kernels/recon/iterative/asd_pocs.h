@@ -17,6 +17,8 @@ class AsdPocs final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<AsdPocs>> Create(LinearSystem& system, ProjectionVector& b,
                                                          VolumeVector& x);
+  /// What Create takes.
+  static MethodNeeds Needs(const RefinementPlan& plan);
   void AddPreparation(Agenda& agenda) override { sart_->AddPreparation(agenda); }
   void AddPass(int pass, Agenda& agenda) override;
   PassFigures figures() const override { return sart_->figures(); }

@@ -16,6 +16,13 @@ absl::StatusOr<std::unique_ptr<Cgls>> Cgls::Create(LinearSystem& system, Project
                                         std::move(direction), std::move(projected)));
 }
 
+MethodNeeds Cgls::Needs(const RefinementPlan& plan) {
+  MethodNeeds needs = WeightedSystem::Needs(plan);
+  needs.volumes += 2;
+  needs.projections += 1;
+  return needs;
+}
+
 void Cgls::AddPreparation(Agenda& agenda) {
   squared_data_ = 0;
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {

@@ -43,6 +43,10 @@ absl::StatusOr<std::unique_ptr<FistaTv>> FistaTv::Create(LinearSystem& system, P
                                               std::move(variation)));
 }
 
+MethodNeeds FistaTv::Needs(const RefinementPlan&) {
+  return {.volumes = 5, .chunks = 1, .variation = true};
+}
+
 void FistaTv::AddPreparation(Agenda& agenda) {
   agenda.push_back([this] { return BeginPowers(); });
   for (int power = 0; power < kPowers; ++power) {

@@ -17,6 +17,8 @@ class FistaTv final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<FistaTv>> Create(LinearSystem& system, ProjectionVector& b,
                                                          VolumeVector& x);
+  /// What Create takes.
+  static MethodNeeds Needs(const RefinementPlan& plan);
   void AddPreparation(Agenda& agenda) override;
   void AddPass(int pass, Agenda& agenda) override;
   PassFigures figures() const override;

@@ -8,26 +8,51 @@
 #include "kernels/recon/stage_scope.h"
 
 namespace isocenter::recon {
+namespace {
 
-absl::StatusOr<std::unique_ptr<FrameStore>> FrameStore::Create(LinearSystem& system,
-                                                               ProjectionVector& b) {
-  std::unique_ptr<FrameStore> self(new FrameStore(system, b));
-  const RefinementPlan& plan = system.plan();
+// Of the frames, that concern any device.
+RowRange RowsOfAll(const RefinementPlan& plan) {
   int first = plan.acquisition.detector.rows, end = 0;
   for (const DeviceRows& rows : plan.rows) {
     first = std::min(first, rows.seen.first);
     end = std::max(end, rows.seen.end());
   }
-  self->rows_ = {first, end - first};
+  return {first, end - first};
+}
+
+// Of what is converted at once.
+Shape3 ShapeOf(const RefinementPlan& plan) {
+  return {plan.chunk_views, RowsOfAll(plan).count, plan.acquisition.detector.columns};
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> FrameStore::DeviceBytes(const RefinementPlan& plan,
+                                                const ops::Registry& registry, int device,
+                                                const ops::Device& on) {
+  if (device != 0) return 0;
+  ISO_ASSIGN_OR_RETURN(const auto preprocess, registry.preprocess.Find(on.backend()));
+  const Shape3 shape = ShapeOf(plan);
+  return on.ProjectionStackBytes(shape, ops::StackUse::kLineIntegrals) +
+         preprocess.WorkspaceBytes(on, {.stack = shape});
+}
+
+int64_t FrameStore::HostBytes(const RefinementPlan& plan) {
+  return ShapeOf(plan).count() * static_cast<int64_t>(sizeof(float));
+}
+
+absl::StatusOr<std::unique_ptr<FrameStore>> FrameStore::Create(LinearSystem& system,
+                                                               ProjectionVector& b) {
+  std::unique_ptr<FrameStore> self(new FrameStore(system, b));
+  const RefinementPlan& plan = system.plan();
+  self->rows_ = RowsOfAll(plan);
   ops::Session& session = system.session(0);
   self->column_weight_.assign(plan.acquisition.detector.columns, 1.f);
   ISO_ASSIGN_OR_RETURN(const auto preprocess, system.registry().preprocess.Find(session.backend()));
   ISO_ASSIGN_OR_RETURN(self->preprocess_, preprocess(session));
-  const Shape3 shape{plan.chunk_views, self->rows_.count, plan.acquisition.detector.columns};
   ISO_ASSIGN_OR_RETURN(self->line_integrals_,
-                       session.NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
-  ISO_ASSIGN_OR_RETURN(self->staging_, session.device().NewHostMemory(
-                                           shape.count() * static_cast<int64_t>(sizeof(float))));
+                       session.NewProjectionStack(ShapeOf(plan), ops::StackUse::kLineIntegrals));
+  ISO_ASSIGN_OR_RETURN(self->staging_, session.device().NewHostMemory(HostBytes(plan)));
   return self;
 }
 

@@ -19,6 +19,11 @@ class FrameStore {
   /// `system` and `b` must outlive it. Errors: RESOURCE_EXHAUSTED, NOT_FOUND.
   static absl::StatusOr<std::unique_ptr<FrameStore>> Create(LinearSystem& system,
                                                             ProjectionVector& b);
+  /// What Create takes of a device's memory with what its operation takes, and of the host's.
+  static absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan,
+                                             const ops::Registry& registry, int device,
+                                             const ops::Device& on);
+  static int64_t HostBytes(const RefinementPlan& plan);
   /// Views so far.
   int views() const { return next_view_; }
   /// The next frames; as Refinement::Push.

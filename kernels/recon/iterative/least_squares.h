@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernels/recon/iterative/linear_system.h"
+#include "kernels/recon/iterative/method.h"
 
 namespace isocenter::recon {
 
@@ -12,6 +12,11 @@ namespace isocenter::recon {
 class WeightedSystem {
  public:
   static absl::StatusOr<WeightedSystem> Create(LinearSystem& system);
+
+  /// What Create takes.
+  static MethodNeeds Needs(const RefinementPlan& plan) {
+    return {.projections = plan.settings.statistical_weights ? 1 : 0, .chunks = 1};
+  }
 
   /// b becomes W½ (b - A x) for a chunk; returns the part of ‖W½ b‖² that is the chunk's.
   absl::StatusOr<double> SubtractFrom(int chunk, VolumeVector& x, ProjectionVector& b);

@@ -9,26 +9,47 @@
 
 namespace isocenter::recon {
 
-absl::StatusOr<LinearOperators> LinearOperators::Create(const IterativeSettings& settings,
-                                                        const ops::Registry& registry,
-                                                        ops::Session& session) {
-  const auto methods = registry.projectors.find(settings.projector);
-  if (methods == registry.projectors.end()) {
+absl::StatusOr<LinearMethods> LinearMethods::Find(const IterativeSettings& settings,
+                                                  const ops::Registry& registry,
+                                                  absl::string_view backend) {
+  const auto models = registry.projectors.find(settings.projector);
+  if (models == registry.projectors.end()) {
     return absl::NotFoundError(absl::StrCat("no backend has the projector '",
                                             ops::ProjectorName(settings.projector), "'"));
   }
-  LinearOperators operators;
   ISO_ASSIGN_OR_RETURN(const auto forward,
-                       methods->second.forward.Find(session.backend(), "", settings.precision));
-  ISO_ASSIGN_OR_RETURN(operators.forward_, forward(session));
+                       models->second.forward.FindEntry(backend, "", settings.precision));
+  LinearMethods methods{.forward = forward->factory};
+  methods.description = absl::StrCat(backend, ": forward projection ", forward->method);
   if (settings.matched) {
     ISO_ASSIGN_OR_RETURN(const auto back,
-                         methods->second.back.Find(session.backend(), "", settings.precision));
-    ISO_ASSIGN_OR_RETURN(operators.matched_, back(session));
+                         models->second.back.FindEntry(backend, "", settings.precision));
+    methods.matched = back->factory;
+    absl::StrAppend(&methods.description, ", matched back-projection ", back->method);
   } else {
     ISO_ASSIGN_OR_RETURN(const auto back,
-                         registry.backproject.Find(session.backend(), "", settings.precision));
-    ISO_ASSIGN_OR_RETURN(operators.unmatched_, back(session));
+                         registry.backproject.FindEntry(backend, "", settings.precision));
+    methods.unmatched = back->factory;
+    absl::StrAppend(&methods.description, ", back-projection ", back->method);
+  }
+  return methods;
+}
+
+int64_t LinearMethods::WorkspaceBytes(const ops::Device& device,
+                                      const ops::Extents& extents) const {
+  return forward.WorkspaceBytes(device, extents) +
+         (matched ? matched->WorkspaceBytes(device, extents)
+                  : unmatched->WorkspaceBytes(device, extents));
+}
+
+absl::StatusOr<LinearOperators> LinearOperators::Create(const LinearMethods& methods,
+                                                        ops::Session& session) {
+  LinearOperators operators;
+  ISO_ASSIGN_OR_RETURN(operators.forward_, methods.forward(session));
+  if (methods.matched) {
+    ISO_ASSIGN_OR_RETURN(operators.matched_, (*methods.matched)(session));
+  } else {
+    ISO_ASSIGN_OR_RETURN(operators.unmatched_, (*methods.unmatched)(session));
   }
   return operators;
 }
@@ -44,11 +65,6 @@ absl::Status LinearOperators::Back(std::span<const ProjectionMatrix> matrices,
                                    ops::VolumeBuffer& volume) const {
   return matched() ? matched_->Run(matrices, projections, volume)
                    : unmatched_->Run(matrices, projections, volume);
-}
-
-int64_t LinearOperators::WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const {
-  const int64_t forward = forward_->WorkspaceBytes(grid, projections);
-  return matched() ? std::max(forward, matched_->WorkspaceBytes(grid, projections)) : forward;
 }
 
 double RayDensity(std::span<const ProjectionMatrix> matrices) {

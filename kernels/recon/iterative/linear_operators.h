@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
@@ -10,12 +12,27 @@
 
 namespace isocenter::recon {
 
-/// The projector that the settings ask for, and its adjoint or what stands for it.
+/// Methods of the projector that the settings ask for, and of its adjoint or what stands for it.
+struct LinearMethods {
+  ops::ForwardProjectFactory forward;
+  std::optional<ops::MatchedBackprojectFactory> matched;  // exactly one of the two is there
+  std::optional<ops::BackprojectFactory> unmatched;
+  /// "cuda: forward projection joseph, matched back-projection joseph".
+  std::string description;
+
+  /// Errors: NOT_FOUND (a method that the backend lacks).
+  static absl::StatusOr<LinearMethods> Find(const IterativeSettings& settings,
+                                            const ops::Registry& registry,
+                                            absl::string_view backend);
+  /// Device memory that they take together for themselves.
+  int64_t WorkspaceBytes(const ops::Device& device, const ops::Extents& extents) const;
+};
+
+/// A and Aᵀ of one session.
 class LinearOperators {
  public:
-  /// `session` must outlive them. Errors: NOT_FOUND (a method that the backend lacks).
-  static absl::StatusOr<LinearOperators> Create(const IterativeSettings& settings,
-                                                const ops::Registry& registry,
+  /// `session` must outlive them. Errors: RESOURCE_EXHAUSTED.
+  static absl::StatusOr<LinearOperators> Create(const LinearMethods& methods,
                                                 ops::Session& session);
 
   /// projections += A x.
@@ -25,7 +42,6 @@ class LinearOperators {
   absl::Status Back(std::span<const ProjectionMatrix> matrices,
                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) const;
   bool matched() const { return matched_ != nullptr; }
-  int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const;
 
  private:
   LinearOperators() = default;

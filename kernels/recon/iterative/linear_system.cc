@@ -43,8 +43,9 @@ absl::Status LinearSystem::AddPart(int device, ops::Device& from) {
   Part& part = parts_.emplace_back();
   ISO_ASSIGN_OR_RETURN(part.session, from.NewSession());
   sessions_.push_back(part.session.get());
-  ISO_ASSIGN_OR_RETURN(LinearOperators operators,
-                       LinearOperators::Create(plan_.settings, registry_, *part.session));
+  ISO_ASSIGN_OR_RETURN(const LinearMethods methods,
+                       LinearMethods::Find(plan_.settings, registry_, from.backend()));
+  ISO_ASSIGN_OR_RETURN(LinearOperators operators, LinearOperators::Create(methods, *part.session));
   part.operators = std::make_unique<LinearOperators>(std::move(operators));
   ISO_ASSIGN_OR_RETURN(const auto arithmetic, registry_.arithmetic.Find(from.backend()));
   ISO_ASSIGN_OR_RETURN(part.arithmetic, arithmetic(*part.session));
@@ -52,20 +53,31 @@ absl::Status LinearSystem::AddPart(int device, ops::Device& from) {
     if (plan_.pieces[piece].device == device) part.pieces.push_back(static_cast<int>(piece));
   }
   const RowRange& rows = plan_.rows[device].seen;
-  size_t most = 0;
   for (const ViewChunk& chunk : chunks_) {
     auto& matrices = part.matrices.emplace_back();
     for (const int view : chunk.views) {
       matrices.push_back(WithoutRowsBefore(plan_.acquisition.trajectory[view], rows.first));
     }
-    most = std::max(most, chunk.views.size());
   }
   if (plan_.devices() > 1) {
-    const Shape3 shape{static_cast<int64_t>(most), rows.count, plan_.acquisition.detector.columns};
     ISO_ASSIGN_OR_RETURN(part.partial,
-                         part.session->NewProjectionStack(shape, ops::StackUse::kProjections));
+                         part.session->NewProjectionStack(LargestStack(plan_, chunks_, device),
+                                                          ops::StackUse::kProjections));
   }
   return absl::OkStatus();
+}
+
+int64_t LinearSystem::DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
+                                  int device, const ops::Device& on) {
+  int64_t bytes = 0;
+  for (const Piece& piece : plan.pieces) {
+    if (piece.device == device && piece.surroundings) bytes += on.VolumeBytes(piece.grid);
+  }
+  if (plan.devices() > 1) {
+    bytes +=
+        on.ProjectionStackBytes(LargestStack(plan, chunks, device), ops::StackUse::kProjections);
+  }
+  return bytes;
 }
 
 absl::Status LinearSystem::MakeMasks() {

@@ -29,6 +29,10 @@ class LinearSystem {
       const RefinementPlan& plan, const ops::Registry& registry,
       std::span<ops::Device* const> devices);
 
+  /// What Create takes of a device's memory, vectors and operations not included.
+  static int64_t DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
+                             int device, const ops::Device& on);
+
   const RefinementPlan& plan() const { return plan_; }
   const std::vector<ViewChunk>& chunks() const { return chunks_; }
   int chunk_count() const { return static_cast<int>(chunks_.size()); }

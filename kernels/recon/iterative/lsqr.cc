@@ -22,6 +22,12 @@ absl::StatusOr<std::unique_ptr<Lsqr>> Lsqr::Create(LinearSystem& system, Project
       new Lsqr(system, b, x, std::move(weighted), std::move(v), std::move(w)));
 }
 
+MethodNeeds Lsqr::Needs(const RefinementPlan& plan) {
+  MethodNeeds needs = WeightedSystem::Needs(plan);
+  needs.volumes += 2;
+  return needs;
+}
+
 void Lsqr::AddPreparation(Agenda& agenda) {
   squared_data_ = squared_u_ = 0;
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {

@@ -14,6 +14,8 @@ class Lsqr final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<Lsqr>> Create(LinearSystem& system, ProjectionVector& b,
                                                       VolumeVector& x);
+  /// What Create takes.
+  static MethodNeeds Needs(const RefinementPlan& plan);
   void AddPreparation(Agenda& agenda) override;
   void AddPass(int pass, Agenda& agenda) override;
   PassFigures figures() const override;

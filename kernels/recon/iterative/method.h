@@ -32,6 +32,14 @@ class Method {
   virtual PassFigures figures() const = 0;
 };
 
+/// How many vectors a method holds beside b and x.
+struct MethodNeeds {
+  int volumes = 0;         // like x
+  int projections = 0;     // like b, over all views
+  int chunks = 0;          // like b, but of the views that are worked on
+  bool variation = false;  // has a PiecewiseVariation
+};
+
 /// √(part / whole), zero where the whole is.
 double RelativeNorm(double part, double whole);
 
@@ -39,5 +47,8 @@ double RelativeNorm(double part, double whole);
 /// RESOURCE_EXHAUSTED, NOT_FOUND (an operation that the backend lacks).
 absl::StatusOr<std::unique_ptr<Method>> NewMethod(LinearSystem& system, ProjectionVector& b,
                                                   VolumeVector& x);
+
+/// What NewMethod will take for a plan with its algorithm, settings, subsets and keep_column_sums.
+MethodNeeds NeedsOf(const RefinementPlan& plan);
 
 }  // namespace isocenter::recon

@@ -36,6 +36,10 @@ absl::StatusOr<std::unique_ptr<OsSqs>> OsSqs::Create(LinearSystem& system, Proje
                                           std::move(variation)));
 }
 
+MethodNeeds OsSqs::Needs(const RefinementPlan&) {
+  return {.volumes = 3, .chunks = 2, .variation = true};
+}
+
 void OsSqs::AddPreparation(Agenda& agenda) {
   squared_data_ = weighted_sum_ = 0;
   agenda.push_back([this]() -> absl::Status {

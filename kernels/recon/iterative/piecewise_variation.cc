@@ -27,6 +27,14 @@ absl::StatusOr<std::unique_ptr<PiecewiseVariation>> PiecewiseVariation::Create(
   return self;
 }
 
+absl::StatusOr<int64_t> PiecewiseVariation::DeviceBytes(const RefinementPlan& plan,
+                                                        const ops::Registry& registry,
+                                                        const ops::Device& on,
+                                                        const ops::Extents& extents) {
+  ISO_ASSIGN_OR_RETURN(const auto variation, registry.variation.Find(on.backend()));
+  return 2 * on.VolumeBytes(SlicesOf(plan.grid, 0, 1)) + variation.WorkspaceBytes(on, extents);
+}
+
 double PiecewiseVariation::SquaredFactors() const {
   const Vec3& spacing = system_.plan().grid.spacing;
   const double mean = std::cbrt(spacing.x * spacing.y * spacing.z);

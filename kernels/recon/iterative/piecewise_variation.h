@@ -23,6 +23,11 @@ class PiecewiseVariation {
   /// Errors: RESOURCE_EXHAUSTED, NOT_FOUND (a backend without variation).
   static absl::StatusOr<std::unique_ptr<PiecewiseVariation>> Create(LinearSystem& system);
 
+  /// What Create takes of a device's memory with what its operation takes. Errors: NOT_FOUND.
+  static absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan,
+                                             const ops::Registry& registry, const ops::Device& on,
+                                             const ops::Extents& extents);
+
   absl::Status AddTotalVariationGradient(double strength, double epsilon, VolumeVector& f,
                                          VolumeVector& gradient);
   absl::StatusOr<double> TotalVariation(double epsilon, VolumeVector& f);

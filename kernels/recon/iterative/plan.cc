@@ -1,11 +1,12 @@
 #include "kernels/recon/iterative/plan.h"
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/iterative/linear_operators.h"
 #include "kernels/recon/iterative/memory.h"
 #include "kernels/recon/iterative/subsets.h"
 #include "kernels/recon/iterative/surroundings.h"
@@ -13,20 +14,13 @@
 namespace isocenter::recon {
 namespace {
 
-// Runs of slices for each device, as even as multiples of what the devices like allow; with few
-// slices the last devices get none.
 void AddPieces(const VolumeGrid& grid, bool surroundings, int devices, int step, int most_slices,
                std::vector<Piece>& pieces) {
-  const int share = (grid.nz + devices - 1) / devices;
-  const int each = devices > 1 ? std::min((share + step - 1) / step * step, grid.nz) : grid.nz;
-  for (int device = 0; device * each < grid.nz; ++device) {
-    const int first = device * each, end = std::min(first + each, grid.nz);
-    for (int at = first; at < end; at += most_slices) {
-      pieces.push_back({.device = device,
-                        .grid = SlicesOf(grid, at, std::min(most_slices, end - at)),
-                        .first_slice = at,
-                        .surroundings = surroundings});
-    }
+  for (const Slab& slab : DivideSlices(grid.nz, devices, step, most_slices)) {
+    pieces.push_back({.device = slab.device,
+                      .grid = SlicesOf(grid, slab.first_slice, slab.slices),
+                      .first_slice = slab.first_slice,
+                      .surroundings = surroundings});
   }
 }
 
@@ -79,7 +73,7 @@ struct Residence {
 };
 
 void Arrange(const Residence& residence, const VolumeGrid* around,
-             std::span<ops::Device* const> devices, RefinementPlan& plan) {
+             std::span<const ops::Device* const> devices, RefinementPlan& plan) {
   plan.keep_column_sums = residence.keep_column_sums;
   plan.projections_in_host = residence.projections_in_host;
   plan.pieces_in_host = residence.piece_slices > 0;
@@ -127,29 +121,47 @@ std::vector<Residence> Residences(const RefinementPlan& plan, const ops::DeviceT
   return all;
 }
 
-absl::StatusOr<int64_t> PeakBytes(const RefinementPlan& plan, const ops::Registry& registry,
-                                  std::span<const std::unique_ptr<ops::Session>> sessions) {
-  int64_t peak = 0;
+// Sets what the devices' parts are, of the device that needs most.
+absl::Status CountDeviceBytes(const ops::Registry& registry,
+                              std::span<const ops::Device* const> devices, RefinementPlan& plan) {
+  plan.peak_bytes = 0;
   for (int device = 0; device < plan.devices(); ++device) {
-    ISO_ASSIGN_OR_RETURN(const int64_t bytes,
-                         DeviceBytes(plan, device, registry, *sessions[device]));
-    peak = std::max(peak, bytes);
+    ISO_ASSIGN_OR_RETURN(MemoryParts parts,
+                         DevicePartsOf(plan, device, registry, *devices[device]));
+    const int64_t bytes = TotalBytes(parts);
+    if (bytes <= plan.peak_bytes) continue;
+    plan.peak_bytes = bytes;
+    plan.device_parts = std::move(parts);
   }
-  return peak;
+  return absl::OkStatus();
+}
+
+// The first way of keeping the vectors with which they fit.
+absl::Status ChooseResidence(const VolumeGrid* around, const ops::Registry& registry,
+                             std::span<const ops::Device* const> devices, RefinementPlan& plan) {
+  int64_t limit = devices[0]->limits().memory_bytes, least = 0;
+  for (const ops::Device* device : devices) limit = std::min(limit, device->limits().memory_bytes);
+  const ops::DeviceTraits traits = devices[0]->traits();
+  for (const Residence& residence : Residences(plan, traits, static_cast<int>(devices.size()))) {
+    Arrange(residence, around, devices, plan);
+    ISO_RETURN_IF_ERROR(CountDeviceBytes(registry, devices, plan));
+    if (plan.peak_bytes <= limit) return absl::OkStatus();
+    least = least == 0 ? plan.peak_bytes : std::min(least, plan.peak_bytes);
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      AlgorithmName(plan.settings.algorithm), " of a volume of ", plan.grid.nx, "x", plan.grid.ny,
+      "x", plan.grid.nz, " needs ", least, " bytes of memory; the limit is ", limit));
 }
 
 absl::Status CheckArguments(const Acquisition& acquisition, const VolumeGrid& grid,
                             const FdkSettings& fdk, const IterativeSettings& settings,
-                            std::span<ops::Device* const> devices) {
+                            std::span<const ops::Device* const> devices) {
   if (devices.empty())
     return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(ValidateIterativeSettings(settings));
-  if (!(fdk.mu_water_per_mm >= 0.001 && fdk.mu_water_per_mm <= 0.1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("mu_water_per_mm is ", fdk.mu_water_per_mm, "; legal is 0.001 to 0.1"));
-  }
+  ISO_RETURN_IF_ERROR(ValidateFdkSettings(fdk));
   const size_t views = acquisition.trajectory.size();
   if (settings.subsets > static_cast<int>(views)) {
     return absl::InvalidArgumentError(absl::StrCat("iterative.subsets is ", settings.subsets,
@@ -176,11 +188,16 @@ RowRange RowsOfPiece(std::span<const ProjectionMatrix> matrices, const VolumeGri
   return RowsSeen(matrices, wider, rows);
 }
 
+int MostViewsAtOnce(const RefinementPlan& plan) {
+  return std::max(plan.warm_start ? LargestChunk(*plan.warm_start) : 0, plan.chunk_views);
+}
+
 absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition,
                                                   const VolumeGrid& grid, const FdkSettings& fdk,
                                                   const IterativeSettings& settings,
                                                   const ops::Registry& registry,
-                                                  std::span<ops::Device* const> devices) {
+                                                  std::span<const ops::Device* const> devices,
+                                                  Arrival arrival) {
   ISO_RETURN_IF_ERROR(CheckArguments(acquisition, grid, fdk, settings, devices));
   RefinementPlan plan{.acquisition = acquisition, .grid = grid, .fdk = fdk, .settings = settings};
   IterativeSettings& chosen = plan.settings;
@@ -188,36 +205,29 @@ absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition
     chosen.subsets = DefaultSubsets(chosen.algorithm, plan.views());
   }
   plan.subsets = MakeSubsets(plan.views(), chosen.subsets);
-  std::unique_ptr<VolumeGrid> around;
+  std::optional<VolumeGrid> around;
   if (chosen.surroundings_factor > 0) {
-    ISO_ASSIGN_OR_RETURN(const VolumeGrid made,
-                         SurroundingGrid(grid, chosen.surroundings_factor, acquisition.trajectory,
-                                         acquisition.detector));
-    around = std::make_unique<VolumeGrid>(made);
+    ISO_ASSIGN_OR_RETURN(around, SurroundingGrid(grid, chosen.surroundings_factor,
+                                                 acquisition.trajectory, acquisition.detector));
   }
-
-  std::vector<std::unique_ptr<ops::Session>> sessions;
-  int64_t limit = devices[0]->limits().memory_bytes;
-  for (ops::Device* device : devices) {
-    limit = std::min(limit, device->limits().memory_bytes);
-    ISO_ASSIGN_OR_RETURN(sessions.emplace_back(), device->NewSession());
+  ISO_ASSIGN_OR_RETURN(const LinearMethods methods,
+                       LinearMethods::Find(chosen, registry, devices[0]->backend()));
+  plan.methods = methods.description;
+  if (chosen.warm_start) {
+    ISO_ASSIGN_OR_RETURN(plan.warm_start,
+                         MakePlan(acquisition, grid, fdk, registry, devices, arrival));
   }
-  int64_t least = 0;
-  const ops::DeviceTraits traits = devices[0]->traits();
-  for (const Residence& residence : Residences(plan, traits, static_cast<int>(devices.size()))) {
-    Arrange(residence, around.get(), devices, plan);
-    ISO_ASSIGN_OR_RETURN(plan.peak_bytes, PeakBytes(plan, registry, sessions));
-    least = least == 0 ? plan.peak_bytes : std::min(least, plan.peak_bytes);
-    if (plan.peak_bytes > limit) continue;
-    plan.host_bytes = HostBytes(plan);
-    double voxels = 0;
-    for (const Piece& piece : plan.pieces) voxels += static_cast<double>(piece.grid.voxels());
-    plan.voxel_updates = 2 * voxels * plan.views();
-    return plan;
+  ISO_RETURN_IF_ERROR(ChooseResidence(around ? &*around : nullptr, registry, devices, plan));
+  plan.host_parts = HostPartsOf(plan);
+  plan.host_bytes = TotalBytes(plan.host_parts);
+  if (plan.warm_start && plan.warm_start->peak_bytes > plan.peak_bytes) {
+    plan.device_parts = plan.warm_start->device_parts;
+    plan.peak_bytes = plan.warm_start->peak_bytes;
   }
-  return absl::ResourceExhaustedError(
-      absl::StrCat(AlgorithmName(chosen.algorithm), " of a volume of ", grid.nx, "x", grid.ny, "x",
-                   grid.nz, " needs ", least, " bytes of memory; the limit is ", limit));
+  double voxels = 0;
+  for (const Piece& piece : plan.pieces) voxels += static_cast<double>(piece.grid.voxels());
+  plan.voxel_updates = 2 * voxels * plan.views();
+  return plan;
 }
 
 }  // namespace isocenter::recon

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -43,8 +45,14 @@ struct RefinementPlan {
   bool projections_in_host = false;
   /// Aᵀ1 of every subset stays in memory; else it is computed again each time.
   bool keep_column_sums = true;
-  int64_t peak_bytes = 0;  // upper bound of the memory of each device
-  int64_t host_bytes = 0;  // upper bound of host memory, the acquisition's frames not included
+  /// The volume that it begins with, in the same memory before the iterations; none: zero.
+  std::optional<ReconstructionPlan> warm_start;
+  std::string methods;  // names of the projectors, for people
+  /// As those of a ReconstructionPlan, of the warm start or the iterations, whichever needs more.
+  MemoryParts device_parts;
+  MemoryParts host_parts;
+  int64_t peak_bytes = 0;  // of device_parts: upper bound of the memory of each device
+  int64_t host_bytes = 0;  // of host_parts: upper bound of the host's
   /// Voxels times views times two for each pass, for predicting time.
   double voxel_updates = 0;
 
@@ -56,14 +64,17 @@ struct RefinementPlan {
 /// where the next one has its centre, which may be many rows away.
 RowRange RowsOfPiece(std::span<const ProjectionMatrix> matrices, const VolumeGrid& grid, int rows);
 
-/// A function of its arguments alone. The devices, at least one and all of one backend, state how
-/// they like their work and what it takes, in sessions of their own; no work is done. Errors:
-/// INVALID_ARGUMENT (the field, its value, what is legal), RESOURCE_EXHAUSTED (what is needed and
-/// the limit).
+/// Views of which the frames are there at once, at most, in the warm start or for the iterations.
+int MostViewsAtOnce(const RefinementPlan& plan);
+
+/// A pure function of its arguments, as MakePlan, whose devices and `arrival` (of the warm start)
+/// these are. Errors: INVALID_ARGUMENT (the field, its value, what is legal), NOT_FOUND (a method
+/// that the backend lacks), RESOURCE_EXHAUSTED (what is needed and the limit).
 absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition,
                                                   const VolumeGrid& grid, const FdkSettings& fdk,
                                                   const IterativeSettings& settings,
                                                   const ops::Registry& registry,
-                                                  std::span<ops::Device* const> devices);
+                                                  std::span<const ops::Device* const> devices,
+                                                  Arrival arrival = Arrival::kComplete);
 
 }  // namespace isocenter::recon

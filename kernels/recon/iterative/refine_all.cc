@@ -7,19 +7,6 @@
 #include "kernels/recon/reconstructor.h"
 
 namespace isocenter::recon {
-namespace {
-
-absl::Status RunFdk(const RefinementPlan& plan, const ops::Registry& registry,
-                    std::span<ops::Device* const> devices, const ops::RawFrames& frames,
-                    HostView3<float> volume) {
-  const std::vector<const ops::Device*> planned(devices.begin(), devices.end());
-  ISO_ASSIGN_OR_RETURN(const ReconstructionPlan fdk, MakePlan(plan.acquisition, plan.grid, plan.fdk,
-                                                              planned, Arrival::kComplete));
-  ISO_ASSIGN_OR_RETURN(const auto reconstructor, Reconstructor::Create(fdk, registry, devices));
-  return reconstructor->Run(frames, volume);
-}
-
-}  // namespace
 
 absl::StatusOr<std::vector<IterationReport>> RefineAll(
     const RefinementPlan& plan, const ops::Registry& registry,
@@ -31,8 +18,10 @@ absl::StatusOr<std::vector<IterationReport>> RefineAll(
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", volume.shape(), plan.grid.shape()));
   HostView3<const float> start;
-  if (plan.settings.warm_start) {
-    ISO_RETURN_IF_ERROR(RunFdk(plan, registry, devices, frames, volume));
+  if (plan.warm_start) {
+    ISO_ASSIGN_OR_RETURN(const auto fdk,
+                         Reconstructor::Create(*plan.warm_start, registry, devices));
+    ISO_RETURN_IF_ERROR(fdk->Run(frames, volume));
     start = volume;
   }
   ISO_ASSIGN_OR_RETURN(const auto refinement, Refinement::Create(plan, registry, devices));

@@ -8,6 +8,15 @@
 
 namespace isocenter::recon {
 
+namespace {
+
+// Volumes of inverse column sums: of each subset, or of the present one.
+int ColumnSums(const RefinementPlan& plan) {
+  return plan.keep_column_sums ? static_cast<int>(plan.subsets.size()) : 1;
+}
+
+}  // namespace
+
 Sart::Sart(LinearSystem& system, ProjectionVector& b, VolumeVector& x, VolumeVector update,
            ProjectionVector rows, ProjectionVector residual)
     : system_(system),
@@ -31,12 +40,15 @@ absl::StatusOr<std::unique_ptr<Sart>> Sart::Create(LinearSystem& system, Project
   ISO_ASSIGN_OR_RETURN(ProjectionVector residual, system.NewChunk());
   std::unique_ptr<Sart> self(
       new Sart(system, b, x, std::move(update), std::move(rows), std::move(residual)));
-  const size_t columns = system.plan().keep_column_sums ? system.plan().subsets.size() : 1;
-  for (size_t i = 0; i < columns; ++i) {
+  for (int i = 0; i < ColumnSums(system.plan()); ++i) {
     ISO_ASSIGN_OR_RETURN(VolumeVector sums, system.NewVolume());
     self->columns_.push_back(std::move(sums));
   }
   return self;
+}
+
+MethodNeeds Sart::Needs(const RefinementPlan& plan) {
+  return {.volumes = 1 + ColumnSums(plan), .projections = 1, .chunks = 1};
 }
 
 bool Sart::FirstOfSubset(int chunk) const {

@@ -17,6 +17,8 @@ class Sart final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<Sart>> Create(LinearSystem& system, ProjectionVector& b,
                                                       VolumeVector& x);
+  /// What Create takes.
+  static MethodNeeds Needs(const RefinementPlan& plan);
   void AddPreparation(Agenda& agenda) override;
   void AddPass(int pass, Agenda& agenda) override;
   PassFigures figures() const override;

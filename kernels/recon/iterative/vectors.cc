@@ -4,9 +4,47 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
-#include "kernels/recon/iterative/memory.h"
 
 namespace isocenter::recon {
+
+VolumeGrid LargestPiece(const RefinementPlan& plan, int device) {
+  VolumeGrid largest;
+  for (const Piece& piece : plan.pieces) {
+    if (piece.device != device) continue;
+    const VolumeGrid& grid = piece.grid;
+    const VolumeGrid before = largest;
+    largest = grid;
+    largest.nx = std::max(before.nx, grid.nx);
+    largest.ny = std::max(before.ny, grid.ny);
+    largest.nz = std::max(before.nz, grid.nz);
+  }
+  return largest;
+}
+
+Shape3 LargestStack(const RefinementPlan& plan, std::span<const ViewChunk> chunks, int device) {
+  size_t views = 0;
+  for (const ViewChunk& chunk : chunks) views = std::max(views, chunk.views.size());
+  return {static_cast<int64_t>(views), plan.rows[device].seen.count,
+          plan.acquisition.detector.columns};
+}
+
+int64_t VolumeVector::DeviceBytes(const RefinementPlan& plan, int device, const ops::Device& on) {
+  int64_t bytes = 0;
+  int pieces = 0;
+  for (const Piece& piece : plan.pieces) {
+    if (piece.device != device) continue;
+    ++pieces;
+    bytes += on.VolumeBytes(piece.grid);
+  }
+  if (!plan.pieces_in_host) return bytes;
+  return HostParts<VolumeParts>::Rooms(pieces) * on.VolumeBytes(LargestPiece(plan, device));
+}
+
+int64_t VolumeVector::HostBytes(const RefinementPlan& plan) {
+  int64_t bytes = 0;
+  for (const Piece& piece : plan.pieces) bytes += VolumeBytes(piece.grid);
+  return plan.pieces_in_host ? bytes : 0;
+}
 
 absl::StatusOr<VolumeVector> VolumeVector::Create(const RefinementPlan& plan,
                                                   std::span<ops::Session* const> sessions) {
@@ -63,12 +101,32 @@ Shape3 ProjectionVector::ShapeOf(int chunk, int device) const {
           plan_->acquisition.detector.columns};
 }
 
-Shape3 ProjectionVector::LargestShape(int device) const {
-  Shape3 largest = ShapeOf(0, device);
-  for (const ViewChunk& chunk : chunks_) {
-    largest.slow = std::max<int64_t>(largest.slow, chunk.views.size());
+int64_t ProjectionVector::DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
+                                      int device, const ops::Device& on) {
+  const int count = static_cast<int>(chunks.size());
+  if (plan.projections_in_host) {
+    return HostParts<ProjectionParts>::Rooms(count) * OneChunkDeviceBytes(plan, chunks, device, on);
   }
-  return largest;
+  const ProjectionVector vector(plan, chunks);
+  int64_t bytes = 0;
+  for (int chunk = 0; chunk < count; ++chunk) {
+    bytes += on.ProjectionStackBytes(vector.ShapeOf(chunk, device), ops::StackUse::kProjections);
+  }
+  return bytes;
+}
+
+int64_t ProjectionVector::OneChunkDeviceBytes(const RefinementPlan& plan,
+                                              std::span<const ViewChunk> chunks, int device,
+                                              const ops::Device& on) {
+  return on.ProjectionStackBytes(LargestStack(plan, chunks, device), ops::StackUse::kProjections);
+}
+
+int64_t ProjectionVector::HostBytes(const RefinementPlan& plan) {
+  if (!plan.projections_in_host) return 0;
+  int64_t rows = 0;
+  for (const DeviceRows& device : plan.rows) rows += device.seen.count;
+  return plan.views() * rows * plan.acquisition.detector.columns *
+         static_cast<int64_t>(sizeof(float));
 }
 
 absl::StatusOr<ProjectionVector> ProjectionVector::Create(const RefinementPlan& plan,
@@ -92,7 +150,7 @@ absl::StatusOr<ProjectionVector> ProjectionVector::Create(const RefinementPlan& 
     for (int chunk = 0; chunk < count; ++chunk) shapes.push_back(vector.ShapeOf(chunk, device));
     ISO_ASSIGN_OR_RETURN(vector.in_host_.emplace_back(),
                          HostParts<ProjectionParts>::Create(*sessions[device], std::move(shapes),
-                                                            vector.LargestShape(device)));
+                                                            LargestStack(plan, chunks, device)));
   }
   return vector;
 }
@@ -103,7 +161,7 @@ absl::StatusOr<ProjectionVector> ProjectionVector::CreateForOneChunk(
   ProjectionVector vector(plan, chunks);
   for (int device = 0; device < plan.devices(); ++device) {
     ISO_ASSIGN_OR_RETURN(vector.one_chunk_.emplace_back(),
-                         sessions[device]->NewProjectionStack(vector.LargestShape(device),
+                         sessions[device]->NewProjectionStack(LargestStack(plan, chunks, device),
                                                               ops::StackUse::kProjections));
   }
   return vector;

@@ -14,6 +14,11 @@
 
 namespace isocenter::recon {
 
+/// The grid with the most voxels along each axis that any piece of a device has.
+VolumeGrid LargestPiece(const RefinementPlan& plan, int device);
+/// The rows that a device sees of the chunk with the most views.
+Shape3 LargestStack(const RefinementPlan& plan, std::span<const ViewChunk> chunks, int device);
+
 /// A vector like x: one volume for each piece of the plan. Where pieces wait in host memory, each
 /// device has rooms for those that are worked on and come next (host_parts.h). Parts of different
 /// devices may be used by different threads.
@@ -22,6 +27,9 @@ class VolumeVector {
   /// Zero. `sessions` by device; all must outlive the vector. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<VolumeVector> Create(const RefinementPlan& plan,
                                              std::span<ops::Session* const> sessions);
+  /// What Create takes of a device's memory, and of the host's.
+  static int64_t DeviceBytes(const RefinementPlan& plan, int device, const ops::Device& on);
+  static int64_t HostBytes(const RefinementPlan& plan);
 
   /// The piece in its device's memory, valid until another piece of the same device is asked for.
   absl::StatusOr<ops::VolumeBuffer*> At(int piece, Access access);
@@ -57,6 +65,12 @@ class ProjectionVector {
   static absl::StatusOr<ProjectionVector> CreateForOneChunk(
       const RefinementPlan& plan, std::span<const ViewChunk> chunks,
       std::span<ops::Session* const> sessions);
+  /// What they take of a device's memory, and Create of the host's.
+  static int64_t DeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
+                             int device, const ops::Device& on);
+  static int64_t OneChunkDeviceBytes(const RefinementPlan& plan, std::span<const ViewChunk> chunks,
+                                     int device, const ops::Device& on);
+  static int64_t HostBytes(const RefinementPlan& plan);
 
   absl::StatusOr<ops::ProjectionStack*> At(int chunk, int device, Access access);
 
@@ -68,7 +82,6 @@ class ProjectionVector {
   ProjectionVector(const RefinementPlan& plan, std::span<const ViewChunk> chunks)
       : plan_(&plan), chunks_(chunks) {}
   Shape3 ShapeOf(int chunk, int device) const;
-  Shape3 LargestShape(int device) const;
 
   const RefinementPlan* plan_;
   std::span<const ViewChunk> chunks_;

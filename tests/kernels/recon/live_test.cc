@@ -44,7 +44,7 @@ class LiveTest : public ::testing::TestWithParam<Way> {
                                                  .source_to_detector_mm = 1200,
                                                  .arc = 2 * kPi * (kViews - 1) / kViews},
                                                 acquisition.detector);
-    plan_ = *MakePlan(acquisition, kGrid, {}, first_);
+    plan_ = *MakePlan(acquisition, kGrid, {}, registry_, first_);
     plan_.order = GetParam().order;
     plan_.keep_projections = GetParam().keep_projections;
     plan_.slabs = GetParam().slabs;
@@ -212,10 +212,10 @@ TEST(LiveMemory, APreviewIsWithinThePlansPeakBytes) {
                                               acquisition.detector);
   const OwnMemoryDevice ample;
   for (const Arrival arrival : {Arrival::kStreamed, Arrival::kComplete}) {
-    const int64_t bytes = MakePlan(acquisition, kGrid, {}, ample, arrival)->peak_bytes;
+    const int64_t bytes = MakePlan(acquisition, kGrid, {}, registry, ample, arrival)->peak_bytes;
     for (const int64_t missing : {int64_t{0}, ample.VolumeBytes(kGrid) / 3}) {
       OwnMemoryDevice device(bytes - missing);
-      const auto plan = MakePlan(acquisition, kGrid, {}, device, arrival);
+      const auto plan = MakePlan(acquisition, kGrid, {}, registry, device, arrival);
       ASSERT_TRUE(plan.ok()) << plan.status();
       if (arrival == Arrival::kStreamed) {
         EXPECT_EQ(plan->order == Order::kSlabsFirst, missing > 0);

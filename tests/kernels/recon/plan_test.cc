@@ -16,10 +16,17 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+const ops::Registry& TestRegistry() {
+  static const auto* const registry = [] {
+    auto* made = new ops::Registry;
+    reference::Register(*made);
+    return made;
+  }();
+  return *registry;
+}
+
 std::unique_ptr<ops::Device> OpenReference(int64_t memory_bytes = 0) {
-  ops::Registry registry;
-  reference::Register(registry);
-  return *registry.OpenDevice("reference", {.memory_bytes = memory_bytes});
+  return *TestRegistry().OpenDevice("reference", {.memory_bytes = memory_bytes});
 }
 
 Acquisition CircleOf(int views) {
@@ -38,7 +45,7 @@ const VolumeGrid kGrid = CenteredGrid(8, 8, 8, {4, 4, 4});
 TEST(Plan, ChunksCoverAllViewsInOrderAndEndSmall) {
   const auto device = OpenReference();
   for (int views : {2, 3, 7, 15, 16, 17, 31, 32, 33, 100, 496}) {
-    const auto plan = MakePlan(CircleOf(views), kGrid, {}, *device);
+    const auto plan = MakePlan(CircleOf(views), kGrid, {}, TestRegistry(), *device);
     ASSERT_TRUE(plan.ok()) << plan.status();
     int next = 0;
     for (const Chunk& chunk : plan->chunks) {
@@ -58,7 +65,7 @@ std::vector<int> ViewsOfChunks(int views, Arrival arrival) {
   const OwnMemoryDevice device;
   std::vector<int> sizes;
   int next = 0;
-  const auto plan = *MakePlan(CircleOf(views), kGrid, {}, device, arrival);
+  const auto plan = *MakePlan(CircleOf(views), kGrid, {}, TestRegistry(), device, arrival);
   for (const Chunk& chunk : plan.chunks) {
     EXPECT_EQ(chunk.first_view, next);
     sizes.push_back(chunk.views);
@@ -77,23 +84,46 @@ TEST(Plan, ADeviceWithOwnMemoryGetsSmallChunksWhileFramesArrive) {
 }
 
 TEST(Plan, PeakBytesAreWhatTheDeviceSaysAndTheLimitHolds) {
-  const auto plan = *MakePlan(CircleOf(40), kGrid, {}, *OpenReference());
+  const auto plan = *MakePlan(CircleOf(40), kGrid, {}, TestRegistry(), *OpenReference());
   // Volume, two stacks of 16 views, and three planes of a preview, in float64.
   EXPECT_EQ(plan.peak_bytes, 8 * (8 * 8 * 8 + 2 * 16 * 24 * 16 + 3 * 8 * 8));
-  EXPECT_TRUE(MakePlan(CircleOf(40), kGrid, {}, *OpenReference(plan.peak_bytes)).ok());
-  const auto refused = MakePlan(CircleOf(40), kGrid, {}, *OpenReference(plan.peak_bytes - 1));
+  EXPECT_TRUE(
+      MakePlan(CircleOf(40), kGrid, {}, TestRegistry(), *OpenReference(plan.peak_bytes)).ok());
+  const auto refused =
+      MakePlan(CircleOf(40), kGrid, {}, TestRegistry(), *OpenReference(plan.peak_bytes - 1));
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(refused.status().message(),
               HasSubstr("needs 103936 bytes of memory; the limit is 103935"));
 }
 
 TEST(Plan, WeightsOfAFullCircleAddUpToHalfAsManyRadians) {
-  const auto plan = *MakePlan(CircleOf(40), kGrid, {}, *OpenReference());
+  const auto plan = *MakePlan(CircleOf(40), kGrid, {}, TestRegistry(), *OpenReference());
   EXPECT_TRUE(plan.full_scan);
   double sum = 0;
   for (int view = 0; view < 40; ++view) sum += plan.column_weight[view * 24 + 5];
   // π radians for the redundancy of one half, times 1200/750 over 8 mm pixels at the isocentre.
   EXPECT_NEAR(sum, kPi * (1200.0 / 750.0) / 8.0, 1e-5);
+}
+
+TEST(Plan, KnowsItsMethodsAndRefusesOthers) {
+  const auto plan = *MakePlan(CircleOf(40), kGrid, {}, TestRegistry(), *OpenReference());
+  EXPECT_THAT(plan.methods, HasSubstr("back-projection voxel"));
+  const auto refused = MakePlan(CircleOf(40), kGrid, {.backproject_method = "staged"},
+                                TestRegistry(), *OpenReference());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(refused.status().message(),
+              HasSubstr("no method 'staged' for backend 'reference'; there are: voxel"));
+}
+
+TEST(Plan, HostBytesAreOfAllThatAJobHolds) {
+  const Acquisition acquisition = CircleOf(40);
+  const auto device = OpenReference();
+  const ops::Device* const devices[] = {device.get()};
+  const auto plan =
+      *MakePlan(acquisition, kGrid, {}, TestRegistry(), devices, Arrival::kStreamed, 6);
+  // A chunk of 16 frames of 16 bits and six on their way, the volume, and a weight for each view's
+  // columns.
+  EXPECT_EQ(plan.host_bytes, (16 + 6) * 24 * 16 * 2 + 8 * 8 * 8 * 4 + 40 * 24 * 4);
 }
 
 struct BadInput {
@@ -108,7 +138,7 @@ TEST_P(PlanRefuses, BadInputByName) {
   VolumeGrid grid = kGrid;
   FdkSettings settings;
   GetParam().spoil(acquisition, grid, settings);
-  const auto plan = MakePlan(acquisition, grid, settings, *OpenReference());
+  const auto plan = MakePlan(acquisition, grid, settings, TestRegistry(), *OpenReference());
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(plan.status().message(), HasSubstr(GetParam().message));
 }

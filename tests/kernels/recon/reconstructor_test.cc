@@ -54,7 +54,7 @@ class ReconstructorTest : public ::testing::Test {
                                                 acquisition.detector);
     frames_ = BallFrames(acquisition);
     plan_ = *MakePlan(acquisition, CenteredGrid(9, 9, 5, {4, 4, 4}), {.mu_water_per_mm = kMuWater},
-                      *device_);
+                      registry_, *device_);
   }
 
   ops::RawFrames Frames(const Chunk& chunk) const {

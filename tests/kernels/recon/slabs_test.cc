@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A device that only says what things take: float32, and as much again as a chunk for operations.
+// A device that only says what things take: float32.
 class PaperDevice final : public ops::Device {
  public:
   PaperDevice(int64_t memory_bytes, bool own_memory)
@@ -27,7 +27,6 @@ class PaperDevice final : public ops::Device {
     return shape.count() * 4;
   }
   int64_t VolumeBytes(const VolumeGrid& grid) const override { return grid.voxels() * 4; }
-  int64_t WorkspaceBytes(Shape3 shape) const override { return shape.count() * 4; }
 
  private:
   const ops::DeviceLimits limits_;
@@ -41,10 +40,22 @@ constexpr int64_t kPlanesBytes = int64_t{3} * 256 * 256 * 4;
 constexpr int64_t kChunkBytes = int64_t{3} * (kChunk + 1) * kRows * kColumns * 4 + kPlanesBytes;
 constexpr int64_t kAllFiltered = int64_t{kViews} * kRows * kColumns * 4;
 
+// For operations as much again as a chunk.
+Work WorkOf(const VolumeGrid& grid, int views, const Shape3& chunk, Arrival arrival) {
+  return {.grid = grid,
+          .views = views,
+          .chunk = chunk,
+          .arrival = arrival,
+          .workspace_bytes = [](const ops::Device&, const ops::Extents& extents) {
+            return extents.stack.count() * 4;
+          }};
+}
+
 absl::StatusOr<Division> DivideCube(int size, std::vector<const ops::Device*> devices,
                                     Arrival arrival) {
-  return DivideVolume(CenteredGrid(size, size, size, {1, 1, 1}), kViews, kChunk, kRows, kColumns,
-                      arrival, devices);
+  return DivideVolume(
+      WorkOf(CenteredGrid(size, size, size, {1, 1, 1}), kViews, {kChunk, kRows, kColumns}, arrival),
+      devices);
 }
 
 // What the division promises, whatever it is.
@@ -122,8 +133,9 @@ TEST(DivideVolume, DevicesShareEvenly) {
   for (const Slab& slab : division->slabs) slices[slab.device] += slab.slices;
   EXPECT_THAT(slices, ::testing::ElementsAre(336, 336, 328));
   // Fewer slices than devices: some have nothing to do.
-  const auto flat = DivideVolume(CenteredGrid(8, 8, 1, {1, 1, 1}), 4, 4, 8, 8, Arrival::kComplete,
-                                 std::vector<const ops::Device*>{&a, &b});
+  const auto flat =
+      DivideVolume(WorkOf(CenteredGrid(8, 8, 1, {1, 1, 1}), 4, {4, 8, 8}, Arrival::kComplete),
+                   std::vector<const ops::Device*>{&a, &b});
   ASSERT_TRUE(flat.ok());
   EXPECT_THAT(flat->slabs, ::testing::ElementsAre(Slab{0, 0, 1}));
 }

@@ -25,7 +25,8 @@ TEST(SecondsOf, TakesTheBusiestDeviceAndCountsOverlapOnce) {
 }
 
 TEST(ChromeTrace, NamesLanesAndCountsFromTheFirstSpan) {
-  const std::string json = ChromeTrace(kTrace);
+  const std::string json = ChromeTrace(kTrace, "grid: 2x2x2\norder: any\n");
+  EXPECT_THAT(json, HasSubstr(R"("otherData":{"plan":"grid: 2x2x2\norder: any\n"})"));
   EXPECT_THAT(
       json,
       HasSubstr(R"({"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":"device 1"}})"));
@@ -38,7 +39,7 @@ TEST(ChromeTrace, NamesLanesAndCountsFromTheFirstSpan) {
       HasSubstr(
           R"({"name":"backproject","ph":"X","pid":1,"tid":2,"ts":2500000.000,"dur":500000.000,"args":{"index":1}})"));
   EXPECT_EQ(json.substr(json.size() - 4), "\n]}\n");
-  EXPECT_THAT(ChromeTrace({}), HasSubstr(R"("traceEvents":[)"));
+  EXPECT_THAT(ChromeTrace({}, ""), HasSubstr(R"("traceEvents":[)"));
 }
 
 }  // namespace

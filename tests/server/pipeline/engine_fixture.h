@@ -104,7 +104,8 @@ class EngineTest : public ::testing::Test {
     const auto device =
         *Backends().OpenDevice("reference", {.memory_bytes = 64 << 20, .threads = 1});
     const VolumeGrid grid = std::get<VolumeGrid>(request.grid);
-    const auto plan = *recon::MakePlan(request.acquisition, grid, request.settings, *device);
+    const auto plan =
+        *recon::MakePlan(request.acquisition, grid, request.settings, Backends(), *device);
     std::string frames;
     for (int view = 0; view < kFrames; ++view) frames += SmallFrame(request.acquisition, view);
     const Detector& detector = request.acquisition.detector;

@@ -298,7 +298,7 @@ recon::ReconstructionPlan PlanWithArc(double arc_deg) {
   const recon::Acquisition acquisition =
       TestAcquisition(200, arc_deg * 199 / 200, recon::PixelType::kUint16Counts, 50000);
   const auto device = Backends().OpenDevice("reference", {.memory_bytes = 64 << 20, .threads = 1});
-  return *recon::MakePlan(acquisition, CenteredGrid(8, 8, 8, {1, 1, 1}), {}, **device);
+  return *recon::MakePlan(acquisition, CenteredGrid(8, 8, 8, {1, 1, 1}), {}, Backends(), **device);
 }
 
 TEST(ShortArcWarning, TellsWhatIsThereAndWhatIsNeeded) {

@@ -1,0 +1,19 @@
+#include "kernels/cuda/device/reservation.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::cuda {
+
+absl::StatusOr<Reservation> Reservation::Take(Memory memory, int64_t bytes,
+                                              absl::string_view what) {
+  const int64_t limit = memory->bytes, before = memory->used.fetch_add(bytes);
+  Reservation reservation(std::move(memory), bytes);
+  if (before > limit - bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(what, " needs ", bytes, " bytes; ", before,
+                                                     " are in use of the device's limit of ",
+                                                     limit));
+  }
+  return reservation;
+}
+
+}  // namespace isocenter::cuda

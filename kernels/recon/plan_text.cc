@@ -1,0 +1,149 @@
+#include "kernels/recon/plan_text.h"
+
+#include <numeric>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "kernels/base/units.h"
+
+namespace isocenter::recon {
+namespace {
+
+// "8, 2 x 16, 4": runs of equal numbers.
+std::string Runs(const std::vector<int>& numbers) {
+  std::vector<std::string> runs;
+  for (size_t first = 0, end = 0; first < numbers.size(); first = end) {
+    while (end < numbers.size() && numbers[end] == numbers[first]) ++end;
+    runs.push_back(end - first > 1 ? absl::StrCat(end - first, " x ", numbers[first])
+                                   : absl::StrCat(numbers[first]));
+  }
+  return absl::StrJoin(runs, ", ");
+}
+
+std::string Grid(const VolumeGrid& grid) {
+  return absl::StrFormat("%dx%dx%d voxels of %gx%gx%g mm", grid.nx, grid.ny, grid.nz,
+                         grid.spacing.x, grid.spacing.y, grid.spacing.z);
+}
+
+std::string Frames(const Acquisition& acquisition) {
+  const Detector& d = acquisition.detector;
+  return absl::StrFormat(
+      "%d of %dx%d pixels of %gx%g mm, %s", acquisition.trajectory.size(), d.columns, d.rows,
+      d.pitch_u_mm, d.pitch_v_mm,
+      acquisition.pixel_type == PixelType::kUint16Counts
+          ? absl::StrFormat("16-bit counts, %g unattenuated", acquisition.i0_counts)
+          : "line integrals");
+}
+
+absl::string_view Window(ops::FilterWindow window) {
+  switch (window) {
+    case ops::FilterWindow::kRamLak:
+      return "ram-lak";
+    case ops::FilterWindow::kSheppLogan:
+      return "shepp-logan";
+    case ops::FilterWindow::kCosine:
+      return "cosine";
+    case ops::FilterWindow::kHamming:
+      return "hamming";
+    case ops::FilterWindow::kHann:
+      return "hann";
+  }
+  return "";
+}
+
+std::string Weights(const ReconstructionPlan& plan) {
+  const double sum = std::accumulate(plan.column_weight.begin(), plan.column_weight.end(), 0.0);
+  return absl::StrFormat("%s over %.2f degrees, fan of %.2f degrees, mean %.6g",
+                         plan.full_scan ? "full scan" : "short scan",
+                         plan.arc / DegreesToRadians(1), plan.fan_angle / DegreesToRadians(1),
+                         sum / static_cast<double>(plan.column_weight.size()));
+}
+
+absl::string_view OrderText(const ReconstructionPlan& plan) {
+  if (plan.order == Order::kChunksFirst) return "each chunk into all slabs";
+  return plan.keep_projections ? "slab after slab, filtered projections stay"
+                               : "slab after slab, frames are filtered again for each";
+}
+
+std::string Memory(absl::string_view name, const MemoryParts& parts) {
+  std::string text = absl::StrCat(name, ": ", TotalBytes(parts), " bytes\n");
+  for (const MemoryPart& part : parts) {
+    if (part.bytes > 0) absl::StrAppend(&text, "  ", part.what, ": ", part.bytes, "\n");
+  }
+  return text;
+}
+
+// "device 0: 4 x 64; device 1: 3 x 64, 10".
+template <class Item, class Slices>
+std::string ByDevice(const std::vector<Item>& items, const Slices& slices) {
+  std::vector<std::string> devices;
+  for (size_t first = 0, end = 0; first < items.size(); first = end) {
+    std::vector<int> numbers;
+    for (; end < items.size() && items[end].device == items[first].device; ++end) {
+      numbers.push_back(slices(items[end]));
+    }
+    devices.push_back(absl::StrCat("device ", items[first].device, ": ", Runs(numbers)));
+  }
+  return absl::StrJoin(devices, "; ");
+}
+
+std::string Views(const std::vector<Chunk>& chunks) {
+  std::vector<int> views;
+  for (const Chunk& chunk : chunks) views.push_back(chunk.views);
+  return Runs(views);
+}
+
+std::string Subsets(const RefinementPlan& plan) {
+  std::vector<int> views;
+  for (const std::vector<int>& subset : plan.subsets) {
+    views.push_back(static_cast<int>(subset.size()));
+  }
+  return Runs(views);
+}
+
+std::string RowsText(const std::vector<DeviceRows>& rows) {
+  return absl::StrJoin(rows, "; ", [&](std::string* out, const DeviceRows& device) {
+    absl::StrAppend(out, "device ", &device - rows.data(), ": ", device.seen.first, " to ",
+                    device.seen.end() - 1);
+  });
+}
+
+}  // namespace
+
+std::string PlanText(const ReconstructionPlan& plan) {
+  const FdkSettings& settings = plan.settings;
+  return absl::StrCat(
+      "filtered back-projection\n", "grid: ", Grid(plan.grid),
+      "\nframes: ", Frames(plan.acquisition), "\nmethods: ", plan.methods,
+      "\nprecision: ", settings.precision == ops::Precision::kFast ? "fast" : "exact",
+      "\nfilter: ", Window(settings.window), " to ", settings.cutoff, " of Nyquist",
+      settings.extend_truncated_rows ? ", cut rows extended" : "", "\nweights: ", Weights(plan),
+      "\nwater: ", settings.mu_water_per_mm, " /mm\nviews of chunks: ", Views(plan.chunks),
+      "\norder: ", OrderText(plan),
+      "\nslices of slabs: ", ByDevice(plan.slabs, [](const Slab& slab) { return slab.slices; }),
+      "\n", absl::StrFormat("voxel updates: %.6g\n", plan.voxel_updates),
+      Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts));
+}
+
+std::string PlanText(const RefinementPlan& plan) {
+  const IterativeSettings& settings = plan.settings;
+  std::string text = absl::StrCat(
+      AlgorithmName(settings.algorithm), ", ", settings.iterations, " iterations\n",
+      "grid: ", Grid(plan.grid), "\nframes: ", Frames(plan.acquisition),
+      "\nprojector: ", ops::ProjectorName(settings.projector), "\nmethods: ", plan.methods,
+      "\nviews of subsets: ", Subsets(plan), "\nviews at once: ", plan.chunk_views,
+      "\nslices of pieces: ",
+      ByDevice(plan.pieces, [](const Piece& piece) { return piece.grid.nz; }),
+      "\nrows: ", RowsText(plan.rows),
+      "\nwaits in host memory: ", plan.pieces_in_host ? "volumes" : "no volumes", ", ",
+      plan.projections_in_host ? "projections" : "no projections",
+      "\ncolumn sums: ", plan.keep_column_sums ? "stay in memory" : "are computed each time", "\n",
+      absl::StrFormat("voxel updates of a pass: %.6g\n", plan.voxel_updates),
+      Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts));
+  if (plan.warm_start) absl::StrAppend(&text, "begins with: ", PlanText(*plan.warm_start));
+  return text;
+}
+
+}  // namespace isocenter::recon

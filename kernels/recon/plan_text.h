@@ -1,0 +1,17 @@
+// Plans as text, for people.
+#pragma once
+
+#include <string>
+
+#include "kernels/recon/iterative/plan.h"
+#include "kernels/recon/plan.h"
+
+namespace isocenter::recon {
+
+/// All that was decided, a line each of "what: value", the same for the same plan: grid, frames,
+/// methods, weights, chunks, slabs, and the bytes of each part of the memory.
+std::string PlanText(const ReconstructionPlan& plan);
+/// The same of iterations; that of the warm start is behind it.
+std::string PlanText(const RefinementPlan& plan);
+
+}  // namespace isocenter::recon

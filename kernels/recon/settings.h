@@ -1,0 +1,27 @@
+// What a filtered back-projection is to do, as a protocol states it.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "kernels/geometry/redundancy.h"
+#include "kernels/ops/operations.h"
+#include "kernels/ops/registry.h"
+
+namespace isocenter::recon {
+
+struct FdkSettings {
+  ops::FilterWindow window = ops::FilterWindow::kRamLak;
+  double cutoff = 1.0;  // of the Nyquist frequency
+  RedundancyWeighting redundancy = RedundancyWeighting::kAuto;
+  bool extend_truncated_rows = false;
+  double mu_water_per_mm = 0.02;
+  ops::Precision precision = ops::Precision::kExact;
+  /// Method of the back-projection in the registry; empty: the backend's default for `precision`.
+  std::string backproject_method;
+};
+
+/// Errors: INVALID_ARGUMENT naming the field as a protocol has it, its value and what is legal.
+absl::Status ValidateFdkSettings(const FdkSettings& settings);
+
+}  // namespace isocenter::recon
