@@ -24,6 +24,8 @@
 #include "server/dicom/result_store.h"
 #include "server/dicom/sending/sender.h"
 #include "server/dicom/worklist.h"
+#include "server/http/queued_transfers.h"
+#include "server/http/web_server.h"
 #include "server/metrics/metrics.h"
 #include "server/node/activity.h"
 #include "server/node/job_feed.h"
@@ -37,8 +39,6 @@
 #include "server/spool/spool.h"
 #include "server/storage/files.h"
 #include "server/viewer/volume_cache.h"
-#include "server/web/queued_transfers.h"
-#include "server/web/web_server.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {

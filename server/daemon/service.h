@@ -48,10 +48,10 @@ class Spool;
 namespace isocenter::viewer {
 class VolumeCache;
 }
-namespace isocenter::web {
+namespace isocenter::http {
 class QueuedTransfers;
 class WebServer;
-}  // namespace isocenter::web
+}  // namespace isocenter::http
 
 namespace isocenter::daemon {
 
@@ -129,8 +129,8 @@ class Service {
   std::unique_ptr<dicom::Node> dicom_node_;       // null: disabled
   std::shared_ptr<viewer::VolumeCache> volumes_;  // null without the web; a deletion may hold it
   jobs::JobTable::Subscription deletions_;
-  std::unique_ptr<web::QueuedTransfers> transfers_;  // null: no destination is configured
-  std::unique_ptr<web::WebServer> web_;              // null: disabled
+  std::unique_ptr<http::QueuedTransfers> transfers_;  // null: no destination is configured
+  std::unique_ptr<http::WebServer> web_;              // null: disabled
   std::unique_ptr<node::Monitor> monitor_;
 };
 

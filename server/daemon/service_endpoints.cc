@@ -17,6 +17,8 @@
 #include "server/daemon/service.h"
 #include "server/daemon/slots.h"
 #include "server/dicom/procedure_steps.h"
+#include "server/http/queued_transfers.h"
+#include "server/http/web_server.h"
 #include "server/metrics/metrics.h"
 #include "server/node/job_feed.h"
 #include "server/node/node.h"
@@ -24,8 +26,6 @@
 #include "server/spool/spool.h"
 #include "server/storage/files.h"
 #include "server/viewer/volume_cache.h"
-#include "server/web/queued_transfers.h"
-#include "server/web/web_server.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -58,8 +58,8 @@ std::filesystem::path PageDirectory(const v1::WebConfig& config) {
   return ISOCENTER_SOURCE_PAGE;
 }
 
-std::vector<web::TransferDestination> DestinationsOf(const v1::DicomNodeConfig& config) {
-  std::vector<web::TransferDestination> destinations;
+std::vector<http::TransferDestination> DestinationsOf(const v1::DicomNodeConfig& config) {
+  std::vector<http::TransferDestination> destinations;
   for (const v1::DicomDestination& destination : config.destination()) {
     for (const v1::DicomPeer& peer : config.peer()) {
       if (peer.ae_title() != destination.ae_title()) continue;
@@ -150,24 +150,24 @@ absl::Status Service::ServeWeb() {
         if (cache != nullptr && !table_->Get(id).ok()) cache->Forget(id);
       });
   if (config.dicom_node().destination_size() > 0) {
-    transfers_ = std::make_unique<web::QueuedTransfers>(DestinationsOf(config.dicom_node()),
-                                                        archive_->transfers());
+    transfers_ = std::make_unique<http::QueuedTransfers>(DestinationsOf(config.dicom_node()),
+                                                         archive_->transfers());
   }
-  const web::WebOptions options{.address = wanted.address(),
-                                .tls = {.certificate_file = wanted.tls().certificate_file(),
-                                        .private_key_file = wanted.tls().private_key_file(),
-                                        .client_ca_file = wanted.tls().client_ca_file()},
-                                .page_directory = PageDirectory(wanted)};
-  ISO_ASSIGN_OR_RETURN(web_, web::WebServer::Start(options, {.roster = *configuration_.roster,
-                                                             .node = *node_,
-                                                             .activity = *activity_,
-                                                             .feed = *feed_,
-                                                             .table = *table_,
-                                                             .engine = *engine_,
-                                                             .results = *results_,
-                                                             .volumes = *volumes_,
-                                                             .transfers = transfers_.get(),
-                                                             .audit = audit_.get()}));
+  const http::WebOptions options{.address = wanted.address(),
+                                 .tls = {.certificate_file = wanted.tls().certificate_file(),
+                                         .private_key_file = wanted.tls().private_key_file(),
+                                         .client_ca_file = wanted.tls().client_ca_file()},
+                                 .page_directory = PageDirectory(wanted)};
+  ISO_ASSIGN_OR_RETURN(web_, http::WebServer::Start(options, {.roster = *configuration_.roster,
+                                                              .node = *node_,
+                                                              .activity = *activity_,
+                                                              .feed = *feed_,
+                                                              .table = *table_,
+                                                              .engine = *engine_,
+                                                              .results = *results_,
+                                                              .volumes = *volumes_,
+                                                              .transfers = transfers_.get(),
+                                                              .audit = audit_.get()}));
   addresses_.web = WithPort(wanted.address(), web_->port());
   return absl::OkStatus();
 }

@@ -185,7 +185,7 @@ void VisitMembers(const Visitor& visit, Is<VolumeGrid> auto& g) {
 }
 
 /// Without what is not stored. The page puts a job together out of its parts and of what follows
-/// from them (server/web/job_json.cc).
+/// from them (server/http/job_json.cc).
 template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<Job> auto& job) {
   visit("id", job.id);

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/cuda/layered_texture.h"
-#include "kernels/cuda/owners.h"
-#include "kernels/cuda/zinsser_keck.cuh"
+#include "kernels/cuda/device/owners.h"
+#include "kernels/cuda/published/layered_texture.h"
+#include "kernels/cuda/published/zinsser_keck.cuh"
 #include "tests/bench/bottleneck_kernels.h"
 #include "tests/bench/noise.h"
 

@@ -20,7 +20,7 @@
 #include "kernels/ops/device_lost.h"
 #include "tests/contract/messages.h"
 #include "tests/server/fakes/temporary_directory.h"
-#include "tests/server/web/http_client.h"
+#include "tests/server/http/http_client.h"
 
 namespace isocenter::daemon {
 namespace {
