@@ -32,8 +32,6 @@ Json ValueJson(const T& value) {
     return value;
   }
 }
-Json ValueJson(absl::Time time) { return TimeJson(time); }
-Json ValueJson(const absl::Status& error) { return ErrorJson(error); }
 template <class T>
 Json ValueJson(const std::optional<T>& value) {
   return value ? ValueJson(*value) : Json(nullptr);

@@ -1,7 +1,9 @@
 #include "server/archive/job_json.h"
 
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -10,8 +12,20 @@
 namespace isocenter::archive {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::FullJob;
+using ::testing::HasSubstr;
+
+// A record that was written once is read by every later version.
+TEST(JobJsonTest, ARecordIsTheSameByteForByte) {
+  std::ifstream records(ISOCENTER_SOURCE_DIR "/tests/server/archive/records.jsonl");
+  std::string full, empty;
+  ASSERT_TRUE(std::getline(records, full) && std::getline(records, empty));
+  EXPECT_EQ(JobToJson(FullJob()), full);
+  jobs::Job job;
+  job.id = "j";
+  EXPECT_EQ(JobToJson(job), empty);
+  EXPECT_EQ(JobToJson(*JobFromJson(full)), full);
+}
 
 TEST(JobJsonTest, EveryMemberComesBack) {
   const jobs::Job job = FullJob();
@@ -115,7 +129,10 @@ TEST(JobJsonTest, DamagedRecordsAreRefused) {
        {R"({"id": "j", "state": "failed", "class": "first"})",
         R"({"id": "j", "state": "failed", "pair_role": "third"})",
         R"({"id": "j", "state": "failed", "warnings": [{"kind": "odd", "text": ""}]})",
-        R"({"id": "j", "state": "failed", "warnings": [7]})"}) {
+        R"({"id": "j", "state": "failed", "warnings": [7]})",
+        R"({"id": "j", "state": "failed", "warnings": [{"text": "what kind?"}]})",
+        R"({"id": "j", "state": "failed", "refinement": {"algorithm": "os-sart"}})",
+        R"({"id": "j", "state": "failed", "error": {"code": 8}})"}) {
     EXPECT_EQ(JobFromJson(text).status().code(), absl::StatusCode::kDataLoss) << text;
   }
 }
