@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,39 +95,34 @@ class Caller {
 /// Each test has an archive of its own and free ports of the loopback interface.
 class ServiceTest : public ::testing::Test {
  protected:
-  Configuration Read(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"isocenterd",
-                                          "--archive",
-                                          (directory_.path() / "archive").string(),
-                                          "--grpc_address",
-                                          "127.0.0.1:0",
-                                          "--metrics_address",
-                                          "127.0.0.1:0",
-                                          "--web_address",
-                                          "127.0.0.1:0",
-                                          "--dicom_port",
-                                          "0",
-                                          "--backend",
-                                          "cpu",
-                                          "--threads",
-                                          "1",
-                                          "--memory_bytes",
-                                          "256MB",
-                                          "--drain_seconds",
-                                          "0.2",
-                                          "--spool",
-                                          (directory_.path() / "spool").string()};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    std::vector<const char*> pointers;
-    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  using Values = std::map<std::string, std::string>;
+
+  /// With these flags in place of, or besides, those of all tests.
+  Configuration Read(Values values, const std::vector<std::string>& switches) {
+    values.merge(Values{{"--archive", (directory_.path() / "archive").string()},
+                        {"--spool", (directory_.path() / "spool").string()},
+                        {"--grpc_address", "127.0.0.1:0"},
+                        {"--metrics_address", "127.0.0.1:0"},
+                        {"--web_address", "127.0.0.1:0"},
+                        {"--dicom_port", "0"},
+                        {"--backend", "cpu"},
+                        {"--threads", "1"},
+                        {"--memory_bytes", "256MB"},
+                        {"--drain_seconds", "0.2"}});
+    std::vector<const char*> arguments = {"isocenterd"};
+    for (const auto& [flag, value] : values) {
+      arguments.insert(arguments.end(), {flag.c_str(), value.c_str()});
+    }
+    for (const std::string& flag : switches) arguments.push_back(flag.c_str());
     Flags flags;
-    EXPECT_FALSE(Parse(static_cast<int>(pointers.size()), pointers.data(), flags).has_value());
+    EXPECT_FALSE(Parse(static_cast<int>(arguments.size()), arguments.data(), flags).has_value());
     auto configuration = ReadConfiguration(flags);
     EXPECT_TRUE(configuration.ok()) << configuration.status();
     return *std::move(configuration);
   }
-  absl::StatusOr<std::unique_ptr<Service>> Start(const std::vector<std::string>& more = {}) {
-    return Service::Start(Read(more), [this] { no_device_left_.Notify(); });
+  absl::StatusOr<std::unique_ptr<Service>> Start(const Values& values = {},
+                                                 const std::vector<std::string>& switches = {}) {
+    return Service::Start(Read(values, switches), [this] { no_device_left_.Notify(); });
   }
 
   testing::TemporaryDirectory directory_;
@@ -182,7 +178,7 @@ TEST_F(ServiceTest, WhatIsActiveGoesOnWithTheNextStart) {
 }
 
 TEST_F(ServiceTest, WhatIsNotWantedIsOff) {
-  auto service = Start({"--no_web", "--no_dicom"});
+  auto service = Start({}, {"--no_web", "--no_dicom"});
   ASSERT_TRUE(service.ok()) << service.status();
   EXPECT_EQ((*service)->addresses().web, "off");
   EXPECT_EQ((*service)->addresses().dicom, "off");
@@ -195,21 +191,21 @@ TEST_F(ServiceTest, AStartThatFailsLeavesNothingBehind) {
   auto first = Start();
   ASSERT_TRUE(first.ok()) << first.status();
   const Addresses taken = (*first)->addresses();
-  const std::vector<std::string> elsewhere = {"--archive", (other.path() / "archive").string(),
-                                              "--spool", (other.path() / "spool").string()};
+  const Values elsewhere = {{"--archive", (other.path() / "archive").string()},
+                            {"--spool", (other.path() / "spool").string()}};
   for (const auto& [flag, address] :
        {std::pair("--grpc_address", taken.grpc), std::pair("--metrics_address", taken.metrics),
         std::pair("--web_address", taken.web)}) {
-    std::vector<std::string> arguments = elsewhere;
-    arguments.insert(arguments.end(), {flag, address});
-    EXPECT_EQ(Start(arguments).status().code(), absl::StatusCode::kUnavailable) << flag;
+    Values values = elsewhere;
+    values[flag] = address;
+    EXPECT_EQ(Start(values).status().code(), absl::StatusCode::kUnavailable) << flag;
   }
   const auto second = Start(elsewhere);
   EXPECT_TRUE(second.ok()) << second.status();
 }
 
 TEST_F(ServiceTest, WithoutADeviceNothingIsWaitedFor) {
-  auto service = Start({"--fault", "cpu0@0", "--drain_seconds", "3600"});
+  auto service = Start({{"--fault", "cpu0@0"}, {"--drain_seconds", "3600"}});
   ASSERT_TRUE(service.ok()) << service.status();
   EXPECT_FALSE((*service)->no_device_left());
   Caller console(**service);

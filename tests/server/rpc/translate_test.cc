@@ -101,7 +101,8 @@ class WireCheck {
     time.CopyFrom(reflection_.GetMessage(message_, &field));
     EXPECT_EQ(time.SerializeAsString(), TimestampToProto(value).SerializeAsString());
   }
-  void Compare(const google::protobuf::FieldDescriptor& field, jobs::Named auto value) const {
+  void Compare(const google::protobuf::FieldDescriptor& field,
+               const jobs::Named auto& value) const {
     EXPECT_THAT(reflection_.GetEnum(message_, &field)->name(),
                 EndsWith("_" + absl::AsciiStrToUpper(jobs::Name(value))));
   }
