@@ -14,7 +14,7 @@
 #include "server/certificates/certificates.h"
 #include "server/config/protocol_book.h"
 #include "server/daemon/flags.h"
-#include "server/dicom/node.h"
+#include "server/dicom/net/node_options.h"
 #include "server/pipeline/engine.h"
 #include "server/roles/roster.h"
 

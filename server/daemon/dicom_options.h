@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "server/archive/routing.h"
 #include "server/certificates/certificates.h"
-#include "server/dicom/node.h"
-#include "server/dicom/sending/routing.h"
+#include "server/dicom/net/node_options.h"
 #include "server/dicom/sending/sender.h"
 
 namespace isocenter::daemon {
@@ -23,7 +23,7 @@ absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& confi
 dicom::Peer PeerOf(const dicom::NodeOptions& node, const std::string& ae_title);
 
 /// Which results go where by themselves. `config` has its defaults and is valid, here and below.
-std::vector<dicom::Route> RoutesOf(const v1::DicomNodeConfig& config);
+std::vector<archive::Route> RoutesOf(const v1::DicomNodeConfig& config);
 
 /// `node` has the peers.
 dicom::SenderOptions SenderOptionsOf(const v1::DicomNodeConfig& config,

@@ -18,6 +18,7 @@ namespace isocenter::audit {
 class Trail;
 }
 namespace isocenter::dicom {
+class Node;
 class ProcedureSteps;
 class Sender;
 }  // namespace isocenter::dicom

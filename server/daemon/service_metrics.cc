@@ -13,7 +13,7 @@
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/service.h"
 #include "server/daemon/slots.h"
-#include "server/dicom/procedure_steps.h"
+#include "server/dicom/worklist/procedure_steps.h"
 #include "server/metrics/metrics.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
