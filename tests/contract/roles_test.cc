@@ -8,6 +8,7 @@
 #include "google/protobuf/descriptor.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "isocenter/v1/node.grpc.pb.h"
+#include "server/roles/attempt_limiter.h"
 #include "server/roles/secrets.h"
 #include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
