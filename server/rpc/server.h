@@ -30,7 +30,7 @@ struct Partners {
   node::Node* node = nullptr;
   const roles::Roster* roster = nullptr;  // who may call what; null: whoever reaches the server
   jobs::ProcedureStepControl* procedure_steps = nullptr;
-  std::function<absl::Time()> clock = absl::Now;
+  std::function<absl::Time()> clock = absl::Now;  // but for deadlines of calls, which are gRPC's
 };
 
 /// All services, the standard health service and reflection on one port. gRPC's own threads run
