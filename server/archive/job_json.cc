@@ -1,10 +1,13 @@
 #include "server/archive/job_json.h"
 
-#include <array>
+#include <concepts>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -72,6 +75,14 @@ struct Writer {
   }
 };
 
+/// Whether the type holds the number.
+template <class T>
+bool Holds(const Json& number) {
+  return number.is_number_unsigned()
+             ? std::in_range<T>(number.get<uint64_t>())
+             : number.is_number_integer() && std::in_range<T>(number.get<int64_t>());
+}
+
 /// Reads them. `error` is the first value that is none of its type; the JSON library reports the
 /// other mistakes by exceptions.
 struct Reader {
@@ -79,48 +90,69 @@ struct Reader {
   absl::Status& error;
 
   void operator()(const char* name, auto& value, const jobs::Shown& = {}) const {
-    const auto found = json.find(NameOf(value, name));
-    if (found != json.end()) Read(name, *found, value);
+    const std::string kept_as = NameOf(value, name);
+    const auto found = json.find(kept_as);
+    if (found != json.end()) Read(kept_as, *found, value);
   }
 
   template <class T>
-  void Read(const char* name, const Json& from, T& value) const {
+  void Read(const std::string& name, const Json& from, T& value) const {
     if constexpr (jobs::HasMembers<T>) {
       for (const char* required : RequiredOf(value)) (void)from.at(required);
       jobs::VisitMembers(Reader{from, error}, value);
     } else if constexpr (jobs::Named<T>) {
       const auto text = from.get<std::string>();
-      if (const std::optional<T> known = jobs::FromName<T>(text)) {
-        value = *known;
-      } else {
-        error.Update(
-            absl::DataLossError(absl::StrCat("job record: the ", name, " is '", text, "'")));
-      }
+      const std::optional<T> known = jobs::FromName<T>(text);
+      if (!known) return Complain(absl::StrCat("the ", name, " is '", text, "'"));
+      value = *known;
     } else if (std::is_floating_point_v<T> && from.is_null()) {
       value = std::numeric_limits<T>::quiet_NaN();  // how JSON writes what is not finite
     } else {
       from.get_to(value);
     }
   }
-  void Read(const char*, const Json& from, absl::Time& time) const {
-    time = absl::FromUnixMicros(from.get<int64_t>());
+  template <std::integral T>
+  requires(!std::is_same_v<T, bool>) void Read(const std::string& name, const Json& from,
+                                               T& value) const {
+    using Limits = std::numeric_limits<T>;
+    if (from.is_number() && !Holds<T>(from)) {
+      return Complain(absl::StrCat(name, " is ", from.dump(), "; legal is a whole number from ",
+                                   Limits::min(), " to ", Limits::max()));
+    }
+    from.get_to(value);
   }
-  void Read(const char*, const Json& from, absl::Status& status) const {
-    status = absl::Status(static_cast<absl::StatusCode>(from.at("code").get<int>()),
-                          from.at("message").get<std::string>());
+  void Read(const std::string& name, const Json& from, absl::Time& time) const {
+    int64_t micros = 0;
+    Read(name, from, micros);
+    time = absl::FromUnixMicros(micros);
   }
-  void Read(const char*, const Json& from, PatientPosition& position) const {
+  void Read(const std::string&, const Json& from, absl::Status& status) const {
+    constexpr int kLastCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
+    int code = 0;
+    Read("code", from.at("code"), code);
+    if (code < 1 || code > kLastCode) {
+      return Complain(
+          absl::StrCat("the code of the error is ", code, "; legal is 1 to ", kLastCode));
+    }
+    status =
+        absl::Status(static_cast<absl::StatusCode>(code), from.at("message").get<std::string>());
+  }
+  void Read(const std::string&, const Json& from, PatientPosition& position) const {
     const auto read = ParsePatientPosition(from.get<std::string>());
     if (read.ok()) position = *read;
     error.Update(read.status());
   }
   template <class T>
-  void Read(const char* name, const Json& from, std::optional<T>& value) const {
+  void Read(const std::string& name, const Json& from, std::optional<T>& value) const {
     Read(name, from, value.emplace());
   }
   template <class T>
-  void Read(const char* name, const Json& from, std::vector<T>& values) const {
+  void Read(const std::string& name, const Json& from, std::vector<T>& values) const {
     for (const Json& each : from) Read(name, each, values.emplace_back());
+  }
+
+  void Complain(const std::string& what) const {
+    error.Update(absl::DataLossError(absl::StrCat("job record: ", what)));
   }
 };
 
@@ -135,7 +167,11 @@ absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
   absl::Status error;
   try {
     const Json json = Json::parse(text.begin(), text.end());
-    Reader{json, error}.Read("job", json, job);
+    const Reader reader{json, error};
+    reader.Read("job", json, job);
+    if (jobs::IsRefinement(job) && job.source_job_ids.empty()) {
+      reader.Complain("a refinement has no source_job_ids; legal is the job that it refines");
+    }
   } catch (const Json::exception& mistake) {
     return absl::DataLossError(absl::StrCat("job record: ", mistake.what()));
   }

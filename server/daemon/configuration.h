@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
-#include "server/certificates/certificates.h"
 #include "server/config/protocol_book.h"
+#include "server/crypto/certificates.h"
 #include "server/daemon/flags.h"
 #include "server/dicom/net/node_options.h"
 #include "server/pipeline/engine.h"
@@ -28,8 +28,8 @@ struct Configuration {
 
   // Of the files that `config` names: certificates, keys, tokens.
   dicom::NodeOptions dicom;
-  std::unique_ptr<roles::Roster> roster;       // who may use gRPC and the web
-  std::vector<certificates::Expiry> expiries;  // when each certificate ends
+  std::unique_ptr<roles::Roster> roster;  // who may use gRPC and the web
+  std::vector<crypto::Expiry> expiries;   // when each certificate ends
 };
 
 /// Certificates are valid now, and each key is that of its certificate. Errors, each with the field

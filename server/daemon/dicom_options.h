@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "server/archive/routing.h"
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 #include "server/dicom/net/node_options.h"
 #include "server/dicom/sending/sender.h"
 
@@ -17,7 +17,7 @@ namespace isocenter::daemon {
 /// of the node and its peers end. Errors: NOT_FOUND (a file that cannot be read), INVALID_ARGUMENT
 /// (its content), both with the field and the file.
 absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& config,
-                                                std::vector<certificates::Expiry>& expiries);
+                                                std::vector<crypto::Expiry>& expiries);
 
 /// The peer of this title; there is one.
 dicom::Peer PeerOf(const dicom::NodeOptions& node, const std::string& ae_title);

@@ -76,9 +76,9 @@ void DeclareEndpoints(SettingFlags& flags) {
   flags.Add("--grpc_address", "host:port of the gRPC endpoint",
             &ServerConfig::mutable_grpc_address);
   flags.Add("--metrics_address", "host:port of /metrics", &ServerConfig::mutable_metrics_address);
-  flags.Add("--web_address", "host:port of the console page", &ServerConfig::mutable_web,
+  flags.Add("--web_address", "host:port of the operator page", &ServerConfig::mutable_web,
             &v1::WebConfig::mutable_address);
-  flags.AddSwitch("--no_web", "Do not serve the console page", &ServerConfig::mutable_web,
+  flags.AddSwitch("--no_web", "Do not serve the operator page", &ServerConfig::mutable_web,
                   &v1::WebConfig::set_disabled);
   flags.Add("--archive", "Directory of results and job records",
             &ServerConfig::mutable_archive_directory);

@@ -138,7 +138,7 @@ absl::Status Service::OpenDevices() {
   configuration_.dicom.audit = audit_.get();
   metrics_ = std::make_unique<metrics::Metrics>(
       metrics::Metrics::BuildInfo{.version = ISOCENTER_VERSION, .backend = devices_->backend});
-  for (const certificates::Expiry& expiry : configuration_.expiries) {
+  for (const crypto::Expiry& expiry : configuration_.expiries) {
     metrics_->SetCertificateExpiry(expiry.certificate,
                                    absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
   }

@@ -1,8 +1,6 @@
 // What a service offers at its addresses: metrics, gRPC, DICOM and the web.
 #include <sys/statvfs.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -12,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
 #include "server/audit/trail.h"
+#include "server/base/host_name.h"
 #include "server/config/server_config.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/service.h"
@@ -30,11 +29,6 @@
 
 namespace isocenter::daemon {
 namespace {
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 /// Whether the disk takes data: the kernel makes one that fails read-only.
 absl::Status CheckDisk(const std::string& directory) {

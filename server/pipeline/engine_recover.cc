@@ -56,7 +56,7 @@ absl::Status Engine::RecoverJob(const jobs::Job& job) {
   const absl::StatusOr<jobs::StoredSeries> stored = environment_.results.Find(job);
   const absl::StatusOr<std::shared_ptr<jobs::JobSpool>> opened = environment_.spool.Open(job.id);
   absl::StatusOr<AcquisitionRequest> decoded =
-      opened.ok() ? options_.decoders.acquisition((*opened)->acquisition()) : opened.status();
+      opened.ok() ? DecodeSpooled(options_.decoders, **opened) : opened.status();
   if (stored.ok()) {
     if (decoded.ok()) FollowUp(job.id, *stored, *decoded, *opened);
     return CompleteStored(job, *stored);

@@ -70,7 +70,7 @@ absl::StatusOr<RefinementInput> Refinements::OpenInput(const std::string& source
   if (absl::IsNotFound(kept)) kept = absl::FailedPreconditionError(kept.message());
   ISO_RETURN_IF_ERROR(kept);
   ISO_ASSIGN_OR_RETURN(std::shared_ptr<jobs::JobSpool> spool, environment_.spool.Open(source_id));
-  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, decoders_.acquisition(spool->acquisition()));
+  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, DecodeSpooled(decoders_, *spool));
   return RefinementInput{std::move(spool), std::move(request.acquisition), request.missing_frames};
 }
 
