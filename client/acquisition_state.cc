@@ -17,10 +17,9 @@ namespace {
 // A call that lasted so long has moved the acquisition on, even if no frame was left to send.
 constexpr absl::Duration kMovedOn = absl::Seconds(5);
 
-enum Event { kStarted, kRead, kWritten, kFinished };
 // gRPC hands their addresses back, as pointers to what it never touches.
-constexpr Event kEvents[] = {kStarted, kRead, kWritten, kFinished};
-void* Tag(Event event) { return const_cast<Event*>(&kEvents[event]); }
+constexpr CallEvent kEvents[] = {kStarted, kRead, kWritten, kFinished};
+void* Tag(CallEvent event) { return const_cast<CallEvent*>(&kEvents[event]); }
 
 std::string AcquireMethod() {
   return absl::StrCat("/", v1::AcquisitionService::service_full_name(), "/Acquire");
@@ -98,57 +97,21 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
     finish_written = false;
   }
   c.stream->StartCall(Tag(kStarted));
-  v1::AcquireResponse response;
-  grpc::Status status;
-  bool answered = false, late = false, finished = false;
+  bool late = false;
   const absl::Time admission_deadline = absl::Now() + limit;
-  for (bool idle = false; !(finished && idle);) {
+  for (bool over = false; !over;) {
     void* tag = nullptr;
     bool ok = false;
-    const absl::Time until = answered || late ? absl::InfiniteFuture() : admission_deadline;
+    const absl::Time until = c.answered || late ? absl::InfiniteFuture() : admission_deadline;
     if (c.queue.AsyncNext(&tag, &ok, absl::ToChronoTime(until)) == grpc::CompletionQueue::TIMEOUT) {
       late = true;
       c.context.TryCancel();
       continue;
     }
-    switch (*static_cast<const Event*>(tag)) {
-      case kStarted:
-        if (!ok) {
-          c.stream->Finish(&status, Tag(kFinished));
-          break;
-        }
-        {
-          absl::MutexLock lock(&mutex);
-          writing = true;
-        }
-        c.stream->Write(Serialize(opening), Tag(kWritten));
-        c.stream->Read(&response, Tag(kRead));
-        break;
-      case kRead:
-        if (ok) {
-          answered = true;
-          Handle(response, c);
-          c.stream->Read(&response, Tag(kRead));
-        } else {
-          absl::MutexLock lock(&mutex);
-          writable = nullptr;
-          c.stream->Finish(&status, Tag(kFinished));
-        }
-        break;
-      case kWritten: {
-        absl::MutexLock lock(&mutex);
-        writing = false;
-        if (!ok) writable = nullptr;
-        StartNextWrite();
-        break;
-      }
-      case kFinished:
-        finished = true;
-        break;
-    }
+    OnEvent(*static_cast<const CallEvent*>(tag), ok, opening, c);
     absl::MutexLock lock(&mutex);
-    idle = !writing;
-    if (finished && idle) call = nullptr;
+    over = c.finished && !writing;
+    if (over) call = nullptr;
   }
   c.queue.Shutdown();
   void* none = nullptr;
@@ -156,13 +119,47 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   while (c.queue.Next(&none, &ok)) {
   }
   c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
-  if (!answered && late) {
+  if (!c.answered && late) {
     // An unanswered attempt to take the job up again says nothing about the job.
     if (c.again) return absl::UnavailableError("the server cannot be reached or does not answer");
     return absl::DeadlineExceededError(absl::StrCat(
         "the server did not admit the acquisition within ", absl::FormatDuration(limit)));
   }
-  return FromGrpc(status);
+  return FromGrpc(c.status);
+}
+
+void AcquisitionStream::State::OnEvent(CallEvent event, bool ok, const v1::AcquireRequest& opening,
+                                       Call& c) {
+  switch (event) {
+    case kStarted:
+      if (!ok) return c.stream->Finish(&c.status, Tag(kFinished));
+      {
+        absl::MutexLock lock(&mutex);
+        writing = true;
+      }
+      c.stream->Write(Serialize(opening), Tag(kWritten));
+      return c.stream->Read(&c.response, Tag(kRead));
+    case kRead:
+      if (ok) {
+        c.answered = true;
+        Handle(c.response, c);
+        c.stream->Read(&c.response, Tag(kRead));
+      } else {
+        absl::MutexLock lock(&mutex);
+        writable = nullptr;
+        c.stream->Finish(&c.status, Tag(kFinished));
+      }
+      return;
+    case kWritten: {
+      absl::MutexLock lock(&mutex);
+      writing = false;
+      if (!ok) writable = nullptr;
+      return StartNextWrite();
+    }
+    case kFinished:
+      c.finished = true;
+      return;
+  }
 }
 
 std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status status, const Call& c,

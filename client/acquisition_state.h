@@ -22,6 +22,9 @@
 
 namespace isocenter::client {
 
+/// What gRPC has done for a call.
+enum CallEvent { kStarted, kRead, kWritten, kFinished };
+
 /// One thread runs the calls, one after the other, and reads. Whoever finds no write under way
 /// starts the next one: the thread, or the caller of SendFrame.
 struct AcquisitionStream::State {
@@ -37,6 +40,10 @@ struct AcquisitionStream::State {
     absl::Time accepted = absl::InfiniteFuture();
     bool moved_on = false;
     bool again = false;  // takes up what a broken call began
+    v1::AcquireResponse response;
+    bool answered = false;
+    grpc::Status status;
+    bool finished = false;  // `status` is there
   };
 
   State(const ServiceChannel& channel, AcquisitionStreamOptions stream_options,
@@ -74,6 +81,8 @@ struct AcquisitionStream::State {
   /// One call, from its first message to its status.
   /// `limit`: how long the answer to the first message may take.
   absl::Status RunCall(const v1::AcquireRequest& opening, absl::Duration limit, Call& c);
+  /// `ok`: it went well.
+  void OnEvent(CallEvent event, bool ok, const v1::AcquireRequest& opening, Call& c);
   void Handle(const v1::AcquireResponse& response, Call& c);
   absl::Status AcceptedAgain(const v1::Accepted& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);

@@ -2,19 +2,93 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/daemon/dicom_options.h"
 
 namespace isocenter::daemon {
+namespace {
+
+using crypto::Expiry;
+
+absl::Status CheckCertificate(const std::string& field, const std::string& file,
+                              std::vector<Expiry>& expiries) {
+  ISO_ASSIGN_OR_RETURN(const auto read, crypto::ReadValidCertificates(field, file));
+  expiries.push_back({field, crypto::FirstExpiry(read)});
+  return absl::OkStatus();
+}
+
+/// A certificate and its key. `field` is the message of the configuration that names both.
+absl::Status CheckIdentity(const std::string& field, const std::string& certificate_file,
+                           const std::string& private_key_file, std::vector<Expiry>& expiries) {
+  ISO_RETURN_IF_ERROR(
+      CheckCertificate(absl::StrCat(field, ".certificate_file"), certificate_file, expiries));
+  return crypto::CheckKey(absl::StrCat(field, ".private_key_file"), private_key_file,
+                          certificate_file);
+}
+
+absl::Status CheckServerTls(const std::string& field, const v1::TlsConfig& tls,
+                            std::vector<Expiry>& expiries) {
+  if (tls.certificate_file().empty()) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(
+      CheckIdentity(field, tls.certificate_file(), tls.private_key_file(), expiries));
+  if (tls.client_ca_file().empty()) return absl::OkStatus();
+  return CheckCertificate(absl::StrCat(field, ".client_ca_file"), tls.client_ca_file(), expiries);
+}
+
+absl::Status CheckSyslogTls(const v1::AuditSyslogConfig& syslog, std::vector<Expiry>& expiries) {
+  if (syslog.host().empty()) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(CheckCertificate("audit.syslog.ca_file", syslog.ca_file(), expiries));
+  if (syslog.certificate_file().empty()) return absl::OkStatus();
+  return CheckIdentity("audit.syslog", syslog.certificate_file(), syslog.private_key_file(),
+                       expiries);
+}
+
+absl::Status CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& expiries) {
+  ISO_RETURN_IF_ERROR(CheckServerTls("grpc_tls", config.grpc_tls(), expiries));
+  if (!config.web().disabled()) {
+    ISO_RETURN_IF_ERROR(CheckServerTls("web.tls", config.web().tls(), expiries));
+  }
+  return CheckSyslogTls(config.audit().syslog(), expiries);
+}
+
+roles::Role RoleOf(v1::WebRole role) {
+  switch (role) {
+    case v1::WEB_ROLE_ADMINISTRATOR:
+      return roles::Role::kAdministrator;
+    case v1::WEB_ROLE_OPERATOR:
+      return roles::Role::kOperator;
+    case v1::WEB_ROLE_CONSOLE:
+      return roles::Role::kConsole;
+    default:
+      return roles::Role::kViewer;
+  }
+}
+
+absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& config) {
+  std::unique_ptr<roles::TokenBook> tokens;
+  if (!config.tokens_file().empty()) {
+    ISO_ASSIGN_OR_RETURN(tokens, roles::TokenBook::Open(config.tokens_file()));
+  }
+  std::vector<roles::CertificateHolder> certificates;
+  for (const v1::WebCertificate& certificate : config.certificate()) {
+    certificates.push_back({certificate.subject(), RoleOf(certificate.role())});
+  }
+  return std::make_unique<roles::Roster>(std::move(tokens), std::move(certificates));
+}
+
+}  // namespace
 
 absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
-  ISO_ASSIGN_OR_RETURN(v1::ServerConfig config, Configure(flags));
-  ISO_ASSIGN_OR_RETURN(auto protocols, config::ProtocolBook::Make(config));
-  ISO_ASSIGN_OR_RETURN(ConfiguredFiles files, ReadConfiguredFiles(config));
-  ISO_ASSIGN_OR_RETURN(auto fault, FaultOf(flags));
-  return Configuration{.config = std::move(config),
-                       .protocols = std::move(protocols),
-                       .files = std::move(files),
-                       .fault = std::move(fault)};
+  Configuration read;
+  ISO_ASSIGN_OR_RETURN(read.config, Configure(flags));
+  ISO_ASSIGN_OR_RETURN(read.protocols, config::ProtocolBook::Make(read.config));
+  ISO_RETURN_IF_ERROR(CheckTlsFiles(read.config, read.expiries));
+  ISO_ASSIGN_OR_RETURN(read.dicom, DicomOptions(read.config.dicom_node(), read.expiries));
+  ISO_ASSIGN_OR_RETURN(read.roster, OpenRoster(read.config.web()));
+  ISO_ASSIGN_OR_RETURN(read.fault, FaultOf(flags));
+  read.backend = flags.backend;
+  return read;
 }
 
 }  // namespace isocenter::daemon

@@ -4,26 +4,37 @@
 // device.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "server/config/protocol_book.h"
-#include "server/daemon/configured_files.h"
+#include "server/crypto/certificates.h"
 #include "server/daemon/flags.h"
+#include "server/dicom/net/node_options.h"
 #include "server/pipeline/engine.h"
+#include "server/roles/roster.h"
 
 namespace isocenter::daemon {
 
 struct Configuration {
   v1::ServerConfig config;  // with its defaults
   config::ProtocolBook protocols;
-  ConfiguredFiles files;
+  std::string backend;  // that is wanted; empty: the best one
   std::optional<pipeline::DeviceFault> fault;
+
+  // Of the files that `config` names: certificates, keys, tokens.
+  dicom::NodeOptions dicom;
+  std::unique_ptr<roles::Roster> roster;  // who may use gRPC and the web
+  std::vector<crypto::Expiry> expiries;   // when each certificate ends
 };
 
-/// Errors, each with the field or flag, its value and what is legal: those of Configure,
-/// ProtocolBook::Make, ReadConfiguredFiles and FaultOf.
+/// Certificates are valid now, and each key is that of its certificate. Errors, each with the field
+/// or flag (and the file), its value and what is legal: NOT_FOUND (a file that cannot be read),
+/// PERMISSION_DENIED (tokens that others may write), INVALID_ARGUMENT.
 absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags);
 
 }  // namespace isocenter::daemon

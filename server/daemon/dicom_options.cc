@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/net/tls.h"
+#include "server/dicom/objects/study_context.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -42,9 +43,9 @@ void Append(const std::vector<crypto::Expiry>& from, std::vector<crypto::Expiry>
   }
 }
 
-absl::StatusOr<dicom::Peer> PeerOf(const v1::DicomPeer& peer, const dicom::TlsIdentity& identity,
-                                   const std::string& node_ca_file,
-                                   std::vector<crypto::Expiry>& expiries) {
+absl::StatusOr<dicom::Peer> ReadPeer(const v1::DicomPeer& peer, const dicom::TlsIdentity& identity,
+                                     const std::string& node_ca_file,
+                                     std::vector<crypto::Expiry>& expiries) {
   dicom::Peer made = {.ae_title = peer.ae_title(),
                       .host = peer.host(),
                       .port = static_cast<int>(peer.port()),
@@ -65,6 +66,36 @@ absl::StatusOr<dicom::Peer> PeerOf(const v1::DicomPeer& peer, const dicom::TlsId
                                                 std::move(check)));
   Append(made.tls->expiries(), expiries);
   return made;
+}
+
+archive::ResultRole RoleFromProto(int role) {
+  switch (role) {
+    case v1::RESULT_ROLE_MASK:
+      return archive::ResultRole::kMask;
+    case v1::RESULT_ROLE_FILL:
+      return archive::ResultRole::kFill;
+    case v1::RESULT_ROLE_SUBTRACTION:
+      return archive::ResultRole::kSubtraction;
+    case v1::RESULT_ROLE_REFINEMENT:
+      return archive::ResultRole::kRefinement;
+    default:
+      return archive::ResultRole::kSingle;
+  }
+}
+
+archive::Route RouteOf(const v1::DicomDestination& destination) {
+  archive::Route route{.destination = {.ae_title = destination.ae_title(),
+                                       .storage_commitment = destination.storage_commitment(),
+                                       .sop_classes = {}},
+                       .automatic = !destination.on_request_only(),
+                       .protocols = {destination.protocol().begin(), destination.protocol().end()},
+                       .roles = {}};
+  for (const int role : destination.role()) route.roles.insert(RoleFromProto(role));
+  for (const int form : destination.form()) {
+    route.destination.sop_classes.insert(dicom::SopClassUidOf(
+        form == v1::DICOM_FORM_XRAY_3D ? dicom::Form::kXray3d : dicom::Form::kCtSeries));
+  }
+  return route;
 }
 
 }  // namespace
@@ -98,20 +129,40 @@ absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& confi
   }
   for (const v1::DicomPeer& peer : config.peer()) {
     ISO_ASSIGN_OR_RETURN(options.peers.emplace_back(),
-                         PeerOf(peer, identity, tls.ca_file(), expiries));
+                         ReadPeer(peer, identity, tls.ca_file(), expiries));
   }
   ISO_RETURN_IF_ERROR(dicom::CheckOptions(options));
   return options;
 }
 
-std::string AddressesOf(const dicom::NodeOptions& options, const dicom::Node& node) {
-  std::string addresses;
-  if (!options.tls_only) absl::StrAppend(&addresses, options.address, ":", node.port());
-  if (options.tls != nullptr) {
-    absl::StrAppend(&addresses, addresses.empty() ? "" : ",", options.address, ":", node.tls_port(),
-                    "/tls");
+dicom::Peer PeerOf(const dicom::NodeOptions& node, const std::string& ae_title) {
+  for (const dicom::Peer& peer : node.peers) {
+    if (peer.ae_title == ae_title) return peer;
   }
-  return addresses;
+  return {.ae_title = ae_title};
+}
+
+std::vector<archive::Route> RoutesOf(const v1::DicomNodeConfig& config) {
+  std::vector<archive::Route> routes;
+  for (const v1::DicomDestination& destination : config.destination()) {
+    routes.push_back(RouteOf(destination));
+  }
+  return routes;
+}
+
+dicom::SenderOptions SenderOptionsOf(const v1::DicomNodeConfig& config,
+                                     const dicom::NodeOptions& node) {
+  dicom::SenderOptions options{.node = node};
+  for (const v1::DicomDestination& destination : config.destination()) {
+    options.destinations.push_back(
+        {.peer = PeerOf(node, destination.ae_title()),
+         .route = RouteOf(destination),
+         .max_associations = static_cast<int>(destination.max_associations()),
+         .first_retry = absl::Seconds(destination.first_retry_seconds()),
+         .longest_retry = absl::Seconds(destination.longest_retry_seconds()),
+         .commitment_timeout = absl::Seconds(destination.commitment_seconds())});
+  }
+  return options;
 }
 
 }  // namespace isocenter::daemon

@@ -1,14 +1,15 @@
-// The DICOM node's options and certificates as the configuration has them.
+// The DICOM node, its certificates, its peers and where it sends, as the configuration has them.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
+#include "server/archive/routing.h"
 #include "server/crypto/certificates.h"
-#include "server/dicom/scp/node.h"
+#include "server/dicom/net/node_options.h"
+#include "server/dicom/sending/sender.h"
 
 namespace isocenter::daemon {
 
@@ -18,8 +19,14 @@ namespace isocenter::daemon {
 absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& config,
                                                 std::vector<crypto::Expiry>& expiries);
 
-/// Where the node listens: "host:port", then the port of TLS as ",host:port/tls" where there is
-/// one.
-std::string AddressesOf(const dicom::NodeOptions& options, const dicom::Node& node);
+/// The peer of this title; there is one.
+dicom::Peer PeerOf(const dicom::NodeOptions& node, const std::string& ae_title);
+
+/// Which results go where by themselves. `config` has its defaults and is valid, here and below.
+std::vector<archive::Route> RoutesOf(const v1::DicomNodeConfig& config);
+
+/// `node` has the peers.
+dicom::SenderOptions SenderOptionsOf(const v1::DicomNodeConfig& config,
+                                     const dicom::NodeOptions& node);
 
 }  // namespace isocenter::daemon

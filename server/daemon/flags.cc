@@ -1,7 +1,6 @@
 #include "server/daemon/flags.h"
 
-#include <vector>
-
+#include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/backends.h"
@@ -10,6 +9,8 @@
 
 namespace isocenter::daemon {
 namespace {
+
+using v1::ServerConfig;
 
 v1::SyncPolicy SyncPolicyOf(const std::string& name) {
   if (name == "always") return v1::SYNC_POLICY_ALWAYS;
@@ -22,47 +23,132 @@ std::vector<std::string> BackendNames() {
   return names;
 }
 
-}  // namespace
+/// Declares flags that set fields of the configuration, where they are given.
+class SettingFlags {
+ public:
+  SettingFlags(CLI::App& app, Flags& flags) : app_(app), settings_(flags.settings) {}
+
+  /// `set` is called with the configuration and the flag's value.
+  template <class T, class Set>
+  CLI::Option* Add(const std::string& name, const std::string& help, Set set) {
+    const auto keep = [&settings = settings_, set](const T& value) {
+      settings.push_back([set, value](ServerConfig& config) { set(config, value); });
+    };
+    return app_.add_option_function<T>(name, keep, help);
+  }
+  /// The text of a field, of the configuration itself or of one of its parts.
+  void Add(const std::string& name, const std::string& help,
+           std::string* (ServerConfig::*field)()) {
+    Add<std::string>(name, help, [field](ServerConfig& config, const std::string& value) {
+      *(config.*field)() = value;
+    });
+  }
+  template <class Part>
+  void Add(const std::string& name, const std::string& help, Part* (ServerConfig::*part)(),
+           std::string* (Part::*field)()) {
+    Add<std::string>(name, help, [part, field](ServerConfig& config, const std::string& value) {
+      *((config.*part)()->*field)() = value;
+    });
+  }
+  /// A number in one of its parts.
+  template <class Part, class T>
+  CLI::Option* Add(const std::string& name, const std::string& help, Part* (ServerConfig::*part)(),
+                   void (Part::*set)(T)) {
+    return Add<T>(name, help,
+                  [part, set](ServerConfig& config, T value) { ((config.*part)()->*set)(value); });
+  }
+  /// A flag without a value.
+  template <class Part>
+  void AddSwitch(const std::string& name, const std::string& help, Part* (ServerConfig::*part)(),
+                 void (Part::*set)(bool)) {
+    const auto keep = [&settings = settings_, part, set] {
+      settings.push_back([part, set](ServerConfig& config) { ((config.*part)()->*set)(true); });
+    };
+    app_.add_flag_callback(name, keep, help);
+  }
+
+ private:
+  CLI::App& app_;
+  std::vector<std::function<void(ServerConfig&)>>& settings_;
+};
+
+void DeclareEndpoints(SettingFlags& flags) {
+  flags.Add("--grpc_address", "host:port of the gRPC endpoint",
+            &ServerConfig::mutable_grpc_address);
+  flags.Add("--metrics_address", "host:port of /metrics", &ServerConfig::mutable_metrics_address);
+  flags.Add("--web_address", "host:port of the operator page", &ServerConfig::mutable_web,
+            &v1::WebConfig::mutable_address);
+  flags.AddSwitch("--no_web", "Do not serve the operator page", &ServerConfig::mutable_web,
+                  &v1::WebConfig::set_disabled);
+  flags.Add("--archive", "Directory of results and job records",
+            &ServerConfig::mutable_archive_directory);
+  constexpr auto kDicom = &ServerConfig::mutable_dicom_node;
+  using Dicom = v1::DicomNodeConfig;
+  flags.Add("--dicom_port", "Port of the DICOM node; 0: any free one", kDicom, &Dicom::set_port);
+  flags.Add("--dicom_address", "Address that the DICOM node listens on", kDicom,
+            &Dicom::mutable_address);
+  flags.Add("--dicom_aet", "Application entity title of the DICOM node", kDicom,
+            &Dicom::mutable_ae_title);
+  flags.AddSwitch("--no_dicom", "Do not start the DICOM node", kDicom, &Dicom::set_disabled);
+  constexpr auto kTls = &ServerConfig::mutable_grpc_tls;
+  flags.Add("--tls_certificate", "PEM file; turns TLS on", kTls,
+            &v1::TlsConfig::mutable_certificate_file);
+  flags.Add("--tls_key", "PEM file of the certificate's private key", kTls,
+            &v1::TlsConfig::mutable_private_key_file);
+  flags.Add("--tls_client_ca", "PEM file; clients must present a certificate of this authority",
+            kTls, &v1::TlsConfig::mutable_client_ca_file);
+}
+
+void DeclareLimits(SettingFlags& flags) {
+  constexpr auto kLimits = &ServerConfig::mutable_limits;
+  using Limits = v1::LimitsConfig;
+  const auto size = CLI::AsSizeValue(/*kb_is_1000=*/true);
+  flags
+      .Add("--memory_bytes", "Memory of the host for all jobs together, e.g. 16GiB", kLimits,
+           &Limits::set_memory_bytes)
+      ->transform(size);
+  flags.Add("--threads", "Threads of the CPU backend; 0: one per core", kLimits,
+            &Limits::set_cpu_threads);
+  flags
+      .Add("--device_memory_limit", "Memory of each GPU that may be used, e.g. 8GiB (default: all)",
+           kLimits, &Limits::set_device_memory_bytes)
+      ->transform(size);
+  flags.Add("--gpus", "GPUs that are used; 0: all", kLimits, &Limits::set_gpus);
+  flags.Add("--gpus_per_job", "GPUs that share each acquisition", kLimits,
+            &Limits::set_gpus_per_job);
+  flags.Add<double>("--drain_seconds", "Longest time from SIGTERM to exit",
+                    [](ServerConfig& config, double value) { config.set_drain_seconds(value); });
+}
+
+void DeclareSpool(SettingFlags& flags) {
+  flags.Add("--spool", "Directory in which frames are kept until their job ends",
+            &ServerConfig::mutable_spool, &v1::SpoolConfig::mutable_directory);
+  flags
+      .Add<std::string>(
+          "--sync",
+          "When a frame is acknowledged: always (on the disk), interval (the kernel has it; "
+          "synced at intervals) or never (synced when the kernel likes)",
+          [](ServerConfig& config, const std::string& value) {
+            config.mutable_spool()->set_sync(SyncPolicyOf(value));
+          })
+      ->check(CLI::IsMember({"always", "interval", "never"}));
+  flags.Add("--reconnect_seconds", "How long a job waits for its console when the stream broke",
+            &ServerConfig::mutable_limits, &v1::LimitsConfig::set_reconnect_seconds);
+}
 
 void Declare(CLI::App& app, Flags& flags) {
+  SettingFlags settings(app, flags);
   app.add_option("--config", flags.config_file,
                  "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)");
-  app.add_option("--grpc_address", flags.grpc_address, "host:port of the gRPC endpoint");
-  app.add_option("--metrics_address", flags.metrics_address, "host:port of /metrics");
-  app.add_option("--web_address", flags.web_address, "host:port of the operator page");
-  app.add_flag("--no_web", flags.no_web, "Do not serve the operator page");
-  app.add_option("--archive", flags.archive, "Directory of results and job records");
-  app.add_option("--dicom_port", flags.dicom_port, "Port of the DICOM node; 0: any free one");
-  app.add_option("--dicom_address", flags.dicom_address, "Address that the DICOM node listens on");
-  app.add_option("--dicom_aet", flags.dicom_aet, "Application entity title of the DICOM node");
-  app.add_flag("--no_dicom", flags.no_dicom, "Do not start the DICOM node");
-  app.add_option("--tls_certificate", flags.tls_certificate, "PEM file; turns TLS on");
-  app.add_option("--tls_key", flags.tls_key, "PEM file of the certificate's private key");
-  app.add_option("--tls_client_ca", flags.tls_client_ca,
-                 "PEM file; clients must present a certificate of this authority");
-  app.add_option("--memory_bytes", flags.memory_bytes,
-                 "Memory of the host for all jobs together, e.g. 16GiB")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
-  app.add_option("--threads", flags.threads, "Threads of the CPU backend; 0: one per core");
-  app.add_option("--device_memory_limit", flags.device_memory_limit,
-                 "Memory of each GPU that may be used, e.g. 8GiB (default: all)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
-  app.add_option("--gpus", flags.gpus, "GPUs that are used; 0: all");
-  app.add_option("--gpus_per_job", flags.gpus_per_job, "GPUs that share each acquisition");
-  app.add_option("--drain_seconds", flags.drain_seconds, "Longest time from SIGTERM to exit");
+  DeclareEndpoints(settings);
+  DeclareLimits(settings);
   app.add_option("--backend", flags.backend,
                  "Backend that computes (default: cuda where there is a device, else cpu)")
       ->check(CLI::IsMember(BackendNames()));
   app.add_option("--log_level", flags.log_level, "trace, debug, info, warn, err or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "err", "off"}))
       ->capture_default_str();
-  app.add_option("--spool", flags.spool, "Directory in which frames are kept until their job ends");
-  app.add_option("--sync", flags.sync,
-                 "When a frame is acknowledged: always (on the disk), interval (the kernel has it; "
-                 "synced at intervals) or never (synced when the kernel likes)")
-      ->check(CLI::IsMember({"always", "interval", "never"}));
-  app.add_option("--reconnect_seconds", flags.reconnect_seconds,
-                 "How long a job waits for its console when the stream broke");
+  DeclareSpool(settings);
   app.add_option("--node_name", flags.node_name,
                  "Name of this node, where there are several (default: the host name)");
   app.add_option("--fault", flags.fault,
@@ -72,6 +158,19 @@ void Declare(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", "isocenterd " ISOCENTER_VERSION);
 }
 
+}  // namespace
+
+std::optional<int> Parse(int argc, const char* const* argv, Flags& flags) {
+  CLI::App app("Isocenter reconstruction service", "isocenterd");
+  Declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitBadConfiguration;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
   v1::ServerConfig config;
   if (!flags.config_file.empty()) {
@@ -79,33 +178,7 @@ absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
   }
   if (flags.node_name) config.mutable_cluster()->set_node_name(*flags.node_name);
   config::ApplyDefaults(config);
-  if (flags.grpc_address) config.set_grpc_address(*flags.grpc_address);
-  if (flags.metrics_address) config.set_metrics_address(*flags.metrics_address);
-  if (flags.web_address) config.mutable_web()->set_address(*flags.web_address);
-  if (flags.no_web) config.mutable_web()->set_disabled(true);
-  if (flags.archive) config.set_archive_directory(*flags.archive);
-  v1::DicomNodeConfig& node = *config.mutable_dicom_node();
-  if (flags.dicom_address) node.set_address(*flags.dicom_address);
-  if (flags.dicom_port) node.set_port(*flags.dicom_port);
-  if (flags.dicom_aet) node.set_ae_title(*flags.dicom_aet);
-  if (flags.no_dicom) node.set_disabled(true);
-  v1::TlsConfig& tls = *config.mutable_grpc_tls();
-  if (flags.tls_certificate) tls.set_certificate_file(*flags.tls_certificate);
-  if (flags.tls_key) tls.set_private_key_file(*flags.tls_key);
-  if (flags.tls_client_ca) tls.set_client_ca_file(*flags.tls_client_ca);
-  if (flags.memory_bytes) config.mutable_limits()->set_memory_bytes(*flags.memory_bytes);
-  if (flags.threads) config.mutable_limits()->set_cpu_threads(*flags.threads);
-  if (flags.device_memory_limit) {
-    config.mutable_limits()->set_device_memory_bytes(*flags.device_memory_limit);
-  }
-  if (flags.gpus) config.mutable_limits()->set_gpus(*flags.gpus);
-  if (flags.gpus_per_job) config.mutable_limits()->set_gpus_per_job(*flags.gpus_per_job);
-  if (flags.spool) config.mutable_spool()->set_directory(*flags.spool);
-  if (flags.sync) config.mutable_spool()->set_sync(SyncPolicyOf(*flags.sync));
-  if (flags.reconnect_seconds) {
-    config.mutable_limits()->set_reconnect_seconds(*flags.reconnect_seconds);
-  }
-  if (flags.drain_seconds) config.set_drain_seconds(*flags.drain_seconds);
+  for (const auto& set : flags.settings) set(config);
   ISO_RETURN_IF_ERROR(config::ValidateServerConfig(config));
   return config;
 }

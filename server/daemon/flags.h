@@ -1,35 +1,34 @@
 // What isocenterd can be told on its command line.
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "server/pipeline/engine.h"
 
 namespace isocenter::daemon {
 
+/// To start again would not help. Only what --check refuses too ends so.
+inline constexpr int kExitBadConfiguration = 2;
+
 struct Flags {
   std::string config_file;
-  std::optional<std::string> grpc_address, metrics_address, archive, dicom_address, dicom_aet;
-  std::optional<std::string> tls_certificate, tls_key, tls_client_ca;
-  std::optional<std::string> web_address;
-  bool no_web = false;
-  std::optional<uint32_t> dicom_port, threads, gpus, gpus_per_job;
-  std::optional<uint64_t> memory_bytes, device_memory_limit;
-  std::optional<double> drain_seconds, reconnect_seconds;
-  std::optional<std::string> spool, sync, node_name;
+  std::optional<std::string> node_name;
+  /// What the flags that were given put over the file and the defaults.
+  std::vector<std::function<void(v1::ServerConfig&)>> settings;
   std::string fault;
-  bool no_dicom = false;
-  bool check = false;
   std::string backend;
   std::string log_level = "info";
+  bool check = false;
 };
 
-void Declare(CLI::App& app, Flags& flags);
+/// Reads the command line. Empty: the program goes on. Else it ends with this exit code, having
+/// said why: what --help or --version asked for, or what is wrong.
+std::optional<int> Parse(int argc, const char* const* argv, Flags& flags);
 
 /// Defaults, then the file, then flags. Errors: INVALID_ARGUMENT, NOT_FOUND.
 absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags);

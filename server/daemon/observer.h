@@ -87,9 +87,4 @@ class Observer : public jobs::JobObserver {
   dicom::ProcedureSteps* procedure_steps_ = nullptr;
 };
 
-// Until a job has been measured: what a GPU or a CPU with a few cores surely does
-// (docs/performance.md).
-constexpr double kGpuUpdatesPerSecond = 100e9;
-constexpr double kCpuUpdatesPerSecond = 1e9;
-
 }  // namespace isocenter::daemon

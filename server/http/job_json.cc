@@ -1,77 +1,70 @@
 #include "server/http/job_json.h"
 
 #include <bit>
+#include <map>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
+#include "server/jobs/job_members.h"
 
 namespace isocenter::http {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "previews are sent as they are");
 
-std::string Text(absl::string_view name) { return std::string(name); }
+Json ErrorJson(const absl::Status& error) {
+  if (error.ok()) return nullptr;
+  return {{"code", CodeName(error.code())}, {"message", std::string(error.message())}};
+}
 
-absl::string_view Name(jobs::PlaneOrientation orientation) {
-  switch (orientation) {
-    case jobs::PlaneOrientation::kAxial:
-      return "axial";
-    case jobs::PlaneOrientation::kCoronal:
-      return "coronal";
-    case jobs::PlaneOrientation::kSagittal:
-      return "sagittal";
+template <class T>
+Json MembersJson(const T& object);
+
+template <class T>
+Json ValueJson(const T& value) {
+  if constexpr (jobs::HasMembers<T>) {
+    return MembersJson(value);
+  } else if constexpr (std::is_enum_v<T>) {
+    return std::string(Name(value));
+  } else {
+    return value;
   }
-  return "unknown";
+}
+template <class T>
+Json ValueJson(const std::optional<T>& value) {
+  return value ? ValueJson(*value) : Json(nullptr);
+}
+template <class T>
+Json ValueJson(const std::vector<T>& values) {
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(ValueJson(value));
+  return array;
 }
 
-Json ProgressJson(const jobs::JobProgress& progress) {
-  return {{"frames_received", progress.frames_received},
-          {"frames_backprojected", progress.frames_backprojected},
-          {"frames_total", progress.frames_total},
-          {"frames_lost", progress.frames_lost},
-          {"slices_exported", progress.slices_exported},
-          {"slices_total", progress.slices_total},
-          {"iterations_done", progress.iterations_done},
-          {"iterations_total", progress.iterations_total},
-          {"refined_fraction", progress.refined_fraction}};
-}
+bool IsEmpty(const std::string& text) { return text.empty(); }
+bool IsEmpty(double number) { return !(number > 0); }
+bool IsEmpty(const auto&) { return false; }
 
-/// Refinements and subtractions have no frames of their own, and no speed of receiving them.
-Json MeasuredJson(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+/// Collects the members that are shown, by their places.
+struct ShownMembers {
+  std::map<int, std::pair<const char*, Json>>& shown;
 
-Json ResultJson(const jobs::JobResult& result) {
-  const jobs::StageTimings& timings = result.timings;
-  return {{"kernel_gups", MeasuredJson(result.kernel_gups)},
-          {"whole_gups", MeasuredJson(result.whole_gups)},
-          {"seconds_after_last_frame", MeasuredJson(result.seconds_after_last_frame)},
-          {"seconds_to_stored", MeasuredJson(result.seconds_to_stored)},
-          {"series_instance_uid", result.series_instance_uid},
-          {"frame_of_reference_uid", result.frame_of_reference_uid},
-          {"instance_count", result.instance_count},
-          {"backend", result.backend},
-          {"timings_seconds",
-           {{"upload", timings.upload},
-            {"download", timings.download},
-            {"preprocess", timings.preprocess},
-            {"filter", timings.filter},
-            {"backproject", timings.backproject},
-            {"hounsfield", timings.hounsfield},
-            {"export", timings.export_},
-            {"acquisition", timings.acquisition},
-            {"refine", timings.refine},
-            {"total", timings.total}}}};
-}
-
-Json RefinementJson(const jobs::RefinementFacts& refinement) {
-  Json iterations = Json::array();
-  for (const jobs::IterationReport& report : refinement.iterations) {
-    iterations.push_back({{"iteration", report.iteration},
-                          {"relative_residual", report.relative_residual},
-                          {"objective", OptionalJson(report.objective)},
-                          {"seconds", report.seconds}});
+  void operator()(const char* name, const auto& value, const jobs::Shown& how = {}) const {
+    if (how.place == 0) return;
+    shown[how.place] = {how.name == nullptr ? name : how.name,
+                        how.null_if_empty && IsEmpty(value) ? Json(nullptr) : ValueJson(value)};
   }
-  return {{"algorithm", refinement.algorithm},
-          {"projector", refinement.projector},
-          {"iterations", std::move(iterations)}};
+};
+
+template <class T>
+Json MembersJson(const T& object) {
+  std::map<int, std::pair<const char*, Json>> shown;
+  jobs::VisitMembers(ShownMembers{shown}, object);
+  Json json = Json::object();
+  for (auto& [place, member] : shown) json[member.first] = std::move(member.second);
+  return json;
 }
 
 }  // namespace
@@ -97,61 +90,41 @@ Json GridJson(const jobs::Job& job) {
 }
 
 Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
-  const bool ended = jobs::HasEnded(job.state);
   const bool completed = job.state == jobs::JobState::kCompleted;
-  Json error = nullptr;
-  if (!job.error.ok()) {
-    error = {{"code", CodeName(job.error.code())}, {"message", std::string(job.error.message())}};
-  }
   const std::string& study = job.result.study_instance_uid.empty()
                                  ? job.patient_study.study_instance_uid
                                  : job.result.study_instance_uid;
   return {
       {"job_id", job.id},
-      {"state", Text(jobs::Name(job.state))},
-      {"job_class", Text(jobs::Name(job.job_class))},
+      {"state", ValueJson(job.state)},
+      {"job_class", ValueJson(job.job_class)},
       {"protocol", job.protocol},
       {"station_name", TextJson(job.station_name)},
       {"accession_number", TextJson(job.patient_study.accession_number)},
       {"study_instance_uid", TextJson(study)},
       {"pair_id", TextJson(job.pair_id)},
-      {"pair_role", Text(jobs::Name(job.pair_role))},
+      {"pair_role", ValueJson(job.pair_role)},
       {"refines_job_id",
        jobs::IsRefinement(job) ? Json(job.source_job_ids.front()) : Json(nullptr)},
       {"source_job_ids", job.source_job_ids},
       {"create_time", TimeJson(job.create_time)},
-      {"end_time", ended ? TimeJson(job.end_time) : Json(nullptr)},
+      {"end_time", jobs::HasEnded(job.state) ? TimeJson(job.end_time) : Json(nullptr)},
       {"deadline", TimeJson(job.deadline)},
       {"predicted_finish_time",
        job.state >= jobs::JobState::kExporting ? Json(nullptr) : TimeJson(job.predicted_finish)},
-      {"error", std::move(error)},
-      {"progress", ProgressJson(job.progress)},
+      {"error", ErrorJson(job.error)},
+      {"progress", MembersJson(job.progress)},
       {"frames_per_second", OptionalJson(frames_per_second)},
       {"has_preview", job.preview != nullptr},
       {"warning_count", job.warnings.size()},
-      {"result", completed ? ResultJson(job.result) : Json(nullptr)}};
+      {"result", completed ? MembersJson(job.result) : Json(nullptr)}};
 }
 
 void AddDetails(const jobs::Job& job, Json& json) {
-  const jobs::AcquisitionFacts& facts = job.facts;
   json["grid"] = GridJson(job);
-  json["acquisition"] = {
-      {"frames", facts.frames},
-      {"arc_deg", facts.arc_deg},
-      {"source_to_isocenter_mm", facts.source_to_isocenter_mm},
-      {"source_to_detector_mm", facts.source_to_detector_mm},
-      {"tube_voltage_kv", facts.tube_voltage_kv > 0 ? Json(facts.tube_voltage_kv) : Json(nullptr)},
-      {"body_part_examined", TextJson(facts.body_part_examined)},
-      {"series_description", TextJson(facts.series_description)},
-      {"filter_description", TextJson(facts.filter_description)}};
-  json["refinement"] = jobs::IsRefinement(job) ? RefinementJson(job.refinement) : Json(nullptr);
-  Json warnings = Json::array();
-  for (const jobs::JobWarning& warning : job.warnings) {
-    warnings.push_back({{"kind", Text(jobs::Name(warning.kind))},
-                        {"frame_index", OptionalJson(warning.frame)},
-                        {"text", warning.text}});
-  }
-  json["warnings"] = std::move(warnings);
+  json["acquisition"] = MembersJson(job.facts);
+  json["refinement"] = jobs::IsRefinement(job) ? MembersJson(job.refinement) : Json(nullptr);
+  json["warnings"] = ValueJson(job.warnings);
   const bool completed = job.state == jobs::JobState::kCompleted;
   // A subtraction is made of stored volumes, without a device.
   json["has_trace"] = completed && job.pair_role != jobs::PairRole::kSubtraction;
@@ -163,7 +136,7 @@ Json PreviewJson(const jobs::Preview& preview) {
   for (const jobs::PreviewPlane& plane : preview.planes) {
     const absl::string_view pixels(reinterpret_cast<const char*>(plane.hounsfield.data()),
                                    plane.hounsfield.size() * sizeof(int16_t));
-    planes.push_back({{"orientation", Text(Name(plane.orientation))},
+    planes.push_back({{"orientation", ValueJson(plane.orientation)},
                       {"columns", plane.columns},
                       {"rows", plane.rows},
                       {"column_spacing_mm", plane.column_spacing_mm},

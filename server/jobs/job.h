@@ -2,6 +2,7 @@
 // to SQL by their rooms.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "absl/time/time.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/geometry/volume_grid.h"
+#include "server/jobs/names.h"
 
 namespace isocenter::jobs {
 
@@ -29,18 +31,21 @@ enum class JobState {
   kCancelled
 };
 
+constexpr auto NamesOf(JobState) {
+  return std::to_array<absl::string_view>(
+      {"receiving", "reconstructing", "refining", "exporting", "completed", "failed", "cancelled"});
+}
+
 constexpr bool HasEnded(JobState state) { return state >= JobState::kCompleted; }
-/// Lower case, for logs, metrics and the store: "receiving", ...
-absl::string_view Name(JobState state);
 /// Whether a job may go from one state to the other.
 bool IsLegalTransition(JobState from, JobState to);
 
 /// Who is served first. Live: an arm that turns now; interactive: somebody waits for the volume;
 /// batch: nobody does.
 enum class JobClass { kLive, kInteractive, kBatch };
-
-/// Lower case, for logs, metrics and the store: "live", ...
-absl::string_view Name(JobClass job_class);
+constexpr auto NamesOf(JobClass) {
+  return std::to_array<absl::string_view>({"live", "interactive", "batch"});
+}
 
 /// Identity of patient and study, as the acquisition's header gave it and the worklist completed
 /// it. UTF-8. Never logged.
@@ -62,10 +67,12 @@ enum class CancelReason {
   kIncorrectWorklistEntry,
   kPatientCondition
 };
-inline constexpr CancelReason kLastCancelReason = CancelReason::kPatientCondition;
-
-/// Lower case with underscores, for logs and the store: "unspecified", ...
-absl::string_view Name(CancelReason reason);
+constexpr auto NamesOf(CancelReason) {
+  return std::to_array<absl::string_view>({"unspecified", "doctor_canceled", "equipment_failure",
+                                           "incorrect_procedure", "patient_refused",
+                                           "patient_taken_for_treatment", "incorrect_side",
+                                           "incorrect_worklist_entry", "patient_condition"});
+}
 
 /// For which request of the information system an acquisition was made. UTF-8.
 struct Order {
@@ -102,10 +109,12 @@ enum class WarningKind {
   kWorklistMismatch,
   kWorklistUnavailable
 };
-inline constexpr WarningKind kLastWarningKind = WarningKind::kWorklistUnavailable;
-
-/// Lower case with underscores, for logs, metrics and the store: "frame_gap", ...
-absl::string_view Name(WarningKind kind);
+constexpr auto NamesOf(WarningKind) {
+  return std::to_array<absl::string_view>({"frame_gap", "late_frame", "saturated_detector",
+                                           "dead_detector", "dose_dip", "matrix_jump", "short_arc",
+                                           "device_replaced", "stopped_early", "worklist_mismatch",
+                                           "worklist_unavailable"});
+}
 
 /// What the operator of the X-ray system should know while the arm still turns.
 struct JobWarning {
@@ -116,6 +125,9 @@ struct JobWarning {
 };
 
 enum class PlaneOrientation { kAxial, kCoronal, kSagittal };
+constexpr auto NamesOf(PlaneOrientation) {
+  return std::to_array<absl::string_view>({"axial", "coronal", "sagittal"});
+}
 
 struct PreviewPlane {
   PlaneOrientation orientation = PlaneOrientation::kAxial;
@@ -146,9 +158,9 @@ struct MissingFrames {
 
 /// Half of a subtraction, or its result.
 enum class PairRole { kNone, kMask, kFill, kSubtraction };
-
-/// Lower case: "mask", ...; "none".
-absl::string_view Name(PairRole role);
+constexpr auto NamesOf(PairRole) {
+  return std::to_array<absl::string_view>({"none", "mask", "fill", "subtraction"});
+}
 
 struct StageTimings {
   double upload = 0, download = 0, preprocess = 0, filter = 0, backproject = 0, hounsfield = 0,

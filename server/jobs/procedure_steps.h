@@ -2,6 +2,7 @@
 // see it and step in.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/jobs/names.h"
 
 namespace isocenter::jobs {
 
@@ -20,8 +22,10 @@ enum class ProcedureStepState {
   kFailed,      // refused for good
   kDropped      // given up by an operator
 };
-/// Lower case with underscores: "beginning", "in_progress", ...
-absl::string_view Name(ProcedureStepState state);
+constexpr auto NamesOf(ProcedureStepState) {
+  return std::to_array<absl::string_view>(
+      {"beginning", "in_progress", "ending", "done", "failed", "dropped"});
+}
 
 struct ProcedureStep {
   std::string job_id, sop_instance_uid;

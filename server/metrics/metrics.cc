@@ -212,16 +212,15 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
   for (const char* reason : {"resource_exhausted", "unavailable", "invalid_argument"}) {
     impl_->refused.Add({{"reason", reason}});
   }
-  for (const jobs::JobClass job_class :
-       {jobs::JobClass::kLive, jobs::JobClass::kInteractive, jobs::JobClass::kBatch}) {
+  for (const jobs::JobClass job_class : jobs::AllOf<jobs::JobClass>()) {
     impl_->accepted.Add(ClassLabel(job_class));
     for (const jobs::JobState state :
          {jobs::JobState::kCompleted, jobs::JobState::kFailed, jobs::JobState::kCancelled}) {
       impl_->ended.Add(EndLabels(state, job_class));
     }
   }
-  for (int kind = 0; kind <= static_cast<int>(jobs::kLastWarningKind); ++kind) {
-    impl_->warnings.Add(KindLabel(static_cast<jobs::WarningKind>(kind)));
+  for (const jobs::WarningKind kind : jobs::AllOf<jobs::WarningKind>()) {
+    impl_->warnings.Add(KindLabel(kind));
   }
   for (const char* reason : {"console", "restart", "device"}) {
     impl_->resumed.Add({{"reason", reason}});

@@ -52,7 +52,7 @@ AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackS
       token_(shared.calls),
       call_(call),
       permit_(shared.guard.Ask(*call, roles::Role::kConsole)),
-      last_activity_(absl::Now()) {}
+      last_activity_(shared.clock()) {}
 
 void AcquisitionStream::OnRoom() {
   absl::MutexLock lock(&mutex_);
@@ -137,7 +137,7 @@ void AcquisitionStream::OnDone() {
 void AcquisitionStream::ReadNext() {
   if (finished_ || reading_) return;
   reading_ = true;
-  last_activity_ = absl::Now();
+  last_activity_ = shared_.clock();
   StartRead(&incoming_);
 }
 
@@ -150,7 +150,9 @@ void AcquisitionStream::Close(const absl::Status& status) {
 }
 
 void AcquisitionStream::ArmIdleAlarm() {
-  const auto deadline = absl::ToChronoTime(last_activity_ + shared_.idle_limit);
+  // gRPC waits by the system's clock.
+  const auto deadline =
+      absl::ToChronoTime(absl::Now() + (last_activity_ + shared_.idle_limit - shared_.clock()));
   idle_alarm_ = std::make_unique<grpc::Alarm>();
   // The alarm belongs to the stream and keeps its callback, which must not keep the stream.
   idle_alarm_->Set(deadline, [weak = weak_from_this()](bool expired) {
@@ -165,12 +167,12 @@ void AcquisitionStream::OnIdleAlarm() {
   {
     absl::MutexLock lock(&mutex_);
     if (finished_) return;
-    const bool expired = absl::Now() - last_activity_ >= shared_.idle_limit;
+    const bool expired = shared_.clock() - last_activity_ >= shared_.idle_limit;
     // Silence counts while the console is to send; a write that nobody takes counts always.
     const bool silent = reading_ && (phase_ == Phase::kHeader || phase_ == Phase::kFrames);
     if (expired && writing_) call_->TryCancel();
     if (!expired || !silent) {
-      if (expired) last_activity_ = absl::Now();
+      if (expired) last_activity_ = shared_.clock();
       return ArmIdleAlarm();
     }
     job = job_;

@@ -1,6 +1,7 @@
 // One Acquire call.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,10 +35,11 @@ struct AcquisitionContext {
   const config::ProtocolBook& protocols;
   jobs::JobObserver& observer;
   int64_t max_message_bytes;
-  absl::Duration idle_limit;
+  absl::Duration idle_limit;  // of silence, by `clock`
   int max_streams;
   const v1::ClusterConfig& cluster;
   CallAudit audit;
+  std::function<absl::Time()> clock;
   CallCounter calls{};
 };
 
@@ -102,7 +104,7 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   const CallCounter::Token token_;
   grpc::CallbackServerContext* const call_;
   const Permit permit_;
-  const absl::Time begin_ = absl::Now();
+  const absl::Time begin_ = absl::Now();     // the deadlines of calls are of the system's clock
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 
   // Of the thread that handles the one message that is being read.

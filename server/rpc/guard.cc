@@ -23,7 +23,7 @@ Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const 
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.
   const std::string host = HostOf(permit.actor.address);
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_();
   if (logged_.Wait(host, now) == absl::ZeroDuration()) {
     spdlog::warn("event=call_refused address={} name=\"{}\" why=\"{}\"", permit.actor.address,
                  permit.actor.name, std::string(permit.status.message()));

@@ -1,10 +1,12 @@
 // Who may call what (docs/adr/0023-roles-on-grpc.md).
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/audit/event.h"
@@ -30,7 +32,8 @@ struct Permit {
 class Guard {
  public:
   /// Null, or a roster without anybody: whoever reaches the server may. Must outlive this.
-  explicit Guard(const roles::Roster* roster) : roster_(roster) {}
+  Guard(const roles::Roster* roster, std::function<absl::Time()> clock)
+      : roster_(roster), clock_(std::move(clock)) {}
 
   /// By the token of the call, else by its client certificate: of the role that the roster gives
   /// its subject, else a console's, whose authority gRPC has checked. Every method of every service
@@ -43,6 +46,7 @@ class Guard {
                      audit::Actor& actor) const;
 
   const roles::Roster* const roster_;
+  const std::function<absl::Time()> clock_;
   mutable roles::AttemptLimiter logged_;  // lines of refused calls
 };
 

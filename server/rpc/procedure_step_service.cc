@@ -10,6 +10,7 @@
 #include "server/rpc/field_checks.h"
 #include "server/rpc/status_translation.h"
 #include "server/rpc/translate.h"
+#include "server/rpc/wire_enum.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -23,19 +24,14 @@ absl::Status NotConfigured() {
       "the server reports no procedure steps; dicom_node.mpps in its configuration says to whom");
 }
 
-// The wire counts the states in the same order, from 1.
-static_assert(static_cast<int>(ProcedureStepState::kBeginning) + 1 ==
-              v1::PROCEDURE_STEP_STATE_BEGINNING);
-static_assert(static_cast<int>(ProcedureStepState::kDropped) + 1 == v1::ProcedureStepState_MAX);
-
 absl::StatusOr<std::vector<ProcedureStepState>> StatesOf(
     const v1::ListProcedureStepsRequest& request) {
   std::vector<ProcedureStepState> states;
-  for (const int state : request.state()) {
-    if (!v1::ProcedureStepState_IsValid(state) || state == v1::PROCEDURE_STEP_STATE_UNSPECIFIED) {
-      return Illegal("state", absl::StrCat(state), "a ProcedureStepState of this version");
-    }
-    states.push_back(static_cast<ProcedureStepState>(state - 1));
+  for (const int number : request.state()) {
+    const auto state = FromWire<v1::ProcedureStepState, ProcedureStepState>(number);
+    if (!state)
+      return Illegal("state", absl::StrCat(number), "a ProcedureStepState of this version");
+    states.push_back(*state);
   }
   return states;
 }
@@ -43,7 +39,7 @@ absl::StatusOr<std::vector<ProcedureStepState>> StatesOf(
 v1::ProcedureStep ToProto(const jobs::ProcedureStep& step) {
   v1::ProcedureStep proto;
   proto.set_job_id(step.job_id);
-  proto.set_state(static_cast<v1::ProcedureStepState>(static_cast<int>(step.state) + 1));
+  proto.set_state(ToWire<v1::ProcedureStepState>(step.state));
   proto.set_rejections(static_cast<uint32_t>(step.rejections));
   proto.set_reason(step.reason);
   proto.set_sop_instance_uid(step.sop_instance_uid);

@@ -4,13 +4,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/resource_quota.h"
+#include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "kernels/base/status_macros.h"
+#include "server/rpc/acquisition_service.h"
 #include "server/rpc/credentials.h"
+#include "server/rpc/guard.h"
+#include "server/rpc/job_service.h"
+#include "server/rpc/node_service.h"
+#include "server/rpc/procedure_step_service.h"
+#include "server/rpc/protocol_service.h"
+#include "server/rpc/transfer_service.h"
+#include "server/rpc/worklist_service.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -49,11 +60,48 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
 
 }  // namespace
 
-Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
-               jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
-               jobs::JobObserver& observer, const Partners& partners)
+class Server::Impl {
+ public:
+  Impl(const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
+       pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+       const Partners& partners);
+  ~Impl();
+
+  absl::Status Start(const v1::ServerConfig& config);
+  const std::string& address() const { return address_; }
+  void SetReady(bool ready);
+  void StopServing();
+  void Shutdown(absl::Time deadline);
+
+ private:
+  struct NamedService {
+    const char* name;  // with its package, as health and reflection know it
+    grpc::Service* service;
+  };
+  /// All that are served.
+  std::vector<NamedService> Services();
+
+  const v1::ClusterConfig cluster_;
+  const Guard guard_;
+  AcquisitionContext context_;
+  AcquisitionService acquisitions_;
+  JobService jobs_;
+  ProtocolService protocols_;
+  WorklistService worklist_;
+  TransferService transfers_;
+  ProcedureStepService procedure_steps_;
+  std::unique_ptr<NodeService> node_;  // null: there is none
+  std::string address_;
+  absl::Mutex health_mutex_;
+  bool stopped_serving_ ABSL_GUARDED_BY(health_mutex_) = false;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
+                   jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
+                   jobs::JobObserver& observer, const Partners& partners)
     : cluster_(config.cluster()),
-      guard_(partners.roster),
+      guard_(partners.roster, partners.clock),
       context_{.guard = guard_,
                .engine = engine,
                .table = table,
@@ -63,18 +111,19 @@ Server::Server(const v1::ServerConfig& config, const config::ProtocolBook& proto
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
                .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams,
                .cluster = cluster_,
-               .audit = CallAudit(partners.audit, table)},
+               .audit = CallAudit(partners.audit, table),
+               .clock = partners.clock},
       acquisitions_(context_),
       jobs_(guard_, table, engine, results, protocols, CallAudit(partners.audit, table),
             partners.transfers),
       protocols_(guard_, protocols),
       worklist_(guard_, partners.worklist),
-      transfers_(guard_, table, partners.transfers),
+      transfers_(guard_, table, partners.transfers, partners.clock),
       procedure_steps_(guard_, partners.procedure_steps),
       node_(partners.node == nullptr ? nullptr
                                      : std::make_unique<NodeService>(guard_, *partners.node)) {}
 
-std::vector<Server::NamedService> Server::Services() {
+std::vector<Server::Impl::NamedService> Server::Impl::Services() {
   std::vector<NamedService> services = {
       {v1::AcquisitionService::service_full_name(), &acquisitions_},
       {v1::JobService::service_full_name(), &jobs_},
@@ -86,40 +135,35 @@ std::vector<Server::NamedService> Server::Services() {
   return services;
 }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(
-    const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
-    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
-    const Partners& partners) {
+absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
   ISO_ASSIGN_OR_RETURN(const auto credentials, MakeServerCredentials(config.grpc_tls()));
-  std::unique_ptr<Server> server(
-      new Server(config, protocols, table, engine, results, observer, partners));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetLimits(config.limits(), builder);
   int port = 0;
   builder.AddListeningPort(config.grpc_address(), credentials, &port);
-  const std::vector<NamedService> services = server->Services();
+  const std::vector<NamedService> services = Services();
   for (const NamedService& each : services) builder.RegisterService(each.service);
-  server->server_ = builder.BuildAndStart();
-  if (server->server_ == nullptr || port == 0) {
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || port == 0) {
     return absl::UnavailableError(
         absl::StrCat("grpc_address is ", config.grpc_address(),
                      ", which cannot be listened on (taken, or TLS files that do not match)"));
   }
   const std::string& given = config.grpc_address();
-  server->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
-  auto& health = *server->server_->GetHealthCheckService();
+  address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
+  auto& health = *server_->GetHealthCheckService();
   for (const NamedService& each : services) health.SetServingStatus(each.name, true);
-  server->SetReady(true);
-  return server;
+  SetReady(true);
+  return absl::OkStatus();
 }
 
-Server::~Server() {
+Server::Impl::~Impl() {
   if (server_ != nullptr) Shutdown(absl::Now());
 }
 
-void Server::SetReady(bool ready) {
+void Server::Impl::SetReady(bool ready) {
   absl::MutexLock lock(&health_mutex_);
   if (stopped_serving_) return;
   auto& health = *server_->GetHealthCheckService();
@@ -127,13 +171,13 @@ void Server::SetReady(bool ready) {
   health.SetServingStatus(v1::AcquisitionService::service_full_name(), ready);
 }
 
-void Server::StopServing() {
+void Server::Impl::StopServing() {
   absl::MutexLock lock(&health_mutex_);
   stopped_serving_ = true;
   server_->GetHealthCheckService()->SetServingStatus(false);
 }
 
-void Server::Shutdown(absl::Time deadline) {
+void Server::Impl::Shutdown(absl::Time deadline) {
   // gRPC itself would wait for idle connections as well, which clients may keep for minutes.
   constexpr absl::Duration kToSendTheLastBytes = absl::Milliseconds(200);
   context_.calls.WaitUntilNone(deadline);
@@ -149,5 +193,22 @@ void Server::Shutdown(absl::Time deadline) {
   jobs_.calls().WaitUntilNone(absl::InfiniteFuture());
   worklist_.calls().WaitUntilNone(absl::InfiniteFuture());
 }
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(
+    const v1::ServerConfig& config, const config::ProtocolBook& protocols, jobs::JobTable& table,
+    pipeline::Engine& engine, jobs::ResultStore& results, jobs::JobObserver& observer,
+    const Partners& partners) {
+  auto impl = std::make_unique<Impl>(config, protocols, table, engine, results, observer, partners);
+  ISO_RETURN_IF_ERROR(impl->Start(config));
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+const std::string& Server::address() const { return impl_->address(); }
+void Server::SetReady(bool ready) { impl_->SetReady(ready); }
+void Server::StopServing() { impl_->StopServing(); }
+void Server::Shutdown(absl::Time deadline) { impl_->Shutdown(deadline); }
 
 }  // namespace isocenter::rpc

@@ -133,7 +133,7 @@ absl::Status TransferService::Send(const v1::SendJobRequest& request, const std:
   const std::string destination = request.destination().empty() && known.size() == 1
                                       ? known.front().ae_title
                                       : request.destination();
-  ISO_RETURN_IF_ERROR(queue_->Enqueue(request.job_id(), destination, absl::Now()));
+  ISO_RETURN_IF_ERROR(queue_->Enqueue(request.job_id(), destination, clock_()));
   spdlog::info("event=send_requested job={} destination='{}' by=\"{}\"", request.job_id(),
                destination, caller);
   ISO_ASSIGN_OR_RETURN(const std::vector<archive::Transfer> sent,
@@ -161,7 +161,7 @@ grpc::ServerUnaryReactor* TransferService::RetryTransfers(grpc::CallbackServerCo
   }
   if (queue_ == nullptr) return Answer(call, absl::OkStatus());
   const absl::StatusOr<int64_t> count =
-      queue_->Retry(request->job_id(), request->destination(), absl::Now());
+      queue_->Retry(request->job_id(), request->destination(), clock_());
   if (count.ok()) {
     response->set_instance_count(static_cast<uint32_t>(*count));
     spdlog::info("event=retry_requested job={} destination='{}' instances={} by=\"{}\"",

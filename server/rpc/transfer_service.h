@@ -1,9 +1,12 @@
 // TransferService on the archive's queues.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "isocenter/v1/transfers.grpc.pb.h"
 #include "server/archive/transfer_queue.h"
 #include "server/jobs/job_table.h"
@@ -18,9 +21,10 @@ std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::
 
 class TransferService : public v1::TransferService::CallbackService {
  public:
-  /// All must outlive the service. Without a queue nothing is ever sent.
-  TransferService(const Guard& guard, jobs::JobTable& table, archive::TransferQueue* queue)
-      : guard_(guard), table_(table), queue_(queue) {}
+  /// All but the clock must outlive the service. Without a queue nothing is ever sent.
+  TransferService(const Guard& guard, jobs::JobTable& table, archive::TransferQueue* queue,
+                  std::function<absl::Time()> clock)
+      : guard_(guard), table_(table), queue_(queue), clock_(std::move(clock)) {}
 
   grpc::ServerUnaryReactor* ListTransfers(grpc::CallbackServerContext* call,
                                           const v1::ListTransfersRequest* request,
@@ -39,6 +43,7 @@ class TransferService : public v1::TransferService::CallbackService {
   const Guard& guard_;
   jobs::JobTable& table_;
   archive::TransferQueue* const queue_;
+  const std::function<absl::Time()> clock_;
 };
 
 }  // namespace isocenter::rpc

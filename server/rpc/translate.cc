@@ -10,44 +10,17 @@
 #include "absl/strings/str_split.h"
 #include "kernels/base/crc32c.h"
 #include "proto/wire/geometry.h"
+#include "server/rpc/wire_enum.h"
 
 namespace isocenter::rpc {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "previews are sent as they are");
 
-absl::StatusOr<jobs::JobState> StateFromProto(int state) {
-  switch (state) {
-    case v1::JOB_STATE_RECEIVING:
-      return jobs::JobState::kReceiving;
-    case v1::JOB_STATE_RECONSTRUCTING:
-      return jobs::JobState::kReconstructing;
-    case v1::JOB_STATE_REFINING:
-      return jobs::JobState::kRefining;
-    case v1::JOB_STATE_EXPORTING:
-      return jobs::JobState::kExporting;
-    case v1::JOB_STATE_COMPLETED:
-      return jobs::JobState::kCompleted;
-    case v1::JOB_STATE_FAILED:
-      return jobs::JobState::kFailed;
-    case v1::JOB_STATE_CANCELLED:
-      return jobs::JobState::kCancelled;
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("state is ", state, "; legal is a JobState other than UNSPECIFIED"));
-  }
-}
-
-v1::PlaneOrientation OrientationToProto(jobs::PlaneOrientation orientation) {
-  switch (orientation) {
-    case jobs::PlaneOrientation::kAxial:
-      return v1::PLANE_ORIENTATION_AXIAL;
-    case jobs::PlaneOrientation::kCoronal:
-      return v1::PLANE_ORIENTATION_CORONAL;
-    case jobs::PlaneOrientation::kSagittal:
-      return v1::PLANE_ORIENTATION_SAGITTAL;
-  }
-  return v1::PLANE_ORIENTATION_UNSPECIFIED;
+absl::StatusOr<jobs::JobState> StateFromProto(int number) {
+  if (const auto state = FromWire<v1::JobState, jobs::JobState>(number)) return *state;
+  return absl::InvalidArgumentError(
+      absl::StrCat("state is ", number, "; legal is a JobState other than UNSPECIFIED"));
 }
 
 uint32_t FilterFingerprint(const v1::ListJobsRequest& request) {
@@ -72,79 +45,10 @@ google::protobuf::Timestamp TimestampToProto(absl::Time time) {
   return proto;
 }
 
-v1::JobState ToProto(jobs::JobState state) {
-  switch (state) {
-    case jobs::JobState::kReceiving:
-      return v1::JOB_STATE_RECEIVING;
-    case jobs::JobState::kReconstructing:
-      return v1::JOB_STATE_RECONSTRUCTING;
-    case jobs::JobState::kRefining:
-      return v1::JOB_STATE_REFINING;
-    case jobs::JobState::kExporting:
-      return v1::JOB_STATE_EXPORTING;
-    case jobs::JobState::kCompleted:
-      return v1::JOB_STATE_COMPLETED;
-    case jobs::JobState::kFailed:
-      return v1::JOB_STATE_FAILED;
-    case jobs::JobState::kCancelled:
-      return v1::JOB_STATE_CANCELLED;
-  }
-  return v1::JOB_STATE_UNSPECIFIED;
-}
-
-v1::JobClass ToProto(jobs::JobClass job_class) {
-  switch (job_class) {
-    case jobs::JobClass::kLive:
-      return v1::JOB_CLASS_LIVE;
-    case jobs::JobClass::kInteractive:
-      return v1::JOB_CLASS_INTERACTIVE;
-    case jobs::JobClass::kBatch:
-      return v1::JOB_CLASS_BATCH;
-  }
-  return v1::JOB_CLASS_UNSPECIFIED;
-}
-
-v1::PairRole ToProto(jobs::PairRole role) {
-  switch (role) {
-    case jobs::PairRole::kNone:
-      return v1::PAIR_ROLE_UNSPECIFIED;
-    case jobs::PairRole::kMask:
-      return v1::PAIR_ROLE_MASK;
-    case jobs::PairRole::kFill:
-      return v1::PAIR_ROLE_FILL;
-    case jobs::PairRole::kSubtraction:
-      return v1::PAIR_ROLE_SUBTRACTION;
-  }
-  return v1::PAIR_ROLE_UNSPECIFIED;
-}
-
-v1::WarningKind ToProto(jobs::WarningKind kind) {
-  switch (kind) {
-    case jobs::WarningKind::kFrameGap:
-      return v1::WARNING_KIND_FRAME_GAP;
-    case jobs::WarningKind::kLateFrame:
-      return v1::WARNING_KIND_LATE_FRAME;
-    case jobs::WarningKind::kSaturatedDetector:
-      return v1::WARNING_KIND_SATURATED_DETECTOR;
-    case jobs::WarningKind::kDeadDetector:
-      return v1::WARNING_KIND_DEAD_DETECTOR;
-    case jobs::WarningKind::kDoseDip:
-      return v1::WARNING_KIND_DOSE_DIP;
-    case jobs::WarningKind::kMatrixJump:
-      return v1::WARNING_KIND_MATRIX_JUMP;
-    case jobs::WarningKind::kShortArc:
-      return v1::WARNING_KIND_SHORT_ARC;
-    case jobs::WarningKind::kDeviceReplaced:
-      return v1::WARNING_KIND_DEVICE_REPLACED;
-    case jobs::WarningKind::kStoppedEarly:
-      return v1::WARNING_KIND_STOPPED_EARLY;
-    case jobs::WarningKind::kWorklistMismatch:
-      return v1::WARNING_KIND_WORKLIST_MISMATCH;
-    case jobs::WarningKind::kWorklistUnavailable:
-      return v1::WARNING_KIND_WORKLIST_UNAVAILABLE;
-  }
-  return v1::WARNING_KIND_UNSPECIFIED;
-}
+v1::JobState ToProto(jobs::JobState state) { return ToWire<v1::JobState>(state); }
+v1::JobClass ToProto(jobs::JobClass job_class) { return ToWire<v1::JobClass>(job_class); }
+v1::PairRole ToProto(jobs::PairRole role) { return ToWire<v1::PairRole>(role); }
+v1::WarningKind ToProto(jobs::WarningKind kind) { return ToWire<v1::WarningKind>(kind); }
 
 v1::JobWarning WarningToProto(const jobs::JobWarning& warning) {
   v1::JobWarning proto;
@@ -159,7 +63,7 @@ v1::Preview PreviewToProto(const jobs::Preview& preview) {
   proto.set_frames_backprojected(preview.frames_backprojected);
   for (const jobs::PreviewPlane& plane : preview.planes) {
     v1::PreviewPlane& out = *proto.add_plane();
-    out.set_orientation(OrientationToProto(plane.orientation));
+    out.set_orientation(ToWire<v1::PlaneOrientation>(plane.orientation));
     out.set_columns(plane.columns);
     out.set_rows(plane.rows);
     out.set_column_spacing_mm(plane.column_spacing_mm);
@@ -257,27 +161,17 @@ v1::Job ToProto(const jobs::Job& job) {
   return proto;
 }
 
-absl::StatusOr<jobs::CancelReason> CancelReasonFromProto(int reason) {
-  // The wire counts them in the same order.
-  static_assert(static_cast<int>(jobs::kLastCancelReason) == v1::CancelReason_MAX);
-  if (v1::CancelReason_IsValid(reason)) return static_cast<jobs::CancelReason>(reason);
+absl::StatusOr<jobs::CancelReason> CancelReasonFromProto(int number) {
+  if (const auto reason = FromWire<v1::CancelReason, jobs::CancelReason>(number)) return *reason;
   return absl::InvalidArgumentError(
-      absl::StrCat("reason is ", reason, "; legal is a CancelReason of this version"));
+      absl::StrCat("reason is ", number, "; legal is a CancelReason of this version"));
 }
 
-absl::StatusOr<jobs::JobClass> JobClassFromProto(int job_class) {
-  switch (job_class) {
-    case v1::JOB_CLASS_UNSPECIFIED:
-    case v1::JOB_CLASS_LIVE:
-      return jobs::JobClass::kLive;
-    case v1::JOB_CLASS_INTERACTIVE:
-      return jobs::JobClass::kInteractive;
-    case v1::JOB_CLASS_BATCH:
-      return jobs::JobClass::kBatch;
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("job_class is ", job_class, "; legal is a JobClass of this version"));
-  }
+absl::StatusOr<jobs::JobClass> JobClassFromProto(int number) {
+  if (number == v1::JOB_CLASS_UNSPECIFIED) return jobs::JobClass::kLive;
+  if (const auto job_class = FromWire<v1::JobClass, jobs::JobClass>(number)) return *job_class;
+  return absl::InvalidArgumentError(
+      absl::StrCat("job_class is ", number, "; legal is a JobClass of this version"));
 }
 
 absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& request) {

@@ -28,10 +28,10 @@ v1::JobResult ResultToProto(const jobs::Job& job);
 v1::Job ToProto(const jobs::Job& job);
 
 /// Unspecified is live. Errors: INVALID_ARGUMENT (a class that does not exist).
-absl::StatusOr<jobs::JobClass> JobClassFromProto(int job_class);
+absl::StatusOr<jobs::JobClass> JobClassFromProto(int number);
 
 /// Errors: INVALID_ARGUMENT (a reason that does not exist).
-absl::StatusOr<jobs::CancelReason> CancelReasonFromProto(int reason);
+absl::StatusOr<jobs::CancelReason> CancelReasonFromProto(int number);
 
 /// Errors: INVALID_ARGUMENT (a state that does not exist).
 absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& request);

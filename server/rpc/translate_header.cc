@@ -120,9 +120,7 @@ jobs::Equipment EquipmentOf(const v1::Equipment& equipment) {
           .institutional_department_name = equipment.institutional_department_name()};
 }
 
-absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
-                                                       const config::Protocol& protocol,
-                                                       int64_t max_message_bytes) {
+absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   ISO_RETURN_IF_ERROR(MarkPrivate(CheckIdentity(header.patient_study())));
   ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", header.station_name()));
   ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
@@ -140,8 +138,13 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
     return Illegal("frame_rate_hz", absl::StrCat(header.frame_rate_hz()),
                    absl::StrCat("0 to ", kHighestFrameRate));
   }
+  return CheckSystem(header);
+}
 
-  ISO_RETURN_IF_ERROR(CheckSystem(header));
+absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHeader& header,
+                                                       const config::Protocol& protocol,
+                                                       int64_t max_message_bytes) {
+  ISO_RETURN_IF_ERROR(CheckHeader(header));
   PatientPosition patient_position = PatientPosition::kHfs;
   if (!header.patient_position().empty()) {
     ISO_ASSIGN_OR_RETURN(patient_position, ParsePatientPosition(header.patient_position()));

@@ -47,7 +47,11 @@ std::optional<std::string> JobIdOf(const fs::path& path, const char* suffix) {
 Spool::Spool(SpoolOptions options, storage::DirectoryLock lock)
     : options_(std::move(options)),
       lock_(std::move(lock)),
-      committer_({options_.sync, options_.sync_interval, options_.sync_file, options_.on_sync}),
+      committer_({options_.sync, options_.sync_interval, options_.sync_file,
+                  [this](absl::Duration took) {
+                    last_sync_seconds_ = absl::ToDoubleSeconds(took);
+                    if (options_.on_sync) options_.on_sync(took);
+                  }}),
       writers_(options_.writers),
       services_{&writers_, &committer_, options_.clock, [this] { OnClose(); }} {}
 

@@ -2,6 +2,7 @@
 // docs/adr/0009-spool.md; what stands in a file: docs/formats/spool.md.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -33,7 +34,7 @@ struct SpoolOptions {
   /// How long a released job is kept when nobody needs its room.
   absl::Duration retention = absl::ZeroDuration();
   int writers = 4;  // more than the disk needs: some may be held up by the kernel
-  /// For metrics: told how long each sync took. Quick, from any thread.
+  /// Told how long each sync took. Quick, from any thread.
   std::function<void(absl::Duration)> on_sync;
   /// What tests replace; empty means the system's.
   std::function<absl::Time()> clock;
@@ -46,6 +47,7 @@ struct SpoolUsage {
   int64_t used_bytes = 0;
   int64_t reclaimable_bytes = 0;  // of used_bytes: released, and nobody reads them
   int64_t unsynced_bytes = 0;     // acknowledged or not; 0 where syncs are the kernel's affair
+  double last_sync_seconds = 0;   // what the last sync took
   int jobs = 0;
 };
 
@@ -121,6 +123,7 @@ class Spool : public jobs::FrameSpool {
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   bool house_changed_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<double> last_sync_seconds_{0};
   // In this order: the end of the writers may still commit, the end of a job's file looks for
   // something to reclaim.
   std::thread housekeeper_;

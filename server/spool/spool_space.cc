@@ -62,6 +62,7 @@ SpoolUsage Spool::Count() const {
   SpoolUsage usage;
   usage.capacity_bytes = options_.capacity_bytes;
   usage.unsynced_bytes = committer_.unsynced_bytes();
+  usage.last_sync_seconds = last_sync_seconds_;
   for (const auto& [id, entry] : entries_) {
     usage.used_bytes += entry.bytes;
     if (entry.is_reclaimable()) usage.reclaimable_bytes += entry.bytes;

@@ -68,6 +68,19 @@ TEST(AcquisitionStream, SendsFramesWithChecksumsAndReturnsTheResult) {
   EXPECT_EQ(frames[3].measured_matrix().value(11), 12);
 }
 
+/// Sends 20 frames, of which none is acknowledged before `go_on`. A frame beyond the third that did
+/// not wait would be through before an acknowledgement can have come over the network.
+void SendThroughAWindowOfThree(AcquisitionStream& stream, absl::Notification& go_on) {
+  for (int i = 0; i < 20; ++i) {
+    if (i == 3) {
+      EXPECT_EQ(stream.acknowledged_frames(), 0);
+      go_on.Notify();
+    }
+    EXPECT_TRUE(stream.SendFrame(i, Pixels(i)).ok());
+    EXPECT_LE(i + 1 - stream.acknowledged_frames(), 3) << "frame " << i << " did not wait";
+  }
+}
+
 TEST(AcquisitionStream, WaitsWhenTheWindowOfUnacknowledgedFramesIsFull) {
   absl::Notification go_on;
   Behaviour behaviour;
@@ -77,19 +90,7 @@ TEST(AcquisitionStream, WaitsWhenTheWindowOfUnacknowledgedFramesIsFull) {
   FakeServer server(behaviour);
   auto stream = Open(server, 20, {.max_frames_in_flight = 3});
   ASSERT_TRUE(stream.ok());
-  std::atomic<int> sent = 0;
-  std::thread sender([&] {
-    for (int i = 0; i < 20; ++i) {
-      EXPECT_TRUE((*stream)->SendFrame(i, Pixels(i)).ok());
-      ++sent;
-    }
-  });
-  while (sent < 3) absl::SleepFor(absl::Milliseconds(1));
-  // Nothing to wait for proves that nothing more comes; a broken window would be through at once.
-  absl::SleepFor(absl::Milliseconds(300));
-  EXPECT_EQ(sent, 3);
-  go_on.Notify();
-  sender.join();
+  SendThroughAWindowOfThree(**stream, go_on);
   EXPECT_TRUE((*stream)->Finish().ok());
   EXPECT_EQ(server.frames_read(), 20);
 }
@@ -380,18 +381,7 @@ TEST(AcquisitionStream, TheWindowIsBoundedInBytes) {
   FakeServer server(behaviour);
   auto stream = Open(server, 20, {.max_bytes_in_flight = 100});  // a message has 27 or so
   ASSERT_TRUE(stream.ok());
-  std::atomic<int> sent = 0;
-  std::thread sender([&] {
-    for (int i = 0; i < 20; ++i) {
-      EXPECT_TRUE((*stream)->SendFrame(i, Pixels(i)).ok());
-      ++sent;
-    }
-  });
-  while (sent < 3) absl::SleepFor(absl::Milliseconds(1));
-  absl::SleepFor(absl::Milliseconds(300));
-  EXPECT_EQ(sent, 3);
-  go_on.Notify();
-  sender.join();
+  SendThroughAWindowOfThree(**stream, go_on);
   EXPECT_TRUE((*stream)->Finish().ok());
 }
 

@@ -9,6 +9,7 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "isocenter/v1/node.grpc.pb.h"
 #include "server/crypto/digests.h"
+#include "server/roles/attempt_limiter.h"
 #include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/contract/services.h"

@@ -215,6 +215,18 @@ TEST_F(TransferContractTest, AJobIsSentOnRequest) {
   EXPECT_TRUE(transfer.done());
 }
 
+TEST_F(TransferContractTest, WhatIsSentHasTheTimeOfTheServersClock) {
+  const absl::Time then = absl::FromUnixSeconds(1'800'000'000);
+  server_.reset();
+  partners_.clock = [then] { return then; };
+  StartServer();
+  stub_ = v1::TransferService::NewStub(channel_);
+  Complete("job", {});
+  v1::Transfer transfer;
+  ASSERT_TRUE(Send("job", "PACS", &transfer).ok());
+  EXPECT_EQ(transfer.enqueue_time().seconds(), absl::ToUnixSeconds(then));
+}
+
 TEST_F(TransferContractTest, WhatCannotBeSentIsRefused) {
   Complete("job-1", {});
   using Parts = std::vector<const char*>;

@@ -3,11 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "google/protobuf/message.h"
+#include "isocenter/v1/procedure_steps.pb.h"
+#include "server/jobs/job_members.h"
+#include "server/jobs/procedure_steps.h"
+#include "server/rpc/wire_enum.h"
+#include "tests/server/fakes/full_job.h"
 
 namespace isocenter::rpc {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 TEST(TranslateJob, TellsOfClassPairWarningsAndPrediction) {
@@ -47,13 +61,133 @@ TEST(TranslateJob, NothingIsPredictedOfWhatIsUnknownOrDone) {
   EXPECT_EQ(ToProto(job).pair_role(), v1::PAIR_ROLE_UNSPECIFIED);
 }
 
+/// Holds a message against the members of what it was made of: each that is not `absent` has a
+/// field of its name, with its value.
+class WireCheck {
+ public:
+  WireCheck(const google::protobuf::Message& message, std::set<std::string> absent = {})
+      : message_(message), reflection_(*message.GetReflection()), absent_(std::move(absent)) {}
+
+  void operator()(const std::string& name, const auto& value, const jobs::Shown& shown = {}) const {
+    const google::protobuf::FieldDescriptor* const field = FieldOf(name, shown);
+    EXPECT_NE(field != nullptr, absent_.contains(name))
+        << message_.GetTypeName() << " and the member " << name;
+    if (field != nullptr && !absent_.contains(name)) Compare(*field, value);
+  }
+
+ private:
+  const google::protobuf::FieldDescriptor* FieldOf(const std::string& name,
+                                                   const jobs::Shown& shown) const {
+    for (const std::string& candidate :
+         {name, std::string(shown.name == nullptr ? "" : shown.name), "job_" + name,
+          name + "_seconds", name.substr(0, name.size() - 1)}) {
+      const auto* field = message_.GetDescriptor()->FindFieldByName(candidate);
+      if (field != nullptr) return field;
+    }
+    return nullptr;
+  }
+  void Compare(const google::protobuf::FieldDescriptor& field, int value) const {
+    EXPECT_EQ(reflection_.GetUInt32(message_, &field), static_cast<uint32_t>(value))
+        << field.full_name();
+  }
+  void Compare(const google::protobuf::FieldDescriptor& field, double value) const {
+    EXPECT_EQ(reflection_.GetDouble(message_, &field), value) << field.full_name();
+  }
+  void Compare(const google::protobuf::FieldDescriptor& field, const std::string& value) const {
+    EXPECT_EQ(reflection_.GetString(message_, &field), value) << field.full_name();
+  }
+  void Compare(const google::protobuf::FieldDescriptor& field, absl::Time value) const {
+    google::protobuf::Timestamp time;
+    time.CopyFrom(reflection_.GetMessage(message_, &field));
+    EXPECT_EQ(time.SerializeAsString(), TimestampToProto(value).SerializeAsString());
+  }
+  void Compare(const google::protobuf::FieldDescriptor& field,
+               const jobs::Named auto& value) const {
+    EXPECT_THAT(reflection_.GetEnum(message_, &field)->name(),
+                EndsWith("_" + absl::AsciiStrToUpper(jobs::Name(value))));
+  }
+  template <class T>
+  void Compare(const google::protobuf::FieldDescriptor& field,
+               const std::optional<T>& value) const {
+    EXPECT_EQ(reflection_.HasField(message_, &field), value.has_value()) << field.full_name();
+    if (value) Compare(field, *value);
+  }
+  template <class T>
+  void Compare(const google::protobuf::FieldDescriptor& field, const std::vector<T>& value) const {
+    EXPECT_EQ(reflection_.FieldSize(message_, &field), static_cast<int>(value.size()))
+        << field.full_name();
+  }
+  void Compare(const google::protobuf::FieldDescriptor& field, const jobs::HasMembers auto&) const {
+    EXPECT_TRUE(reflection_.HasField(message_, &field)) << field.full_name();
+  }
+  // Those that are nowhere on the wire.
+  void Compare(const google::protobuf::FieldDescriptor& field, const auto&) const {
+    ADD_FAILURE() << field.full_name() << " is compared with nothing";
+  }
+
+  const google::protobuf::Message& message_;
+  const google::protobuf::Reflection& reflection_;
+  const std::set<std::string> absent_;
+};
+
+// Whoever adds a member to a job puts it on the wire, or says here why it is not there.
+TEST(TranslateJob, EveryMemberIsOnTheWire) {
+  jobs::Job job = testing::FullJob();
+  job.state = jobs::JobState::kCompleted;
+  const v1::Job proto = ToProto(job);
+  jobs::VisitMembers(WireCheck(proto, {"request_id",      // its console knows it
+                                       "source_job_ids",  // of a refinement: refines_job_id
+                                       "deadline",        // as the console asked for
+                                       "error",           // error_code, error_message
+                                       "refinement",      // its iterations: iteration
+                                       // Of DICOM, whose objects have it.
+                                       "patient_study", "order", "facts", "dicom_forms"}),
+                     job);
+  EXPECT_EQ(proto.refines_job_id(), "source-9");
+  jobs::VisitMembers(WireCheck(proto.progress()), job.progress);
+  jobs::VisitMembers(WireCheck(proto.result()), job.result);
+  jobs::VisitMembers(WireCheck(proto.result().timings()), job.result.timings);
+  ASSERT_EQ(proto.iteration_size(), 2);
+  jobs::VisitMembers(WireCheck(proto.iteration(0)), job.refinement.iterations[0]);
+  jobs::VisitMembers(WireCheck(proto.iteration(1)), job.refinement.iterations[1]);
+  ASSERT_EQ(proto.warning_size(), 2);
+  jobs::VisitMembers(WireCheck(proto.warning(0)), job.warnings[0]);
+  jobs::VisitMembers(WireCheck(proto.warning(1)), job.warnings[1]);
+}
+
+/// Every value has a number of its own, and every number of the wire but 0 is one's.
+template <class Wire, class Enum>
+void ExpectSameValues() {
+  std::set<int> numbers;
+  for (const Enum value : jobs::AllOf<Enum>()) {
+    const int number = ToWire<Wire>(value);
+    numbers.insert(number);
+    EXPECT_EQ((FromWire<Wire, Enum>(number)), value) << jobs::Name(value);
+  }
+  numbers.insert(0);
+  const auto& wire = *google::protobuf::GetEnumDescriptor<Wire>();
+  EXPECT_EQ(static_cast<int>(numbers.size()), wire.value_count()) << wire.full_name();
+  EXPECT_FALSE((FromWire<Wire, Enum>(wire.value_count())).has_value());
+  EXPECT_FALSE((FromWire<Wire, Enum>(-1)).has_value());
+}
+
+TEST(TranslateJob, EnumerationsHaveTheSameValues) {
+  ExpectSameValues<v1::JobState, jobs::JobState>();
+  ExpectSameValues<v1::JobClass, jobs::JobClass>();
+  ExpectSameValues<v1::PairRole, jobs::PairRole>();
+  ExpectSameValues<v1::WarningKind, jobs::WarningKind>();
+  ExpectSameValues<v1::CancelReason, jobs::CancelReason>();
+  ExpectSameValues<v1::PlaneOrientation, jobs::PlaneOrientation>();
+  ExpectSameValues<v1::ProcedureStepState, jobs::ProcedureStepState>();
+  EXPECT_EQ(ToWire<v1::PairRole>(jobs::PairRole::kNone), v1::PAIR_ROLE_UNSPECIFIED);
+}
+
 TEST(TranslateJob, EveryKindHasANumberOfItsOwn) {
   std::set<int> kinds;
-  const auto last = static_cast<int>(jobs::WarningKind::kDeviceReplaced);
-  for (int kind = 0; kind <= last; ++kind) {
-    kinds.insert(ToProto(static_cast<jobs::WarningKind>(kind)));
+  for (const jobs::WarningKind kind : jobs::AllOf<jobs::WarningKind>()) {
+    kinds.insert(ToProto(kind));
   }
-  EXPECT_EQ(static_cast<int>(kinds.size()), last + 1);
+  EXPECT_EQ(kinds.size(), jobs::AllOf<jobs::WarningKind>().size());
   EXPECT_FALSE(kinds.contains(v1::WARNING_KIND_UNSPECIFIED));
 }
 

@@ -1,4 +1,4 @@
-#include "server/daemon/transfers.h"
+#include "server/http/queued_transfers.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 
-namespace isocenter::daemon {
+namespace isocenter::http {
 namespace {
 
 using archive::TransferState;
@@ -29,7 +29,7 @@ absl::StatusOr<TransferState> ParseState(const std::string& name) {
       "state is '", name, "'; legal is queued, sending, sent, committed, failed or skipped"));
 }
 
-http::TransferSummary SummaryOf(const archive::Transfer& transfer) {
+TransferSummary SummaryOf(const archive::Transfer& transfer) {
   return {.job_id = transfer.job_id,
           .destination = transfer.destination,
           .state = std::string(archive::Name(transfer.state)),
@@ -49,22 +49,11 @@ http::TransferSummary SummaryOf(const archive::Transfer& transfer) {
 
 }  // namespace
 
-QueuedTransfers::QueuedTransfers(const v1::DicomNodeConfig& config, archive::TransferQueue& queue)
-    : queue_(queue) {
-  for (const v1::DicomDestination& destination : config.destination()) {
-    for (const v1::DicomPeer& peer : config.peer()) {
-      if (peer.ae_title() != destination.ae_title()) continue;
-      configured_.push_back(
-          {.name = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
-    }
-  }
-}
-
-std::vector<http::TransferDestination> QueuedTransfers::Destinations() {
-  std::vector<http::TransferDestination> shown = configured_;
+std::vector<TransferDestination> QueuedTransfers::Destinations() {
+  std::vector<TransferDestination> shown = configured_;
   const auto lengths = queue_.Lengths();
   if (!lengths.ok()) return shown;
-  for (http::TransferDestination& destination : shown) {
+  for (TransferDestination& destination : shown) {
     const auto length = lengths->find(destination.name);
     if (length == lengths->end()) continue;
     destination.queued = CountOf(length->second.counts, TransferState::kQueued);
@@ -77,9 +66,8 @@ std::vector<http::TransferDestination> QueuedTransfers::Destinations() {
   return shown;
 }
 
-absl::StatusOr<http::TransferPage> QueuedTransfers::List(const http::TransferFilter& filter,
-                                                         int page_size,
-                                                         const std::string& page_token) {
+absl::StatusOr<TransferPage> QueuedTransfers::List(const TransferFilter& filter, int page_size,
+                                                   const std::string& page_token) {
   archive::TransferFilter wanted{.job_id = filter.job_id, .destination = filter.destination};
   for (const std::string& name : filter.states) {
     ISO_ASSIGN_OR_RETURN(wanted.states.emplace_back(), ParseState(name));
@@ -95,7 +83,7 @@ absl::StatusOr<http::TransferPage> QueuedTransfers::List(const http::TransferFil
   }
   ISO_ASSIGN_OR_RETURN(const std::vector<archive::Transfer> found,
                        queue_.List(wanted, page_size + 1));
-  http::TransferPage page;
+  TransferPage page;
   for (const archive::Transfer& transfer : found) {
     if (static_cast<int>(page.transfers.size()) == page_size) {
       page.next_page_token = absl::StrCat(before);
@@ -113,4 +101,4 @@ absl::StatusOr<int> QueuedTransfers::Retry(const std::string& job_id,
   return static_cast<int>(count);
 }
 
-}  // namespace isocenter::daemon
+}  // namespace isocenter::http

@@ -1,0 +1,278 @@
+#include "server/daemon/service.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "kernels/backends.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/device_lost.h"
+#include "server/archive/archive.h"
+#include "server/audit/trail.h"
+#include "server/config/server_config.h"
+#include "server/daemon/background.h"
+#include "server/daemon/dicom_options.h"
+#include "server/daemon/no_device_record.h"
+#include "server/daemon/observer.h"
+#include "server/daemon/slots.h"
+#include "server/dicom/objects/dictionary.h"
+#include "server/dicom/objects/result_store.h"
+#include "server/dicom/scp/node.h"
+#include "server/dicom/sending/sender.h"
+#include "server/dicom/worklist/procedure_steps.h"
+#include "server/dicom/worklist/worklist.h"
+#include "server/http/queued_transfers.h"
+#include "server/http/web_server.h"
+#include "server/metrics/metrics.h"
+#include "server/node/activity.h"
+#include "server/node/job_feed.h"
+#include "server/node/monitor.h"
+#include "server/node/node.h"
+#include "server/pipeline/engine.h"
+#include "server/rpc/server.h"
+#include "server/rpc/translate_header.h"
+#include "server/rpc/translate_refinement.h"
+#include "server/scheduler/scheduler.h"
+#include "server/spool/spool.h"
+#include "server/storage/files.h"
+#include "server/viewer/volume_cache.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::daemon {
+namespace {
+
+/// Where neither a file nor syslog is configured the trail takes records and drops them.
+audit::TrailOptions AuditOptionsOf(const v1::ServerConfig& config) {
+  const v1::AuditConfig& wanted = config.audit();
+  audit::TrailOptions options{.source = config.dicom_node().ae_title()};
+  if (!wanted.file().empty()) {
+    options.file = {.path = wanted.file(),
+                    .max_bytes = wanted.max_file_bytes(),
+                    .max_files = static_cast<int>(wanted.max_files())};
+  }
+  const v1::AuditSyslogConfig& syslog = wanted.syslog();
+  if (!syslog.host().empty()) {
+    options.syslog = {.host = syslog.host(),
+                      .port = static_cast<int>(syslog.port()),
+                      .ca_file = syslog.ca_file(),
+                      .certificate_file = syslog.certificate_file(),
+                      .private_key_file = syslog.private_key_file()};
+  }
+  return options;
+}
+
+/// Without a capacity in the configuration: half of what the disk has free.
+spool::SpoolOptions SpoolOptionsOf(const v1::ServerConfig& config) {
+  const v1::SpoolConfig& wanted = config.spool();
+  spool::SpoolOptions options{
+      .directory = config::SpoolDirectory(config),
+      .sync = wanted.sync() == v1::SYNC_POLICY_ALWAYS  ? spool::SyncPolicy::kAlways
+              : wanted.sync() == v1::SYNC_POLICY_NEVER ? spool::SyncPolicy::kNever
+                                                       : spool::SyncPolicy::kInterval,
+      .sync_interval = absl::Seconds(wanted.sync_interval_seconds()),
+      .capacity_bytes = static_cast<int64_t>(wanted.capacity_bytes()),
+      .retention = absl::Seconds(wanted.retain_seconds())};
+  if (options.capacity_bytes == 0) {
+    std::error_code error;
+    std::filesystem::create_directories(options.directory, error);
+    const absl::StatusOr<uint64_t> free = storage::FreeBytes(options.directory);
+    if (free.ok()) options.capacity_bytes = static_cast<int64_t>(*free / 2);
+  }
+  return options;
+}
+
+/// Tells whether a job of an earlier run of the service can go on, by what `spool` holds now.
+std::function<bool(const jobs::Job&)> ResumableFrom(const spool::Spool& spool) {
+  const std::vector<std::string> jobs = spool.Jobs();
+  return
+      [spooled = absl::flat_hash_set<std::string>(jobs.begin(), jobs.end())](const jobs::Job& job) {
+        if (job.pair_role == jobs::PairRole::kSubtraction) return true;  // made of stored volumes
+        return spooled.contains(jobs::IsRefinement(job) ? job.source_job_ids.front() : job.id);
+      };
+}
+
+auto ObserverOf(metrics::Metrics& metrics, const char* operation) {
+  return [&metrics, operation](dicom::NodeOutcome outcome) {
+    metrics.OnDicomOperation(operation, dicom::Name(outcome));
+  };
+}
+
+}  // namespace
+
+Service::Service(Configuration configuration, std::function<void()> on_no_device_left)
+    : configuration_(std::move(configuration)), on_no_device_left_(std::move(on_no_device_left)) {}
+
+Service::~Service() {
+  // Whoever reads what happens to jobs, or the metrics, waits for more, or asks rooms that go.
+  if (feed_ != nullptr) feed_->Stop();
+  if (metrics_ != nullptr) metrics_->Stop();
+}
+
+absl::StatusOr<std::unique_ptr<Service>> Service::Start(Configuration configuration,
+                                                        std::function<void()> no_device_left) {
+  std::unique_ptr<Service> service(
+      new Service(std::move(configuration), std::move(no_device_left)));
+  ISO_RETURN_IF_ERROR(dicom::CheckDictionary());
+  ISO_RETURN_IF_ERROR(service->OpenDevices());
+  ISO_RETURN_IF_ERROR(service->OpenStores());
+  ISO_RETURN_IF_ERROR(service->TakeUpJobs());
+  service->StartEngine();
+  ISO_RETURN_IF_ERROR(service->StartSender());
+  ISO_RETURN_IF_ERROR(service->ServeMetrics());
+  ISO_RETURN_IF_ERROR(service->ServeGrpc());
+  ISO_RETURN_IF_ERROR(service->ServeDicom());
+  ISO_RETURN_IF_ERROR(service->ServeWeb());
+  service->SetStarted();
+  return service;
+}
+
+absl::Status Service::OpenDevices() {
+  const v1::ServerConfig& config = configuration_.config;
+  ISO_ASSIGN_OR_RETURN(Slots devices, OpenSlots(config.limits(), configuration_.backend));
+  devices_ = std::make_unique<Slots>(std::move(devices));
+  ISO_ASSIGN_OR_RETURN(audit_, audit::Trail::Open(AuditOptionsOf(config)));
+  configuration_.dicom.audit = audit_.get();
+  metrics_ = std::make_unique<metrics::Metrics>(
+      metrics::Metrics::BuildInfo{.version = ISOCENTER_VERSION, .backend = devices_->backend});
+  for (const crypto::Expiry& expiry : configuration_.expiries) {
+    metrics_->SetCertificateExpiry(expiry.certificate,
+                                   absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
+  }
+  activity_ = std::make_unique<node::Activity>(absl::Now());
+  observer_ = std::make_unique<Observer>(*metrics_, *activity_);
+  return absl::OkStatus();
+}
+
+absl::Status Service::OpenStores() {
+  const v1::ServerConfig& config = configuration_.config;
+  ISO_ASSIGN_OR_RETURN(archive_, archive::Archive::Open(config.archive_directory()));
+  for (const std::string& repair : archive_->repairs()) {
+    spdlog::warn("event=archive_repaired what=\"{}\"", repair);
+  }
+  ISO_ASSIGN_OR_RETURN(results_, InBackground([&] {
+                         return dicom::DicomResultStore::Create(*archive_,
+                                                                RoutesOf(config.dicom_node()));
+                       }));
+  ISO_ASSIGN_OR_RETURN(spool_, spool::Spool::Open(SpoolOptionsOf(config)));
+  return absl::OkStatus();
+}
+
+absl::Status Service::TakeUpJobs() {
+  const v1::ServerConfig& config = configuration_.config;
+  const dicom::NodeOptions& dicom = configuration_.dicom;
+  table_ = std::make_unique<jobs::JobTable>(
+      *archive_, observer_.get(), [this](const std::string& id) { (void)spool_->Remove(id); });
+  ISO_RETURN_IF_ERROR(table_->Load(absl::Now(), ResumableFrom(*spool_)));
+  RecallSpeeds(*table_, *devices_);
+  if (config.dicom_node().has_worklist()) {
+    worklist_ =
+        std::make_unique<dicom::DicomWorklist>(PeerOf(dicom, config.dicom_node().worklist().peer()),
+                                               dicom, ObserverOf(*metrics_, "worklist"));
+  }
+  if (config.dicom_node().has_mpps()) {
+    ISO_ASSIGN_OR_RETURN(
+        procedure_steps_,
+        dicom::ProcedureSteps::Start(
+            {.peer = PeerOf(dicom, config.dicom_node().mpps().peer()),
+             .node = dicom,
+             .file = std::filesystem::path(config.archive_directory()) / "procedure-steps.sqlite",
+             .observer = ObserverOf(*metrics_, "procedure_step")},
+            *archive_, *table_));
+  }
+  observer_->SetProcedureSteps(procedure_steps_.get());
+  return absl::OkStatus();
+}
+
+void Service::StartEngine() {
+  const v1::ServerConfig& config = configuration_.config;
+  scheduler_ = std::make_unique<scheduler::Scheduler>(
+      std::move(devices_->slots), static_cast<int>(config.limits().max_active_jobs()));
+  engine_ = std::make_unique<pipeline::Engine>(
+      pipeline::EngineEnvironment{.registry = Backends(),
+                                  .scheduler = *scheduler_,
+                                  .table = *table_,
+                                  .spool = *spool_,
+                                  .results = *results_,
+                                  .observer = *observer_,
+                                  .worklist = worklist_.get()},
+      devices_->groups,
+      pipeline::EngineOptions{
+          .reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
+          .fault = configuration_.fault,
+          .no_device_left =
+              [this] {
+                no_device_left_ = true;
+                on_no_device_left_();
+              },
+          .decoders = {.acquisition = rpc::TranslateRecord,
+                       .refinement = rpc::TranslateRefinementRecord},
+          .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
+          .reports_procedure_steps = procedure_steps_ != nullptr});
+  engine_->Recover();
+  node_ = std::make_unique<node::Node>(NodeOptions(), *engine_, *scheduler_, *table_);
+  feed_ = std::make_unique<node::JobFeed>(*table_);
+}
+
+absl::Status Service::StartSender() {
+  ISO_ASSIGN_OR_RETURN(
+      sender_, dicom::Sender::Start(
+                   SenderOptionsOf(configuration_.config.dicom_node(), configuration_.dicom),
+                   *archive_, [this](const std::string& destination, dicom::SendEvent event) {
+                     metrics_->OnDicomSend(destination, dicom::Name(event));
+                   }));
+  return absl::OkStatus();
+}
+
+void Service::SetStarted() {
+  monitor_ = std::make_unique<node::Monitor>(*node_, *activity_,
+                                             [this](const std::vector<node::Reason>& reasons) {
+                                               grpc_->SetReady(reasons.empty());
+                                               feed_->OnNodeChanged();
+                                             });
+  node_->SetStarted();
+  audit_->Record({.action = audit::Action::kServiceStart});
+}
+
+void Service::CheckLocks() const {
+  (void)table_->Count();
+  (void)scheduler_->active_jobs();
+  (void)spool_->usage();
+}
+
+absl::Status Service::Drain() {
+  constexpr absl::Duration kToCleanUp = absl::Seconds(5);
+  const v1::ServerConfig& config = configuration_.config;
+  const bool no_device_left = no_device_left_;
+  if (no_device_left) RecordNoDevice(config.archive_directory(), absl::Now());
+  // Without a device nothing that is waited for would end.
+  const double seconds = no_device_left ? 0 : config.drain_seconds();
+  const absl::Time deadline = absl::Now() + absl::Seconds(seconds);
+  spdlog::info("event=drain_begins seconds={}", seconds);
+  node_->SetStopping();
+  grpc_->StopServing();
+  engine_->StopAdmitting();
+  if (!engine_->WaitUntilIdle(deadline)) {
+    // The next start goes on with them.
+    engine_->SuspendAll();
+    engine_->WaitUntilIdle(absl::Now() + kToCleanUp);
+  }
+  // What is left are answers on their way, watches and downloads.
+  grpc_->Shutdown(std::clamp(deadline, absl::Now(), absl::Now() + kToCleanUp));
+  spdlog::info("event=drain_ends");
+  // The node goes last: what a draining job has stored can still be pulled.
+  if (dicom_node_ != nullptr) dicom_node_->Stop();
+  feed_->Stop();
+  web_.reset();
+  sender_->Stop();
+  metrics_->Stop();
+  audit_->Record({.action = audit::Action::kServiceStop});
+  if (!no_device_left) return absl::OkStatus();
+  return ops::DeviceLostError(
+      "all devices are lost; active jobs go on when the service starts again");
+}
+
+}  // namespace isocenter::daemon

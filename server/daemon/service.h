@@ -1,0 +1,138 @@
+// The whole service in one process.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/daemon/configuration.h"
+#include "server/jobs/job_table.h"
+
+namespace isocenter::archive {
+class Archive;
+}
+namespace isocenter::audit {
+class Trail;
+}
+namespace isocenter::dicom {
+class Node;
+class ProcedureSteps;
+class Sender;
+}  // namespace isocenter::dicom
+namespace isocenter::jobs {
+class ResultStore;
+class Worklist;
+}  // namespace isocenter::jobs
+namespace isocenter::metrics {
+class Metrics;
+struct Sources;
+}  // namespace isocenter::metrics
+namespace isocenter::node {
+class Activity;
+class JobFeed;
+class Monitor;
+class Node;
+struct NodeOptions;
+}  // namespace isocenter::node
+namespace isocenter::rpc {
+class Server;
+}
+namespace isocenter::scheduler {
+class Scheduler;
+}
+namespace isocenter::spool {
+class Spool;
+}
+namespace isocenter::viewer {
+class VolumeCache;
+}
+namespace isocenter::http {
+class QueuedTransfers;
+class WebServer;
+}  // namespace isocenter::http
+
+namespace isocenter::daemon {
+
+class Observer;
+struct Slots;
+
+/// Where a service is reached: host:port with the port that was chosen, or "off".
+struct Addresses {
+  std::string grpc, metrics, web;
+  std::string dicom;  // that of TLS, where there is one, as ",host:port/tls" after the other
+};
+
+/// Thread-safe.
+class Service {
+ public:
+  /// Serves when it returns, and goes on with what an earlier run has left. `no_device_left` is
+  /// called once, from any thread, when the last device is lost: only a new process can use devices
+  /// again. Errors: those of the rooms; UNAVAILABLE: an address that cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<Service>> Start(Configuration configuration,
+                                                        std::function<void()> no_device_left);
+  /// In the reverse order of the start. What is active goes on with the next start.
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  const Addresses& addresses() const { return addresses_; }
+  bool no_device_left() const { return no_device_left_; }
+  /// Returns at once, unless a lock is never released.
+  void CheckLocks() const;
+
+  /// Takes nothing new, lets what is active end for as long as is configured, and stops serving.
+  /// Once. Errors: that of a lost device, where none is left; then nothing is waited for.
+  absl::Status Drain();
+
+ private:
+  Service(Configuration configuration, std::function<void()> on_no_device_left);
+
+  // The start, in this order. Each part needs those before it.
+  absl::Status OpenDevices();
+  absl::Status OpenStores();
+  absl::Status TakeUpJobs();
+  void StartEngine();
+  absl::Status StartSender();
+  absl::Status ServeMetrics();
+  absl::Status ServeGrpc();
+  absl::Status ServeDicom();
+  absl::Status ServeWeb();
+  void SetStarted();
+
+  metrics::Sources MetricSources() const;
+  node::NodeOptions NodeOptions() const;
+
+  // In the order of construction: each may use those above it, and goes before them.
+  Configuration configuration_;
+  const std::function<void()> on_no_device_left_;
+  std::atomic<bool> no_device_left_{false};
+  Addresses addresses_{.grpc = "off", .metrics = "off", .web = "off", .dicom = "off"};
+  std::unique_ptr<Slots> devices_;  // its slots are the scheduler's
+  std::unique_ptr<audit::Trail> audit_;
+  std::unique_ptr<metrics::Metrics> metrics_;
+  std::unique_ptr<node::Activity> activity_;
+  std::unique_ptr<Observer> observer_;
+  std::unique_ptr<archive::Archive> archive_;
+  std::unique_ptr<jobs::ResultStore> results_;
+  std::unique_ptr<spool::Spool> spool_;
+  std::unique_ptr<jobs::JobTable> table_;
+  std::unique_ptr<jobs::Worklist> worklist_;                // null: none is configured
+  std::unique_ptr<dicom::ProcedureSteps> procedure_steps_;  // null: nobody is to be told
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<pipeline::Engine> engine_;
+  std::unique_ptr<node::Node> node_;
+  std::unique_ptr<node::JobFeed> feed_;
+  std::unique_ptr<dicom::Sender> sender_;
+  std::unique_ptr<rpc::Server> grpc_;
+  std::unique_ptr<dicom::Node> dicom_node_;       // null: disabled
+  std::shared_ptr<viewer::VolumeCache> volumes_;  // null without the web; a deletion may hold it
+  jobs::JobTable::Subscription deletions_;
+  std::unique_ptr<http::QueuedTransfers> transfers_;  // null: no destination is configured
+  std::unique_ptr<http::WebServer> web_;              // null: disabled
+  std::unique_ptr<node::Monitor> monitor_;
+};
+
+}  // namespace isocenter::daemon

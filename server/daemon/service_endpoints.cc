@@ -1,0 +1,170 @@
+// What a service offers at its addresses: metrics, gRPC, DICOM and the web.
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/archive/archive.h"
+#include "server/audit/trail.h"
+#include "server/base/host_name.h"
+#include "server/config/server_config.h"
+#include "server/daemon/observer.h"
+#include "server/daemon/service.h"
+#include "server/daemon/slots.h"
+#include "server/dicom/scp/node.h"
+#include "server/dicom/worklist/procedure_steps.h"
+#include "server/http/queued_transfers.h"
+#include "server/http/web_server.h"
+#include "server/metrics/metrics.h"
+#include "server/node/job_feed.h"
+#include "server/node/node.h"
+#include "server/rpc/server.h"
+#include "server/spool/spool.h"
+#include "server/storage/files.h"
+#include "server/viewer/volume_cache.h"
+
+namespace isocenter::daemon {
+namespace {
+
+/// Whether the disk takes data: the kernel makes one that fails read-only.
+absl::Status CheckDisk(const std::string& directory) {
+  struct statvfs about {};
+  if (statvfs(directory.c_str(), &about) != 0) {
+    return storage::FileError(errno, "use", directory);
+  }
+  if ((about.f_flag & ST_RDONLY) != 0) {
+    return absl::InternalError("the spool's disk is read-only");
+  }
+  return absl::OkStatus();
+}
+
+/// Where the page is: as configured, beside an installed program, or in the source tree.
+std::filesystem::path PageDirectory(const v1::WebConfig& config) {
+  if (!config.page_directory().empty()) return config.page_directory();
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed =
+      program.parent_path().parent_path() / "share/isocenter/web";
+  if (!error && std::filesystem::is_directory(installed, error)) return installed;
+  return ISOCENTER_SOURCE_PAGE;
+}
+
+std::vector<http::TransferDestination> DestinationsOf(const v1::DicomNodeConfig& config) {
+  std::vector<http::TransferDestination> destinations;
+  for (const v1::DicomDestination& destination : config.destination()) {
+    for (const v1::DicomPeer& peer : config.peer()) {
+      if (peer.ae_title() != destination.ae_title()) continue;
+      destinations.push_back(
+          {.name = peer.ae_title(), .host = peer.host(), .port = static_cast<int>(peer.port())});
+    }
+  }
+  return destinations;
+}
+
+/// `address` with the port that was chosen.
+std::string WithPort(const std::string& address, int port) {
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
+}  // namespace
+
+node::NodeOptions Service::NodeOptions() const {
+  const v1::ServerConfig& config = configuration_.config;
+  return {.server = HostName(),
+          .version = ISOCENTER_VERSION,
+          .backend = devices_->backend,
+          .max_active_jobs = static_cast<int>(config.limits().max_active_jobs()),
+          .spool = [this, directory = config::SpoolDirectory(config)] {
+            const spool::SpoolUsage usage = spool_->usage();
+            const absl::StatusOr<uint64_t> free = storage::FreeBytes(directory);
+            absl::Status error = CheckDisk(directory);
+            if (error.ok()) error = free.status();
+            return node::SpoolState{.capacity_bytes = usage.capacity_bytes,
+                                    .used_bytes = usage.used_bytes,
+                                    .reclaimable_bytes = usage.reclaimable_bytes,
+                                    .disk_free_bytes = free.ok() ? static_cast<int64_t>(*free) : 0,
+                                    .last_sync_seconds = usage.last_sync_seconds,
+                                    .error = std::move(error)};
+          }};
+}
+
+absl::Status Service::ServeMetrics() {
+  const std::string& address = configuration_.config.metrics_address();
+  ISO_RETURN_IF_ERROR(metrics_->Serve(address, MetricSources()));
+  addresses_.metrics = WithPort(address, metrics_->port());
+  return absl::OkStatus();
+}
+
+absl::Status Service::ServeGrpc() {
+  ISO_ASSIGN_OR_RETURN(grpc_, rpc::Server::Start(configuration_.config, configuration_.protocols,
+                                                 *table_, *engine_, *results_, *observer_,
+                                                 {.worklist = worklist_.get(),
+                                                  .audit = audit_.get(),
+                                                  .transfers = &archive_->transfers(),
+                                                  .node = node_.get(),
+                                                  .roster = configuration_.roster.get(),
+                                                  .procedure_steps = procedure_steps_.get()}));
+  addresses_.grpc = grpc_->address();
+  return absl::OkStatus();
+}
+
+absl::Status Service::ServeDicom() {
+  const dicom::NodeOptions& options = configuration_.dicom;
+  if (configuration_.config.dicom_node().disabled()) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(
+      dicom_node_,
+      dicom::Node::Start(options, *archive_,
+                         [this](dicom::NodeOperation operation, dicom::NodeOutcome outcome) {
+                           metrics_->OnDicomOperation(dicom::Name(operation), dicom::Name(outcome));
+                         }));
+  std::string& address = addresses_.dicom;
+  address.clear();
+  if (!options.tls_only) address = absl::StrCat(options.address, ":", dicom_node_->port());
+  if (options.tls != nullptr) {
+    absl::StrAppend(&address, address.empty() ? "" : ",", options.address, ":",
+                    dicom_node_->tls_port(), "/tls");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Service::ServeWeb() {
+  const v1::ServerConfig& config = configuration_.config;
+  const v1::WebConfig& wanted = config.web();
+  if (wanted.disabled()) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(
+      volumes_, viewer::VolumeCache::Open(config::VolumeCacheDirectory(config),
+                                          static_cast<int64_t>(wanted.volume_cache_bytes())));
+  // A deleted volume leaves nothing behind. The cache outlives the web server, not the table.
+  deletions_ = table_->SubscribeAll(
+      [volumes = std::weak_ptr<viewer::VolumeCache>(volumes_), this](const std::string& id) {
+        const auto cache = volumes.lock();
+        if (cache != nullptr && !table_->Get(id).ok()) cache->Forget(id);
+      });
+  if (config.dicom_node().destination_size() > 0) {
+    transfers_ = std::make_unique<http::QueuedTransfers>(DestinationsOf(config.dicom_node()),
+                                                         archive_->transfers());
+  }
+  const http::WebOptions options{.address = wanted.address(),
+                                 .tls = {.certificate_file = wanted.tls().certificate_file(),
+                                         .private_key_file = wanted.tls().private_key_file(),
+                                         .client_ca_file = wanted.tls().client_ca_file()},
+                                 .page_directory = PageDirectory(wanted)};
+  ISO_ASSIGN_OR_RETURN(web_, http::WebServer::Start(options, {.roster = *configuration_.roster,
+                                                              .node = *node_,
+                                                              .activity = *activity_,
+                                                              .feed = *feed_,
+                                                              .table = *table_,
+                                                              .engine = *engine_,
+                                                              .results = *results_,
+                                                              .volumes = *volumes_,
+                                                              .transfers = transfers_.get(),
+                                                              .audit = audit_.get()}));
+  addresses_.web = WithPort(wanted.address(), web_->port());
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::daemon

@@ -1,0 +1,127 @@
+// What the metrics ask of the rooms of a service, each time they are read.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/archive/archive.h"
+#include "server/config/server_config.h"
+#include "server/daemon/no_device_record.h"
+#include "server/daemon/service.h"
+#include "server/daemon/slots.h"
+#include "server/dicom/worklist/procedure_steps.h"
+#include "server/metrics/metrics.h"
+#include "server/scheduler/scheduler.h"
+#include "server/spool/spool.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::daemon {
+namespace {
+
+metrics::DiskSpace SpaceOf(const std::string& name, const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::space_info disk = std::filesystem::space(directory, error);
+  if (error) return {.directory = name};
+  return {name, static_cast<int64_t>(disk.capacity), static_cast<int64_t>(disk.available)};
+}
+
+std::vector<metrics::DeviceMemory> MemoryOf(const scheduler::Scheduler& scheduler) {
+  std::vector<metrics::DeviceMemory> memory;
+  for (const auto& slot : scheduler.slots()) {
+    memory.push_back({slot->name, slot->memory.limit(), slot->memory.used()});
+  }
+  return memory;
+}
+
+std::vector<metrics::DeviceHealth> HealthOf(const scheduler::Scheduler& scheduler,
+                                            const std::vector<pipeline::SlotDevices>& devices) {
+  std::vector<metrics::DeviceHealth> health;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const scheduler::DeviceSlot& slot = *scheduler.slots()[i];
+    const bool own_memory = devices[i][0]->traits().own_memory;
+    health.push_back(
+        {slot.name, slot.healthy(), own_memory ? static_cast<int>(devices[i].size()) : 0});
+  }
+  return health;
+}
+
+/// Each of `states` with its name and its count, 0 where there is none.
+template <class State, size_t n>
+std::vector<std::pair<std::string, int64_t>> CountsOf(const std::map<State, int64_t>& counts,
+                                                      const State (&states)[n]) {
+  std::vector<std::pair<std::string, int64_t>> shown;
+  for (const State state : states) {
+    const auto count = counts.find(state);
+    shown.emplace_back(std::string(Name(state)), count == counts.end() ? 0 : count->second);
+  }
+  return shown;
+}
+
+double SecondsSince(absl::Time time) {
+  return std::max(0.0, absl::ToDoubleSeconds(absl::Now() - time));
+}
+
+/// Nothing when they cannot be read; here and below.
+std::vector<metrics::SendQueue> SendQueuesOf(archive::TransferQueue& queue) {
+  using archive::TransferState;
+  std::vector<metrics::SendQueue> shown;
+  const auto lengths = queue.Lengths();
+  if (!lengths.ok()) return shown;
+  for (const auto& [destination, length] : *lengths) {
+    metrics::SendQueue& row = shown.emplace_back();
+    row.destination = destination;
+    row.instances = CountsOf(length.counts, {TransferState::kQueued, TransferState::kSending,
+                                             TransferState::kSent, TransferState::kCommitted,
+                                             TransferState::kFailed, TransferState::kSkipped});
+    if (length.oldest) row.oldest_seconds = SecondsSince(*length.oldest);
+  }
+  return shown;
+}
+
+metrics::ProcedureSteps StepsOf(dicom::ProcedureSteps& steps) {
+  using jobs::ProcedureStepState;
+  metrics::ProcedureSteps shown;
+  const auto length = steps.Count();
+  if (!length.ok()) return shown;
+  shown.steps =
+      CountsOf(length->counts, {ProcedureStepState::kBeginning, ProcedureStepState::kInProgress,
+                                ProcedureStepState::kEnding, ProcedureStepState::kFailed});
+  if (length->oldest) shown.oldest_seconds = SecondsSince(*length->oldest);
+  return shown;
+}
+
+}  // namespace
+
+metrics::Sources Service::MetricSources() const {
+  const v1::ServerConfig& config = configuration_.config;
+  metrics::Sources sources;
+  sources.jobs = [this] { return table_->Count(); };
+  sources.queue_depth = [this] { return scheduler_->queue_depth(); };
+  sources.device_memory = [this] { return MemoryOf(*scheduler_); };
+  sources.devices_healthy = [this] { return HealthOf(*scheduler_, devices_->groups); };
+  const absl::StatusOr<double> no_device = LastTimeWithoutDevice(config.archive_directory());
+  if (!no_device.ok()) {
+    spdlog::warn("event=record_unread error=\"{}\"", no_device.status().ToString());
+  }
+  sources.no_device_unix_seconds = no_device.value_or(0);
+  sources.spool = [this] {
+    const spool::SpoolUsage usage = spool_->usage();
+    return metrics::SpoolState{usage.capacity_bytes, usage.used_bytes, usage.reclaimable_bytes,
+                               usage.last_sync_seconds};
+  };
+  sources.disks = [archive = config.archive_directory(), spooled = config::SpoolDirectory(config)] {
+    return std::vector<metrics::DiskSpace>{SpaceOf("archive", archive), SpaceOf("spool", spooled)};
+  };
+  sources.send_queues = [this] { return SendQueuesOf(archive_->transfers()); };
+  if (procedure_steps_ != nullptr) {
+    sources.procedure_steps = [this] { return StepsOf(*procedure_steps_); };
+  }
+  sources.max_active_jobs = static_cast<int>(config.limits().max_active_jobs());
+  return sources;
+}
+
+}  // namespace isocenter::daemon
