@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/chunk_loader.h"
@@ -37,11 +36,10 @@ int64_t RefinementPlans::host_bytes() const {
 RefinementRun::RefinementRun(std::unique_ptr<const RefinementPlans> plans, const RunPlace& place,
                              scheduler::Admission admission, const ops::Registry& registry,
                              const scheduler::Urgency& urgency)
-    : plans_(std::move(plans)),
-      place_(place),
+    : Run(place, urgency),
+      plans_(std::move(plans)),
       registry_(registry),
       job_class_(urgency.job_class),
-      lane_(place.slot.lanes.NewLane(urgency)),
       admission_(std::move(admission)),
       workload_(place.slot.backlog.Add(urgency.job_class, plans_->refinement.voxel_updates)),
       phase_(plans_->fdk ? Phase::kChunks : Phase::kFrames) {}
@@ -133,7 +131,7 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
 }
 
 absl::StatusOr<bool> RefinementRun::Step() {
-  iterations_begin_ = std::min(iterations_begin_, absl::Now());
+  iterations_begin_ = std::min(iterations_begin_, place_.clock());
   const size_t reports = refinement_->reports().size();
   const double before = refinement_->progress();
   ISO_ASSIGN_OR_RETURN(const bool done, refinement_->Step());
