@@ -138,17 +138,19 @@ class Engine : private JobKeeper {
 
   ActiveJobs active_;
   DeviceLoss device_loss_;
-  // Their threads end before anything above, and before what those that follow use.
+  // Whoever completes the volume of a job that has just left may still say that a device is lost:
+  // the thread that would look for places, and finds no job, ends after the one that says so.
+  scheduler::LaneExecutor admission_thread_{"iso-admission"};
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ =
+      admission_thread_.NewLane();
   RunMaker runs_;
+  // Their threads end before what is above.
   scheduler::LaneExecutor exporter_{"iso-export"};
   scheduler::LaneExecutor live_exporter_{"iso-export-live"};
   OrderLookup orders_;
   Refinements refinements_;
   Acquisitions acquisitions_;
   AcquisitionAdmission admission_;
-  scheduler::LaneExecutor admission_thread_{"iso-admission"};
-  const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ =
-      admission_thread_.NewLane();
   std::thread watcher_;
 };
 

@@ -122,11 +122,7 @@ void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& r
       run->lane().Submit([self, run] { self->FinishVolume(run, false); });
       return;
     }
-    ++holds_;
-    run->completion().Submit([self, run] {
-      self->CompleteVolume(run);
-      self->Release();
-    });
+    run->completion().Submit([self, run] { self->CompleteVolume(run); });
     Apply(LifeEvent::kHandedOver);
   }
   acquisitions_.WhenIdentified(*this, [self, run] { self->SubmitExport(run); });
