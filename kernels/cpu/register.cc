@@ -1,7 +1,9 @@
 #include "kernels/cpu/register.h"
 
-#include "kernels/cpu/device.h"
-#include "kernels/cpu/methods.h"
+#include "kernels/cpu/device/device.h"
+#include "kernels/cpu/fdk/methods.h"
+#include "kernels/cpu/iterative/methods.h"
+#include "kernels/cpu/projectors/methods.h"
 
 namespace isocenter::cpu {
 

@@ -1,29 +1,19 @@
 #include "kernels/cuda/register.h"
 
-#include <numbers>
-
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/methods.h"
+#include "kernels/cuda/device/on_cuda.h"
+#include "kernels/cuda/fdk/methods.h"
+#include "kernels/cuda/iterative/methods.h"
+#include "kernels/cuda/projectors/methods.h"
 
 namespace isocenter::cuda {
 namespace {
 
-absl::StatusOr<CudaDevice*> AsCuda(ops::Device& device) {
-  auto* own = dynamic_cast<CudaDevice*>(&device);
-  if (own == nullptr)
-    return absl::InvalidArgumentError("the device does not belong to the cuda backend");
-  return own;
-}
-
-// A factory of the registry from a function that takes the device itself.
-template <class Make>
-auto OnCuda(Make make) {
-  return [make](ops::Device& device,
-                const auto&... arguments) -> decltype(make(std::declval<CudaDevice&>(),
-                                                           arguments...)) {
-    ISO_ASSIGN_OR_RETURN(CudaDevice * own, AsCuda(device));
-    return make(*own, arguments...);
-  };
+int64_t WorkspaceBytes(Shape3 shape) {
+  // Two sets of raw frames, of up to four bytes; tables of the filter; projections in the layouts
+  // of the back-projection.
+  return 2 * shape.count() * int64_t{sizeof(float)} +
+         RampFilterWorkspaceBytes(static_cast<int>(shape.middle), static_cast<int>(shape.fast)) +
+         BackprojectWorkspaceBytes(shape);
 }
 
 // The voxel-driven models, `parts` pieces of a voxel along each axis.
@@ -34,24 +24,14 @@ void RegisterVoxelDriven(int parts, ops::ProjectorMethods& methods) {
   methods.back.Add("cuda", "voxel_driven", OnCuda([parts](CudaDevice& device) {
                      return NewBackprojectVoxelDriven(device, parts);
                    }));
-  const auto add_du = [&](std::string name, const DuPlanes& planes) {
-    methods.forward.Add("cuda", std::move(name), OnCuda([parts, planes](CudaDevice& device) {
-                          return NewProjectDu(device, parts, planes);
-                        }),
-                        ops::Precision::kExact, ops::Order::kAny);
-  };
-  constexpr double kDegree = std::numbers::pi / 180;
-  add_du("du_axial", {DuPlane::kAxial, DuPlane::kAxial, 0});
-  add_du("du_vertical", {DuPlane::kCoronal, DuPlane::kCoronal, 0});
-  add_du("du_interchange_45", {DuPlane::kCoronal, DuPlane::kSagittal, 45 * kDegree});
-  // 80°, 100°, 260° and 280° of the paper.
-  add_du("du_critical", {DuPlane::kCoronal, DuPlane::kSagittal, 80 * kDegree});
 }
 
 }  // namespace
 
 void Register(ops::Registry& registry) {
-  registry.devices["cuda"] = CudaDevice::Open;
+  registry.devices["cuda"] = [](const ops::DeviceLimits& limits) {
+    return CudaDevice::Open(limits, WorkspaceBytes);
+  };
   registry.preprocess.Add("cuda", "fused", OnCuda(NewPreprocess));
   registry.ramp_filter.Add("cuda", "fused", OnCuda(NewRampFilterFused));
   registry.ramp_filter.Add("cuda", "cufft", OnCuda(NewRampFilterCufft));
@@ -59,13 +39,6 @@ void Register(ops::Registry& registry) {
   registry.backproject.Add("cuda", "staged", OnCuda(NewBackprojectStaged));
   registry.backproject.Add("cuda", "hybrid", OnCuda(NewBackprojectHybrid), ops::Precision::kFast);
   registry.backproject.Add("cuda", "voxel", OnCuda(NewBackprojectVoxel));
-  registry.backproject.Add("cuda", "naive", OnCuda(NewBackprojectNaive));
-  registry.backproject.Add("cuda", "texture", OnCuda(NewBackprojectTexture), ops::Precision::kFast);
-  registry.backproject.Add("cuda", "rapid", OnCuda(NewBackprojectRapid), ops::Precision::kFast);
-  registry.backproject.Add("cuda", "kernel_a", OnCuda(NewBackprojectKernelA),
-                           ops::Precision::kFast);
-  registry.backproject.Add("cuda", "kernel_b", OnCuda(NewBackprojectKernelB),
-                           ops::Precision::kFast);
   registry.to_hounsfield.Add("cuda", "plain", OnCuda(NewToHounsfield));
   RegisterVoxelDriven(1, registry.projectors[ops::ProjectorModel::kVoxelDriven]);
   RegisterVoxelDriven(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/time/clock.h"
-#include "server/dicom/worklist.h"
+#include "server/dicom/worklist/worklist.h"
 
 namespace isocenter::daemon {
 namespace {

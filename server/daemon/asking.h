@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "server/archive/archive.h"
-#include "server/dicom/procedure_steps.h"
+#include "server/dicom/worklist/procedure_steps.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/worklist.h"
 #include "server/metrics/metrics.h"

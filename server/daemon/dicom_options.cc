@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/dicom/tls.h"
+#include "server/dicom/net/tls.h"
 
 namespace isocenter::daemon {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "server/certificates/certificates.h"
-#include "server/dicom/node.h"
+#include "server/dicom/scp/node.h"
 
 namespace isocenter::daemon {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "server/dicom/procedure_steps.h"
+#include "server/dicom/worklist/procedure_steps.h"
 #include "server/jobs/ports.h"
 #include "server/metrics/metrics.h"
 #include "server/node/activity.h"

@@ -4,33 +4,33 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/dicom/study_context.h"
+#include "server/dicom/objects/study_context.h"
 
 namespace isocenter::daemon {
 namespace {
 
-dicom::ResultRole RoleFromProto(int role) {
+archive::ResultRole RoleFromProto(int role) {
   switch (role) {
     case v1::RESULT_ROLE_MASK:
-      return dicom::ResultRole::kMask;
+      return archive::ResultRole::kMask;
     case v1::RESULT_ROLE_FILL:
-      return dicom::ResultRole::kFill;
+      return archive::ResultRole::kFill;
     case v1::RESULT_ROLE_SUBTRACTION:
-      return dicom::ResultRole::kSubtraction;
+      return archive::ResultRole::kSubtraction;
     case v1::RESULT_ROLE_REFINEMENT:
-      return dicom::ResultRole::kRefinement;
+      return archive::ResultRole::kRefinement;
     default:
-      return dicom::ResultRole::kSingle;
+      return archive::ResultRole::kSingle;
   }
 }
 
-dicom::Route RouteOf(const v1::DicomDestination& destination) {
-  dicom::Route route{.destination = {.ae_title = destination.ae_title(),
-                                     .storage_commitment = destination.storage_commitment(),
-                                     .sop_classes = {}},
-                     .automatic = !destination.on_request_only(),
-                     .protocols = {destination.protocol().begin(), destination.protocol().end()},
-                     .roles = {}};
+archive::Route RouteOf(const v1::DicomDestination& destination) {
+  archive::Route route{.destination = {.ae_title = destination.ae_title(),
+                                       .storage_commitment = destination.storage_commitment(),
+                                       .sop_classes = {}},
+                       .automatic = !destination.on_request_only(),
+                       .protocols = {destination.protocol().begin(), destination.protocol().end()},
+                       .roles = {}};
   for (const int role : destination.role()) route.roles.insert(RoleFromProto(role));
   for (const int form : destination.form()) {
     route.destination.sop_classes.insert(dicom::SopClassUidOf(
@@ -41,8 +41,8 @@ dicom::Route RouteOf(const v1::DicomDestination& destination) {
 
 }  // namespace
 
-std::vector<dicom::Route> RoutesOf(const v1::DicomNodeConfig& config) {
-  std::vector<dicom::Route> routes;
+std::vector<archive::Route> RoutesOf(const v1::DicomNodeConfig& config) {
+  std::vector<archive::Route> routes;
   for (const v1::DicomDestination& destination : config.destination()) {
     routes.push_back(RouteOf(destination));
   }

@@ -15,7 +15,7 @@
 namespace isocenter::daemon {
 
 /// Which results go where by themselves. `config` has its defaults and is valid, here and below.
-std::vector<dicom::Route> RoutesOf(const v1::DicomNodeConfig& config);
+std::vector<archive::Route> RoutesOf(const v1::DicomNodeConfig& config);
 
 /// Begins to send what is in the archive's queues. `node` has the peers. Errors: the queue's.
 absl::StatusOr<std::unique_ptr<dicom::Sender>> StartSender(const v1::DicomNodeConfig& config,

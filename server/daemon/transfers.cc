@@ -29,7 +29,7 @@ absl::StatusOr<TransferState> ParseState(const std::string& name) {
       "state is '", name, "'; legal is queued, sending, sent, committed, failed or skipped"));
 }
 
-web::TransferSummary SummaryOf(const archive::Transfer& transfer) {
+http::TransferSummary SummaryOf(const archive::Transfer& transfer) {
   return {.job_id = transfer.job_id,
           .destination = transfer.destination,
           .state = std::string(archive::Name(transfer.state)),
@@ -60,11 +60,11 @@ QueuedTransfers::QueuedTransfers(const v1::DicomNodeConfig& config, archive::Tra
   }
 }
 
-std::vector<web::TransferDestination> QueuedTransfers::Destinations() {
-  std::vector<web::TransferDestination> shown = configured_;
+std::vector<http::TransferDestination> QueuedTransfers::Destinations() {
+  std::vector<http::TransferDestination> shown = configured_;
   const auto lengths = queue_.Lengths();
   if (!lengths.ok()) return shown;
-  for (web::TransferDestination& destination : shown) {
+  for (http::TransferDestination& destination : shown) {
     const auto length = lengths->find(destination.name);
     if (length == lengths->end()) continue;
     destination.queued = CountOf(length->second.counts, TransferState::kQueued);
@@ -77,9 +77,9 @@ std::vector<web::TransferDestination> QueuedTransfers::Destinations() {
   return shown;
 }
 
-absl::StatusOr<web::TransferPage> QueuedTransfers::List(const web::TransferFilter& filter,
-                                                        int page_size,
-                                                        const std::string& page_token) {
+absl::StatusOr<http::TransferPage> QueuedTransfers::List(const http::TransferFilter& filter,
+                                                         int page_size,
+                                                         const std::string& page_token) {
   archive::TransferFilter wanted{.job_id = filter.job_id, .destination = filter.destination};
   for (const std::string& name : filter.states) {
     ISO_ASSIGN_OR_RETURN(wanted.states.emplace_back(), ParseState(name));
@@ -95,7 +95,7 @@ absl::StatusOr<web::TransferPage> QueuedTransfers::List(const web::TransferFilte
   }
   ISO_ASSIGN_OR_RETURN(const std::vector<archive::Transfer> found,
                        queue_.List(wanted, page_size + 1));
-  web::TransferPage page;
+  http::TransferPage page;
   for (const archive::Transfer& transfer : found) {
     if (static_cast<int>(page.transfers.size()) == page_size) {
       page.next_page_token = absl::StrCat(before);

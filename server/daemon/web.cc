@@ -78,11 +78,11 @@ absl::StatusOr<std::unique_ptr<Web>> Web::Start(const v1::ServerConfig& config,
   std::unique_ptr<Web> web(new Web(feed));
   const v1::WebConfig& wanted = config.web();
   if (wanted.disabled()) return web;
-  const web::WebOptions options{.address = wanted.address(),
-                                .tls = {.certificate_file = wanted.tls().certificate_file(),
-                                        .private_key_file = wanted.tls().private_key_file(),
-                                        .client_ca_file = wanted.tls().client_ca_file()},
-                                .page_directory = PageDirectory(wanted)};
+  const http::WebOptions options{.address = wanted.address(),
+                                 .tls = {.certificate_file = wanted.tls().certificate_file(),
+                                         .private_key_file = wanted.tls().private_key_file(),
+                                         .client_ca_file = wanted.tls().client_ca_file()},
+                                 .page_directory = PageDirectory(wanted)};
   ISO_ASSIGN_OR_RETURN(
       web->volumes_, viewer::VolumeCache::Open(config::VolumeCacheDirectory(config),
                                                static_cast<int64_t>(wanted.volume_cache_bytes())));
@@ -96,16 +96,16 @@ absl::StatusOr<std::unique_ptr<Web>> Web::Start(const v1::ServerConfig& config,
     web->transfers_ = std::make_unique<QueuedTransfers>(config.dicom_node(), transfers);
   }
   ISO_ASSIGN_OR_RETURN(web->server_,
-                       web::WebServer::Start(options, {.roster = roster,
-                                                       .node = node,
-                                                       .activity = activity,
-                                                       .feed = feed,
-                                                       .table = table,
-                                                       .engine = engine,
-                                                       .results = results,
-                                                       .volumes = *web->volumes_,
-                                                       .transfers = web->transfers_.get(),
-                                                       .audit = &audit}));
+                       http::WebServer::Start(options, {.roster = roster,
+                                                        .node = node,
+                                                        .activity = activity,
+                                                        .feed = feed,
+                                                        .table = table,
+                                                        .engine = engine,
+                                                        .results = results,
+                                                        .volumes = *web->volumes_,
+                                                        .transfers = web->transfers_.get(),
+                                                        .audit = &audit}));
   const std::string& given = wanted.address();
   web->address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", web->server_->port());
   return web;

@@ -9,6 +9,7 @@
 #include "isocenter/v1/server_config.pb.h"
 #include "server/audit/event.h"
 #include "server/daemon/transfers.h"
+#include "server/http/web_server.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/node/activity.h"
@@ -18,7 +19,6 @@
 #include "server/roles/roster.h"
 #include "server/spool/spool.h"
 #include "server/viewer/volume_cache.h"
-#include "server/web/web_server.h"
 
 namespace isocenter::daemon {
 
@@ -56,7 +56,7 @@ class Web {
   std::shared_ptr<viewer::VolumeCache> volumes_;  // a deletion may hold it
   jobs::JobTable::Subscription deletions_;
   std::unique_ptr<QueuedTransfers> transfers_;  // null: no destination is configured
-  std::unique_ptr<web::WebServer> server_;
+  std::unique_ptr<http::WebServer> server_;
 };
 
 }  // namespace isocenter::daemon

@@ -7,7 +7,7 @@
 #include "kernels/backends.h"
 #include "kernels/base/thread_pool.h"
 #include "kernels/base/units.h"
-#include "kernels/cpu/simd_target.h"
+#include "kernels/cpu/device/simd_target.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/phantom/phantom.h"
 #include "kernels/recon/reconstructor.h"

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cstdio>
 
-#include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/volume_grid.h"
+#include "tests/all_methods.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
@@ -35,14 +35,14 @@ absl::StatusOr<std::vector<double>> Measure(ops::Backproject& method, ops::Devic
 }  // namespace
 
 absl::Status RunBackproject(const BackprojectOptions& options) {
-  const auto& table = Backends().backproject;
+  const auto& table = AllMethods().backproject;
   std::vector<std::string> methods = options.methods;
   if (methods.empty()) {
     for (const auto& entry : table.List()) {
       if (entry.backend == options.backend) methods.push_back(entry.method);
     }
   }
-  ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(options.backend, {.threads = 0}));
+  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {.threads = 0}));
   ISO_ASSIGN_OR_RETURN(const Trajectory matrices,
                        MakeTrajectory(options.trajectory, options.views));
   const Shape3 shape{options.views, kFullDetector.rows, kFullDetector.columns};

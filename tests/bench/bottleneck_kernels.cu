@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/cuda/layered_texture.h"
-#include "kernels/cuda/owners.h"
-#include "kernels/cuda/zinsser_keck.cuh"
+#include "kernels/cuda/device/owners.h"
+#include "kernels/cuda/published/layered_texture.h"
+#include "kernels/cuda/published/zinsser_keck.cuh"
+#include "tests/all_methods.h"
 #include "tests/bench/bottleneck_kernels.h"
 #include "tests/bench/noise.h"
 
@@ -191,7 +192,7 @@ Scene SceneOf(const Trajectory& matrices, const VolumeGrid& grid, const cuda::St
 
 absl::StatusOr<BottleneckTable> MeasureBottleneck(const Trajectory& matrices, Shape3 detector,
                                                   const VolumeGrid& grid, int repeats) {
-  ISO_ASSIGN_OR_RETURN(const auto opened, cuda::CudaDevice::Open({}));
+  ISO_ASSIGN_OR_RETURN(const auto opened, AllMethods().OpenDevice("cuda", {}));
   auto& device = static_cast<cuda::CudaDevice&>(*opened);
   ISO_ASSIGN_OR_RETURN(const auto filtered,
                        device.NewProjectionStack(detector, ops::StackUse::kProjections));

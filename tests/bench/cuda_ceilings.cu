@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "kernels/cuda/layered_texture.h"
-#include "kernels/cuda/owners.h"
+#include "kernels/cuda/device/owners.h"
+#include "kernels/cuda/published/layered_texture.h"
 #include "tests/bench/cuda_ceilings.h"
 
 namespace isocenter::bench {

@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
-#include "server/dicom/result_store.h"
+#include "server/dicom/objects/result_store.h"
 #include "server/storage/files.h"
 
 namespace isocenter::bench {

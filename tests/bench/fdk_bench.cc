@@ -9,7 +9,7 @@
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/thread_pool.h"
-#include "kernels/cpu/simd_target.h"
+#include "kernels/cpu/device/simd_target.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/recon/reconstructor.h"
 #include "tests/bench/machine.h"

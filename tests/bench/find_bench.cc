@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
-#include "server/dicom/query.h"
+#include "server/dicom/scp/query.h"
 
 namespace isocenter::bench {
 namespace {

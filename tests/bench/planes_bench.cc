@@ -18,9 +18,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/http/answers.h"
 #include "server/viewer/brick_file.h"
 #include "server/viewer/raw_volume.h"
-#include "server/web/answers.h"
 
 namespace isocenter::bench {
 namespace {
@@ -110,11 +110,11 @@ int Measure(const Files& files, int n, int planes) {
           times->push_back(Milliseconds(asked));
           if (!plane.ok()) return 1;
           if (times == &cold) continue;
-          web::Response response;
+          http::Response response;
           response.body.assign(reinterpret_cast<const char*>(plane->hounsfield.data()),
                                plane->hounsfield.size() * sizeof(int16_t));
           const absl::Time packs = absl::Now();
-          web::Compress(response);
+          http::Compress(response);
           packing.push_back(Milliseconds(packs));
           packed_bytes = static_cast<double>(response.body.size());
         }

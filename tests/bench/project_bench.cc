@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
+#include "tests/all_methods.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
@@ -170,8 +170,8 @@ absl::Status RunCase(const std::string& name, const ProjectOptions& options, ops
                     *stack, ray_slabs, static_cast<double>(scan.grid.voxels()) * views};
   for (const std::string& model_name : options.models) {
     ISO_ASSIGN_OR_RETURN(const ops::ProjectorModel model, ops::ProjectorNamed(model_name));
-    const auto methods = Backends().projectors.find(model);
-    if (methods == Backends().projectors.end()) continue;  // no backend has it
+    const auto methods = AllMethods().projectors.find(model);
+    if (methods == AllMethods().projectors.end()) continue;  // no backend has it
     ISO_RETURN_IF_ERROR(RunModel(name, model_name, methods->second, options, on));
   }
   return absl::OkStatus();
@@ -180,7 +180,7 @@ absl::Status RunCase(const std::string& name, const ProjectOptions& options, ops
 }  // namespace
 
 absl::Status RunProject(const ProjectOptions& options) {
-  ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(options.backend, {.threads = 0}));
+  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {.threads = 0}));
   std::printf("%s, commit %s; median (min-max) of %d runs\n", device->description().c_str(),
               Commit().c_str(), options.repeats);
 #ifdef ISOCENTER_HAS_CUDA

@@ -9,9 +9,9 @@
 #include <numbers>
 
 #include "absl/strings/str_join.h"
-#include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/trajectory.h"
+#include "tests/all_methods.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
 #include "tests/bench/summary.h"
@@ -156,7 +156,7 @@ class Case {
 
  private:
   Case(const VoxelDrivenOptions& options, ops::Device& device, ops::ProjectorModel model)
-      : options_(&options), device_(&device), methods_(&Backends().projectors.at(model)) {}
+      : options_(&options), device_(&device), methods_(&AllMethods().projectors.at(model)) {}
 
   void Print(const std::string& name, double ms, double axial) const {
     const double gups = static_cast<double>(volume_->grid().voxels()) * options_->views / ms / 1e6;
@@ -210,7 +210,7 @@ class Case {
 }  // namespace
 
 absl::Status RunVoxelDriven(const VoxelDrivenOptions& options) {
-  ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(options.backend, {.threads = 0}));
+  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {.threads = 0}));
   std::printf("%s, commit %s\n", device->description().c_str(), Commit().c_str());
   std::printf(
       "%d views of %dx%d pixels of %g mm over 360 degrees, source to axis %g mm, to detector %g "

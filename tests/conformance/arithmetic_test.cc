@@ -54,8 +54,8 @@ class ArithmeticTest : public testing::TestWithParam<Method> {
  protected:
   static std::unique_ptr<ops::Arithmetic> On(ops::Device& device) {
     const bool reference = device.backend() == "reference";
-    auto operation = (*Backends().arithmetic.Find(reference ? "reference" : GetParam().backend,
-                                                  reference ? "" : GetParam().name))(device);
+    auto operation = (*AllMethods().arithmetic.Find(reference ? "reference" : GetParam().backend,
+                                                    reference ? "" : GetParam().name))(device);
     EXPECT_TRUE(operation.ok()) << operation.status();
     return *std::move(operation);
   }
@@ -87,7 +87,7 @@ class ArithmeticTest : public testing::TestWithParam<Method> {
 };
 
 TEST(ArithmeticMethods, AreUnderTest) {
-  EXPECT_FALSE(MethodsUnderTest(Backends().arithmetic).empty());
+  EXPECT_FALSE(MethodsUnderTest(AllMethods().arithmetic).empty());
 }
 
 TEST_P(ArithmeticTest, Fill) {
@@ -206,7 +206,7 @@ TEST_P(ArithmeticTest, PaddingStaysOutOfIt) {
   }
   // What a projector makes of numbers that were computed and of the same numbers that were
   // uploaded.
-  const auto& joseph = Backends().projectors.at(ops::ProjectorModel::kJoseph);
+  const auto& joseph = AllMethods().projectors.at(ops::ProjectorModel::kJoseph);
   const auto forward = joseph.forward.Find(GetParam().backend);
   const auto back = joseph.back.Find(GetParam().backend);
   if (!forward.ok() || !back.ok()) GTEST_SKIP() << "no projector to read what was computed";
@@ -307,7 +307,7 @@ TEST_P(ArithmeticTest, CopySliceBetweenSessions) {
 // Another device of the backend, where the machine has one.
 TEST_P(ArithmeticTest, AddRowsAndCopySliceBetweenDevices) {
   const auto device = OpenDevice(GetParam().backend);
-  const auto opened = Backends().OpenDevice(GetParam().backend, {.threads = 1, .ordinal = 1});
+  const auto opened = AllMethods().OpenDevice(GetParam().backend, {.threads = 1, .ordinal = 1});
   if (!opened.ok()) GTEST_SKIP() << opened.status();
   ops::Device& other = **opened;
   const Array x = Noise({5, 120, 350}, 87), y = Noise({5, 290, 350}, 88);
@@ -378,7 +378,7 @@ TEST_P(ArithmeticTest, RefusesWrongArguments) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, ArithmeticTest,
-                         testing::ValuesIn(MethodsUnderTest(Backends().arithmetic)),
+                         testing::ValuesIn(MethodsUnderTest(AllMethods().arithmetic)),
                          [](const auto& info) { return MethodName(info.param); });
 
 }  // namespace

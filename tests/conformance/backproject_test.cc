@@ -11,7 +11,7 @@ class BackprojectTest : public testing::TestWithParam<Method> {
   Array Run(const std::string& backend, const std::string& method, const BackprojectCase& geometry,
             const Array& projections, const Array* start = nullptr, int threads = 2) {
     const auto device = OpenDevice(backend, threads);
-    const auto factory = Backends().backproject.Find(backend, method);
+    const auto factory = AllMethods().backproject.Find(backend, method);
     EXPECT_TRUE(factory.ok()) << factory.status();
     const auto operation = (*factory)(*device);
     EXPECT_TRUE(operation.ok()) << operation.status();
@@ -32,7 +32,7 @@ class BackprojectTest : public testing::TestWithParam<Method> {
 };
 
 TEST(BackprojectMethods, AreUnderTest) {
-  EXPECT_FALSE(MethodsUnderTest(Backends().backproject).empty());
+  EXPECT_FALSE(MethodsUnderTest(AllMethods().backproject).empty());
 }
 
 // White noise is the hardest input: a position that is wrong by d pixels is an error of d times a
@@ -102,7 +102,7 @@ TEST_P(BackprojectTest, IsReproducible) {
 
     const auto device = OpenDevice(GetParam().backend);
     const auto operation =
-        (*Backends().backproject.Find(GetParam().backend, GetParam().name))(*device);
+        (*AllMethods().backproject.Find(GetParam().backend, GetParam().name))(*device);
     const auto volume = NewVolume(*device, geometry.grid);
     for (int64_t view = 0; view < geometry.detector.slow; ++view) {
       const auto stack = NewStack(*device, {1, geometry.detector.middle, geometry.detector.fast},
@@ -125,7 +125,7 @@ TEST_P(BackprojectTest, GridThatNoViewSeesStaysAsItWas) {
 TEST_P(BackprojectTest, RefusesWrongArguments) {
   const auto device = OpenDevice(GetParam().backend);
   const auto operation =
-      (*Backends().backproject.Find(GetParam().backend, GetParam().name))(*device);
+      (*AllMethods().backproject.Find(GetParam().backend, GetParam().name))(*device);
   const BackprojectCase geometry = BackprojectCases().front();
   const Shape3 few{3, geometry.detector.middle, geometry.detector.fast};
   const auto volume = NewVolume(*device, geometry.grid);
@@ -145,7 +145,7 @@ TEST_P(BackprojectTest, RefusesWrongArguments) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, BackprojectTest,
-                         testing::ValuesIn(MethodsUnderTest(Backends().backproject)),
+                         testing::ValuesIn(MethodsUnderTest(AllMethods().backproject)),
                          [](const auto& info) { return MethodName(info.param); });
 
 }  // namespace

@@ -22,9 +22,9 @@ std::string MethodName(const Method& method) {
 const std::vector<std::string>& BackendsUnderTest() {
   static const auto* const names = [] {
     auto* found = new std::vector<std::string>;
-    for (const auto& [backend, factory] : Backends().devices) {
+    for (const auto& [backend, factory] : AllMethods().devices) {
       if (backend == "reference") continue;
-      const absl::Status status = Backends().OpenDevice(backend, {}).status();
+      const absl::Status status = AllMethods().OpenDevice(backend, {}).status();
       if (absl::IsUnavailable(status)) {
         std::printf("not tested: %s: %s\n", backend.c_str(), std::string(status.message()).c_str());
       } else {
@@ -37,7 +37,7 @@ const std::vector<std::string>& BackendsUnderTest() {
 }
 
 std::unique_ptr<ops::Device> OpenDevice(const std::string& backend, int threads) {
-  auto device = Backends().OpenDevice(backend, {.threads = threads});
+  auto device = AllMethods().OpenDevice(backend, {.threads = threads});
   if (!device.ok()) {
     ADD_FAILURE() << device.status();
     std::abort();  // nothing can be tested without it

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/backends.h"
 #include "kernels/base/views.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/registry.h"
+#include "tests/all_methods.h"
 
 namespace isocenter::conformance {
 

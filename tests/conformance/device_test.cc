@@ -173,7 +173,7 @@ TEST_P(DeviceTest, VolumesAreReshapedWhileTheyAreDownloaded) {
 // before does not.
 TEST_P(DeviceTest, StartedUploadsWaitForWorkAndWorkForThem) {
   const auto device = OpenDevice(GetParam());
-  const auto arithmetic = (*Backends().arithmetic.Find(GetParam()))(*device);
+  const auto arithmetic = (*AllMethods().arithmetic.Find(GetParam()))(*device);
   ASSERT_TRUE(arithmetic.ok()) << arithmetic.status();
   const VolumeGrid grid = CenteredGrid(301, 207, 50, {1, 1, 1});
   const auto x = NewVolume(*device, grid), sum = NewVolume(*device, grid);
@@ -215,7 +215,7 @@ TEST_P(DeviceTest, RefusesWhatDoesNotFit) {
 
 TEST_P(DeviceTest, StopsAtItsMemoryLimit) {
   constexpr int64_t kLimit = int64_t{64} << 20;
-  auto device = Backends().OpenDevice(GetParam(), {.memory_bytes = kLimit, .threads = 1});
+  auto device = AllMethods().OpenDevice(GetParam(), {.memory_bytes = kLimit, .threads = 1});
   ASSERT_TRUE(device.ok()) << device.status();
   EXPECT_EQ((*device)->limits().memory_bytes, kLimit);
   const VolumeGrid large = CenteredGrid(512, 512, 512, {1, 1, 1});

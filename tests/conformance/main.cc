@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "kernels/cpu/simd_target.h"
+#include "kernels/cpu/device/simd_target.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

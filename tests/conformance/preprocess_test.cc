@@ -15,7 +15,7 @@ class PreprocessTest : public testing::TestWithParam<Method> {
             const ops::CountRange& range, const std::vector<ops::ViewWeights>& weights,
             int threads = 2) {
     const auto device = OpenDevice(backend, threads);
-    const auto factory = Backends().preprocess.Find(backend, method);
+    const auto factory = AllMethods().preprocess.Find(backend, method);
     EXPECT_TRUE(factory.ok()) << factory.status();
     const auto operation = (*factory)(*device);
     EXPECT_TRUE(operation.ok()) << operation.status();
@@ -39,7 +39,7 @@ struct Weights {
 };
 
 TEST(PreprocessMethods, AreUnderTest) {
-  EXPECT_FALSE(MethodsUnderTest(Backends().preprocess).empty());
+  EXPECT_FALSE(MethodsUnderTest(AllMethods().preprocess).empty());
 }
 
 // float32 holds a line integral of up to 11 to 1e-6; the logarithm, the cosine and two products add
@@ -109,7 +109,7 @@ TEST_P(PreprocessTest, CosineWeightCanBeLeftOut) {
 TEST_P(PreprocessTest, RefusesWrongShapes) {
   const auto device = OpenDevice(GetParam().backend);
   const auto operation =
-      (*Backends().preprocess.Find(GetParam().backend, GetParam().name))(*device);
+      (*AllMethods().preprocess.Find(GetParam().backend, GetParam().name))(*device);
   const Array integrals = Noise({2, 4, 5}, 9);
   const ops::RawFrames frames{.line_integrals = integrals.view()};
   const Weights weights({2, 4, 5}, 10), few({1, 4, 5}, 10), narrow({2, 4, 4}, 10);
@@ -126,7 +126,7 @@ TEST_P(PreprocessTest, RefusesWrongShapes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, PreprocessTest,
-                         testing::ValuesIn(MethodsUnderTest(Backends().preprocess)),
+                         testing::ValuesIn(MethodsUnderTest(AllMethods().preprocess)),
                          [](const auto& info) { return MethodName(info.param); });
 
 }  // namespace

@@ -208,7 +208,7 @@ TEST_P(ProjectTest, WaitsForWhatIsBeingUploaded) {
   ASSERT_TRUE(memory.ok()) << memory.status();
   const HostView3<float> host(reinterpret_cast<float*>((*memory)->data()), input.shape);
   std::copy(input.values.begin(), input.values.end(), host.data());
-  const auto& methods = Backends().projectors.at(GetParam().model);
+  const auto& methods = AllMethods().projectors.at(GetParam().model);
   if (forward()) {
     const auto operation = *(*methods.forward.Find(backend, GetParam().method.name))(*device);
     ASSERT_TRUE(volume->StartUpload(0, host).ok());
@@ -233,7 +233,7 @@ TEST_P(ProjectTest, RefusesWrongArguments) {
   const auto other_use = NewStack(*device, geometry.detector, ops::StackUse::kLineIntegrals);
   const auto small = NewStack(*device, {3, geometry.detector.middle, geometry.detector.fast},
                               ops::StackUse::kProjections);
-  const auto& methods = Backends().projectors.at(GetParam().model);
+  const auto& methods = AllMethods().projectors.at(GetParam().model);
   const std::string& backend = GetParam().method.backend;
   const std::string& name = GetParam().method.name;
   const auto run = [&](ops::VolumeBuffer& x, ops::ProjectionStack& p) {

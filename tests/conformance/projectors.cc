@@ -20,7 +20,7 @@ std::string ProjectorMethodName(const ProjectorMethod& method) {
 
 std::vector<ProjectorMethod> ProjectorsUnderTest() {
   std::vector<ProjectorMethod> all;
-  for (const auto& [model, methods] : Backends().projectors) {
+  for (const auto& [model, methods] : AllMethods().projectors) {
     for (Method& method : MethodsUnderTest(methods.forward)) {
       all.push_back({model, Direction::kForward, std::move(method)});
     }
@@ -73,7 +73,7 @@ Array Apply(const ProjectorMethod& method, const BackprojectCase& geometry, cons
   if (in_stack != nullptr) {
     EXPECT_TRUE(stack->Upload(0, in_stack->view()).ok());
   }
-  const auto& methods = Backends().projectors.at(method.model);
+  const auto& methods = AllMethods().projectors.at(method.model);
   absl::Status status;
   if (forward) {
     const auto operation =

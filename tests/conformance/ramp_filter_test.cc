@@ -10,7 +10,7 @@ class RampFilterTest : public testing::TestWithParam<Method> {
   Array Run(const std::string& backend, const std::string& method, const ops::RampFilterSpec& spec,
             const Array& rows, int threads = 2) {
     const auto device = OpenDevice(backend, threads);
-    const auto factory = Backends().ramp_filter.Find(backend, method);
+    const auto factory = AllMethods().ramp_filter.Find(backend, method);
     EXPECT_TRUE(factory.ok()) << factory.status();
     const auto operation = (*factory)(*device, spec);
     EXPECT_TRUE(operation.ok()) << operation.status();
@@ -32,7 +32,7 @@ constexpr double kRmsTolerance = 1e-6;
 constexpr double kLargestTolerance = 6e-6;
 
 TEST(RampFilterMethods, AreUnderTest) {
-  EXPECT_FALSE(MethodsUnderTest(Backends().ramp_filter).empty());
+  EXPECT_FALSE(MethodsUnderTest(AllMethods().ramp_filter).empty());
 }
 
 TEST_P(RampFilterTest, AgreesWithReferenceForAllSizes) {
@@ -110,7 +110,7 @@ TEST_P(RampFilterTest, IsIndependentOfThreads) {
 TEST_P(RampFilterTest, FiltersOnlyTheViewsAskedFor) {
   const auto device = OpenDevice(GetParam().backend);
   const Array noise = Noise({3, 4, 20}, 14), before = Noise({3, 4, 20}, 15);
-  const auto operation = (*Backends().ramp_filter.Find(GetParam().backend, GetParam().name))(
+  const auto operation = (*AllMethods().ramp_filter.Find(GetParam().backend, GetParam().name))(
       *device, {.rows = 4, .columns = 20});
   const auto in = NewStack(*device, noise.shape, ops::StackUse::kLineIntegrals);
   const auto out = NewStack(*device, noise.shape, ops::StackUse::kProjections);
@@ -126,7 +126,7 @@ TEST_P(RampFilterTest, FiltersOnlyTheViewsAskedFor) {
 
 TEST_P(RampFilterTest, RefusesWrongShapes) {
   const auto device = OpenDevice(GetParam().backend);
-  const auto factory = *Backends().ramp_filter.Find(GetParam().backend, GetParam().name);
+  const auto factory = *AllMethods().ramp_filter.Find(GetParam().backend, GetParam().name);
   const auto operation = factory(*device, {.rows = 4, .columns = 20});
   const auto lines = NewStack(*device, {2, 4, 20}, ops::StackUse::kLineIntegrals);
   const auto filtered = NewStack(*device, {2, 4, 20}, ops::StackUse::kProjections);
@@ -140,7 +140,7 @@ TEST_P(RampFilterTest, RefusesWrongShapes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, RampFilterTest,
-                         testing::ValuesIn(MethodsUnderTest(Backends().ramp_filter)),
+                         testing::ValuesIn(MethodsUnderTest(AllMethods().ramp_filter)),
                          [](const auto& info) { return MethodName(info.param); });
 
 }  // namespace

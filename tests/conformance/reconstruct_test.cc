@@ -52,14 +52,14 @@ class ReconstructTest : public testing::TestWithParam<std::string> {
     EXPECT_TRUE(plan.ok()) << plan.status();
     Array volume(kGrid.shape());
     EXPECT_TRUE(
-        recon::ReconstructAll(*plan, Backends(), *device, scan.frames(), volume.view()).ok());
+        recon::ReconstructAll(*plan, AllMethods(), *device, scan.frames(), volume.view()).ok());
     return volume;
   }
 
   /// Chunk by chunk, or all at once.
   static Array Run(const recon::ReconstructionPlan& plan, ops::Device& device, const Scan& scan,
                    bool stream) {
-    const auto reconstructor = recon::Reconstructor::Create(plan, Backends(), device);
+    const auto reconstructor = recon::Reconstructor::Create(plan, AllMethods(), device);
     EXPECT_TRUE(reconstructor.ok()) << reconstructor.status();
     Array volume(kGrid.shape());
     absl::Status status;
@@ -95,7 +95,7 @@ class ReconstructTest : public testing::TestWithParam<std::string> {
       const auto ample = recon::MakePlan(scan.acquisition, kGrid, settings, *probe, arrival);
       ASSERT_TRUE(ample.ok()) << ample.status();
       for (const int64_t missing : {int64_t{0}, slices16, 4 * slices16}) {
-        const auto device = Backends().OpenDevice(
+        const auto device = AllMethods().OpenDevice(
             backend, {.memory_bytes = ample->peak_bytes - missing, .threads = 2});
         ASSERT_TRUE(device.ok()) << device.status();
         const auto plan = recon::MakePlan(scan.acquisition, kGrid, settings, **device, arrival);
@@ -138,13 +138,13 @@ TEST_P(ReconstructTest, APreviewAndStepsAtTheEndChangeNotOneBit) {
   const int64_t slices16 = probe->VolumeBytes(recon::SlicesOf(kGrid, 0, 16));
   for (const int64_t missing : {int64_t{0}, 4 * slices16}) {
     if (missing > 0 && !probe->traits().own_memory) continue;
-    const auto device = Backends().OpenDevice(
+    const auto device = AllMethods().OpenDevice(
         GetParam(), {.memory_bytes = ample->peak_bytes - missing, .threads = 2});
     ASSERT_TRUE(device.ok()) << device.status();
     const auto plan = recon::MakePlan(scan.acquisition, kGrid, {}, **device);
     ASSERT_TRUE(plan.ok()) << plan.status();
     const Array expected = Run(*plan, **device, scan, /*stream=*/true);
-    const auto reconstructor = recon::Reconstructor::Create(*plan, Backends(), **device,
+    const auto reconstructor = recon::Reconstructor::Create(*plan, AllMethods(), **device,
                                                             {.urgent = true, .preview = true});
     ASSERT_TRUE(reconstructor.ok()) << reconstructor.status();
     for (const recon::Chunk& chunk : plan->chunks) {
@@ -171,7 +171,7 @@ TEST_P(ReconstructTest, APreviewAndStepsAtTheEndChangeNotOneBit) {
       ASSERT_TRUE(alone.ok()) << alone.status();
       Array slice(plane.grid.shape());
       ASSERT_TRUE(
-          recon::ReconstructAll(*alone, Backends(), *probe, scan.frames(), slice.view()).ok());
+          recon::ReconstructAll(*alone, AllMethods(), *probe, scan.frames(), slice.view()).ok());
       Array got(plane.grid.shape());
       got.values = plane.hounsfield;
       // Less water's -1000 HU, which would hide differences.
@@ -191,8 +191,8 @@ TEST_P(ReconstructTest, TwoJobsOnOneDeviceDoNotMix) {
   const auto plan = recon::MakePlan(scans[0].acquisition, kGrid, {}, *device);
   ASSERT_TRUE(plan.ok()) << plan.status();
   const Array alone[] = {Run(*plan, *device, scans[0], true), Run(*plan, *device, scans[1], true)};
-  auto first = *recon::Reconstructor::Create(*plan, Backends(), *device);
-  auto second = *recon::Reconstructor::Create(*plan, Backends(), *device);
+  auto first = *recon::Reconstructor::Create(*plan, AllMethods(), *device);
+  auto second = *recon::Reconstructor::Create(*plan, AllMethods(), *device);
   for (const recon::Chunk& chunk : plan->chunks) {
     ASSERT_TRUE(first->Push(scans[0].frames().views(chunk.first_view, chunk.views)).ok());
     ASSERT_TRUE(second->Push(scans[1].frames().views(chunk.first_view, chunk.views)).ok());

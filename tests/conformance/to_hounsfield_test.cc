@@ -12,7 +12,7 @@ class ToHounsfieldTest : public testing::TestWithParam<Method> {
   Array Run(const std::string& backend, const std::string& method, const VolumeGrid& grid,
             const Array& attenuation) {
     const auto device = OpenDevice(backend);
-    const auto operation = (*Backends().to_hounsfield.Find(backend, method))(*device);
+    const auto operation = (*AllMethods().to_hounsfield.Find(backend, method))(*device);
     const auto volume = NewVolume(*device, grid);
     EXPECT_TRUE(volume->Upload(0, attenuation.view()).ok());
     const absl::Status status = (*operation)->Run(0.0193, *volume);
@@ -22,7 +22,7 @@ class ToHounsfieldTest : public testing::TestWithParam<Method> {
 };
 
 TEST(ToHounsfieldMethods, AreUnderTest) {
-  EXPECT_FALSE(MethodsUnderTest(Backends().to_hounsfield).empty());
+  EXPECT_FALSE(MethodsUnderTest(AllMethods().to_hounsfield).empty());
 }
 
 TEST_P(ToHounsfieldTest, AgreesWithReference) {
@@ -43,7 +43,7 @@ TEST_P(ToHounsfieldTest, AgreesWithReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, ToHounsfieldTest,
-                         testing::ValuesIn(MethodsUnderTest(Backends().to_hounsfield)),
+                         testing::ValuesIn(MethodsUnderTest(AllMethods().to_hounsfield)),
                          [](const auto& info) { return MethodName(info.param); });
 
 }  // namespace

@@ -49,8 +49,8 @@ class VariationTest : public testing::TestWithParam<Method> {
  protected:
   static std::unique_ptr<ops::Variation> On(ops::Device& device) {
     const bool reference = device.backend() == "reference";
-    auto operation = (*Backends().variation.Find(reference ? "reference" : GetParam().backend,
-                                                 reference ? "" : GetParam().name))(device);
+    auto operation = (*AllMethods().variation.Find(reference ? "reference" : GetParam().backend,
+                                                   reference ? "" : GetParam().name))(device);
     EXPECT_TRUE(operation.ok()) << operation.status();
     return *std::move(operation);
   }
@@ -159,7 +159,7 @@ class VariationTest : public testing::TestWithParam<Method> {
 };
 
 TEST(VariationMethods, AreUnderTest) {
-  EXPECT_FALSE(MethodsUnderTest(Backends().variation).empty());
+  EXPECT_FALSE(MethodsUnderTest(AllMethods().variation).empty());
 }
 
 TEST_P(VariationTest, TotalVariationAgreesWithReference) {
@@ -268,7 +268,7 @@ TEST_P(VariationTest, RefusesWrongArguments) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, VariationTest,
-                         testing::ValuesIn(MethodsUnderTest(Backends().variation)),
+                         testing::ValuesIn(MethodsUnderTest(AllMethods().variation)),
                          [](const auto& info) { return MethodName(info.param); });
 
 }  // namespace

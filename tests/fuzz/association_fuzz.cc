@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/dicom/library.h"
-#include "server/dicom/session.h"
+#include "server/dicom/net/library.h"
+#include "server/dicom/scp/session.h"
 #include "tests/fuzz/archive.h"
 
 using namespace isocenter;  // NOLINT

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/dicom/identifier.h"
-#include "server/dicom/library.h"
-#include "server/dicom/query.h"
+#include "server/dicom/net/library.h"
+#include "server/dicom/scp/identifier.h"
+#include "server/dicom/scp/query.h"
 #include "tests/fuzz/archive.h"
 
 using namespace isocenter;  // NOLINT

@@ -36,7 +36,7 @@ class CheckLayersTest(unittest.TestCase):
             ("server/rpc/server.cc", "<grpcpp/server.h>"),
             ("server/rpc/server.cc", '"isocenter/v1/jobs.grpc.pb.h"'),
             ("server/config/load.cc", '"isocenter/v1/protocols.pb.h"'),
-            ("server/dicom/scp.cc", '"server/jobs/job.h"'),  # through archive
+            ("server/dicom/scp/node.cc", '"server/jobs/job.h"'),  # through archive
             ("client/formats/dicom_series.cc", '"dcmtk/dcmdata/dctk.h"'),
         ]:
             with self.subTest(path=path, include=include):

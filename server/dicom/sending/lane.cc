@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/objects/uids.h"
 #include "server/dicom/sending/commitment.h"
 #include "server/dicom/sending/store_scu.h"
-#include "server/dicom/uids.h"
 
 namespace isocenter::dicom {
 namespace {

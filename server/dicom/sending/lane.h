@@ -9,7 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "server/dicom/association.h"
+#include "server/dicom/net/association.h"
 #include "server/dicom/sending/backoff.h"
 #include "server/dicom/sending/sender.h"
 

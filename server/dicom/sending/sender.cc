@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
-#include "server/dicom/library.h"
+#include "server/dicom/net/library.h"
 #include "server/dicom/sending/lane.h"
 
 namespace isocenter::dicom {

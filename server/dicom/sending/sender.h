@@ -12,15 +12,15 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/archive/archive.h"
-#include "server/dicom/node.h"
-#include "server/dicom/sending/routing.h"
+#include "server/archive/routing.h"
+#include "server/dicom/net/node_options.h"
 
 namespace isocenter::dicom {
 
 /// One destination and how it is treated.
 struct SendDestination {
   Peer peer;
-  Route route;  // route.destination.ae_title is the peer's
+  archive::Route route;  // route.destination.ae_title is the peer's
   int max_associations = 1;
   absl::Duration first_retry = absl::Seconds(5), longest_retry = absl::Minutes(5);
   /// After which a report of storage commitment is asked for again.

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "server/dicom/store_user.h"
+#include "server/dicom/net/store_user.h"
 
 namespace isocenter::dicom {
 namespace {

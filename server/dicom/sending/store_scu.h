@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/archive/records.h"
-#include "server/dicom/association.h"
+#include "server/dicom/net/association.h"
 
 namespace isocenter::dicom {
 

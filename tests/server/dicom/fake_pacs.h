@@ -13,7 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "server/dicom/association.h"
+#include "server/dicom/net/association.h"
 
 struct T_DIMSE_C_StoreRQ;
 struct T_DIMSE_N_ActionRQ;

@@ -13,8 +13,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/dicom/association.h"
-#include "server/dicom/node.h"
+#include "server/dicom/net/association.h"
+#include "server/dicom/net/node_options.h"
 
 class DcmDataset;
 

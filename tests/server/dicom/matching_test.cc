@@ -1,4 +1,4 @@
-#include "server/dicom/matching.h"
+#include "server/dicom/scp/matching.h"
 
 #include "gtest/gtest.h"
 

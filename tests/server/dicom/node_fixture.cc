@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "server/dicom/result_store.h"
+#include "server/dicom/objects/result_store.h"
 
 namespace isocenter::dicom {
 

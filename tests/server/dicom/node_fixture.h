@@ -11,7 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
 #include "server/archive/archive.h"
-#include "server/dicom/node.h"
+#include "server/dicom/scp/node.h"
 #include "server/jobs/ports.h"
 #include "tests/server/dicom/test_jobs.h"
 

@@ -1,5 +1,5 @@
 // What operators see of performed procedure steps, and what they can do.
-#include "server/dicom/procedure_step_queue.h"
+#include "server/dicom/worklist/procedure_step_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Performed procedure steps: what is told, in which order, and that it is told in the end.
-#include "server/dicom/procedure_steps.h"
+#include "server/dicom/worklist/procedure_steps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,8 @@
 #include <atomic>
 
 #include "absl/time/clock.h"
-#include "server/dicom/result_store.h"
+#include "server/dicom/objects/request_attributes.h"
+#include "server/dicom/objects/result_store.h"
 #include "tests/server/dicom/fake_ris.h"
 #include "tests/server/dicom/test_jobs.h"
 

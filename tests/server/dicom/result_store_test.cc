@@ -1,4 +1,4 @@
-#include "server/dicom/result_store.h"
+#include "server/dicom/objects/result_store.h"
 
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dctk.h>
@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/archive/archive.h"
-#include "server/dicom/stored_values.h"
+#include "server/dicom/objects/stored_values.h"
 #include "tests/server/dicom/test_jobs.h"
 
 namespace isocenter::dicom {

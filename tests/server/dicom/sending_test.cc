@@ -4,11 +4,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/dicom/objects/uids.h"
 #include "server/dicom/sending/backoff.h"
-#include "server/dicom/sending/routing.h"
 #include "server/dicom/sending/store_scu.h"
-#include "server/dicom/uids.h"
-#include "tests/server/dicom/test_jobs.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -34,43 +32,6 @@ TEST(Backoff, ChanceShortensByUpToHalf) {
 TEST(Backoff, EndlessFailuresDoNotOverflow) {
   Backoff backoff(absl::Milliseconds(50), absl::Hours(24), [] { return 1.0; });
   for (int i = 0; i < 10000; ++i) EXPECT_LE(backoff.Fail(), absl::Hours(24));
-}
-
-TEST(Routing, EmptyConditionsMatchEverything) {
-  const std::vector<Route> routes = {{.destination = {"ALL"}}};
-  EXPECT_EQ(DestinationsOf(routes, TestJob("a")).size(), 1u);
-}
-
-TEST(Routing, ConditionsMustAllHold) {
-  std::vector<Route> routes(4);
-  routes[0].destination.ae_title = "MANUAL";
-  routes[0].automatic = false;
-  routes[1].destination.ae_title = "SUBTRACTIONS";
-  routes[1].roles = {ResultRole::kSubtraction};
-  routes[2].destination = {"HEADS", true};
-  routes[2].protocols = {"head"};
-  routes[3].destination.ae_title = "HEAD FILLS";
-  routes[3].protocols = {"head"};
-  routes[3].roles = {ResultRole::kFill};
-  jobs::Job job = TestJob("a");
-  job.protocol = "head";
-  job.pair_role = jobs::PairRole::kFill;
-  const auto destinations = DestinationsOf(routes, job);
-  ASSERT_EQ(destinations.size(), 2u);
-  EXPECT_EQ(destinations[0].ae_title, "HEADS");
-  EXPECT_TRUE(destinations[0].storage_commitment);
-  EXPECT_EQ(destinations[1].ae_title, "HEAD FILLS");
-}
-
-TEST(Routing, Roles) {
-  jobs::Job job = TestJob("a");
-  EXPECT_EQ(RoleOf(job), ResultRole::kSingle);
-  job.pair_role = jobs::PairRole::kMask;
-  EXPECT_EQ(RoleOf(job), ResultRole::kMask);
-  job.pair_role = jobs::PairRole::kSubtraction;
-  EXPECT_EQ(RoleOf(job), ResultRole::kSubtraction);
-  job.refinement.algorithm = "sirt";
-  EXPECT_EQ(RoleOf(job), ResultRole::kRefinement);
 }
 
 TEST(StoreStatus, WhatADestinationSaysDecidesWhatComesNext) {

@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "server/archive/archive.h"
-#include "server/dicom/result_store.h"
+#include "server/dicom/objects/result_store.h"
 #include "tests/server/dicom/test_jobs.h"
 
 namespace isocenter::dicom {

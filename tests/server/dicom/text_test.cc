@@ -1,4 +1,4 @@
-#include "server/dicom/text.h"
+#include "server/dicom/objects/text.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "server/dicom/uids.h"
+#include "server/dicom/objects/uids.h"
 
 namespace isocenter::dicom {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/dicom/transcode.h"
+#include "server/dicom/net/transcode.h"
 
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dcrledrg.h>

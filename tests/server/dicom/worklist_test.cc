@@ -1,5 +1,5 @@
 // The worklist over the network, and what comes of its answers.
-#include "server/dicom/worklist.h"
+#include "server/dicom/worklist/worklist.h"
 
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dctk.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "server/dicom/worklist_data.h"
+#include "server/dicom/worklist/worklist_data.h"
 #include "tests/server/dicom/fake_ris.h"
 
 namespace isocenter::dicom {

@@ -1,4 +1,4 @@
-#include "server/dicom/xray3d_volume.h"
+#include "server/dicom/objects/xray3d_volume.h"
 
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dctk.h>

@@ -1,0 +1,302 @@
+// Back-projection where neighbouring voxels along z see neighbouring detector rows, as on every
+// C-arm: a block of voxels reads a short window of two or three detector columns into registers
+// and picks its samples there. Included once per target by Highway's foreach_target, for targets
+// that can permute across a register (AVX2, AVX-512).
+//
+// A patch of voxel columns is done at a time, one view after the other, in two steps:
+//   1. BlockTable::Build, one lane per voxel column, computes what each block needs (exact at its
+//      ends, linear in between) and sorts the blocks by how they must be done. Blocks that the
+//      detector does not see are dropped here.
+//   2. AddWindows, one lane per voxel, runs through each list without a branch.
+
+#if defined(ISOCENTER_KERNELS_CPU_BACKPROJECT_WINDOWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ISOCENTER_KERNELS_CPU_BACKPROJECT_WINDOWS_INL_H_
+#undef ISOCENTER_KERNELS_CPU_BACKPROJECT_WINDOWS_INL_H_
+#else
+#define ISOCENTER_KERNELS_CPU_BACKPROJECT_WINDOWS_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/cpu/device/register_window-inl.h"
+#include "kernels/cpu/fdk/backproject_gather-inl.h"
+#include "kernels/cpu/fdk/backproject_job.h"
+#include "kernels/cpu/fdk/backproject_limits.h"
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+HWY_BEFORE_NAMESPACE();
+namespace isocenter::cpu {
+namespace HWY_NAMESPACE {
+
+inline constexpr int kPatchX = 4, kPatchY = kLanes / kPatchX;  // voxel columns of a patch
+inline constexpr int kMaxWindow = 4;                           // registers per detector column
+inline constexpr int kTableBlocks = kBoxHeight;                // of all columns of a patch
+
+// The blocks of one patch and view; index = (block along z) * kLanes + column of the patch.
+struct HWY_ALIGN_MAX BlockTable {
+  // Position of the first voxel relative to the window's first pixel, weight 1/w², and what they
+  // change by from voxel to voxel.
+  float u[kTableBlocks], du[kTableBlocks];
+  float v[kTableBlocks], dv[kTableBlocks];
+  float weight[kTableBlocks], dweight[kTableBlocks];
+  int32_t offset[kTableBlocks];  // of the window's first pixel from `image`
+  const float* image;
+  float bend;  // of v in the middle of every block
+  int window;  // registers that hold the window of a detector column in every block, 1 to 4
+  // Blocks whose u stays between two columns, those whose u crosses one, and those that are not
+  // regular enough. A vector more is written than counts.
+  int32_t two_columns[kTableBlocks + kLanes];
+  int32_t three_columns[kTableBlocks + kLanes];
+  int32_t irregular[kTableBlocks + kLanes];
+  int two_count, three_count, irregular_count;
+
+  // With kRegular, IsRegularEverywhere holds for a box around the patch and the patch is whole.
+  template <bool kRegular>
+  void Build(const BackprojectView& view, const VoxelBox& patch);
+};
+
+template <bool kRegular>
+void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
+  const D d;
+  const DI di;
+  const int blocks = (patch.z1 - patch.z0 + kLanes - 1) / kLanes;
+  two_count = three_count = irregular_count = 0;
+
+  // Everything is relative to a pixel near the patch, so that float32 keeps the digits that matter.
+  const Projected centre = view.matrix.Project(
+      {0.5 * (patch.x0 + patch.x1), 0.5 * (patch.y0 + patch.y1), 0.5 * (patch.z0 + patch.z1)});
+  double near_u = 0, near_v = 0;
+  if (centre.w > 0) {
+    near_u = std::floor(std::clamp(centre.u(), 0.0, static_cast<double>(view.columns)));
+    near_v = std::floor(std::clamp(centre.v(), 0.0, static_cast<double>(view.rows)));
+  }
+  image = view.image + static_cast<int64_t>(near_u) * view.stride + static_cast<int64_t>(near_v);
+  bend = static_cast<float>(BendAtCentre(view, patch, kLanes));
+  const auto& m = view.matrix.m;
+  const VI lane = hn::Iota(di, 0);
+  const VI column_x = hn::And(lane, hn::Set(di, kPatchX - 1));
+  const VI column_y = hn::ShiftRight<2>(lane);
+  const V x = hn::ConvertTo(d, column_x), y = hn::ConvertTo(d, column_y);
+  const auto start = [&](int row, double near) HWY_ATTR {
+    const double* r = m.data() + 4 * row;
+    const double* w = m.data() + 8;
+    const double first = (r[0] - near * w[0]) * patch.x0 + (r[1] - near * w[1]) * patch.y0 +
+                         (r[2] - near * w[2]) * patch.z0 + (r[3] - near * w[3]);
+    return hn::MulAdd(y, hn::Set(d, static_cast<float>(r[1] - near * w[1])),
+                      hn::MulAdd(x, hn::Set(d, static_cast<float>(r[0] - near * w[0])),
+                                 hn::Set(d, static_cast<float>(first))));
+  };
+  const auto step = [&](int row, double near) HWY_ATTR {
+    return hn::Set(d, static_cast<float>((m[4 * row + 2] - near * m[10]) * kLanes));
+  };
+  const V u_start = start(0, near_u), v_start = start(1, near_v), w_start = start(2, 0);
+  const V u_step = step(0, near_u), v_step = step(1, near_v), w_step = step(2, 0);
+
+  struct Position {
+    V u, v, w, inverse, weight;
+  };
+  const V one = hn::Set(d, 1.0f);
+  const auto at = [&](int block) HWY_ATTR {
+    const V k = hn::Set(d, static_cast<float>(block));
+    Position p;
+    p.w = hn::MulAdd(k, w_step, w_start);
+    p.inverse = Reciprocal(p.w);
+    p.u = hn::Mul(hn::MulAdd(k, u_step, u_start), p.inverse);
+    p.v = hn::Mul(hn::MulAdd(k, v_step, v_start), p.inverse);
+    p.weight = hn::Mul(p.inverse, p.inverse);
+    return p;
+  };
+
+  const V per_voxel = hn::Set(d, 1.0f / kLanes), to_last = hn::Set(d, kLanes - 1.0f);
+  const VI stride = hn::Set(di, static_cast<int32_t>(view.stride));
+  V need = hn::Zero(d);
+
+  // What tells blocks that are seen and regular from others.
+  const auto inside = hn::And(hn::Lt(x, hn::Set(d, static_cast<float>(patch.x1 - patch.x0))),
+                              hn::Lt(y, hn::Set(d, static_cast<float>(patch.y1 - patch.y0))));
+  const V zero = hn::Zero(d), two = hn::Set(d, 2.0f);
+  const V least_depth = hn::Set(d, static_cast<float>(kLeastDepth));
+  const V max_bend = hn::Set(d, static_cast<float>(kMaxBend));
+  const V max_quarter = hn::Set(d, static_cast<float>(kMaxDepthChange / 4));
+  const V widest = hn::Set(d, static_cast<float>(kMaxWindow * kLanes - 1 - kSlack));
+  const V u_low = hn::Set(d, static_cast<float>(-1 - near_u));
+  const V u_high = hn::Set(d, static_cast<float>(view.columns - near_u));
+  const V v_low = hn::Set(d, static_cast<float>(-1 - near_v));
+  const V v_high = hn::Set(d, static_cast<float>(view.rows - near_v));
+
+  Position first = at(0);
+  for (int block = 0; block < blocks; ++block) {
+    const Position last = at(block + 1);  // one voxel behind the block: the next one's first
+    const V block_du = hn::Sub(last.u, first.u), block_dv = hn::Sub(last.v, first.v);
+    const V du = hn::Mul(block_du, per_voxel), dv = hn::Mul(block_dv, per_voxel);
+    const V last_u = hn::MulAdd(du, to_last, first.u), last_v = hn::MulAdd(dv, to_last, first.v);
+    const V window_u = hn::Floor(hn::Min(first.u, last_u));
+    const V window_v = hn::Floor(hn::Min(first.v, last_v));
+    const V span_u = hn::Sub(hn::Max(first.u, last_u), window_u);
+    const V span_v = hn::Sub(hn::Max(first.v, last_v), window_v);
+    const auto crossing = hn::Ge(span_u, one);
+
+    const int at_block = block * kLanes;
+    hn::Store(hn::Sub(first.u, window_u), d, u + at_block);
+    hn::Store(du, d, this->du + at_block);
+    hn::Store(hn::Sub(first.v, window_v), d, v + at_block);
+    hn::Store(dv, d, this->dv + at_block);
+    hn::Store(first.weight, d, weight + at_block);
+    hn::Store(hn::Mul(hn::Sub(last.weight, first.weight), per_voxel), d, dweight + at_block);
+    hn::Store(hn::Add(hn::Mul(hn::ConvertTo(di, window_u), stride), hn::ConvertTo(di, window_v)),
+              di, offset + at_block);
+
+    const VI index = hn::Add(lane, hn::Set(di, at_block));
+    if constexpr (kRegular) {
+      need = hn::Max(need, span_v);
+      Append(index, hn::Not(crossing), two_columns, two_count);
+      Append(index, crossing, three_columns, three_count);
+    } else {
+      const auto in_front = hn::And(hn::Gt(first.w, least_depth), hn::Gt(last.w, least_depth));
+      const auto behind = hn::And(hn::Le(first.w, zero), hn::Le(last.w, zero));
+      const auto on_detector = hn::And(hn::And(hn::Gt(hn::Max(first.u, last.u), u_low),
+                                               hn::Lt(hn::Min(first.u, last.u), u_high)),
+                                       hn::And(hn::Gt(hn::Max(first.v, last.v), v_low),
+                                               hn::Lt(hn::Min(first.v, last.v), v_high)));
+      // Where w changes sign the ends say nothing.
+      const auto seen = hn::And(
+          inside, hn::Or(hn::And(in_front, on_detector), hn::Not(hn::Or(in_front, behind))));
+      // A quarter of the relative change of w times the change of a position is its bend.
+      const V quarter = hn::Mul(hn::Mul(hn::Sub(last.w, first.w), hn::Set(d, 0.25f)), last.inverse);
+      const V bend_u = hn::Abs(hn::Mul(block_du, quarter));
+      const V bend_v = hn::Abs(hn::NegMulAdd(block_dv, quarter, hn::Set(d, bend)));
+      const auto straight =
+          hn::And(hn::Lt(hn::Max(bend_u, bend_v), max_bend), hn::Lt(hn::Abs(quarter), max_quarter));
+      const auto narrow = hn::And(hn::Lt(span_u, two), hn::Lt(span_v, widest));
+      const auto regular = hn::And(in_front, hn::And(straight, narrow));
+      const auto used = hn::And(seen, regular);
+      need = hn::Max(need, hn::IfThenElseZero(used, span_v));
+      Append(index, hn::AndNot(crossing, used), two_columns, two_count);
+      Append(index, hn::And(crossing, used), three_columns, three_count);
+      const auto rest = hn::AndNot(regular, seen);
+      if (!hn::AllFalse(d, rest)) Append(index, rest, irregular, irregular_count);
+    }
+    first = last;
+  }
+  // The last sample lies one behind the last position.
+  const double last_sample = hn::GetLane(hn::MaxOfLanes(d, need)) + 1 + kSlack;
+  window = 1 + static_cast<int>(last_sample) / kLanes;
+}
+
+// Adds kBlocks blocks of a list at once, stage by stage, so that their long chains of dependent
+// instructions overlap.
+template <int kWindow, int kColumns, int kBlocks>
+HWY_INLINE void AddBlocks(const BlockTable& table, const int32_t* list, int64_t stride,
+                          const int32_t* voxel_offset, float* voxels, V lane, V curve, VI one) {
+  const D d;
+  const float* pixels[kBlocks];
+  V v[kBlocks], fraction[kBlocks], u[kBlocks];
+  VI index[kBlocks], next[kBlocks];
+  for (int b = 0; b < kBlocks; ++b) {
+    const int32_t i = list[b];
+    pixels[b] = table.image + table.offset[i];
+    v[b] = hn::MulAdd(lane, hn::Set(d, table.dv[i]), hn::Add(curve, hn::Set(d, table.v[i])));
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    index[b] = WholePart(v[b]);
+    fraction[b] = hn::Sub(v[b], hn::ConvertTo(d, index[b]));
+    next[b] = hn::Add(index[b], one);
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    const int32_t i = list[b];
+    u[b] = hn::MulAdd(lane, hn::Set(d, table.du[i]), hn::Set(d, table.u[i]));
+  }
+  V column[kColumns][kBlocks];
+  for (int c = 0; c < kColumns; ++c) {
+    for (int b = 0; b < kBlocks; ++b) {
+      V window[kWindow];
+      for (int r = 0; r < kWindow; ++r) {
+        window[r] = Pinned(hn::LoadU(d, pixels[b] + c * stride + r * kLanes));
+      }
+      const V low = Pick<kWindow>(window, index[b], High<kWindow>(index[b]));
+      const V high = Pick<kWindow>(window, next[b], High<kWindow>(next[b]));
+      column[c][b] = hn::MulAdd(fraction[b], hn::Sub(high, low), low);
+    }
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    const int32_t i = list[b];
+    V value;
+    if constexpr (kColumns == 2) {
+      value = hn::MulAdd(u[b], hn::Sub(column[1][b], column[0][b]), column[0][b]);
+    } else {
+      const V unit = hn::Set(d, 1.0f);
+      const V left = hn::Min(u[b], unit), right = hn::Max(hn::Sub(u[b], unit), hn::Zero(d));
+      value = hn::MulAdd(left, hn::Sub(column[1][b], column[0][b]), column[0][b]);
+      value = hn::MulAdd(right, hn::Sub(column[2][b], column[1][b]), value);
+    }
+    const V weight = hn::MulAdd(lane, hn::Set(d, table.dweight[i]), hn::Set(d, table.weight[i]));
+    float* target = voxels + voxel_offset[i];
+    hn::Store(hn::MulAdd(weight, value, hn::Load(d, target)), d, target);
+  }
+}
+
+template <int kWindow, int kColumns>
+HWY_INLINE void AddList(const BlockTable& table, const int32_t* list, int count, int64_t stride,
+                        const int32_t* voxel_offset, float* voxels) {
+  const D d;
+  const V lane = Pinned(hn::Iota(d, 0.0f));
+  // bend · 4t(1 - t) with t from 0 to 1 along the block.
+  const V curve = Pinned(hn::Mul(hn::Mul(lane, hn::Sub(hn::Set(d, kLanes), lane)),
+                                 hn::Set(d, table.bend * 4 / (kLanes * kLanes))));
+  const VI one = hn::Set(DI(), 1);
+  constexpr int kAtOnce = 2;
+  int i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    AddBlocks<kWindow, kColumns, kAtOnce>(table, list + i, stride, voxel_offset, voxels, lane,
+                                          curve, one);
+  }
+  for (; i < count; ++i) {
+    AddBlocks<kWindow, kColumns, 1>(table, list + i, stride, voxel_offset, voxels, lane, curve,
+                                    one);
+  }
+}
+
+template <int kWindow>
+void AddWindows(const BlockTable& table, int64_t stride, const int32_t* voxel_offset,
+                float* voxels) {
+  AddList<kWindow, 2>(table, table.two_columns, table.two_count, stride, voxel_offset, voxels);
+  AddList<kWindow, 3>(table, table.three_columns, table.three_count, stride, voxel_offset, voxels);
+}
+
+// Adds one view to a patch; `regular` as in BlockTable::Build. `voxels` is its first voxel,
+// voxel_offset the distance from there of each block of the table.
+inline void AddPatch(const BackprojectView& view, const VoxelBox& patch, bool regular,
+                     const int32_t* voxel_offset, float* voxels, BlockTable& table) {
+  if (regular) {
+    table.Build<true>(view, patch);
+  } else {
+    table.Build<false>(view, patch);
+  }
+  switch (table.window) {
+    case 1:
+      AddWindows<1>(table, view.stride, voxel_offset, voxels);
+      break;
+    case 2:
+      AddWindows<2>(table, view.stride, voxel_offset, voxels);
+      break;
+    case 3:
+      AddWindows<3>(table, view.stride, voxel_offset, voxels);
+      break;
+    default:
+      AddWindows<4>(table, view.stride, voxel_offset, voxels);
+      break;
+  }
+  for (int i = 0; i < table.irregular_count; ++i) {
+    const int32_t index = table.irregular[i];
+    const int column = index % kLanes;
+    GatherBlock(view, patch.x0 + column % kPatchX, patch.y0 + column / kPatchX,
+                patch.z0 + index / kLanes * kLanes, voxels + voxel_offset[index]);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace isocenter::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif  // AVX3 or AVX2
+#endif  // per-target include guard

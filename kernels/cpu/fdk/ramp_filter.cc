@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/units.h"
+#include "kernels/cpu/device/device.h"
+#include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/transpose.h"
+#include "kernels/cpu/fdk/convolution_plan.h"
+#include "kernels/cpu/fdk/methods.h"
+#include "kernels/ops/check.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/fdk/ramp_filter.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/fdk/convolution-inl.h"
+
+#ifndef ISOCENTER_CPU_RAMP_FILTER_BATCH
+#define ISOCENTER_CPU_RAMP_FILTER_BATCH
+namespace isocenter::cpu {
+
+// The rows of one transform: as many as two vectors have lanes.
+struct RowBatch {
+  const ConvolutionPlan* plan;
+  const float* in;  // first row
+  int64_t in_stride;
+  int64_t rows;  // at most RowsPerBatch
+  int64_t columns;
+  std::span<const float> fade;  // of the extension, from the edge outwards
+  float* out;                   // (column 0, first row); columns are out_stride apart
+  int64_t out_stride;
+  float* scratch;  // plan->n values of RowsPerBatch floats, on a cache line
+};
+
+}  // namespace isocenter::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace isocenter::cpu {
+namespace HWY_NAMESPACE {
+
+int64_t RowsPerBatch() { return 2 * static_cast<int64_t>(hn::Lanes(D())); }
+
+// Lane l of the real parts is row l, of the imaginary parts row lanes + l: after the transform the
+// lanes of a value are neighbouring rows of one column, which is how the filtered stack stores
+// them.
+void FilterBatch(const RowBatch& batch) {
+  const D d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t pair = 2 * lanes;
+  const auto extension = static_cast<int64_t>(batch.fade.size());
+  float* const row = batch.scratch + extension * pair;
+  std::fill(batch.scratch, batch.scratch + batch.plan->n * pair, 0.0f);
+  Transpose(batch.in, batch.in_stride, batch.rows, batch.columns, row, pair);
+  for (int64_t k = 1; k <= extension; ++k) {
+    const auto fade = hn::Set(d, batch.fade[k - 1]);
+    float* const left = row - k * pair;
+    float* const right = row + (batch.columns - 1 + k) * pair;
+    for (int64_t part = 0; part < pair; part += lanes) {
+      const auto first = hn::Load(d, row + part);
+      const auto left_value = hn::Sub(hn::Add(first, first), hn::Load(d, row + k * pair + part));
+      hn::Store(hn::Mul(fade, hn::Max(hn::Zero(d), left_value)), d, left + part);
+      const auto last = hn::Load(d, row + (batch.columns - 1) * pair + part);
+      const auto right_value =
+          hn::Sub(hn::Add(last, last), hn::Load(d, row + (batch.columns - 1 - k) * pair + part));
+      hn::Store(hn::Mul(fade, hn::Max(hn::Zero(d), right_value)), d, right + part);
+    }
+  }
+  Convolve(*batch.plan, batch.scratch);
+
+  // Rows behind the last are the zero margin of the stack: they are written as zeros, up to the end
+  // of the vector in which the detector ends.
+  for (int64_t part = 0; part < pair; part += lanes) {
+    const int64_t used = std::min(batch.rows - part, lanes);
+    if (used <= 0) break;
+    const auto valid = hn::FirstN(d, static_cast<size_t>(used));
+    for (int64_t u = 0; u < batch.columns; ++u) {
+      hn::Store(hn::IfThenElseZero(valid, hn::Load(d, row + u * pair + part)), d,
+                batch.out + u * batch.out_stride + part);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace isocenter::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isocenter::cpu {
+namespace {
+
+HWY_EXPORT(RowsPerBatch);
+HWY_EXPORT(FilterBatch);
+
+std::vector<float> ExtensionFade(int length) {
+  std::vector<float> fade(length);
+  for (int k = 1; k <= length; ++k) {
+    fade[k - 1] = static_cast<float>((1 + std::cos(kPi * k / (length + 1))) / 2);
+  }
+  return fade;
+}
+
+class RampFilterFft final : public ops::RampFilter {
+ public:
+  RampFilterFft(std::shared_ptr<ThreadPool> pool, const ops::RampFilterSpec& spec)
+      : pool_(std::move(pool)), spec_(spec), fade_(ExtensionFade(ops::ExtensionLength(spec))) {
+    const int n = ConvolutionLength(ops::MinimumTransformLength(spec));
+    plan_ = MakeConvolutionPlan(n, ops::RampFilterResponse(spec, n));
+  }
+
+  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
+                   ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(const int64_t rows,
+                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
+    const RowLayout lines(in->shape());
+    const ColumnLayout columns(out->shape());
+    const int64_t batch_rows = HWY_DYNAMIC_DISPATCH(RowsPerBatch)();
+    const auto filter = HWY_DYNAMIC_DISPATCH(FilterBatch);
+    const int64_t scratch_floats = RoundUpToLine(plan_.n * batch_rows);
+    if (scratch_.floats() < scratch_floats * pool_->threads()) {
+      ISO_ASSIGN_OR_RETURN(scratch_, PageBuffer::Create(scratch_floats * pool_->threads()));
+    }
+    const int64_t batches = (rows + batch_rows - 1) / batch_rows;
+    pool_->ParallelFor(views * batches, [&](int64_t index, int worker) {
+      const int64_t view = index / batches, first = index % batches * batch_rows;
+      filter({.plan = &plan_,
+              .in = in->data() + view * lines.view_stride + first * lines.row_stride,
+              .in_stride = lines.row_stride,
+              .rows = std::min(batch_rows, rows - first),
+              .columns = spec_.columns,
+              .fade = fade_,
+              .out = out->data() + view * columns.view_stride + columns.first + first,
+              .out_stride = columns.column_stride,
+              .scratch = scratch_.data() + worker * scratch_floats});
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  std::shared_ptr<ThreadPool> pool_;
+  ops::RampFilterSpec spec_;
+  std::vector<float> fade_;
+  ConvolutionPlan plan_;
+  PageBuffer scratch_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Device& device,
+                                                               const ops::RampFilterSpec& spec) {
+  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+  constexpr int kMaxPixels = 1 << 16;
+  if (spec.rows < 1 || spec.rows > kMaxPixels || spec.columns < 1 || spec.columns > kMaxPixels) {
+    return absl::InvalidArgumentError(absl::StrCat("ramp filter of ", spec.columns, " x ",
+                                                   spec.rows, " pixels; legal is 1 to ", kMaxPixels,
+                                                   " per axis"));
+  }
+  if (!(spec.cutoff > 0 && spec.cutoff <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("ramp filter with cut-off ", spec.cutoff,
+                                                   "; legal is more than 0 and at most 1"));
+  }
+  return std::make_unique<RampFilterFft>(own->pool(), spec);
+}
+
+}  // namespace isocenter::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,30 @@
+// Views for grids along whose z a detector row is followed, and not a column: planes across the
+// rotation axis.
+#pragma once
+
+#include <span>
+
+#include "absl/status/status.h"
+#include "kernels/base/thread_pool.h"
+#include "kernels/cpu/device/page_buffer.h"
+#include "kernels/cpu/fdk/backproject_job.h"
+#include "kernels/geometry/volume_grid.h"
+
+namespace isocenter::cpu {
+
+/// Back-projection from register windows needs neighbouring voxels along z to see neighbouring
+/// pixels of a detector column. Where they see those of a row, u and v are exchanged, in a copy of
+/// the rows that the grid sees; this is done where they are few, as with a plane. Not thread-safe.
+class TurnedViews {
+ public:
+  /// Replaces those of `views` for which it is worth it; they refer to memory that stays until the
+  /// next call. `world` are their matrices, `grid` the volume's. Whether a view is turned depends
+  /// on it and the grid alone. Errors: RESOURCE_EXHAUSTED.
+  absl::Status Turn(std::span<const ProjectionMatrix> world, const VolumeGrid& grid,
+                    ThreadPool& pool, std::span<BackprojectView> views);
+
+ private:
+  PageBuffer copies_;
+};
+
+}  // namespace isocenter::cpu

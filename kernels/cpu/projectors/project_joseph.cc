@@ -1,0 +1,47 @@
+#include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/projectors/methods.h"
+#include "kernels/cpu/projectors/ray_projector.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/projectors/project_joseph.cc"
+#include "hwy/foreach_target.h"
+// foreach_target.h must come before the headers that it compiles once per target.
+#include "hwy/highway.h"
+#include "kernels/cpu/projectors/project_columns-inl.h"
+#include "kernels/cpu/projectors/scatter_rays-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace isocenter::cpu {
+namespace HWY_NAMESPACE {
+
+void ForwardJoseph(const ForwardJob& job) { ForwardColumns<Joseph>(job); }
+void ScatterJoseph(const ScatterJob& job) { ScatterRays<Joseph>(job); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace isocenter::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isocenter::cpu {
+namespace {
+
+HWY_EXPORT(ForwardJoseph);
+HWY_EXPORT(ScatterJoseph);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(ops::Device& device) {
+  return NewRayForwardProject(device, [](const ForwardJob& job) {
+    HWY_DYNAMIC_DISPATCH(ForwardJoseph)(job);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJoseph(
+    ops::Device& device) {
+  return NewRayMatchedBackproject(device, [](const ScatterJob& job) {
+    HWY_DYNAMIC_DISPATCH(ScatterJoseph)(job);
+  });
+}
+
+}  // namespace isocenter::cpu
+#endif  // HWY_ONCE

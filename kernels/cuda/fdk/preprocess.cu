@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/fdk/methods.h"
+#include "kernels/ops/check.h"
+
+namespace isocenter::cuda {
+namespace {
+
+// What a thread needs of one view: ray = u·a + v·b + c of depth 1, and 1 / |m3|.
+struct ViewGeometry {
+  float a[3], b[3], c[3];
+  float inverse_norm;
+};
+
+// Without the cosine weight every ray is the detector's normal.
+ViewGeometry MakeViewGeometry(const ProjectionMatrix& matrix, bool cosine) {
+  if (!cosine) return {.c = {1, 0, 0}, .inverse_norm = 1};
+  const auto inverse = InverseLeft(matrix);
+  ViewGeometry geometry;
+  for (int row = 0; row < 3; ++row) {
+    geometry.a[row] = static_cast<float>(inverse[row * 3]);
+    geometry.b[row] = static_cast<float>(inverse[row * 3 + 1]);
+    geometry.c[row] = static_cast<float>(inverse[row * 3 + 2]);
+  }
+  geometry.inverse_norm = static_cast<float>(1 / Norm({matrix(2, 0), matrix(2, 1), matrix(2, 2)}));
+  return geometry;
+}
+
+__device__ float LineIntegral(uint16_t count, float lowest, float log_i0) {
+  return log_i0 - logf(fmaxf(count, lowest));
+}
+__device__ float LineIntegral(float line, float, float) { return isfinite(line) ? line : 0.f; }
+
+template <class Pixel>
+__global__ void PreprocessKernel(const Pixel* frames, const ViewGeometry* geometry,
+                                 const float* column_weight, int rows, int columns, float lowest,
+                                 float log_i0, float* out) {
+  const int u = blockIdx.x * blockDim.x + threadIdx.x;
+  const int v = blockIdx.y;
+  const int view = blockIdx.z;
+  if (u >= columns) return;
+  const ViewGeometry g = geometry[view];
+  const float x = fmaf(u, g.a[0], fmaf(v, g.b[0], g.c[0]));
+  const float y = fmaf(u, g.a[1], fmaf(v, g.b[1], g.c[1]));
+  const float z = fmaf(u, g.a[2], fmaf(v, g.b[2], g.c[2]));
+  const float cosine = g.inverse_norm / sqrtf(x * x + y * y + z * z);
+  const int64_t at = (static_cast<int64_t>(view) * rows + v) * columns + u;
+  out[at] = LineIntegral(frames[at], lowest, log_i0) * cosine * column_weight[view * columns + u];
+}
+
+// What one call works with on the device.
+struct Inputs {
+  DeviceBuffer<std::byte> frames;
+  DeviceBuffer<ViewGeometry> geometry;
+  DeviceBuffer<float> column_weight;
+  Event uploaded, consumed;
+
+  static absl::StatusOr<Inputs> Create() {
+    ISO_ASSIGN_OR_RETURN(Event uploaded, Event::Create(cudaEventDisableTiming));
+    ISO_ASSIGN_OR_RETURN(Event consumed, Event::Create(cudaEventDisableTiming));
+    return Inputs{.uploaded = std::move(uploaded), .consumed = std::move(consumed)};
+  }
+};
+
+// Two sets of inputs: while the kernels work on one, the other is uploaded.
+class Preprocess final : public ops::Preprocess {
+ public:
+  Preprocess(CudaDevice& device, Inputs first, Inputs second)
+      : device_(device), inputs_{std::move(first), std::move(second)} {}
+
+  absl::Status Run(const ops::RawFrames& frames, const ops::CountRange& range,
+                   std::span<const ops::ViewWeights> weights, ops::ProjectionStack& out) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out, ops::StackUse::kLineIntegrals));
+    const Shape3 shape = frames.shape();
+    ISO_RETURN_IF_ERROR(ops::CheckSlices("frames", 0, shape, stack->shape()));
+    if (static_cast<int64_t>(weights.size()) != shape.slow) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(weights.size(), " view weights for ", shape.slow, " frames"));
+    }
+    if (shape.slow == 0) return absl::OkStatus();
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    if (frames.counts.data() != nullptr) return Process(frames.counts, range, weights, *stack);
+    return Process(frames.line_integrals, range, weights, *stack);
+  }
+
+ private:
+  template <class Pixel>
+  absl::Status Process(HostView3<const Pixel> frames, const ops::CountRange& range,
+                       std::span<const ops::ViewWeights> weights, Stack& out) {
+    Inputs& inputs = inputs_[next_];
+    next_ = 1 - next_;
+    // Room for the largest chunk at once: growing would wait for the device.
+    ISO_RETURN_IF_ERROR(inputs.frames.Reserve(out.capacity().count() * sizeof(Pixel)));
+    const cudaStream_t uploads = device_.upload_stream();
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(uploads, inputs.consumed.get()));
+    const size_t span = device_.timeline().BeginIn(ops::Stage::kUpload, uploads);
+    ISO_RETURN_IF_ERROR(UploadWeights(weights, out.capacity(), inputs));
+    const Shape3 shape = frames.shape();
+    const int64_t view_bytes = shape.middle * shape.fast * sizeof(Pixel);
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(inputs.frames.data(), view_bytes, frames.data(),
+                                               frames.slow_stride() * sizeof(Pixel), view_bytes,
+                                               shape.slow, cudaMemcpyHostToDevice, uploads));
+    device_.timeline().EndIn(span, uploads);
+    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.uploaded.get(), uploads));
+
+    const cudaStream_t kernels = device_.stream();
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(kernels, inputs.uploaded.get()));
+    device_.timeline().BeginNow();
+    const dim3 block(256);
+    const dim3 grid((shape.fast + block.x - 1) / block.x, shape.middle, shape.slow);
+    PreprocessKernel<Pixel><<<grid, block, 0, kernels>>>(
+        reinterpret_cast<const Pixel*>(inputs.frames.data()), inputs.geometry.data(),
+        inputs.column_weight.data(), shape.middle, shape.fast, static_cast<float>(range.lowest),
+        static_cast<float>(std::log(range.i0)), out.data());
+    ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.consumed.get(), kernels));
+    // The frames are the caller's again, and the staging memory free.
+    return ToStatus(cudaEventSynchronize(inputs.uploaded.get()), "cudaEventSynchronize");
+  }
+
+  absl::Status UploadWeights(std::span<const ops::ViewWeights> weights, const Shape3& capacity,
+                             Inputs& inputs) {
+    const int64_t columns = capacity.fast;
+    ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(capacity.slow));
+    ISO_RETURN_IF_ERROR(inputs.column_weight.Reserve(capacity.slow * columns));
+    const int64_t geometry_bytes = capacity.slow * sizeof(ViewGeometry);
+    ISO_RETURN_IF_ERROR(staging_.Reserve(geometry_bytes + capacity.slow * columns * sizeof(float)));
+    auto* geometry = reinterpret_cast<ViewGeometry*>(staging_.data());
+    auto* column_weight = reinterpret_cast<float*>(staging_.data() + geometry_bytes);
+    for (size_t view = 0; view < weights.size(); ++view) {
+      const std::span<const float> given = weights[view].column_weight;
+      if (static_cast<int64_t>(given.size()) != columns) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(given.size(), " column weights for ", columns, " columns"));
+      }
+      geometry[view] = MakeViewGeometry(weights[view].matrix, weights[view].cosine);
+      std::copy(given.begin(), given.end(), column_weight + view * columns);
+    }
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(inputs.geometry.data(), geometry,
+                                             weights.size() * sizeof(ViewGeometry),
+                                             cudaMemcpyHostToDevice, device_.upload_stream()));
+    return ToStatus(cudaMemcpyAsync(inputs.column_weight.data(), column_weight,
+                                    weights.size() * columns * sizeof(float),
+                                    cudaMemcpyHostToDevice, device_.upload_stream()),
+                    "cudaMemcpyAsync");
+  }
+
+  CudaDevice& device_;
+  Inputs inputs_[2];
+  int next_ = 0;
+  PinnedBuffer staging_;  // geometry and column weights, on their way
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device) {
+  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  ISO_ASSIGN_OR_RETURN(Inputs first, Inputs::Create());
+  ISO_ASSIGN_OR_RETURN(Inputs second, Inputs::Create());
+  return std::make_unique<Preprocess>(device, std::move(first), std::move(second));
+}
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,158 @@
+// The ramp filter by cuFFT, for rows of any length.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/fdk/extended_row.cuh"
+#include "kernels/cuda/fdk/fft_plan.h"
+#include "kernels/cuda/fdk/methods.h"
+#include "kernels/cuda/fdk/row_transform.h"
+#include "kernels/ops/check.h"
+
+namespace isocenter::cuda {
+namespace {
+
+// Views (of the spec's rows) that are transformed at once: enough rows to fill the device, few
+// enough to stay in its cache.
+constexpr int kBatchViews = 4;
+
+// cuFFT is fastest for products of 2, 3, 5 and 7.
+int GoodLength(int least) {
+  for (int n = (least + 1) / 2 * 2;; n += 2) {
+    int rest = n;
+    for (int p : {2, 3, 5, 7}) {
+      while (rest % p == 0) rest /= p;
+    }
+    if (rest == 1) return n;
+  }
+}
+
+// Rows into the transform's padded rows, zeros behind.
+__global__ void PadKernel(const float* rows, int columns, int extension, int n, float* padded) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= n) return;
+  const float* row = rows + static_cast<int64_t>(blockIdx.y) * columns;
+  padded[static_cast<int64_t>(blockIdx.y) * n + at] =
+      ExtendedPixel<true>(row, columns, extension, at - extension);
+}
+
+// `response` holds the kernel's transform over n, so that the unnormalised inverse returns the
+// convolution.
+__global__ void MultiplyKernel(cufftComplex* spectrum, const float* response, int frequencies) {
+  const int f = blockIdx.x * blockDim.x + threadIdx.x;
+  if (f >= frequencies) return;
+  cufftComplex& value = spectrum[static_cast<int64_t>(blockIdx.y) * frequencies + f];
+  value.x *= response[f];
+  value.y *= response[f];
+}
+
+__global__ void CropKernel(const float* padded, int columns, int extension, int n, float* rows) {
+  const int u = blockIdx.x * blockDim.x + threadIdx.x;
+  if (u >= columns) return;
+  rows[static_cast<int64_t>(blockIdx.y) * columns + u] =
+      padded[static_cast<int64_t>(blockIdx.y) * n + extension + u];
+}
+
+class RampFilterCufft final : public ops::RampFilter {
+ public:
+  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaDevice& device,
+                                                                 const ops::RampFilterSpec& spec) {
+    ISO_RETURN_IF_ERROR(device.MakeCurrent());
+    const int n = GoodLength(ops::MinimumTransformLength(spec));
+    const int64_t rows = int64_t{kBatchViews} * spec.rows;
+    ISO_ASSIGN_OR_RETURN(FftPlan forward, FftPlan::Create(n, rows, CUFFT_R2C, device.stream()));
+    ISO_ASSIGN_OR_RETURN(FftPlan inverse, FftPlan::Create(n, rows, CUFFT_C2R, device.stream()));
+    ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(rows * n));
+    ISO_ASSIGN_OR_RETURN(auto spectrum, DeviceBuffer<cufftComplex>::Create(rows * (n / 2 + 1)));
+    ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(n / 2 + 1));
+    std::vector<float> scaled;
+    for (double value : ops::RampFilterResponse(spec, n))
+      scaled.push_back(static_cast<float>(value / n));
+    // Rows beyond the last view of a batch are transformed too; they must hold numbers.
+    ISO_RETURN_IF_CUDA_ERROR(
+        cudaMemsetAsync(padded.data(), 0, rows * n * sizeof(float), device.stream()));
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(response.data(), scaled.data(),
+                                             scaled.size() * sizeof(float), cudaMemcpyHostToDevice,
+                                             device.stream()));
+    ISO_RETURN_IF_ERROR(device.Synchronize());
+    return std::unique_ptr<ops::RampFilter>(
+        new RampFilterCufft(device, spec, n, std::move(forward), std::move(inverse),
+                            std::move(padded), std::move(spectrum), std::move(response)));
+  }
+
+  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
+                   ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(const int64_t view_rows,
+                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    const int64_t rows = views * view_rows, batch = int64_t{kBatchViews} * spec_.rows;
+    for (int64_t first = 0; first < rows; first += batch) {
+      ISO_RETURN_IF_ERROR(FilterBatch(std::min(batch, rows - first),
+                                      in->data() + first * spec_.columns,
+                                      out->data() + first * spec_.columns));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  RampFilterCufft(CudaDevice& device, const ops::RampFilterSpec& spec, int n, FftPlan forward,
+                  FftPlan inverse, DeviceBuffer<float> padded, DeviceBuffer<cufftComplex> spectrum,
+                  DeviceBuffer<float> response)
+      : device_(device),
+        spec_(spec),
+        n_(n),
+        forward_(std::move(forward)),
+        inverse_(std::move(inverse)),
+        padded_(std::move(padded)),
+        spectrum_(std::move(spectrum)),
+        response_(std::move(response)) {}
+
+  absl::Status FilterBatch(unsigned rows, const float* in, float* out) {
+    const cudaStream_t stream = device_.stream();
+    const int extension = ops::ExtensionLength(spec_);
+    const int frequencies = n_ / 2 + 1;
+    constexpr unsigned kThreads = 256;
+    const auto blocks = [](int count) { return (count + kThreads - 1) / kThreads; };
+    PadKernel<<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(in, spec_.columns, extension, n_,
+                                                               padded_.data());
+    ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+    ISO_RETURN_IF_ERROR(forward_.Forward(padded_.data(), spectrum_.data()));
+    MultiplyKernel<<<dim3(blocks(frequencies), rows), kThreads, 0, stream>>>(
+        spectrum_.data(), response_.data(), frequencies);
+    ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+    ISO_RETURN_IF_ERROR(inverse_.Inverse(spectrum_.data(), padded_.data()));
+    CropKernel<<<dim3(blocks(spec_.columns), rows), kThreads, 0, stream>>>(
+        padded_.data(), spec_.columns, extension, n_, out);
+    return ToStatus(cudaGetLastError(), "CropKernel");
+  }
+
+  CudaDevice& device_;
+  ops::RampFilterSpec spec_;
+  int n_;
+  FftPlan forward_, inverse_;
+  DeviceBuffer<float> padded_;
+  DeviceBuffer<cufftComplex> spectrum_;
+  DeviceBuffer<float> response_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
+    CudaDevice& device, const ops::RampFilterSpec& spec) {
+  return RampFilterCufft::Create(device, spec);
+}
+
+int64_t RampFilterWorkspaceBytes(int rows, int columns) {
+  // The longest transform, with extension.
+  const ops::RampFilterSpec longest{
+      .rows = rows, .columns = columns, .extend_truncated_rows = true};
+  const int least = ops::MinimumTransformLength(longest);
+  const RowTransform fused = ChooseRowTransform(least);
+  if (fused.fits_shared_memory()) return fused.n * int64_t{sizeof(float2) + sizeof(float)};
+  // Padded rows, spectrum, and as much again for each of cuFFT's two plans.
+  const int64_t n = GoodLength(least);
+  return 4 * kBatchViews * int64_t{rows} * (n + 2) * static_cast<int64_t>(sizeof(float));
+}
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "kernels/cuda/fdk/methods.h"
+
+namespace isocenter::cuda {
+namespace {
+
+__global__ void ToHounsfieldKernel(float* volume, int64_t voxels, float scale) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < voxels;
+       i += stride) {
+    const float hounsfield = fmaf(volume[i], scale, -1000.f);
+    volume[i] = isfinite(hounsfield) ? hounsfield : -1000.f;
+  }
+}
+
+class ToHounsfield final : public ops::ToHounsfield {
+ public:
+  explicit ToHounsfield(CudaDevice& device) : device_(device) {}
+
+  absl::Status Run(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    const int64_t voxels = target->grid().voxels();
+    const int blocks = static_cast<int>(std::min<int64_t>(4096, (voxels + 255) / 256));
+    ToHounsfieldKernel<<<blocks, 256, 0, device_.stream()>>>(
+        target->data(), voxels, static_cast<float>(1000 / mu_water_per_mm));
+    return ToStatus(cudaGetLastError(), "ToHounsfieldKernel");
+  }
+
+ private:
+  CudaDevice& device_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device) {
+  return std::make_unique<ToHounsfield>(device);
+}
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,17 @@
+// What iterative methods do between their projections (contracts: kernels/ops/arithmetic.h,
+// variation.h).
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/cuda/device/device.h"
+#include "kernels/ops/arithmetic.h"
+#include "kernels/ops/variation.h"
+
+namespace isocenter::cuda {
+
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
+
+}  // namespace isocenter::cuda

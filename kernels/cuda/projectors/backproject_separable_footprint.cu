@@ -1,0 +1,156 @@
+// The adjoint of the separable footprint: each voxel gathers the pixels of its footprint.
+#include <vector>
+
+#include "kernels/cuda/device/view_batches.h"
+#include "kernels/cuda/projectors/footprint_column_gather.h"
+#include "kernels/cuda/projectors/methods.h"
+#include "kernels/cuda/projectors/separable_footprint.cuh"
+
+namespace isocenter::cuda {
+namespace {
+
+constexpr int kRows = 4;  // of a footprint at a time
+
+// h_j Σ F G y of one voxel; `view` [v][u].
+template <class Real>
+__device__ Real GatherFootprint(const FootprintView<Real>& g, Real x, Real y, Real z,
+                                const float* view, int rows, int columns) {
+  constexpr Real kHalf = static_cast<Real>(0.5);
+  const Seen<Real> at = SeenAt(g, x, y, z);
+  const Trapezoid<Real> along_u = TrapezoidOf(g, at);
+  const Rectangle<Real> along_v = RectangleOf(g, at, x, y, z, along_u.area);
+  if (!(along_v.height > 0)) return 0;
+  const Real middle_u = kHalf * (columns - 1), middle_v = kHalf * (rows - 1);
+  const int first_u = static_cast<int>(fmax(ceil(along_u.u0 + middle_u - kHalf), Real{0}));
+  const int last_u =
+      static_cast<int>(fmin(floor(along_u.u3 + middle_u + kHalf), static_cast<Real>(columns - 1)));
+  const int first_v = static_cast<int>(fmax(ceil(along_v.v0 + middle_v - kHalf), Real{0}));
+  const int last_v =
+      static_cast<int>(fmin(floor(along_v.v1 + middle_v + kHalf), static_cast<Real>(rows - 1)));
+  if (first_u > last_u) return 0;
+  Real sum = 0;
+  for (int v = first_v; v <= last_v; v += kRows) {
+    Real overlap[kRows];
+    int offset[kRows];
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      overlap[i] = v + i <= last_v ? Overlap(along_v, (v + i) - middle_v) : 0;
+      offset[i] = min(v + i, last_v) * columns;
+    }
+    Real below = AreaUpTo(along_u, first_u - middle_u - kHalf);
+    for (int u = first_u; u <= last_u; ++u) {
+      const Real above = AreaUpTo(along_u, u - middle_u + kHalf);
+      Real column = 0;
+#pragma unroll
+      for (int i = 0; i < kRows; ++i)
+        column = fma(overlap[i], static_cast<Real>(__ldg(view + offset[i] + u)), column);
+      sum = fma(above - below, column, sum);
+      below = above;
+    }
+  }
+  return along_v.height * sum;
+}
+
+template <class Real>
+__global__ __launch_bounds__(kThreads) void FootprintKernel(
+    const __grid_constant__ FootprintViews<Real> views, int count, const float* projections,
+    Extent e, float* volume) {
+  const int2 column = ColumnOfThread();
+  const int x = blockIdx.x * kBlockX + column.x, y = blockIdx.y * kBlockY + column.y;
+  const int z = blockIdx.z;
+  if (x >= e.nx || y >= e.ny) return;
+  constexpr Real kHalf = static_cast<Real>(0.5);
+  const Real from_x = x - kHalf * (e.nx - 1), from_y = y - kHalf * (e.ny - 1);
+  const Real from_z = z - kHalf * (e.nz - 1);
+  float* const target = volume + (static_cast<int64_t>(z) * e.ny + y) * e.nx + x;
+  const int64_t view_size = static_cast<int64_t>(e.rows) * e.columns;
+  float sum = __ldcs(target);
+  for (int i = 0; i < count; ++i) {
+    sum += static_cast<float>(GatherFootprint(views.view[i], from_x, from_y, from_z,
+                                              projections + i * view_size, e.rows, e.columns));
+  }
+  __stcs(target, sum);
+}
+
+class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
+ public:
+  explicit BackprojectSeparableFootprint(CudaDevice& device) : device_(device) {}
+
+  absl::Status Run(std::span<const ProjectionMatrix> matrices,
+                   const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
+    const Shape3& shape = stack->shape();
+    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    const VolumeGrid& grid = target->grid();
+    const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
+    for (const ViewBatch& batch :
+         BoxBatchesOf(indexed, grid, FootprintViews<float>::kMost, kLeastDepth)) {
+      const float* const from = stack->data() + batch.first * shape.middle * shape.fast;
+      const auto views = matrices.subspan(batch.first, batch.views);
+      ISO_RETURN_IF_ERROR(batch.near ? Launch<double>(views, shape, from, *target)
+                                     : Launch<float>(views, shape, from, *target));
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 stack) const override {
+    return FootprintColumnGather::Bytes(stack);
+  }
+
+ private:
+  // Runs of views of one kind, in their order.
+  template <class Real>
+  absl::Status Launch(std::span<const ProjectionMatrix> world, const Shape3& shape,
+                      const float* projections, Volume& volume) {
+    const VolumeGrid& grid = volume.grid();
+    constexpr bool kNear = sizeof(Real) == sizeof(double);
+    const auto centered = [&](size_t i) {
+      return Centered(ToVoxelIndices(world[i], grid), grid, shape);
+    };
+    std::vector<bool> columns;
+    for (size_t i = 0; i < world.size(); ++i) {
+      const int axial = ops::AxialAxis(world[i], grid);
+      columns.push_back(!kNear && FootprintColumnGather::Serves(centered(i), axial, grid, shape));
+    }
+    for (size_t first = 0, end = 0; first < world.size(); first = end) {
+      FootprintViews<Real> views;
+      while (end < world.size() && columns[end] == columns[first]) {
+        views.view[end - first] =
+            FootprintViewOf<Real>(centered(end), ops::AxialAxis(world[end], grid), grid);
+        ++end;
+      }
+      ISO_RETURN_IF_ERROR(LaunchKind(views, static_cast<int>(end - first), columns[first],
+                                     projections + first * shape.middle * shape.fast, grid, shape,
+                                     volume.data()));
+    }
+    return absl::OkStatus();
+  }
+
+  template <class Real>
+  absl::Status LaunchKind(const FootprintViews<Real>& views, int count, bool columns,
+                          const float* projections, const VolumeGrid& grid, const Shape3& shape,
+                          float* volume) {
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      if (columns) {
+        return column_gather_.Add(views, count, projections, grid, shape, volume, device_.stream());
+      }
+    }
+    FootprintKernel<Real><<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
+        views, count, projections, ExtentOf(grid, shape), volume);
+    return ToStatus(cudaGetLastError(), "FootprintKernel");
+  }
+
+  CudaDevice& device_;
+  FootprintColumnGather column_gather_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparableFootprint(
+    CudaDevice& device) {
+  return std::make_unique<BackprojectSeparableFootprint>(device);
+}
+
+}  // namespace isocenter::cuda

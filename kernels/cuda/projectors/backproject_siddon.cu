@@ -1,0 +1,175 @@
+// The adjoint of Siddon's projection: each voxel gathers the rays that pass it, with their lengths
+// in its box. Nothing is added by two threads, so results are the same in every bit. Views whose
+// detector columns share their crossings go to siddon_column_gather.cu.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/device/view_batches.h"
+#include "kernels/cuda/fdk/backproject_common.cuh"
+#include "kernels/cuda/projectors/methods.h"
+#include "kernels/cuda/projectors/ray_lengths.h"
+#include "kernels/cuda/projectors/rays.h"
+#include "kernels/cuda/projectors/siddon_column_gather.h"
+#include "kernels/cuda/projectors/siddon_gather.cuh"
+
+namespace isocenter::cuda {
+namespace {
+
+__global__ __launch_bounds__(kThreads) void GatherKernel(
+    const __grid_constant__ GatheredViews views, int count, const float* scaled, Extent e,
+    float* volume) {
+  const int2 column = ColumnOfThread();
+  const int x = blockIdx.x * kBlockX + column.x, y = blockIdx.y * kBlockY + column.y;
+  if (x >= e.nx || y >= e.ny) return;
+  float* const target = volume + (static_cast<int64_t>(blockIdx.z) * e.ny + y) * e.nx + x;
+  const int64_t view_size = static_cast<int64_t>(e.rows) * e.columns;
+  const float from_x = x - 0.5f * (e.nx - 1), from_y = y - 0.5f * (e.ny - 1);
+  const float from_z = static_cast<int>(blockIdx.z) - 0.5f * (e.nz - 1);
+  float sum = __ldcs(target);
+  for (int i = 0; i < count; ++i) {
+    sum += GatherRays(views.view[i], from_x, from_y, from_z, scaled + i * view_size, e.rows,
+                      e.columns);
+  }
+  __stcs(target, sum);
+}
+
+// A view whose source lies in or near the grid, in float64.
+struct NearView {
+  double m[12];
+  double source[3], base[3], per_column[3], per_row[3];
+};
+
+__global__ __launch_bounds__(kThreads) void NearGatherKernel(const __grid_constant__ NearView view,
+                                                             const float* scaled, Extent e,
+                                                             float* volume) {
+  const int x = blockIdx.x * kBlockX + threadIdx.x % kBlockX;
+  const int y = blockIdx.y * kBlockY + threadIdx.x / kBlockX;
+  if (x >= e.nx || y >= e.ny) return;
+  const double index[3] = {static_cast<double>(x), static_cast<double>(y),
+                           static_cast<double>(blockIdx.z)};
+  const double* m = view.m;
+  const auto row = [&](int i) {
+    return m[i] * index[0] + m[i + 1] * index[1] + m[i + 2] * index[2] + m[i + 3];
+  };
+  const double w = row(8);
+  const double half_w = 0.5 * (fabs(m[8]) + fabs(m[9]) + fabs(m[10]));
+  if (!(w + half_w > 0)) return;
+  int first_u = 0, last_u = e.columns - 1, first_v = 0, last_v = e.rows - 1;
+  // A voxel that reaches the depth of the source may be seen from everywhere.
+  if (w - half_w > 1e-6 * w) {
+    const double u = row(0) / w, v = row(4) / w, reach = 0.5 / (w - half_w);
+    const auto range = [&](const double* p, double centre, int& first, int& last) {
+      const double half = 1e-6 + reach * (fabs(p[0] - centre * m[8]) + fabs(p[1] - centre * m[9]) +
+                                          fabs(p[2] - centre * m[10]));
+      first = static_cast<int>(fmax(ceil(centre - half), first * 1.));
+      last = static_cast<int>(fmin(floor(centre + half), last * 1.));
+    };
+    range(m, u, first_u, last_u);
+    range(m + 4, v, first_v, last_v);
+  }
+  double sum = 0;
+  for (int v = first_v; v <= last_v; ++v) {
+    for (int u = first_u; u <= last_u; ++u) {
+      double enter = 0, leave = INFINITY;
+      for (int a = 0; a < 3; ++a) {
+        double d = view.base[a] + u * view.per_column[a] + v * view.per_row[a];
+        if (fabs(d) < 1e-20) d = 1e-20;
+        const double near = (index[a] - 0.5 - view.source[a]) / d;
+        const double far = (index[a] + 0.5 - view.source[a]) / d;
+        enter = fmax(enter, fmin(near, far));
+        leave = fmin(leave, fmax(near, far));
+      }
+      if (leave > enter) {
+        sum += (leave - enter) * scaled[static_cast<int64_t>(v) * e.columns + u];
+      }
+    }
+  }
+  volume[(static_cast<int64_t>(blockIdx.z) * e.ny + y) * e.nx + x] += static_cast<float>(sum);
+}
+
+class BackprojectSiddon final : public ops::MatchedBackproject {
+ public:
+  explicit BackprojectSiddon(CudaDevice& device) : device_(device) {}
+
+  absl::Status Run(std::span<const ProjectionMatrix> matrices,
+                   const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
+    const Shape3& shape = stack->shape();
+    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
+    if (matrices.empty()) return absl::OkStatus();
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    const VolumeGrid& grid = target->grid();
+    const int64_t view_size = shape.middle * shape.fast;
+    ISO_RETURN_IF_ERROR(scaled_.Reserve(std::min<int64_t>(matrices.size(), kMaxViews) * view_size));
+    const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
+    for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMaxViews, kLeastDepth)) {
+      std::vector<Rays> rays;
+      std::vector<ProjectionMatrix> centered;
+      for (int i = batch.first; i < batch.first + batch.views; ++i) {
+        rays.push_back(RaysOf(indexed[i]));
+        centered.push_back(Centered(indexed[i], grid, shape));
+      }
+      ISO_RETURN_IF_ERROR(ScaleByRayLength(rays, grid.spacing, shape,
+                                           stack->data() + batch.first * view_size, scaled_.data(),
+                                           device_.stream()));
+      ISO_RETURN_IF_ERROR(batch.near
+                              ? LaunchNear(indexed[batch.first], rays.front(), shape, *target)
+                              : LaunchFar(centered, shape, *target));
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t WorkspaceBytes(const VolumeGrid&, Shape3 projections) const override {
+    return std::min<int64_t>(projections.slow, kMaxViews) * projections.middle * projections.fast *
+           int64_t{sizeof(float)};
+  }
+
+ private:
+  // Runs of views of one kind, in their order.
+  absl::Status LaunchFar(std::span<const ProjectionMatrix> views, const Shape3& stack,
+                         Volume& volume) {
+    const VolumeGrid& grid = volume.grid();
+    std::vector<bool> shared;
+    for (const ProjectionMatrix& view : views) shared.push_back(ColumnsGather(view, grid, stack));
+    for (size_t first = 0, end = 0; first < views.size(); first = end) {
+      while (end < views.size() && shared[end] == shared[first]) ++end;
+      const auto run = views.subspan(first, end - first);
+      const float* const scaled = scaled_.data() + first * stack.middle * stack.fast;
+      if (shared[first]) {
+        ISO_RETURN_IF_ERROR(
+            LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), device_.stream()));
+      } else {
+        GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
+            GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
+            volume.data());
+        ISO_RETURN_IF_ERROR(ToStatus(cudaGetLastError(), "GatherKernel"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LaunchNear(const ProjectionMatrix& indexed, const Rays& rays, const Shape3& stack,
+                          Volume& volume) {
+    NearView view;
+    std::copy(indexed.m.begin(), indexed.m.end(), view.m);
+    Assign(rays.source, view.source);
+    Assign(rays.base, view.base);
+    Assign(rays.per_column, view.per_column);
+    Assign(rays.per_row, view.per_row);
+    NearGatherKernel<<<BlocksOf<1>(volume.grid()), kThreads, 0, device_.stream()>>>(
+        view, scaled_.data(), ExtentOf(volume.grid(), stack), volume.data());
+    return ToStatus(cudaGetLastError(), "NearGatherKernel");
+  }
+
+  CudaDevice& device_;
+  DeviceBuffer<float> scaled_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device) {
+  return std::make_unique<BackprojectSiddon>(device);
+}
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,249 @@
+// Separable footprints without scatter: a thread holds a run of pixels along a detector column and
+// goes through the planes of the transverse index axis that its rays cross most steeply; in each
+// plane it visits the voxels whose footprint may reach its pixels. A footprint is computed once for
+// the whole run; where a column of voxels along the axial axis has one trapezoid in common, that is
+// computed once for the column.
+#include <vector>
+
+#include "kernels/cuda/device/view_batches.h"
+#include "kernels/cuda/projectors/column_volume.h"
+#include "kernels/cuda/projectors/footprint_columns.h"
+#include "kernels/cuda/projectors/methods.h"
+#include "kernels/cuda/projectors/projected_view.cuh"
+#include "kernels/cuda/projectors/rows_of_boxes.h"
+
+namespace isocenter::cuda {
+namespace {
+
+constexpr int kRun = 8;              // pixels of a thread, along v
+constexpr int kWide = 8, kTall = 4;  // threads of a warp along u and v
+constexpr int kWarps = 8;            // of a block, along u
+
+// In the plane at a distance D of the source along the plane axis, the centres of the voxels that
+// reach a run of pixels lie within slope·D ± (cone·|D| + reach).
+template <class Real>
+struct Bounds {
+  Real slope, cone, reach;
+};
+
+// The voxels of a volume and where they lie in memory, by axes of the grid.
+struct Layout {
+  int n[3];
+  int64_t stride[3];
+};
+
+template <class Real>
+__device__ Real Pick(const Real (&of)[3], int axis) {
+  return axis == 0 ? of[0] : axis == 1 ? of[1] : of[2];
+}
+
+// The largest w of a corner of a voxel in a plane at `index` along `axis`.
+template <class Real>
+__device__ Real DeepestOf(const FootprintView<Real>& f, int axis, Real index,
+                          const Layout& layout) {
+  Real w = f.m[11];
+#pragma unroll
+  for (int a = 0; a < 3; ++a) {
+    const Real own = f.m[8 + a];
+    w += a == axis ? fma(own, index, fabs(own) / 2) : fabs(own) * layout.n[a] / 2;
+  }
+  return w;
+}
+
+template <class Real>
+__global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
+    const __grid_constant__ ProjectedViews<Real> views, const Layout layout, const float* volume,
+    int rows, int columns, float* projections) {
+  constexpr Real kHalf = static_cast<Real>(0.5);
+  const ProjectedView<Real>& g = views.view[blockIdx.z];
+  const int lane = threadIdx.x % 32;
+  const int column = (blockIdx.x * kWarps + threadIdx.x / 32) * kWide + lane % kWide;
+  const int first_row = (blockIdx.y * kTall + lane / kWide) * kRun;
+  if (column >= columns || first_row >= rows) return;
+  const Real u = column - kHalf * (columns - 1), first_v = first_row - kHalf * (rows - 1);
+  const Real v = first_v + kHalf * (kRun - 1);  // the run's middle
+
+  const int axial = g.axial;
+  Real d[3];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    d[i] = fma(u, g.per_column[i], fma(v, g.per_row[i], g.direction[i]));
+  }
+  const int b = axial == 0 ? 1 : 0, c = axial == 2 ? 1 : 2;
+  const bool along_b = fabs(Pick(d, b)) >= fabs(Pick(d, c));
+  const int plane = along_b ? b : c, across = along_b ? c : b;
+
+  // How far from a pixel's centre, in pixels times w, a voxel may be seen that reaches it.
+  const FootprintView<Real>& f = g.footprint;
+  const Real reach_u =
+      fabs(fma(-u, f.half_b_w, f.half_b_u)) + fabs(fma(-u, f.half_c_w, f.half_c_u)) + g.half_depth;
+  const Real reach_v = fabs(fma(-v, f.half_a_w, f.half_a_v)) + (kRun + 1) * g.half_depth;
+  constexpr Real kHalfRun = kHalf * kRun;
+  const Real d_plane = Pick(d, plane), per_d = Reciprocal(d_plane);
+  const Real turn_u = Pick(g.per_column, plane), turn_v = Pick(g.per_row, plane);
+  // Perspective within the footprints, relative.
+  const Real bend = ((kHalf + reach_u / g.least_depth) * fabs(turn_u) +
+                     (kHalfRun + reach_v / g.least_depth) * fabs(turn_v)) *
+                        fabs(per_d) +
+                    2 * g.half_depth / g.least_depth;
+  const bool bounded = bend < kHalf;
+  const Real larger = 1 / (1 - bend);
+  const auto bounds = [&](int axis) {
+    const Real slope = Pick(d, axis) * per_d;
+    const Real by_u = fabs((Pick(g.per_column, axis) - slope * turn_u) * per_d) * larger;
+    const Real by_v = fabs((Pick(g.per_row, axis) - slope * turn_v) * per_d) * larger;
+    constexpr Real kMargin = static_cast<Real>(0.01);
+    return Bounds<Real>{slope, kHalf * by_u + kHalfRun * by_v,
+                        fabs(d_plane) * (reach_u * by_u + reach_v * by_v) + kMargin};
+  };
+  const Bounds<Real> bounds_across = bounds(across), bounds_axial = bounds(axial);
+  const int n_plane = Pick(layout.n, plane), n_across = Pick(layout.n, across);
+  const int n_axial = Pick(layout.n, axial);
+  const int64_t axial_stride = Pick(layout.stride, axial);
+
+  constexpr bool kNear = sizeof(Real) == sizeof(double);
+  Real sum[kRun] = {};
+  for (int i = 0; i < n_plane; ++i) {
+    const Real distance = i - kHalf * (n_plane - 1) - Pick(g.source, plane);
+    Span spans[2] = {{0, n_across - 1}, {0, n_axial - 1}};
+    if (bounded && (!kNear || distance * per_d > 2 * g.least_depth)) {
+      const auto span = [&](const Bounds<Real>& of, int axis, int n) {
+        return SpanAround(fma(distance, of.slope, Pick(g.source, axis)),
+                          fma(fabs(distance), of.cone, of.reach), n);
+      };
+      spans[0] = span(bounds_across, across, n_across);
+      spans[1] = span(bounds_axial, axial, n_axial);
+    } else if (DeepestOf(f, plane, i - kHalf * (n_plane - 1), layout) < 0) {
+      continue;
+    }
+    for (int j = spans[0].first; j <= spans[0].last; ++j) {
+      Real index[3];
+      index[0] = index[1] = index[2] = 0;
+      const Real at_plane = i - kHalf * (n_plane - 1), at_across = j - kHalf * (n_across - 1);
+#pragma unroll
+      for (int a = 0; a < 3; ++a) index[a] = a == plane ? at_plane : a == across ? at_across : 0;
+      const float* const voxels =
+          volume + i * Pick(layout.stride, plane) + j * Pick(layout.stride, across);
+      Seen<Real> at{};
+      Trapezoid<Real> trapezoid{};
+      Real share = 0;
+      bool known = false;
+      for (int k = spans[1].first; k <= spans[1].last; ++k) {
+        const Real at_axial = k - kHalf * (n_axial - 1);
+#pragma unroll
+        for (int a = 0; a < 3; ++a) index[a] = a == axial ? at_axial : index[a];
+        if (!(known && g.upright)) {
+          at = SeenAt(f, index[0], index[1], index[2]);
+          trapezoid = TrapezoidOf(f, at);
+          share = AreaUpTo(trapezoid, u + kHalf) - AreaUpTo(trapezoid, u - kHalf);
+          known = true;
+        } else {
+          at.v = fma(2 * f.half_a_v, at.r, at.v);
+        }
+        if (!(share > 0)) {
+          if (g.upright) break;
+          continue;
+        }
+        const Rectangle<Real> rectangle =
+            RectangleOf(f, at, index[0], index[1], index[2], trapezoid.area);
+        const Real value = share * rectangle.height * __ldg(voxels + k * axial_stride);
+#pragma unroll
+        for (int row = 0; row < kRun; ++row) {
+          sum[row] = fma(value, Overlap(rectangle, first_v + row), sum[row]);
+        }
+      }
+    }
+  }
+  float* const to =
+      projections + (static_cast<int64_t>(blockIdx.z) * rows + first_row) * columns + column;
+#pragma unroll
+  for (int row = 0; row < kRun; ++row) {
+    if (first_row + row < rows) to[row * columns] += static_cast<float>(sum[row]);
+  }
+}
+
+class ProjectSeparableFootprint final : public ops::ForwardProject {
+ public:
+  explicit ProjectSeparableFootprint(CudaDevice& device) : device_(device) {}
+
+  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                   ops::ProjectionStack& projections) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
+    const Shape3& shape = stack->shape();
+    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
+    if (matrices.empty()) return absl::OkStatus();
+    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    const VolumeGrid& grid = source->grid();
+    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, device_.stream()));
+    const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
+    for (const ViewBatch& batch :
+         BoxBatchesOf(indexed, grid, ProjectedViews<float>::kMost, kLeastDepth)) {
+      const auto views = matrices.subspan(batch.first, batch.views);
+      const RowRange seen = RowsOfBoxes(std::span(indexed).subspan(batch.first, batch.views), grid,
+                                        static_cast<int>(shape.middle));
+      float* const to = stack->data() + batch.first * shape.middle * shape.fast;
+      ISO_RETURN_IF_ERROR(batch.near ? Launch<double>(views, grid, shape, seen, to)
+                                     : Launch<float>(views, grid, shape, seen, to));
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
+    return ColumnVolume::Bytes(grid);
+  }
+
+ private:
+  // Runs of views of one kind.
+  template <class Real>
+  absl::Status Launch(std::span<const ProjectionMatrix> world, const VolumeGrid& grid,
+                      const Shape3& shape, RowRange seen, float* projections) {
+    std::vector<ProjectedView<Real>> views;
+    for (const ProjectionMatrix& matrix : world) {
+      views.push_back(ProjectedViewOf<Real>(matrix, grid, shape));
+    }
+    const auto columns = [&](size_t i) { return views[i].upright && views[i].axial == 2; };
+    for (size_t first = 0, end = 0; first < views.size(); first = end) {
+      ProjectedViews<Real> run;
+      while (end < views.size() && columns(end) == columns(first)) {
+        run.view[end - first] = views[end];
+        ++end;
+      }
+      ISO_RETURN_IF_ERROR(LaunchKind(run, static_cast<int>(end - first), columns(first), grid,
+                                     shape, seen, projections + first * shape.middle * shape.fast));
+    }
+    return absl::OkStatus();
+  }
+
+  template <class Real>
+  absl::Status LaunchKind(const ProjectedViews<Real>& views, int count, bool columns,
+                          const VolumeGrid& grid, const Shape3& shape, RowRange seen,
+                          float* projections) {
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      if (columns) {
+        return LaunchFootprintColumns(views, count, columns_.data(), grid, shape, seen, projections,
+                                      device_.stream());
+      }
+    }
+    const Layout layout{{grid.nx, grid.ny, grid.nz},
+                        {grid.nz, static_cast<int64_t>(grid.nz) * grid.nx, 1}};
+    const int rows = static_cast<int>(shape.middle), width = static_cast<int>(shape.fast);
+    const dim3 blocks((width + kWide * kWarps - 1) / (kWide * kWarps),
+                      (rows + kTall * kRun - 1) / (kTall * kRun), count);
+    FootprintKernel<Real><<<blocks, kWide * kTall * kWarps, 0, device_.stream()>>>(
+        views, layout, columns_.data(), rows, width, projections);
+    return ToStatus(cudaGetLastError(), "FootprintKernel");
+  }
+
+  CudaDevice& device_;
+  ColumnVolume columns_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
+    CudaDevice& device) {
+  return std::make_unique<ProjectSeparableFootprint>(device);
+}
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,31 @@
+// Forms of the operations as papers published them (docs/back-projection.md, docs/projection.md),
+// to be measured against.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/cuda/device/device.h"
+#include "kernels/ops/operations.h"
+#include "kernels/ops/projector.h"
+
+namespace isocenter::cuda {
+
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device);
+
+/// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
+enum class DuPlane { kAxial, kCoronal, kSagittal };
+/// `beyond` is for views whose central ray is more than `critical_angle` (radians, 0 to π/2) from
+/// the y axis of the grid, `plane` for the others.
+struct DuPlanes {
+  DuPlane plane, beyond;
+  double critical_angle;
+};
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectDu(CudaDevice& device, int parts,
+                                                                  const DuPlanes& planes);
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,41 @@
+#include "kernels/cuda/published/register.h"
+
+#include <numbers>
+
+#include "kernels/cuda/device/on_cuda.h"
+#include "kernels/cuda/published/methods.h"
+
+namespace isocenter::cuda {
+namespace {
+
+// The voxel-driven models, `parts` pieces of a voxel along each axis.
+void RegisterDu(int parts, ops::ProjectorMethods& methods) {
+  const auto add = [&](std::string name, const DuPlanes& planes) {
+    methods.forward.Add("cuda", std::move(name), OnCuda([parts, planes](CudaDevice& device) {
+                          return NewProjectDu(device, parts, planes);
+                        }),
+                        ops::Precision::kExact, ops::Order::kAny);
+  };
+  constexpr double kDegree = std::numbers::pi / 180;
+  add("du_axial", {DuPlane::kAxial, DuPlane::kAxial, 0});
+  add("du_vertical", {DuPlane::kCoronal, DuPlane::kCoronal, 0});
+  add("du_interchange_45", {DuPlane::kCoronal, DuPlane::kSagittal, 45 * kDegree});
+  // 80°, 100°, 260° and 280° of the paper.
+  add("du_critical", {DuPlane::kCoronal, DuPlane::kSagittal, 80 * kDegree});
+}
+
+}  // namespace
+
+void RegisterPublished(ops::Registry& registry) {
+  registry.backproject.Add("cuda", "naive", OnCuda(NewBackprojectNaive));
+  registry.backproject.Add("cuda", "texture", OnCuda(NewBackprojectTexture), ops::Precision::kFast);
+  registry.backproject.Add("cuda", "rapid", OnCuda(NewBackprojectRapid), ops::Precision::kFast);
+  registry.backproject.Add("cuda", "kernel_a", OnCuda(NewBackprojectKernelA),
+                           ops::Precision::kFast);
+  registry.backproject.Add("cuda", "kernel_b", OnCuda(NewBackprojectKernelB),
+                           ops::Precision::kFast);
+  RegisterDu(1, registry.projectors[ops::ProjectorModel::kVoxelDriven]);
+  RegisterDu(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);
+}
+
+}  // namespace isocenter::cuda

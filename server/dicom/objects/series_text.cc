@@ -1,0 +1,80 @@
+#include "server/dicom/objects/series_text.h"
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "server/dicom/objects/text.h"
+
+namespace isocenter::dicom {
+namespace {
+
+/// The kinds of a job's warnings, each once.
+std::string WarningKinds(const jobs::Job& job) {
+  std::set<jobs::WarningKind> kinds;
+  for (const jobs::JobWarning& warning : job.warnings) kinds.insert(warning.kind);
+  return absl::StrJoin(kinds, ", ", [](std::string* out, jobs::WarningKind kind) {
+    absl::StrAppend(out, jobs::Name(kind));
+  });
+}
+
+/// "os_sqs, 6 iterations".
+std::string RefinementText(const jobs::Job& job) {
+  return absl::StrCat(job.refinement.algorithm, ", ", job.progress.iterations_done, " iterations");
+}
+
+}  // namespace
+
+std::string SeriesDescription(const jobs::Job& job) {
+  if (jobs::IsRefinement(job)) {
+    // What tells it from the series that it refines comes first: lists cut the rest off.
+    return absl::StrCat("Refined (", RefinementText(job), ") ",
+                        job.facts.series_description.empty()
+                            ? absl::StrCat("Cone-beam CT ", job.protocol)
+                            : job.facts.series_description);
+  }
+  if (!job.facts.series_description.empty()) return job.facts.series_description;
+  if (job.pair_role == jobs::PairRole::kNone) return absl::StrCat("Cone-beam CT ", job.protocol);
+  return absl::StrCat("Cone-beam CT ", jobs::Name(job.pair_role), " ", job.protocol);
+}
+
+std::string ImageComments(const jobs::Job& job) {
+  std::vector<std::string> parts = {absl::StrCat("job ", job.id)};
+  if (job.facts.frames > 0) {
+    parts.push_back(absl::StrFormat("%d frames over %.1f degrees", job.facts.frames,
+                                    std::abs(job.facts.arc_deg)));
+  }
+  if (job.progress.frames_lost > 0) {
+    parts.push_back(absl::StrCat(job.progress.frames_lost, " frames lost"));
+  }
+  if (!job.warnings.empty()) parts.push_back(absl::StrCat("warnings: ", WarningKinds(job)));
+  if (jobs::IsRefinement(job)) {
+    parts.push_back(absl::StrCat("refined from the frames of job ", job.source_job_ids.front(),
+                                 " by ", job.refinement.algorithm, " with projector ",
+                                 job.refinement.projector, ", ", job.progress.iterations_done,
+                                 " of ", job.progress.iterations_total, " iterations"));
+    if (!job.refinement.iterations.empty()) {
+      parts.push_back(absl::StrFormat("relative residual %.4g",
+                                      job.refinement.iterations.back().relative_residual));
+    }
+  }
+  if (!job.facts.filter_description.empty()) {
+    parts.push_back(absl::StrCat("filter ", job.facts.filter_description));
+  }
+  if (job.facts.dose_area_product_dgycm2 > 0) {
+    parts.push_back(
+        absl::StrFormat("dose area product %.6g dGy*cm2", job.facts.dose_area_product_dgycm2));
+  }
+  if (!job.facts.trajectory_hash.empty()) {
+    parts.push_back(absl::StrCat("trajectory SHA-256 ", job.facts.trajectory_hash));
+  }
+  if (job.result.kernel_gups > 0) {
+    parts.push_back(absl::StrFormat("back-projection %.2f GUPS", job.result.kernel_gups));
+  }
+  return Text(absl::StrJoin(parts, "; "), 10240);
+}
+
+}  // namespace isocenter::dicom

@@ -1,0 +1,237 @@
+// C-MOVE and C-GET: the archive's files sent to a peer. Source: DICOM PS3.4, C.4.2 and C.4.3.
+#include <dcmtk/config/osconfig.h>
+#include <dcmtk/dcmdata/dctk.h>
+#include <dcmtk/dcmnet/assoc.h>
+#include <dcmtk/dcmnet/dimse.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/dicom/net/store_user.h"
+#include "server/dicom/scp/retrieve_responder.h"
+#include "server/dicom/scp/session.h"
+
+namespace isocenter::dicom {
+namespace {
+
+enum class Sent { kCompleted, kWarning, kFailed, kAssociationBroken };
+
+Sent SendInstance(Association& target, const archive::InstanceRow& row,
+                  const StoreOptions& options) {
+  const StoreOutcome outcome = StoreInstance(target, row, options);
+  switch (outcome.kind) {
+    case StoreOutcome::Kind::kAnswered:
+      if (outcome.status == STATUS_Success) return Sent::kCompleted;
+      return DICOM_WARNING_STATUS(outcome.status) ? Sent::kWarning : Sent::kFailed;
+    case StoreOutcome::Kind::kBroken:
+      return Sent::kAssociationBroken;
+    case StoreOutcome::Kind::kUnreadable:
+      // That a job is deleted meanwhile is nothing to look into.
+      if (!absl::IsNotFound(outcome.error)) spdlog::error("dicom: {}", outcome.error.ToString());
+      return Sent::kFailed;
+    case StoreOutcome::Kind::kNotAccepted:
+      return Sent::kFailed;
+  }
+  return Sent::kFailed;
+}
+
+// Both services use the same status codes; those of C-MOVE stand for both.
+
+void Audit(const Session& session, audit::Outcome outcome, const RetrieveCounts& counts,
+           std::string detail) {
+  const Subjects& subjects = session.subjects;
+  session.Audit({.action = audit::Action::kRetrieve,
+                 .outcome = outcome,
+                 .destination = session.destination,
+                 .patient_ids = {subjects.patient_ids.begin(), subjects.patient_ids.end()},
+                 .study_uids = {subjects.study_uids.begin(), subjects.study_uids.end()},
+                 .instances = static_cast<int64_t>(counts.completed + counts.warning),
+                 .failed = static_cast<int64_t>(counts.failed),
+                 .detail = std::move(detail)});
+}
+
+/// Sends the last response, writes the log, reports and records.
+absl::Status Finish(Session& session, NodeOperation operation, Responder& responder,
+                    uint16_t status, const RetrieveCounts& counts, absl::string_view remark) {
+  std::unique_ptr<DcmDataset> identifiers;
+  if (!counts.failed_uids.empty()) {
+    identifiers = std::make_unique<DcmDataset>();
+    (void)identifiers->putAndInsertString(DCM_FailedSOPInstanceUIDList, counts.failed_uids.c_str());
+  }
+  const absl::Status sent = responder.Send(status, counts, identifiers.get());
+  const bool cancelled = status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
+  const bool succeeded = sent.ok() && status == STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
+  spdlog::log(succeeded || cancelled ? spdlog::level::info : spdlog::level::warn,
+              "dicom: C-{} of '{}': status {:04X}, {} sent, {} failed{}",
+              absl::AsciiStrToUpper(Name(operation)), session.calling_ae_title, status,
+              counts.completed + counts.warning, counts.failed, std::string(remark));
+  Audit(session,
+        cancelled   ? audit::Outcome::kCancelled
+        : succeeded ? audit::Outcome::kSuccess
+                    : audit::Outcome::kFailure,
+        counts, absl::StrCat("status ", absl::Hex(status, absl::kZeroPad4), remark));
+  session.node.Report(operation, succeeded   ? NodeOutcome::kSuccess
+                                 : cancelled ? NodeOutcome::kCancelled
+                                             : NodeOutcome::kFailure);
+  return sent;
+}
+
+/// Sends all instances to `target`, with a pending response after each, and finishes.
+absl::Status SendAll(Session& session, NodeOperation operation, Responder& responder,
+                     uint8_t context, uint16_t message_id, Association& target,
+                     const std::optional<MoveOriginator>& originator, Compression preferred,
+                     const std::vector<archive::InstanceRow>& instances) {
+  RetrieveCounts counts{.remaining = instances.size()};
+  T_DIMSE_DetectedCancelParameters cancel = {};
+  cancel.presId = context;
+  cancel.req.MessageIDBeingRespondedTo = message_id;
+  const StoreOptions options{
+      .preferred = preferred,
+      .we_requested = originator.has_value(),
+      .originator = originator,
+      .timeout_seconds = std::max(1, static_cast<int>(session.node.options.idle_seconds)),
+      .cancel = originator.has_value() ? nullptr : &cancel};
+  bool cancelled = false, broken = false;
+  for (const archive::InstanceRow& row : instances) {
+    if (broken) {
+      counts.Fail(row);
+      --counts.remaining;
+      continue;
+    }
+    // In a C-GET the cancellation may arrive where the response to a C-STORE is awaited.
+    if (cancel.cancelEncountered || IsCancelled(session, context, message_id)) {
+      cancelled = true;
+      break;
+    }
+    const Sent sent = SendInstance(target, row, options);
+    session.node.Report(NodeOperation::kStore, sent == Sent::kCompleted || sent == Sent::kWarning
+                                                   ? NodeOutcome::kSuccess
+                                                   : NodeOutcome::kFailure);
+    --counts.remaining;
+    switch (sent) {
+      case Sent::kCompleted:
+        ++counts.completed;
+        break;
+      case Sent::kWarning:
+        ++counts.warning;
+        break;
+      case Sent::kAssociationBroken:
+        broken = true;
+        [[fallthrough]];
+      case Sent::kFailed:
+        counts.Fail(row);
+        break;
+    }
+    if (broken && !originator.has_value()) {
+      Audit(session, audit::Outcome::kFailure, counts, "the association broke");
+      return absl::UnavailableError("the association broke during C-GET");
+    }
+    if (!broken && counts.remaining > 0) {
+      ISO_RETURN_IF_ERROR(
+          responder.Send(STATUS_MOVE_Pending_SubOperationsAreContinuing, counts, nullptr));
+    }
+  }
+  uint16_t status = STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
+  if (cancelled) {
+    status = STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
+  } else if (counts.failed > 0) {
+    status = counts.completed + counts.warning > 0
+                 ? STATUS_MOVE_Warning_SubOperationsCompleteOneOrMoreFailures
+                 : STATUS_MOVE_Refused_OutOfResourcesSubOperations;
+  }
+  return Finish(session, operation, responder, status, counts,
+                broken ? "; the destination broke off" : "");
+}
+
+/// Receives the identifier and finds what it means. Without a value, the request has been answered
+/// already; errors end the association.
+absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstances(
+    Session& session, NodeOperation operation, Responder& responder, uint8_t context,
+    const char* sop_class_uid) {
+  const absl::StatusOr<Query> query = ReceiveQuery(session, context, sop_class_uid);
+  if (!query.ok() && !absl::IsInvalidArgument(query.status())) {
+    session.node.Report(operation, NodeOutcome::kFailure);
+    return query.status();
+  }
+  using Instances = absl::StatusOr<std::vector<archive::InstanceRow>>;
+  Instances instances = query.ok()
+                            ? query->Instances(session.node.archive, session.subjects = Subjects())
+                            : Instances(query.status());
+  if (instances.ok()) return *std::move(instances);
+  const bool is_request_wrong = absl::IsInvalidArgument(instances.status());
+  // What a request is to find stands in its keys: an error of the archive is logged, a wrong
+  // request only counted.
+  if (!is_request_wrong)
+    spdlog::error("dicom: retrieval failed: {}", instances.status().ToString());
+  ISO_RETURN_IF_ERROR(Finish(session, operation, responder,
+                             is_request_wrong ? STATUS_MOVE_Error_DataSetDoesNotMatchSOPClass
+                                              : STATUS_MOVE_Failed_UnableToProcess,
+                             RetrieveCounts(), ""));
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request) {
+  MoveResponder responder(session, context, request);
+  session.destination = std::string(absl::StripAsciiWhitespace(request.MoveDestination));
+  ISO_ASSIGN_OR_RETURN(const auto instances,
+                       ReceiveInstances(session, NodeOperation::kMove, responder, context,
+                                        request.AffectedSOPClassUID));
+  if (!instances.has_value()) return absl::OkStatus();
+
+  const auto finish = [&](uint16_t status, const RetrieveCounts& counts, absl::string_view remark) {
+    return Finish(session, NodeOperation::kMove, responder, status, counts, remark);
+  };
+  const std::vector<Peer>& peers = session.node.options.peers;
+  const auto peer = std::find_if(peers.begin(), peers.end(), [&](const Peer& candidate) {
+    return candidate.ae_title == session.destination;
+  });
+  if (peer == peers.end()) {
+    return finish(STATUS_MOVE_Refused_MoveDestinationUnknown, RetrieveCounts(),
+                  "; the destination is no configured peer");
+  }
+  if (instances->empty()) {
+    return finish(STATUS_MOVE_Success_SubOperationsCompleteNoFailures, RetrieveCounts(), "");
+  }
+  std::set<std::string> classes;
+  for (const archive::InstanceRow& row : *instances) classes.insert(row.instance.sop_class_uid);
+  absl::StatusOr<Association> target = Association::Request(
+      *peer, session.node.options, {classes.begin(), classes.end()}, session.interruptor);
+  if (!target.ok()) {
+    RetrieveCounts counts;
+    for (const archive::InstanceRow& row : *instances) counts.Fail(row);
+    return finish(STATUS_MOVE_Refused_OutOfResourcesSubOperations, counts,
+                  absl::StrCat("; ", target.status().message()));
+  }
+  const absl::Status status = SendAll(
+      session, NodeOperation::kMove, responder, context, request.MessageID, *target,
+      MoveOriginator{session.calling_ae_title, request.MessageID}, peer->compression, *instances);
+  target->Release();
+  return status;
+}
+
+absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request) {
+  GetResponder responder(session, context, request);
+  session.destination.clear();
+  ISO_ASSIGN_OR_RETURN(const auto instances,
+                       ReceiveInstances(session, NodeOperation::kGet, responder, context,
+                                        request.AffectedSOPClassUID));
+  if (!instances.has_value()) return absl::OkStatus();
+  const absl::Status status =
+      SendAll(session, NodeOperation::kGet, responder, context, request.MessageID,
+              session.association, std::nullopt, Compression::kNone, *instances);
+  if (!status.ok()) session.node.Report(NodeOperation::kGet, NodeOutcome::kFailure);
+  return status;
+}
+
+}  // namespace isocenter::dicom

@@ -1,0 +1,91 @@
+// Who asks, and whether he may.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/http/http.h"
+#include "server/roles/attempt_limiter.h"
+#include "server/roles/role.h"
+#include "server/roles/roster.h"
+
+namespace isocenter::http {
+
+using roles::Role;
+
+/// How a caller showed who he is.
+enum class Via { kBearer, kSession, kCertificate, kLoopback };
+
+struct Caller {
+  std::string name;
+  Role role = Role::kViewer;
+  Via via = Via::kLoopback;
+  std::string csrf_token;                       // empty for kBearer, which needs none
+  absl::Time expires = absl::InfiniteFuture();  // of a session
+};
+
+/// Thread-safe.
+class Access {
+ public:
+  static constexpr absl::Duration kSessionLength = absl::Hours(12);
+  static constexpr size_t kMostSessions = 1000;
+  static constexpr char kCookie[] = "isocenter_session";
+
+  /// The roster must outlive this.
+  explicit Access(const roles::Roster& roster, std::function<absl::Time()> clock = absl::Now);
+
+  /// Nobody has a role: whoever reaches the server may.
+  bool is_open() const { return roster_.is_open(); }
+  bool takes_tokens() const { return roster_.takes_tokens(); }
+
+  /// Errors: UNAUTHENTICATED; RESOURCE_EXHAUSTED (too many failures; see RetryAfter).
+  absl::StatusOr<Caller> Identify(const Request& request);
+  /// Whether a request that changes something comes from the page itself. Errors:
+  /// PERMISSION_DENIED.
+  absl::Status CheckOrigin(const Request& request, const Caller& caller) const;
+  /// Without sign-in only names of this machine are answered to: a foreign name that leads here is
+  /// a page that uses a browser of this machine. Errors: INVALID_ARGUMENT.
+  absl::Status CheckHost(const Request& request) const;
+
+  struct NewSession {
+    std::string id;  // for the cookie
+    Caller caller;
+  };
+  /// Errors: UNAUTHENTICATED (no such token), RESOURCE_EXHAUSTED, UNAVAILABLE (no randomness).
+  absl::StatusOr<NewSession> SignIn(const std::string& token, const std::string& address);
+  /// Ends the session of the request, if it has one.
+  void SignOut(const Request& request);
+
+  /// How long that address has to wait after too many failures.
+  absl::Duration RetryAfter(const std::string& address) { return limiter_.Wait(address, clock_()); }
+
+ private:
+  struct Session {
+    roles::TokenHolder holder;
+    absl::Time expires;
+  };
+
+  absl::StatusOr<roles::TokenHolder> CheckToken(absl::string_view token,
+                                                const std::string& address);
+  std::optional<Caller> FindSession(const std::string& id);
+  Caller CallerOf(const Session& session, const std::string& digest) const;
+  /// Bound to whom it is given; another one after a restart.
+  std::string CsrfToken(absl::string_view bound_to) const;
+
+  const roles::Roster& roster_;
+  const std::function<absl::Time()> clock_;
+  const std::string secret_;
+  roles::AttemptLimiter limiter_;
+  absl::Mutex mutex_;
+  std::map<std::string, Session> sessions_ ABSL_GUARDED_BY(mutex_);  // by SHA-256 of the id
+};
+
+}  // namespace isocenter::http

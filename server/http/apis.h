@@ -1,0 +1,43 @@
+// The parts of the interface; each adds its routes. docs/web-api.md is their contract.
+#pragma once
+
+#include "server/audit/event.h"
+#include "server/http/access.h"
+#include "server/http/router.h"
+#include "server/http/transfers.h"
+#include "server/jobs/job_table.h"
+#include "server/jobs/ports.h"
+#include "server/node/activity.h"
+#include "server/node/job_feed.h"
+#include "server/node/node.h"
+#include "server/pipeline/engine.h"
+#include "server/roles/roster.h"
+#include "server/viewer/volume_cache.h"
+
+namespace isocenter::http {
+
+/// What the interface shows and steers; all of it outlives the web server.
+struct WebEnvironment {
+  const roles::Roster& roster;  // who may see and steer it
+  node::Node& node;
+  const node::Activity& activity;
+  const node::JobFeed& feed;
+  jobs::JobTable& table;
+  pipeline::Engine& engine;
+  jobs::ResultStore& results;
+  viewer::VolumeCache& volumes;
+  Transfers* transfers = nullptr;    // null: nothing is sent anywhere
+  audit::Recorder* audit = nullptr;  // null: nobody wants to know
+};
+
+void AddSessionRoutes(Access& access, Router& router);
+void AddNodeRoutes(const WebEnvironment& environment, Router& router);
+void AddJobRoutes(const WebEnvironment& environment, Router& router);
+void AddVolumeRoutes(const WebEnvironment& environment, Router& router);
+void AddTransferRoutes(const WebEnvironment& environment, Router& router);
+/// Streams end when the feed stops.
+void AddEventRoutes(const WebEnvironment& environment, Access& access, Router& router);
+/// Without sign-in, for probes.
+void AddHealthRoutes(const WebEnvironment& environment, Router& router);
+
+}  // namespace isocenter::http

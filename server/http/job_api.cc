@@ -1,0 +1,165 @@
+// Jobs: listing, one of them, its trace and preview, cancelling, deleting.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/http/answers.h"
+#include "server/http/apis.h"
+#include "server/http/job_json.h"
+#include "server/http/parameters.h"
+#include "server/node/job_audit.h"
+#include "server/roles/secrets.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::http {
+namespace {
+
+Json JsonOf(const WebEnvironment& environment, const jobs::Job& job) {
+  return JobJson(job, environment.feed.FramesPerSecond(job.id));
+}
+
+absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& call) {
+  ISO_ASSIGN_OR_RETURN(const int page_size,
+                       IntegerParameter(call.request, "page_size", 1, 1000, 50));
+  ISO_ASSIGN_OR_RETURN(const jobs::JobFilter filter, FilterOf(call.request));
+  std::optional<jobs::JobCursor> cursor;
+  if (call.request.Parameter("page_token")) {
+    ISO_ASSIGN_OR_RETURN(cursor, DecodePageToken(call.request));
+  }
+  std::vector<jobs::JobSnapshot> page = environment.table.List(filter, cursor, page_size + 1);
+  const bool more = static_cast<int>(page.size()) > page_size;
+  if (more) page.pop_back();
+  Json jobs = Json::array();
+  for (const jobs::JobSnapshot& job : page) jobs.push_back(JsonOf(environment, *job));
+  Json next = nullptr;
+  if (more) next = EncodePageToken({page.back()->create_time, page.back()->id}, call.request);
+  return JsonAnswer({{"jobs", std::move(jobs)}, {"next_page_token", std::move(next)}});
+}
+
+/// The job whose frames a refinement uses; any other one itself.
+const std::string& RootOf(const jobs::Job& job) {
+  return jobs::IsRefinement(job) ? job.source_job_ids.front() : job.id;
+}
+
+/// What another job is to those around `root`; empty: nothing.
+std::string RelationOf(const jobs::Job& other, const jobs::Job& root) {
+  if (jobs::IsRefinement(other)) return RootOf(other) == root.id ? "refined" : "";
+  if (!root.pair_id.empty() && other.pair_id == root.pair_id) {
+    return std::string(jobs::Name(other.pair_role));
+  }
+  return other.id == root.id ? "fdk" : "";
+}
+
+Json RelatedJson(const WebEnvironment& environment, const jobs::Job& job) {
+  constexpr int kNewest = 1000;
+  Json related = Json::array();
+  const absl::StatusOr<jobs::JobSnapshot> root = environment.table.Get(RootOf(job));
+  if (!root.ok()) return related;
+  std::vector<jobs::JobSnapshot> others = environment.table.List({}, std::nullopt, kNewest);
+  const auto is_root = [&](const jobs::JobSnapshot& other) { return other->id == (*root)->id; };
+  if (std::ranges::none_of(others, is_root)) others.push_back(*root);  // an old one
+  for (const jobs::JobSnapshot& other : others) {
+    if (other->id == job.id || !(other->grid == job.grid)) continue;
+    std::string relation = RelationOf(*other, **root);
+    if (relation.empty()) continue;
+    related.push_back({{"job_id", other->id},
+                       {"relation", std::move(relation)},
+                       {"state", std::string(jobs::Name(other->state))},
+                       {"protocol", other->protocol}});
+  }
+  return related;
+}
+
+absl::StatusOr<Response> Get(const WebEnvironment& environment, const Call& call) {
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment.table.Get(call.arguments[0]));
+  Json json = JsonOf(environment, *job);
+  AddDetails(*job, json);
+  json["related"] = RelatedJson(environment, *job);
+  return JsonAnswer(json);
+}
+
+/// 304 when the browser has it.
+Response WithTag(const Request& request, std::string tag, Response response) {
+  tag = absl::StrCat("\"", tag, "\"");
+  if (Matches(request.Header("if-none-match"), tag)) response = {.status = 304};
+  return response.Set("ETag", tag).Set("Cache-Control", "private, no-cache");
+}
+
+absl::StatusOr<Response> Trace(const WebEnvironment& environment, const Call& call) {
+  ISO_ASSIGN_OR_RETURN(std::string trace, environment.table.TraceOf(call.arguments[0]));
+  const std::string digest = roles::Sha256Hex(trace).substr(0, 16);
+  Response response{.body = std::move(trace)};
+  response.Set("Content-Type", "application/json").Set("Vary", "Accept-Encoding");
+  const bool packed = call.request.AcceptsGzip();
+  if (packed) Compress(response);
+  return WithTag(call.request, absl::StrCat(digest, packed ? "-gzip" : ""), std::move(response));
+}
+
+absl::StatusOr<Response> GetPreview(const WebEnvironment& environment, const Call& call) {
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment.table.Get(call.arguments[0]));
+  if (job->preview == nullptr) {
+    return absl::NotFoundError(absl::StrCat("job '", job->id, "' has no preview"));
+  }
+  return WithTag(call.request, absl::StrCat(job->id, "-", job->preview->frames_backprojected),
+                 JsonAnswer(PreviewJson(*job->preview)));
+}
+
+/// `job`: its snapshot from before, or null.
+void Record(const WebEnvironment& environment, audit::Action action, const Call& call,
+            const jobs::JobSnapshot& job, const absl::Status& outcome) {
+  if (environment.audit == nullptr) return;
+  jobs::Job unknown;
+  unknown.id = call.arguments[0];
+  environment.audit->Record(
+      node::EventAbout(action,
+                       {.name = call.caller.name,
+                        .address = call.request.remote_address,
+                        .certificate_subject = call.request.certificate_subject},
+                       "http", job == nullptr ? unknown : *job, outcome));
+}
+
+absl::StatusOr<Response> Cancel(const WebEnvironment& environment, const Call& call) {
+  const std::string& id = call.arguments[0];
+  const jobs::JobSnapshot before = environment.table.Get(id).value_or(nullptr);
+  const absl::Status cancelled = environment.engine.Cancel(
+      id, absl::CancelledError(absl::StrCat("the job was cancelled by ", call.caller.name)));
+  Record(environment, audit::Action::kCancel, call, before, cancelled);
+  ISO_RETURN_IF_ERROR(cancelled);
+  spdlog::info("event=cancel_requested job={} by=\"{}\"", id, call.caller.name);
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment.table.Get(id));
+  return JsonAnswer(JsonOf(environment, *job));
+}
+
+absl::StatusOr<Response> Delete(const WebEnvironment& environment, const Call& call) {
+  const std::string& id = call.arguments[0];
+  const jobs::JobSnapshot before = environment.table.Get(id).value_or(nullptr);
+  absl::Status deleted;
+  if (environment.transfers != nullptr) deleted = environment.transfers->CheckDelivered(id);
+  if (deleted.ok()) deleted = environment.table.Delete(id);
+  Record(environment, audit::Action::kDelete, call, before, deleted);
+  ISO_RETURN_IF_ERROR(deleted);
+  spdlog::info("event=job_deleted job={} by=\"{}\"", id, call.caller.name);
+  return Response{.status = 204};
+}
+
+}  // namespace
+
+void AddJobRoutes(const WebEnvironment& environment, Router& router) {
+  const auto add = [&](const char* method, const char* pattern, Role least,
+                       absl::StatusOr<Response> (*handler)(const WebEnvironment&, const Call&)) {
+    router.Add(method, pattern, least,
+               [environment, handler](const Call& call) { return handler(environment, call); });
+  };
+  add("GET", "/api/v1/jobs", Role::kViewer, List);
+  add("GET", "/api/v1/jobs/{}", Role::kViewer, Get);
+  add("GET", "/api/v1/jobs/{}/trace", Role::kViewer, Trace);
+  add("GET", "/api/v1/jobs/{}/preview", Role::kViewer, GetPreview);
+  add("POST", "/api/v1/jobs/{}:cancel", Role::kConsole, Cancel);
+  add("DELETE", "/api/v1/jobs/{}", Role::kAdministrator, Delete);
+}
+
+}  // namespace isocenter::http

@@ -1,0 +1,18 @@
+// The node as docs/web-api.md describes it.
+#pragma once
+
+#include <vector>
+
+#include "server/http/answers.h"
+#include "server/node/activity.h"
+#include "server/node/node.h"
+
+namespace isocenter::http {
+
+Json StatusJson(const node::NodeStatus& status, bool transfers_enabled);
+Json ReasonsJson(const std::vector<node::Reason>& reasons);
+Json DeviceJson(const node::DeviceState& device);
+Json HistoryJson(const std::vector<node::ActivitySample>& history);
+Json RefusalsJson(const std::vector<node::Refusal>& refusals);
+
+}  // namespace isocenter::http

@@ -1,0 +1,102 @@
+#include "server/http/parameters.h"
+
+#include <span>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "kernels/base/crc32c.h"
+
+namespace isocenter::http {
+namespace {
+
+using jobs::JobState;
+
+constexpr JobState kStates[] = {
+    JobState::kReceiving, JobState::kReconstructing, JobState::kRefining, JobState::kExporting,
+    JobState::kCompleted, JobState::kFailed,         JobState::kCancelled};
+
+uint32_t FilterFingerprint(const Request& request) {
+  std::string text;
+  for (const auto& [name, value] : request.query) {
+    if (name == "page_token" || name == "page_size") continue;
+    // Lengths keep neighbours apart.
+    absl::StrAppend(&text, name.size(), ":", name, value.size(), ":", value);
+  }
+  return Crc32c(std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+
+absl::StatusOr<int> IntegerParameter(const Request& request, absl::string_view name, int low,
+                                     int high, int otherwise) {
+  const std::optional<std::string> text = request.Parameter(name);
+  if (!text) return otherwise;
+  int value = 0;
+  if (absl::SimpleAtoi(*text, &value) && value >= low && value <= high) return value;
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is '", *text, "'; legal is ", low, " to ", high));
+}
+
+absl::StatusOr<Json> BodyOf(const Request& request) {
+  if (request.body.empty()) return Json::object();
+  Json body = Json::parse(request.body, nullptr, /*allow_exceptions=*/false);
+  if (body.is_object()) return body;
+  return absl::InvalidArgumentError("the body is not a JSON object");
+}
+
+absl::StatusOr<std::string> TextOf(const Json& body, const std::string& key) {
+  const auto found = body.find(key);
+  if (found == body.end() || found->is_null()) return std::string();
+  if (found->is_string()) return found->get<std::string>();
+  return absl::InvalidArgumentError(absl::StrCat(key, " is not a text"));
+}
+
+absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request) {
+  jobs::JobFilter filter{.protocol = request.Parameter("protocol").value_or(""),
+                         .accession_number = request.Parameter("accession_number").value_or(""),
+                         .station_name = request.Parameter("station_name").value_or(""),
+                         .pair_id = request.Parameter("pair_id").value_or("")};
+  for (const std::string& name : request.List("state")) {
+    const size_t before = filter.states.size();
+    for (const JobState state : kStates) {
+      if (name == jobs::Name(state) || (name == "active" && !jobs::HasEnded(state))) {
+        filter.states.push_back(state);
+      }
+    }
+    if (filter.states.size() == before) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("state is '", name, "'; legal is the name of a state, or active"));
+    }
+  }
+  return filter;
+}
+
+std::string EncodePageToken(const jobs::JobCursor& cursor, const Request& request) {
+  return absl::WebSafeBase64Escape(absl::StrCat(
+      FilterFingerprint(request), " ", absl::ToUnixNanos(cursor.create_time), " ", cursor.id));
+}
+
+absl::StatusOr<jobs::JobCursor> DecodePageToken(const Request& request) {
+  std::string text;
+  uint32_t fingerprint = 0;
+  int64_t nanos = 0;
+  std::vector<std::string> parts;
+  if (absl::WebSafeBase64Unescape(request.Parameter("page_token").value_or(""), &text)) {
+    parts = absl::StrSplit(text, absl::MaxSplits(' ', 2));
+  }
+  if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &fingerprint) ||
+      !absl::SimpleAtoi(parts[1], &nanos)) {
+    return absl::InvalidArgumentError(
+        "page_token is not one; legal is next_page_token of an earlier answer");
+  }
+  if (fingerprint != FilterFingerprint(request)) {
+    return absl::InvalidArgumentError(
+        "page_token belongs to another filter; legal is the filter of the first page");
+  }
+  return jobs::JobCursor{absl::FromUnixNanos(nanos), parts[2]};
+}
+
+}  // namespace isocenter::http

@@ -1,0 +1,32 @@
+// Parameters and bodies of requests, checked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/http/answers.h"
+#include "server/http/http.h"
+#include "server/jobs/job_table.h"
+
+namespace isocenter::http {
+
+/// An integer, `otherwise` where it is not given. Errors: INVALID_ARGUMENT with the legal range.
+absl::StatusOr<int> IntegerParameter(const Request& request, absl::string_view name, int low,
+                                     int high, int otherwise);
+
+/// The body as a JSON object; an empty one where there is no body. Errors: INVALID_ARGUMENT.
+absl::StatusOr<Json> BodyOf(const Request& request);
+/// A text of the body; empty where it is not given. Errors: INVALID_ARGUMENT (not a text).
+absl::StatusOr<std::string> TextOf(const Json& body, const std::string& key);
+
+/// Which jobs a listing shows. Errors: INVALID_ARGUMENT (a state).
+absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request);
+
+/// Where the next page begins, bound to the filter of the request.
+std::string EncodePageToken(const jobs::JobCursor& cursor, const Request& request);
+/// Errors: INVALID_ARGUMENT.
+absl::StatusOr<jobs::JobCursor> DecodePageToken(const Request& request);
+
+}  // namespace isocenter::http

@@ -1,0 +1,106 @@
+#include "server/http/router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "kernels/base/status_macros.h"
+#include "server/http/answers.h"
+
+namespace isocenter::http {
+namespace {
+
+constexpr absl::string_view kArgument = "{}";
+
+std::vector<std::string> PartsOf(absl::string_view path) { return absl::StrSplit(path, '/'); }
+
+/// What stands for each {}; empty: another path.
+std::optional<std::vector<std::string>> Match(const std::vector<std::string>& pattern,
+                                              const std::vector<std::string>& path) {
+  if (pattern.size() != path.size()) return std::nullopt;
+  std::vector<std::string> arguments;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    absl::string_view wanted = pattern[i], part = path[i];
+    if (!absl::StartsWith(wanted, kArgument)) {
+      if (wanted != part) return std::nullopt;
+      continue;
+    }
+    wanted.remove_prefix(kArgument.size());  // a verb: ":cancel"
+    if (!absl::EndsWith(part, wanted)) return std::nullopt;
+    part.remove_suffix(wanted.size());
+    if (part.empty() || absl::StrContains(part, ":")) return std::nullopt;
+    arguments.emplace_back(part);
+  }
+  return arguments;
+}
+
+bool Changes(const std::string& method) { return method != "GET" && method != "HEAD"; }
+
+absl::Status CheckContentType(const Request& request) {
+  if (request.body.empty()) return absl::OkStatus();
+  absl::string_view type = request.Header("content-type");
+  type = type.substr(0, type.find(';'));
+  if (absl::EqualsIgnoreCase(type, "application/json")) return absl::OkStatus();
+  return absl::InvalidArgumentError("Content-Type is not application/json");
+}
+
+}  // namespace
+
+void Router::Add(std::string method, const std::string& pattern, Role least, Handler handler) {
+  routes_.push_back({std::move(method), PartsOf(pattern), least, std::move(handler)});
+}
+
+void Router::AddOpen(std::string method, const std::string& pattern, Handler handler) {
+  routes_.push_back({std::move(method), PartsOf(pattern), std::nullopt, std::move(handler)});
+}
+
+Response Router::Answer(const Request& request) const {
+  const std::vector<std::string> path = PartsOf(request.path);
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  std::vector<std::string> allowed;
+  for (const Route& route : routes_) {
+    std::optional<std::vector<std::string>> arguments = Match(route.parts, path);
+    if (!arguments) continue;
+    if (route.method != method) {
+      allowed.push_back(route.method);
+      continue;
+    }
+    absl::StatusOr<Response> answer = Answer(route, {request, *std::move(arguments), {}});
+    if (answer.ok()) return *std::move(answer);
+    // Waiting is the cure where too many sign-ins have failed.
+    const absl::Duration wait = access_.RetryAfter(request.remote_address);
+    if (absl::IsResourceExhausted(answer.status()) && wait > absl::ZeroDuration()) {
+      return ErrorAnswer(429, answer.status())
+          .Set("Retry-After",
+               absl::StrCat(absl::ToInt64Seconds(absl::Ceil(wait, absl::Seconds(1)))));
+    }
+    return ErrorAnswer(answer.status());
+  }
+  if (allowed.empty()) {
+    return ErrorAnswer(absl::NotFoundError(absl::StrCat("there is no ", request.path)));
+  }
+  const std::string names = absl::StrJoin(allowed, ", ");
+  return ErrorAnswer(405, absl::InvalidArgumentError(
+                              absl::StrCat("the method is ", request.method, "; legal is ", names)))
+      .Set("Allow", names);
+}
+
+absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
+  ISO_RETURN_IF_ERROR(CheckContentType(call.request));
+  if (route.least) {
+    ISO_ASSIGN_OR_RETURN(call.caller, access_.Identify(call.request));
+    if (call.caller.role < *route.least) {
+      return absl::PermissionDeniedError(absl::StrCat("the role is ", Name(call.caller.role),
+                                                      "; this needs ", Name(*route.least)));
+    }
+    if (Changes(call.request.method)) {
+      ISO_RETURN_IF_ERROR(access_.CheckOrigin(call.request, call.caller));
+    }
+  }
+  return route.handler(call);
+}
+
+}  // namespace isocenter::http

@@ -1,0 +1,60 @@
+#include "server/http/web_server.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "kernels/base/status_macros.h"
+#include "server/http/answers.h"
+
+namespace isocenter::http {
+namespace {
+
+bool IsProbe(const std::string& path) {
+  return path == "/livez" || path == "/readyz" || path == "/startupz";
+}
+
+}  // namespace
+
+WebServer::WebServer(Page page, const WebEnvironment& environment)
+    : access_(environment.roster), page_(std::move(page)) {
+  AddHealthRoutes(environment, router_);
+  AddSessionRoutes(access_, router_);
+  AddNodeRoutes(environment, router_);
+  AddJobRoutes(environment, router_);
+  AddVolumeRoutes(environment, router_);
+  AddTransferRoutes(environment, router_);
+  AddEventRoutes(environment, access_, router_);
+}
+
+absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& options,
+                                                            const WebEnvironment& environment) {
+  HttpOptions http{
+      .address = options.address, .threads = options.threads, .patience = options.patience};
+  if (!options.tls.certificate_file.empty()) {
+    ISO_ASSIGN_OR_RETURN(http.tls, MakeTlsContext(options.tls));
+  }
+  ISO_ASSIGN_OR_RETURN(Page page, Page::Load(options.page_directory));
+  std::unique_ptr<WebServer> server(new WebServer(std::move(page), environment));
+  ISO_ASSIGN_OR_RETURN(
+      server->http_,
+      HttpServer::Start(std::move(http), [raw = server.get()](const Request& request) {
+        Response response = raw->Answer(request);
+        AddSecurityHeaders(request.secure, response);
+        return response;
+      }));
+  return server;
+}
+
+Response WebServer::Answer(const Request& request) const {
+  // Probes name the address of a container, and learn nothing that a stranger must not know.
+  if (!IsProbe(request.path)) {
+    const absl::Status host = access_.CheckHost(request);
+    if (!host.ok()) return ErrorAnswer(421, host);
+  }
+  if (IsProbe(request.path) || absl::StartsWith(request.path, "/api/")) {
+    return router_.Answer(request);
+  }
+  return page_.Answer(request);
+}
+
+}  // namespace isocenter::http

@@ -1,0 +1,49 @@
+// The console page and its interface over HTTP. docs/web-api.md is the contract.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/http/access.h"
+#include "server/http/apis.h"
+#include "server/http/http_server.h"
+#include "server/http/page.h"
+
+namespace isocenter::http {
+
+struct WebOptions {
+  std::string address;                   // host:port; port 0 picks a free one
+  TlsFiles tls;                          // empty: plain HTTP
+  std::filesystem::path page_directory;  // empty: no page
+  int threads = 256;  // more than streams of events and connections that browsers keep open
+  absl::Duration patience = absl::Seconds(5);
+};
+
+/// Thread-safe.
+class WebServer {
+ public:
+  /// Errors: UNAVAILABLE (the address cannot be listened on), those of MakeTlsContext and
+  /// Page::Load.
+  static absl::StatusOr<std::unique_ptr<WebServer>> Start(const WebOptions& options,
+                                                          const WebEnvironment& environment);
+  /// The feed has been stopped before: streams of events end with it.
+  ~WebServer() = default;
+  WebServer(const WebServer&) = delete;
+  WebServer& operator=(const WebServer&) = delete;
+
+  int port() const { return http_->port(); }
+
+ private:
+  WebServer(Page page, const WebEnvironment& environment);
+  Response Answer(const Request& request) const;
+
+  Access access_;
+  const Page page_;
+  Router router_{access_};
+  std::unique_ptr<HttpServer> http_;  // last: it ends before what it asks
+};
+
+}  // namespace isocenter::http

@@ -1,0 +1,348 @@
+// What docs/web-api.md promises of jobs and of the node.
+#include <fstream>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tests/server/http/web_fixture.h"
+
+namespace isocenter::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+class ApiTest : public WebTest {
+ protected:
+  void SetUp() override { Start(); }
+  json Body(const std::string& target) {
+    const HttpAnswer answer = client().Get(target);
+    EXPECT_EQ(answer.status, 200) << target << ": " << answer.body;
+    EXPECT_EQ(answer.header("content-type"), "application/json") << target;
+    return answer.json();
+  }
+  static std::set<std::string> KeysOf(const json& object) {
+    std::set<std::string> keys;
+    for (const auto& [key, value] : object.items()) keys.insert(key);
+    return keys;
+  }
+  /// The keys of the first JSON example below a heading of the contract, that begins so.
+  static std::set<std::string> DocumentedKeys(const std::string& heading,
+                                              const std::string& begin) {
+    std::ifstream file(ISOCENTER_SOURCE_DIR "/docs/web-api.md");
+    std::string line, text;
+    bool below = false, inside = false;
+    while (std::getline(file, line)) {
+      if (line.rfind("#", 0) == 0) below = line == heading;
+      if (!below) continue;
+      if (line == "```json") {
+        inside = true;
+        text.clear();
+      } else if (line == "```" && inside) {
+        inside = false;
+        if (text.rfind(begin, 0) == 0) break;
+      } else if (inside) {
+        text += line;
+      }
+    }
+    for (const char* hole : {"{job}", "{as above}", "{status}"}) {
+      for (size_t at; (at = text.find(hole)) != std::string::npos;) {
+        text.replace(at, std::string(hole).size(), "0");
+      }
+    }
+    for (size_t at; (at = text.find(", ...")) != std::string::npos;) text.erase(at, 5);
+    const json example = json::parse(text, nullptr, false);
+    EXPECT_TRUE(example.is_object()) << heading << ": " << text;
+    return KeysOf(example);
+  }
+};
+
+TEST_F(ApiTest, StatusIsAsDocumented) {
+  Complete();
+  const json status = Body("/api/v1/status");
+  EXPECT_EQ(KeysOf(status), DocumentedKeys("### GET /api/v1/status", "{"));
+  EXPECT_EQ(status["server"], "node-1");
+  EXPECT_EQ(status["ready"], true);
+  EXPECT_THAT(status["reasons"], SizeIs(0));
+  EXPECT_EQ(status["draining"], nullptr);
+  EXPECT_EQ(status["jobs"]["completed"], 1);
+  EXPECT_EQ(status["transfers_enabled"], false);
+}
+
+TEST_F(ApiTest, JobsAreAsDocumented) {
+  const std::string id = Complete();
+  const json listed = Body("/api/v1/jobs")["jobs"];
+  ASSERT_THAT(listed, SizeIs(1));
+  std::set<std::string> keys = DocumentedKeys("### GET /api/v1/jobs", "{\"job_id\"");
+  EXPECT_EQ(KeysOf(listed[0]), keys);
+  const json job = Body("/api/v1/jobs/" + id);
+  keys.merge(DocumentedKeys("### GET /api/v1/jobs/{id}", "{"));
+  EXPECT_EQ(KeysOf(job), keys);
+  EXPECT_EQ(job["state"], "completed");
+  EXPECT_EQ(job["station_name"], "ROOM-1");
+  EXPECT_EQ(job["accession_number"], "A1");
+  EXPECT_EQ(job["progress"]["frames_backprojected"], 40);
+  EXPECT_EQ(job["grid"]["nx"], 32);
+  EXPECT_EQ(job["grid"]["spacing_mm"], json({4, 4, 4}));
+  EXPECT_GT(job["result"]["whole_gups"].get<double>(), 0);
+  EXPECT_EQ(job["refinement"], nullptr);
+  EXPECT_EQ(job["error"], nullptr);
+  EXPECT_THAT(job["create_time"].get<std::string>(),
+              ::testing::MatchesRegex("....-..-..T..:..:..\\....Z"));
+}
+
+TEST_F(ApiTest, NoAnswerNamesThePatient) {
+  const std::string id = Complete();
+  for (const std::string& target :
+       {std::string("/api/v1/jobs"), "/api/v1/jobs/" + id, std::string("/api/v1/rooms"),
+        std::string("/api/v1/queue"), "/api/v1/jobs/" + id + "/trace"}) {
+    const std::string body = client().Get(target).body;
+    EXPECT_THAT(body, Not(HasSubstr("Doe"))) << target;
+    EXPECT_THAT(body, Not(HasSubstr("PID-4711"))) << target;
+  }
+}
+
+TEST_F(ApiTest, JobsAreFilteredAndPaged) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(Accept(absl::StrCat("ROOM-", i % 2)));
+  ASSERT_TRUE(service_.engine->Cancel(ids[0], absl::CancelledError("x")).ok());
+  ASSERT_TRUE(Eventually([&] { return jobs::HasEnded((*service_.table->Get(ids[0]))->state); }));
+  const auto ids_of = [](const json& page) {
+    std::vector<std::string> found;
+    for (const json& job : page["jobs"]) found.push_back(job["job_id"]);
+    return found;
+  };
+  const json first = Body("/api/v1/jobs?page_size=2");
+  EXPECT_THAT(ids_of(first), ElementsAre(ids[2], ids[1]));
+  const std::string token = first["next_page_token"];
+  const json second = Body("/api/v1/jobs?page_size=2&page_token=" + token);
+  EXPECT_THAT(ids_of(second), ElementsAre(ids[0]));
+  EXPECT_EQ(second["next_page_token"], nullptr);
+  EXPECT_EQ(client().Get("/api/v1/jobs?station_name=x&page_token=" + token).status, 400);
+  EXPECT_EQ(client().Get("/api/v1/jobs?page_token=x").status, 400);
+  EXPECT_EQ(client().Get("/api/v1/jobs?page_size=0").status, 400);
+
+  EXPECT_THAT(ids_of(Body("/api/v1/jobs?station_name=ROOM-0")), ElementsAre(ids[2], ids[0]));
+  EXPECT_THAT(ids_of(Body("/api/v1/jobs?state=active")), ElementsAre(ids[2], ids[1]));
+  EXPECT_THAT(ids_of(Body("/api/v1/jobs?state=cancelled,failed")), ElementsAre(ids[0]));
+  EXPECT_EQ(client().Get("/api/v1/jobs?state=lost").status, 400);
+}
+
+TEST_F(ApiTest, JobsThatCanBeLookedAtTogetherAreRelated) {
+  // As the pipeline leaves them: a pair, its subtraction, and the mask's refinement.
+  const auto insert = [&](const std::string& id, jobs::PairRole role, const std::string& source) {
+    jobs::Job job{.id = id, .state = jobs::JobState::kCompleted};
+    if (source.empty()) job.pair_id = "pair";
+    job.pair_role = role;
+    job.grid = CenteredGrid(8, 8, 8, {1, 1, 1});
+    if (!source.empty()) {
+      job.source_job_ids = {source};
+      job.refinement.algorithm = "os_sart";
+    }
+    job.create_time = absl::Now();
+    ASSERT_TRUE(service_.table->Insert(job).ok());
+  };
+  insert("mask", jobs::PairRole::kMask, "");
+  insert("fill", jobs::PairRole::kFill, "");
+  insert("sub", jobs::PairRole::kSubtraction, "");
+  insert("refined", jobs::PairRole::kNone, "mask");
+  const auto related = [&](const std::string& id) {
+    std::vector<std::string> found;
+    const json job = Body("/api/v1/jobs/" + id);
+    for (const json& other : job["related"]) {
+      found.push_back(absl::StrCat(other["job_id"].get<std::string>(), " ",
+                                   other["relation"].get<std::string>()));
+    }
+    return found;
+  };
+  EXPECT_THAT(related("mask"),
+              UnorderedElementsAre("fill fill", "sub subtraction", "refined refined"));
+  EXPECT_THAT(related("refined"),
+              UnorderedElementsAre("mask mask", "fill fill", "sub subtraction"));
+  EXPECT_THAT(related("fill"), UnorderedElementsAre("mask mask", "sub subtraction"));
+}
+
+TEST_F(ApiTest, TraceIsWhatTheDevicesDid) {
+  const std::string id = Complete();
+  const HttpAnswer answer = client().Get("/api/v1/jobs/" + id + "/trace");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.json()["traceEvents"].is_array());
+  const std::string tag = answer.header("etag");
+  EXPECT_EQ(client().Get("/api/v1/jobs/" + id + "/trace", {{"If-None-Match", tag}}).status, 304);
+  EXPECT_EQ(client().Get("/api/v1/jobs/none/trace").status, 404);
+}
+
+TEST_F(ApiTest, PreviewsComeAsTheyAre) {
+  const std::string id = Accept();
+  EXPECT_EQ(client().Get("/api/v1/jobs/" + id + "/preview").status, 404);
+  service_.table->Update(id, [](jobs::Job& job) {
+    auto preview = std::make_shared<jobs::Preview>();
+    preview->frames_backprojected = 7;
+    preview->planes.push_back({.columns = 2, .rows = 1, .hounsfield = {1, -1}});
+    job.preview = preview;
+  });
+  const HttpAnswer answer = client().Get("/api/v1/jobs/" + id + "/preview");
+  ASSERT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.json()["frames_backprojected"], 7);
+  EXPECT_EQ(answer.json()["planes"][0]["hounsfield_base64"], "AQD//w==");
+  EXPECT_EQ(answer.json()["planes"][0]["orientation"], "axial");
+  EXPECT_EQ(client()
+                .Get("/api/v1/jobs/" + id + "/preview", {{"If-None-Match", answer.header("etag")}})
+                .status,
+            304);
+}
+
+TEST_F(ApiTest, DevicesQueueAndRoomsAreAsDocumented) {
+  Complete("ROOM-1");
+  const std::string active = Accept("ROOM-2");
+  const json devices = Body("/api/v1/devices")["devices"];
+  ASSERT_THAT(devices, SizeIs(1));
+  EXPECT_EQ(devices[0]["name"], "reference0");
+  EXPECT_EQ(devices[0]["healthy"], true);
+  EXPECT_GT(devices[0]["speed_gups"].get<double>(), 0);
+  EXPECT_GT(devices[0]["memory_used_bytes"].get<int64_t>(), 0);
+  EXPECT_GT(devices[0]["predicted_wait_seconds"]["batch"].get<double>(), 0);
+
+  const json queue = Body("/api/v1/queue");
+  EXPECT_EQ(KeysOf(queue), DocumentedKeys("### GET /api/v1/queue", "{"));
+  ASSERT_THAT(queue["jobs"], SizeIs(1));
+  EXPECT_EQ(queue["jobs"][0]["job_id"], active);
+
+  const json rooms = Body("/api/v1/rooms")["rooms"];
+  ASSERT_THAT(rooms, SizeIs(2));
+  EXPECT_EQ(rooms[0]["station_name"], "ROOM-1");
+  EXPECT_EQ(rooms[0]["state"], "idle");
+  EXPECT_EQ(rooms[0]["completed_24h"], 1);
+  EXPECT_EQ(rooms[1]["state"], "scanning");
+  EXPECT_EQ(rooms[1]["last_job"]["job_id"], active);
+}
+
+TEST_F(ApiTest, AQuarantinedDeviceSaysWhy) {
+  service_.slot().Quarantine("the kernel was lost");
+  const json device = Body("/api/v1/devices")["devices"][0];
+  EXPECT_EQ(device["healthy"], false);
+  EXPECT_EQ(device["quarantine_reason"], "the kernel was lost");
+  EXPECT_EQ(device["predicted_wait_seconds"],
+            json({{"live", nullptr}, {"interactive", nullptr}, {"batch", nullptr}}));
+}
+
+TEST_F(ApiTest, HistoryHasColumnsOfOneLength) {
+  activity_.OnFrame(2'000'000);
+  activity_.OnRefused(absl::UnavailableError("drained for \"service\""), absl::Now());
+  activity_.EndStep(absl::Now() + node::Activity::kStep);
+  json history = Body("/api/v1/history?seconds=600&points=30");
+  EXPECT_EQ(KeysOf(history),
+            DocumentedKeys("### GET /api/v1/history?seconds=3600&points=360", "{"));
+  EXPECT_EQ(history["step_seconds"], 20);
+  EXPECT_EQ(history["refused"], json({1}));
+  const json refusal = history["last_refusals"].at(0);
+  EXPECT_EQ(refusal["code"], "UNAVAILABLE");
+  EXPECT_EQ(refusal["message"], "drained for \"service\"");
+  EXPECT_THAT(refusal["time"].get<std::string>(), ::testing::EndsWith("Z"));
+  history.erase("last_refusals");
+  for (const auto& [name, column] : history.items()) {
+    if (name == "step_seconds") continue;
+    EXPECT_THAT(column, SizeIs(1)) << name;
+  }
+  EXPECT_NEAR(history["megabytes_per_second"][0].get<double>(), 0.2, 0.01);
+  EXPECT_EQ(history["kernel_gups"][0], nullptr);
+  EXPECT_EQ(client().Get("/api/v1/history?seconds=1").status, 400);
+}
+
+TEST_F(ApiTest, JobsAreCancelled) {
+  const std::string id = Accept();
+  client().TakeCsrfToken();
+  EXPECT_EQ(client().Post("/api/v1/jobs/" + id + ":cancel").status, 200);
+  ASSERT_TRUE(Eventually([&] { return jobs::HasEnded((*service_.table->Get(id))->state); }));
+  const json job = Body("/api/v1/jobs/" + id);
+  EXPECT_EQ(job["state"], "cancelled");
+  EXPECT_EQ(job["error"]["code"], "CANCELLED");
+  EXPECT_EQ(client().Post("/api/v1/jobs/" + id + ":cancel").status, 409);
+  EXPECT_EQ(client().Post("/api/v1/jobs/none:cancel").status, 404);
+}
+
+TEST_F(ApiTest, TransfersAreEmptyWithoutDestinations) {
+  const json transfers = Body("/api/v1/transfers");
+  EXPECT_EQ(KeysOf(transfers), DocumentedKeys("### GET /api/v1/transfers", "{"));
+  EXPECT_EQ(transfers["enabled"], false);
+  EXPECT_THAT(transfers["transfers"], SizeIs(0));
+}
+
+/// One transfer that has failed.
+class FakeTransfers : public http::Transfers {
+ public:
+  std::vector<http::TransferDestination> Destinations() override {
+    return {{.name = "PACS", .host = "pacs", .port = 104, .failed = 2}};
+  }
+  absl::StatusOr<http::TransferPage> List(const http::TransferFilter& filter, int,
+                                          const std::string&) override {
+    filter_ = filter;
+    return http::TransferPage{{{.job_id = "a",
+                                .destination = "PACS",
+                                .state = "failed",
+                                .sent = 3,
+                                .failed = 2,
+                                .message = "refused"}},
+                              "next"};
+  }
+  absl::StatusOr<int> Retry(const std::string& job_id, const std::string&) override {
+    if (job_id != "a") return absl::NotFoundError("no such job");
+    return 2;
+  }
+  absl::Status CheckDelivered(const std::string&) override { return delivered_; }
+  http::TransferFilter filter_;
+  absl::Status delivered_;
+};
+
+TEST_F(WebTest, WhatHasStillToBeSentIsKeptAndWhoWantedToDeleteItIsRecorded) {
+  FakeTransfers transfers;
+  transfers_ = &transfers;
+  StartWithTokens();
+  const std::string id = Complete();
+  ASSERT_TRUE(client().SignIn(kAdministratorToken));
+  transfers.delivered_ = absl::FailedPreconditionError("PACS has not confirmed");
+  const HttpAnswer refused = client().Send("DELETE", "/api/v1/jobs/" + id);
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("PACS has not confirmed"));
+  EXPECT_EQ(client().Get("/api/v1/jobs/" + id).status, 200);
+  transfers.delivered_ = absl::OkStatus();
+  EXPECT_EQ(client().Send("DELETE", "/api/v1/jobs/" + id).status, 204);
+  EXPECT_EQ(client().Get("/api/v1/jobs/" + id).status, 404);
+
+  const std::vector<audit::Event> events = audit_.events();
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_EQ(events[0].outcome, audit::Outcome::kRefused);
+  EXPECT_EQ(events[1].outcome, audit::Outcome::kSuccess);
+  for (const audit::Event& event : events) {
+    EXPECT_EQ(event.action, audit::Action::kDelete);
+    EXPECT_EQ(event.service, "http");
+    EXPECT_EQ(event.actor.name, "the administrator");
+    EXPECT_EQ(event.actor.address, "127.0.0.1");
+    EXPECT_THAT(event.job_ids, ElementsAre(id));
+    EXPECT_THAT(event.patient_ids, ElementsAre("PID-4711"));
+  }
+}
+
+TEST_F(WebTest, TransfersAreListedAndTriedAgain) {
+  FakeTransfers transfers;
+  transfers_ = &transfers;
+  Start();
+  const json list = client().Get("/api/v1/transfers?state=failed&job_id=a").json();
+  EXPECT_EQ(list["transfers"][0]["instances"]["total"], 5);
+  EXPECT_EQ(list["transfers"][0]["message"], "refused");
+  EXPECT_EQ(list["destinations"][0]["failed"], 2);
+  EXPECT_EQ(list["next_page_token"], "next");
+  EXPECT_THAT(transfers.filter_.states, ElementsAre("failed"));
+  EXPECT_EQ(transfers.filter_.job_id, "a");
+  client().TakeCsrfToken();
+  EXPECT_EQ(client().Post("/api/v1/transfers:retry", {{"job_id", "a"}}).json()["instance_count"],
+            2);
+  EXPECT_EQ(client().Post("/api/v1/transfers:retry", {{"job_id", "b"}}).status, 404);
+  EXPECT_EQ(client().Post("/api/v1/transfers:retry", json::object()).status, 400);
+}
+
+}  // namespace
+}  // namespace isocenter::testing

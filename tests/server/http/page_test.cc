@@ -1,0 +1,102 @@
+#include "server/http/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/server/fakes/temporary_directory.h"
+
+namespace isocenter::http {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string HeaderOf(const Response& response, const std::string& name) {
+  for (const auto& [key, value] : response.headers) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
+class PageTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& path, const std::string& content) {
+    const std::filesystem::path file = files_.path() / path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << content;
+  }
+  Response Get(const Page& page, const std::string& path,
+               std::map<std::string, std::string> headers = {}) {
+    return page.Answer({.method = "GET", .path = path, .headers = std::move(headers)});
+  }
+  isocenter::testing::TemporaryDirectory files_;
+};
+
+TEST_F(PageTest, FilesHaveTheirTypesAndAreKeptByBrowsers) {
+  Write("index.html", "<p>");
+  Write("assets/app-12ab.js", "1");
+  Write("favicon.svg", "<svg/>");
+  const auto page = Page::Load(files_.path());
+  ASSERT_TRUE(page.ok());
+  EXPECT_EQ(Get(*page, "/").body, "<p>");
+  EXPECT_EQ(HeaderOf(Get(*page, "/"), "Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(HeaderOf(Get(*page, "/"), "Cache-Control"), "no-cache");
+  const Response script = Get(*page, "/assets/app-12ab.js");
+  EXPECT_EQ(HeaderOf(script, "Content-Type"), "text/javascript; charset=utf-8");
+  EXPECT_THAT(HeaderOf(script, "Cache-Control"), HasSubstr("immutable"));
+  EXPECT_EQ(HeaderOf(Get(*page, "/favicon.svg"), "Content-Type"), "image/svg+xml");
+  const std::string tag = HeaderOf(script, "ETag");
+  const Response again = Get(*page, "/assets/app-12ab.js", {{"if-none-match", tag}});
+  EXPECT_EQ(again.status, 304);
+  EXPECT_EQ(again.body, "");
+}
+
+TEST_F(PageTest, TypedPathsGiveTheIndex) {
+  Write("index.html", "<p>");
+  const auto page = Page::Load(files_.path());
+  EXPECT_EQ(Get(*page, "/jobs").body, "<p>");
+  EXPECT_EQ(Get(*page, "/none.js").status, 404);
+  // Its assets are relative: below another folder it would be a blank page.
+  EXPECT_EQ(Get(*page, "/jobs/20260101T000000-1").status, 404);
+  EXPECT_EQ(page->Answer({.method = "POST", .path = "/"}).status, 405);
+}
+
+TEST_F(PageTest, AFolderIsItsIndex) {
+  Write("index.html", "<p>");
+  Write("docs/index.html", "<h1>");
+  Write("docs/runbook.html", "<h2>");
+  const auto page = Page::Load(files_.path());
+  EXPECT_EQ(Get(*page, "/docs/").body, "<h1>");
+  EXPECT_EQ(Get(*page, "/docs/runbook.html").body, "<h2>");
+  const Response without_slash = Get(*page, "/docs");
+  EXPECT_EQ(without_slash.status, 302);
+  EXPECT_EQ(HeaderOf(without_slash, "Location"), "docs/");
+  EXPECT_EQ(Get(*page, "/docs/none").status, 404);
+}
+
+TEST_F(PageTest, PackedFilesGoToThoseWhoTakeThem) {
+  Write("index.html", "<p>");
+  Write("assets/a.js", "plain");
+  Write("assets/a.js.gz", "packed");
+  const auto page = Page::Load(files_.path());
+  const Response plain = Get(*page, "/assets/a.js");
+  EXPECT_EQ(plain.body, "plain");
+  EXPECT_EQ(HeaderOf(plain, "Vary"), "Accept-Encoding");
+  const Response packed = Get(*page, "/assets/a.js", {{"accept-encoding", "gzip"}});
+  EXPECT_EQ(packed.body, "packed");
+  EXPECT_EQ(HeaderOf(packed, "Content-Encoding"), "gzip");
+  EXPECT_NE(HeaderOf(packed, "ETag"), HeaderOf(plain, "ETag"));
+}
+
+TEST_F(PageTest, WithoutAPageThereIsANotice) {
+  for (const auto& directory : {std::filesystem::path(), files_.path(), files_.path() / "none"}) {
+    const auto page = Page::Load(directory);
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_THAT(Get(*page, "/").body, HasSubstr("was not built"));
+  }
+}
+
+}  // namespace
+}  // namespace isocenter::http
