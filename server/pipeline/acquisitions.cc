@@ -15,29 +15,29 @@ std::shared_ptr<ReconstructionJob> Acquisitions::NewJob(const std::string& id,
                                                         AcquisitionRequest request,
                                                         const VolumeGrid& grid,
                                                         std::shared_ptr<jobs::JobSpool> spool) {
-  const JobEnvironment& environment =
-      request.job_class == jobs::JobClass::kLive ? environment_.live : environment_.others;
+  const JobEnvironment environment =
+      parts_.ForJobs(request.job_class == jobs::JobClass::kLive ? live_exporter_ : exporter_);
   return std::make_shared<ReconstructionJob>(id, std::move(request), grid, std::move(spool),
-                                             environment.clock(), environment, *this,
-                                             environment_.reconnect_limit);
+                                             parts_.Now(), environment, *this,
+                                             parts_.options.reconnect_limit);
 }
 
 void Acquisitions::Begin(const std::shared_ptr<ReconstructionJob>& job) {
-  environment_.orders.Begin(job);
-  environment_.active.Add(job);
+  orders_.Begin(job);
+  parts_.active.Add(job);
 }
 
 void Acquisitions::OnFirstFrame(ReconstructionJob& job) {
-  environment_.orders.WhenSettled(job.id(), [this, id = job.id()](bool settled) {
+  orders_.WhenSettled(job.id(), [this, id = job.id()](bool settled) {
     // Else it is told when the service has started again.
     if (!settled) return;
-    const absl::StatusOr<jobs::JobSnapshot> snapshot = environment_.others.table.Get(id);
-    if (snapshot.ok()) environment_.others.observer.OnAcquisitionBegan(**snapshot);
+    const absl::StatusOr<jobs::JobSnapshot> snapshot = parts_.table.Get(id);
+    if (snapshot.ok()) parts_.observer.OnAcquisitionBegan(**snapshot);
   });
 }
 
 void Acquisitions::WhenIdentified(ReconstructionJob& job, std::function<void()> then) {
-  environment_.orders.WhenSettled(job.id(), [then = std::move(then)](bool) { then(); });
+  orders_.WhenSettled(job.id(), [then = std::move(then)](bool) { then(); });
 }
 
 void Acquisitions::OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) {
@@ -47,10 +47,9 @@ void Acquisitions::OnStored(ReconstructionJob& job, const jobs::StoredSeries& st
 void Acquisitions::FollowUp(const std::string& id, const jobs::StoredSeries& stored,
                             const AcquisitionRequest& request,
                             std::shared_ptr<jobs::JobSpool> spool) {
-  const absl::StatusOr<jobs::JobSnapshot> job = environment_.others.table.Get(id);
+  const absl::StatusOr<jobs::JobSnapshot> job = parts_.table.Get(id);
   const absl::Status followed =
-      job.ok() ? environment_.refinements.Follow(**job, stored, request, std::move(spool))
-               : job.status();
+      job.ok() ? refinements_.Follow(**job, stored, request, std::move(spool)) : job.status();
   // The volume is there; its refinement can still be asked for.
   if (!followed.ok()) {
     spdlog::error("event=refinement_refused refines={} error=\"{}\"", id, followed.ToString());
@@ -58,14 +57,14 @@ void Acquisitions::FollowUp(const std::string& id, const jobs::StoredSeries& sto
 }
 
 void Acquisitions::OnEnded(ReconstructionJob& job) {
-  environment_.refinements.ReleaseFrames(job.id());
+  refinements_.ReleaseFrames(job.id());
   if (!job.request().pair_id.empty()) SubmitSubtraction(job.request().pair_id);
-  environment_.seek_places();  // for the refinements of this job
+  parts_.seek_places();  // for the refinements of this job
 }
 
 void Acquisitions::SubmitSubtraction(const std::string& pair_id) {
-  environment_.others.exporter.NewLane({jobs::JobClass::kInteractive})
-      ->Submit([this, pair_id, errand = environment_.active.BeginErrand()] {
+  exporter_.NewLane({jobs::JobClass::kInteractive})
+      ->Submit([this, pair_id, errand = parts_.active.BeginErrand()] {
         const absl::Status begun = SubtractIfComplete(pair_id);
         if (begun.ok()) return;
         spdlog::error("event=subtraction_failed pair={} error=\"{}\"", pair_id, begun.ToString());
@@ -73,21 +72,20 @@ void Acquisitions::SubmitSubtraction(const std::string& pair_id) {
 }
 
 absl::Status Acquisitions::SubtractIfComplete(const std::string& pair_id) {
-  const JobEnvironment& environment = environment_.others;
-  const Pair pair = FindPair(environment.table, pair_id);
+  const Pair pair = FindPair(parts_.table, pair_id);
   const auto completed = [](const jobs::JobSnapshot& job) {
     return job != nullptr && job->state == JobState::kCompleted;
   };
   if (!completed(pair.mask) || !completed(pair.fill) || pair.subtraction != nullptr) {
     return absl::OkStatus();
   }
-  const jobs::Job record = SubtractionRecord(*pair.mask, *pair.fill, environment.clock());
-  const absl::Status inserted = environment.table.Insert(record);
+  const jobs::Job record = SubtractionRecord(*pair.mask, *pair.fill, parts_.Now());
+  const absl::Status inserted = parts_.table.Insert(record);
   if (absl::IsAlreadyExists(inserted)) return absl::OkStatus();
   ISO_RETURN_IF_ERROR(inserted);
-  const auto job =
-      std::make_shared<SubtractionJob>(record, pair, environment_.host_memory, environment);
-  environment_.active.Add(job);
+  const auto job = std::make_shared<SubtractionJob>(
+      record, pair, parts_.scheduler.slots()[0]->host_memory, parts_.ForJobs(exporter_));
+  parts_.active.Add(job);
   return job->Begin();
 }
 

@@ -5,33 +5,26 @@
 #include <memory>
 #include <string>
 
-#include "server/jobs/frame_spool.h"
-#include "server/pipeline/active_jobs.h"
+#include "server/pipeline/engine_environment.h"
 #include "server/pipeline/order_lookup.h"
 #include "server/pipeline/reconstruction_job.h"
 #include "server/pipeline/refinements.h"
-#include "server/scheduler/memory_budget.h"
 
 namespace isocenter::pipeline {
-
-/// All of it outlives the acquisitions.
-struct AcquisitionsEnvironment {
-  JobEnvironment live;  // an export takes seconds, and cannot be interrupted by a more urgent one:
-  JobEnvironment others;  // each has an exporter of its own
-  scheduler::MemoryBudget& host_memory;
-  ActiveJobs& active;
-  OrderLookup& orders;
-  Refinements& refinements;
-  /// Jobs wait for a place, or there may be one. From any thread.
-  std::function<void()> seek_places;
-  absl::Duration reconnect_limit;  // how long a job waits for its console
-};
 
 /// Thread-safe.
 class Acquisitions : public AcquisitionKeeper {
  public:
-  explicit Acquisitions(AcquisitionsEnvironment environment)
-      : environment_(std::move(environment)) {}
+  /// An export takes seconds, and cannot be interrupted by a more urgent one: live acquisitions
+  /// have an exporter of their own.
+  Acquisitions(const EngineParts& parts, scheduler::LaneExecutor& exporter,
+               scheduler::LaneExecutor& live_exporter, OrderLookup& orders,
+               Refinements& refinements)
+      : parts_(parts),
+        exporter_(exporter),
+        live_exporter_(live_exporter),
+        orders_(orders),
+        refinements_(refinements) {}
 
   std::shared_ptr<ReconstructionJob> NewJob(const std::string& id, AcquisitionRequest request,
                                             const VolumeGrid& grid,
@@ -53,7 +46,11 @@ class Acquisitions : public AcquisitionKeeper {
   /// Errors: the table's.
   absl::Status SubtractIfComplete(const std::string& pair_id);
 
-  const AcquisitionsEnvironment environment_;
+  const EngineParts& parts_;
+  scheduler::LaneExecutor& exporter_;
+  scheduler::LaneExecutor& live_exporter_;
+  OrderLookup& orders_;
+  Refinements& refinements_;
 };
 
 }  // namespace isocenter::pipeline

@@ -59,10 +59,10 @@ absl::Status AcquisitionAdmission::CheckNotDrained() const {
 
 absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
     AcquisitionRequest& request) const {
-  if (environment_.active.draining()) return ShuttingDown();
+  if (parts_.active.draining()) return ShuttingDown();
   Screened screened;
   if (!request.request_id.empty()) {
-    const jobs::JobSnapshot job = environment_.table.FindByRequestId(request.request_id);
+    const jobs::JobSnapshot job = parts_.table.FindByRequestId(request.request_id);
     if (job != nullptr) {
       ISO_ASSIGN_OR_RETURN(screened.known, Existing(request, job));
       return screened;
@@ -71,7 +71,7 @@ absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
   ISO_RETURN_IF_ERROR(CheckNotDrained());
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
   if (!request.pair_id.empty()) {
-    ISO_ASSIGN_OR_RETURN(screened.has_other_half, JoinPair(environment_.table, request));
+    ISO_ASSIGN_OR_RETURN(screened.has_other_half, JoinPair(parts_.table, request));
   }
   ISO_ASSIGN_OR_RETURN(screened.grid, ResolveGrid(request));
   return screened;
@@ -79,12 +79,12 @@ absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
 
 absl::StatusOr<std::shared_ptr<ReconstructionRun>> AcquisitionAdmission::MakeRun(
     const AcquisitionRequest& request, const VolumeGrid& grid) {
-  const scheduler::Urgency urgency{request.job_class, environment_.clock() + request.deadline};
-  auto made = environment_.runs.Make(request, grid, urgency);
+  const scheduler::Urgency urgency{request.job_class, parts_.Now() + request.deadline};
+  auto made = parts_.runs.Make(request, grid, urgency);
   // A refinement can begin again; a patient cannot be told to come back for it.
   while (absl::IsResourceExhausted(made.status()) && request.job_class == jobs::JobClass::kLive &&
-         environment_.active.YieldOne()) {
-    made = environment_.runs.Make(request, grid, urgency);
+         parts_.active.YieldOne()) {
+    made = parts_.runs.Make(request, grid, urgency);
   }
   return made;
 }
@@ -94,27 +94,26 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   if (screened.known) return *std::move(screened.known);
   const VolumeGrid& grid = screened.grid;
   // Better to refuse now than to lose a scan of the patient at its end.
-  ISO_RETURN_IF_ERROR(environment_.keeper.MakeRoomFor(grid));
+  ISO_RETURN_IF_ERROR(parts_.keeper.MakeRoomFor(grid));
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, MakeRun(request, grid));
   jobs::Job job = NewRecord(request, grid);
   job.facts = FactsOf(request, run->plan());
   job.result.backend = std::string(run->place().devices[0]->backend());
   job.predicted_finish = run->predicted_finish();
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<jobs::JobSpool> spool,
-                       environment_.spool.Create(job.id, request.record, job.progress.frames_total,
-                                                 FrameBytes(request.acquisition)));
-  AcceptedJob accepted{
-      .job = environment_.acquisitions.NewJob(job.id, std::move(request), grid, spool),
-      .snapshot = std::make_shared<const jobs::Job>(job),
-      .peak_bytes = run->peak_bytes(),
-      .predicted_seconds = run->predicted_seconds()};
+                       parts_.spool.Create(job.id, request.record, job.progress.frames_total,
+                                           FrameBytes(request.acquisition)));
+  AcceptedJob accepted{.job = acquisitions_.NewJob(job.id, std::move(request), grid, spool),
+                       .snapshot = std::make_shared<const jobs::Job>(job),
+                       .peak_bytes = run->peak_bytes(),
+                       .predicted_seconds = run->predicted_seconds()};
   const absl::Status inserted =
-      environment_.active.draining() ? ShuttingDown() : environment_.table.Insert(job);
+      parts_.active.draining() ? ShuttingDown() : parts_.table.Insert(job);
   if (!inserted.ok()) {
-    (void)environment_.spool.Remove(job.id);
+    (void)parts_.spool.Remove(job.id);
     return inserted;
   }
-  environment_.acquisitions.Begin(accepted.job);
+  acquisitions_.Begin(accepted.job);
   accepted.job->StartRun(run);
   LogAccepted(job, accepted, *run);
   if (const auto warning = ShortArcWarning(run->plan())) accepted.job->Warn(*warning);
@@ -123,19 +122,18 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
 
 absl::StatusOr<AdmissionQuote> AcquisitionAdmission::Quote(AcquisitionRequest request) {
   ISO_ASSIGN_OR_RETURN(const Screened screened, Screen(request));
-  AdmissionQuote quote{.active_jobs = environment_.scheduler.active_jobs(),
+  AdmissionQuote quote{.active_jobs = parts_.scheduler.active_jobs(),
                        .holds_related_job = screened.known || screened.has_other_half};
   if (screened.known) return quote;
-  ISO_ASSIGN_OR_RETURN(
-      quote.forecast,
-      environment_.runs.Predict(request, screened.grid,
-                                {request.job_class, environment_.clock() + request.deadline}));
+  ISO_ASSIGN_OR_RETURN(quote.forecast,
+                       parts_.runs.Predict(request, screened.grid,
+                                           {request.job_class, parts_.Now() + request.deadline}));
   return quote;
 }
 
 jobs::Job AcquisitionAdmission::NewRecord(const AcquisitionRequest& request,
                                           const VolumeGrid& grid) const {
-  const absl::Time now = environment_.clock();
+  const absl::Time now = parts_.Now();
   jobs::Job job;
   job.id = jobs::NewJobId(now);
   job.patient_study = request.patient_study;
@@ -145,7 +143,7 @@ jobs::Job AcquisitionAdmission::NewRecord(const AcquisitionRequest& request,
   if (job.patient_study.study_time.empty()) {
     job.patient_study.study_time = absl::FormatTime("%H%M%S", now, absl::LocalTimeZone());
   }
-  job.order.is_reported = environment_.reports_procedure_steps;
+  job.order.is_reported = parts_.options.reports_procedure_steps;
   job.protocol = request.protocol;
   job.station_name = request.station_name;
   job.request_id = request.request_id;
@@ -172,7 +170,7 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Existing(const AcquisitionRequ
         absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", job->id,
                      "' of another acquisition; legal is an id that was never used"));
   }
-  return AcceptedJob{.job = environment_.active.Find<ReconstructionJob>(job->id), .snapshot = job};
+  return AcceptedJob{.job = parts_.active.Find<ReconstructionJob>(job->id), .snapshot = job};
 }
 
 }  // namespace isocenter::pipeline

@@ -1,7 +1,6 @@
 // Lets acquisitions in, or refuses them before the exposure.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,11 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "server/jobs/frame_spool.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/acquisitions.h"
-#include "server/pipeline/run_maker.h"
-#include "server/scheduler/scheduler.h"
+#include "server/pipeline/engine_environment.h"
 
 namespace isocenter::pipeline {
 
@@ -35,25 +32,12 @@ struct AdmissionQuote {
   bool holds_related_job = false;
 };
 
-/// All of it outlives the admission.
-struct AcquisitionAdmissionEnvironment {
-  scheduler::Scheduler& scheduler;
-  jobs::JobTable& table;
-  jobs::FrameSpool& spool;
-  JobKeeper& keeper;
-  RunMaker& runs;
-  ActiveJobs& active;
-  Acquisitions& acquisitions;
-  std::function<absl::Time()> clock;
-  bool reports_procedure_steps = false;  // as in EngineOptions
-};
-
 /// Plans an acquisition, gets it memory and a spool, and makes it a job. Admit and Quote are called
 /// by one thread, which is the one that makes runs; the others from any thread.
 class AcquisitionAdmission {
  public:
-  explicit AcquisitionAdmission(AcquisitionAdmissionEnvironment environment)
-      : environment_(std::move(environment)) {}
+  AcquisitionAdmission(const EngineParts& parts, Acquisitions& acquisitions)
+      : parts_(parts), acquisitions_(acquisitions) {}
 
   /// Errors: as Engine::Accept.
   absl::StatusOr<AcceptedJob> Admit(AcquisitionRequest request);
@@ -83,7 +67,8 @@ class AcquisitionAdmission {
                                                              const VolumeGrid& grid);
   jobs::Job NewRecord(const AcquisitionRequest& request, const VolumeGrid& grid) const;
 
-  const AcquisitionAdmissionEnvironment environment_;
+  const EngineParts& parts_;
+  Acquisitions& acquisitions_;
   mutable absl::Mutex mutex_;
   std::optional<std::string> drain_reason_ ABSL_GUARDED_BY(mutex_);
 };

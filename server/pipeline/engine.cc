@@ -12,13 +12,10 @@ namespace isocenter::pipeline {
 
 Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> devices,
                EngineOptions options)
-    : environment_(environment),
-      options_(std::move(options)),
-      active_([this] { WakeWatch(); }, [this] { SeekPlaces(); }),
-      device_loss_(environment.scheduler, environment.observer, runs_, active_,
-                   {.fault = options_.fault,
-                    .no_device_left = options_.no_device_left,
-                    .seek_places = [this] { SeekPlaces(); }}),
+    : options_(std::move(options)),
+      parts_{environment, options_, *this, runs_, active_, [this] { SeekPlaces(); }},
+      active_([this] { WakeWatch(); }, parts_.seek_places),
+      device_loss_(parts_),
       runs_(
           environment.registry, environment.scheduler, std::move(devices),
           [this](scheduler::DeviceSlot& slot, const absl::Status& why) {
@@ -26,36 +23,17 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
           },
           options_.clock),
       orders_(environment.worklist, environment.table, options_.worklist_timeout, options_.clock),
-      refinements_({.jobs = EnvironmentOf(exporter_),
-                    .spool = environment.spool,
-                    .active = active_,
-                    .seek_places = [this] { SeekPlaces(); }},
-                   options_.decoders),
-      acquisitions_({.live = EnvironmentOf(live_exporter_),
-                     .others = EnvironmentOf(exporter_),
-                     .host_memory = environment.scheduler.slots()[0]->host_memory,
-                     .active = active_,
-                     .orders = orders_,
-                     .refinements = refinements_,
-                     .seek_places = [this] { SeekPlaces(); },
-                     .reconnect_limit = options_.reconnect_limit}),
-      admission_({.scheduler = environment.scheduler,
-                  .table = environment.table,
-                  .spool = environment.spool,
-                  .keeper = *this,
-                  .runs = runs_,
-                  .active = active_,
-                  .acquisitions = acquisitions_,
-                  .clock = options_.clock,
-                  .reports_procedure_steps = options_.reports_procedure_steps}),
+      refinements_(parts_, exporter_),
+      acquisitions_(parts_, exporter_, live_exporter_, orders_, refinements_),
+      admission_(parts_, acquisitions_),
       watcher_([this] { WatchDeadlines(); }) {
   // Only who gives memory back knows when: a run goes with its last owner, which may be a unit that
   // ends after the job.
-  environment_.scheduler.WhenFreed([this] { SeekPlaces(); });
+  parts_.scheduler.WhenFreed([this] { SeekPlaces(); });
 }
 
 Engine::~Engine() {
-  environment_.scheduler.WhenFreed(nullptr);
+  parts_.scheduler.WhenFreed(nullptr);
   StopAdmitting();
   // What is being accepted at this moment becomes active first.
   absl::Notification accepted;
@@ -70,25 +48,8 @@ Engine::~Engine() {
   watcher_.join();
 }
 
-JobEnvironment Engine::EnvironmentOf(scheduler::LaneExecutor& exporter) {
-  return {.table = environment_.table,
-          .results = environment_.results,
-          .observer = environment_.observer,
-          .keeper = *this,
-          .exporter = exporter,
-          .clock = options_.clock};
-}
-
 void Engine::Recover() {
-  Recovery({.table = environment_.table,
-            .spool = environment_.spool,
-            .results = environment_.results,
-            .observer = environment_.observer,
-            .acquisitions = acquisitions_,
-            .refinements = refinements_,
-            .decoders = options_.decoders,
-            .clock = options_.clock})
-      .Recover();
+  Recovery(parts_, acquisitions_, refinements_).Recover();
   SeekPlaces();
 }
 
@@ -127,15 +88,15 @@ void Engine::Predict(AcquisitionRequest request, std::function<bool()> wanted, Q
 
 absl::StatusOr<Engine::Accepted> Engine::Resume(const std::string& job_id) {
   Accepted accepted{.job = active_.Find<ReconstructionJob>(job_id)};
-  ISO_ASSIGN_OR_RETURN(accepted.snapshot, environment_.table.Get(job_id));
+  ISO_ASSIGN_OR_RETURN(accepted.snapshot, parts_.table.Get(job_id));
   if (jobs::HasEnded(accepted.snapshot->state)) accepted.job = nullptr;
-  if (accepted.job != nullptr) environment_.observer.OnJobResumed("console");
+  if (accepted.job != nullptr) parts_.observer.OnJobResumed("console");
   return accepted;
 }
 
 void Engine::Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done) {
-  const bool known = !request.request_id.empty() &&
-                     environment_.table.FindByRequestId(request.request_id) != nullptr;
+  const bool known =
+      !request.request_id.empty() && parts_.table.FindByRequestId(request.request_id) != nullptr;
   const absl::Status drained = known ? absl::OkStatus() : admission_.CheckNotDrained();
   if (!drained.ok()) return done(drained);
   refinements_.Refine(job_id, std::move(request), std::move(done));
@@ -143,7 +104,7 @@ void Engine::Refine(const std::string& job_id, RefinementRequest request, Refine
 
 absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) {
   const std::shared_ptr<ActiveJob> job = active_.Find(job_id);
-  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot snapshot, environment_.table.Get(job_id));
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot snapshot, parts_.table.Get(job_id));
   if (job == nullptr || jobs::HasEnded(snapshot->state)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "job '", job_id, "' has ended already: it is ", std::string(jobs::Name(snapshot->state))));
@@ -155,11 +116,11 @@ absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) 
 // ---- What the jobs need ------------------------------------------------------------------------
 
 absl::Status Engine::MakeRoomFor(const VolumeGrid& grid) {
-  absl::Status room = environment_.results.CheckRoom(grid);
+  absl::Status room = parts_.results.CheckRoom(grid);
   if (!absl::IsResourceExhausted(room)) return room;
   // Results matter more than the frames of jobs that have ended.
-  environment_.spool.FreeDisk(2 * ReconstructionRun::VolumeBytes(grid));
-  return environment_.results.CheckRoom(grid);
+  parts_.spool.FreeDisk(2 * ReconstructionRun::VolumeBytes(grid));
+  return parts_.results.CheckRoom(grid);
 }
 
 void Engine::SeekPlaces() {
@@ -187,7 +148,7 @@ void Engine::WatchDeadlines() {
     absl::MutexLock lock(&mutex_);
     const auto news = [this]()
                           ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return watch_ != Watch::kSleeps; };
-    mutex_.AwaitWithTimeout(absl::Condition(&news), next - options_.clock());
+    mutex_.AwaitWithTimeout(absl::Condition(&news), next - parts_.Now());
   }
 }
 

@@ -13,50 +13,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "kernels/ops/registry.h"
-#include "server/jobs/frame_spool.h"
-#include "server/jobs/job_table.h"
-#include "server/jobs/ports.h"
-#include "server/jobs/worklist.h"
 #include "server/pipeline/acquisitions.h"
 #include "server/pipeline/active_jobs.h"
 #include "server/pipeline/admission.h"
 #include "server/pipeline/device_loss.h"
+#include "server/pipeline/engine_environment.h"
 #include "server/pipeline/order_lookup.h"
 #include "server/pipeline/refinements.h"
-#include "server/pipeline/request_decoders.h"
-#include "server/pipeline/run_maker.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
-
-/// What the engine works with; all of it outlives the engine.
-struct EngineEnvironment {
-  const ops::Registry& registry;
-  scheduler::Scheduler& scheduler;
-  jobs::JobTable& table;
-  jobs::FrameSpool& spool;
-  jobs::ResultStore& results;
-  jobs::JobObserver& observer;
-  jobs::Worklist* worklist = nullptr;  // null: none
-};
-
-struct EngineOptions {
-  absl::Duration reconnect_limit = absl::Minutes(2);
-  std::optional<DeviceFault> fault;
-  /// Called once, when the last healthy slot is gone; from any thread.
-  std::function<void()> no_device_left;
-  RequestDecoders decoders;
-  /// From the acceptance of an acquisition; see OrderLookup.
-  absl::Duration worklist_timeout = absl::Seconds(10);
-  /// The observer tells the information system of performed procedure steps, to which results
-  /// therefore refer.
-  bool reports_procedure_steps = false;
-  /// Called from any thread, also with locks held.
-  std::function<absl::Time()> clock = absl::Now;
-};
 
 /// Thread-safe.
 class Engine : private JobKeeper {
@@ -112,7 +79,6 @@ class Engine : private JobKeeper {
   void SuspendAll();
 
  private:
-  JobEnvironment EnvironmentOf(scheduler::LaneExecutor& exporter);
   /// Has WatchDeadlines look at all jobs.
   void WakeWatch();
   void WatchDeadlines();
@@ -128,8 +94,8 @@ class Engine : private JobKeeper {
   void OnDeadlineSet() override { WakeWatch(); }
   void OnGone(ActiveJob& job) override { active_.Remove(job.id()); }
 
-  const EngineEnvironment environment_;
   const EngineOptions options_;
+  const EngineParts parts_;
   std::atomic<bool> seeking_places_{false};  // one waits for its turn
 
   absl::Mutex mutex_;

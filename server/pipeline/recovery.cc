@@ -17,61 +17,60 @@ using jobs::JobState;
 
 void Recovery::Recover() {
   const std::vector<jobs::JobSnapshot> all =
-      environment_.table.List({}, std::nullopt, std::numeric_limits<int>::max());
+      parts_.table.List({}, std::nullopt, std::numeric_limits<int>::max());
   for (const jobs::JobSnapshot& job : all) {  // before the frames that they use could be released
     if (!jobs::IsRefinement(*job) || jobs::HasEnded(job->state)) continue;
     if (const absl::Status status = GoOnWithRefinement(*job); !status.ok()) Fail(*job, status);
   }
-  for (const std::string& id : environment_.spool.Jobs()) {
-    const absl::StatusOr<jobs::JobSnapshot> job = environment_.table.Get(id);
+  for (const std::string& id : parts_.spool.Jobs()) {
+    const absl::StatusOr<jobs::JobSnapshot> job = parts_.table.Get(id);
     if (!job.ok()) {
-      (void)environment_.spool.Remove(id);  // nobody was told that it was accepted
+      (void)parts_.spool.Remove(id);  // nobody was told that it was accepted
     } else if (jobs::HasEnded((*job)->state)) {
-      environment_.refinements.ReleaseFrames(id);
+      refinements_.ReleaseFrames(id);
     } else if (const absl::Status status = GoOnWithAcquisition(**job); !status.ok()) {
       Fail(**job, status);
-      environment_.spool.Release(id);
+      parts_.spool.Release(id);
     }
   }
   for (const jobs::JobSnapshot& job : all) {
     if (job->pair_role == jobs::PairRole::kSubtraction && !jobs::HasEnded(job->state)) {
       // Begun anew below.
-      (void)environment_.table.Transition(job->id, JobState::kFailed);
-      (void)environment_.table.Delete(job->id);
+      (void)parts_.table.Transition(job->id, JobState::kFailed);
+      (void)parts_.table.Delete(job->id);
     }
   }
   for (const jobs::JobSnapshot& job : all) {
     if (job->pair_role == jobs::PairRole::kFill) {
-      environment_.acquisitions.SubmitSubtraction(job->pair_id);
+      acquisitions_.SubmitSubtraction(job->pair_id);
     }
   }
 }
 
 absl::Status Recovery::GoOnWithRefinement(const jobs::Job& job) {
-  const absl::StatusOr<jobs::StoredSeries> stored = environment_.results.Find(job);
-  return stored.ok() ? CompleteStored(job, *stored) : environment_.refinements.Recover(job);
+  const absl::StatusOr<jobs::StoredSeries> stored = parts_.results.Find(job);
+  return stored.ok() ? CompleteStored(job, *stored) : refinements_.Recover(job);
 }
 
 absl::Status Recovery::GoOnWithAcquisition(const jobs::Job& job) {
-  const absl::StatusOr<jobs::StoredSeries> stored = environment_.results.Find(job);
-  const absl::StatusOr<std::shared_ptr<jobs::JobSpool>> opened = environment_.spool.Open(job.id);
+  const absl::StatusOr<jobs::StoredSeries> stored = parts_.results.Find(job);
+  const absl::StatusOr<std::shared_ptr<jobs::JobSpool>> opened = parts_.spool.Open(job.id);
   absl::StatusOr<AcquisitionRequest> decoded =
-      opened.ok() ? environment_.decoders.acquisition((*opened)->acquisition()) : opened.status();
+      opened.ok() ? parts_.options.decoders.acquisition((*opened)->acquisition()) : opened.status();
   if (stored.ok()) {
-    if (decoded.ok()) environment_.acquisitions.FollowUp(job.id, *stored, *decoded, *opened);
+    if (decoded.ok()) acquisitions_.FollowUp(job.id, *stored, *decoded, *opened);
     ISO_RETURN_IF_ERROR(CompleteStored(job, *stored));
-    environment_.refinements.ReleaseFrames(job.id);
+    refinements_.ReleaseFrames(job.id);
     return absl::OkStatus();
   }
   ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, std::move(decoded));
   const std::shared_ptr<jobs::JobSpool>& spool = *opened;
   if (job.state != JobState::kReceiving) {
-    ISO_RETURN_IF_ERROR(environment_.table.Transition(job.id, JobState::kReceiving));
+    ISO_RETURN_IF_ERROR(parts_.table.Transition(job.id, JobState::kReceiving));
   }
-  const auto recovered =
-      environment_.acquisitions.NewJob(job.id, std::move(request), job.grid, spool);
+  const auto recovered = acquisitions_.NewJob(job.id, std::move(request), job.grid, spool);
   const ReconstructionJob::Input input = recovered->input();
-  environment_.table.Update(job.id, [&](jobs::Job& changed) {
+  parts_.table.Update(job.id, [&](jobs::Job& changed) {
     changed.progress.frames_received = input.present;
     changed.progress.frames_lost = input.lost;
     changed.progress.frames_backprojected = 0;
@@ -79,7 +78,7 @@ absl::Status Recovery::GoOnWithAcquisition(const jobs::Job& job) {
   });
   spdlog::info("event=job_recovered job={} frames={} of={}", job.id, input.present,
                job.progress.frames_total);
-  environment_.observer.OnJobResumed("restart");
+  parts_.observer.OnJobResumed("restart");
   // What was warned of since the job was last saved is not known any more.
   if (input.lost > 0 && std::ranges::none_of(job.warnings, [](const jobs::JobWarning& warning) {
         return warning.kind == jobs::WarningKind::kFrameGap;
@@ -88,17 +87,17 @@ absl::Status Recovery::GoOnWithAcquisition(const jobs::Job& job) {
                      absl::StrCat(input.lost, " of ", job.progress.frames_total,
                                   " frames were given up before the service was started again")});
   }
-  environment_.acquisitions.Begin(recovered);
-  if (input.present > 0) environment_.acquisitions.OnFirstFrame(*recovered);
+  acquisitions_.Begin(recovered);
+  if (input.present > 0) acquisitions_.OnFirstFrame(*recovered);
   return absl::OkStatus();
 }
 
 absl::Status Recovery::CompleteStored(const jobs::Job& job, const jobs::StoredSeries& stored) {
   for (const JobState state : {JobState::kReconstructing, JobState::kExporting}) {
-    if (job.state < state) ISO_RETURN_IF_ERROR(environment_.table.Transition(job.id, state));
+    if (job.state < state) ISO_RETURN_IF_ERROR(parts_.table.Transition(job.id, state));
   }
-  const absl::Time now = environment_.clock();
-  return environment_.table.Transition(job.id, JobState::kCompleted, [&](jobs::Job& changed) {
+  const absl::Time now = parts_.Now();
+  return parts_.table.Transition(job.id, JobState::kCompleted, [&](jobs::Job& changed) {
     changed.end_time = now;
     jobs::RecordStored(stored, changed);
     if (jobs::IsRefinement(changed)) return;
@@ -109,8 +108,8 @@ absl::Status Recovery::CompleteStored(const jobs::Job& job, const jobs::StoredSe
 
 void Recovery::Fail(const jobs::Job& job, const absl::Status& why) {
   spdlog::error("event=recovery_failed job={} error=\"{}\"", job.id, why.ToString());
-  const absl::Time now = environment_.clock();
-  (void)environment_.table.Transition(job.id, JobState::kFailed, [&](jobs::Job& changed) {
+  const absl::Time now = parts_.Now();
+  (void)parts_.table.Transition(job.id, JobState::kFailed, [&](jobs::Job& changed) {
     changed.error = why;
     changed.end_time = now;
   });

@@ -1,36 +1,19 @@
 // What the table and the spool hold after a restart goes on.
 #pragma once
 
-#include <functional>
-
 #include "absl/status/status.h"
-#include "absl/time/time.h"
-#include "server/jobs/frame_spool.h"
-#include "server/jobs/job_table.h"
-#include "server/jobs/ports.h"
 #include "server/pipeline/acquisitions.h"
+#include "server/pipeline/engine_environment.h"
 #include "server/pipeline/refinements.h"
-#include "server/pipeline/request_decoders.h"
 
 namespace isocenter::pipeline {
-
-/// All of it outlives the recovery.
-struct RecoveryEnvironment {
-  jobs::JobTable& table;
-  jobs::FrameSpool& spool;
-  jobs::ResultStore& results;
-  jobs::JobObserver& observer;
-  Acquisitions& acquisitions;
-  Refinements& refinements;
-  const RequestDecoders& decoders;
-  std::function<absl::Time()> clock;
-};
 
 /// Makes active again, or ends, what was active when the service stopped. Before anything is
 /// admitted.
 class Recovery {
  public:
-  explicit Recovery(RecoveryEnvironment environment) : environment_(std::move(environment)) {}
+  Recovery(const EngineParts& parts, Acquisitions& acquisitions, Refinements& refinements)
+      : parts_(parts), acquisitions_(acquisitions), refinements_(refinements) {}
 
   /// Once. Jobs that cannot go on fail with the reason. The others wait for a run.
   void Recover();
@@ -42,7 +25,9 @@ class Recovery {
   absl::Status CompleteStored(const jobs::Job& job, const jobs::StoredSeries& stored);
   void Fail(const jobs::Job& job, const absl::Status& why);
 
-  const RecoveryEnvironment environment_;
+  const EngineParts& parts_;
+  Acquisitions& acquisitions_;
+  Refinements& refinements_;
 };
 
 }  // namespace isocenter::pipeline

@@ -23,14 +23,14 @@ void Refinements::Refine(const std::string& source_id, RefinementRequest request
 
 absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& source_id,
                                                          RefinementRequest request) {
-  if (environment_.active.draining()) {
+  if (parts_.active.draining()) {
     return absl::UnavailableError("the service is shutting down; use another one");
   }
   if (!request.request_id.empty()) {
-    const jobs::JobSnapshot known = environment_.jobs.table.FindByRequestId(request.request_id);
+    const jobs::JobSnapshot known = parts_.table.FindByRequestId(request.request_id);
     if (known != nullptr) return ExistingRefinement(known, source_id, request);
   }
-  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot source, environment_.jobs.table.Get(source_id));
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot source, parts_.table.Get(source_id));
   ISO_RETURN_IF_ERROR(CheckRefinable(*source));
   Use(source_id);
   absl::StatusOr<RefinementInput> input = OpenInput(source_id);
@@ -41,7 +41,7 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
   const jobs::StoredSeries stored{.study_instance_uid = source->result.study_instance_uid,
                                   .series_instance_uid = source->result.series_instance_uid,
                                   .frame_of_reference_uid = source->result.frame_of_reference_uid};
-  const absl::Time now = environment_.jobs.clock();
+  const absl::Time now = parts_.Now();
   Job job = RefinementRecord(jobs::NewJobId(now), *source, stored, request, now);
   return Add(std::move(job), std::move(request), *std::move(input));
 }
@@ -54,8 +54,8 @@ absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& st
   refinement.job_class = request.job_class == jobs::JobClass::kLive ? jobs::JobClass::kInteractive
                                                                     : jobs::JobClass::kBatch;
   Use(source.id);
-  Job job = RefinementRecord(absl::StrCat(source.id, "-ref"), source, stored, refinement,
-                             environment_.jobs.clock());
+  Job job =
+      RefinementRecord(absl::StrCat(source.id, "-ref"), source, stored, refinement, parts_.Now());
   const absl::Status added = Add(std::move(job), std::move(refinement),
                                  {std::move(spool), request.acquisition, request.missing_frames})
                                  .status();
@@ -63,17 +63,18 @@ absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& st
 }
 
 absl::StatusOr<RefinementInput> Refinements::OpenInput(const std::string& source_id) {
-  absl::Status kept = environment_.spool.Retain(source_id);
+  absl::Status kept = parts_.spool.Retain(source_id);
   if (absl::IsNotFound(kept)) kept = absl::FailedPreconditionError(kept.message());
   ISO_RETURN_IF_ERROR(kept);
-  ISO_ASSIGN_OR_RETURN(std::shared_ptr<jobs::JobSpool> spool, environment_.spool.Open(source_id));
-  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, decoders_.acquisition(spool->acquisition()));
+  ISO_ASSIGN_OR_RETURN(std::shared_ptr<jobs::JobSpool> spool, parts_.spool.Open(source_id));
+  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request,
+                       parts_.options.decoders.acquisition(spool->acquisition()));
   return RefinementInput{std::move(spool), std::move(request.acquisition), request.missing_frames};
 }
 
 std::shared_ptr<RefinementJob> Refinements::MakeJob(const Job& job, RefinementRequest request) {
   return std::make_shared<RefinementJob>(
-      job, std::move(request), environment_.jobs,
+      job, std::move(request), parts_.ForJobs(exporter_),
       [this](const std::string& source_id) { EndUse(source_id); });
 }
 
@@ -85,7 +86,7 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest re
   job.progress.frames_lost = static_cast<int>(std::ranges::count(frames, jobs::FrameState::kGap));
   const std::shared_ptr<RefinementJob> added = MakeJob(job, std::move(request));
   absl::Status status = added->SetInput(std::move(input));
-  if (status.ok()) status = environment_.jobs.table.Insert(job);
+  if (status.ok()) status = parts_.table.Insert(job);
   if (!status.ok()) {
     EndUse(added->source_id());
     return status;
@@ -95,22 +96,22 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest re
       "iterations={}",
       job.id, added->source_id(), job.protocol, job.refinement.algorithm,
       std::string(jobs::Name(job.job_class)), job.progress.iterations_total);
-  environment_.active.Add(added);
-  environment_.seek_places();
+  parts_.active.Add(added);
+  parts_.seek_places();
   return std::make_shared<const Job>(std::move(job));
 }
 
 // ---- After a restart ---------------------------------------------------------------------------
 
 absl::Status Refinements::Recover(const Job& job) {
-  ISO_ASSIGN_OR_RETURN(RefinementRequest request, decoders_.refinement(job.refinement.recipe));
+  ISO_ASSIGN_OR_RETURN(RefinementRequest request,
+                       parts_.options.decoders.refinement(job.refinement.recipe));
   const std::string source_id = job.source_job_ids.front();
   Use(source_id);
   const std::shared_ptr<RefinementJob> recovered = MakeJob(job, std::move(request));
-  environment_.active.Add(recovered);
-  environment_.jobs.table.Update(job.id,
-                                 [](Job& changed) { changed.progress.slices_exported = 0; });
-  environment_.jobs.observer.OnJobResumed("restart");
+  parts_.active.Add(recovered);
+  parts_.table.Update(job.id, [](Job& changed) { changed.progress.slices_exported = 0; });
+  parts_.observer.OnJobResumed("restart");
   spdlog::info("event=job_recovered job={} refines={}", job.id, source_id);
   // The job may end before its input is open, and its use of the frames with it: opening them
   // retains them, so it is a use of its own.
@@ -121,7 +122,7 @@ absl::Status Refinements::Recover(const Job& job) {
         input.ok() ? recovered->SetInput(*std::move(input)) : input.status();
     EndUse(recovered->source_id());
     if (!status.ok()) return recovered->Fail(status);
-    environment_.seek_places();
+    parts_.seek_places();
   });
   return absl::OkStatus();
 }
@@ -140,13 +141,13 @@ void Refinements::EndUse(const std::string& source_id) {
     if (uses == uses_.end() || --uses->second > 0) return;
     uses_.erase(uses);
   }
-  const absl::StatusOr<jobs::JobSnapshot> source = environment_.jobs.table.Get(source_id);
+  const absl::StatusOr<jobs::JobSnapshot> source = parts_.table.Get(source_id);
   if (!source.ok() || jobs::HasEnded((*source)->state)) ReleaseFrames(source_id);
 }
 
 void Refinements::ReleaseFrames(const std::string& job_id) {
   absl::MutexLock lock(&mutex_);
-  if (!uses_.contains(job_id)) environment_.spool.Release(job_id);
+  if (!uses_.contains(job_id)) parts_.spool.Release(job_id);
 }
 
 void Refinements::AwaitMade() {

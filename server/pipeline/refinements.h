@@ -9,29 +9,17 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "server/jobs/frame_spool.h"
-#include "server/jobs/job_table.h"
 #include "server/pipeline/acquisition_request.h"
-#include "server/pipeline/active_jobs.h"
+#include "server/pipeline/engine_environment.h"
 #include "server/pipeline/refinement_job.h"
-#include "server/pipeline/request_decoders.h"
 
 namespace isocenter::pipeline {
-
-/// What refinements work with; all of it outlives them.
-struct RefinementsEnvironment {
-  JobEnvironment jobs;
-  jobs::FrameSpool& spool;
-  ActiveJobs& active;
-  /// A refinement waits for a place. From any thread.
-  std::function<void()> seek_places;
-};
 
 /// Makes refinements, and keeps the frames that they use in the spool. Thread-safe.
 class Refinements {
  public:
-  Refinements(RefinementsEnvironment environment, RequestDecoders decoders)
-      : environment_(std::move(environment)), decoders_(std::move(decoders)) {}
+  Refinements(const EngineParts& parts, scheduler::LaneExecutor& exporter)
+      : parts_(parts), exporter_(exporter) {}
   /// Nothing is active any more.
   ~Refinements() = default;
 
@@ -70,8 +58,8 @@ class Refinements {
   void Use(const std::string& source_id) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndUse(const std::string& source_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const RefinementsEnvironment environment_;
-  const RequestDecoders decoders_;
+  const EngineParts& parts_;
+  scheduler::LaneExecutor& exporter_;
 
   absl::Mutex mutex_;
   /// Refinements of each source's frames, which are not released before.

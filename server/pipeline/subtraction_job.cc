@@ -44,7 +44,7 @@ class VolumeReader {
 
 /// Fill minus mask, as far as it has been subtracted, and the memory for all of it.
 struct Difference {
-  scheduler::Reservation reservation;  // before the memory that it counts
+  scheduler::MemoryPromise promise;  // before the memory that it counts
   std::unique_ptr<float[]> values;
   VolumeReader mask, fill;
   std::vector<float> mask_slice;
@@ -94,7 +94,7 @@ Job SubtractionRecord(const Job& mask, const Job& fill, absl::Time now) {
   return job;
 }
 
-SubtractionJob::SubtractionJob(const Job& job, Pair pair, scheduler::MemoryBudget& memory,
+SubtractionJob::SubtractionJob(const Job& job, Pair pair, scheduler::PromisedMemory& memory,
                                const JobEnvironment& environment)
     : ActiveJob(job.id, job.grid, {job.job_class}, job.create_time, environment),
       pair_(std::move(pair)),
@@ -114,7 +114,7 @@ absl::Status SubtractionJob::Begin() {
 
 absl::StatusOr<ActiveJob::Output> SubtractionJob::OutputOf(Run* /*run*/) {
   const auto difference = std::make_shared<Difference>();
-  ISO_ASSIGN_OR_RETURN(difference->reservation,
+  ISO_ASSIGN_OR_RETURN(difference->promise,
                        memory_.Reserve(grid_.voxels() * static_cast<int64_t>(sizeof(float))));
   difference->values.reset(new float[grid_.voxels()]);
   ISO_ASSIGN_OR_RETURN(difference->mask, VolumeReader::Open(*pair_.mask, environment_.results));

@@ -4,7 +4,7 @@
 #include "absl/status/status.h"
 #include "server/pipeline/active_job.h"
 #include "server/pipeline/pair.h"
-#include "server/scheduler/memory_budget.h"
+#include "server/scheduler/promised_memory.h"
 
 namespace isocenter::pipeline {
 
@@ -17,7 +17,7 @@ class SubtractionJob : public ActiveJob {
  public:
   /// `job` as the table has it, of a pair whose halves are both completed. `memory`, which outlives
   /// the job: of the host.
-  SubtractionJob(const jobs::Job& job, Pair pair, scheduler::MemoryBudget& memory,
+  SubtractionJob(const jobs::Job& job, Pair pair, scheduler::PromisedMemory& memory,
                  const JobEnvironment& environment);
 
   /// Once. Errors: the table's.
@@ -28,7 +28,7 @@ class SubtractionJob : public ActiveJob {
   void OnEnded() override;
 
   const Pair pair_;
-  scheduler::MemoryBudget& memory_;
+  scheduler::PromisedMemory& memory_;
 };
 
 }  // namespace isocenter::pipeline
