@@ -35,12 +35,15 @@ Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> de
 Engine::~Engine() {
   parts_.scheduler.WhenFreed(nullptr);
   StopAdmitting();
-  // What is being accepted at this moment becomes active first.
-  absl::Notification accepted;
-  admission_lane_->Submit([&accepted] { accepted.Notify(); });
-  accepted.WaitForNotification();
-  SuspendAll();  // with those that the last jobs ask for, too
+  const auto await_admission = [this] {
+    absl::Notification done;
+    admission_lane_->Submit([&done] { done.Notify(); });
+    done.WaitForNotification();
+  };
+  await_admission();  // what is being accepted at this moment becomes active first
+  SuspendAll();       // with those that the last jobs ask for, too
   active_.AwaitIdle(absl::InfiniteFuture());
+  await_admission();  // what makes a run for a job that has just left
   {
     absl::MutexLock lock(&mutex_);
     watch_ = Watch::kEnds;
