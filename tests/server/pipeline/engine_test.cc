@@ -38,6 +38,8 @@ TEST_F(EngineTest, ACompletedJobTellsEverything) {
   const std::string id = accepted->job->id();
   EXPECT_NEAR(accepted->predicted_seconds, 32. * 32 * 32 * 40 / 1e9, 1e-12);  // assumed
   EXPECT_GE(accepted->peak_bytes, accepted->job->run()->plan().peak_bytes);
+  // The slot has no other memory than the host's.
+  EXPECT_EQ(accepted->peak_bytes, service_->slot().memory.used()) << "not what was admitted";
   EXPECT_TRUE(accepted->job->request().frame_rate_hz == 0);
   ASSERT_TRUE((*Console::Attach(accepted->job))->Send(0, kFrames).ok());
   const jobs::Job job = AwaitEnd(id);
