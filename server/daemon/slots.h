@@ -9,7 +9,7 @@
 #include "isocenter/v1/server_config.pb.h"
 #include "kernels/backends.h"
 #include "server/jobs/job_table.h"
-#include "server/pipeline/reconstruction_run.h"
+#include "server/pipeline/runs/reconstruction_run.h"
 #include "server/scheduler/device_slot.h"
 
 namespace isocenter::daemon {

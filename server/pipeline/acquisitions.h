@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/pipeline/engine_environment.h"
-#include "server/pipeline/order_lookup.h"
+#include "server/pipeline/orders/order_lookup.h"
 #include "server/pipeline/reconstruction_job.h"
 #include "server/pipeline/refinements.h"
 

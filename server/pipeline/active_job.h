@@ -13,7 +13,7 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/lifecycle.h"
-#include "server/pipeline/run.h"
+#include "server/pipeline/runs/run.h"
 #include "server/scheduler/lane_executor.h"
 
 namespace isocenter::pipeline {

@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/pipeline/active_job.h"
-#include "server/pipeline/run_maker.h"
+#include "server/pipeline/runs/run_maker.h"
 
 namespace isocenter::pipeline {
 

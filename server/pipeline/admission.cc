@@ -7,7 +7,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "server/pipeline/facts.h"
-#include "server/pipeline/frame_monitor.h"
+#include "server/pipeline/frames/frame_monitor.h"
 #include "server/pipeline/pair.h"
 #include "spdlog/spdlog.h"
 

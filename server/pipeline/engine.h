@@ -19,7 +19,7 @@
 #include "server/pipeline/admission.h"
 #include "server/pipeline/device_loss.h"
 #include "server/pipeline/engine_environment.h"
-#include "server/pipeline/order_lookup.h"
+#include "server/pipeline/orders/order_lookup.h"
 #include "server/pipeline/refinements.h"
 #include "server/scheduler/scheduler.h"
 

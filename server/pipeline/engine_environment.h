@@ -14,7 +14,7 @@
 #include "server/jobs/worklist.h"
 #include "server/pipeline/active_jobs.h"
 #include "server/pipeline/request_decoders.h"
-#include "server/pipeline/run_maker.h"
+#include "server/pipeline/runs/run_maker.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {

@@ -5,7 +5,7 @@
 
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/job_record.h"
-#include "server/pipeline/run_maker.h"
+#include "server/pipeline/runs/run_maker.h"
 
 namespace isocenter::pipeline {
 namespace {

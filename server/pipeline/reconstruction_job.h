@@ -18,9 +18,9 @@
 #include "server/jobs/ports.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/active_job.h"
-#include "server/pipeline/frame_ledger.h"
-#include "server/pipeline/frame_monitor.h"
-#include "server/pipeline/reconstruction_run.h"
+#include "server/pipeline/frames/frame_ledger.h"
+#include "server/pipeline/frames/frame_monitor.h"
+#include "server/pipeline/runs/reconstruction_run.h"
 
 namespace isocenter::pipeline {
 

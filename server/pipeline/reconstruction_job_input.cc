@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/pipeline/measured_matrix.h"
+#include "server/pipeline/frames/measured_matrix.h"
 #include "server/pipeline/reconstruction_job.h"
 
 namespace isocenter::pipeline {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/pipeline/job_record.h"
-#include "server/pipeline/run_maker.h"
+#include "server/pipeline/runs/run_maker.h"
 
 namespace isocenter::pipeline {
 namespace {

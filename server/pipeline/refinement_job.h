@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/active_job.h"
-#include "server/pipeline/frame_ledger.h"
+#include "server/pipeline/frames/frame_ledger.h"
 #include "server/pipeline/refinement_request.h"
-#include "server/pipeline/refinement_run.h"
+#include "server/pipeline/runs/refinement_run.h"
 
 namespace isocenter::pipeline {
 

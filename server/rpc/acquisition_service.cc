@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/rpc/addressee.h"
-#include "server/rpc/status_translation.h"
-#include "server/rpc/translate_header.h"
+#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/translation/translate_header.h"
 #include "server/scheduler/retry_after.h"
 
 namespace isocenter::rpc {

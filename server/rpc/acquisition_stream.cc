@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/addressee.h"
-#include "server/rpc/status_translation.h"
+#include "server/rpc/translation/status_translation.h"
 #include "server/scheduler/retry_after.h"
 #include "spdlog/spdlog.h"
 

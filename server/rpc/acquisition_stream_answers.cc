@@ -7,8 +7,8 @@
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/proto_buffer_writer.h"
 #include "server/rpc/acquisition_stream.h"
-#include "server/rpc/status_translation.h"
-#include "server/rpc/translate.h"
+#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/translation/translate.h"
 
 namespace isocenter::rpc {
 namespace {

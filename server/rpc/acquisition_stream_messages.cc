@@ -6,7 +6,7 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 #include "server/rpc/acquisition_stream.h"
-#include "server/rpc/translate_header.h"
+#include "server/rpc/translation/translate_header.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
-#include "server/rpc/status_translation.h"
+#include "server/rpc/translation/status_translation.h"
 
 namespace isocenter::rpc {
 

@@ -12,7 +12,7 @@
 #include "server/audit/event.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/roster.h"
-#include "server/rpc/status_translation.h"
+#include "server/rpc/translation/status_translation.h"
 
 namespace isocenter::rpc {
 

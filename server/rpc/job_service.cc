@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/rpc/download_stream.h"
-#include "server/rpc/status_translation.h"
 #include "server/rpc/transfer_service.h"
-#include "server/rpc/translate.h"
-#include "server/rpc/translate_refinement.h"
+#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/translation/translate.h"
+#include "server/rpc/translation/translate_refinement.h"
 #include "server/rpc/watch_stream.h"
 #include "spdlog/spdlog.h"
 

@@ -6,8 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/status_translation.h"
-#include "server/rpc/translate.h"
+#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/translation/translate.h"
 
 namespace isocenter::rpc {
 namespace {

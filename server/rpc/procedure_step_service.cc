@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/field_checks.h"
-#include "server/rpc/status_translation.h"
-#include "server/rpc/translate.h"
-#include "server/rpc/wire_enum.h"
+#include "server/rpc/translation/field_checks.h"
+#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/translation/translate.h"
+#include "server/rpc/translation/wire_enum.h"
 
 namespace isocenter::rpc {
 namespace {

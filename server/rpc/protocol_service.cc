@@ -1,6 +1,6 @@
 #include "server/rpc/protocol_service.h"
 
-#include "server/rpc/status_translation.h"
+#include "server/rpc/translation/status_translation.h"
 
 namespace isocenter::rpc {
 

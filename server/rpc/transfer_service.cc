@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/status_translation.h"
+#include "server/rpc/translation/status_translation.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::rpc {

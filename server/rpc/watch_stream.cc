@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "server/rpc/status_translation.h"
-#include "server/rpc/translate.h"
+#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/translation/translate.h"
 
 namespace isocenter::rpc {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/field_checks.h"
-#include "server/rpc/status_translation.h"
+#include "server/rpc/translation/field_checks.h"
+#include "server/rpc/translation/status_translation.h"
 
 namespace isocenter::rpc {
 namespace {

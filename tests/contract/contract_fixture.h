@@ -21,8 +21,8 @@
 #include "server/node/node.h"
 #include "server/roles/roster.h"
 #include "server/rpc/server.h"
-#include "server/rpc/translate_header.h"
-#include "server/rpc/translate_refinement.h"
+#include "server/rpc/translation/translate_header.h"
+#include "server/rpc/translation/translate_refinement.h"
 #include "tests/contract/messages.h"
 #include "tests/server/fakes/service_under_test.h"
 

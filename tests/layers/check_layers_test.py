@@ -60,7 +60,7 @@ class CheckLayersTest(unittest.TestCase):
             ("kernels/recon/fdk.cc", '"server/jobs/job.h"'),
             ("server/jobs/job.h", '"server/rpc/service.h"'),
             ("server/jobs/job.h", "<grpcpp/grpcpp.h>"),
-            ("server/pipeline/run.cc", '"isocenter/v1/jobs.pb.h"'),
+            ("server/pipeline/runs/run.cc", '"isocenter/v1/jobs.pb.h"'),
             ("server/config/load.cc", '"isocenter/v1/jobs.grpc.pb.h"'),
             ("server/rpc/service.cc", "<dcmtk/config/osconfig.h>"),
             ("client/formats/bundle.cc", "<dcmtk/config/osconfig.h>"),

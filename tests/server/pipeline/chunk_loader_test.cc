@@ -1,4 +1,4 @@
-#include "server/pipeline/chunk_loader.h"
+#include "server/pipeline/runs/chunk_loader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

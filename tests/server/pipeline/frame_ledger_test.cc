@@ -1,4 +1,4 @@
-#include "server/pipeline/frame_ledger.h"
+#include "server/pipeline/frames/frame_ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

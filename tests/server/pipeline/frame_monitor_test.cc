@@ -1,4 +1,4 @@
-#include "server/pipeline/frame_monitor.h"
+#include "server/pipeline/frames/frame_monitor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What an acquisition takes from the worklist, and what it does not.
-#include "server/pipeline/order_match.h"
+#include "server/pipeline/orders/order_match.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/rpc/status_translation.h"
+#include "server/rpc/translation/status_translation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/rpc/translate_header.h"
+#include "server/rpc/translation/translate_header.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

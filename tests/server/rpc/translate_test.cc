@@ -1,4 +1,4 @@
-#include "server/rpc/translate.h"
+#include "server/rpc/translation/translate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "isocenter/v1/procedure_steps.pb.h"
 #include "server/jobs/job_members.h"
 #include "server/jobs/procedure_steps.h"
-#include "server/rpc/wire_enum.h"
+#include "server/rpc/translation/wire_enum.h"
 #include "tests/server/fakes/full_job.h"
 
 namespace isocenter::rpc {

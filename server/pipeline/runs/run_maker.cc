@@ -1,4 +1,4 @@
-#include "server/pipeline/run_maker.h"
+#include "server/pipeline/runs/run_maker.h"
 
 #include <algorithm>
 #include <string>

@@ -11,8 +11,8 @@
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
 #include "server/jobs/frame_spool.h"
-#include "server/pipeline/frame_ledger.h"
-#include "server/pipeline/run.h"
+#include "server/pipeline/frames/frame_ledger.h"
+#include "server/pipeline/runs/run.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {

@@ -1,4 +1,4 @@
-#include "server/pipeline/order_match.h"
+#include "server/pipeline/orders/order_match.h"
 
 #include <algorithm>
 #include <string>

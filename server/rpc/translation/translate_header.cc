@@ -1,4 +1,4 @@
-#include "server/rpc/translate_header.h"
+#include "server/rpc/translation/translate_header.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,10 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
-#include "server/rpc/field_checks.h"
-#include "server/rpc/status_translation.h"
-#include "server/rpc/translate.h"
-#include "server/rpc/translate_refinement.h"
+#include "server/rpc/translation/field_checks.h"
+#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/translation/translate.h"
+#include "server/rpc/translation/translate_refinement.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -1,11 +1,11 @@
-#include "server/pipeline/reconstruction_run.h"
+#include "server/pipeline/runs/reconstruction_run.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
-#include "server/pipeline/chunk_loader.h"
+#include "server/pipeline/runs/chunk_loader.h"
 
 namespace isocenter::pipeline {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/pipeline/measured_matrix.h"
+#include "server/pipeline/frames/measured_matrix.h"
 
 #include <algorithm>
 #include <cmath>

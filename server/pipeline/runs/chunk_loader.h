@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "kernels/recon/plan.h"
 #include "server/jobs/frame_spool.h"
-#include "server/pipeline/frame_ledger.h"
+#include "server/pipeline/frames/frame_ledger.h"
 
 namespace isocenter::pipeline {
 

@@ -1,11 +1,11 @@
-#include "server/pipeline/refinement_run.h"
+#include "server/pipeline/runs/refinement_run.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/acquisition_request.h"
-#include "server/pipeline/chunk_loader.h"
+#include "server/pipeline/runs/chunk_loader.h"
 
 namespace isocenter::pipeline {
 

@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
-#include "server/pipeline/reconstruction_run.h"
 #include "server/pipeline/refinement_request.h"
-#include "server/pipeline/refinement_run.h"
+#include "server/pipeline/runs/reconstruction_run.h"
+#include "server/pipeline/runs/refinement_run.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {

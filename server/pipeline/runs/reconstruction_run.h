@@ -17,9 +17,9 @@
 #include "server/jobs/frame_spool.h"
 #include "server/jobs/job.h"
 #include "server/pipeline/acquisition_request.h"
-#include "server/pipeline/frame_ledger.h"
-#include "server/pipeline/run.h"
-#include "server/pipeline/slice_gate.h"
+#include "server/pipeline/frames/frame_ledger.h"
+#include "server/pipeline/runs/run.h"
+#include "server/pipeline/runs/slice_gate.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {

@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/worklist.h"
-#include "server/pipeline/order_match.h"
+#include "server/pipeline/orders/order_match.h"
 #include "server/pipeline/reconstruction_job.h"
 #include "server/scheduler/lane_executor.h"
 

@@ -1,4 +1,4 @@
-#include "server/rpc/translate.h"
+#include "server/rpc/translation/translate.h"
 
 #include <bit>
 #include <span>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "kernels/base/crc32c.h"
 #include "proto/wire/geometry.h"
-#include "server/rpc/wire_enum.h"
+#include "server/rpc/translation/wire_enum.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/rpc/translate_refinement.h"
+#include "server/rpc/translation/translate_refinement.h"
 
 #include <google/protobuf/text_format.h>
 
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/field_checks.h"
+#include "server/rpc/translation/field_checks.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/pipeline/order_lookup.h"
+#include "server/pipeline/orders/order_lookup.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/recon/trace.h"
-#include "server/pipeline/run_place.h"
+#include "server/pipeline/runs/run_place.h"
 #include "server/scheduler/lane_executor.h"
 
 namespace isocenter::pipeline {

@@ -1,4 +1,4 @@
-#include "server/pipeline/run.h"
+#include "server/pipeline/runs/run.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "server/rpc/field_checks.h"
+#include "server/rpc/translation/field_checks.h"
 
 #include <algorithm>
 #include <vector>

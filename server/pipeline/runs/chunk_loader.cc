@@ -1,4 +1,4 @@
-#include "server/pipeline/chunk_loader.h"
+#include "server/pipeline/runs/chunk_loader.h"
 
 #include <cmath>
 #include <optional>
