@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -93,6 +94,7 @@ Option Command::Add(const std::string& names, T& target, const std::string& help
 }
 
 template Option Command::Add(const std::string&, std::string&, const std::string&);
+template Option Command::Add(const std::string&, std::filesystem::path&, const std::string&);
 template Option Command::Add(const std::string&, int&, const std::string&);
 template Option Command::Add(const std::string&, int64_t&, const std::string&);
 template Option Command::Add(const std::string&, double&, const std::string&);

@@ -131,7 +131,7 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
       phase_ = Phase::kResult;
       if (job_ != nullptr) {
         phase_ = Phase::kFrames;
-        frame_bytes_ = pipeline::FrameBytes(job_->request().acquisition);
+        frame_bytes_ = recon::FrameBytes(job_->request().acquisition);
         message.set_next_frame_index(job_->input().prefix);
       }
       *message.mutable_grid() = wire::ToProto(job.grid);

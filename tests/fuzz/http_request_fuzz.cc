@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "server/http/transport/request_reader.h"
 #include "tests/fuzz/input.h"
 
@@ -15,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t cut = input.TakeNumber<uint8_t>();
   http::RequestReader reader(kMostBody);
   for (std::string bytes; const absl::string_view piece : {input.Take(cut), input.TakeRest()}) {
-    bytes += piece;
+    absl::StrAppend(&bytes, piece);
     State state = reader.Read(bytes);
     for (; state == State::kComplete; state = reader.Read(bytes)) {
       const http::Request request = reader.TakeRequest();

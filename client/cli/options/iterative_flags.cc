@@ -3,67 +3,45 @@
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
+namespace {
+
+constexpr char kGroup[] = "Iterative algorithms";
+
+}  // namespace
 
 void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
-  constexpr const char* kGroup = "Iterative algorithms";
+  const auto add = [&](const char* name, auto& target, const char* help) {
+    return command.Add(name, target, help).ShowDefault().Group(kGroup);
+  };
+  const auto add_switch = [&](const char* name, bool& target, const char* help) {
+    command.AddSwitch(name, target, help).Group(kGroup);
+  };
   recon::IterativeSettings& s = flags.settings;
   std::vector<std::string> projectors;
   for (const ops::ProjectorModel model : ops::kProjectorModels) {
     projectors.emplace_back(ops::ProjectorName(model));
   }
-  command.Add("--projector", flags.projector, "how a ray sees a voxel")
-      .ShowDefault()
-      .OneOf(projectors)
-      .Group(kGroup);
-  command
-      .AddSwitch("--unmatched", flags.unmatched,
-                 "back-project as FDK does instead of with the projector's adjoint: faster, and "
-                 "only nearly the same")
-      .Group(kGroup);
-  command.Add("--iterations", s.iterations, "passes over all views")
-      .ShowDefault()
-      .Range(1, 1000)
-      .Group(kGroup);
-  command.Add("--subsets", s.subsets, "ordered subsets; 0: what suits the algorithm")
-      .ShowDefault()
-      .Range(0, 10000)
-      .Group(kGroup);
-  command.Add("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs")
-      .ShowDefault()
-      .Group(kGroup);
-  command.Add("--relaxation-decay", s.relaxation_decay, "factor of it after each pass")
-      .ShowDefault()
-      .Group(kGroup);
-  command.AddSwitch("--allow-negative", flags.allow_negative, "let voxels fall below air")
-      .Group(kGroup);
-  command.AddSwitch("--from-zero", flags.from_zero, "begin with nothing instead of with FDK")
-      .Group(kGroup);
-  command
-      .AddSwitch("--statistical-weights", s.statistical_weights,
-                 "weigh rays by the photons that they are left with")
-      .Group(kGroup);
-  command.Add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none")
-      .ShowDefault()
-      .Group(kGroup);
-  command
-      .Add("--huber-delta", s.huber_delta_per_mm,
-           "difference of neighbouring voxels in 1/mm above which it is an edge")
-      .ShowDefault()
-      .Group(kGroup);
-  command.Add("--tv-steps", s.tv_steps, "steps of total variation per pass")
-      .ShowDefault()
-      .Group(kGroup);
-  command
-      .Add("--stop-residual", s.stop_residual,
-           "ends when the relative residual falls below it; 0: never")
-      .ShowDefault()
-      .Group(kGroup);
-  command
-      .Add("--surroundings", s.surroundings_factor,
-           "keep what lies outside of the grid in voxels this many times as coarse; 0: "
-           "nothing is there")
-      .ShowDefault()
-      .Group(kGroup);
+  add("--projector", flags.projector, "how a ray sees a voxel").OneOf(projectors);
+  add_switch("--unmatched", flags.unmatched,
+             "back-project as FDK does instead of with the projector's adjoint: faster, and only "
+             "nearly the same");
+  add("--iterations", s.iterations, "passes over all views").Range(1, 1000);
+  add("--subsets", s.subsets, "ordered subsets; 0: what suits the algorithm").Range(0, 10000);
+  add("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs");
+  add("--relaxation-decay", s.relaxation_decay, "factor of it after each pass");
+  add_switch("--allow-negative", flags.allow_negative, "let voxels fall below air");
+  add_switch("--from-zero", flags.from_zero, "begin with nothing instead of with FDK");
+  add_switch("--statistical-weights", s.statistical_weights,
+             "weigh rays by the photons that they are left with");
+  add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none");
+  add("--huber-delta", s.huber_delta_per_mm,
+      "difference of neighbouring voxels in 1/mm above which it is an edge");
+  add("--tv-steps", s.tv_steps, "steps of total variation per pass");
+  add("--stop-residual", s.stop_residual,
+      "ends when the relative residual falls below it; 0: never");
+  add("--surroundings", s.surroundings_factor,
+      "keep what lies outside of the grid in voxels this many times as coarse; 0: nothing is "
+      "there");
 }
 
 std::vector<std::string> AlgorithmChoices() {
