@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "server/http/http.h"
 #include "server/http/parameters.h"
+#include "server/http/transport/http.h"
 #include "tests/fuzz/input.h"
 
 using namespace isocenter;  // NOLINT
