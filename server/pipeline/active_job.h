@@ -86,8 +86,8 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   virtual bool gives_way() const { return true; }
   /// The job waits: it gets a run, fails, or waits on. By the thread that makes runs.
   virtual void SeekRun(RunMaker& /*runs*/) {}
-  /// What becomes of a job whose run is taken because its device is lost.
-  virtual std::string BeginsAgain() const { return "it begins again"; }
+  /// What is said of a job whose run is taken because its device is lost.
+  virtual std::string BeginsAgain() const { return "a device failed; it begins again"; }
   /// Ends the job if it has waited too long for what did not come. Returns when it will have, or
   /// InfiniteFuture.
   virtual absl::Time EndIfOverdue() { return absl::InfiniteFuture(); }

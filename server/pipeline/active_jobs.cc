@@ -66,8 +66,7 @@ void ActiveJobs::ReplaceLostRuns(const RunMaker& runs, jobs::JobObserver& observ
     const auto used = runs.SlotsOf(run->place().devices);
     if (std::ranges::all_of(used, [](const auto* slot) { return slot->healthy(); })) continue;
     if (!TakeRun(*job, std::move(run), [] {})) continue;
-    job->Warn({jobs::WarningKind::kDeviceReplaced, std::nullopt,
-               "a device failed; " + job->BeginsAgain()});
+    job->Warn({jobs::WarningKind::kDeviceReplaced, std::nullopt, job->BeginsAgain()});
     observer.OnJobResumed("device");
   }
 }

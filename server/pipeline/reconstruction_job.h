@@ -103,7 +103,9 @@ class ReconstructionJob : public ActiveJob {
 
   bool gives_way() const override { return false; }
   void SeekRun(RunMaker& runs) override;
-  std::string BeginsAgain() const override { return "the job is computed again from its frames"; }
+  std::string BeginsAgain() const override {
+    return "a device failed; the job is computed again from its frames";
+  }
   /// Whose console did not come back by console_deadline.
   absl::Time EndIfOverdue() override;
 

@@ -40,7 +40,9 @@ class RefinementJob : public ActiveJob {
   absl::Status SetInput(RefinementInput input);
 
   void SeekRun(RunMaker& runs) override;
-  std::string BeginsAgain() const override { return "the refinement begins again"; }
+  std::string BeginsAgain() const override {
+    return "a device failed; the refinement begins again";
+  }
   /// Whose deadline passes while it has no run.
   absl::Time EndIfOverdue() override;
 
