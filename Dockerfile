@@ -45,7 +45,7 @@ USER 10001:10001
 WORKDIR /var/lib/isocenter
 # The only place that is written to: everything else may be read-only (docker run --read-only).
 VOLUME /var/lib/isocenter
-# gRPC, metrics, DICOM without and with TLS, console page (only with certificates and sign-in).
+# gRPC, metrics, DICOM without and with TLS, operator page (only with certificates and sign-in).
 EXPOSE 50051 9464 11112 2762 8443
 STOPSIGNAL SIGTERM
 # With TLS, ISOCENTER_SERVER, ISOCENTER_CA, ISOCENTER_CERT and ISOCENTER_KEY say how to ask.

@@ -18,11 +18,6 @@
 namespace isocenter::client {
 namespace {
 
-/// Deadline of calls that answer from memory.
-void SetShortDeadline(grpc::ClientContext& context) {
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
-}
-
 /// Cuts a stream of bytes into floats; a value may be cut in two by the pieces.
 class FloatAssembler {
  public:

@@ -2,19 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "absl/time/clock.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/node.grpc.pb.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
-namespace {
-
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
-}
-
-}  // namespace
 
 struct NodeClient::Stub {
   std::unique_ptr<v1::NodeService::Stub> node;
@@ -26,7 +18,7 @@ NodeClient::~NodeClient() = default;
 
 absl::StatusOr<v1::NodeStatus> NodeClient::Status() const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::NodeStatus status;
   ISO_RETURN_IF_ERROR(FromGrpc(stub_->node->GetNodeStatus(&context, {}, &status)));
   return status;
@@ -35,7 +27,7 @@ absl::StatusOr<v1::NodeStatus> NodeClient::Status() const {
 absl::StatusOr<v1::NodeStatus> NodeClient::Drain(const std::string& reason,
                                                  const std::string& by) const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::DrainNodeRequest request;
   request.set_reason(reason);
   request.set_by(by);
@@ -46,7 +38,7 @@ absl::StatusOr<v1::NodeStatus> NodeClient::Drain(const std::string& reason,
 
 absl::StatusOr<v1::NodeStatus> NodeClient::Resume(const std::string& by) const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::ResumeNodeRequest request;
   request.set_by(by);
   v1::NodeStatus status;

@@ -2,19 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "absl/time/clock.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/procedure_steps.grpc.pb.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
-namespace {
-
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
-}
-
-}  // namespace
 
 struct ProcedureStepClient::Stub {
   std::unique_ptr<v1::ProcedureStepService::Stub> service;
@@ -27,7 +19,7 @@ ProcedureStepClient::~ProcedureStepClient() = default;
 absl::StatusOr<v1::ListProcedureStepsResponse> ProcedureStepClient::List(
     const v1::ListProcedureStepsRequest& request) const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::ListProcedureStepsResponse response;
   ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListProcedureSteps(&context, request, &response)));
   return response;
@@ -35,7 +27,7 @@ absl::StatusOr<v1::ListProcedureStepsResponse> ProcedureStepClient::List(
 
 absl::StatusOr<v1::ProcedureStep> ProcedureStepClient::Retry(const std::string& job_id) const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::RetryProcedureStepRequest request;
   request.set_job_id(job_id);
   v1::ProcedureStep step;
@@ -45,7 +37,7 @@ absl::StatusOr<v1::ProcedureStep> ProcedureStepClient::Retry(const std::string& 
 
 absl::StatusOr<v1::ProcedureStep> ProcedureStepClient::Drop(const std::string& job_id) const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::DropProcedureStepRequest request;
   request.set_job_id(job_id);
   v1::ProcedureStep step;

@@ -1,11 +1,14 @@
 #include "client/rpc_status.h"
 
+#include <grpcpp/client_context.h>
+
 #include <initializer_list>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
 
 namespace isocenter::client {
 namespace {
@@ -53,6 +56,10 @@ absl::Status FromGrpc(const grpc::Status& status) {
         "the connection to the server broke, or it is shutting down (", text, "); try again"));
   }
   return absl::UnavailableError(text);
+}
+
+void SetShortDeadline(grpc::ClientContext& context) {
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
 }
 
 }  // namespace isocenter::client

@@ -1,9 +1,13 @@
-// gRPC's status as ours. For .cc files of client/ only.
+// gRPC's status as ours, and how long a call may take. For .cc files of client/ only.
 #pragma once
 
 #include <grpcpp/support/status.h>
 
 #include "absl/status/status.h"
+
+namespace grpc {
+class ClientContext;
+}
 
 namespace isocenter::client {
 
@@ -11,5 +15,8 @@ namespace isocenter::client {
 /// connection broke, the message says so, with what gRPC knows and what to look at; the server's
 /// own sentences stay as they are.
 absl::Status FromGrpc(const grpc::Status& status);
+
+/// The deadline of calls that answer from memory: 30 s.
+void SetShortDeadline(grpc::ClientContext& context);
 
 }  // namespace isocenter::client

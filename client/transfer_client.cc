@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/transfers.grpc.pb.h"
 #include "kernels/base/status_macros.h"
@@ -14,10 +13,6 @@ namespace isocenter::client {
 namespace {
 
 constexpr int kLargestPage = 1000;
-
-void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
-}
 
 }  // namespace
 
@@ -35,7 +30,7 @@ absl::StatusOr<std::vector<v1::Transfer>> TransferClient::List(v1::ListTransfers
   filter.clear_page_token();
   do {
     grpc::ClientContext context;
-    SetDeadline(context);
+    SetShortDeadline(context);
     filter.set_page_size(std::clamp(limit - static_cast<int>(transfers.size()), 1, kLargestPage));
     v1::ListTransfersResponse response;
     ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->ListTransfers(&context, filter, &response)));
@@ -50,7 +45,7 @@ absl::StatusOr<std::vector<v1::Transfer>> TransferClient::List(v1::ListTransfers
 absl::StatusOr<v1::Transfer> TransferClient::Send(const std::string& job_id,
                                                   const std::string& destination) const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::SendJobRequest request;
   request.set_job_id(job_id);
   request.set_destination(destination);
@@ -61,7 +56,7 @@ absl::StatusOr<v1::Transfer> TransferClient::Send(const std::string& job_id,
 
 absl::StatusOr<int> TransferClient::Retry(const v1::RetryTransfersRequest& request) const {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetShortDeadline(context);
   v1::RetryTransfersResponse response;
   ISO_RETURN_IF_ERROR(FromGrpc(stub_->service->RetryTransfers(&context, request, &response)));
   return static_cast<int>(response.instance_count());

@@ -85,23 +85,24 @@ class RabbitCtDataSet : public formats::FrameSink {
     ISO_ASSIGN_OR_RETURN(const auto new_preprocess, registry.preprocess.Find("cpu"));
     ISO_ASSIGN_OR_RETURN(const auto new_filter, registry.ramp_filter.Find("cpu"));
     ISO_ASSIGN_OR_RETURN(const auto new_backproject, registry.backproject.Find("cpu"));
-    ISO_ASSIGN_OR_RETURN(preprocess_, new_preprocess(*device_));
+    ISO_ASSIGN_OR_RETURN(session_, device_->NewSession());
+    ISO_ASSIGN_OR_RETURN(preprocess_, new_preprocess(*session_));
     ISO_ASSIGN_OR_RETURN(
-        filter_, new_filter(*device_, {.rows = detector.rows, .columns = detector.columns}));
-    ISO_ASSIGN_OR_RETURN(backproject_, new_backproject(*device_));
+        filter_, new_filter(*session_, {.rows = detector.rows, .columns = detector.columns}));
+    ISO_ASSIGN_OR_RETURN(backproject_, new_backproject(*session_));
     int views = 0;
     for (const recon::Chunk& chunk : plan_.chunks) views = std::max(views, chunk.views);
     const Shape3 shape{views, detector.rows, detector.columns};
     ISO_ASSIGN_OR_RETURN(weighted_,
-                         device_->NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
+                         session_->NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
     ISO_ASSIGN_OR_RETURN(filtered_,
-                         device_->NewProjectionStack(shape, ops::StackUse::kProjections));
+                         session_->NewProjectionStack(shape, ops::StackUse::kProjections));
     return absl::OkStatus();
   }
 
   absl::Status AllocateReferences(int largest) {
     for (int size = kSmallest; size <= largest; size *= 2) {
-      auto volume = device_->NewVolume(BenchmarkGrid(size));
+      auto volume = session_->NewVolume(BenchmarkGrid(size));
       if (!volume.ok()) {
         return absl::Status(
             volume.status().code(),
@@ -169,6 +170,7 @@ class RabbitCtDataSet : public formats::FrameSink {
 
   const recon::ReconstructionPlan plan_;
   std::unique_ptr<ops::Device> device_;
+  std::unique_ptr<ops::Session> session_;
   formats::RabbitCtWriter writer_;
   std::unique_ptr<ops::Preprocess> preprocess_;
   std::unique_ptr<ops::RampFilter> filter_;

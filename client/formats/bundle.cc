@@ -115,11 +115,14 @@ absl::StatusOr<BundleDescription> ReadBundleDescription(const std::filesystem::p
     return absl::InvalidArgumentError(
         absl::StrCat(path.string(), ": \"format\" is not \"", kFormatName, "\""));
   }
-  if (!json.contains("version") || json["version"] != kBundleVersion) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), ": \"version\" is ",
-                     json.contains("version") ? json["version"].dump() : "missing", "; legal is ",
-                     kBundleVersion));
+  const auto version = json.find("version");
+  if (version == json.end() || *version != kBundleVersion) {
+    // Printing what is nested deeply would take as deep a stack.
+    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": \"version\" is ",
+                                                   version == json.end()  ? "missing"
+                                                   : version->is_number() ? version->dump()
+                                                                          : "no number",
+                                                   "; legal is ", kBundleVersion));
   }
   BundleDescription description;
   if (json.contains("description") && json["description"].is_object()) {

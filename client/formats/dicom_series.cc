@@ -24,17 +24,24 @@ struct Slice {
   std::vector<float> hounsfield;
 };
 
-/// Values of a decimal-string element. False when there are fewer.
-bool Doubles(DcmDataset& data, const DcmTagKey& tag, std::span<double> values) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (data.findAndGetFloat64(tag, values[i], i).bad() || !std::isfinite(values[i])) return false;
-  }
-  return true;
-}
+/// What a place or a direction may be: products of such numbers stay numbers.
+constexpr double kMostMm = 1e6;
 
-absl::Status Missing(const std::string& file, const char* attribute) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(file, ": ", attribute, " is missing or not a number"));
+/// Reads values of a decimal-string element, and names its attribute where one is none.
+absl::Status ReadDoubles(DcmDataset& data, const DcmTagKey& tag, const std::string& file,
+                         const char* attribute, std::span<double> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (data.findAndGetFloat64(tag, values[i], i).bad() || !std::isfinite(values[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, ": ", attribute, " is missing or not a number"));
+    }
+    if (std::abs(values[i]) > kMostMm) {
+      return absl::InvalidArgumentError(absl::StrCat(file, ": ", attribute, " has the value ",
+                                                     values[i], "; legal is -", kMostMm, " to ",
+                                                     kMostMm));
+    }
+  }
+  return absl::OkStatus();
 }
 
 /// Pixel values of one slice in HU.
@@ -82,13 +89,11 @@ absl::StatusOr<std::vector<Slice>> ReadSlice(const std::filesystem::path& path) 
   data.findAndGetOFString(DCM_SeriesInstanceUID, series_uid);
   Slice slice{.file = path.string(), .series_uid = series_uid.c_str()};
   double position[3], orientation[6], spacing[2];
-  if (!Doubles(data, DCM_ImagePositionPatient, position)) {
-    return Missing(slice.file, "Image Position (Patient)");
-  }
-  if (!Doubles(data, DCM_ImageOrientationPatient, orientation)) {
-    return Missing(slice.file, "Image Orientation (Patient)");
-  }
-  if (!Doubles(data, DCM_PixelSpacing, spacing)) return Missing(slice.file, "Pixel Spacing");
+  ISO_RETURN_IF_ERROR(ReadDoubles(data, DCM_ImagePositionPatient, slice.file,
+                                  "Image Position (Patient)", position));
+  ISO_RETURN_IF_ERROR(ReadDoubles(data, DCM_ImageOrientationPatient, slice.file,
+                                  "Image Orientation (Patient)", orientation));
+  ISO_RETURN_IF_ERROR(ReadDoubles(data, DCM_PixelSpacing, slice.file, "Pixel Spacing", spacing));
   slice.position = {position[0], position[1], position[2]};
   slice.row_direction = {orientation[0], orientation[1], orientation[2]};
   slice.column_direction = {orientation[3], orientation[4], orientation[5]};
@@ -116,9 +121,8 @@ absl::Status CheckAlike(const Slice& first, const Slice& other) {
       absl::StrCat(first.file, " and ", other.file, " differ in size, spacing or orientation"));
 }
 
-}  // namespace
-
-absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
+/// The CT slices among the files of a directory.
+absl::StatusOr<std::vector<Slice>> ReadSlices(const std::filesystem::path& directory) {
   std::error_code error;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
@@ -139,8 +143,11 @@ absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
                                             " DICOM CT slices; at least 2 are needed"));
   }
   for (const Slice& slice : slices) ISO_RETURN_IF_ERROR(CheckAlike(slices.front(), slice));
-  const Slice& first = slices.front();
-  const Vec3 normal = Cross(first.row_direction, first.column_direction);
+  return slices;
+}
+
+/// Sorts the slices along their normal; the distance of neighbours.
+absl::StatusOr<double> SortAlong(const Vec3& normal, std::vector<Slice>& slices) {
   std::sort(slices.begin(), slices.end(), [&](const Slice& a, const Slice& b) {
     return Dot(a.position, normal) < Dot(b.position, normal);
   });
@@ -154,7 +161,15 @@ absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
           spacing, " mm); a slice is missing, double, or the gantry was tilted"));
     }
   }
+  return spacing;
+}
 
+}  // namespace
+
+absl::StatusOr<Volume> ReadDicomSeries(const std::filesystem::path& directory) {
+  ISO_ASSIGN_OR_RETURN(std::vector<Slice> slices, ReadSlices(directory));
+  const Vec3 normal = Cross(slices.front().row_direction, slices.front().column_direction);
+  ISO_ASSIGN_OR_RETURN(const double spacing, SortAlong(normal, slices));
   const Slice& lowest = slices.front();
   ISO_RETURN_IF_ERROR(
       CheckedVoxelCount(lowest.columns, lowest.rows, slices.size(), directory.string()).status());

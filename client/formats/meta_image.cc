@@ -20,8 +20,6 @@ namespace isocenter::formats {
 namespace {
 
 constexpr size_t kHeaderLimit = 64 * 1024;
-// Deflate cannot shrink data by more than this factor; larger claims are false.
-constexpr uint64_t kLargestDeflateRatio = 1100;
 
 const std::pair<const char*, ElementType> kTypes[] = {
     {"MET_CHAR", ElementType::kInt8},     {"MET_UCHAR", ElementType::kUint8},
@@ -174,11 +172,7 @@ class DeflatedData : public MetaImageData {
   uint64_t position_ = 0;
 };
 
-}  // namespace
-
-absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path& path) {
-  ISO_ASSIGN_OR_RETURN(const Tags tags, ReadTags(path));
-  MetaImageHeader header;
+absl::Status ReadSize(const Tags& tags, MetaImageHeader& header) {
   if (tags.Get("NDims") != "3") return tags.Error("NDims", "3");
   if (auto n = tags.Get("ElementNumberOfChannels"); !n.empty() && n != "1") {
     return tags.Error("ElementNumberOfChannels", "1");
@@ -192,6 +186,10 @@ absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path&
     }
     header.size[a] = size[a];
   }
+  return absl::OkStatus();
+}
+
+absl::Status ReadGeometry(const Tags& tags, MetaImageHeader& header) {
   for (const char* tag : {"ElementSize", "ElementSpacing"}) {  // ElementSpacing wins
     ISO_ASSIGN_OR_RETURN(const std::vector<double> spacing, tags.Numbers<double>(tag, 3));
     for (size_t a = 0; a < spacing.size(); ++a) {
@@ -207,6 +205,10 @@ absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path&
     ISO_ASSIGN_OR_RETURN(const std::vector<double> axes, tags.Numbers<double>(tag, 9));
     std::copy(axes.begin(), axes.end(), header.axes.begin());
   }
+  return absl::OkStatus();
+}
+
+absl::Status ReadCoding(const Tags& tags, MetaImageHeader& header) {
   const auto type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                  [&](const auto& t) { return tags.Get("ElementType") == t.first; });
   if (type == std::end(kTypes)) {
@@ -217,7 +219,12 @@ absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path&
   header.type = type->second;
   header.big_endian = tags.Flag("BinaryDataByteOrderMSB") || tags.Flag("ElementByteOrderMSB");
   header.compressed = tags.Flag("CompressedData");
+  return absl::OkStatus();
+}
 
+/// Where the data are, and whether they can be as many as the header says.
+absl::Status FindData(const Tags& tags, const std::filesystem::path& path,
+                      MetaImageHeader& header) {
   const std::string data_file(tags.Get("ElementDataFile"));
   if (data_file.empty() || data_file == "LIST" || absl::StrContains(data_file, "%")) {
     return tags.Error("ElementDataFile", "LOCAL or the name of one file");
@@ -234,13 +241,24 @@ absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path&
     if (skip[0] < 0) return tags.Error("HeaderSize", "-1 or more");
     header.data_offset = skip[0];
   }
-  const uint64_t available = data.size() - std::min(data.size(), header.data_offset);
-  const uint64_t possible = header.compressed ? available * kLargestDeflateRatio : available;
-  if (header.data_bytes() > possible) {
-    return absl::DataLossError(absl::StrCat(data.name(), " is truncated: DimSize ", size[0], " x ",
-                                            size[1], " x ", size[2], " needs ", header.data_bytes(),
-                                            " bytes, and there are ", available));
+  header.stored_bytes = data.size() - std::min(data.size(), header.data_offset);
+  if (header.data_bytes() > header.stored_bytes * (header.compressed ? kLargestDeflateRatio : 1)) {
+    return absl::DataLossError(absl::StrCat(
+        data.name(), " is truncated: DimSize ", absl::StrJoin(header.size, " x "), " needs ",
+        header.data_bytes(), " bytes, and there are ", header.stored_bytes));
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<MetaImageHeader> ReadMetaImageHeader(const std::filesystem::path& path) {
+  ISO_ASSIGN_OR_RETURN(const Tags tags, ReadTags(path));
+  MetaImageHeader header;
+  ISO_RETURN_IF_ERROR(ReadSize(tags, header));
+  ISO_RETURN_IF_ERROR(ReadGeometry(tags, header));
+  ISO_RETURN_IF_ERROR(ReadCoding(tags, header));
+  ISO_RETURN_IF_ERROR(FindData(tags, path, header));
   return header;
 }
 
@@ -262,13 +280,12 @@ absl::StatusOr<Volume> ReadMetaImage(const std::filesystem::path& path) {
   for (int axis = 0; axis < 3; ++axis) {
     for (int i = 0; i < 3; ++i) volume.grid.direction[i * 3 + axis] = header.axes[axis * 3 + i];
   }
-  volume.voxels.resize(voxels);
-  std::vector<std::byte> slice(nx * ny * ElementBytes(header.type));
-  for (int64_t k = 0; k < nz; ++k) {
-    ISO_RETURN_IF_ERROR(data->Read(k * slice.size(), slice));
-    ToFloat(slice, header.type, header.big_endian, 1, 0,
-            std::span(volume.voxels).subspan(k * nx * ny, nx * ny));
-  }
+  ISO_ASSIGN_OR_RETURN(
+      volume.voxels,
+      ReadVoxels(path.string(), voxels, {.type = header.type, .big_endian = header.big_endian},
+                 header.stored_bytes, [&data](uint64_t offset, std::span<std::byte> bytes) {
+                   return data->Read(offset, bytes);
+                 }));
   return WithRightHandedGrid(std::move(volume), path.string());
 }
 

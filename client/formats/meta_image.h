@@ -27,6 +27,7 @@ struct MetaImageHeader {
   bool compressed = false;
   std::filesystem::path data_path;
   uint64_t data_offset = 0;
+  uint64_t stored_bytes = 0;  // from there to the end of the file
 
   int64_t elements() const { return size[0] * size[1] * size[2]; }
   uint64_t data_bytes() const { return uint64_t(elements()) * ElementBytes(type); }

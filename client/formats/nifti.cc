@@ -20,7 +20,6 @@ namespace isocenter::formats {
 namespace {
 
 constexpr size_t kHeaderBytes = 348;
-constexpr uint64_t kLargestDeflateRatio = 1100;
 
 struct GzCloser {
   void operator()(gzFile_s* file) const { gzclose(file); }
@@ -111,15 +110,9 @@ Affine IndexToRas(const Header& h) {
   return m;
 }
 
-}  // namespace
-
-absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  ISO_ASSIGN_OR_RETURN(const InputFile plain, InputFile::Open(path));
-  GzHandle file(gzopen(path.c_str(), "rb"));  // reads plain files, too
-  if (!file) return absl::InternalError(absl::StrCat("cannot open ", name));
+absl::StatusOr<Header> ReadHeader(gzFile_s* file, const std::string& name) {
   Header header;
-  ISO_RETURN_IF_ERROR(ReadExactly(file.get(), header.bytes, name));
+  ISO_RETURN_IF_ERROR(ReadExactly(file, header.bytes, name));
   header.swapped = header.Get<int32_t>(0) != int{kHeaderBytes};
   if (header.Get<int32_t>(0) != int{kHeaderBytes} ||
       std::memcmp(header.bytes.data() + 344, "n+1", 4) != 0) {
@@ -133,28 +126,39 @@ absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": dim[0] is ", dimensions, "; legal is one three-dimensional volume"));
   }
-  const int nx = header.Get<int16_t>(42), ny = header.Get<int16_t>(44),
-            nz = header.Get<int16_t>(46);
-  ISO_ASSIGN_OR_RETURN(const int64_t voxels, CheckedVoxelCount(nx, ny, nz, name));
+  return header;
+}
+
+/// Bytes between the header and the first voxel.
+absl::StatusOr<size_t> GapOf(const Header& header, const std::string& name) {
+  const double begin = header.Get<float>(108);  // vox_offset
+  if (begin >= kHeaderBytes && begin <= 1e6) return static_cast<size_t>(begin) - kHeaderBytes;
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": vox_offset is ", begin, "; legal is 348 to 1000000"));
+}
+
+absl::StatusOr<VoxelCoding> CodingOf(const Header& header, const std::string& name) {
   const std::optional<ElementType> type = TypeOf(header.Get<int16_t>(70));
   if (!type) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": datatype is ", header.Get<int16_t>(70),
                      "; legal is 2, 4, 8, 16, 64, 256, 512 or 768 (integers and floats)"));
   }
-  const double begin = header.Get<float>(108);  // vox_offset
-  if (!(begin >= kHeaderBytes && begin <= 1e6)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": vox_offset is ", begin, "; legal is 348 to 1000000"));
+  VoxelCoding coding{.type = *type};
+  coding.big_endian = header.swapped != (std::endian::native == std::endian::big);
+  const double slope = header.Get<float>(112);
+  if (slope != 0 && std::isfinite(slope)) {
+    coding.slope = slope;
+    coding.intercept = header.Get<float>(116);
   }
-  if (uint64_t(voxels) * ElementBytes(*type) > plain.size() * kLargestDeflateRatio) {
-    return absl::DataLossError(absl::StrCat(name, " is truncated: ", nx, " x ", ny, " x ", nz,
-                                            " voxels cannot be in ", plain.size(), " bytes"));
-  }
+  return coding;
+}
 
+absl::StatusOr<VolumeGrid> GridOf(const Header& header, const std::string& name) {
+  VolumeGrid grid{
+      .nx = header.Get<int16_t>(42), .ny = header.Get<int16_t>(44), .nz = header.Get<int16_t>(46)};
   const Affine m = IndexToRas(header);
-  Volume volume{.grid = {.nx = nx, .ny = ny, .nz = nz}};
-  double* spacing[] = {&volume.grid.spacing.x, &volume.grid.spacing.y, &volume.grid.spacing.z};
+  double* spacing[] = {&grid.spacing.x, &grid.spacing.y, &grid.spacing.z};
   constexpr double kToLps[] = {-1, -1, 1};
   for (int axis = 0; axis < 3; ++axis) {
     const double length = Norm({m[axis], m[4 + axis], m[8 + axis]});
@@ -164,23 +168,38 @@ absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
     }
     *spacing[axis] = length;
     for (int i = 0; i < 3; ++i) {
-      volume.grid.direction[i * 3 + axis] = kToLps[i] * m[i * 4 + axis] / length;
+      grid.direction[i * 3 + axis] = kToLps[i] * m[i * 4 + axis] / length;
     }
   }
-  volume.grid.origin = {-m[3], -m[7], m[11]};
+  grid.origin = {-m[3], -m[7], m[11]};
+  return grid;
+}
 
-  std::vector<std::byte> gap(static_cast<size_t>(begin) - kHeaderBytes);
-  ISO_RETURN_IF_ERROR(ReadExactly(file.get(), gap, name));
-  const double slope = header.Get<float>(112);
-  const bool rescaled = slope != 0 && std::isfinite(slope);
-  const bool big_endian = header.swapped != (std::endian::native == std::endian::big);
-  std::vector<std::byte> slice(int64_t{nx} * ny * ElementBytes(*type));
-  volume.voxels.resize(voxels);
-  for (int k = 0; k < nz; ++k) {
-    ISO_RETURN_IF_ERROR(ReadExactly(file.get(), slice, name));
-    ToFloat(slice, *type, big_endian, rescaled ? slope : 1, rescaled ? header.Get<float>(116) : 0,
-            std::span(volume.voxels).subspan(int64_t{k} * nx * ny, int64_t{nx} * ny));
+}  // namespace
+
+absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  ISO_ASSIGN_OR_RETURN(const InputFile plain, InputFile::Open(path));
+  GzHandle file(gzopen(path.c_str(), "rb"));  // reads plain files, too
+  if (!file) return absl::InternalError(absl::StrCat("cannot open ", name));
+  ISO_ASSIGN_OR_RETURN(const Header header, ReadHeader(file.get(), name));
+  Volume volume;
+  ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(header, name));
+  const auto [nx, ny, nz] = std::array{volume.grid.nx, volume.grid.ny, volume.grid.nz};
+  ISO_ASSIGN_OR_RETURN(const int64_t voxels, CheckedVoxelCount(nx, ny, nz, name));
+  ISO_ASSIGN_OR_RETURN(const VoxelCoding coding, CodingOf(header, name));
+  ISO_ASSIGN_OR_RETURN(const size_t gap, GapOf(header, name));
+  const uint64_t possible = plain.size() * (gzdirect(file.get()) ? 1 : kLargestDeflateRatio);
+  if (uint64_t(voxels) * ElementBytes(coding.type) > possible) {
+    return absl::DataLossError(absl::StrCat(name, " is truncated: ", nx, " x ", ny, " x ", nz,
+                                            " voxels cannot be in ", plain.size(), " bytes"));
   }
+  std::vector<std::byte> skipped(gap);
+  ISO_RETURN_IF_ERROR(ReadExactly(file.get(), skipped, name));
+  ISO_ASSIGN_OR_RETURN(volume.voxels,
+                       ReadVoxels(name, voxels, coding, plain.size(), [&](uint64_t, auto bytes) {
+                         return ReadExactly(file.get(), bytes, name);
+                       }));
   return WithRightHandedGrid(std::move(volume), name);
 }
 

@@ -1,7 +1,5 @@
 #include "client/formats/raw_volume.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
@@ -18,14 +16,11 @@ absl::StatusOr<Volume> ReadRawVolume(const std::filesystem::path& path, const Ra
         file.name(), " has ", file.size(), " bytes, but ", layout.nx, " x ", layout.ny, " x ",
         layout.nz, " voxels of ", ElementBytes(layout.type), " bytes are ", expected));
   }
-  volume.voxels.resize(volume.grid.voxels());
-  const int64_t slice_voxels = int64_t{layout.nx} * layout.ny;
-  std::vector<std::byte> slice(slice_voxels * ElementBytes(layout.type));
-  for (int64_t k = 0; k < layout.nz; ++k) {
-    ISO_RETURN_IF_ERROR(file.ReadAt(k * slice.size(), slice));
-    ToFloat(slice, layout.type, /*big_endian=*/false, 1, 0,
-            std::span(volume.voxels).subspan(k * slice_voxels, slice_voxels));
-  }
+  ISO_ASSIGN_OR_RETURN(
+      volume.voxels, ReadVoxels(file.name(), volume.grid.voxels(), {.type = layout.type},
+                                file.size(), [&file](uint64_t offset, std::span<std::byte> bytes) {
+                                  return file.ReadAt(offset, bytes);
+                                }));
   return volume;
 }
 

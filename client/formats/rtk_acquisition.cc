@@ -20,13 +20,13 @@ class RtkSource : public FrameSource {
       : header_(std::move(header)),
         image_(image),
         data_(std::move(data)),
-        frame_bytes_(frame_bytes),
-        stored_(image.size[0] * image.size[1] * ElementBytes(image.type)),
-        values_(image.size[0] * image.size[1]) {}
+        frame_bytes_(frame_bytes) {}
 
   const v1::AcquisitionHeader& header() const override { return header_; }
   int64_t frame_bytes() const override { return frame_bytes_; }
   absl::Status Read(int64_t index, std::span<std::byte> pixels) override {
+    values_.resize(image_.size[0] * image_.size[1]);
+    stored_.resize(values_.size() * ElementBytes(image_.type));
     ISO_RETURN_IF_ERROR(data_->Read(index * stored_.size(), stored_));
     ToFloat(stored_, image_.type, image_.big_endian, 1, 0, values_);
     if (header_.pixel_type() == v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS) {
@@ -43,7 +43,8 @@ class RtkSource : public FrameSource {
   MetaImageHeader image_;
   std::unique_ptr<MetaImageData> data_;
   int64_t frame_bytes_;
-  std::vector<std::byte> stored_;  // one view as in the file
+  // One view as in the file, and its values; they get their room with the first frame that is read.
+  std::vector<std::byte> stored_;
   std::vector<float> values_;
 };
 

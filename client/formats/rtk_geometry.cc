@@ -11,6 +11,7 @@
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/trajectory.h"
 
 namespace isocenter::formats {
 namespace {
@@ -173,6 +174,10 @@ absl::StatusOr<std::vector<ProjectionMatrix>> ReadRtkGeometry(const std::filesys
           absl::StrCat(where, ": SourceToIsocenterDistance is ", projection.source_to_isocenter,
                        " and SourceToDetectorDistance is ", projection.source_to_detector,
                        "; legal is above 0 (parallel beams cannot be reconstructed)"));
+    }
+    if (matrices.size() == kMaxViews) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path.string(), " holds more than ", kMaxViews, " projections"));
     }
     matrices.push_back(ToOurWorld(matrix));
   }

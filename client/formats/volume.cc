@@ -1,8 +1,11 @@
 #include "client/formats/volume.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
 
@@ -41,6 +44,32 @@ absl::StatusOr<int64_t> CheckedVoxelCount(int64_t nx, int64_t ny, int64_t nz,
     }
   }
   return nx * ny * nz;
+}
+
+absl::StatusOr<std::vector<float>> ReadVoxels(
+    const std::string& where, int64_t count, const VoxelCoding& coding, uint64_t file_bytes,
+    absl::FunctionRef<absl::Status(uint64_t offset, std::span<std::byte> bytes)> read) {
+  constexpr size_t kPieceVoxels = 1 << 18;
+  const size_t total = static_cast<size_t>(count);
+  const uint64_t memory =
+      uint64_t(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (total > memory / sizeof(float)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": ", total, " voxels of 4 bytes are more than the ", memory,
+                     " bytes of this machine's memory; legal is at most ", memory / sizeof(float)));
+  }
+  std::vector<std::byte> stored(std::min(total, kPieceVoxels) * ElementBytes(coding.type));
+  std::vector<float> voxels;
+  voxels.reserve(std::min<uint64_t>(total, file_bytes));
+  while (voxels.size() < total) {
+    const size_t piece = std::min(total - voxels.size(), kPieceVoxels);
+    const std::span bytes = std::span(stored).first(piece * ElementBytes(coding.type));
+    ISO_RETURN_IF_ERROR(read(voxels.size() * ElementBytes(coding.type), bytes));
+    voxels.resize(voxels.size() + piece);
+    ToFloat(bytes, coding.type, coding.big_endian, coding.slope, coding.intercept,
+            std::span(voxels).last(piece));
+  }
+  return voxels;
 }
 
 }  // namespace isocenter::formats

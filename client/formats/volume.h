@@ -1,10 +1,15 @@
 // A voxel volume in host memory, as files hold it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "client/formats/element_type.h"
 #include "kernels/base/views.h"
 #include "kernels/geometry/volume_grid.h"
 
@@ -30,5 +35,23 @@ void CenterAtIsocenter(VolumeGrid& grid);
 /// 1..4096.
 absl::StatusOr<int64_t> CheckedVoxelCount(int64_t nx, int64_t ny, int64_t nz,
                                           const std::string& where);
+
+/// Deflate cannot shrink data by more than this factor; larger claims are false.
+inline constexpr uint64_t kLargestDeflateRatio = 1100;
+
+/// How a file stores its voxels: value = slope · stored + intercept.
+struct VoxelCoding {
+  ElementType type = ElementType::kInt16;
+  bool big_endian = false;
+  double slope = 1, intercept = 0;
+};
+
+/// Reads `count` voxels front to back; `read` fills its bytes from an offset into the voxels' data.
+/// Memory is taken for as many voxels as the file has bytes, and for more, which only compressed
+/// data have, as they come. Errors: those of `read`; INVALID_ARGUMENT when all the voxels are more
+/// than the memory of this machine.
+absl::StatusOr<std::vector<float>> ReadVoxels(
+    const std::string& where, int64_t count, const VoxelCoding& coding, uint64_t file_bytes,
+    absl::FunctionRef<absl::Status(uint64_t offset, std::span<std::byte> bytes)> read);
 
 }  // namespace isocenter::formats

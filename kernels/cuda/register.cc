@@ -18,11 +18,11 @@ int64_t WorkspaceBytes(Shape3 shape) {
 
 // The voxel-driven models, `parts` pieces of a voxel along each axis.
 void RegisterVoxelDriven(int parts, ops::ProjectorMethods& methods) {
-  methods.forward.Add("cuda", "voxel_driven", OnCuda([parts](CudaDevice& device) {
-                        return NewProjectVoxelDriven(device, parts);
+  methods.forward.Add("cuda", "voxel_driven", OnCuda([parts](CudaSession& session) {
+                        return NewProjectVoxelDriven(session, parts);
                       }));
-  methods.back.Add("cuda", "voxel_driven", OnCuda([parts](CudaDevice& device) {
-                     return NewBackprojectVoxelDriven(device, parts);
+  methods.back.Add("cuda", "voxel_driven", OnCuda([parts](CudaSession& session) {
+                     return NewBackprojectVoxelDriven(session, parts);
                    }));
 }
 

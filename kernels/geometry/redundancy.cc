@@ -114,6 +114,31 @@ absl::Status CheckRowAngle(const Trajectory& upright) {
                       RadiansToDegrees(angle), RadiansToDegrees(kLargestRowAngle)));
 }
 
+// Whether the arc is long enough for the weights that were chosen, and not too long.
+absl::Status CheckArc(const Arc& arc, const RedundancyTable& table, bool covers_circle) {
+  if (table.full_scan && !covers_circle) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the trajectory's arc is %.3f deg; a full scan needs 360 deg less one step (%.3f deg)",
+        RadiansToDegrees(arc.length - arc.mean_step), RadiansToDegrees(2 * kPi - arc.mean_step)));
+  }
+  if (table.full_scan) return absl::OkStatus();
+  const double needed = kPi + kCompleteShareOfFan * table.fan_angle;
+  if (!(arc.length >= needed)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the trajectory's arc is %.3f deg with half a step beyond both ends; a short scan needs "
+        "%.3f deg (180 plus %.0f %% of the fan angle of %.3f deg)",
+        RadiansToDegrees(arc.length), RadiansToDegrees(needed), 100 * kCompleteShareOfFan,
+        RadiansToDegrees(table.fan_angle)));
+  }
+  if (arc.length > 2 * kPi) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the trajectory's arc is %.3f deg; legal for short-scan weights is up to 360 (use the "
+        "full-scan weights)",
+        RadiansToDegrees(arc.length)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& planned,
@@ -158,27 +183,7 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& planned,
   table.full_scan = weighting == RedundancyWeighting::kFullScan ||
                     (weighting == RedundancyWeighting::kAuto && covers_circle);
 
-  if (table.full_scan && !covers_circle) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "the trajectory's arc is %.3f deg; a full scan needs 360 deg less one step (%.3f deg)",
-        RadiansToDegrees(arc.length - arc.mean_step), RadiansToDegrees(2 * kPi - arc.mean_step)));
-  }
-  if (!table.full_scan) {
-    const double needed = kPi + kCompleteShareOfFan * table.fan_angle;
-    if (!(arc.length >= needed)) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "the trajectory's arc is %.3f deg with half a step beyond both ends; a short scan needs "
-          "%.3f deg (180 plus %.0f %% of the fan angle of %.3f deg)",
-          RadiansToDegrees(arc.length), RadiansToDegrees(needed), 100 * kCompleteShareOfFan,
-          RadiansToDegrees(table.fan_angle)));
-    }
-    if (arc.length > 2 * kPi) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "the trajectory's arc is %.3f deg; legal for short-scan weights is up to 360 (use the "
-          "full-scan weights)",
-          RadiansToDegrees(arc.length)));
-    }
-  }
+  ISO_RETURN_IF_ERROR(CheckArc(arc, table, covers_circle));
   for (int view = 0; view < views; ++view) {
     double* row = &table.weight[static_cast<size_t>(view) * columns];
     for (int u = 0; u < columns; ++u) {

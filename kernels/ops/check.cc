@@ -1,6 +1,6 @@
 #include "kernels/ops/check.h"
 
-#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -48,24 +48,56 @@ absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected)
       absl::StrCat(what, " have shape ", Text(got), "; expected ", Text(expected)));
 }
 
-absl::StatusOr<int64_t> CheckFilterStacks(const RampFilterSpec& spec, int views,
-                                          Shape3 line_integrals, Shape3 filtered) {
-  const int64_t rows = std::min<int64_t>(spec.rows, line_integrals.middle);
-  const Shape3 used{views, rows, spec.columns};
-  ISO_RETURN_IF_ERROR(CheckSlices("line integrals", 0, used, line_integrals));
-  ISO_RETURN_IF_ERROR(CheckSlices("filtered projections", 0, used, filtered));
-  return rows;
+absl::Status CheckRows(RowRange rows, int64_t available) {
+  if (rows.first >= 0 && rows.count >= 0 && rows.first <= available - rows.count) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("rows ", rows.first, " to ", rows.end() - 1, "; legal is 0 to ", available - 1));
+}
+
+absl::Status CheckUse(const ProjectionStack& stack, StackUse use) {
+  if (stack.use() == use) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the projection stack was not made for ",
+      use == StackUse::kProjections ? "projections" : "line integrals of the ramp filter"));
+}
+
+absl::Status CheckMatrix(size_t view, const ProjectionMatrix& matrix) {
+  for (const double value : matrix.m) {
+    if (!std::isfinite(value)) {
+      return absl::InvalidArgumentError(absl::StrCat("the matrix of view ", view, " has the value ",
+                                                     value, "; legal is what is finite"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMatrices(std::span<const ProjectionMatrix> matrices, const Shape3& stack) {
+  if (static_cast<int64_t>(matrices.size()) > stack.slow) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        matrices.size(), " matrices for a stack of views; legal is 0 to ", stack.slow));
+  }
+  for (size_t view = 0; view < matrices.size(); ++view) {
+    ISO_RETURN_IF_ERROR(CheckMatrix(view, matrices[view]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPositive(absl::string_view name, double value) {
+  if (value > 0 && std::isfinite(value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", value, "; legal is what is above 0 and finite"));
+}
+
+absl::Status CheckNotNegative(absl::string_view name, double value) {
+  if (value >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; legal is 0 and above"));
 }
 
 absl::Status ForeignBuffer(absl::string_view what, absl::string_view backend) {
   return absl::InvalidArgumentError(
       absl::StrCat("the ", what, " does not belong to the ", backend, " backend"));
-}
-
-absl::Status WrongUse(StackUse expected) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the projection stack was not made for ",
-      expected == StackUse::kProjections ? "projections" : "line integrals of the ramp filter"));
 }
 
 }  // namespace isocenter::ops

@@ -1,16 +1,18 @@
-// Checks that every backend makes of its arguments, with the same words.
+// What operations and devices ask of their arguments, in the same words for every backend.
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <span>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/views.h"
-#include "kernels/ops/device.h"
-#include "kernels/ops/operations.h"
+#include "kernels/geometry/detector_rows.h"
+#include "kernels/geometry/projection_matrix.h"
+#include "kernels/ops/buffers.h"
 
 namespace isocenter::ops {
 
@@ -28,43 +30,36 @@ absl::Status CheckReshape(Shape3 shape, Shape3 capacity);
 /// INVALID_ARGUMENT unless the shapes are equal.
 absl::Status CheckSameShape(absl::string_view what, Shape3 got, Shape3 expected);
 
-/// The rows of each view that a ramp filter is to work on: those of the line integrals, at most the
-/// spec's. INVALID_ARGUMENT unless both stacks hold `views` views of as many rows and of the spec's
-/// columns.
-absl::StatusOr<int64_t> CheckFilterStacks(const RampFilterSpec& spec, int views,
-                                          Shape3 line_integrals, Shape3 filtered);
+/// INVALID_ARGUMENT unless `rows` lie inside a stack of `available` rows.
+absl::Status CheckRows(RowRange rows, int64_t available);
 
-/// The errors for a buffer that another backend made, and for a stack laid out for another use.
+/// INVALID_ARGUMENT unless the stack was made for this use.
+absl::Status CheckUse(const ProjectionStack& stack, StackUse use);
+
+/// INVALID_ARGUMENT unless all values are finite. `view` is for the message.
+absl::Status CheckMatrix(size_t view, const ProjectionMatrix& matrix);
+
+/// The same for each, and unless the stack has a view for each.
+absl::Status CheckMatrices(std::span<const ProjectionMatrix> matrices, const Shape3& stack);
+
+/// INVALID_ARGUMENT unless `value` is above 0 and finite, or 0 or above.
+absl::Status CheckPositive(absl::string_view name, double value);
+absl::Status CheckNotNegative(absl::string_view name, double value);
+
+/// The error for a buffer that another backend made.
 absl::Status ForeignBuffer(absl::string_view what, absl::string_view backend);
-absl::Status WrongUse(StackUse expected);
 
-/// The `backend`'s own type of buffer behind the interface; Stack has use(). Errors:
-/// INVALID_ARGUMENT (another backend's buffer, or a stack for another use).
-template <class Stack>
-absl::StatusOr<const Stack*> OwnStack(const ProjectionStack& stack, StackUse use,
-                                      absl::string_view backend) {
-  const auto* own = dynamic_cast<const Stack*>(&stack);
-  if (own == nullptr) return ForeignBuffer("projection stack", backend);
-  if (own->use() != use) return WrongUse(use);
+/// The `backend`'s own type of stack or volume behind the interface. Errors: INVALID_ARGUMENT
+/// (another backend's).
+template <class Own, class Buffer>
+auto OwnBuffer(Buffer& buffer, absl::string_view backend)
+    -> absl::StatusOr<std::conditional_t<std::is_const_v<Buffer>, const Own*, Own*>> {
+  auto* own = dynamic_cast<std::conditional_t<std::is_const_v<Buffer>, const Own*, Own*>>(&buffer);
+  if (own == nullptr) {
+    constexpr bool kStack = std::is_base_of_v<ProjectionStack, Own>;
+    return ForeignBuffer(kStack ? "projection stack" : "volume", backend);
+  }
   return own;
-}
-
-template <class Stack>
-absl::StatusOr<Stack*> OwnStack(ProjectionStack& stack, StackUse use, absl::string_view backend) {
-  ISO_ASSIGN_OR_RETURN(const Stack* own, OwnStack<Stack>(std::as_const(stack), use, backend));
-  return const_cast<Stack*>(own);
-}
-
-template <class Volume>
-absl::StatusOr<Volume*> OwnVolume(VolumeBuffer& volume, absl::string_view backend) {
-  auto* own = dynamic_cast<Volume*>(&volume);
-  if (own == nullptr) return ForeignBuffer("volume", backend);
-  return own;
-}
-
-template <class Volume>
-absl::StatusOr<const Volume*> OwnVolume(const VolumeBuffer& volume, absl::string_view backend) {
-  return OwnVolume<Volume>(const_cast<VolumeBuffer&>(volume), backend);
 }
 
 }  // namespace isocenter::ops

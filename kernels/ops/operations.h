@@ -1,6 +1,10 @@
 // The operations of filtered back-projection: one contract each. reference/, cpu/ and cuda/
 // implement them and register their methods (registry.h); the conformance tests hold every method
 // against reference/.
+//
+// Run checks what it is given, whatever the backend, with the errors that the class names; DoRun is
+// what a method does with arguments that are legal, but for buffers of another backend, which it
+// refuses (Own in check.h).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +16,12 @@
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
 #include "kernels/geometry/projection_matrix.h"
-#include "kernels/ops/device.h"
+#include "kernels/ops/buffers.h"
 
 namespace isocenter::ops {
 
 /// Counts of a raw detector frame that are trusted. Values outside are clamped before the
-/// logarithm.
+/// logarithm. Both are finite and above 0.
 struct CountRange {
   double i0 = 65535;  // unattenuated intensity
   /// Dead pixels (below) count as this; at most -log(lowest/i0) = about 11 for the default and 16
@@ -26,19 +30,19 @@ struct CountRange {
 };
 
 /// A run of frames in host memory, [view][v][u], either raw counts or line integrals; exactly one
-/// is set. The views need not be dense.
+/// is set.
 struct RawFrames {
-  HostView3<const uint16_t> counts;
-  HostView3<const float> line_integrals;
+  StridedView3<const uint16_t> counts;
+  StridedView3<const float> line_integrals;
   RawFrames views(int64_t first, int64_t count) const {
-    if (counts.data()) return {.counts = counts.slices(first, count)};
+    if (counts) return {.counts = counts.slices(first, count)};
     return {.line_integrals = line_integrals.slices(first, count)};
   }
   RawFrames rows(int64_t first, int64_t count) const {
-    if (counts.data()) return {.counts = counts.rows(first, count)};
+    if (counts) return {.counts = counts.rows(first, count)};
     return {.line_integrals = line_integrals.rows(first, count)};
   }
-  const Shape3& shape() const { return counts.data() ? counts.shape() : line_integrals.shape(); }
+  const Shape3& shape() const { return counts ? counts.shape() : line_integrals.shape(); }
 };
 
 /// Per-view data of the weights that Preprocess applies.
@@ -59,21 +63,26 @@ struct ViewWeights {
 /// cosine(u,v) = 1 / (|m3| · |M⁻¹ (u,v,1)|): the angle between ray and detector normal (Feldkamp,
 /// Davis, Kress 1984), from the matrix alone (M its left 3x3 part, m3 its third row).
 ///
-/// Errors: INVALID_ARGUMENT (shapes that differ, stack of another use or backend).
+/// Errors: INVALID_ARGUMENT (shapes that differ, stack of another use or backend, frames of both
+/// kinds or none, counts or matrices out of range).
 class Preprocess {
  public:
   virtual ~Preprocess() = default;
   /// Frame i of `frames` goes to view i of `out`, weights[i] with it. Frames beyond `frames` keep
   /// what they had.
-  virtual absl::Status Run(const RawFrames& frames, const CountRange& range,
-                           std::span<const ViewWeights> weights, ProjectionStack& out) = 0;
+  absl::Status Run(const RawFrames& frames, const CountRange& range,
+                   std::span<const ViewWeights> weights, ProjectionStack& out);
+
+ private:
+  virtual absl::Status DoRun(const RawFrames& frames, const CountRange& range,
+                             std::span<const ViewWeights> weights, ProjectionStack& out) = 0;
 };
 
 enum class FilterWindow { kRamLak, kSheppLogan, kCosine, kHamming, kHann };
 
 struct RampFilterSpec {
-  int rows = 0;  // at most; a stack may have fewer
-  int columns = 0;
+  int rows = 0;     // 1 to 65536; at most: a stack may have fewer
+  int columns = 0;  // 1 to 65536
   FilterWindow window = FilterWindow::kRamLak;
   double cutoff = 1.0;  // fraction of the Nyquist frequency, (0, 1]; the response is zero above
   /// Rows that the detector cuts are continued on both sides instead of falling to zero at once:
@@ -82,6 +91,9 @@ struct RampFilterSpec {
   /// out; the right side likewise. After Ohnesorge et al., Med. Phys. 27 (2000) 39.
   bool extend_truncated_rows = false;
 };
+
+/// What every backend asks of a specification before it makes a filter. Errors: INVALID_ARGUMENT.
+absl::Status CheckRampFilter(const RampFilterSpec& spec);
 
 /// L above: columns / 2 with extension, else 0.
 int ExtensionLength(const RampFilterSpec& spec);
@@ -105,31 +117,49 @@ int MinimumTransformLength(const RampFilterSpec& spec);
 class RampFilter {
  public:
   virtual ~RampFilter() = default;
-  virtual absl::Status Run(int views, const ProjectionStack& line_integrals,
-                           ProjectionStack& filtered) = 0;
+  absl::Status Run(int views, const ProjectionStack& line_integrals, ProjectionStack& filtered);
+
+ protected:
+  explicit RampFilter(const RampFilterSpec& spec) : spec_(spec) {}
+  const RampFilterSpec& spec() const { return spec_; }
+
+ private:
+  /// Both stacks have views x rows x spec().columns and perhaps more views.
+  virtual absl::Status DoRun(int views, const ProjectionStack& line_integrals,
+                             ProjectionStack& filtered) = 0;
+
+  const RampFilterSpec spec_;
 };
 
 /// Voxel-driven, distance-weighted back-projection: volume(i,j,k) += Σ_views w⁻² · p(u, v) with
 /// (u·w, v·w, w) = P·A·(i,j,k,1), p bilinear between pixel centres and zero outside: a sample whose
 /// neighbour lies beyond the edge is blended with zero, so p falls to zero one pixel outside the
 /// detector. Voxels with w <= 0 receive nothing. Source: Feldkamp, Davis, Kress, JOSA A 1 (1984)
-/// 612. Errors: INVALID_ARGUMENT (shape, use, backend, matrices.size() above the views of the
-/// stack).
+/// 612. Errors: INVALID_ARGUMENT (shape, use, backend, matrices that are not finite or more than
+/// the views of the stack).
 class Backproject {
  public:
   virtual ~Backproject() = default;
   /// matrices[i] belongs to view i of the stack; world matrices (the volume's grid is applied
   /// inside). The sum over views is taken in the order of the views, whatever the number of
   /// threads.
-  virtual absl::Status Run(std::span<const ProjectionMatrix> matrices,
-                           const ProjectionStack& filtered, VolumeBuffer& volume) = 0;
+  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ProjectionStack& filtered,
+                   VolumeBuffer& volume);
+
+ private:
+  virtual absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                             const ProjectionStack& filtered, VolumeBuffer& volume) = 0;
 };
 
 /// HU = 1000 · (mu - mu_water) / mu_water in place; values that are not finite become -1000.
+/// Errors: INVALID_ARGUMENT (backend, mu_water not finite and above 0).
 class ToHounsfield {
  public:
   virtual ~ToHounsfield() = default;
-  virtual absl::Status Run(double mu_water_per_mm, VolumeBuffer& volume) = 0;
+  absl::Status Run(double mu_water_per_mm, VolumeBuffer& volume);
+
+ private:
+  virtual absl::Status DoRun(double mu_water_per_mm, VolumeBuffer& volume) = 0;
 };
 
 }  // namespace isocenter::ops

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/ops/check.h"
 
 namespace isocenter::ops {
 
@@ -30,6 +31,20 @@ absl::StatusOr<ProjectorModel> ProjectorNamed(absl::string_view name) {
     absl::StrAppend(&names, names.empty() ? "" : ", ", ProjectorName(model));
   }
   return absl::InvalidArgumentError(absl::StrCat("no projector '", name, "'; there are: ", names));
+}
+
+absl::Status ForwardProject::Run(std::span<const ProjectionMatrix> matrices,
+                                 const VolumeBuffer& volume, ProjectionStack& projections) {
+  ISO_RETURN_IF_ERROR(CheckUse(projections, StackUse::kProjections));
+  ISO_RETURN_IF_ERROR(CheckMatrices(matrices, projections.shape()));
+  return DoRun(matrices, volume, projections);
+}
+
+absl::Status MatchedBackproject::Run(std::span<const ProjectionMatrix> matrices,
+                                     const ProjectionStack& projections, VolumeBuffer& volume) {
+  ISO_RETURN_IF_ERROR(CheckUse(projections, StackUse::kProjections));
+  ISO_RETURN_IF_ERROR(CheckMatrices(matrices, projections.shape()));
+  return DoRun(matrices, projections, volume);
 }
 
 int AxialAxis(const ProjectionMatrix& matrix, const VolumeGrid& grid) {

@@ -13,8 +13,10 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "kernels/geometry/projection_matrix.h"
-#include "kernels/ops/device.h"
+#include "kernels/ops/buffers.h"
 
 namespace isocenter::ops {
 
@@ -67,16 +69,21 @@ int AxialAxis(const ProjectionMatrix& matrix, const VolumeGrid& grid);
 
 /// projections += A x. Views of one Run may share memory traffic; the sum over voxels of one pixel
 /// is taken in an order that depends on nothing but geometry and shapes. Errors: INVALID_ARGUMENT
-/// (shape, use, backend, matrices.size() above the views of the stack), RESOURCE_EXHAUSTED.
+/// (shape, use, backend, matrices that are not finite or more than the views of the stack),
+/// RESOURCE_EXHAUSTED. Run checks, DoRun computes (kernels/ops/operations.h).
 class ForwardProject {
  public:
   virtual ~ForwardProject() = default;
   /// matrices[i] belongs to view i of the stack (StackUse::kProjections); world matrices. Views
   /// beyond keep what they had.
-  virtual absl::Status Run(std::span<const ProjectionMatrix> matrices, const VolumeBuffer& volume,
-                           ProjectionStack& projections) = 0;
+  absl::Status Run(std::span<const ProjectionMatrix> matrices, const VolumeBuffer& volume,
+                   ProjectionStack& projections);
   /// Device memory, at most, that Run takes beside its arguments.
   virtual int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const = 0;
+
+ private:
+  virtual absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const VolumeBuffer& volume,
+                             ProjectionStack& projections) = 0;
 };
 
 /// volume += Aᵀ y, the adjoint of ForwardProject of the same model and backend:
@@ -84,9 +91,13 @@ class ForwardProject {
 class MatchedBackproject {
  public:
   virtual ~MatchedBackproject() = default;
-  virtual absl::Status Run(std::span<const ProjectionMatrix> matrices,
-                           const ProjectionStack& projections, VolumeBuffer& volume) = 0;
+  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ProjectionStack& projections,
+                   VolumeBuffer& volume);
   virtual int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3 projections) const = 0;
+
+ private:
+  virtual absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                             const ProjectionStack& projections, VolumeBuffer& volume) = 0;
 };
 
 }  // namespace isocenter::ops

@@ -16,6 +16,7 @@
 #include "kernels/ops/device.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/session.h"
 #include "kernels/ops/variation.h"
 
 namespace isocenter::ops {
@@ -78,18 +79,18 @@ class MethodTable {
 
 /// Opens a device: `threads` 0 means one per usable core, `memory_bytes` 0 the backend's own limit.
 using DeviceFactory = std::function<absl::StatusOr<std::unique_ptr<Device>>(const DeviceLimits&)>;
-using PreprocessFactory = std::function<absl::StatusOr<std::unique_ptr<Preprocess>>(Device&)>;
+using PreprocessFactory = std::function<absl::StatusOr<std::unique_ptr<Preprocess>>(Session&)>;
 using RampFilterFactory =
-    std::function<absl::StatusOr<std::unique_ptr<RampFilter>>(Device&, const RampFilterSpec&)>;
-using BackprojectFactory = std::function<absl::StatusOr<std::unique_ptr<Backproject>>(Device&)>;
-using ToHounsfieldFactory = std::function<absl::StatusOr<std::unique_ptr<ToHounsfield>>(Device&)>;
+    std::function<absl::StatusOr<std::unique_ptr<RampFilter>>(Session&, const RampFilterSpec&)>;
+using BackprojectFactory = std::function<absl::StatusOr<std::unique_ptr<Backproject>>(Session&)>;
+using ToHounsfieldFactory = std::function<absl::StatusOr<std::unique_ptr<ToHounsfield>>(Session&)>;
 
 using ForwardProjectFactory =
-    std::function<absl::StatusOr<std::unique_ptr<ForwardProject>>(Device&)>;
+    std::function<absl::StatusOr<std::unique_ptr<ForwardProject>>(Session&)>;
 using MatchedBackprojectFactory =
-    std::function<absl::StatusOr<std::unique_ptr<MatchedBackproject>>(Device&)>;
-using ArithmeticFactory = std::function<absl::StatusOr<std::unique_ptr<Arithmetic>>(Device&)>;
-using VariationFactory = std::function<absl::StatusOr<std::unique_ptr<Variation>>(Device&)>;
+    std::function<absl::StatusOr<std::unique_ptr<MatchedBackproject>>(Session&)>;
+using ArithmeticFactory = std::function<absl::StatusOr<std::unique_ptr<Arithmetic>>(Session&)>;
+using VariationFactory = std::function<absl::StatusOr<std::unique_ptr<Variation>>(Session&)>;
 
 /// The methods of one model. Where a backend has a method in both tables under the same name, each
 /// is the other's adjoint.

@@ -28,8 +28,8 @@ struct Span {
   double begin = 0, end = 0;
 };
 
-/// The record that a device keeps of its own work (Device::timeline). Not thread-safe: of the
-/// thread that starts the work.
+/// The record of a session's work (Session::timeline). Not thread-safe: of the thread that starts
+/// the work.
 class Timeline {
  public:
   virtual ~Timeline() = default;

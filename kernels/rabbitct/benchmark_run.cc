@@ -45,16 +45,17 @@ absl::StatusOr<std::unique_ptr<BenchmarkRun>> BenchmarkRun::Create(const Problem
   self->problem_ = problem;
   ISO_ASSIGN_OR_RETURN(ChosenDevices chosen, OpenDevices(problem.backend, {}));
   self->device_ = std::move(chosen.devices[0]);
+  ISO_ASSIGN_OR_RETURN(self->session_, self->device_->NewSession());
   self->description_ = absl::StrCat(self->device_->description(), " (", chosen.reason, ")");
   ISO_ASSIGN_OR_RETURN(const auto new_backproject,
                        Backends().backproject.Find(self->device_->backend(), problem.method));
-  ISO_ASSIGN_OR_RETURN(self->backproject_, new_backproject(*self->device_));
-  ISO_ASSIGN_OR_RETURN(self->volume_, self->device_->NewVolume(grid));
+  ISO_ASSIGN_OR_RETURN(self->backproject_, new_backproject(*self->session_));
+  ISO_ASSIGN_OR_RETURN(self->volume_, self->session_->NewVolume(grid));
   ISO_ASSIGN_OR_RETURN(self->batch_,
-                       self->device_->NewProjectionStack({kBatch, problem.rows, problem.columns},
-                                                         ops::StackUse::kProjections));
+                       self->session_->NewProjectionStack({kBatch, problem.rows, problem.columns},
+                                                          ops::StackUse::kProjections));
   self->scaled_.resize(size_t{problem.columns} * problem.rows);
-  ISO_RETURN_IF_ERROR(self->device_->Synchronize());
+  ISO_RETURN_IF_ERROR(self->session_->Synchronize());
   return self;
 }
 
@@ -94,7 +95,7 @@ absl::Status BenchmarkRun::BackprojectBatch() {
   if (matrices_.empty()) return absl::OkStatus();
   ISO_RETURN_IF_ERROR(backproject_->Run(matrices_, *batch_, *volume_));
   matrices_.clear();
-  return device_->Synchronize();
+  return session_->Synchronize();
 }
 
 absl::Status BenchmarkRun::Finish(std::span<float> volume) {

@@ -51,6 +51,7 @@ class BenchmarkRun {
   Problem problem_;
   std::string description_;
   std::unique_ptr<ops::Device> device_;
+  std::unique_ptr<ops::Session> session_;
   std::unique_ptr<ops::Backproject> backproject_;
   std::unique_ptr<ops::ProjectionStack> batch_;
   std::unique_ptr<ops::VolumeBuffer> volume_;

@@ -26,13 +26,13 @@ int SlicesOfPiece(const VolumeGrid& grid) {
 }  // namespace
 
 DeviceWorker::DeviceWorker(const ReconstructionPlan& plan, std::span<const Slab> slabs,
-                           std::unique_ptr<ops::Device> session)
+                           std::unique_ptr<ops::Session> session)
     : plan_(plan), slabs_(slabs), session_(std::move(session)) {}
 
 absl::StatusOr<std::unique_ptr<DeviceWorker>> DeviceWorker::Create(
     const ReconstructionPlan& plan, std::span<const Slab> slabs, const ops::Registry& registry,
     ops::Device& device, const ops::SessionOptions& session) {
-  ISO_ASSIGN_OR_RETURN(std::unique_ptr<ops::Device> own, device.NewSession(session));
+  ISO_ASSIGN_OR_RETURN(std::unique_ptr<ops::Session> own, device.NewSession(session));
   std::unique_ptr<DeviceWorker> self(new DeviceWorker(plan, slabs, std::move(own)));
   const Detector& detector = plan.acquisition.detector;
   const ops::RampFilterSpec filter{.rows = detector.rows,
@@ -102,7 +102,7 @@ std::span<const Slab> DeviceWorker::ServedSlabs() const {
 
 absl::Status DeviceWorker::Add(const ChunkData& data) {
   RowRange rows{0, plan_.acquisition.detector.rows};
-  if (session_->traits().own_memory) {
+  if (session_->device().traits().own_memory) {
     rows = RowsSeen(data.matrices, GridOf(plan_.grid, ServedSlabs()), rows.count);
   }
   Filtered& filtered = filtered_[plan_.keep_projections ? next_kept_++ : 0];
@@ -166,8 +166,8 @@ absl::Status DeviceWorker::AddToPreview(const ChunkData& data, const Filtered& f
 
 absl::Status DeviceWorker::MakePreview() {
   ISO_ASSIGN_OR_RETURN(preview_.planes, PreviewPlanes::Create(plan_.grid, *session_));
-  const bool all_rows =
-      !session_->traits().own_memory || GridOf(plan_.grid, ServedSlabs()).nz == plan_.grid.nz;
+  const bool all_rows = !session_->device().traits().own_memory ||
+                        GridOf(plan_.grid, ServedSlabs()).nz == plan_.grid.nz;
   if (all_rows) return absl::OkStatus();
   const Shape3 view{1, plan_.acquisition.detector.rows, plan_.acquisition.detector.columns};
   ISO_ASSIGN_OR_RETURN(preview_.line_integrals,
@@ -188,7 +188,7 @@ absl::Status DeviceWorker::FinishSlabs(HostView3<float> volume, const SlicesArri
       const StageScope scope(timeline(), ops::Stage::kHounsfield);
       ISO_RETURN_IF_ERROR(to_hounsfield_->Run(plan_.settings.mu_water_per_mm, slices));
     }
-    if (session_->traits().own_memory) {  // then the backend records the copies itself
+    if (session_->device().traits().own_memory) {  // then the backend records the copies itself
       ISO_RETURN_IF_ERROR(StartDownloads(slices, slab, volume, arrived));
     } else {
       const StageScope scope(timeline(), ops::Stage::kDownload);

@@ -62,7 +62,7 @@ class DeviceWorker {
 
  private:
   DeviceWorker(const ReconstructionPlan& plan, std::span<const Slab> slabs,
-               std::unique_ptr<ops::Device> session);
+               std::unique_ptr<ops::Session> session);
   absl::Status AllocateBuffers();
   /// Slabs that are worked on.
   std::span<const Slab> OpenSlabs() const;
@@ -93,7 +93,7 @@ class DeviceWorker {
 
   const ReconstructionPlan& plan_;
   const std::span<const Slab> slabs_;
-  const std::unique_ptr<ops::Device> session_;  // before all that lives in it
+  const std::unique_ptr<ops::Session> session_;  // before all that lives in it
   std::unique_ptr<ops::Preprocess> preprocess_;
   std::unique_ptr<ops::RampFilter> ramp_filter_;
   std::unique_ptr<ops::Backproject> backproject_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/session.h"
 
 namespace isocenter::recon {
 namespace {
@@ -69,7 +70,7 @@ VolumeGrid PlaneGrid(const VolumeGrid& grid, PlaneOrientation orientation) {
 }
 
 absl::StatusOr<std::unique_ptr<PreviewPlanes>> PreviewPlanes::Create(const VolumeGrid& grid,
-                                                                     ops::Device& session) {
+                                                                     ops::Session& session) {
   std::unique_ptr<PreviewPlanes> self(new PreviewPlanes);
   for (const PlaneOrientation orientation : kOrientations) {
     Plane plane{.orientation = orientation, .grid = PlaneGrid(grid, orientation)};

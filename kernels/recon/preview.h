@@ -32,7 +32,7 @@ class PreviewPlanes {
  public:
   /// `session` must outlive the planes. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<std::unique_ptr<PreviewPlanes>> Create(const VolumeGrid& grid,
-                                                               ops::Device& session);
+                                                               ops::Session& session);
   /// Device memory that they take.
   static int64_t Bytes(const VolumeGrid& grid, const ops::Device& device);
 

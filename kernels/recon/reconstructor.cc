@@ -1,7 +1,6 @@
 #include "kernels/recon/reconstructor.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -11,6 +10,19 @@
 #include "kernels/ops/check.h"
 
 namespace isocenter::recon {
+namespace {
+
+template <class Pixel>
+HostView3<const Pixel> CopyInto(StridedView3<const Pixel> frames, std::byte* memory) {
+  const HostView3<Pixel> copy(reinterpret_cast<Pixel*>(memory), frames.shape());
+  for (int64_t view = 0; view < frames.shape().slow; ++view) {
+    std::copy_n(frames.row(view, 0), frames.shape().middle * frames.shape().fast,
+                copy.row(view, 0));
+  }
+  return copy;
+}
+
+}  // namespace
 
 /// Passes on what copies say, as long as somebody listens: a copy that failed may leave others
 /// behind it whose call is still to come. Thread-safe.
@@ -76,7 +88,7 @@ absl::Status Reconstructor::CheckChunk(const ops::RawFrames& frames,
   ISO_RETURN_IF_ERROR(ops::CheckSameShape(
       "frames", frames.shape(),
       Shape3{chunk.views, acquisition.detector.rows, acquisition.detector.columns}));
-  if ((frames.counts.data() != nullptr) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
+  if (static_cast<bool>(frames.counts) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
     return absl::InvalidArgumentError("the frames are not of the plan's pixel type");
   }
   if (!measured.empty() && static_cast<int>(measured.size()) != chunk.views) {
@@ -134,19 +146,11 @@ absl::StatusOr<ops::RawFrames> Reconstructor::CopyOf(const ops::RawFrames& frame
         "the plan was made for frames that are all in memory when it starts");
   }
   const Shape3& shape = frames.shape();
-  const int64_t view_pixels = shape.middle * shape.fast;
-  const int64_t at =
-      plan_.chunks[next_chunk_].first_view * view_pixels * PixelBytes(plan_.acquisition.pixel_type);
+  const int64_t at = plan_.chunks[next_chunk_].first_view * shape.middle * shape.fast *
+                     PixelBytes(plan_.acquisition.pixel_type);
   std::byte* const to = kept_frames_->data() + at;
-  ops::RawFrames copy;
-  if (frames.counts.data() != nullptr) {
-    copy.counts = {reinterpret_cast<const uint16_t*>(to), shape};
-    std::memcpy(to, frames.counts.data(), shape.count() * sizeof(uint16_t));
-  } else {
-    copy.line_integrals = {reinterpret_cast<const float*>(to), shape};
-    std::memcpy(to, frames.line_integrals.data(), shape.count() * sizeof(float));
-  }
-  return copy;
+  if (frames.counts) return ops::RawFrames{.counts = CopyInto(frames.counts, to)};
+  return ops::RawFrames{.line_integrals = CopyInto(frames.line_integrals, to)};
 }
 
 absl::Status Reconstructor::RequireAllChunks() const {

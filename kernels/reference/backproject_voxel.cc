@@ -23,13 +23,10 @@ double Sample(HostView3<const double> p, int64_t view, double u, double v) {
 
 class BackprojectVoxel final : public ops::Backproject {
  public:
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
-    if (static_cast<int64_t>(matrices.size()) > stack->shape().slow) {
-      return absl::InvalidArgumentError("more matrices than views in the projection stack");
-    }
     const VolumeGrid& grid = target->grid();
     for (int k = 0; k < grid.nz; ++k) {
       for (int j = 0; j < grid.ny; ++j) {

@@ -55,19 +55,9 @@ ReferenceDevice::ReferenceDevice(const ops::DeviceLimits& limits) : limits_(limi
   if (limits_.memory_bytes == 0) limits_.memory_bytes = std::numeric_limits<int64_t>::max();
 }
 
-absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> ReferenceDevice::NewProjectionStack(
-    Shape3 shape, ops::StackUse use) {
-  ISO_RETURN_IF_ERROR(ops::CheckAllocation("projections", shape, ProjectionStackBytes(shape, use),
-                                           limits_.memory_bytes));
-  return std::make_unique<Stack>(shape, use);
-}
-
-absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> ReferenceDevice::NewVolume(
-    const VolumeGrid& grid) {
-  ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-  ISO_RETURN_IF_ERROR(
-      ops::CheckAllocation("volume", grid.shape(), VolumeBytes(grid), limits_.memory_bytes));
-  return std::make_unique<Volume>(grid);
+absl::StatusOr<std::unique_ptr<ops::Session>> ReferenceDevice::NewSession(
+    const ops::SessionOptions&) {
+  return std::make_unique<ReferenceSession>(*this);
 }
 
 int64_t ReferenceDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse) const {
@@ -76,6 +66,22 @@ int64_t ReferenceDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse) const
 
 int64_t ReferenceDevice::VolumeBytes(const VolumeGrid& grid) const {
   return grid.voxels() * static_cast<int64_t>(sizeof(double));
+}
+
+absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> ReferenceSession::NewProjectionStack(
+    Shape3 shape, ops::StackUse use) {
+  ISO_RETURN_IF_ERROR(ops::CheckAllocation("projections", shape,
+                                           device().ProjectionStackBytes(shape, use),
+                                           device().limits().memory_bytes));
+  return std::make_unique<Stack>(shape, use);
+}
+
+absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> ReferenceSession::NewVolume(
+    const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+  ISO_RETURN_IF_ERROR(ops::CheckAllocation("volume", grid.shape(), device().VolumeBytes(grid),
+                                           device().limits().memory_bytes));
+  return std::make_unique<Volume>(grid);
 }
 
 }  // namespace isocenter::reference

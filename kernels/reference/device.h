@@ -1,4 +1,4 @@
-// The reference device: float64 arrays in host memory, one thread, no tricks.
+// The reference device and its sessions: float64 arrays in host memory, one thread, no tricks.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "kernels/ops/check.h"
 #include "kernels/ops/device.h"
+#include "kernels/ops/session.h"
 
 namespace isocenter::reference {
 
@@ -15,12 +16,12 @@ class Stack final : public ops::ProjectionStack {
   Stack(Shape3 shape, ops::StackUse use)
       : capacity_(shape), shape_(shape), use_(use), data_(shape.count(), 0.0) {}
   const Shape3& shape() const override { return shape_; }
+  ops::StackUse use() const override { return use_; }
   int64_t bytes() const override { return data_.size() * sizeof(double); }
   absl::Status Reshape(Shape3 shape) override;
   absl::Status Upload(int64_t first_view, HostView3<const float> projections) override;
   absl::Status Download(int64_t first_view, HostView3<float> projections) const override;
 
-  ops::StackUse use() const { return use_; }
   HostView3<double> view() { return {data_.data(), shape_}; }
   HostView3<const double> view() const { return {data_.data(), shape_}; }
 
@@ -58,35 +59,37 @@ class ReferenceDevice final : public ops::Device {
   absl::string_view backend() const override { return "reference"; }
   std::string description() const override { return "float64 reference, 1 thread"; }
   ops::DeviceLimits limits() const override { return limits_; }
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override {
-    return std::make_unique<ReferenceDevice>(limits_);
-  }
+  using Device::NewSession;
+  absl::StatusOr<std::unique_ptr<ops::Session>> NewSession(const ops::SessionOptions&) override;
+  int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override;
+  int64_t VolumeBytes(const VolumeGrid& grid) const override;
+
+ private:
+  ops::DeviceLimits limits_;
+};
+
+/// Its device's limit holds for each buffer alone.
+class ReferenceSession final : public ops::Session {
+ public:
+  explicit ReferenceSession(ops::Device& device) : Session(device) {}
   ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
       Shape3 shape, ops::StackUse use) override;
   absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
-  int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override;
-  int64_t VolumeBytes(const VolumeGrid& grid) const override;
   absl::Status Synchronize() override { return absl::OkStatus(); }
 
  private:
-  ops::DeviceLimits limits_;
   ops::HostTimeline timeline_;
 };
 
-/// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's,
-/// or another use).
-inline absl::StatusOr<Stack*> AsStack(ops::ProjectionStack& stack, ops::StackUse use) {
-  return ops::OwnStack<Stack>(stack, use, "reference");
+/// The buffers of this backend behind the interfaces. Errors: INVALID_ARGUMENT (another backend's).
+template <class Buffer>
+auto AsStack(Buffer& stack) {
+  return ops::OwnBuffer<Stack>(stack, "reference");
 }
-inline absl::StatusOr<const Stack*> AsStack(const ops::ProjectionStack& stack, ops::StackUse use) {
-  return ops::OwnStack<Stack>(stack, use, "reference");
-}
-inline absl::StatusOr<Volume*> AsVolume(ops::VolumeBuffer& volume) {
-  return ops::OwnVolume<Volume>(volume, "reference");
-}
-inline absl::StatusOr<const Volume*> AsVolume(const ops::VolumeBuffer& volume) {
-  return ops::OwnVolume<Volume>(volume, "reference");
+template <class Buffer>
+auto AsVolume(Buffer& volume) {
+  return ops::OwnBuffer<Volume>(volume, "reference");
 }
 
 }  // namespace isocenter::reference

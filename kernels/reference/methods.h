@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/variation.h"
@@ -11,7 +12,8 @@
 namespace isocenter::reference {
 
 std::unique_ptr<ops::Preprocess> NewPreprocess();
-std::unique_ptr<ops::RampFilter> NewRampFilter(const ops::RampFilterSpec& spec);
+/// Errors: INVALID_ARGUMENT (a specification out of range).
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(const ops::RampFilterSpec& spec);
 std::unique_ptr<ops::Backproject> NewBackprojectVoxel();
 std::unique_ptr<ops::ToHounsfield> NewToHounsfield();
 std::unique_ptr<ops::Arithmetic> NewArithmetic();

@@ -11,15 +11,11 @@ namespace {
 
 class PreprocessPlain final : public ops::Preprocess {
  public:
-  absl::Status Run(const ops::RawFrames& frames, const ops::CountRange& range,
-                   std::span<const ops::ViewWeights> weights, ops::ProjectionStack& out) override {
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out, ops::StackUse::kLineIntegrals));
+  absl::Status DoRun(const ops::RawFrames& frames, const ops::CountRange& range,
+                     std::span<const ops::ViewWeights> weights,
+                     ops::ProjectionStack& out) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
     const Shape3 shape = frames.shape();
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("frames", 0, shape, stack->shape()));
-    if (static_cast<int64_t>(weights.size()) != shape.slow) {
-      return absl::InvalidArgumentError(
-          "the number of view weights differs from the number of frames");
-    }
     for (int64_t i = 0; i < shape.slow; ++i) {
       // Adjugate inverse of the left 3x3 part, written out.
       const ProjectionMatrix& p = weights[i].matrix;
@@ -30,7 +26,7 @@ class PreprocessPlain final : public ops::Preprocess {
       for (int64_t v = 0; v < shape.middle; ++v) {
         for (int64_t u = 0; u < shape.fast; ++u) {
           double line = 0;
-          if (frames.counts.data() != nullptr) {
+          if (frames.counts) {
             line = -std::log(std::max<double>(frames.counts(i, v, u), range.lowest) / range.i0);
           } else {
             line = frames.line_integrals(i, v, u);

@@ -15,16 +15,15 @@ namespace {
 class RampFilterConvolution final : public ops::RampFilter {
  public:
   explicit RampFilterConvolution(const ops::RampFilterSpec& spec)
-      : spec_(spec), kernel_(ops::RampFilterKernel(spec)) {}
+      : RampFilter(spec), kernel_(ops::RampFilterKernel(spec)) {}
 
-  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
-                   ops::ProjectionStack& filtered) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
-    ISO_ASSIGN_OR_RETURN(const int64_t rows,
-                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
-    const int n = spec_.columns;
-    const int extension = ops::ExtensionLength(spec_);
+  absl::Status DoRun(int views, const ops::ProjectionStack& line_integrals,
+                     ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered));
+    const int64_t rows = std::min<int64_t>(spec().rows, in->shape().middle);
+    const int n = spec().columns;
+    const int extension = ops::ExtensionLength(spec());
     std::vector<double> row(n + 2 * extension);
     for (int64_t i = 0; i < views; ++i) {
       for (int64_t v = 0; v < rows; ++v) {
@@ -47,13 +46,13 @@ class RampFilterConvolution final : public ops::RampFilter {
   }
 
  private:
-  ops::RampFilterSpec spec_;
   std::vector<double> kernel_;
 };
 
 }  // namespace
 
-std::unique_ptr<ops::RampFilter> NewRampFilter(const ops::RampFilterSpec& spec) {
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(const ops::RampFilterSpec& spec) {
+  ISO_RETURN_IF_ERROR(ops::CheckRampFilter(spec));
   return std::make_unique<RampFilterConvolution>(spec);
 }
 

@@ -13,9 +13,9 @@ void AddProjector(ops::Registry& registry, ops::ProjectorModel model, SystemMatr
   const std::string name(ops::ProjectorName(model));
   ops::ProjectorMethods& methods = registry.projectors[model];
   methods.forward.Add("reference", name,
-                      [system](ops::Device&) { return NewForwardProject(system); });
+                      [system](ops::Session&) { return NewForwardProject(system); });
   methods.back.Add("reference", name,
-                   [system](ops::Device&) { return NewMatchedBackproject(system); });
+                   [system](ops::Session&) { return NewMatchedBackproject(system); });
 }
 
 }  // namespace
@@ -24,20 +24,20 @@ void Register(ops::Registry& registry) {
   registry.devices["reference"] = [](const ops::DeviceLimits& limits) {
     return std::make_unique<ReferenceDevice>(limits);
   };
-  registry.preprocess.Add("reference", "plain", [](ops::Device&) { return NewPreprocess(); });
+  registry.preprocess.Add("reference", "plain", [](ops::Session&) { return NewPreprocess(); });
   registry.ramp_filter.Add(
       "reference", "convolution",
-      [](ops::Device&, const ops::RampFilterSpec& spec) { return NewRampFilter(spec); });
+      [](ops::Session&, const ops::RampFilterSpec& spec) { return NewRampFilter(spec); });
   registry.backproject.Add("reference", "voxel",
-                           [](ops::Device&) { return NewBackprojectVoxel(); });
-  registry.to_hounsfield.Add("reference", "plain", [](ops::Device&) { return NewToHounsfield(); });
+                           [](ops::Session&) { return NewBackprojectVoxel(); });
+  registry.to_hounsfield.Add("reference", "plain", [](ops::Session&) { return NewToHounsfield(); });
   AddProjector(registry, ops::ProjectorModel::kJoseph, JosephEntries);
   AddProjector(registry, ops::ProjectorModel::kSiddon, SiddonEntries);
   AddProjector(registry, ops::ProjectorModel::kVoxelDriven, VoxelDrivenEntries);
   AddProjector(registry, ops::ProjectorModel::kVoxelDrivenSplit, VoxelDrivenSplitEntries);
   AddProjector(registry, ops::ProjectorModel::kSeparableFootprint, SeparableFootprintEntries);
-  registry.arithmetic.Add("reference", "plain", [](ops::Device&) { return NewArithmetic(); });
-  registry.variation.Add("reference", "plain", [](ops::Device&) { return NewVariation(); });
+  registry.arithmetic.Add("reference", "plain", [](ops::Session&) { return NewArithmetic(); });
+  registry.variation.Add("reference", "plain", [](ops::Session&) { return NewVariation(); });
 }
 
 }  // namespace isocenter::reference

@@ -1,27 +1,19 @@
 #include "kernels/reference/system_matrix.h"
 
-#include "absl/strings/str_cat.h"
 #include "kernels/ops/check.h"
 #include "kernels/reference/device.h"
 
 namespace isocenter::reference {
 namespace {
 
-absl::Status CheckViews(std::span<const ProjectionMatrix> matrices, const Shape3& stack) {
-  if (static_cast<int64_t>(matrices.size()) <= stack.slow) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(matrices.size(), " matrices for a stack of ", stack.slow, " views"));
-}
-
 class Forward final : public ops::ForwardProject {
  public:
   explicit Forward(SystemMatrix system) : system_(system) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
     ISO_ASSIGN_OR_RETURN(const Volume* x, AsVolume(volume));
-    ISO_ASSIGN_OR_RETURN(Stack * p, AsStack(projections, ops::StackUse::kProjections));
-    ISO_RETURN_IF_ERROR(CheckViews(matrices, p->shape()));
+    ISO_ASSIGN_OR_RETURN(Stack * p, AsStack(projections));
     const double* const voxels = x->view().data();
     for (size_t view = 0; view < matrices.size(); ++view) {
       double* const pixels = p->view().row(static_cast<int64_t>(view), 0);
@@ -42,11 +34,10 @@ class Back final : public ops::MatchedBackproject {
  public:
   explicit Back(SystemMatrix system) : system_(system) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices,
-                   const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* y, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* y, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(Volume * x, AsVolume(volume));
-    ISO_RETURN_IF_ERROR(CheckViews(matrices, y->shape()));
     double* const voxels = x->view().data();
     for (size_t view = 0; view < matrices.size(); ++view) {
       const double* const pixels = y->view().row(static_cast<int64_t>(view), 0);

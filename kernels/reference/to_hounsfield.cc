@@ -10,7 +10,7 @@ namespace {
 
 class ToHounsfieldPlain final : public ops::ToHounsfield {
  public:
-  absl::Status Run(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     for (double& value : target->view().span()) {
       const double hounsfield = 1000 * (value - mu_water_per_mm) / mu_water_per_mm;

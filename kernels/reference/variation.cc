@@ -5,7 +5,6 @@
 #include <cmath>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/ops/check.h"
 #include "kernels/reference/device.h"
 #include "kernels/reference/methods.h"
@@ -23,12 +22,9 @@ Differences FactorsOf(const VolumeGrid& grid) {
   return {edge / grid.spacing.x, edge / grid.spacing.y, edge / grid.spacing.z};
 }
 
-absl::StatusOr<const Volume*> NeighborOf(const Volume& slab, const ops::VolumeBuffer* neighbor) {
+absl::StatusOr<const Volume*> NeighborOf(const ops::VolumeBuffer* neighbor) {
   if (neighbor == nullptr) return nullptr;
-  ISO_ASSIGN_OR_RETURN(const Volume* own, AsVolume(*neighbor));
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape("neighbouring slices", own->grid().shape(),
-                                          {1, slab.grid().ny, slab.grid().nx}));
-  return own;
+  return AsVolume(*neighbor);
 }
 
 // A slab between the slices next to it, at(i, j, -1) and at(i, j, nz).
@@ -37,8 +33,8 @@ class Slab {
   static absl::StatusOr<Slab> Of(const ops::VolumeBuffer& f, const ops::NeighborSlices& neighbors) {
     Slab slab;
     ISO_ASSIGN_OR_RETURN(slab.f_, AsVolume(f));
-    ISO_ASSIGN_OR_RETURN(slab.below_, NeighborOf(*slab.f_, neighbors.below));
-    ISO_ASSIGN_OR_RETURN(slab.above_, NeighborOf(*slab.f_, neighbors.above));
+    ISO_ASSIGN_OR_RETURN(slab.below_, NeighborOf(neighbors.below));
+    ISO_ASSIGN_OR_RETURN(slab.above_, NeighborOf(neighbors.above));
     slab.factor_ = FactorsOf(slab.f_->grid());
     return slab;
   }
@@ -91,26 +87,14 @@ double& At(Volume& volume, const std::array<int, 3>& at) {
   return volume.view()(at[2], at[1], at[0]);
 }
 
-absl::StatusOr<Volume*> SameShape(ops::VolumeBuffer& volume, const VolumeGrid& grid) {
-  ISO_ASSIGN_OR_RETURN(Volume * own, AsVolume(volume));
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape("volumes", own->grid().shape(), grid.shape()));
-  return own;
-}
-
-absl::Status CheckPositive(absl::string_view name, double value) {
-  if (value > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; legal is above 0"));
-}
-
 class VariationPlain final : public ops::Variation {
  public:
-  absl::Status AddTotalVariationGradient(double strength, double epsilon,
-                                         const ops::VolumeBuffer& f,
-                                         const ops::NeighborSlices& neighbors,
-                                         ops::VolumeBuffer& gradient) override {
-    ISO_RETURN_IF_ERROR(CheckPositive("epsilon", epsilon));
+  absl::Status DoAddTotalVariationGradient(double strength, double epsilon,
+                                           const ops::VolumeBuffer& f,
+                                           const ops::NeighborSlices& neighbors,
+                                           ops::VolumeBuffer& gradient) override {
     ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Of(f, neighbors));
-    ISO_ASSIGN_OR_RETURN(Volume * target, SameShape(gradient, slab.grid()));
+    ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(gradient));
     // The derivative of one voxel's root by one of its differences.
     const auto term = [&](const std::array<int, 3>& at, int axis) {
       const Differences d = slab.Gradient(at);
@@ -129,12 +113,8 @@ class VariationPlain final : public ops::Variation {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<double> TotalVariation(double epsilon, const ops::VolumeBuffer& f,
-                                        const ops::NeighborSlices& neighbors) override {
-    if (!(epsilon >= 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("epsilon is ", epsilon, "; legal is 0 and above"));
-    }
+  absl::StatusOr<double> DoTotalVariation(double epsilon, const ops::VolumeBuffer& f,
+                                          const ops::NeighborSlices& neighbors) override {
     ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Of(f, neighbors));
     double sum = 0;
     ForEachVoxel(slab.grid(), [&](const std::array<int, 3>& at) {
@@ -143,12 +123,11 @@ class VariationPlain final : public ops::Variation {
     return sum;
   }
 
-  absl::Status AddHuberGradient(double strength, double delta, const ops::VolumeBuffer& f,
-                                const ops::NeighborSlices& neighbors,
-                                ops::VolumeBuffer& gradient) override {
-    ISO_RETURN_IF_ERROR(CheckPositive("delta", delta));
+  absl::Status DoAddHuberGradient(double strength, double delta, const ops::VolumeBuffer& f,
+                                  const ops::NeighborSlices& neighbors,
+                                  ops::VolumeBuffer& gradient) override {
     ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Of(f, neighbors));
-    ISO_ASSIGN_OR_RETURN(Volume * target, SameShape(gradient, slab.grid()));
+    ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(gradient));
     const auto slope = [delta](double t) { return std::clamp(t, -delta, delta); };
     ForEachVoxel(slab.grid(), [&](const std::array<int, 3>& at) {
       double sum = 0;
@@ -164,9 +143,8 @@ class VariationPlain final : public ops::Variation {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<double> Huber(double delta, const ops::VolumeBuffer& f,
-                               const ops::NeighborSlices& neighbors) override {
-    ISO_RETURN_IF_ERROR(CheckPositive("delta", delta));
+  absl::StatusOr<double> DoHuber(double delta, const ops::VolumeBuffer& f,
+                                 const ops::NeighborSlices& neighbors) override {
     ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Of(f, neighbors));
     double sum = 0;
     ForEachVoxel(slab.grid(), [&](const std::array<int, 3>& at) {
@@ -179,14 +157,13 @@ class VariationPlain final : public ops::Variation {
     return sum;
   }
 
-  absl::Status AscendDual(double step, double bound, const ops::VolumeBuffer& f,
-                          const ops::NeighborSlices& neighbors,
-                          const ops::VectorField<ops::VolumeBuffer>& p) override {
-    ISO_RETURN_IF_ERROR(CheckPositive("bound", bound));
+  absl::Status DoAscendDual(double step, double bound, const ops::VolumeBuffer& f,
+                            const ops::NeighborSlices& neighbors,
+                            const ops::VectorField<ops::VolumeBuffer>& p) override {
     ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Of(f, neighbors));
-    ISO_ASSIGN_OR_RETURN(Volume * x, SameShape(*p.x, slab.grid()));
-    ISO_ASSIGN_OR_RETURN(Volume * y, SameShape(*p.y, slab.grid()));
-    ISO_ASSIGN_OR_RETURN(Volume * z, SameShape(*p.z, slab.grid()));
+    ISO_ASSIGN_OR_RETURN(Volume * x, AsVolume(*p.x));
+    ISO_ASSIGN_OR_RETURN(Volume * y, AsVolume(*p.y));
+    ISO_ASSIGN_OR_RETURN(Volume * z, AsVolume(*p.z));
     Volume* const components[] = {x, y, z};
     ForEachVoxel(slab.grid(), [&](const std::array<int, 3>& at) {
       Differences q = slab.Gradient(at);
@@ -197,17 +174,14 @@ class VariationPlain final : public ops::Variation {
     return absl::OkStatus();
   }
 
-  absl::Status AddDivergence(double step, const ops::VectorField<const ops::VolumeBuffer>& p,
-                             const ops::VolumeBuffer* below, ops::VolumeBuffer& f) override {
+  absl::Status DoAddDivergence(double step, const ops::VectorField<const ops::VolumeBuffer>& p,
+                               const ops::VolumeBuffer* below, ops::VolumeBuffer& f) override {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(f));
     ISO_ASSIGN_OR_RETURN(const Slab x, Slab::Of(*p.x, {}));
     ISO_ASSIGN_OR_RETURN(const Slab y, Slab::Of(*p.y, {}));
     ISO_ASSIGN_OR_RETURN(const Slab z, Slab::Of(*p.z, {.below = below}));
     const VolumeGrid& grid = target->grid();
     const Slab* const components[] = {&x, &y, &z};
-    for (const Slab* component : components) {
-      ISO_RETURN_IF_ERROR(ops::CheckSameShape("volumes", component->grid().shape(), grid.shape()));
-    }
     const Differences factor = FactorsOf(grid);
     ForEachVoxel(grid, [&](const std::array<int, 3>& at) {
       double sum = 0;

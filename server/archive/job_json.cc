@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -28,8 +29,17 @@ struct Writer {
   }
 };
 
+/// Whether the type holds the number.
+template <class T>
+bool Holds(const Json& number) {
+  return number.is_number_unsigned()
+             ? std::in_range<T>(number.get<uint64_t>())
+             : number.is_number_integer() && std::in_range<T>(number.get<int64_t>());
+}
+
 struct Reader {
   const Json& json;
+  absl::Status& status;  // the first mistake that the JSON library does not find
   template <class T>
   void operator()(const char* name, T& value) const {
     const auto it = json.find(name);
@@ -40,11 +50,21 @@ struct Reader {
         return;
       }
     }
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (it->is_number() && !Holds<T>(*it)) {
+        using Limits = std::numeric_limits<T>;
+        return status.Update(absl::DataLossError(
+            absl::StrCat("job record: ", name, " is ", it->dump(),
+                         "; legal is a whole number from ", Limits::min(), " to ", Limits::max())));
+      }
+    }
     it->get_to(value);
   }
   void operator()(const char* name, absl::Time& value) const {
-    const auto it = json.find(name);
-    if (it != json.end()) value = absl::FromUnixMicros(it->get<int64_t>());
+    if (!json.contains(name)) return;
+    int64_t micros = 0;
+    (*this)(name, micros);
+    value = absl::FromUnixMicros(micros);
   }
 };
 
@@ -56,8 +76,9 @@ Json ToJson(const T& object) {
 }
 
 template <class T>
-void FromJson(const Json& parent, const char* name, T& object) {
-  if (const auto it = parent.find(name); it != parent.end()) VisitMembers(Reader{*it}, object);
+void FromJson(const Reader& parent, const char* name, T& object) {
+  const auto it = parent.json.find(name);
+  if (it != parent.json.end()) VisitMembers(Reader{*it, parent.status}, object);
 }
 
 /// The value, up to `last`, whose name it is.
@@ -86,14 +107,19 @@ Json RefinementToJson(const jobs::RefinementFacts& refinement) {
   return json;
 }
 
-void RefinementFromJson(const Json& json, jobs::RefinementFacts& refinement) {
-  VisitMembers(Reader{json}, refinement);
-  for (const Json& entry : json.at("iterations")) {
-    jobs::IterationReport& report = refinement.iterations.emplace_back();
-    VisitMembers(Reader{entry}, report);
-    if (const auto objective = entry.find("objective"); objective != entry.end()) {
-      Reader{entry}("objective", report.objective.emplace());
-    }
+void RefinementFromJson(const Reader& record, jobs::Job& job) {
+  const auto json = record.json.find("refinement");
+  if (json == record.json.end()) return;
+  VisitMembers(Reader{*json, record.status}, job.refinement);
+  for (const Json& entry : json->at("iterations")) {
+    const Reader read{entry, record.status};
+    jobs::IterationReport& report = job.refinement.iterations.emplace_back();
+    VisitMembers(read, report);
+    if (entry.contains("objective")) read("objective", report.objective.emplace());
+  }
+  if (jobs::IsRefinement(job) && job.source_job_ids.empty()) {
+    record.status.Update(absl::DataLossError(
+        "job record: a refinement has no source_job_ids; legal is the job that it refines"));
   }
 }
 
@@ -103,22 +129,73 @@ void ScanToJson(const char* name, const std::optional<jobs::PositionerScan>& sca
   if (scan->increment_deg) facts[name]["increment_deg"] = *scan->increment_deg;
 }
 
-void ScanFromJson(const Json& facts, const char* name, std::optional<jobs::PositionerScan>& scan) {
-  const auto it = facts.find(name);
-  if (it == facts.end()) return;
-  VisitMembers(Reader{*it}, scan.emplace());
-  if (it->contains("increment_deg")) {
-    Reader{*it}("increment_deg", scan->increment_deg.emplace());
-  }
+void ScanFromJson(const Reader& facts, const char* name,
+                  std::optional<jobs::PositionerScan>& scan) {
+  const auto it = facts.json.find(name);
+  if (it == facts.json.end()) return;
+  const Reader read{*it, facts.status};
+  VisitMembers(read, scan.emplace());
+  if (it->contains("increment_deg")) read("increment_deg", scan->increment_deg.emplace());
 }
 
-absl::StatusOr<jobs::JobWarning> WarningFromJson(const Json& json) {
-  jobs::JobWarning warning{.text = json.at("text").get<std::string>()};
-  ISO_ASSIGN_OR_RETURN(
-      warning.kind,
-      FromName("kind of a warning", json.at("kind").get<std::string>(), jobs::kLastWarningKind));
-  if (const auto frame = json.find("frame"); frame != json.end()) warning.frame = frame->get<int>();
+absl::Status FactsFromJson(const Reader& record, jobs::AcquisitionFacts& facts) {
+  const auto json = record.json.find("facts");
+  if (json == record.json.end()) return absl::OkStatus();
+  const Reader read{*json, record.status};
+  VisitMembers(read, facts);
+  FromJson(read, "equipment", facts.equipment);
+  if (const auto position = json->find("patient_position"); position != json->end()) {
+    ISO_ASSIGN_OR_RETURN(facts.patient_position,
+                         ParsePatientPosition(position->get<std::string>()));
+  }
+  ScanFromJson(read, "primary_scan", facts.primary_scan);
+  ScanFromJson(read, "secondary_scan", facts.secondary_scan);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<jobs::JobWarning> WarningFromJson(const Reader& read) {
+  jobs::JobWarning warning{.text = read.json.at("text").get<std::string>()};
+  ISO_ASSIGN_OR_RETURN(warning.kind,
+                       FromName("kind of a warning", read.json.at("kind").get<std::string>(),
+                                jobs::kLastWarningKind));
+  if (read.json.contains("frame")) read("frame", warning.frame.emplace());
   return warning;
+}
+
+absl::Status EnumsFromJson(const Json& json, jobs::Job& job) {
+  ISO_ASSIGN_OR_RETURN(job.state, FromName("state", json.at("state").get<std::string>(),
+                                           jobs::JobState::kCancelled));
+  if (const auto name = json.find("class"); name != json.end()) {
+    ISO_ASSIGN_OR_RETURN(job.job_class,
+                         FromName("class", name->get<std::string>(), jobs::JobClass::kBatch));
+  }
+  if (const auto name = json.find("pair_role"); name != json.end()) {
+    ISO_ASSIGN_OR_RETURN(job.pair_role, FromName("pair_role", name->get<std::string>(),
+                                                 jobs::PairRole::kSubtraction));
+  }
+  if (const auto order = json.find("order");
+      order != json.end() && order->contains("cancel_reason")) {
+    ISO_ASSIGN_OR_RETURN(
+        job.order.cancel_reason,
+        FromName("reason of a cancellation", order->at("cancel_reason").get<std::string>(),
+                 jobs::kLastCancelReason));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ErrorFromJson(const Reader& record, absl::Status& error) {
+  const auto json = record.json.find("error");
+  if (json == record.json.end()) return absl::OkStatus();
+  int code = 0;
+  Reader{*json, record.status}("code", code);
+  ISO_RETURN_IF_ERROR(record.status);
+  constexpr int kLastCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
+  if (code < 1 || code > kLastCode) {
+    return absl::DataLossError(
+        absl::StrCat("job record: the code of the error is ", code, "; legal is 1 to ", kLastCode));
+  }
+  error = absl::Status(static_cast<absl::StatusCode>(code), json->at("message").get<std::string>());
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -154,60 +231,33 @@ std::string JobToJson(const jobs::Job& job) {
 
 absl::StatusOr<jobs::Job> JobFromJson(absl::string_view text) {
   jobs::Job job;
+  absl::Status status;
   try {  // the JSON library reports by exceptions
     const Json json = Json::parse(text.begin(), text.end());
-    VisitMembers(Reader{json}, job);
-    ISO_ASSIGN_OR_RETURN(job.state, FromName("state", json.at("state").get<std::string>(),
-                                             jobs::JobState::kCancelled));
-    if (const auto name = json.find("class"); name != json.end()) {
-      ISO_ASSIGN_OR_RETURN(job.job_class,
-                           FromName("class", name->get<std::string>(), jobs::JobClass::kBatch));
-    }
-    if (const auto name = json.find("pair_role"); name != json.end()) {
-      ISO_ASSIGN_OR_RETURN(job.pair_role, FromName("pair_role", name->get<std::string>(),
-                                                   jobs::PairRole::kSubtraction));
-    }
-    if (const auto error = json.find("error"); error != json.end()) {
-      job.error = absl::Status(static_cast<absl::StatusCode>(error->at("code").get<int>()),
-                               error->at("message").get<std::string>());
-    }
-    FromJson(json, "patient_study", job.patient_study);
-    FromJson(json, "order", job.order);
-    if (const auto order = json.find("order");
-        order != json.end() && order->contains("cancel_reason")) {
-      ISO_ASSIGN_OR_RETURN(
-          job.order.cancel_reason,
-          FromName("reason of a cancellation", order->at("cancel_reason").get<std::string>(),
-                   jobs::kLastCancelReason));
-    }
-    FromJson(json, "facts", job.facts);
-    if (const auto facts = json.find("facts"); facts != json.end()) {
-      FromJson(*facts, "equipment", job.facts.equipment);
-      if (const auto position = facts->find("patient_position"); position != facts->end()) {
-        ISO_ASSIGN_OR_RETURN(job.facts.patient_position,
-                             ParsePatientPosition(position->get<std::string>()));
-      }
-      ScanFromJson(*facts, "primary_scan", job.facts.primary_scan);
-      ScanFromJson(*facts, "secondary_scan", job.facts.secondary_scan);
-    }
-    FromJson(json, "dicom_forms", job.dicom_forms);
-    FromJson(json, "grid", job.grid);
-    FromJson(json, "progress", job.progress);
-    FromJson(json, "result", job.result);
+    const Reader read{json, status};
+    VisitMembers(read, job);
+    FromJson(read, "patient_study", job.patient_study);
+    FromJson(read, "order", job.order);
+    ISO_RETURN_IF_ERROR(EnumsFromJson(json, job));
+    ISO_RETURN_IF_ERROR(ErrorFromJson(read, job.error));
+    ISO_RETURN_IF_ERROR(FactsFromJson(read, job.facts));
+    FromJson(read, "dicom_forms", job.dicom_forms);
+    FromJson(read, "grid", job.grid);
+    FromJson(read, "progress", job.progress);
+    FromJson(read, "result", job.result);
     if (const auto result = json.find("result"); result != json.end()) {
-      FromJson(*result, "timings", job.result.timings);
+      FromJson({*result, status}, "timings", job.result.timings);
     }
-    if (const auto refinement = json.find("refinement"); refinement != json.end()) {
-      RefinementFromJson(*refinement, job.refinement);
-    }
+    RefinementFromJson(read, job);
     if (const auto warnings = json.find("warnings"); warnings != json.end()) {
       for (const Json& warning : *warnings) {
-        ISO_ASSIGN_OR_RETURN(job.warnings.emplace_back(), WarningFromJson(warning));
+        ISO_ASSIGN_OR_RETURN(job.warnings.emplace_back(), WarningFromJson({warning, status}));
       }
     }
   } catch (const Json::exception& error) {
     return absl::DataLossError(absl::StrCat("job record: ", error.what()));
   }
+  ISO_RETURN_IF_ERROR(status);
   return job;
 }
 

@@ -6,19 +6,13 @@
 #include "kernels/base/status_macros.h"
 #include "server/archive/transfer_queue.h"
 #include "server/archive/transfer_sql.h"
+#include "server/base/backoff.h"
 
 namespace isocenter::archive {
 namespace {
 
 // Keeps a report well below the longest message that the node takes.
 constexpr int kMostInstances = 2000;
-
-/// The first retry's time, doubled for each attempt that was made before.
-absl::Duration RetryDelay(const QueueDestination& destination, int64_t attempts) {
-  absl::Duration delay = destination.first_retry;
-  for (int64_t i = 1; i < attempts && delay < destination.longest_retry; ++i) delay *= 2;
-  return std::min(delay, destination.longest_retry);
-}
 
 }  // namespace
 
@@ -99,6 +93,7 @@ absl::StatusOr<std::string> TransferQueue::Apply(const CommitmentReport& report,
       return candidate.destination.ae_title == destination;
     });
     const QueueDestination policy = known == destinations_.end() ? QueueDestination{} : *known;
+    const Backoff retry(policy.first_retry, policy.longest_retry);
 
     ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
       ISO_RETURN_IF_ERROR(
@@ -121,8 +116,8 @@ absl::StatusOr<std::string> TransferQueue::Apply(const CommitmentReport& report,
             "UPDATE transfers SET state = ?1, reason = ?2, next_attempt_us = ?3, "
             "update_time_us = ?4 WHERE destination = ?5 AND sop_instance_uid = ?6 AND state = ?7",
             {Number(failure.is_permanent ? TransferState::kFailed : TransferState::kQueued),
-             failure.reason, absl::ToUnixMicros(now + RetryDelay(policy, attempts)), time,
-             destination, failure.sop_instance_uid, Number(TransferState::kSent)}));
+             failure.reason, absl::ToUnixMicros(now + retry.After(attempts)), time, destination,
+             failure.sop_instance_uid, Number(TransferState::kSent)}));
       }
       return absl::OkStatus();
     }));

@@ -1,9 +1,13 @@
 #include "server/audit/audit_message.h"
 
-#include <vector>
+#include <algorithm>
+#include <cstdint>
+#include <pugixml.hpp>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 
 namespace isocenter::audit {
 namespace {
@@ -41,61 +45,86 @@ Kind KindOf(Action action) {
   return {"110100", "Application Activity", "E", nullptr, nullptr};
 }
 
-/// Text as an attribute's value may hold it.
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+/// Bytes of the character in front; 0: there is none that XML takes.
+size_t LengthOfCharacter(absl::string_view text) {
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs so many bytes
+  const auto first = static_cast<uint8_t>(text.front());
+  if (first < 0x80) return 1;
+  if (first < 0xc0 || first > 0xf4) return 0;
+  const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (text.size() < length) return 0;
+  uint32_t code = first & (0x7fu >> length);
+  for (const char c : text.substr(1, length - 1)) {
+    const auto next = static_cast<uint8_t>(c);
+    if ((next & 0xc0) != 0x80) return 0;
+    code = code << 6 | (next & 0x3f);
+  }
+  const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+  const bool is_none = code == 0xfffe || code == 0xffff || code > 0x10ffff;
+  return code < kLeast[length] || is_surrogate || is_none ? 0 : length;
+}
+
+/// Text that every parser reads, whatever a peer has sent: blanks for control characters, U+FFFD
+/// for each byte of what is no character.
+std::string Legal(absl::string_view text) {
+  std::string legal;
+  while (!text.empty()) {
+    const size_t length = LengthOfCharacter(text);
+    if (length == 0) {
+      legal += "\xef\xbf\xbd";
+    } else if (static_cast<uint8_t>(text.front()) < 0x20) {
+      legal += ' ';
+    } else {
+      absl::StrAppend(&legal, text.substr(0, length));
     }
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
-  return escaped;
+  return legal;
 }
 
-std::string Attribute(const char* name, const std::string& value) {
-  return absl::StrCat(" ", name, "=\"", Escaped(value), "\"");
+void Set(pugi::xml_node& node, const char* name, absl::string_view value) {
+  node.append_attribute(name) = Legal(value).c_str();
 }
 
-std::string Coded(const char* element, const char* code, const char* system, const char* text) {
-  return absl::StrCat("<", element, " csd-code=\"", code, "\" codeSystemName=\"", system,
-                      "\" originalText=\"", text, "\"/>");
+void AddCoded(pugi::xml_node& node, const char* element, const char* code, const char* system,
+              const char* text) {
+  pugi::xml_node coded = node.append_child(element);
+  Set(coded, "csd-code", code);
+  Set(coded, "codeSystemName", system);
+  Set(coded, "originalText", text);
 }
 
-std::string Participant(const std::string& id, const std::string& alternative,
-                        const std::string& address, bool requests, const char* role_code,
-                        const char* role) {
-  std::string text = absl::StrCat("<ActiveParticipant", Attribute("UserID", id));
-  if (!alternative.empty()) absl::StrAppend(&text, Attribute("AlternativeUserID", alternative));
-  absl::StrAppend(&text, Attribute("UserIsRequestor", requests ? "true" : "false"));
-  if (!address.empty()) {
-    // Type 2: an IP address.
-    absl::StrAppend(&text, Attribute("NetworkAccessPointID", address),
-                    Attribute("NetworkAccessPointTypeCode", "2"));
+void AddParticipant(pugi::xml_node& message, const Actor& actor, bool requests,
+                    const char* role_code, const char* role) {
+  pugi::xml_node participant = message.append_child("ActiveParticipant");
+  Set(participant, "UserID", actor.name);
+  if (!actor.certificate_subject.empty()) {
+    Set(participant, "AlternativeUserID", actor.certificate_subject);
   }
-  return absl::StrCat(text, ">", Coded("RoleIDCode", role_code, "DCM", role),
-                      "</ActiveParticipant>");
+  Set(participant, "UserIsRequestor", requests ? "true" : "false");
+  if (!actor.address.empty()) {
+    Set(participant, "NetworkAccessPointID", actor.address);
+    Set(participant, "NetworkAccessPointTypeCode", "2");  // an IP address
+  }
+  AddCoded(participant, "RoleIDCode", role_code, "DCM", role);
 }
 
-/// `kind` and `role` are numbers of RFC 3881's tables.
-std::string Object(const std::string& id, const char* kind, const char* role,
-                   const std::string& id_type, const std::string& inside) {
-  return absl::StrCat("<ParticipantObjectIdentification", Attribute("ParticipantObjectID", id),
-                      Attribute("ParticipantObjectTypeCode", kind),
-                      Attribute("ParticipantObjectTypeCodeRole", role), ">", id_type, inside,
-                      "</ParticipantObjectIdentification>");
+/// What kind of object it is; `type` and `role` are numbers of RFC 3881's tables.
+struct ObjectKind {
+  const char *type, *role;
+  const char *id_code, *id_system, *id_name;
+};
+constexpr ObjectKind kPatient = {"1", "1", "2", "RFC-3881", "Patient Number"};
+constexpr ObjectKind kStudy = {"2", "3", "110180", "DCM", "Study Instance UID"};
+constexpr ObjectKind kReport = {"2", "20", "9", "RFC-3881", "Report Number"};
+constexpr ObjectKind kSearch = {"2", "24", "10", "RFC-3881", "Search Criteria"};
+
+void AddObject(pugi::xml_node& message, const ObjectKind& kind, absl::string_view id) {
+  pugi::xml_node object = message.append_child("ParticipantObjectIdentification");
+  Set(object, "ParticipantObjectID", id);
+  Set(object, "ParticipantObjectTypeCode", kind.type);
+  Set(object, "ParticipantObjectTypeCodeRole", kind.role);
+  AddCoded(object, "ParticipantObjectIDTypeCode", kind.id_code, kind.id_system, kind.id_name);
 }
 
 const char* OutcomeIndicator(Outcome outcome) {
@@ -111,6 +140,35 @@ const char* OutcomeIndicator(Outcome outcome) {
   return "12";
 }
 
+void AddEvent(pugi::xml_node& message, const Event& event) {
+  const Kind kind = KindOf(event.action);
+  pugi::xml_node identification = message.append_child("EventIdentification");
+  Set(identification, "EventActionCode", kind.action);
+  Set(identification, "EventDateTime",
+      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", event.time, absl::UTCTimeZone()));
+  Set(identification, "EventOutcomeIndicator", OutcomeIndicator(event.outcome));
+  AddCoded(identification, "EventID", kind.code, "DCM", kind.name);
+  if (kind.type_code != nullptr) {
+    AddCoded(identification, "EventTypeCode", kind.type_code, "DCM", kind.type_name);
+  }
+  if (event.detail.empty()) return;
+  identification.append_child("EventOutcomeDescription").text() = Legal(event.detail).c_str();
+}
+
+void AddParticipants(pugi::xml_node& message, const Event& event, const std::string& source) {
+  if (event.action == Action::kServiceStart || event.action == Action::kServiceStop) {
+    AddParticipant(message, {.name = source}, /*requests=*/true, "110150", "Application");
+  } else {
+    Actor actor = event.actor;
+    if (actor.name.empty()) actor.name = "unknown";
+    AddParticipant(message, actor, /*requests=*/true, "110153", "Source Role ID");
+    AddParticipant(message, {.name = source}, /*requests=*/false, "110152", "Destination Role ID");
+  }
+  if (event.destination.empty()) return;
+  AddParticipant(message, {.name = event.destination}, /*requests=*/false, "110152",
+                 "Destination Role ID");
+}
+
 }  // namespace
 
 bool HasMessage(const Event& event) {
@@ -118,62 +176,25 @@ bool HasMessage(const Event& event) {
 }
 
 std::string ToAuditMessage(const Event& event, const std::string& source) {
-  const Kind kind = KindOf(event.action);
-  std::string text = absl::StrCat(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?><AuditMessage><EventIdentification",
-      Attribute("EventActionCode", kind.action),
-      Attribute("EventDateTime",
-                absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", event.time, absl::UTCTimeZone())),
-      Attribute("EventOutcomeIndicator", OutcomeIndicator(event.outcome)), ">",
-      Coded("EventID", kind.code, "DCM", kind.name));
-  if (kind.type_code != nullptr) {
-    absl::StrAppend(&text, Coded("EventTypeCode", kind.type_code, "DCM", kind.type_name));
-  }
-  if (!event.detail.empty()) {
-    absl::StrAppend(&text, "<EventOutcomeDescription>", Escaped(event.detail),
-                    "</EventOutcomeDescription>");
-  }
-  absl::StrAppend(&text, "</EventIdentification>");
-  const bool by_itself =
-      event.action == Action::kServiceStart || event.action == Action::kServiceStop;
-  if (!by_itself) {
-    absl::StrAppend(&text, Participant(event.actor.name.empty() ? "unknown" : event.actor.name,
-                                       event.actor.certificate_subject, event.actor.address,
-                                       /*requests=*/true, "110153", "Source Role ID"));
-  }
-  absl::StrAppend(
-      &text,
-      by_itself ? Participant(source, "", "", /*requests=*/true, "110150", "Application")
-                : Participant(source, "", "", /*requests=*/false, "110152", "Destination Role ID"));
-  if (!event.destination.empty()) {
-    absl::StrAppend(&text, Participant(event.destination, "", "", /*requests=*/false, "110152",
-                                       "Destination Role ID"));
-  }
-  absl::StrAppend(&text, "<AuditSourceIdentification", Attribute("AuditSourceID", source), "/>");
-  for (const std::string& patient : event.patient_ids) {
-    absl::StrAppend(
-        &text, Object(patient, "1", "1",
-                      Coded("ParticipantObjectIDTypeCode", "2", "RFC-3881", "Patient Number"), ""));
-  }
-  for (const std::string& study : event.study_uids) {
-    absl::StrAppend(
-        &text,
-        Object(study, "2", "3",
-               Coded("ParticipantObjectIDTypeCode", "110180", "DCM", "Study Instance UID"), ""));
-  }
-  for (const std::string& job : event.job_ids) {
-    absl::StrAppend(
-        &text, Object(job, "2", "20",
-                      Coded("ParticipantObjectIDTypeCode", "9", "RFC-3881", "Report Number"), ""));
-  }
+  pugi::xml_document document;
+  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+  Set(declaration, "version", "1.0");
+  Set(declaration, "encoding", "UTF-8");
+  pugi::xml_node message = document.append_child("AuditMessage");
+  AddEvent(message, event);
+  AddParticipants(message, event, source);
+  pugi::xml_node installation = message.append_child("AuditSourceIdentification");
+  Set(installation, "AuditSourceID", source);
+  for (const std::string& patient : event.patient_ids) AddObject(message, kPatient, patient);
+  for (const std::string& study : event.study_uids) AddObject(message, kStudy, study);
+  for (const std::string& job : event.job_ids) AddObject(message, kReport, job);
   if (event.action == Action::kQuery) {
     const std::string keys = absl::StrJoin(event.query, " ");
-    absl::StrAppend(
-        &text,
-        Object(keys.empty() ? "all" : keys, "2", "24",
-               Coded("ParticipantObjectIDTypeCode", "10", "RFC-3881", "Search Criteria"), ""));
+    AddObject(message, kSearch, keys.empty() ? "all" : keys);
   }
-  return absl::StrCat(text, "</AuditMessage>");
+  std::ostringstream text;
+  document.save(text, "", pugi::format_raw, pugi::encoding_utf8);
+  return text.str();
 }
 
 std::string ToSyslogFrame(const Event& event, const std::string& source, const std::string& host,

@@ -11,15 +11,12 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/audit/event.h"
+#include "server/crypto/tls_client.h"
 
 namespace isocenter::audit {
 
-struct SyslogOptions {
-  std::string host;  // name or address; must stand in the repository's certificate
-  int port = 6514;
-  std::string ca_file;                             // PEM
-  std::string certificate_file, private_key_file;  // PEM; empty: none of our own
-};
+/// Of the repository.
+using SyslogOptions = crypto::TlsClientOptions;
 
 /// Sends in order on a thread of its own, and connects again when the connection breaks. While the
 /// repository cannot be reached a bounded number of messages waits; then the oldest are given up,
@@ -36,11 +33,10 @@ class SyslogSender {
   void Send(const Event& event);
 
  private:
-  class Connection;
-  SyslogSender(std::unique_ptr<Connection> connection, std::string source);
+  SyslogSender(std::unique_ptr<crypto::TlsClient> client, std::string source);
   void Run();
 
-  const std::unique_ptr<Connection> connection_;  // used by the thread alone
+  const std::unique_ptr<crypto::TlsClient> client_;  // used by the thread alone
   const std::string source_, host_;
   absl::Mutex mutex_;
   std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);

@@ -1,15 +1,13 @@
 #include "server/config/cluster.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 #include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/host_name.h"
 
 namespace isocenter::config {
 namespace {
@@ -18,19 +16,12 @@ constexpr size_t kLongestName = 64;
 
 bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '-'; }
 
-std::string HostName() {
-  char name[HOST_NAME_MAX + 1] = {};
-  (void)gethostname(name, sizeof(name) - 1);
-  const std::string host = name;
-  const bool legal =
-      !host.empty() && host.size() <= kLongestName && std::ranges::all_of(host, IsNameCharacter);
-  return legal ? host : "isocenter";
+bool IsName(const std::string& name) {
+  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, IsNameCharacter);
 }
 
 absl::Status CheckName(absl::string_view field, const std::string& name) {
-  if (!name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, IsNameCharacter)) {
-    return absl::OkStatus();
-  }
+  if (IsName(name)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(field, " is '", name, "'; legal is 1 to 64 characters of [A-Za-z0-9_.-]"));
 }
@@ -38,7 +29,10 @@ absl::Status CheckName(absl::string_view field, const std::string& name) {
 }  // namespace
 
 void ApplyClusterDefaults(v1::ClusterConfig& cluster) {
-  if (cluster.node_name().empty()) cluster.set_node_name(HostName());
+  if (cluster.node_name().empty()) {
+    const std::string host = HostName();
+    cluster.set_node_name(IsName(host) ? host : "isocenter");
+  }
   if (cluster.node().empty()) cluster.add_node(cluster.node_name());
 }
 

@@ -68,7 +68,7 @@ absl::Status CheckAudit(const v1::AuditConfig& audit) {
 
 absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
   ISO_RETURN_IF_ERROR(CheckTls("web.tls", web.tls()));
-  // Debian's civetweb has no IPv6; with TLS it is not civetweb that listens.
+  // In plain text only this machine is served, by IPv4.
   const bool has_tls = !web.tls().certificate_file().empty();
   ISO_RETURN_IF_ERROR(CheckAddress("web.address", web.address(),
                                    has_tls ? AddressFamily::kAny : AddressFamily::kIpv4));

@@ -11,12 +11,12 @@
 namespace isocenter::daemon {
 namespace {
 
-using certificates::Expiry;
+using crypto::Expiry;
 
 absl::Status CheckCertificate(const std::string& field, const std::string& file,
                               std::vector<Expiry>& expiries) {
-  ISO_ASSIGN_OR_RETURN(const auto read, certificates::ReadValidCertificates(field, file));
-  expiries.push_back({field, certificates::FirstExpiry(read)});
+  ISO_ASSIGN_OR_RETURN(const auto read, crypto::ReadValidCertificates(field, file));
+  expiries.push_back({field, crypto::FirstExpiry(read)});
   return absl::OkStatus();
 }
 
@@ -25,8 +25,8 @@ absl::Status CheckIdentity(const std::string& field, const std::string& certific
                            const std::string& private_key_file, std::vector<Expiry>& expiries) {
   ISO_RETURN_IF_ERROR(
       CheckCertificate(absl::StrCat(field, ".certificate_file"), certificate_file, expiries));
-  return certificates::CheckKey(absl::StrCat(field, ".private_key_file"), private_key_file,
-                                certificate_file);
+  return crypto::CheckKey(absl::StrCat(field, ".private_key_file"), private_key_file,
+                          certificate_file);
 }
 
 absl::Status CheckServerTls(const std::string& field, const v1::TlsConfig& tls,

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 #include "server/dicom/net/node_options.h"
 #include "server/roles/roster.h"
 
@@ -16,8 +16,8 @@ namespace isocenter::daemon {
 /// What was read.
 struct ConfiguredFiles {
   dicom::NodeOptions dicom;
-  std::unique_ptr<roles::Roster> roster;       // who may use gRPC and the web
-  std::vector<certificates::Expiry> expiries;  // when each certificate ends
+  std::unique_ptr<roles::Roster> roster;  // who may use gRPC and the web
+  std::vector<crypto::Expiry> expiries;   // when each certificate ends
 };
 
 /// Reads all files. Certificates are valid now, and each key is that of its certificate. `config`

@@ -32,10 +32,10 @@ dicom::Compression CompressionOf(v1::DicomCompression compression) {
 }
 
 /// The contexts share files: each is reported once.
-void Append(const std::vector<certificates::Expiry>& from, std::vector<certificates::Expiry>& to) {
-  for (const certificates::Expiry& expiry : from) {
+void Append(const std::vector<crypto::Expiry>& from, std::vector<crypto::Expiry>& to) {
+  for (const crypto::Expiry& expiry : from) {
     bool known = false;
-    for (const certificates::Expiry& other : to) {
+    for (const crypto::Expiry& other : to) {
       known = known || other.certificate == expiry.certificate;
     }
     if (!known) to.push_back(expiry);
@@ -44,7 +44,7 @@ void Append(const std::vector<certificates::Expiry>& from, std::vector<certifica
 
 absl::StatusOr<dicom::Peer> PeerOf(const v1::DicomPeer& peer, const dicom::TlsIdentity& identity,
                                    const std::string& node_ca_file,
-                                   std::vector<certificates::Expiry>& expiries) {
+                                   std::vector<crypto::Expiry>& expiries) {
   dicom::Peer made = {.ae_title = peer.ae_title(),
                       .host = peer.host(),
                       .port = static_cast<int>(peer.port()),
@@ -57,8 +57,8 @@ absl::StatusOr<dicom::Peer> PeerOf(const v1::DicomPeer& peer, const dicom::TlsId
       .host = peer.tls_check_host() ? peer.host() : ""};
   if (!peer.tls_certificate_sha256().empty()) {
     ISO_ASSIGN_OR_RETURN(check.certificate_sha256,
-                         certificates::ParseSha256(absl::StrCat(field, "_certificate_sha256"),
-                                                   peer.tls_certificate_sha256()));
+                         crypto::ParseSha256(absl::StrCat(field, "_certificate_sha256"),
+                                             peer.tls_certificate_sha256()));
   }
   ISO_ASSIGN_OR_RETURN(
       made.tls, dicom::TlsContext::ForRequestor(own_authority ? field : "dicom_node.tls", identity,
@@ -70,7 +70,7 @@ absl::StatusOr<dicom::Peer> PeerOf(const v1::DicomPeer& peer, const dicom::TlsId
 }  // namespace
 
 absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& config,
-                                                std::vector<certificates::Expiry>& expiries) {
+                                                std::vector<crypto::Expiry>& expiries) {
   dicom::NodeOptions options{
       .ae_title = config.ae_title(),
       .address = config.address(),

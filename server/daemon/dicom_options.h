@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "isocenter/v1/server_config.pb.h"
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 #include "server/dicom/scp/node.h"
 
 namespace isocenter::daemon {
@@ -16,7 +16,7 @@ namespace isocenter::daemon {
 /// of the node and its peers end. Errors: NOT_FOUND (a file that cannot be read), INVALID_ARGUMENT
 /// (its content), both with the field and the file.
 absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& config,
-                                                std::vector<certificates::Expiry>& expiries);
+                                                std::vector<crypto::Expiry>& expiries);
 
 /// Where the node listens: "host:port", then the port of TLS as ",host:port/tls" where there is
 /// one.

@@ -29,8 +29,8 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)");
   app.add_option("--grpc_address", flags.grpc_address, "host:port of the gRPC endpoint");
   app.add_option("--metrics_address", flags.metrics_address, "host:port of /metrics");
-  app.add_option("--web_address", flags.web_address, "host:port of the console page");
-  app.add_flag("--no_web", flags.no_web, "Do not serve the console page");
+  app.add_option("--web_address", flags.web_address, "host:port of the operator page");
+  app.add_flag("--no_web", flags.no_web, "Do not serve the operator page");
   app.add_option("--archive", flags.archive, "Directory of results and job records");
   app.add_option("--dicom_port", flags.dicom_port, "Port of the DICOM node; 0: any free one");
   app.add_option("--dicom_address", flags.dicom_address, "Address that the DICOM node listens on");

@@ -169,7 +169,7 @@ absl::Status Serve(daemon::Configuration configuration, const std::string& wante
                   scheduler, table);
   node::JobFeed feed(table);
 
-  for (const certificates::Expiry& expiry : configuration.files.expiries) {
+  for (const crypto::Expiry& expiry : configuration.files.expiries) {
     metrics.SetCertificateExpiry(expiry.certificate,
                                  absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
   }

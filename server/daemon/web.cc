@@ -1,9 +1,7 @@
 #include "server/daemon/web.h"
 
 #include <sys/statvfs.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -11,16 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/host_name.h"
 #include "server/config/server_config.h"
 #include "server/storage/files.h"
 
 namespace isocenter::daemon {
 namespace {
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 /// Whether the disk takes data: the kernel makes one that fails read-only.
 absl::Status CheckDisk(const std::string& directory) {

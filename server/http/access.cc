@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/roles/secrets.h"
+#include "server/crypto/digests.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::http {
@@ -29,10 +29,10 @@ bool NamesThisMachine(absl::string_view name) {
 }  // namespace
 
 Access::Access(const roles::Roster& roster, std::function<absl::Time()> clock)
-    : roster_(roster), clock_(std::move(clock)), secret_(roles::RandomToken()) {}
+    : roster_(roster), clock_(std::move(clock)), secret_(crypto::RandomToken()) {}
 
 std::string Access::CsrfToken(absl::string_view bound_to) const {
-  return roles::HmacHex(secret_, bound_to);
+  return crypto::HmacHex(secret_, bound_to);
 }
 
 absl::StatusOr<roles::TokenHolder> Access::CheckToken(absl::string_view token,
@@ -92,7 +92,7 @@ absl::Status Access::CheckOrigin(const Request& request, const Caller& caller) c
   if (!site.empty() && site != "same-origin" && site != "none") {
     return absl::PermissionDeniedError("the request comes from another site");
   }
-  if (!roles::EqualInConstantTime(request.Header("x-csrf-token"), caller.csrf_token)) {
+  if (!crypto::EqualInConstantTime(request.Header("x-csrf-token"), caller.csrf_token)) {
     return absl::PermissionDeniedError(
         "X-CSRF-Token is missing or wrong; GET /api/v1/session has it");
   }
@@ -109,10 +109,10 @@ absl::Status Access::CheckHost(const Request& request) const {
 absl::StatusOr<Access::NewSession> Access::SignIn(const std::string& token,
                                                   const std::string& address) {
   ISO_ASSIGN_OR_RETURN(roles::TokenHolder holder, CheckToken(token, address));
-  std::string id = roles::RandomToken();
+  std::string id = crypto::RandomToken();
   if (id.empty()) return absl::UnavailableError("the system gives no random numbers");
   const absl::Time now = clock_();
-  const std::string digest = roles::Sha256Hex(id);
+  const std::string digest = crypto::Sha256Hex(id);
   spdlog::info("event=signed_in name=\"{}\" role={} address={}", holder.name,
                std::string(Name(holder.role)), address);
   absl::MutexLock lock(&mutex_);
@@ -136,7 +136,7 @@ Caller Access::CallerOf(const Session& session, const std::string& digest) const
 
 std::optional<Caller> Access::FindSession(const std::string& id) {
   // Found by its digest: what the time of a search tells of a digest leads to no id.
-  const std::string digest = roles::Sha256Hex(id);
+  const std::string digest = crypto::Sha256Hex(id);
   absl::MutexLock lock(&mutex_);
   const auto found = sessions_.find(digest);
   if (found == sessions_.end()) return std::nullopt;
@@ -152,7 +152,7 @@ void Access::SignOut(const Request& request) {
   const absl::string_view cookie = request.Cookie(kCookie);
   if (cookie.empty()) return;
   absl::MutexLock lock(&mutex_);
-  sessions_.erase(roles::Sha256Hex(cookie));
+  sessions_.erase(crypto::Sha256Hex(cookie));
 }
 
 }  // namespace isocenter::http

@@ -12,7 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/http/http.h"
+#include "server/http/transport/http.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/role.h"
 #include "server/roles/roster.h"

@@ -1,6 +1,10 @@
 // The parts of the interface; each adds its routes. docs/web-api.md is their contract.
 #pragma once
 
+#include <functional>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/audit/event.h"
 #include "server/http/access.h"
 #include "server/http/router.h"
@@ -28,6 +32,7 @@ struct WebEnvironment {
   viewer::VolumeCache& volumes;
   Transfers* transfers = nullptr;    // null: nothing is sent anywhere
   audit::Recorder* audit = nullptr;  // null: nobody wants to know
+  std::function<absl::Time()> clock = absl::Now;
 };
 
 void AddSessionRoutes(Access& access, Router& router);

@@ -1,9 +1,9 @@
 // Answers for probes.
 #include <vector>
 
-#include "server/http/answers.h"
 #include "server/http/apis.h"
 #include "server/http/node_json.h"
+#include "server/http/transport/answers.h"
 
 namespace isocenter::http {
 namespace {

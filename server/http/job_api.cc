@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/http/answers.h"
+#include "server/crypto/digests.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
 #include "server/http/parameters.h"
+#include "server/http/transport/answers.h"
 #include "server/node/job_audit.h"
-#include "server/roles/secrets.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::http {
@@ -91,7 +91,7 @@ Response WithTag(const Request& request, std::string tag, Response response) {
 
 absl::StatusOr<Response> Trace(const WebEnvironment& environment, const Call& call) {
   ISO_ASSIGN_OR_RETURN(std::string trace, environment.table.TraceOf(call.arguments[0]));
-  const std::string digest = roles::Sha256Hex(trace).substr(0, 16);
+  const std::string digest = crypto::Sha256Hex(trace).substr(0, 16);
   Response response{.body = std::move(trace)};
   response.Set("Content-Type", "application/json").Set("Vary", "Accept-Encoding");
   const bool packed = call.request.AcceptsGzip();

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "server/http/answers.h"
+#include "server/http/transport/answers.h"
 #include "server/jobs/job.h"
 
 namespace isocenter::http {

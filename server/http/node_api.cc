@@ -4,13 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
-#include "server/http/answers.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
 #include "server/http/node_json.h"
 #include "server/http/parameters.h"
+#include "server/http/transport/answers.h"
 
 namespace isocenter::http {
 namespace {
@@ -57,7 +56,7 @@ struct Room {
 
 absl::StatusOr<Response> Rooms(const WebEnvironment& environment) {
   constexpr int kJobs = 1000;
-  const absl::Time now = absl::Now();
+  const absl::Time now = environment.clock();
   std::map<std::string, Room> rooms;
   for (const jobs::JobSnapshot& job : environment.table.List({}, std::nullopt, kJobs)) {
     if (job->station_name.empty()) continue;
@@ -97,8 +96,8 @@ absl::StatusOr<Response> History(const WebEnvironment& environment, const Call& 
   const int step = static_cast<int>(absl::ToInt64Seconds(node::Activity::kStep));
   const int samples = seconds / step;
   Json json = {{"step_seconds", step * std::max(1, (samples + points - 1) / points)}};
-  json.update(
-      HistoryJson(environment.activity.History(absl::Now(), absl::Seconds(seconds), points)));
+  json.update(HistoryJson(
+      environment.activity.History(environment.clock(), absl::Seconds(seconds), points)));
   json["last_refusals"] = RefusalsJson(environment.activity.Refusals());
   return JsonAnswer(json);
 }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "server/http/answers.h"
+#include "server/http/transport/answers.h"
 #include "server/node/activity.h"
 #include "server/node/node.h"
 

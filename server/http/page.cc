@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "server/http/answers.h"
-#include "server/roles/secrets.h"
+#include "server/crypto/digests.h"
+#include "server/http/transport/answers.h"
 
 namespace isocenter::http {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr char kIndex[] = "/index.html";
 constexpr char kNotBuilt[] =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Isocenter</title>"
-    "<h1>Isocenter</h1><p>The server runs; its console page was not built. "
+    "<h1>Isocenter</h1><p>The server runs; its operator page was not built. "
     "Build it with <code>./dev page</code>, or install the package.</p>"
     "<p><a href=\"/api/v1/status\">/api/v1/status</a> says how the server is.</p></html>\n";
 
@@ -85,13 +85,13 @@ absl::StatusOr<Page> Page::Load(const std::filesystem::path& directory) {
     page.files_[path] = {.content = content,
                          .packed = packed == contents.end() ? "" : packed->second,
                          .type = TypeOf(path),
-                         .tag = roles::Sha256Hex(content).substr(0, 32),
+                         .tag = crypto::Sha256Hex(content).substr(0, 32),
                          .immutable = absl::StartsWith(path, "/assets/")};
   }
   if (!page.files_.contains(kIndex)) {
     page.files_[kIndex] = {.content = kNotBuilt,
                            .type = TypeOf(kIndex),
-                           .tag = roles::Sha256Hex(kNotBuilt).substr(0, 32)};
+                           .tag = crypto::Sha256Hex(kNotBuilt).substr(0, 32)};
   }
   return page;
 }

@@ -1,4 +1,4 @@
-// The files of the console page.
+// The files of the operator page.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/http/http.h"
+#include "server/http/transport/http.h"
 
 namespace isocenter::http {
 

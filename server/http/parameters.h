@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/http/answers.h"
-#include "server/http/http.h"
+#include "server/http/transport/answers.h"
+#include "server/http/transport/http.h"
 #include "server/jobs/job_table.h"
 
 namespace isocenter::http {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
-#include "server/http/answers.h"
+#include "server/http/transport/answers.h"
 
 namespace isocenter::http {
 namespace {

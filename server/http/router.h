@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/http/access.h"
-#include "server/http/http.h"
+#include "server/http/transport/http.h"
 
 namespace isocenter::http {
 

@@ -3,10 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/http/answers.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
 #include "server/http/parameters.h"
+#include "server/http/transport/answers.h"
 
 namespace isocenter::http {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "kernels/base/status_macros.h"
-#include "server/http/answers.h"
+#include "server/http/transport/answers.h"
 
 namespace isocenter::http {
 namespace {
@@ -16,7 +16,7 @@ bool IsProbe(const std::string& path) {
 }  // namespace
 
 WebServer::WebServer(Page page, const WebEnvironment& environment)
-    : access_(environment.roster), page_(std::move(page)) {
+    : access_(environment.roster, environment.clock), page_(std::move(page)) {
   AddHealthRoutes(environment, router_);
   AddSessionRoutes(access_, router_);
   AddNodeRoutes(environment, router_);
@@ -28,10 +28,12 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
 
 absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& options,
                                                             const WebEnvironment& environment) {
-  HttpOptions http{
-      .address = options.address, .threads = options.threads, .patience = options.patience};
+  HttpOptions http{.address = options.address,
+                   .threads = options.threads,
+                   .patience = options.patience,
+                   .urgent = [](const Request& request) { return IsProbe(request.path); }};
   if (!options.tls.certificate_file.empty()) {
-    ISO_ASSIGN_OR_RETURN(http.tls, MakeTlsContext(options.tls));
+    ISO_ASSIGN_OR_RETURN(http.tls, crypto::MakeServerContext("web.tls", options.tls));
   }
   ISO_ASSIGN_OR_RETURN(Page page, Page::Load(options.page_directory));
   std::unique_ptr<WebServer> server(new WebServer(std::move(page), environment));

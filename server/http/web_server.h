@@ -1,4 +1,4 @@
-// The console page and its interface over HTTP. docs/web-api.md is the contract.
+// The operator page and its interface over HTTP. docs/web-api.md is the contract.
 #pragma once
 
 #include <filesystem>
@@ -9,24 +9,24 @@
 #include "absl/time/time.h"
 #include "server/http/access.h"
 #include "server/http/apis.h"
-#include "server/http/http_server.h"
 #include "server/http/page.h"
+#include "server/http/transport/http_server.h"
 
 namespace isocenter::http {
 
 struct WebOptions {
   std::string address;                   // host:port; port 0 picks a free one
-  TlsFiles tls;                          // empty: plain HTTP
+  crypto::TlsFiles tls;                  // empty: plain HTTP
   std::filesystem::path page_directory;  // empty: no page
-  int threads = 256;  // more than streams of events and connections that browsers keep open
+  int threads = 8;                       // that answer; probes have one of their own
   absl::Duration patience = absl::Seconds(5);
 };
 
 /// Thread-safe.
 class WebServer {
  public:
-  /// Errors: UNAVAILABLE (the address cannot be listened on), those of MakeTlsContext and
-  /// Page::Load.
+  /// Errors: UNAVAILABLE (the address cannot be listened on), those of crypto::MakeServerContext
+  /// and Page::Load.
   static absl::StatusOr<std::unique_ptr<WebServer>> Start(const WebOptions& options,
                                                           const WebEnvironment& environment);
   /// The feed has been stopped before: streams of events end with it.

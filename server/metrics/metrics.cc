@@ -1,26 +1,21 @@
 #include "server/metrics/metrics.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <deque>
-#include <exception>
-#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "kernels/base/status_macros.h"
 #include "prometheus/counter.h"
-#include "prometheus/exposer.h"
 #include "prometheus/family.h"
 #include "prometheus/gauge.h"
 #include "prometheus/histogram.h"
 #include "prometheus/registry.h"
+#include "prometheus/text_serializer.h"
+#include "server/http/transport/answers.h"
+#include "server/http/transport/http_server.h"
 #include "server/metrics/scrape.h"
 #include "server/metrics/station_metrics.h"
 
@@ -185,9 +180,23 @@ struct Metrics::Impl {
   absl::Mutex mutex;
   std::deque<Gauge*> recent_jobs ABSL_GUARDED_BY(mutex);
 
-  std::shared_ptr<Scrape> scrape;
-  std::unique_ptr<prometheus::Exposer> exposer;
+  http::Response Answer(const http::Request& request) const;
+
+  std::unique_ptr<Scrape> scrape;
+  std::unique_ptr<http::HttpServer> server;  // last: it ends before what it asks
 };
+
+http::Response Metrics::Impl::Answer(const http::Request& request) const {
+  if (request.path != "/metrics") {
+    return http::ErrorAnswer(absl::NotFoundError(absl::StrCat("there is no ", request.path)));
+  }
+  std::vector<prometheus::MetricFamily> families = registry->Collect();
+  for (prometheus::MetricFamily& family : scrape->Collect()) families.push_back(std::move(family));
+  http::Response response{.body = prometheus::TextSerializer().Serialize(families)};
+  response.Set("Content-Type", "text/plain; charset=utf-8");
+  if (request.AcceptsGzip()) http::Compress(response);
+  return response;
+}
 
 Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
   prometheus::BuildGauge()
@@ -230,39 +239,17 @@ absl::Status Metrics::Serve(const std::string& address, Sources sources) {
       impl_->busy_seconds.Add({{"device", device.device}});
     }
   }
-  impl_->scrape = std::make_shared<Scrape>(std::move(sources));
-  try {
-    impl_->exposer = std::make_unique<prometheus::Exposer>(address, 2);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(
-        absl::StrCat("metrics_address is ", address, ", which cannot be listened on"));
-  }
-  impl_->exposer->RegisterCollectable(impl_->registry);
-  impl_->exposer->RegisterCollectable(impl_->scrape);
+  impl_->scrape = std::make_unique<Scrape>(std::move(sources));
+  ISO_ASSIGN_OR_RETURN(
+      impl_->server, http::HttpServer::Start(
+                         {.address = address, .field = "metrics_address", .threads = 1},
+                         [this](const http::Request& request) { return impl_->Answer(request); }));
   return absl::OkStatus();
 }
 
-int Metrics::port() const {
-  if (impl_->exposer == nullptr) return 0;
-  const std::vector<int> ports = impl_->exposer->GetListeningPorts();
-  return ports.empty() ? 0 : ports.front();
-}
+int Metrics::port() const { return impl_->server == nullptr ? 0 : impl_->server->port(); }
 
-void Metrics::Stop() {
-  if (impl_->exposer == nullptr) return;
-  // The HTTP server looks every two seconds whether it is to stop, and whenever somebody connects.
-  const int served = port();
-  std::thread stopping([this] { impl_->exposer.reset(); });
-  constexpr timespec kUntilItStops = {.tv_sec = 0, .tv_nsec = 10'000'000};
-  nanosleep(&kUntilItStops, nullptr);
-  const int knock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(served))};
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  // Should it fail, stopping takes its two seconds.
-  (void)connect(knock, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  stopping.join();
-  close(knock);
-}
+void Metrics::Stop() { impl_->server.reset(); }
 
 void Metrics::OnJobAccepted(const jobs::Job& job) {
   impl_->accepted.Add(ClassLabel(job.job_class)).Increment();

@@ -1,15 +1,13 @@
 #include "server/pipeline/facts.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/units.h"
+#include "server/crypto/digests.h"
 
 namespace isocenter::pipeline {
 namespace {
@@ -50,13 +48,8 @@ jobs::PositionerScan ScanOf(const std::vector<double>& angles) {
 
 std::string TrajectoryHash(const Trajectory& trajectory) {
   static_assert(sizeof(ProjectionMatrix) == 12 * sizeof(double), "matrices are hashed as memory");
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  if (EVP_Digest(trajectory.data(), trajectory.size() * sizeof(ProjectionMatrix), digest, &length,
-                 EVP_sha256(), nullptr) != 1) {
-    return "";
-  }
-  return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest), length));
+  return crypto::Sha256Hex({reinterpret_cast<const char*>(trajectory.data()),
+                            trajectory.size() * sizeof(ProjectionMatrix)});
 }
 
 absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory, PatientPosition position) {

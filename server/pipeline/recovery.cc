@@ -56,7 +56,7 @@ absl::Status Recovery::GoOnWithAcquisition(const jobs::Job& job) {
   const absl::StatusOr<jobs::StoredSeries> stored = parts_.results.Find(job);
   const absl::StatusOr<std::shared_ptr<jobs::JobSpool>> opened = parts_.spool.Open(job.id);
   absl::StatusOr<AcquisitionRequest> decoded =
-      opened.ok() ? parts_.options.decoders.acquisition((*opened)->acquisition()) : opened.status();
+      opened.ok() ? DecodeSpooled(parts_.options.decoders, **opened) : opened.status();
   if (stored.ok()) {
     if (decoded.ok()) acquisitions_.FollowUp(job.id, *stored, *decoded, *opened);
     ISO_RETURN_IF_ERROR(CompleteStored(job, *stored));

@@ -67,8 +67,7 @@ absl::StatusOr<RefinementInput> Refinements::OpenInput(const std::string& source
   if (absl::IsNotFound(kept)) kept = absl::FailedPreconditionError(kept.message());
   ISO_RETURN_IF_ERROR(kept);
   ISO_ASSIGN_OR_RETURN(std::shared_ptr<jobs::JobSpool> spool, parts_.spool.Open(source_id));
-  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request,
-                       parts_.options.decoders.acquisition(spool->acquisition()));
+  ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, DecodeSpooled(parts_.options.decoders, *spool));
   return RefinementInput{std::move(spool), std::move(request.acquisition), request.missing_frames};
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/jobs/frame_spool.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/refinement_request.h"
 
@@ -17,5 +18,10 @@ struct RequestDecoders {
   /// The same for RefinementRequest::record.
   std::function<absl::StatusOr<RefinementRequest>(const std::string& record)> refinement;
 };
+
+/// The request whose frames a spool keeps. Errors: those of the decoder; DATA_LOSS (it is one of
+/// another number of frames).
+absl::StatusOr<AcquisitionRequest> DecodeSpooled(const RequestDecoders& decoders,
+                                                 const jobs::JobSpool& spool);
 
 }  // namespace isocenter::pipeline

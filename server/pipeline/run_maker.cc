@@ -203,7 +203,7 @@ bool RunMaker::IsLost(const scheduler::DeviceSlot& slot) const {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].get() != &slot) continue;
     return std::ranges::any_of(
-        devices_[i], [](ops::Device* device) { return ops::IsDeviceLost(device->Synchronize()); });
+        devices_[i], [](ops::Device* device) { return ops::IsDeviceLost(device->Check()); });
   }
   return false;
 }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
-#include "server/roles/secrets.h"
+#include "server/crypto/digests.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::roles {
@@ -110,12 +110,12 @@ void TokenBook::ReadIfChanged() {
 }
 
 std::optional<TokenHolder> TokenBook::Find(absl::string_view token) {
-  const std::string digest = Sha256Hex(token);
+  const std::string digest = crypto::Sha256Hex(token);
   std::optional<TokenHolder> found;
   absl::MutexLock lock(&mutex_);
   ReadIfChanged();
   for (const TokenHolder& holder : holders_) {
-    if (EqualInConstantTime(holder.digest, digest)) found = holder;
+    if (crypto::EqualInConstantTime(holder.digest, digest)) found = holder;
   }
   return found;
 }
@@ -124,7 +124,7 @@ bool TokenBook::Has(const TokenHolder& holder) {
   absl::MutexLock lock(&mutex_);
   ReadIfChanged();
   return std::ranges::any_of(holders_, [&](const TokenHolder& other) {
-    return other.role == holder.role && EqualInConstantTime(other.digest, holder.digest);
+    return other.role == holder.role && crypto::EqualInConstantTime(other.digest, holder.digest);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
 #include "tests/bench/summary.h"
+#include "tests/opened_session.h"
 
 namespace isocenter::bench {
 namespace {
@@ -23,15 +24,16 @@ struct Operation {
 }  // namespace
 
 absl::Status RunArithmetic(const ArithmeticOptions& options) {
-  ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice(options.backend, {.threads = 0}));
+  ISO_ASSIGN_OR_RETURN(const auto session,
+                       OpenSession(Backends(), options.backend, {.threads = 0}));
   ISO_ASSIGN_OR_RETURN(const auto new_arithmetic, Backends().arithmetic.Find(options.backend));
-  ISO_ASSIGN_OR_RETURN(const auto arithmetic, new_arithmetic(*device));
+  ISO_ASSIGN_OR_RETURN(const auto arithmetic, new_arithmetic(*session));
   ISO_ASSIGN_OR_RETURN(const auto new_variation, Backends().variation.Find(options.backend));
-  ISO_ASSIGN_OR_RETURN(const auto variation, new_variation(*device));
+  ISO_ASSIGN_OR_RETURN(const auto variation, new_variation(*session));
   const VolumeGrid grid = CenteredGrid(options.size, options.size, options.size, {1, 1, 1});
   std::unique_ptr<ops::VolumeBuffer> volumes[5];
   for (auto& volume : volumes) {
-    ISO_ASSIGN_OR_RETURN(volume, device->NewVolume(grid));
+    ISO_ASSIGN_OR_RETURN(volume, session->NewVolume(grid));
     ISO_RETURN_IF_ERROR(volume->Upload(0, {Noise(grid.voxels()).data(), grid.shape()}));
   }
   auto& [x, y, px, py, pz] = volumes;
@@ -51,14 +53,15 @@ absl::Status RunArithmetic(const ArithmeticOptions& options) {
       {"ascend_dual", 7, [&] { return variation->AscendDual(0.1, 1, *x, {}, p); }},
       {"divergence", 5, [&] { return variation->AddDivergence(0.1, read, nullptr, *y); }},
   };
-  std::printf("%s, commit %s\n%d^3 voxels; median of %d runs\n", device->description().c_str(),
-              Commit().c_str(), options.size, options.repeats);
+  std::printf("%s, commit %s\n%d^3 voxels; median of %d runs\n",
+              session->device().description().c_str(), Commit().c_str(), options.size,
+              options.repeats);
   for (const Operation& operation : operations) {
     std::vector<double> ms;
     for (int i = 0; i <= options.repeats; ++i) {
       const auto start = std::chrono::steady_clock::now();
       ISO_RETURN_IF_ERROR(operation.run());
-      ISO_RETURN_IF_ERROR(device->Synchronize());
+      ISO_RETURN_IF_ERROR(session->Synchronize());
       const std::chrono::duration<double, std::milli> elapsed =
           std::chrono::steady_clock::now() - start;
       if (i > 0) ms.push_back(elapsed.count());

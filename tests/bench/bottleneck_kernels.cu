@@ -7,6 +7,7 @@
 #include "tests/all_methods.h"
 #include "tests/bench/bottleneck_kernels.h"
 #include "tests/bench/noise.h"
+#include "tests/opened_session.h"
 
 namespace isocenter::bench {
 namespace {
@@ -192,23 +193,22 @@ Scene SceneOf(const Trajectory& matrices, const VolumeGrid& grid, const cuda::St
 
 absl::StatusOr<BottleneckTable> MeasureBottleneck(const Trajectory& matrices, Shape3 detector,
                                                   const VolumeGrid& grid, int repeats) {
-  ISO_ASSIGN_OR_RETURN(const auto opened, AllMethods().OpenDevice("cuda", {}));
-  auto& device = static_cast<cuda::CudaDevice&>(*opened);
+  ISO_ASSIGN_OR_RETURN(const auto opened, OpenSession(AllMethods(), "cuda", {}));
+  auto& session = static_cast<cuda::CudaSession&>(*opened);
   ISO_ASSIGN_OR_RETURN(const auto filtered,
-                       device.NewProjectionStack(detector, ops::StackUse::kProjections));
+                       session.NewProjectionStack(detector, ops::StackUse::kProjections));
   ISO_RETURN_IF_ERROR(filtered->Upload(0, {Noise(detector.count()).data(), detector}));
-  ISO_ASSIGN_OR_RETURN(const auto volume, device.NewVolume(grid));
-  ISO_ASSIGN_OR_RETURN(const cuda::Stack* stack,
-                       cuda::AsStack(std::as_const(*filtered), ops::StackUse::kProjections));
+  ISO_ASSIGN_OR_RETURN(const auto volume, session.NewVolume(grid));
+  ISO_ASSIGN_OR_RETURN(const cuda::Stack* stack, cuda::AsStack(std::as_const(*filtered)));
   ISO_ASSIGN_OR_RETURN(cuda::Volume * target, cuda::AsVolume(*volume));
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   cuda::LayeredTexture texture;
   ISO_RETURN_IF_ERROR(texture.Fill(stack->data(), static_cast<int>(detector.slow),
                                    static_cast<int>(detector.middle),
-                                   static_cast<int>(detector.fast), device.stream()));
+                                   static_cast<int>(detector.fast), session.stream()));
 
   const auto scene_of = [&](const VolumeGrid& of) {
-    return SceneOf(matrices, of, *stack, texture.texture(), target->data(), device.stream());
+    return SceneOf(matrices, of, *stack, texture.texture(), target->data(), session.stream());
   };
   constexpr double kTinyMm = 1e-6;
   const Scene scene = scene_of(grid);
@@ -218,7 +218,8 @@ absl::StatusOr<BottleneckTable> MeasureBottleneck(const Trajectory& matrices, Sh
   ISO_RETURN_IF_CUDA_ERROR(cudaGetDevice(&ordinal));
   ISO_RETURN_IF_CUDA_ERROR(cudaGetDeviceProperties(&properties, ordinal));
   ISO_RETURN_IF_CUDA_ERROR(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, ordinal));
-  BottleneckTable table{device.description(), properties.multiProcessorCount, kilohertz * 1e-6, {}};
+  BottleneckTable table{
+      session.device().description(), properties.multiProcessorCount, kilohertz * 1e-6, {}};
   for (const Configuration& configuration : Configurations()) {
     ISO_ASSIGN_OR_RETURN(BottleneckRow row,
                          Measure(configuration, properties, scene, tiny, repeats));

@@ -1,4 +1,4 @@
-// isocenter-planes-bench: how long the console page waits for a plane of a large volume, and what
+// isocenter-planes-bench: how long the operator page waits for a plane of a large volume, and what
 // it costs in memory.
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/http/answers.h"
+#include "server/http/transport/answers.h"
 #include "server/viewer/brick_file.h"
 #include "server/viewer/raw_volume.h"
 

@@ -11,6 +11,7 @@
 #include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
 #include "tests/bench/summary.h"
+#include "tests/opened_session.h"
 
 #ifdef ISOCENTER_HAS_CUDA
 #include "tests/bench/cuda_ceilings.h"
@@ -56,16 +57,16 @@ int SlabsOf(const ProjectionMatrix& matrix, const ScanCase& scan) {
 
 // Seconds of `work` (first view, views), over all views in batches.
 template <class Work>
-absl::StatusOr<std::vector<double>> Measure(ops::Device& device, int views, int batch, int repeats,
-                                            const Work& work) {
+absl::StatusOr<std::vector<double>> Measure(ops::Session& session, int views, int batch,
+                                            int repeats, const Work& work) {
   std::vector<double> seconds;
   for (int i = 0; i <= repeats; ++i) {
-    ISO_RETURN_IF_ERROR(device.Synchronize());
+    ISO_RETURN_IF_ERROR(session.Synchronize());
     const auto start = std::chrono::steady_clock::now();
     for (int first = 0; first < views; first += batch) {
       ISO_RETURN_IF_ERROR(work(first, std::min(batch, views - first)));
     }
-    ISO_RETURN_IF_ERROR(device.Synchronize());
+    ISO_RETURN_IF_ERROR(session.Synchronize());
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (i > 0) seconds.push_back(elapsed.count());  // the first one allocates
   }
@@ -89,7 +90,7 @@ std::vector<std::string> MethodsOf(const ops::MethodTable<Factory>& table,
 // What the runs of one case share.
 struct Resident {
   const ScanCase& scan;
-  ops::Device& device;
+  ops::Session& session;
   ops::VolumeBuffer& volume;
   ops::ProjectionStack& projections;
   double ray_slabs, updates;  // of all views
@@ -123,10 +124,10 @@ absl::Status RunModel(const std::string& name, const std::string& model_name,
   if (wanted("forward")) {
     for (const std::string& method : MethodsOf(methods.forward, options)) {
       ISO_ASSIGN_OR_RETURN(const auto factory, methods.forward.Find(options.backend, method));
-      ISO_ASSIGN_OR_RETURN(const auto operation, factory(on.device));
+      ISO_ASSIGN_OR_RETURN(const auto operation, factory(on.session));
       ISO_ASSIGN_OR_RETURN(
           const auto seconds,
-          Measure(on.device, views, batch, options.repeats, [&](int first, int count) {
+          Measure(on.session, views, batch, options.repeats, [&](int first, int count) {
             return operation->Run(views_of(first, count), on.volume, on.projections);
           }));
       Print(name, model_name, method, "forward", seconds, on.ray_slabs, "G ray-slabs/s",
@@ -136,10 +137,10 @@ absl::Status RunModel(const std::string& name, const std::string& model_name,
   if (wanted("back")) {
     for (const std::string& method : MethodsOf(methods.back, options)) {
       ISO_ASSIGN_OR_RETURN(const auto factory, methods.back.Find(options.backend, method));
-      ISO_ASSIGN_OR_RETURN(const auto operation, factory(on.device));
+      ISO_ASSIGN_OR_RETURN(const auto operation, factory(on.session));
       ISO_ASSIGN_OR_RETURN(
           const auto seconds,
-          Measure(on.device, views, batch, options.repeats, [&](int first, int count) {
+          Measure(on.session, views, batch, options.repeats, [&](int first, int count) {
             return operation->Run(views_of(first, count), on.projections, on.volume);
           }));
       Print(name, model_name, method, "back", seconds, on.updates, "GUPS",
@@ -149,15 +150,16 @@ absl::Status RunModel(const std::string& name, const std::string& model_name,
   return absl::OkStatus();
 }
 
-absl::Status RunCase(const std::string& name, const ProjectOptions& options, ops::Device& device) {
+absl::Status RunCase(const std::string& name, const ProjectOptions& options,
+                     ops::Session& session) {
   ISO_ASSIGN_OR_RETURN(const ScanCase scan, MakeScanCase(name, options.views, options.trajectory));
   const int views = static_cast<int>(scan.trajectory.size());
   const int batch = options.batch > 0 ? std::min(options.batch, views) : views;
   const Shape3 shape{batch, scan.detector.rows, scan.detector.columns};
-  ISO_ASSIGN_OR_RETURN(const auto volume, device.NewVolume(scan.grid));
+  ISO_ASSIGN_OR_RETURN(const auto volume, session.NewVolume(scan.grid));
   ISO_RETURN_IF_ERROR(FillWithNoise(scan.grid.shape(), *volume));
   ISO_ASSIGN_OR_RETURN(const auto stack,
-                       device.NewProjectionStack(shape, ops::StackUse::kProjections));
+                       session.NewProjectionStack(shape, ops::StackUse::kProjections));
   ISO_RETURN_IF_ERROR(FillWithNoise(shape, *stack));
   double ray_slabs = 0;
   for (const ProjectionMatrix& matrix : scan.trajectory) {
@@ -166,7 +168,7 @@ absl::Status RunCase(const std::string& name, const ProjectOptions& options, ops
   std::printf("%s: %d views of %dx%d in batches of %d, %dx%dx%d voxels\n", name.c_str(), views,
               scan.detector.columns, scan.detector.rows, batch, scan.grid.nx, scan.grid.ny,
               scan.grid.nz);
-  const Resident on{scan,   device,    *volume,
+  const Resident on{scan,   session,   *volume,
                     *stack, ray_slabs, static_cast<double>(scan.grid.voxels()) * views};
   for (const std::string& model_name : options.models) {
     ISO_ASSIGN_OR_RETURN(const ops::ProjectorModel model, ops::ProjectorNamed(model_name));
@@ -180,9 +182,10 @@ absl::Status RunCase(const std::string& name, const ProjectOptions& options, ops
 }  // namespace
 
 absl::Status RunProject(const ProjectOptions& options) {
-  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {.threads = 0}));
-  std::printf("%s, commit %s; median (min-max) of %d runs\n", device->description().c_str(),
-              Commit().c_str(), options.repeats);
+  ISO_ASSIGN_OR_RETURN(const auto session,
+                       OpenSession(AllMethods(), options.backend, {.threads = 0}));
+  std::printf("%s, commit %s; median (min-max) of %d runs\n",
+              session->device().description().c_str(), Commit().c_str(), options.repeats);
 #ifdef ISOCENTER_HAS_CUDA
   if (options.backend == "cuda") {
     ISO_ASSIGN_OR_RETURN(const CudaCeilings ceilings, MeasureCudaCeilings());
@@ -191,7 +194,7 @@ absl::Status RunProject(const ProjectOptions& options) {
   }
 #endif
   for (const std::string& name : options.cases) {
-    ISO_RETURN_IF_ERROR(RunCase(name, options, *device));
+    ISO_RETURN_IF_ERROR(RunCase(name, options, *session));
   }
   return absl::OkStatus();
 }

@@ -55,7 +55,6 @@ absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::D
   }
   ISO_RETURN_IF_ERROR(
       refinement->Start(plan.settings.warm_start ? volume : HostView3<const float>()));
-  for (ops::Device* device : devices) ISO_RETURN_IF_ERROR(device->Synchronize());
   const auto stepping = Clock::now();
   bool done = false;
   while (!done) {

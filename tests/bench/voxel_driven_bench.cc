@@ -16,6 +16,7 @@
 #include "tests/bench/noise.h"
 #include "tests/bench/summary.h"
 #include "tests/bench/write_file.h"
+#include "tests/opened_session.h"
 
 namespace isocenter::bench {
 namespace {
@@ -44,20 +45,20 @@ absl::StatusOr<Trajectory> MakeCircle(int views) {
 }
 
 template <class Work>
-absl::StatusOr<double> Milliseconds(ops::Device& device, Work work) {
+absl::StatusOr<double> Milliseconds(ops::Session& session, Work work) {
   const auto start = std::chrono::steady_clock::now();
   ISO_RETURN_IF_ERROR(work());
-  ISO_RETURN_IF_ERROR(device.Synchronize());
+  ISO_RETURN_IF_ERROR(session.Synchronize());
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
 }
 
 // Of `repeats` runs after one that allocates.
 template <class Work>
-absl::StatusOr<Summary> Measure(ops::Device& device, int repeats, Work work) {
+absl::StatusOr<Summary> Measure(ops::Session& session, int repeats, Work work) {
   std::vector<double> times;
   for (int i = 0; i <= repeats; ++i) {
-    ISO_ASSIGN_OR_RETURN(const double ms, Milliseconds(device, work));
+    ISO_ASSIGN_OR_RETURN(const double ms, Milliseconds(session, work));
     if (i > 0) times.push_back(ms);
   }
   return Summarize(times);
@@ -106,20 +107,20 @@ Crossings FindCrossings(const std::vector<double>& kept, const std::vector<doubl
 // One volume and one model.
 class Case {
  public:
-  static absl::StatusOr<Case> Create(const VoxelDrivenOptions& options, ops::Device& device,
+  static absl::StatusOr<Case> Create(const VoxelDrivenOptions& options, ops::Session& session,
                                      int slices, ops::ProjectorModel model) {
-    Case result(options, device, model);
+    Case result(options, session, model);
     ISO_ASSIGN_OR_RETURN(result.matrices_, MakeCircle(options.views));
     const VolumeGrid grid =
         CenteredGrid(kVoxelsAcross, kVoxelsAcross, slices, {kVoxel, kVoxel, kVoxel});
-    ISO_ASSIGN_OR_RETURN(result.volume_, device.NewVolume(grid));
+    ISO_ASSIGN_OR_RETURN(result.volume_, session.NewVolume(grid));
     ISO_RETURN_IF_ERROR(result.volume_->Upload(0, {Noise(grid.voxels()).data(), grid.shape()}));
-    ISO_ASSIGN_OR_RETURN(
-        result.stack_, device.NewProjectionStack({options.views, kDetector.rows, kDetector.columns},
-                                                 ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(result.stack_, session.NewProjectionStack(
+                                            {options.views, kDetector.rows, kDetector.columns},
+                                            ops::StackUse::kProjections));
     ISO_ASSIGN_OR_RETURN(result.view_,
-                         device.NewProjectionStack({1, kDetector.rows, kDetector.columns},
-                                                   ops::StackUse::kProjections));
+                         session.NewProjectionStack({1, kDetector.rows, kDetector.columns},
+                                                    ops::StackUse::kProjections));
     return result;
   }
 
@@ -128,8 +129,8 @@ class Case {
     std::map<std::string, double> totals;
     for (const auto& entry : methods_->forward.List()) {
       if (entry.backend != options_->backend) continue;
-      ISO_ASSIGN_OR_RETURN(const auto method, entry.factory(*device_));
-      ISO_ASSIGN_OR_RETURN(const Summary ms, Measure(*device_, options_->repeats, [&] {
+      ISO_ASSIGN_OR_RETURN(const auto method, entry.factory(*session_));
+      ISO_ASSIGN_OR_RETURN(const Summary ms, Measure(*session_, options_->repeats, [&] {
                              return method->Run(matrices_, *volume_, *stack_);
                            }));
       totals[entry.method] = ms.median;
@@ -139,8 +140,8 @@ class Case {
     for (const auto& [name, ms] : totals) Print(name, ms, axial);
     for (const auto& entry : methods_->back.List()) {
       if (entry.backend != options_->backend) continue;
-      ISO_ASSIGN_OR_RETURN(const auto method, entry.factory(*device_));
-      ISO_ASSIGN_OR_RETURN(const Summary ms, Measure(*device_, options_->repeats, [&] {
+      ISO_ASSIGN_OR_RETURN(const auto method, entry.factory(*session_));
+      ISO_ASSIGN_OR_RETURN(const Summary ms, Measure(*session_, options_->repeats, [&] {
                              return method->Run(matrices_, *stack_, *volume_);
                            }));
       report["back_ms"][entry.method] = ToJson(ms);
@@ -155,8 +156,8 @@ class Case {
   }
 
  private:
-  Case(const VoxelDrivenOptions& options, ops::Device& device, ops::ProjectorModel model)
-      : options_(&options), device_(&device), methods_(&AllMethods().projectors.at(model)) {}
+  Case(const VoxelDrivenOptions& options, ops::Session& session, ops::ProjectorModel model)
+      : options_(&options), session_(&session), methods_(&AllMethods().projectors.at(model)) {}
 
   void Print(const std::string& name, double ms, double axial) const {
     const double gups = static_cast<double>(volume_->grid().voxels()) * options_->views / ms / 1e6;
@@ -168,10 +169,10 @@ class Case {
   // Each view alone, its least time.
   absl::StatusOr<std::vector<double>> ViewByView(const std::string& name) {
     ISO_ASSIGN_OR_RETURN(const auto factory, methods_->forward.Find(options_->backend, name));
-    ISO_ASSIGN_OR_RETURN(const auto method, factory(*device_));
+    ISO_ASSIGN_OR_RETURN(const auto method, factory(*session_));
     std::vector<double> times;
     for (const ProjectionMatrix& matrix : matrices_) {
-      ISO_ASSIGN_OR_RETURN(const Summary ms, Measure(*device_, options_->repeats, [&] {
+      ISO_ASSIGN_OR_RETURN(const Summary ms, Measure(*session_, options_->repeats, [&] {
                              return method->Run(std::span(&matrix, 1), *volume_, *view_);
                            }));
       times.push_back(ms.least);
@@ -200,7 +201,7 @@ class Case {
   }
 
   const VoxelDrivenOptions* options_;
-  ops::Device* device_;
+  ops::Session* session_;
   const ops::ProjectorMethods* methods_;
   Trajectory matrices_;
   std::unique_ptr<ops::VolumeBuffer> volume_;
@@ -210,15 +211,16 @@ class Case {
 }  // namespace
 
 absl::Status RunVoxelDriven(const VoxelDrivenOptions& options) {
-  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {.threads = 0}));
-  std::printf("%s, commit %s\n", device->description().c_str(), Commit().c_str());
+  ISO_ASSIGN_OR_RETURN(const auto session,
+                       OpenSession(AllMethods(), options.backend, {.threads = 0}));
+  std::printf("%s, commit %s\n", session->device().description().c_str(), Commit().c_str());
   std::printf(
       "%d views of %dx%d pixels of %g mm over 360 degrees, source to axis %g mm, to detector %g "
       "mm, voxels of %.4f mm; medians of %d runs\n",
       options.views, kDetector.columns, kDetector.rows, kDetector.pitch_u_mm, kSourceToAxis,
       kSourceToDetector, kVoxel, options.repeats);
   nlohmann::json report = {{"benchmark", "voxel_driven"},
-                           {"device", device->description()},
+                           {"device", session->device().description()},
                            {"commit", Commit()},
                            {"views", options.views},
                            {"repeats", options.repeats}};
@@ -228,7 +230,7 @@ absl::Status RunVoxelDriven(const VoxelDrivenOptions& options) {
                   subvoxels, subvoxels == 1 ? "" : "s");
       const auto model = subvoxels == 1 ? ops::ProjectorModel::kVoxelDriven
                                         : ops::ProjectorModel::kVoxelDrivenSplit;
-      ISO_ASSIGN_OR_RETURN(Case measured, Case::Create(options, *device, slices, model));
+      ISO_ASSIGN_OR_RETURN(Case measured, Case::Create(options, *session, slices, model));
       ISO_ASSIGN_OR_RETURN(nlohmann::json figures, measured.Run());
       figures["slices"] = slices;
       figures["subvoxels"] = subvoxels;

@@ -100,6 +100,11 @@ TEST(Bundle, DamagedFilesAreRefusedWithWhatIsWrong) {
   EXPECT_THAT(damaged("bundle.json", "[\xFF"), HasSubstr("isocenter-bundle"));
   EXPECT_THAT(damaged("bundle.json", "{\"format\":\"isocenter-bundle\",\"version\":2}"),
               HasSubstr("legal is 1"));
+  // Deeper than a stack.
+  EXPECT_THAT(damaged("bundle.json",
+                      "{\"format\":\"isocenter-bundle\",\"version\":" + std::string(1 << 20, '[') +
+                          std::string(1 << 20, ']') + "}"),
+              HasSubstr("\"version\" is no number; legal is 1"));
   EXPECT_THAT(damaged("acquisition.textproto", "detector { columns: 5 rows }"),
               HasSubstr("line 1, column"));
   EXPECT_THAT(damaged("acquisition.textproto", ""), HasSubstr("detector.columns is 0"));

@@ -82,6 +82,9 @@ TEST(DicomSeries, UnusableDirectoriesAreRefused) {
   EXPECT_THAT(read({{.z = 0}, {.z = 1}, {.z = 3}}), HasSubstr("not evenly spaced"));
   EXPECT_THAT(read({{.z = 0}, {.z = 1}, {.z = 1}}), HasSubstr("not evenly spaced"));
   EXPECT_THAT(read({{.z = 0}, {.z = 1, .orientation = "0\\1\\0\\1\\0\\0"}}), HasSubstr("differ"));
+  // What has no order must not be sorted.
+  EXPECT_THAT(read({{.orientation = "1e200\\0\\0\\0\\1e200\\0"}, {.z = 1}}),
+              HasSubstr("Image Orientation (Patient) has the value 1e+200; legal is -1e+06 to"));
   EXPECT_THAT(read({{.z = 0}, {.z = 1, .pixels = {1, 2}}}), HasSubstr("truncated"));
   EXPECT_EQ(ReadDicomSeries("/nonexistent").status().code(), absl::StatusCode::kNotFound);
 }

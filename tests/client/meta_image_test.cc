@@ -139,6 +139,22 @@ TEST(MetaImage, HostileHeadersAreRefusedByName) {
   EXPECT_EQ(ReadMetaImage(directory / "none.mha").status().code(), absl::StatusCode::kNotFound);
 }
 
+// As much as deflate could have packed into the file, and more than a machine's memory.
+TEST(MetaImage, ALargeFileMayNotClaimMoreThanThereIs) {
+  TemporaryDirectory directory;
+  const auto path = directory / "v.mha";
+  WriteBytes(path, Header("DimSize = 4096 4096 4096\nElementType = MET_CHAR\n"
+                          "CompressedData = True\n"));
+  std::filesystem::resize_file(path, 64 << 20);  // a hole
+  const absl::Status status = ReadMetaImage(path).status();
+  // On machines whose memory would do, the data are none.
+  EXPECT_THAT(status.code(),
+              testing::AnyOf(absl::StatusCode::kInvalidArgument, absl::StatusCode::kDataLoss));
+  EXPECT_THAT(std::string(status.message()),
+              testing::AnyOf(HasSubstr("68719476736 voxels of 4 bytes are more than the "),
+                             HasSubstr("damaged")));
+}
+
 TEST(MetaImage, AnUnfinishedFileDoesNotAppear) {
   TemporaryDirectory directory;
   {

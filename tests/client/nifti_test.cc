@@ -121,6 +121,29 @@ TEST(Nifti, HostileFilesAreRefused) {
   }
 }
 
+// As much as gzip could have packed into the file, and more than a machine's memory.
+TEST(Nifti, ALargeFileMayNotClaimMoreThanThereIs) {
+  TemporaryDirectory directory;
+  const auto path = directory / "v.nii.gz";
+  const std::string bytes = NiftiBytes()
+                                .Set<int16_t>(42, 4096)
+                                .Set<int16_t>(44, 4096)
+                                .Set<int16_t>(46, 4096)
+                                .Set<int16_t>(70, 2)
+                                .str();
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, bytes.data(), bytes.size());
+  gzclose(file);
+  std::filesystem::resize_file(path, 64 << 20);  // a hole
+  const absl::Status status = ReadNifti(path).status();
+  // On machines whose memory would do, the data end.
+  EXPECT_THAT(status.code(),
+              testing::AnyOf(absl::StatusCode::kInvalidArgument, absl::StatusCode::kDataLoss));
+  EXPECT_THAT(std::string(status.message()),
+              testing::AnyOf(HasSubstr("68719476736 voxels of 4 bytes are more than the "),
+                             HasSubstr("truncated")));
+}
+
 TEST(RawVolume, IsCentredAndItsSizeMustMatch) {
   TemporaryDirectory directory;
   std::string data;

@@ -140,6 +140,12 @@ TEST(RtkAcquisition, ExplicitMatrixWinsAndCountsStayCounts) {
   EXPECT_EQ(frame[19], 57000);
 }
 
+std::string Repeated(const std::string& text, int times) {
+  std::string repeated;
+  for (int i = 0; i < times; ++i) repeated += text;
+  return repeated;
+}
+
 TEST(RtkGeometry, HostileFilesAreRefused) {
   TemporaryDirectory directory;
   const std::string projection = "<Projection><GantryAngle>0</GantryAngle></Projection>";
@@ -157,6 +163,7 @@ TEST(RtkGeometry, HostileFilesAreRefused) {
       {Geometry(absl::StrCat(kShared, "<RadiusCylindricalDetector>1000</RadiusCylindricalDetector>",
                              projection)),
        "cylindrical"},
+      {Geometry(absl::StrCat(kShared, Repeated(projection, 10001))), "more than 10000 projections"},
   };
   for (const auto& [bytes, part] : cases) {
     WriteBytes(directory / "g.xml", bytes);

@@ -285,6 +285,26 @@ TEST(XaRun, ATruncatedFileIsNoAcquisition) {
   }
 }
 
+TEST(XaRun, SegmentsOfRleFramesLieInTheirFrame) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "run.dcm";
+  ASSERT_TRUE(WriteXa(path, {.frames = 3, .step_deg = 30, .syntax = EXS_RLELossless}));
+  std::string bytes = client_test::ReadBytes(path);
+  const std::string header("\2\0\0\0\100\0\0\0", 8);  // two segments, the first at byte 64
+  const size_t at = bytes.find(header);
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at + header.size(), 4, "\x4a\xff\xff\xff");
+  client_test::WriteBytes(path, bytes);
+  const auto source = OpenXaRun(path, "", std::nullopt);
+  ASSERT_TRUE(source.ok()) << source.status();
+  std::vector<std::byte> pixels((*source)->frame_bytes());
+  const absl::Status damaged = (*source)->Read(0, pixels);
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(damaged.message()),
+              HasSubstr("segment 2 begins at byte 4294967114; legal is 64 to "));
+  EXPECT_TRUE((*source)->Read(1, pixels).ok());
+}
+
 TEST(PatientOrientation, LettersOfTheFirstFrameOrOfTheFrontalView) {
   const auto axes = [](const char* row, const char* column, double primary_deg) {
     return AxesOfPatientOrientation(row, column, {DegreesToRadians(primary_deg), 0});

@@ -16,18 +16,19 @@ enum class Kind { kVolume, kProjections, kLineIntegrals };
 
 // A buffer of any kind, with what suits its kind.
 struct Buffer {
-  Buffer(ops::Device& device, Kind kind, Shape3 shape) {
+  Buffer(ops::Session& session, Kind kind, Shape3 shape) {
     if (kind == Kind::kVolume) {
-      volume = NewVolume(device,
+      volume = NewVolume(session,
                          CenteredGrid(static_cast<int>(shape.fast), static_cast<int>(shape.middle),
                                       static_cast<int>(shape.slow), {1, 1, 1}));
     } else {
       stack =
-          NewStack(device, shape,
+          NewStack(session, shape,
                    kind == Kind::kProjections ? StackUse::kProjections : StackUse::kLineIntegrals);
     }
   }
-  Buffer(ops::Device& device, Kind kind, const Array& array) : Buffer(device, kind, array.shape) {
+  Buffer(ops::Session& session, Kind kind, const Array& array)
+      : Buffer(session, kind, array.shape) {
     const absl::Status status =
         volume != nullptr ? volume->Upload(0, array.view()) : stack->Upload(0, array.view());
     EXPECT_TRUE(status.ok()) << status;
@@ -52,10 +53,10 @@ constexpr double kExponentialTolerance = 1.5e-6;
 
 class ArithmeticTest : public testing::TestWithParam<Method> {
  protected:
-  static std::unique_ptr<ops::Arithmetic> On(ops::Device& device) {
-    const bool reference = device.backend() == "reference";
+  static std::unique_ptr<ops::Arithmetic> On(ops::Session& session) {
+    const bool reference = session.backend() == "reference";
     auto operation = (*AllMethods().arithmetic.Find(reference ? "reference" : GetParam().backend,
-                                                    reference ? "" : GetParam().name))(device);
+                                                    reference ? "" : GetParam().name))(session);
     EXPECT_TRUE(operation.ok()) << operation.status();
     return *std::move(operation);
   }
@@ -65,9 +66,9 @@ class ArithmeticTest : public testing::TestWithParam<Method> {
   // What is in y after the call, where w, x and y held these.
   static Array After(const std::string& backend, Kind kind, const Call& call, const Array& w,
                      const Array& x, const Array& y) {
-    const auto device = OpenDevice(backend);
-    const Buffer in_w(*device, kind, w), in_x(*device, kind, x), in_y(*device, kind, y);
-    const absl::Status status = call(*On(*device), *in_w, *in_x, *in_y);
+    const auto session = OpenSession(backend);
+    const Buffer in_w(*session, kind, w), in_x(*session, kind, x), in_y(*session, kind, y);
+    const absl::Status status = call(*On(*session), *in_w, *in_x, *in_y);
     EXPECT_TRUE(status.ok()) << status;
     return in_y.array();
   }
@@ -125,50 +126,50 @@ TEST_P(ArithmeticTest, ClampBelow) {
 
 TEST_P(ArithmeticTest, InvertLeavesZeroUpToTheThreshold) {
   for (const Kind kind : kKinds) {
-    const auto device = OpenDevice(GetParam().backend);
+    const auto session = OpenSession(GetParam().backend);
     Array y({1, 1, 8});
     y.values = {4, 0.5, 0.25, 0.125, 0, -0.5, -4, std::numeric_limits<float>::quiet_NaN()};
-    const Buffer buffer(*device, kind, y);
-    ASSERT_TRUE(On(*device)->Invert(0.25, *buffer).ok());
+    const Buffer buffer(*session, kind, y);
+    ASSERT_TRUE(On(*session)->Invert(0.25, *buffer).ok());
     const std::vector<float> expected = {0.25, 2, 0, 0, 0, 0, 0, 0};
     EXPECT_EQ(buffer.array().values, expected);
-    const Buffer again(*device, kind, y);
-    ASSERT_TRUE(On(*device)->Invert(0, *again).ok());
+    const Buffer again(*session, kind, y);
+    ASSERT_TRUE(On(*session)->Invert(0, *again).ok());
     EXPECT_EQ(again.array().values, (std::vector<float>{0.25, 2, 4, 8, 0, 0, 0, 0}));
   }
 }
 
 TEST_P(ArithmeticTest, WhatIsOverwrittenDoesNotMatter) {
-  const auto device = OpenDevice(GetParam().backend);
+  const auto session = OpenSession(GetParam().backend);
   const Array x = Noise({2, 5, 19}, 74);
   Array rubbish(x.shape);
   std::fill(rubbish.values.begin(), rubbish.values.end(), std::numeric_limits<float>::quiet_NaN());
   for (const Kind kind : kKinds) {
-    const Buffer from(*device, kind, x), to(*device, kind, rubbish);
-    ASSERT_TRUE(On(*device)->Axpby(1, *from, 0, *to).ok());
+    const Buffer from(*session, kind, x), to(*session, kind, rubbish);
+    ASSERT_TRUE(On(*session)->Axpby(1, *from, 0, *to).ok());
     EXPECT_EQ(to.array().values, x.values);
   }
 }
 
 TEST_P(ArithmeticTest, CopyChangesTheUseOfAStack) {
-  const auto device = OpenDevice(GetParam().backend);
+  const auto session = OpenSession(GetParam().backend);
   const Array x = Noise({3, 19, 45}, 75);
-  const Buffer lines(*device, Kind::kLineIntegrals, x),
-      projections(*device, Kind::kProjections, x.shape);
-  ASSERT_TRUE(On(*device)->Copy(*lines, *projections).ok());
+  const Buffer lines(*session, Kind::kLineIntegrals, x),
+      projections(*session, Kind::kProjections, x.shape);
+  ASSERT_TRUE(On(*session)->Copy(*lines, *projections).ok());
   EXPECT_EQ(projections.array().values, x.values);
-  const Buffer back(*device, Kind::kLineIntegrals, x.shape);
-  ASSERT_TRUE(On(*device)->Copy(*projections, *back).ok());
+  const Buffer back(*session, Kind::kLineIntegrals, x.shape);
+  ASSERT_TRUE(On(*session)->Copy(*projections, *back).ok());
   EXPECT_EQ(back.array().values, x.values);
 }
 
 // Stacks and volumes that use the memory of a larger shape.
 TEST_P(ArithmeticTest, WorksOnPartsOfTheMemory) {
-  const auto device = OpenDevice(GetParam().backend);
-  const auto arithmetic = On(*device);
+  const auto session = OpenSession(GetParam().backend);
+  const auto arithmetic = On(*session);
   const Array x = Noise({2, 9, 23}, 76), y = Noise({2, 9, 23}, 77);
   for (const Kind kind : kKinds) {
-    const Buffer large(*device, kind, Noise({4, 20, 37}, 78)), small(*device, kind, x);
+    const Buffer large(*session, kind, Noise({4, 20, 37}, 78)), small(*session, kind, x);
     if (kind == Kind::kVolume) {
       ASSERT_TRUE(large.volume->Regrid(small.volume->grid()).ok());
       ASSERT_TRUE(large.volume->Upload(0, y.view()).ok());
@@ -191,14 +192,14 @@ TEST_P(ArithmeticTest, WorksOnPartsOfTheMemory) {
 // A backend may keep more than the numbers that are asked for: rows and columns of padding, which
 // other operations take to be 0. exp(0) is 1 there, too.
 TEST_P(ArithmeticTest, PaddingStaysOutOfIt) {
-  const auto device = OpenDevice(GetParam().backend);
-  const auto arithmetic = On(*device);
+  const auto session = OpenSession(GetParam().backend);
+  const auto arithmetic = On(*session);
   const Shape3 shape{3, 13, 19};
   Array ones(shape);
   std::fill(ones.values.begin(), ones.values.end(), 1.0f);
   for (const Kind kind : kKinds) {
     for (const bool filled : {true, false}) {
-      const Buffer y(*device, kind, shape);
+      const Buffer y(*session, kind, shape);
       ASSERT_TRUE((filled ? arithmetic->Fill(1, *y) : arithmetic->Exponential(1, *y)).ok());
       EXPECT_EQ(y.array().values, ones.values);
       EXPECT_EQ(*arithmetic->Dot(*y, *y), static_cast<double>(shape.count()));
@@ -212,20 +213,20 @@ TEST_P(ArithmeticTest, PaddingStaysOutOfIt) {
   if (!forward.ok() || !back.ok()) GTEST_SKIP() << "no projector to read what was computed";
   const std::vector<ProjectionMatrix> matrices = CArmMatrices(3, shape, 1, 1, 0);
   const auto seen = [&](const Buffer& voxels) {
-    const Buffer out(*device, Kind::kProjections, shape);
-    EXPECT_TRUE((*(*forward)(*device))->Run(matrices, *voxels.volume, *out.stack).ok());
+    const Buffer out(*session, Kind::kProjections, shape);
+    EXPECT_TRUE((*(*forward)(*session))->Run(matrices, *voxels.volume, *out.stack).ok());
     return out.array().values;
   };
   const auto spread = [&](const Buffer& pixels) {
-    const Buffer out(*device, Kind::kVolume, shape);
-    EXPECT_TRUE((*(*back)(*device))->Run(matrices, *pixels.stack, *out.volume).ok());
+    const Buffer out(*session, Kind::kVolume, shape);
+    EXPECT_TRUE((*(*back)(*session))->Run(matrices, *pixels.stack, *out.volume).ok());
     return out.array().values;
   };
-  const Buffer voxels(*device, Kind::kVolume, shape), pixels(*device, Kind::kProjections, shape);
+  const Buffer voxels(*session, Kind::kVolume, shape), pixels(*session, Kind::kProjections, shape);
   ASSERT_TRUE(arithmetic->Exponential(1, *voxels).ok());
   ASSERT_TRUE(arithmetic->Exponential(1, *pixels).ok());
-  EXPECT_EQ(seen(voxels), seen(Buffer(*device, Kind::kVolume, ones)));
-  EXPECT_EQ(spread(pixels), spread(Buffer(*device, Kind::kProjections, ones)));
+  EXPECT_EQ(seen(voxels), seen(Buffer(*session, Kind::kVolume, ones)));
+  EXPECT_EQ(spread(pixels), spread(Buffer(*session, Kind::kProjections, ones)));
 }
 
 // Products of two float32 numbers are exact in float64, and 10^5 sums round by 1e-16 each. Values
@@ -239,9 +240,9 @@ TEST_P(ArithmeticTest, DotAgreesWithReferenceAndIsReproducible) {
         y.values[i] = std::abs(y.values[i]);
       }
       const auto dot = [&](const std::string& backend, int threads) {
-        const auto device = OpenDevice(backend, threads);
-        const Buffer in_x(*device, kind, x), in_y(*device, kind, y);
-        const absl::StatusOr<double> sum = On(*device)->Dot(*in_x, *in_y);
+        const auto session = OpenSession(backend, threads);
+        const Buffer in_x(*session, kind, x), in_y(*session, kind, y);
+        const absl::StatusOr<double> sum = On(*session)->Dot(*in_x, *in_y);
         EXPECT_TRUE(sum.ok()) << sum.status();
         return sum.value_or(0);
       };
@@ -254,33 +255,33 @@ TEST_P(ArithmeticTest, DotAgreesWithReferenceAndIsReproducible) {
 }
 
 TEST_P(ArithmeticTest, DotOfRows) {
-  const auto device = OpenDevice(GetParam().backend), reference = OpenDevice("reference");
+  const auto session = OpenSession(GetParam().backend), reference = OpenSession("reference");
   const Array x = Noise({3, 29, 35}, 81), y = Noise({3, 29, 35}, 82);
   for (const Kind kind : {Kind::kProjections, Kind::kLineIntegrals}) {
-    const Buffer in_x(*device, kind, x), in_y(*device, kind, y);
+    const Buffer in_x(*session, kind, x), in_y(*session, kind, y);
     const Buffer expected_x(*reference, kind, x), expected_y(*reference, kind, y);
     for (const RowRange rows :
          {RowRange{0, 29}, RowRange{0, 1}, RowRange{28, 1}, RowRange{7, 13}, RowRange{5, 0}}) {
-      const auto got = On(*device)->Dot(*in_x.stack, *in_y.stack, rows);
+      const auto got = On(*session)->Dot(*in_x.stack, *in_y.stack, rows);
       const auto expected = On(*reference)->Dot(*expected_x.stack, *expected_y.stack, rows);
       ASSERT_TRUE(got.ok() && expected.ok()) << got.status() << expected.status();
       EXPECT_NEAR(*got, *expected, 1e-10);
     }
     for (const RowRange rows : {RowRange{-1, 3}, RowRange{27, 3}}) {
-      EXPECT_EQ(On(*device)->Dot(*in_x.stack, *in_y.stack, rows).status().code(),
+      EXPECT_EQ(On(*session)->Dot(*in_x.stack, *in_y.stack, rows).status().code(),
                 absl::StatusCode::kInvalidArgument);
     }
   }
 }
 
 TEST_P(ArithmeticTest, AddRowsBetweenSessions) {
-  const auto device = OpenDevice(GetParam().backend);
-  const auto session = *device->NewSession();
+  const auto session = OpenSession(GetParam().backend);
+  const auto other = *session->device().NewSession();
   const Array x = Noise({3, 12, 35}, 83), y = Noise({3, 29, 35}, 84);
-  const Buffer from(*session, Kind::kProjections, x), to(*device, Kind::kProjections, y);
-  ASSERT_TRUE(On(*device)->AddRows(*from.stack, {2, 7}, 20, *to.stack).ok());
+  const Buffer from(*other, Kind::kProjections, x), to(*session, Kind::kProjections, y);
+  ASSERT_TRUE(On(*session)->AddRows(*from.stack, {2, 7}, 20, *to.stack).ok());
   // What `from` held at the time of the call counts.
-  ASSERT_TRUE(On(*session)->Fill(0, *from).ok());
+  ASSERT_TRUE(On(*other)->Fill(0, *from).ok());
   Array expected = y;
   for (int64_t view = 0; view < 3; ++view) {
     for (int64_t r = 0; r < 7; ++r) {
@@ -293,12 +294,12 @@ TEST_P(ArithmeticTest, AddRowsBetweenSessions) {
 }
 
 TEST_P(ArithmeticTest, CopySliceBetweenSessions) {
-  const auto device = OpenDevice(GetParam().backend);
-  const auto session = *device->NewSession();
+  const auto session = OpenSession(GetParam().backend);
+  const auto other = *session->device().NewSession();
   const Array x = Noise({4, 12, 35}, 85), y = Noise({6, 12, 35}, 86);
-  const Buffer from(*session, Kind::kVolume, x), to(*device, Kind::kVolume, y);
-  ASSERT_TRUE(On(*device)->CopySlice(*from.volume, 3, *to.volume, 5).ok());
-  ASSERT_TRUE(On(*session)->Fill(0, *from).ok());
+  const Buffer from(*other, Kind::kVolume, x), to(*session, Kind::kVolume, y);
+  ASSERT_TRUE(On(*session)->CopySlice(*from.volume, 3, *to.volume, 5).ok());
+  ASSERT_TRUE(On(*other)->Fill(0, *from).ok());
   Array expected = y;
   std::copy_n(x.view().row(3, 0), 12 * 35, expected.view().row(5, 0));
   EXPECT_EQ(to.array().values, expected.values);
@@ -306,16 +307,17 @@ TEST_P(ArithmeticTest, CopySliceBetweenSessions) {
 
 // Another device of the backend, where the machine has one.
 TEST_P(ArithmeticTest, AddRowsAndCopySliceBetweenDevices) {
-  const auto device = OpenDevice(GetParam().backend);
-  const auto opened = AllMethods().OpenDevice(GetParam().backend, {.threads = 1, .ordinal = 1});
+  const auto session = OpenSession(GetParam().backend);
+  const auto opened =
+      isocenter::OpenSession(AllMethods(), GetParam().backend, {.threads = 1, .ordinal = 1});
   if (!opened.ok()) GTEST_SKIP() << opened.status();
-  ops::Device& other = **opened;
+  ops::Session& other = **opened;
   const Array x = Noise({5, 120, 350}, 87), y = Noise({5, 290, 350}, 88);
-  const Buffer from(other, Kind::kProjections, x), to(*device, Kind::kProjections, y);
+  const Buffer from(other, Kind::kProjections, x), to(*session, Kind::kProjections, y);
   const Array slices = Noise({6, 170, 190}, 89), other_slices = Noise({4, 170, 190}, 90);
-  const Buffer source(other, Kind::kVolume, slices), target(*device, Kind::kVolume, other_slices);
-  ASSERT_TRUE(On(*device)->AddRows(*from.stack, {20, 70}, 200, *to.stack).ok());
-  ASSERT_TRUE(On(*device)->CopySlice(*source.volume, 5, *target.volume, 2).ok());
+  const Buffer source(other, Kind::kVolume, slices), target(*session, Kind::kVolume, other_slices);
+  ASSERT_TRUE(On(*session)->AddRows(*from.stack, {20, 70}, 200, *to.stack).ok());
+  ASSERT_TRUE(On(*session)->CopySlice(*source.volume, 5, *target.volume, 2).ok());
   // What they held at the time of the call counts.
   ASSERT_TRUE(On(other)->Fill(0, *from).ok());
   ASSERT_TRUE(On(other)->Fill(0, *source).ok());
@@ -332,13 +334,13 @@ TEST_P(ArithmeticTest, AddRowsAndCopySliceBetweenDevices) {
 }
 
 TEST_P(ArithmeticTest, RefusesWrongArguments) {
-  const auto device = OpenDevice(GetParam().backend), reference = OpenDevice("reference");
-  const auto a = On(*device);
+  const auto session = OpenSession(GetParam().backend), reference = OpenSession("reference");
+  const auto a = On(*session);
   const Shape3 shape{3, 5, 7};
-  const Buffer volume(*device, Kind::kVolume, shape), stack(*device, Kind::kProjections, shape),
-      lines(*device, Kind::kLineIntegrals, shape), large(*device, Kind::kVolume, Shape3{4, 5, 7}),
-      narrow(*device, Kind::kProjections, Shape3{3, 5, 6}),
-      flat(*device, Kind::kVolume, Shape3{3, 4, 7}), foreign(*reference, Kind::kVolume, shape),
+  const Buffer volume(*session, Kind::kVolume, shape), stack(*session, Kind::kProjections, shape),
+      lines(*session, Kind::kLineIntegrals, shape), large(*session, Kind::kVolume, Shape3{4, 5, 7}),
+      narrow(*session, Kind::kProjections, Shape3{3, 5, 6}),
+      flat(*session, Kind::kVolume, Shape3{3, 4, 7}), foreign(*reference, Kind::kVolume, shape),
       foreign_stack(*reference, Kind::kProjections, shape);
   for (const absl::Status& status : {a->Fill(1, *foreign),
                                      a->Copy(*foreign, *volume),

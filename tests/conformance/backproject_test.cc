@@ -10,14 +10,14 @@ class BackprojectTest : public testing::TestWithParam<Method> {
  protected:
   Array Run(const std::string& backend, const std::string& method, const BackprojectCase& geometry,
             const Array& projections, const Array* start = nullptr, int threads = 2) {
-    const auto device = OpenDevice(backend, threads);
+    const auto session = OpenSession(backend, threads);
     const auto factory = AllMethods().backproject.Find(backend, method);
     EXPECT_TRUE(factory.ok()) << factory.status();
-    const auto operation = (*factory)(*device);
+    const auto operation = (*factory)(*session);
     EXPECT_TRUE(operation.ok()) << operation.status();
-    const auto stack = NewStack(*device, projections.shape, ops::StackUse::kProjections);
+    const auto stack = NewStack(*session, projections.shape, ops::StackUse::kProjections);
     EXPECT_TRUE(stack->Upload(0, projections.view()).ok());
-    const auto volume = NewVolume(*device, geometry.grid);
+    const auto volume = NewVolume(*session, geometry.grid);
     if (start != nullptr) {
       EXPECT_TRUE(volume->Upload(0, start->view()).ok());
     }
@@ -100,12 +100,12 @@ TEST_P(BackprojectTest, IsReproducible) {
     EXPECT_EQ(RunTested(geometry, projections, nullptr, 2).values, one.values);
     EXPECT_EQ(RunTested(geometry, projections, nullptr, 3).values, one.values);
 
-    const auto device = OpenDevice(GetParam().backend);
+    const auto session = OpenSession(GetParam().backend);
     const auto operation =
-        (*AllMethods().backproject.Find(GetParam().backend, GetParam().name))(*device);
-    const auto volume = NewVolume(*device, geometry.grid);
+        (*AllMethods().backproject.Find(GetParam().backend, GetParam().name))(*session);
+    const auto volume = NewVolume(*session, geometry.grid);
     for (int64_t view = 0; view < geometry.detector.slow; ++view) {
-      const auto stack = NewStack(*device, {1, geometry.detector.middle, geometry.detector.fast},
+      const auto stack = NewStack(*session, {1, geometry.detector.middle, geometry.detector.fast},
                                   ops::StackUse::kProjections);
       ASSERT_TRUE(stack->Upload(0, projections.view().slices(view, 1)).ok());
       ASSERT_TRUE(
@@ -123,17 +123,17 @@ TEST_P(BackprojectTest, GridThatNoViewSeesStaysAsItWas) {
 }
 
 TEST_P(BackprojectTest, RefusesWrongArguments) {
-  const auto device = OpenDevice(GetParam().backend);
+  const auto session = OpenSession(GetParam().backend);
   const auto operation =
-      (*AllMethods().backproject.Find(GetParam().backend, GetParam().name))(*device);
+      (*AllMethods().backproject.Find(GetParam().backend, GetParam().name))(*session);
   const BackprojectCase geometry = BackprojectCases().front();
   const Shape3 few{3, geometry.detector.middle, geometry.detector.fast};
-  const auto volume = NewVolume(*device, geometry.grid);
-  const auto small = NewStack(*device, few, ops::StackUse::kProjections);
-  const auto other_use = NewStack(*device, geometry.detector, ops::StackUse::kLineIntegrals);
-  const auto reference = OpenDevice("reference");
+  const auto volume = NewVolume(*session, geometry.grid);
+  const auto small = NewStack(*session, few, ops::StackUse::kProjections);
+  const auto other_use = NewStack(*session, geometry.detector, ops::StackUse::kLineIntegrals);
+  const auto reference = OpenSession("reference");
   const auto foreign_stack = NewStack(*reference, geometry.detector, ops::StackUse::kProjections);
-  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kProjections);
+  const auto stack = NewStack(*session, geometry.detector, ops::StackUse::kProjections);
   const auto foreign_volume = NewVolume(*reference, geometry.grid);
   for (const absl::Status& status :
        {(*operation)->Run(geometry.matrices, *small, *volume),

@@ -45,6 +45,16 @@ std::unique_ptr<ops::Device> OpenDevice(const std::string& backend, int threads)
   return *std::move(device);
 }
 
+OpenedSession OpenSession(const std::string& backend, int threads) {
+  auto device = OpenDevice(backend, threads);
+  auto session = device->NewSession();
+  if (!session.ok()) {
+    ADD_FAILURE() << session.status();
+    std::abort();
+  }
+  return {std::move(device), *std::move(session)};
+}
+
 double Uniform(std::mt19937& random, double low, double high) {
   return low + (high - low) * (static_cast<double>(random()) / 4294967296.0);
 }
@@ -71,15 +81,15 @@ Difference Compare(const Array& got, const Array& expected) {
   return {std::sqrt(error / square), largest / scale};
 }
 
-std::unique_ptr<ops::ProjectionStack> NewStack(ops::Device& device, Shape3 shape,
+std::unique_ptr<ops::ProjectionStack> NewStack(ops::Session& session, Shape3 shape,
                                                ops::StackUse use) {
-  auto stack = device.NewProjectionStack(shape, use);
+  auto stack = session.NewProjectionStack(shape, use);
   EXPECT_TRUE(stack.ok()) << stack.status();
   return *std::move(stack);
 }
 
-std::unique_ptr<ops::VolumeBuffer> NewVolume(ops::Device& device, const VolumeGrid& grid) {
-  auto volume = device.NewVolume(grid);
+std::unique_ptr<ops::VolumeBuffer> NewVolume(ops::Session& session, const VolumeGrid& grid) {
+  auto volume = session.NewVolume(grid);
   EXPECT_TRUE(volume.ok()) << volume.status();
   return *std::move(volume);
 }

@@ -15,6 +15,7 @@
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/registry.h"
 #include "tests/all_methods.h"
+#include "tests/opened_session.h"
 
 namespace isocenter::conformance {
 
@@ -47,6 +48,7 @@ std::vector<Method> MethodsUnderTest(const ops::MethodTable<Factory>& table) {
 
 /// A device of the backend; the test fails where it cannot be opened.
 std::unique_ptr<ops::Device> OpenDevice(const std::string& backend, int threads = 2);
+OpenedSession OpenSession(const std::string& backend, int threads = 2);
 
 /// An array in host memory.
 struct Array {
@@ -69,9 +71,9 @@ struct Difference {
 Difference Compare(const Array& got, const Array& expected);
 
 /// The calls that every suite makes, with failures reported by the test.
-std::unique_ptr<ops::ProjectionStack> NewStack(ops::Device& device, Shape3 shape,
+std::unique_ptr<ops::ProjectionStack> NewStack(ops::Session& session, Shape3 shape,
                                                ops::StackUse use);
-std::unique_ptr<ops::VolumeBuffer> NewVolume(ops::Device& device, const VolumeGrid& grid);
+std::unique_ptr<ops::VolumeBuffer> NewVolume(ops::Session& session, const VolumeGrid& grid);
 Array Downloaded(const ops::ProjectionStack& stack);
 Array Downloaded(const ops::VolumeBuffer& volume);
 

@@ -15,11 +15,11 @@ class DeviceTest : public testing::TestWithParam<std::string> {};
 TEST(Devices, AreUnderTest) { EXPECT_FALSE(BackendsUnderTest().empty()); }
 
 TEST_P(DeviceTest, StacksKeepWhatIsUploaded) {
-  const auto device = OpenDevice(GetParam());
+  const auto session = OpenSession(GetParam());
   for (const ops::StackUse use : {ops::StackUse::kLineIntegrals, ops::StackUse::kProjections}) {
     for (const Shape3 shape : {Shape3{1, 1, 1}, Shape3{3, 17, 33}, Shape3{2, 70, 129}}) {
-      const auto stack = NewStack(*device, shape, use);
-      EXPECT_EQ(stack->bytes(), device->ProjectionStackBytes(shape, use));
+      const auto stack = NewStack(*session, shape, use);
+      EXPECT_EQ(stack->bytes(), session->device().ProjectionStackBytes(shape, use));
       const Array fresh = Downloaded(*stack);
       for (float value : fresh.values) ASSERT_EQ(value, 0);
       const Array noise = Noise(shape, 1);
@@ -41,12 +41,12 @@ TEST_P(DeviceTest, StacksKeepWhatIsUploaded) {
 }
 
 TEST_P(DeviceTest, VolumesKeepWhatIsUploaded) {
-  const auto device = OpenDevice(GetParam());
+  const auto session = OpenSession(GetParam());
   const int sizes[][3] = {{1, 1, 1}, {19, 5, 37}, {70, 3, 65}, {2, 40, 16}};
   for (const auto& n : sizes) {
     const VolumeGrid grid = CenteredGrid(n[0], n[1], n[2], {1, 1, 1});
-    const auto volume = NewVolume(*device, grid);
-    EXPECT_EQ(volume->bytes(), device->VolumeBytes(grid));
+    const auto volume = NewVolume(*session, grid);
+    EXPECT_EQ(volume->bytes(), session->device().VolumeBytes(grid));
     const Array noise = Noise(grid.shape(), 3);
     ASSERT_TRUE(volume->Upload(0, noise.view()).ok());
     EXPECT_EQ(Downloaded(*volume).values, noise.values);
@@ -75,7 +75,7 @@ TEST_P(DeviceTest, StartedDownloadsTellWhenSlicesAreThere) {
     const Array noise = Noise(grid.shape(), 5);
     std::vector<std::atomic<int>> told(grid.nz);
     std::atomic<bool> all_there = true;
-    const auto memory = (*session)->NewHostMemory(grid.voxels() * int64_t{sizeof(float)});
+    const auto memory = device->NewHostMemory(grid.voxels() * int64_t{sizeof(float)});
     ASSERT_TRUE(memory.ok()) << memory.status();
     const HostView3<float> target(reinterpret_cast<float*>((*memory)->data()), grid.shape());
     std::fill_n(target.data(), grid.voxels(), 7.f);
@@ -108,8 +108,8 @@ TEST_P(DeviceTest, StartedDownloadsTellWhenSlicesAreThere) {
 
 // Uploads and downloads that go on, one after the other on the same buffer, take turns.
 template <class Buffer>
-void ExpectTurns(ops::Device& device, Buffer& buffer, Shape3 shape) {
-  const auto memory = device.NewHostMemory(3 * shape.count() * int64_t{sizeof(float)});
+void ExpectTurns(ops::Session& session, Buffer& buffer, Shape3 shape) {
+  const auto memory = session.device().NewHostMemory(3 * shape.count() * int64_t{sizeof(float)});
   ASSERT_TRUE(memory.ok()) << memory.status();
   auto* const values = reinterpret_cast<float*>((*memory)->data());
   const HostView3<float> first(values, shape), second(values + shape.count(), shape);
@@ -123,7 +123,7 @@ void ExpectTurns(ops::Device& device, Buffer& buffer, Shape3 shape) {
   // Over what is still being downloaded, but for the first slice or view.
   ASSERT_TRUE(buffer.StartUpload(1, second.slices(1, shape.slow - 1)).ok());
   const Array now = Downloaded(buffer);
-  ASSERT_TRUE(device.Synchronize().ok());
+  ASSERT_TRUE(session.Synchronize().ok());
   EXPECT_EQ(told, 1);
   EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), back.data()));
   const int64_t slice = shape.middle * shape.fast;
@@ -135,22 +135,23 @@ void ExpectTurns(ops::Device& device, Buffer& buffer, Shape3 shape) {
 }
 
 TEST_P(DeviceTest, StartedUploadsAndDownloadsTakeTurns) {
-  const auto device = OpenDevice(GetParam());
+  const auto session = OpenSession(GetParam());
   const VolumeGrid grid = CenteredGrid(301, 207, 50, {1, 1, 1});
-  ExpectTurns(*device, *NewVolume(*device, grid), grid.shape());
+  ExpectTurns(*session, *NewVolume(*session, grid), grid.shape());
   for (const ops::StackUse use : {ops::StackUse::kLineIntegrals, ops::StackUse::kProjections}) {
     const Shape3 shape{40, 251, 333};
-    ExpectTurns(*device, *NewStack(*device, shape, use), shape);
+    ExpectTurns(*session, *NewStack(*session, shape, use), shape);
   }
 }
 
 // What goes back while the memory is used for another grid already is what was there.
 TEST_P(DeviceTest, VolumesAreReshapedWhileTheyAreDownloaded) {
-  const auto device = OpenDevice(GetParam());
+  const auto session = OpenSession(GetParam());
   const VolumeGrid large = CenteredGrid(301, 207, 50, {1, 1, 1}),
                    small = CenteredGrid(299, 207, 31, {1, 2, 1});
-  const auto volume = NewVolume(*device, large);
-  const auto memory = device->NewHostMemory((large.voxels() + small.voxels()) * sizeof(float));
+  const auto volume = NewVolume(*session, large);
+  const auto memory =
+      session->device().NewHostMemory((large.voxels() + small.voxels()) * sizeof(float));
   ASSERT_TRUE(memory.ok()) << memory.status();
   auto* const values = reinterpret_cast<float*>((*memory)->data());
   const HostView3<float> back(values, large.shape());
@@ -163,7 +164,7 @@ TEST_P(DeviceTest, VolumesAreReshapedWhileTheyAreDownloaded) {
   ASSERT_TRUE(volume->StartUpload(0, next).ok());
   EXPECT_EQ(volume->grid().spacing, small.spacing);
   EXPECT_EQ(Downloaded(*volume).values, b.values);
-  ASSERT_TRUE(device->Synchronize().ok());
+  ASSERT_TRUE(session->Synchronize().ok());
   EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), back.data()));
   EXPECT_EQ(volume->Reshape(CenteredGrid(302, 1, 1, {1, 1, 1})).code(),
             absl::StatusCode::kInvalidArgument);
@@ -172,12 +173,12 @@ TEST_P(DeviceTest, VolumesAreReshapedWhileTheyAreDownloaded) {
 // Work that is started on a buffer meanwhile sees what is uploaded, and work that was started
 // before does not.
 TEST_P(DeviceTest, StartedUploadsWaitForWorkAndWorkForThem) {
-  const auto device = OpenDevice(GetParam());
-  const auto arithmetic = (*AllMethods().arithmetic.Find(GetParam()))(*device);
+  const auto session = OpenSession(GetParam());
+  const auto arithmetic = (*AllMethods().arithmetic.Find(GetParam()))(*session);
   ASSERT_TRUE(arithmetic.ok()) << arithmetic.status();
   const VolumeGrid grid = CenteredGrid(301, 207, 50, {1, 1, 1});
-  const auto x = NewVolume(*device, grid), sum = NewVolume(*device, grid);
-  const auto memory = device->NewHostMemory(grid.voxels() * int64_t{sizeof(float)});
+  const auto x = NewVolume(*session, grid), sum = NewVolume(*session, grid);
+  const auto memory = session->device().NewHostMemory(grid.voxels() * int64_t{sizeof(float)});
   ASSERT_TRUE(memory.ok()) << memory.status();
   const HostView3<float> host(reinterpret_cast<float*>((*memory)->data()), grid.shape());
   std::fill_n(host.data(), grid.voxels(), 3.f);
@@ -186,43 +187,44 @@ TEST_P(DeviceTest, StartedUploadsWaitForWorkAndWorkForThem) {
   ASSERT_TRUE(x->StartUpload(0, host).ok());
   ASSERT_TRUE((*arithmetic)->Axpby(1, *x, 1, *sum).ok());
   const Array result = Downloaded(*sum);
-  ASSERT_TRUE(device->Synchronize().ok());
+  ASSERT_TRUE(session->Synchronize().ok());
   for (const float value : result.values) ASSERT_EQ(value, 23);
 }
 
 TEST_P(DeviceTest, HostMemoryComesAndGoes) {
-  const auto device = OpenDevice(GetParam());
+  const auto session = OpenSession(GetParam());
   for (int round = 0; round < 1000; ++round) {
     const int64_t bytes = (int64_t{1} << 16) + 1024 * (round % 7);
-    const auto memory = device->NewHostMemory(bytes);
+    const auto memory = session->device().NewHostMemory(bytes);
     ASSERT_TRUE(memory.ok()) << memory.status();
     (*memory)->data()[0] = (*memory)->data()[bytes - 1] = std::byte{1};
   }
 }
 
 TEST_P(DeviceTest, RefusesWhatDoesNotFit) {
-  const auto device = OpenDevice(GetParam());
-  const auto stack = NewStack(*device, {2, 4, 5}, ops::StackUse::kProjections);
+  const auto session = OpenSession(GetParam());
+  const auto stack = NewStack(*session, {2, 4, 5}, ops::StackUse::kProjections);
   const Array wide({2, 4, 6}), many({3, 4, 5});
   EXPECT_EQ(stack->Upload(0, wide.view()).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(stack->Upload(0, many.view()).code(), absl::StatusCode::kInvalidArgument);
   const Array right({2, 4, 5});
   EXPECT_EQ(stack->Upload(-1, right.view()).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(stack->Upload(1, right.view()).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(device->NewProjectionStack({0, 4, 5}, ops::StackUse::kProjections).status().code(),
+  EXPECT_EQ(session->NewProjectionStack({0, 4, 5}, ops::StackUse::kProjections).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST_P(DeviceTest, StopsAtItsMemoryLimit) {
   constexpr int64_t kLimit = int64_t{64} << 20;
-  auto device = AllMethods().OpenDevice(GetParam(), {.memory_bytes = kLimit, .threads = 1});
-  ASSERT_TRUE(device.ok()) << device.status();
-  EXPECT_EQ((*device)->limits().memory_bytes, kLimit);
+  const auto session =
+      isocenter::OpenSession(AllMethods(), GetParam(), {.memory_bytes = kLimit, .threads = 1});
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ((*session)->device().limits().memory_bytes, kLimit);
   const VolumeGrid large = CenteredGrid(512, 512, 512, {1, 1, 1});
-  EXPECT_EQ((*device)->NewVolume(large).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ((*session)->NewVolume(large).status().code(), absl::StatusCode::kResourceExhausted);
   // Extents whose product overflows 64 bits.
   constexpr int64_t kHuge = int64_t{1} << 40;
-  EXPECT_EQ((*device)
+  EXPECT_EQ((*session)
                 ->NewProjectionStack({kHuge, kHuge, kHuge}, ops::StackUse::kProjections)
                 .status()
                 .code(),
@@ -230,9 +232,9 @@ TEST_P(DeviceTest, StopsAtItsMemoryLimit) {
   // Memory comes back with its buffer.
   const VolumeGrid half = CenteredGrid(208, 208, 208, {1, 1, 1});
   for (int repeat = 0; repeat < 4; ++repeat) {
-    auto first = (*device)->NewVolume(half);
+    auto first = (*session)->NewVolume(half);
     ASSERT_TRUE(first.ok()) << first.status();
-    EXPECT_EQ((*device)->NewVolume(half).status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ((*session)->NewVolume(half).status().code(), absl::StatusCode::kResourceExhausted);
   }
 }
 

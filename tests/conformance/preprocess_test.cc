@@ -14,12 +14,12 @@ class PreprocessTest : public testing::TestWithParam<Method> {
   Array Run(const std::string& backend, const std::string& method, const ops::RawFrames& frames,
             const ops::CountRange& range, const std::vector<ops::ViewWeights>& weights,
             int threads = 2) {
-    const auto device = OpenDevice(backend, threads);
+    const auto session = OpenSession(backend, threads);
     const auto factory = AllMethods().preprocess.Find(backend, method);
     EXPECT_TRUE(factory.ok()) << factory.status();
-    const auto operation = (*factory)(*device);
+    const auto operation = (*factory)(*session);
     EXPECT_TRUE(operation.ok()) << operation.status();
-    const auto stack = NewStack(*device, frames.shape(), ops::StackUse::kLineIntegrals);
+    const auto stack = NewStack(*session, frames.shape(), ops::StackUse::kLineIntegrals);
     const absl::Status status = (*operation)->Run(frames, range, weights, *stack);
     EXPECT_TRUE(status.ok()) << status;
     return Downloaded(*stack);
@@ -93,7 +93,7 @@ TEST_P(PreprocessTest, CosineWeightCanBeLeftOut) {
                                        ops::RawFrames{.counts = {counts.data(), shape}}}) {
     const Array got = Run(GetParam().backend, GetParam().name, frames, {}, weights.views);
     EXPECT_LT(Compare(got, Run("reference", "", frames, {}, weights.views)).largest, kTolerance);
-    if (frames.counts.data() != nullptr) continue;
+    if (frames.counts) continue;
     // The weight is 1 exactly, not nearly.
     for (const int64_t view : {0, 2}) {
       for (int64_t v = 0; v < shape.middle; ++v) {
@@ -106,16 +106,73 @@ TEST_P(PreprocessTest, CosineWeightCanBeLeftOut) {
   }
 }
 
-TEST_P(PreprocessTest, RefusesWrongShapes) {
-  const auto device = OpenDevice(GetParam().backend);
+// Rows that are cut out of each frame.
+TEST_P(PreprocessTest, FramesNeedNotBeDense) {
+  const Shape3 shape{3, 19, 45};
+  const Array larger = Noise({3, 30, 45}, 14);
+  Array cut(shape);
+  for (int64_t view = 0; view < 3; ++view) {
+    std::copy_n(larger.view().row(view, 5), 19 * 45, cut.view().row(view, 0));
+  }
+  const Weights weights(shape, 15);
+  const auto run = [&](const ops::RawFrames& frames) {
+    return Run(GetParam().backend, GetParam().name, frames, {}, weights.views).values;
+  };
+  EXPECT_EQ(run({.line_integrals = larger.view().rows(5, 19)}),
+            run({.line_integrals = cut.view()}));
+}
+
+// A stack that is narrower than it was made for.
+TEST_P(PreprocessTest, StacksAreReshaped) {
+  const Shape3 shape{2, 7, 33};
+  const Array integrals = Noise(shape, 16);
+  const ops::RawFrames frames{.line_integrals = integrals.view()};
+  const Weights weights(shape, 17);
+  const auto session = OpenSession(GetParam().backend);
   const auto operation =
-      (*AllMethods().preprocess.Find(GetParam().backend, GetParam().name))(*device);
+      (*AllMethods().preprocess.Find(GetParam().backend, GetParam().name))(*session);
+  const auto stack = NewStack(*session, {3, 9, 50}, ops::StackUse::kLineIntegrals);
+  ASSERT_TRUE(stack->Reshape(shape).ok());
+  ASSERT_TRUE((*operation)->Run(frames, {}, weights.views, *stack).ok());
+  EXPECT_EQ(Downloaded(*stack).values,
+            Run(GetParam().backend, GetParam().name, frames, {}, weights.views).values);
+}
+
+TEST_P(PreprocessTest, RefusesFramesThatAreNoneOrBothAndSettingsOutOfRange) {
+  const auto session = OpenSession(GetParam().backend);
+  const auto operation =
+      (*AllMethods().preprocess.Find(GetParam().backend, GetParam().name))(*session);
+  const Shape3 shape{2, 4, 5};
+  const Array integrals = Noise(shape, 18);
+  const std::vector<uint16_t> counts(shape.count(), 9);
+  const Weights weights(shape, 19);
+  Weights infinite(shape, 20);
+  infinite.views[1].matrix.m[3] = std::numeric_limits<double>::infinity();
+  const auto out = NewStack(*session, shape, ops::StackUse::kLineIntegrals);
+  const ops::RawFrames raw{.counts = {counts.data(), shape}};
+  EXPECT_TRUE((*operation)->Run(raw, {}, weights.views, *out).ok());
+  for (const absl::Status& status :
+       {(*operation)->Run({}, {}, weights.views, *out),
+        (*operation)
+            ->Run({.counts = raw.counts, .line_integrals = integrals.view()}, {}, weights.views,
+                  *out),
+        (*operation)->Run(raw, {.i0 = 0}, weights.views, *out),
+        (*operation)->Run(raw, {.lowest = 0}, weights.views, *out),
+        (*operation)->Run(raw, {}, infinite.views, *out)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
+TEST_P(PreprocessTest, RefusesWrongShapes) {
+  const auto session = OpenSession(GetParam().backend);
+  const auto operation =
+      (*AllMethods().preprocess.Find(GetParam().backend, GetParam().name))(*session);
   const Array integrals = Noise({2, 4, 5}, 9);
   const ops::RawFrames frames{.line_integrals = integrals.view()};
   const Weights weights({2, 4, 5}, 10), few({1, 4, 5}, 10), narrow({2, 4, 4}, 10);
-  const auto right = NewStack(*device, {2, 4, 5}, ops::StackUse::kLineIntegrals);
-  const auto small = NewStack(*device, {1, 4, 5}, ops::StackUse::kLineIntegrals);
-  const auto other_use = NewStack(*device, {2, 4, 5}, ops::StackUse::kProjections);
+  const auto right = NewStack(*session, {2, 4, 5}, ops::StackUse::kLineIntegrals);
+  const auto small = NewStack(*session, {1, 4, 5}, ops::StackUse::kLineIntegrals);
+  const auto other_use = NewStack(*session, {2, 4, 5}, ops::StackUse::kProjections);
   EXPECT_TRUE((*operation)->Run(frames, {}, weights.views, *right).ok());
   for (const absl::Status& status : {(*operation)->Run(frames, {}, weights.views, *small),
                                      (*operation)->Run(frames, {}, weights.views, *other_use),

@@ -201,20 +201,20 @@ TEST_P(ProjectTest, WaitsForWhatIsBeingUploaded) {
                                  .grid = CenteredGrid(128, 128, 128, {1, 1, 1})};
   const Array input = Noise(InputShape(direction(), geometry), 60);
   const std::string& backend = GetParam().method.backend;
-  const auto device = OpenDevice(backend);
-  const auto volume = NewVolume(*device, geometry.grid);
-  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kProjections);
-  const auto memory = device->NewHostMemory(input.values.size() * sizeof(float));
+  const auto session = OpenSession(backend);
+  const auto volume = NewVolume(*session, geometry.grid);
+  const auto stack = NewStack(*session, geometry.detector, ops::StackUse::kProjections);
+  const auto memory = session->device().NewHostMemory(input.values.size() * sizeof(float));
   ASSERT_TRUE(memory.ok()) << memory.status();
   const HostView3<float> host(reinterpret_cast<float*>((*memory)->data()), input.shape);
   std::copy(input.values.begin(), input.values.end(), host.data());
   const auto& methods = AllMethods().projectors.at(GetParam().model);
   if (forward()) {
-    const auto operation = *(*methods.forward.Find(backend, GetParam().method.name))(*device);
+    const auto operation = *(*methods.forward.Find(backend, GetParam().method.name))(*session);
     ASSERT_TRUE(volume->StartUpload(0, host).ok());
     ASSERT_TRUE(operation->Run(geometry.matrices, *volume, *stack).ok());
   } else {
-    const auto operation = *(*methods.back.Find(backend, GetParam().method.name))(*device);
+    const auto operation = *(*methods.back.Find(backend, GetParam().method.name))(*session);
     ASSERT_TRUE(stack->StartUpload(0, host).ok());
     ASSERT_TRUE(operation->Run(geometry.matrices, *stack, *volume).ok());
   }
@@ -224,25 +224,25 @@ TEST_P(ProjectTest, WaitsForWhatIsBeingUploaded) {
 
 TEST_P(ProjectTest, RefusesWrongArguments) {
   const BackprojectCase geometry = ProjectCases().front();
-  const auto device = OpenDevice(GetParam().method.backend);
-  const auto reference = OpenDevice("reference");
-  const auto volume = NewVolume(*device, geometry.grid);
+  const auto session = OpenSession(GetParam().method.backend);
+  const auto reference = OpenSession("reference");
+  const auto volume = NewVolume(*session, geometry.grid);
   const auto foreign_volume = NewVolume(*reference, geometry.grid);
-  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kProjections);
+  const auto stack = NewStack(*session, geometry.detector, ops::StackUse::kProjections);
   const auto foreign_stack = NewStack(*reference, geometry.detector, ops::StackUse::kProjections);
-  const auto other_use = NewStack(*device, geometry.detector, ops::StackUse::kLineIntegrals);
-  const auto small = NewStack(*device, {3, geometry.detector.middle, geometry.detector.fast},
+  const auto other_use = NewStack(*session, geometry.detector, ops::StackUse::kLineIntegrals);
+  const auto small = NewStack(*session, {3, geometry.detector.middle, geometry.detector.fast},
                               ops::StackUse::kProjections);
   const auto& methods = AllMethods().projectors.at(GetParam().model);
   const std::string& backend = GetParam().method.backend;
   const std::string& name = GetParam().method.name;
   const auto run = [&](ops::VolumeBuffer& x, ops::ProjectionStack& p) {
     if (forward()) {
-      const auto operation = *(*methods.forward.Find(backend, name))(*device);
+      const auto operation = *(*methods.forward.Find(backend, name))(*session);
       EXPECT_GE(operation->WorkspaceBytes(geometry.grid, geometry.detector), 0);
       return operation->Run(geometry.matrices, x, p);
     }
-    const auto operation = *(*methods.back.Find(backend, name))(*device);
+    const auto operation = *(*methods.back.Find(backend, name))(*session);
     EXPECT_GE(operation->WorkspaceBytes(geometry.grid, geometry.detector), 0);
     return operation->Run(geometry.matrices, p, x);
   };

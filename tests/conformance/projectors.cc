@@ -61,10 +61,10 @@ Shape3 OutputShape(Direction direction, const BackprojectCase& geometry) {
 
 Array Apply(const ProjectorMethod& method, const BackprojectCase& geometry, const Array& input,
             const Array* start, int threads) {
-  const auto device = OpenDevice(method.method.backend, threads);
+  const auto session = OpenSession(method.method.backend, threads);
   const bool forward = method.direction == Direction::kForward;
-  const auto volume = NewVolume(*device, geometry.grid);
-  const auto stack = NewStack(*device, geometry.detector, ops::StackUse::kProjections);
+  const auto volume = NewVolume(*session, geometry.grid);
+  const auto stack = NewStack(*session, geometry.detector, ops::StackUse::kProjections);
   const Array* const in_volume = forward ? &input : start;
   const Array* const in_stack = forward ? start : &input;
   if (in_volume != nullptr) {
@@ -77,11 +77,12 @@ Array Apply(const ProjectorMethod& method, const BackprojectCase& geometry, cons
   absl::Status status;
   if (forward) {
     const auto operation =
-        (*methods.forward.Find(method.method.backend, method.method.name))(*device);
+        (*methods.forward.Find(method.method.backend, method.method.name))(*session);
     EXPECT_TRUE(operation.ok()) << operation.status();
     status = (*operation)->Run(geometry.matrices, *volume, *stack);
   } else {
-    const auto operation = (*methods.back.Find(method.method.backend, method.method.name))(*device);
+    const auto operation =
+        (*methods.back.Find(method.method.backend, method.method.name))(*session);
     EXPECT_TRUE(operation.ok()) << operation.status();
     status = (*operation)->Run(geometry.matrices, *stack, *volume);
   }

@@ -9,13 +9,13 @@ class RampFilterTest : public testing::TestWithParam<Method> {
  protected:
   Array Run(const std::string& backend, const std::string& method, const ops::RampFilterSpec& spec,
             const Array& rows, int threads = 2) {
-    const auto device = OpenDevice(backend, threads);
+    const auto session = OpenSession(backend, threads);
     const auto factory = AllMethods().ramp_filter.Find(backend, method);
     EXPECT_TRUE(factory.ok()) << factory.status();
-    const auto operation = (*factory)(*device, spec);
+    const auto operation = (*factory)(*session, spec);
     EXPECT_TRUE(operation.ok()) << operation.status();
-    const auto in = NewStack(*device, rows.shape, ops::StackUse::kLineIntegrals);
-    const auto out = NewStack(*device, rows.shape, ops::StackUse::kProjections);
+    const auto in = NewStack(*session, rows.shape, ops::StackUse::kLineIntegrals);
+    const auto out = NewStack(*session, rows.shape, ops::StackUse::kProjections);
     EXPECT_TRUE(in->Upload(0, rows.view()).ok());
     const absl::Status status = (*operation)->Run(static_cast<int>(rows.shape.slow), *in, *out);
     EXPECT_TRUE(status.ok()) << status;
@@ -108,12 +108,12 @@ TEST_P(RampFilterTest, IsIndependentOfThreads) {
 }
 
 TEST_P(RampFilterTest, FiltersOnlyTheViewsAskedFor) {
-  const auto device = OpenDevice(GetParam().backend);
+  const auto session = OpenSession(GetParam().backend);
   const Array noise = Noise({3, 4, 20}, 14), before = Noise({3, 4, 20}, 15);
   const auto operation = (*AllMethods().ramp_filter.Find(GetParam().backend, GetParam().name))(
-      *device, {.rows = 4, .columns = 20});
-  const auto in = NewStack(*device, noise.shape, ops::StackUse::kLineIntegrals);
-  const auto out = NewStack(*device, noise.shape, ops::StackUse::kProjections);
+      *session, {.rows = 4, .columns = 20});
+  const auto in = NewStack(*session, noise.shape, ops::StackUse::kLineIntegrals);
+  const auto out = NewStack(*session, noise.shape, ops::StackUse::kProjections);
   ASSERT_TRUE(in->Upload(0, noise.view()).ok());
   ASSERT_TRUE(out->Upload(0, before.view()).ok());
   ASSERT_TRUE((*operation)->Run(2, *in, *out).ok());
@@ -125,12 +125,12 @@ TEST_P(RampFilterTest, FiltersOnlyTheViewsAskedFor) {
 }
 
 TEST_P(RampFilterTest, RefusesWrongShapes) {
-  const auto device = OpenDevice(GetParam().backend);
+  const auto session = OpenSession(GetParam().backend);
   const auto factory = *AllMethods().ramp_filter.Find(GetParam().backend, GetParam().name);
-  const auto operation = factory(*device, {.rows = 4, .columns = 20});
-  const auto lines = NewStack(*device, {2, 4, 20}, ops::StackUse::kLineIntegrals);
-  const auto filtered = NewStack(*device, {2, 4, 20}, ops::StackUse::kProjections);
-  const auto narrow = NewStack(*device, {2, 4, 19}, ops::StackUse::kProjections);
+  const auto operation = factory(*session, {.rows = 4, .columns = 20});
+  const auto lines = NewStack(*session, {2, 4, 20}, ops::StackUse::kLineIntegrals);
+  const auto filtered = NewStack(*session, {2, 4, 20}, ops::StackUse::kProjections);
+  const auto narrow = NewStack(*session, {2, 4, 19}, ops::StackUse::kProjections);
   EXPECT_TRUE((*operation)->Run(2, *lines, *filtered).ok());
   for (const absl::Status& status :
        {(*operation)->Run(3, *lines, *filtered), (*operation)->Run(2, *lines, *narrow),

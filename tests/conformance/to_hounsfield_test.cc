@@ -11,9 +11,9 @@ class ToHounsfieldTest : public testing::TestWithParam<Method> {
  protected:
   Array Run(const std::string& backend, const std::string& method, const VolumeGrid& grid,
             const Array& attenuation) {
-    const auto device = OpenDevice(backend);
-    const auto operation = (*AllMethods().to_hounsfield.Find(backend, method))(*device);
-    const auto volume = NewVolume(*device, grid);
+    const auto session = OpenSession(backend);
+    const auto operation = (*AllMethods().to_hounsfield.Find(backend, method))(*session);
+    const auto volume = NewVolume(*session, grid);
     EXPECT_TRUE(volume->Upload(0, attenuation.view()).ok());
     const absl::Status status = (*operation)->Run(0.0193, *volume);
     EXPECT_TRUE(status.ok()) << status;

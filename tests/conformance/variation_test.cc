@@ -24,19 +24,19 @@ std::vector<VolumeGrid> Grids() {
 
 // Slices [first, first + count) of a volume and those next to them.
 struct Part {
-  Part(ops::Device& device, const VolumeGrid& grid, const Array& values, int first, int count) {
+  Part(ops::Session& session, const VolumeGrid& grid, const Array& values, int first, int count) {
     VolumeGrid slab = grid;
     slab.nz = count;
     slab.origin = grid.VoxelToWorld(0, 0, first);
-    volume = NewVolume(device, slab);
+    volume = NewVolume(session, slab);
     EXPECT_TRUE(volume->Upload(0, values.view().slices(first, count)).ok());
     slab.nz = 1;
     if (first > 0) {
-      below = NewVolume(device, slab);
+      below = NewVolume(session, slab);
       EXPECT_TRUE(below->Upload(0, values.view().slices(first - 1, 1)).ok());
     }
     if (first + count < grid.nz) {
-      above = NewVolume(device, slab);
+      above = NewVolume(session, slab);
       EXPECT_TRUE(above->Upload(0, values.view().slices(first + count, 1)).ok());
     }
   }
@@ -47,10 +47,10 @@ struct Part {
 
 class VariationTest : public testing::TestWithParam<Method> {
  protected:
-  static std::unique_ptr<ops::Variation> On(ops::Device& device) {
-    const bool reference = device.backend() == "reference";
+  static std::unique_ptr<ops::Variation> On(ops::Session& session) {
+    const bool reference = session.backend() == "reference";
     auto operation = (*AllMethods().variation.Find(reference ? "reference" : GetParam().backend,
-                                                   reference ? "" : GetParam().name))(device);
+                                                   reference ? "" : GetParam().name))(session);
     EXPECT_TRUE(operation.ok()) << operation.status();
     return *std::move(operation);
   }
@@ -63,13 +63,14 @@ class VariationTest : public testing::TestWithParam<Method> {
   // Of noise from `seed`, in slabs of `height` slices.
   static Result Of(Prior prior, const std::string& backend, const VolumeGrid& grid, int height,
                    double parameter, int threads = 2) {
-    const auto device = OpenDevice(backend, threads);
-    const auto variation = On(*device);
+    const auto session = OpenSession(backend, threads);
+    const auto variation = On(*session);
     const Array f = Noise(grid.shape(), 91), start = Noise(grid.shape(), 92);
     Result result{Array(grid.shape())};
     for (int first = 0; first < grid.nz; first += height) {
       const int count = std::min(height, grid.nz - first);
-      const Part part(*device, grid, f, first, count), gradient(*device, grid, start, first, count);
+      const Part part(*session, grid, f, first, count),
+          gradient(*session, grid, start, first, count);
       const bool total = prior == Prior::kTotalVariation;
       const absl::Status status =
           total ? variation->AddTotalVariationGradient(0.6, parameter, *part.volume,
@@ -120,17 +121,17 @@ class VariationTest : public testing::TestWithParam<Method> {
   // The dual after a step, in slabs.
   static Field Ascended(const std::string& backend, const VolumeGrid& grid, int height, double step,
                         double bound) {
-    const auto device = OpenDevice(backend);
+    const auto session = OpenSession(backend);
     const Array f = Noise(grid.shape(), 91);
     Field field = NoiseField(grid);
     for (int first = 0; first < grid.nz; first += height) {
       const int count = std::min(height, grid.nz - first);
-      const Part part(*device, grid, f, first, count);
-      const Part x(*device, grid, field[0], first, count), y(*device, grid, field[1], first, count),
-          z(*device, grid, field[2], first, count);
+      const Part part(*session, grid, f, first, count);
+      const Part x(*session, grid, field[0], first, count),
+          y(*session, grid, field[1], first, count), z(*session, grid, field[2], first, count);
       const absl::Status status =
-          On(*device)->AscendDual(step, bound, *part.volume, part.neighbors(),
-                                  {x.volume.get(), y.volume.get(), z.volume.get()});
+          On(*session)->AscendDual(step, bound, *part.volume, part.neighbors(),
+                                   {x.volume.get(), y.volume.get(), z.volume.get()});
       EXPECT_TRUE(status.ok()) << status;
       const Part* const parts[] = {&x, &y, &z};
       for (int axis = 0; axis < 3; ++axis) {
@@ -141,14 +142,15 @@ class VariationTest : public testing::TestWithParam<Method> {
     return field;
   }
   static Array WithDivergence(const std::string& backend, const VolumeGrid& grid, int height) {
-    const auto device = OpenDevice(backend);
+    const auto session = OpenSession(backend);
     const Field field = NoiseField(grid);
     Array f = Noise(grid.shape(), 91);
     for (int first = 0; first < grid.nz; first += height) {
       const int count = std::min(height, grid.nz - first);
-      const Part x(*device, grid, field[0], first, count), y(*device, grid, field[1], first, count),
-          z(*device, grid, field[2], first, count), part(*device, grid, f, first, count);
-      const absl::Status status = On(*device)->AddDivergence(
+      const Part x(*session, grid, field[0], first, count),
+          y(*session, grid, field[1], first, count), z(*session, grid, field[2], first, count),
+          part(*session, grid, f, first, count);
+      const absl::Status status = On(*session)->AddDivergence(
           0.8, {x.volume.get(), y.volume.get(), z.volume.get()}, z.below.get(), *part.volume);
       EXPECT_TRUE(status.ok()) << status;
       const Array got = Downloaded(*part.volume);
@@ -168,10 +170,10 @@ TEST_P(VariationTest, TotalVariationAgreesWithReference) {
 
 TEST_P(VariationTest, TotalVariationWithoutSmoothing) {
   const VolumeGrid grid = CenteredGrid(37, 21, 13, {1, 1.2, 0.8});
-  const auto device = OpenDevice(GetParam().backend), reference = OpenDevice("reference");
+  const auto session = OpenSession(GetParam().backend), reference = OpenSession("reference");
   const Array f = Noise(grid.shape(), 91);
-  const Part part(*device, grid, f, 0, grid.nz), expected(*reference, grid, f, 0, grid.nz);
-  const auto got = On(*device)->TotalVariation(0, *part.volume, {});
+  const Part part(*session, grid, f, 0, grid.nz), expected(*reference, grid, f, 0, grid.nz);
+  const auto got = On(*session)->TotalVariation(0, *part.volume, {});
   const auto want = On(*reference)->TotalVariation(0, *expected.volume, {});
   ASSERT_TRUE(got.ok() && want.ok()) << got.status() << want.status();
   EXPECT_NEAR(*got, *want, kSumTolerance * *want);
@@ -237,12 +239,12 @@ TEST_P(VariationTest, DivergenceIsTheNegativeAdjointOfTheGradient) {
 }
 
 TEST_P(VariationTest, RefusesWrongArguments) {
-  const auto device = OpenDevice(GetParam().backend), reference = OpenDevice("reference");
-  const auto v = On(*device);
-  const auto f = NewVolume(*device, CenteredGrid(5, 6, 7, {1, 1, 1}));
-  const auto other = NewVolume(*device, CenteredGrid(5, 6, 8, {1, 1, 1}));
-  const auto slice = NewVolume(*device, CenteredGrid(5, 6, 1, {1, 1, 1}));
-  const auto narrow = NewVolume(*device, CenteredGrid(4, 6, 1, {1, 1, 1}));
+  const auto session = OpenSession(GetParam().backend), reference = OpenSession("reference");
+  const auto v = On(*session);
+  const auto f = NewVolume(*session, CenteredGrid(5, 6, 7, {1, 1, 1}));
+  const auto other = NewVolume(*session, CenteredGrid(5, 6, 8, {1, 1, 1}));
+  const auto slice = NewVolume(*session, CenteredGrid(5, 6, 1, {1, 1, 1}));
+  const auto narrow = NewVolume(*session, CenteredGrid(4, 6, 1, {1, 1, 1}));
   const auto foreign = NewVolume(*reference, f->grid());
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const ops::VectorField<ops::VolumeBuffer> p{f.get(), f.get(), f.get()};

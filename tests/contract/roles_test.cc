@@ -8,7 +8,7 @@
 #include "google/protobuf/descriptor.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "isocenter/v1/node.grpc.pb.h"
-#include "server/roles/secrets.h"
+#include "server/crypto/digests.h"
 #include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/contract/services.h"
@@ -84,7 +84,8 @@ class RolesTest : public ContractTest {
   std::unique_ptr<roles::TokenBook> Tokens() {
     std::ofstream file(File("tokens"));
     for (const Role role : roles::kAllRoles) {
-      file << Name(role) << " " << roles::Sha256Hex(TokenOf(role)) << " the " << Name(role) << "\n";
+      file << Name(role) << " " << crypto::Sha256Hex(TokenOf(role)) << " the " << Name(role)
+           << "\n";
     }
     file.close();
     return *roles::TokenBook::Open(File("tokens"));

@@ -1,4 +1,4 @@
-"""The console page in a browser: what its tests need of the machine, one browser for all of a file's tests, the programs in web/e2e."""
+"""The operator page in a browser: what its tests need of the machine, one browser for all of a file's tests, the programs in web/e2e."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ def start():
         if shutil.which(tool) is None:
             raise unittest.SkipTest(f"{tool} is not on this machine (package {package})")
     if not (WEB / "dist" / "index.html").exists() or not (WEB / "node_modules" / "playwright-core").exists():
-        raise unittest.SkipTest("the console page is not built: ./dev page")
+        raise unittest.SkipTest("the operator page is not built: ./dev page")
     folder = tempfile.TemporaryDirectory(prefix="isocenter-e2e-")
     unittest.addModuleCleanup(folder.cleanup)
     browser = process.Process(["node", WEB / "e2e" / "browser_server.mjs"], pathlib.Path(folder.name) / "browser.log")

@@ -1,4 +1,4 @@
-"""The console page in a browser, against a mock of the server that has every state at hand."""
+"""The operator page in a browser, against a mock of the server that has every state at hand."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The console page in a browser, against the real server with real jobs."""
+"""The operator page in a browser, against the real server with real jobs."""
 
 import hashlib
 import json

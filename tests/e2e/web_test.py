@@ -1,4 +1,4 @@
-"""The web interface of the real server: what a console page and an operator do with it."""
+"""The web interface of the real server: what an operator page and an operator do with it."""
 
 import hashlib
 import http.client

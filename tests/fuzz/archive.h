@@ -3,22 +3,19 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "server/archive/archive.h"
+#include "tests/fuzz/input.h"
 
 namespace isocenter::fuzz {
 
-/// Made once, in a directory that is removed at the end of the process.
+/// Made once.
 inline archive::Archive& TestArchive() {
   struct Made {
     Made() {
-      std::string name = "/tmp/isocenter-fuzz-XXXXXX";
-      directory = mkdtemp(name.data());
-      auto opened = archive::Archive::Open(directory / "archive");
+      auto opened = archive::Archive::Open(Directory() / "archive");
       if (!opened.ok()) Fail(opened.status());
       archive = *std::move(opened);
       for (int study = 1; study <= 2; ++study) {
@@ -41,16 +38,10 @@ inline archive::Archive& TestArchive() {
         if (!stored.ok()) Fail(stored);
       }
     }
-    ~Made() {
-      archive.reset();
-      std::error_code ignored;
-      std::filesystem::remove_all(directory, ignored);
-    }
     [[noreturn]] static void Fail(const absl::Status& status) {
       std::fprintf(stderr, "%s\n", status.ToString().c_str());
       std::exit(1);
     }
-    std::filesystem::path directory;
     std::unique_ptr<archive::Archive> archive;
   };
   static Made made;

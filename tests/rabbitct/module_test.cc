@@ -16,6 +16,7 @@
 #include "kernels/backends.h"
 #include "kernels/geometry/trajectory.h"
 #include "kernels/rabbitct/rabbitct.h"
+#include "tests/opened_session.h"
 #include "tests/rabbitct/mini_runner.h"
 
 namespace isocenter::rabbitct_test {
@@ -81,8 +82,8 @@ DataSet MakeDataSet() {
 // The same sum by the float64 reference. It divides by w² as it comes out of the matrix, so the
 // scales are left in; only the sign must be its own.
 std::vector<float> Reference(const DataSet& data, const RunOptions& options) {
-  const auto device = Backends().OpenDevice("reference", {});
-  EXPECT_TRUE(device.ok());
+  const auto session = OpenSession(Backends(), "reference", {});
+  EXPECT_TRUE(session.ok());
   const int edge = static_cast<int>(options.voxels_per_edge);
   const double s = options.voxel_mm;
   const VolumeGrid grid = CenteredGrid(edge, edge, edge, {s, s, s});
@@ -94,10 +95,10 @@ std::vector<float> Reference(const DataSet& data, const RunOptions& options) {
       matrices[i].m[at] = std::copysign(1, stored[11]) * stored[at % 4 * 3 + at / 4];
     }
   }
-  auto stack = *(*device)->NewProjectionStack(shape, ops::StackUse::kProjections);
-  auto volume = *(*device)->NewVolume(grid);
+  auto stack = *(*session)->NewProjectionStack(shape, ops::StackUse::kProjections);
+  auto volume = *(*session)->NewVolume(grid);
   EXPECT_TRUE(stack->Upload(0, {data.images.data(), shape}).ok());
-  const auto backproject = *(*Backends().backproject.Find("reference"))(**device);
+  const auto backproject = *(*Backends().backproject.Find("reference"))(**session);
   EXPECT_TRUE(backproject->Run(matrices, *stack, *volume).ok());
   std::vector<float> result(static_cast<size_t>(grid.voxels()));
   EXPECT_TRUE(volume->Download(0, {result.data(), grid.shape()}).ok());

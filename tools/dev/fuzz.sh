@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes what peers send to the DICOM node, under AddressSanitizer: fuzz.sh [--runs N] [TARGET..]
+# Fuzzes what reads bytes of others, under AddressSanitizer: fuzz.sh [--runs N] [TARGET..]; without any, all of tests/fuzz.
 # Inputs that make new code run are kept in build/fuzz/corpus; what fails, in build/fuzz/findings.
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
@@ -11,12 +11,16 @@ if [ "${1:-}" = --runs ]; then
   runs=$2
   shift 2
 fi
-[ $# -gt 0 ] || set -- association query
+if [ $# -eq 0 ]; then
+  set -- tests/fuzz/*_fuzz.cc
+  set -- "${@#tests/fuzz/}"
+  set -- "${@%_fuzz.cc}"
+fi
 tools/dev/setup.sh build fuzz
 tools/dev/build.sh --preset fuzz "${@/%/_fuzz}"
 
-# What a peer claims to send may be 4 GiB long, and DCMTK asks for memory before anything of it has come. Memory that
-# nothing is written to costs nothing; here it is refused, as it may be where memory is short.
+# Nobody takes memory for what an input only claims to hold. DCMTK asks for up to 4 GiB before anything has come; it is
+# refused, as it may be where memory is short, and DCMTK goes on. Everybody else ends where memory is refused.
 # Leaks are not looked for: DCMTK 3.6.7 leaves behind what it has read of some malformed association requests (an empty
 # list of 32 bytes; a user identity that comes twice, at most 64 KiB), and looking after each input takes longer than the
 # input. The unit tests of the preset asan look for ours.
@@ -28,8 +32,10 @@ for target in "$@"; do
   log=build/fuzz.$target.log
   say "Fuzzing $target with $runs inputs (log: $log)"
   # Associations that trickle are cut off by time, not by libFuzzer.
-  "build/fuzz/bin/${target}_fuzz" -runs="$runs" -timeout=30 -max_len=4096 -print_final_stats=1 \
-    -malloc_limit_mb=0 -detect_leaks=0 \
+  dictionary=tests/fuzz/dictionaries/$target
+  [ -e "$dictionary" ] || dictionary=
+  "build/fuzz/bin/${target}_fuzz" -runs="$runs" -timeout=30 -max_len=16384 -print_final_stats=1 \
+    -malloc_limit_mb=0 -detect_leaks=0 ${dictionary:+-dict="$dictionary"} \
     -artifact_prefix="build/fuzz/findings/$target-" "build/fuzz/corpus/$target" "tests/fuzz/seeds/$target" \
     >"$log" 2>&1 || status=$?
   sed -n 's/^stat::number_of_executed_units: */inputs: /p' "$log"

@@ -46,12 +46,12 @@ dictionary=$(find /usr/share -path '*dcmtk*/dicom.dic' | head -n 1)
 [ -n "$dictionary" ] || die 'dicom.dic was not found under /usr/share' 'install it with: ./dev setup (package libdcmtk17)'
 cp "$dictionary" "$tree/share/isocenter/"
 cp LICENSE README.md "$tree/"
-# The console page: built where npm is, else the one that somebody put into web/dist.
+# The operator page: built where npm is, else the one that somebody put into web/dist.
 if command -v npm >/dev/null; then tools/dev/page.sh; fi
 if [ -e web/dist/index.html ]; then
   cp -r web/dist "$tree/share/isocenter/web"
 else
-  warn 'the package has no console page: install npm (./dev setup page), or copy a built web/dist here'
+  warn 'the package has no operator page: install npm (./dev setup page), or copy a built web/dist here'
 fi
 # The documentation as pages, which the node serves at /docs, and as it is.
 tools/dev/docs_html.py "$tree/share/isocenter/web/docs"

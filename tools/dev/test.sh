@@ -28,7 +28,7 @@ tools/dev/setup.sh build test
 # The page needs npm, which is not on every machine; where it is, the tests drive the page in a browser.
 if command -v npm >/dev/null && [ "${rest[0]:-}" != -C ]; then
   tools/dev/setup.sh browser
-  tools/dev/page.sh || warn 'the console page could not be built; its tests are skipped'
+  tools/dev/page.sh || warn 'the operator page could not be built; its tests are skipped'
 fi
 tools/dev/build.sh --preset "$preset"
 if [ -n "$packages" ]; then

@@ -120,7 +120,7 @@ export const edgeScenarios = {
     assert.equal(await read.count(), 4);
     const opened = page.context().waitForEvent('page');
     await read.first().click();
-    await (await opened).waitForURL(/\/docs\/user-guide\/console-page\.html$/);
+    await (await opened).waitForURL(/\/docs\/user-guide\/operator-page\.html$/);
   },
 
   async 'refinements: what applies to them, live and afterwards'({ page, open }) {

@@ -12,6 +12,7 @@
 #include <dcmtk/dcmjpeg/djdecode.h>
 #include <dcmtk/dcmjpls/djdecode.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -41,6 +42,24 @@ void RegisterDecoders() {
   static_cast<void>(once);
 }
 
+/// Segments of a frame that lie in it, one after the other (PS3.5 G.5). DCMTK 3.6.7 follows their
+/// offsets wherever they lead.
+absl::Status CheckRleSegments(DcmPixelItem& frame, DcmFileCache& cache) {
+  std::array<Uint32, 16> header{};  // how many, and where each begins
+  if (frame.getPartialValue(header.data(), 0, sizeof header, &cache).bad() || header[0] < 1 ||
+      header[0] >= header.size()) {
+    return absl::DataLossError(absl::StrCat("an RLE frame of ", frame.getLength(), " bytes has ",
+                                            header[0], " segments; legal is 1 to 15"));
+  }
+  Uint32 least = sizeof header;
+  for (Uint32 i = 1; i <= header[0]; least = header[i++]) {
+    if (header[i] >= least && header[i] <= frame.getLength()) continue;
+    return absl::DataLossError(absl::StrCat("segment ", i, " begins at byte ", header[i],
+                                            "; legal is ", least, " to ", frame.getLength()));
+  }
+  return absl::OkStatus();
+}
+
 class XaSource : public FrameSource {
  public:
   XaSource(std::string name, std::unique_ptr<DcmFileFormat> file, v1::AcquisitionHeader header,
@@ -53,7 +72,6 @@ class XaSource : public FrameSource {
     DcmElement* element = nullptr;
     file_->getDataset()->findAndGetElement(DCM_PixelData, element);
     pixel_data_ = OFstatic_cast(DcmPixelData*, element);  // checked by OpenXaRun
-    stored_.resize((pixels() * intensity_.bits_allocated / 8 + 1) / 2 * 2);
   }
 
   const v1::AcquisitionHeader& header() const override { return header_; }
@@ -61,18 +79,10 @@ class XaSource : public FrameSource {
   std::vector<std::string> notes() const override { return notes_; }
 
   absl::Status Read(int64_t index, std::span<std::byte> out) override {
-    // Where a frame's fragments begin is known only after the one before; 0 lets DCMTK search.
-    if (index != next_index_) next_fragment_ = 0;
-    const Uint32 first_fragment = next_fragment_;
-    OFString color_model;
-    const OFCondition read = pixel_data_->getUncompressedFrame(
-        file_->getDataset(), static_cast<Uint32>(index), next_fragment_, stored_.data(),
-        static_cast<Uint32>(stored_.size()), color_model, &cache_);
-    ForgetFragments(first_fragment);
-    if (read.bad()) {
+    if (absl::Status decoded = Decode(index); !decoded.ok()) {
       next_index_ = -1;
       return absl::DataLossError(
-          absl::StrCat(name_, ": frame ", index, " cannot be decoded: ", read.text()));
+          absl::StrCat(name_, ": frame ", index, " cannot be decoded: ", decoded.message()));
     }
     next_index_ = index + 1;
     for (int64_t i = 0; i < pixels(); ++i) {
@@ -88,18 +98,53 @@ class XaSource : public FrameSource {
     return int64_t{header_.detector().columns()} * header_.detector().rows();
   }
 
-  /// DCMTK's JPEG-LS decoder keeps every compressed fragment that it has read.
-  void ForgetFragments(Uint32 first) {
+  /// Fills `stored_`.
+  absl::Status Decode(int64_t index) {
+    ISO_RETURN_IF_ERROR(CheckRle(index));
+    stored_.resize((pixels() * intensity_.bits_allocated / 8 + 1) / 2 * 2);
+    // Where a frame's fragments begin is known only after the one before; 0 lets DCMTK search.
+    if (index != next_index_) next_fragment_ = 0;
+    const Uint32 first_fragment = next_fragment_;
+    OFString color_model;
+    const OFCondition read = pixel_data_->getUncompressedFrame(
+        file_->getDataset(), static_cast<Uint32>(index), next_fragment_, stored_.data(),
+        static_cast<Uint32>(stored_.size()), color_model, &cache_);
+    ForgetFragments(first_fragment);
+    return read.good() ? absl::OkStatus() : absl::DataLossError(read.text());
+  }
+
+  absl::Status CheckRle(int64_t index) {
+    if (file_->getDataset()->getOriginalXfer() != EXS_RLELossless) return absl::OkStatus();
+    DcmPixelSequence* const fragments = Fragments();
+    const int64_t frames = header_.frame_count();
+    const int64_t count = fragments == nullptr ? 0 : int64_t(fragments->card()) - 1;
+    DcmPixelItem* frame = nullptr;
+    if (count != frames || fragments->getItem(frame, static_cast<Uint32>(index) + 1).bad()) {
+      return absl::DataLossError(absl::StrCat("the run has ", count, " fragments of RLE data for ",
+                                              frames, " frames; legal is one each"));
+    }
+    return CheckRleSegments(*frame, cache_);
+  }
+
+  /// Of encapsulated frames, the offset table first; else nullptr.
+  DcmPixelSequence* Fragments() {
     E_TransferSyntax syntax;
     const DcmRepresentationParameter* parameter = nullptr;
     DcmPixelSequence* fragments = nullptr;
     pixel_data_->getOriginalRepresentationKey(syntax, parameter);
     if (!DcmXfer(syntax).isEncapsulated() ||
         pixel_data_->getEncapsulatedRepresentation(syntax, parameter, fragments).bad()) {
-      return;
+      return nullptr;
     }
+    return fragments;
+  }
+
+  /// DCMTK's JPEG-LS decoder keeps every compressed fragment that it has read.
+  void ForgetFragments(Uint32 first) {
+    DcmPixelSequence* const fragments = Fragments();
+    if (fragments == nullptr) return;
     DcmPixelItem* item = nullptr;
-    for (Uint32 i = std::max<Uint32>(first, 1);  // 0 is the offset table
+    for (Uint32 i = std::max<Uint32>(first, 1);
          i < next_fragment_ && fragments->getItem(item, i).good(); ++i) {
       item->compact();
     }

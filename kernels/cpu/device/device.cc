@@ -2,15 +2,11 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
 #include <limits>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/device/simd_target.h"
-#include "kernels/cpu/device/transpose.h"
-#include "kernels/ops/check.h"
 
 namespace isocenter::cpu {
 namespace {
@@ -27,141 +23,7 @@ int64_t PhysicalMemory() {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGE_SIZE)};
 }
 
-// Gives every page its memory now, on all threads, and not at the first touch inside a kernel.
-void Touch(ThreadPool& pool, DeviceMemory& memory) {
-  constexpr int64_t kPage = 4096 / sizeof(float), kPart = 512 * kPage;
-  pool.ParallelFor((memory.floats() + kPart - 1) / kPart, [&](int64_t part, int) {
-    const int64_t end = std::min((part + 1) * kPart, memory.floats());
-    for (int64_t i = part * kPart; i < end; i += kPage) {
-      *static_cast<volatile float*>(memory.data() + i) = 0;
-    }
-  });
-}
-
-// Filtered stacks: both copies transpose rows of the host into columns, a strip of columns at a
-// time.
-constexpr int64_t kStripColumns = 64;
-
 }  // namespace
-
-bool MemoryBudget::Take(int64_t bytes) {
-  if (used_.fetch_add(bytes) + bytes <= limit_) return true;
-  used_ -= bytes;
-  return false;
-}
-
-absl::StatusOr<DeviceMemory> DeviceMemory::Create(std::shared_ptr<MemoryBudget> budget,
-                                                  int64_t floats) {
-  const int64_t bytes = floats * static_cast<int64_t>(sizeof(float));
-  if (!budget->Take(bytes)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(bytes, " bytes more would exceed the device's limit of ", budget->limit()));
-  }
-  absl::StatusOr<PageBuffer> pages = PageBuffer::Create(floats);
-  if (!pages.ok()) {
-    budget->Return(bytes);
-    return pages.status();
-  }
-  return DeviceMemory(std::move(budget), *std::move(pages));
-}
-
-DeviceMemory::~DeviceMemory() {
-  if (budget_ != nullptr) budget_->Return(bytes());
-}
-
-absl::Status Stack::Reshape(Shape3 shape) {
-  ISO_RETURN_IF_ERROR(ops::CheckReshape(shape, capacity_));
-  if (shape == shape_) return absl::OkStatus();
-  shape_ = shape;
-  // The margins of another layout lie elsewhere, and must be zero.
-  std::fill_n(data(), memory_.floats(), 0.0f);
-  return absl::OkStatus();
-}
-
-absl::Status Stack::Upload(int64_t first_view, HostView3<const float> projections) {
-  ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
-  const int64_t views = projections.shape().slow, rows = shape_.middle, columns = shape_.fast;
-  if (use_ == ops::StackUse::kLineIntegrals) {
-    const RowLayout layout(shape_);
-    pool_->ParallelFor(views, [&](int64_t view, int) {
-      float* to = data() + (first_view + view) * layout.view_stride;
-      for (int64_t v = 0; v < rows; ++v) {
-        std::copy_n(projections.row(view, v), columns, to + v * layout.row_stride);
-      }
-    });
-    return absl::OkStatus();
-  }
-  const ColumnLayout layout(shape_);
-  const int64_t strips = (columns + kStripColumns - 1) / kStripColumns;
-  pool_->ParallelFor(views * strips, [&](int64_t index, int) {
-    const int64_t view = index / strips, u = index % strips * kStripColumns;
-    float* to =
-        data() + (first_view + view) * layout.view_stride + layout.first + u * layout.column_stride;
-    Transpose(projections.row(view, 0) + u, columns, rows, std::min(kStripColumns, columns - u), to,
-              layout.column_stride);
-  });
-  return absl::OkStatus();
-}
-
-absl::Status Stack::Download(int64_t first_view, HostView3<float> projections) const {
-  ISO_RETURN_IF_ERROR(ops::CheckSlices("views", first_view, projections.shape(), shape_));
-  const int64_t views = projections.shape().slow, rows = shape_.middle, columns = shape_.fast;
-  if (use_ == ops::StackUse::kLineIntegrals) {
-    const RowLayout layout(shape_);
-    pool_->ParallelFor(views, [&](int64_t view, int) {
-      const float* from = data() + (first_view + view) * layout.view_stride;
-      for (int64_t v = 0; v < rows; ++v) {
-        std::copy_n(from + v * layout.row_stride, columns, projections.row(view, v));
-      }
-    });
-    return absl::OkStatus();
-  }
-  const ColumnLayout layout(shape_);
-  const int64_t strips = (columns + kStripColumns - 1) / kStripColumns;
-  pool_->ParallelFor(views * strips, [&](int64_t index, int) {
-    const int64_t view = index / strips, u = index % strips * kStripColumns;
-    const float* from =
-        data() + (first_view + view) * layout.view_stride + layout.first + u * layout.column_stride;
-    Transpose(from, layout.column_stride, std::min(kStripColumns, columns - u), rows,
-              projections.row(view, 0) + u, columns);
-  });
-  return absl::OkStatus();
-}
-
-absl::Status Volume::Clear() {
-  constexpr int64_t kPart = int64_t{1} << 18;
-  pool_->ParallelFor((floats() + kPart - 1) / kPart, [&](int64_t part, int) {
-    const int64_t first = part * kPart;
-    std::fill_n(data() + first, std::min(kPart, floats() - first), 0.0f);
-  });
-  return absl::OkStatus();
-}
-
-absl::Status Volume::Regrid(const VolumeGrid& grid) {
-  ISO_RETURN_IF_ERROR(ops::CheckReshape(grid.shape(), capacity_));
-  grid_ = grid;
-  return Clear();
-}
-
-absl::Status Volume::Upload(int64_t first_slice, HostView3<const float> slices) {
-  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
-  const VolumeLayout layout(grid_);
-  pool_->ParallelFor(grid_.ny, [&](int64_t y, int) {
-    Transpose(slices.row(0, y), int64_t{grid_.nx} * grid_.ny, slices.shape().slow, grid_.nx,
-              data() + y * layout.row_stride + first_slice, layout.column_stride);
-  });
-  return absl::OkStatus();
-}
-
-absl::Status Volume::Download(int64_t first_slice, HostView3<float> slices) const {
-  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", first_slice, slices.shape(), grid_.shape()));
-  const VolumeLayout layout(grid_);
-  pool_->ParallelFor(grid_.ny, [&](int64_t y, int) {
-    Transpose(memory_.data() + y * layout.row_stride + first_slice, layout.column_stride, grid_.nx,
-              slices.shape().slow, slices.row(0, y), int64_t{grid_.nx} * grid_.ny);
-  });
-  return absl::OkStatus();
-}
 
 CpuDevice::CpuDevice(const ops::DeviceLimits& limits)
     : pool_(std::make_shared<ThreadPool>(limits.threads > 0 ? limits.threads : UsableCores())),
@@ -174,33 +36,12 @@ std::string CpuDevice::description() const {
                       SimdTargetName());
 }
 
-absl::StatusOr<std::unique_ptr<ops::Device>> CpuDevice::NewSession(const ops::SessionOptions&) {
-  return std::unique_ptr<ops::Device>(new CpuDevice(pool_, budget_));
+absl::StatusOr<std::unique_ptr<ops::Session>> CpuDevice::NewSession(const ops::SessionOptions&) {
+  return std::make_unique<CpuSession>(*this, pool_, budget_);
 }
 
 ops::DeviceLimits CpuDevice::limits() const {
   return {.memory_bytes = budget_->limit(), .threads = pool_->threads()};
-}
-
-absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> CpuDevice::NewProjectionStack(
-    Shape3 shape, ops::StackUse use) {
-  ISO_RETURN_IF_ERROR(ops::CheckAllocation("projections", shape, ProjectionStackBytes(shape, use),
-                                           budget_->limit()));
-  ISO_ASSIGN_OR_RETURN(
-      DeviceMemory memory,
-      DeviceMemory::Create(budget_, ProjectionStackBytes(shape, use) / int64_t{sizeof(float)}));
-  Touch(*pool_, memory);
-  return std::make_unique<Stack>(shape, use, std::move(memory), pool_);
-}
-
-absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> CpuDevice::NewVolume(const VolumeGrid& grid) {
-  ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-  ISO_RETURN_IF_ERROR(
-      ops::CheckAllocation("volume", grid.shape(), VolumeBytes(grid), budget_->limit()));
-  ISO_ASSIGN_OR_RETURN(DeviceMemory memory,
-                       DeviceMemory::Create(budget_, VolumeLayout::Floats(grid)));
-  Touch(*pool_, memory);
-  return std::make_unique<Volume>(grid, std::move(memory), pool_);
 }
 
 int64_t CpuDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse use) const {
@@ -213,12 +54,6 @@ int64_t CpuDevice::ProjectionStackBytes(Shape3 shape, ops::StackUse use) const {
 int64_t CpuDevice::VolumeBytes(const VolumeGrid& grid) const {
   if (!Reasonable(grid.shape())) return std::numeric_limits<int64_t>::max();
   return VolumeLayout::Floats(grid) * static_cast<int64_t>(sizeof(float));
-}
-
-absl::StatusOr<CpuDevice*> AsCpuDevice(ops::Device& device) {
-  auto* own = dynamic_cast<CpuDevice*>(&device);
-  if (own == nullptr) return ops::ForeignBuffer("device", "cpu");
-  return own;
 }
 
 }  // namespace isocenter::cpu

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/fdk/backproject_job.h"
 #include "kernels/cpu/fdk/methods.h"
 #include "kernels/cpu/fdk/turned_views.h"
@@ -157,14 +157,10 @@ class BackprojectVoxel final : public ops::Backproject {
  public:
   explicit BackprojectVoxel(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
-    if (static_cast<int64_t>(matrices.size()) > stack->shape().slow) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          matrices.size(), " matrices for a projection stack of ", stack->shape().slow, " views"));
-    }
     const VolumeGrid& grid = target->grid();
     const ColumnLayout columns(stack->shape());
     std::vector<BackprojectView> views;
@@ -201,8 +197,8 @@ class BackprojectVoxel final : public ops::Backproject {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Session& session) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<BackprojectVoxel>(own->pool());
 }
 

@@ -32,6 +32,110 @@ inline constexpr int kPatchX = 4, kPatchY = kLanes / kPatchX;  // voxel columns 
 inline constexpr int kMaxWindow = 4;                           // registers per detector column
 inline constexpr int kTableBlocks = kBoxHeight;                // of all columns of a patch
 
+// Where the first voxel of a block of each of a patch's columns is seen, in pixels relative to one
+// near the patch, so that float32 keeps the digits that matter.
+struct BlockPosition {
+  V u, v, w, inverse, weight;
+};
+
+// The positions of all blocks, which follow each other along z.
+class PatchLines {
+ public:
+  HWY_INLINE PatchLines(const BackprojectView& view, const VoxelBox& patch, double near_u,
+                        double near_v, V x, V y) {
+    const D d;
+    const auto& m = view.matrix.m;
+    const auto start = [&](int row, double near) HWY_ATTR {
+      const double* r = m.data() + 4 * row;
+      const double* w = m.data() + 8;
+      const double first = (r[0] - near * w[0]) * patch.x0 + (r[1] - near * w[1]) * patch.y0 +
+                           (r[2] - near * w[2]) * patch.z0 + (r[3] - near * w[3]);
+      return hn::MulAdd(y, hn::Set(d, static_cast<float>(r[1] - near * w[1])),
+                        hn::MulAdd(x, hn::Set(d, static_cast<float>(r[0] - near * w[0])),
+                                   hn::Set(d, static_cast<float>(first))));
+    };
+    const auto step = [&](int row, double near) HWY_ATTR {
+      return hn::Set(d, static_cast<float>((m[4 * row + 2] - near * m[10]) * kLanes));
+    };
+    u_start_ = start(0, near_u), v_start_ = start(1, near_v), w_start_ = start(2, 0);
+    u_step_ = step(0, near_u), v_step_ = step(1, near_v), w_step_ = step(2, 0);
+  }
+
+  HWY_INLINE BlockPosition At(int block) const {
+    const V k = hn::Set(D(), static_cast<float>(block));
+    BlockPosition p;
+    p.w = hn::MulAdd(k, w_step_, w_start_);
+    p.inverse = Reciprocal(p.w);
+    p.u = hn::Mul(hn::MulAdd(k, u_step_, u_start_), p.inverse);
+    p.v = hn::Mul(hn::MulAdd(k, v_step_, v_start_), p.inverse);
+    p.weight = hn::Mul(p.inverse, p.inverse);
+    return p;
+  }
+
+ private:
+  V u_start_, v_start_, w_start_, u_step_, v_step_, w_step_;
+};
+
+// What tells blocks that are seen and regular from others. A block reaches from `first` to `last`,
+// one voxel behind it.
+class BlockKinds {
+ public:
+  using M = hn::Mask<D>;
+
+  HWY_INLINE BlockKinds(const BackprojectView& view, const VoxelBox& patch, double near_u,
+                        double near_v, V x, V y) {
+    const D d;
+    inside_ = hn::And(hn::Lt(x, hn::Set(d, static_cast<float>(patch.x1 - patch.x0))),
+                      hn::Lt(y, hn::Set(d, static_cast<float>(patch.y1 - patch.y0))));
+    u_low_ = hn::Set(d, static_cast<float>(-1 - near_u));
+    u_high_ = hn::Set(d, static_cast<float>(view.columns - near_u));
+    v_low_ = hn::Set(d, static_cast<float>(-1 - near_v));
+    v_high_ = hn::Set(d, static_cast<float>(view.rows - near_v));
+  }
+
+  HWY_INLINE M InFront(const BlockPosition& first, const BlockPosition& last) const {
+    const V least_depth = hn::Set(D(), static_cast<float>(kLeastDepth));
+    return hn::And(hn::Gt(first.w, least_depth), hn::Gt(last.w, least_depth));
+  }
+
+  HWY_INLINE M Seen(const BlockPosition& first, const BlockPosition& last, M in_front) const {
+    const V zero = hn::Zero(D());
+    const M behind = hn::And(hn::Le(first.w, zero), hn::Le(last.w, zero));
+    const M on_detector = hn::And(hn::And(hn::Gt(hn::Max(first.u, last.u), u_low_),
+                                          hn::Lt(hn::Min(first.u, last.u), u_high_)),
+                                  hn::And(hn::Gt(hn::Max(first.v, last.v), v_low_),
+                                          hn::Lt(hn::Min(first.v, last.v), v_high_)));
+    // Where w changes sign the ends say nothing.
+    return hn::And(inside_,
+                   hn::Or(hn::And(in_front, on_detector), hn::Not(hn::Or(in_front, behind))));
+  }
+
+  // Of blocks in front: whether u and v are nearly lines, `bend` off in the middle for v, that stay
+  // within a window.
+  HWY_INLINE M Regular(const BlockPosition& first, const BlockPosition& last, float bend, V span_u,
+                       V span_v) const {
+    const D d;
+    // A quarter of the relative change of w times the change of a position is its bend.
+    const V quarter = hn::Mul(hn::Mul(hn::Sub(last.w, first.w), hn::Set(d, 0.25f)), last.inverse);
+    const V bend_u = hn::Abs(hn::Mul(hn::Sub(last.u, first.u), quarter));
+    const V bend_v = hn::Abs(hn::NegMulAdd(hn::Sub(last.v, first.v), quarter, hn::Set(d, bend)));
+    const M straight =
+        hn::And(hn::Lt(hn::Max(bend_u, bend_v), hn::Set(d, static_cast<float>(kMaxBend))),
+                hn::Lt(hn::Abs(quarter), hn::Set(d, static_cast<float>(kMaxDepthChange / 4))));
+    const V widest = hn::Set(d, static_cast<float>(kMaxWindow * kLanes - 1 - kSlack));
+    return hn::And(straight, hn::And(hn::Lt(span_u, hn::Set(d, 2.0f)), hn::Lt(span_v, widest)));
+  }
+
+ private:
+  M inside_;
+  V u_low_, u_high_, v_low_, v_high_;
+};
+
+// How far the positions of a block reach from its window's first pixel.
+struct BlockSpan {
+  V u, v;
+};
+
 // The blocks of one patch and view; index = (block along z) * kLanes + column of the patch.
 struct HWY_ALIGN_MAX BlockTable {
   // Position of the first voxel relative to the window's first pixel, weight 1/w², and what they
@@ -53,7 +157,33 @@ struct HWY_ALIGN_MAX BlockTable {
   // With kRegular, IsRegularEverywhere holds for a box around the patch and the patch is whole.
   template <bool kRegular>
   void Build(const BackprojectView& view, const VoxelBox& patch);
+
+ private:
+  // Writes the block of each column from index `at` on.
+  BlockSpan Store(int at, const BlockPosition& first, const BlockPosition& last, VI stride);
 };
+
+HWY_INLINE BlockSpan BlockTable::Store(int at, const BlockPosition& first,
+                                       const BlockPosition& last, VI stride) {
+  const D d;
+  const DI di;
+  const V per_voxel = hn::Set(d, 1.0f / kLanes), to_last = hn::Set(d, kLanes - 1.0f);
+  const V step_u = hn::Mul(hn::Sub(last.u, first.u), per_voxel);
+  const V step_v = hn::Mul(hn::Sub(last.v, first.v), per_voxel);
+  const V last_u = hn::MulAdd(step_u, to_last, first.u);
+  const V last_v = hn::MulAdd(step_v, to_last, first.v);
+  const V window_u = hn::Floor(hn::Min(first.u, last_u));
+  const V window_v = hn::Floor(hn::Min(first.v, last_v));
+  hn::Store(hn::Sub(first.u, window_u), d, u + at);
+  hn::Store(step_u, d, du + at);
+  hn::Store(hn::Sub(first.v, window_v), d, v + at);
+  hn::Store(step_v, d, dv + at);
+  hn::Store(first.weight, d, weight + at);
+  hn::Store(hn::Mul(hn::Sub(last.weight, first.weight), per_voxel), d, dweight + at);
+  hn::Store(hn::Add(hn::Mul(hn::ConvertTo(di, window_u), stride), hn::ConvertTo(di, window_v)), di,
+            offset + at);
+  return {hn::Sub(hn::Max(first.u, last_u), window_u), hn::Sub(hn::Max(first.v, last_v), window_v)};
+}
 
 template <bool kRegular>
 void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
@@ -62,7 +192,6 @@ void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
   const int blocks = (patch.z1 - patch.z0 + kLanes - 1) / kLanes;
   two_count = three_count = irregular_count = 0;
 
-  // Everything is relative to a pixel near the patch, so that float32 keeps the digits that matter.
   const Projected centre = view.matrix.Project(
       {0.5 * (patch.x0 + patch.x1), 0.5 * (patch.y0 + patch.y1), 0.5 * (patch.z0 + patch.z1)});
   double near_u = 0, near_v = 0;
@@ -72,105 +201,29 @@ void BlockTable::Build(const BackprojectView& view, const VoxelBox& patch) {
   }
   image = view.image + static_cast<int64_t>(near_u) * view.stride + static_cast<int64_t>(near_v);
   bend = static_cast<float>(BendAtCentre(view, patch, kLanes));
-  const auto& m = view.matrix.m;
   const VI lane = hn::Iota(di, 0);
-  const VI column_x = hn::And(lane, hn::Set(di, kPatchX - 1));
-  const VI column_y = hn::ShiftRight<2>(lane);
-  const V x = hn::ConvertTo(d, column_x), y = hn::ConvertTo(d, column_y);
-  const auto start = [&](int row, double near) HWY_ATTR {
-    const double* r = m.data() + 4 * row;
-    const double* w = m.data() + 8;
-    const double first = (r[0] - near * w[0]) * patch.x0 + (r[1] - near * w[1]) * patch.y0 +
-                         (r[2] - near * w[2]) * patch.z0 + (r[3] - near * w[3]);
-    return hn::MulAdd(y, hn::Set(d, static_cast<float>(r[1] - near * w[1])),
-                      hn::MulAdd(x, hn::Set(d, static_cast<float>(r[0] - near * w[0])),
-                                 hn::Set(d, static_cast<float>(first))));
-  };
-  const auto step = [&](int row, double near) HWY_ATTR {
-    return hn::Set(d, static_cast<float>((m[4 * row + 2] - near * m[10]) * kLanes));
-  };
-  const V u_start = start(0, near_u), v_start = start(1, near_v), w_start = start(2, 0);
-  const V u_step = step(0, near_u), v_step = step(1, near_v), w_step = step(2, 0);
-
-  struct Position {
-    V u, v, w, inverse, weight;
-  };
-  const V one = hn::Set(d, 1.0f);
-  const auto at = [&](int block) HWY_ATTR {
-    const V k = hn::Set(d, static_cast<float>(block));
-    Position p;
-    p.w = hn::MulAdd(k, w_step, w_start);
-    p.inverse = Reciprocal(p.w);
-    p.u = hn::Mul(hn::MulAdd(k, u_step, u_start), p.inverse);
-    p.v = hn::Mul(hn::MulAdd(k, v_step, v_start), p.inverse);
-    p.weight = hn::Mul(p.inverse, p.inverse);
-    return p;
-  };
-
-  const V per_voxel = hn::Set(d, 1.0f / kLanes), to_last = hn::Set(d, kLanes - 1.0f);
+  const V x = hn::ConvertTo(d, hn::And(lane, hn::Set(di, kPatchX - 1)));
+  const V y = hn::ConvertTo(d, hn::ShiftRight<2>(lane));
+  const PatchLines lines(view, patch, near_u, near_v, x, y);
+  const BlockKinds kinds(view, patch, near_u, near_v, x, y);
   const VI stride = hn::Set(di, static_cast<int32_t>(view.stride));
   V need = hn::Zero(d);
-
-  // What tells blocks that are seen and regular from others.
-  const auto inside = hn::And(hn::Lt(x, hn::Set(d, static_cast<float>(patch.x1 - patch.x0))),
-                              hn::Lt(y, hn::Set(d, static_cast<float>(patch.y1 - patch.y0))));
-  const V zero = hn::Zero(d), two = hn::Set(d, 2.0f);
-  const V least_depth = hn::Set(d, static_cast<float>(kLeastDepth));
-  const V max_bend = hn::Set(d, static_cast<float>(kMaxBend));
-  const V max_quarter = hn::Set(d, static_cast<float>(kMaxDepthChange / 4));
-  const V widest = hn::Set(d, static_cast<float>(kMaxWindow * kLanes - 1 - kSlack));
-  const V u_low = hn::Set(d, static_cast<float>(-1 - near_u));
-  const V u_high = hn::Set(d, static_cast<float>(view.columns - near_u));
-  const V v_low = hn::Set(d, static_cast<float>(-1 - near_v));
-  const V v_high = hn::Set(d, static_cast<float>(view.rows - near_v));
-
-  Position first = at(0);
+  BlockPosition first = lines.At(0);
   for (int block = 0; block < blocks; ++block) {
-    const Position last = at(block + 1);  // one voxel behind the block: the next one's first
-    const V block_du = hn::Sub(last.u, first.u), block_dv = hn::Sub(last.v, first.v);
-    const V du = hn::Mul(block_du, per_voxel), dv = hn::Mul(block_dv, per_voxel);
-    const V last_u = hn::MulAdd(du, to_last, first.u), last_v = hn::MulAdd(dv, to_last, first.v);
-    const V window_u = hn::Floor(hn::Min(first.u, last_u));
-    const V window_v = hn::Floor(hn::Min(first.v, last_v));
-    const V span_u = hn::Sub(hn::Max(first.u, last_u), window_u);
-    const V span_v = hn::Sub(hn::Max(first.v, last_v), window_v);
-    const auto crossing = hn::Ge(span_u, one);
-
-    const int at_block = block * kLanes;
-    hn::Store(hn::Sub(first.u, window_u), d, u + at_block);
-    hn::Store(du, d, this->du + at_block);
-    hn::Store(hn::Sub(first.v, window_v), d, v + at_block);
-    hn::Store(dv, d, this->dv + at_block);
-    hn::Store(first.weight, d, weight + at_block);
-    hn::Store(hn::Mul(hn::Sub(last.weight, first.weight), per_voxel), d, dweight + at_block);
-    hn::Store(hn::Add(hn::Mul(hn::ConvertTo(di, window_u), stride), hn::ConvertTo(di, window_v)),
-              di, offset + at_block);
-
-    const VI index = hn::Add(lane, hn::Set(di, at_block));
+    const BlockPosition last = lines.At(block + 1);  // the next one's first
+    const BlockSpan span = Store(block * kLanes, first, last, stride);
+    const auto crossing = hn::Ge(span.u, hn::Set(d, 1.0f));
+    const VI index = hn::Add(lane, hn::Set(di, block * kLanes));
     if constexpr (kRegular) {
-      need = hn::Max(need, span_v);
+      need = hn::Max(need, span.v);
       Append(index, hn::Not(crossing), two_columns, two_count);
       Append(index, crossing, three_columns, three_count);
     } else {
-      const auto in_front = hn::And(hn::Gt(first.w, least_depth), hn::Gt(last.w, least_depth));
-      const auto behind = hn::And(hn::Le(first.w, zero), hn::Le(last.w, zero));
-      const auto on_detector = hn::And(hn::And(hn::Gt(hn::Max(first.u, last.u), u_low),
-                                               hn::Lt(hn::Min(first.u, last.u), u_high)),
-                                       hn::And(hn::Gt(hn::Max(first.v, last.v), v_low),
-                                               hn::Lt(hn::Min(first.v, last.v), v_high)));
-      // Where w changes sign the ends say nothing.
-      const auto seen = hn::And(
-          inside, hn::Or(hn::And(in_front, on_detector), hn::Not(hn::Or(in_front, behind))));
-      // A quarter of the relative change of w times the change of a position is its bend.
-      const V quarter = hn::Mul(hn::Mul(hn::Sub(last.w, first.w), hn::Set(d, 0.25f)), last.inverse);
-      const V bend_u = hn::Abs(hn::Mul(block_du, quarter));
-      const V bend_v = hn::Abs(hn::NegMulAdd(block_dv, quarter, hn::Set(d, bend)));
-      const auto straight =
-          hn::And(hn::Lt(hn::Max(bend_u, bend_v), max_bend), hn::Lt(hn::Abs(quarter), max_quarter));
-      const auto narrow = hn::And(hn::Lt(span_u, two), hn::Lt(span_v, widest));
-      const auto regular = hn::And(in_front, hn::And(straight, narrow));
+      const auto in_front = kinds.InFront(first, last);
+      const auto seen = kinds.Seen(first, last, in_front);
+      const auto regular = hn::And(in_front, kinds.Regular(first, last, bend, span.u, span.v));
       const auto used = hn::And(seen, regular);
-      need = hn::Max(need, hn::IfThenElseZero(used, span_v));
+      need = hn::Max(need, hn::IfThenElseZero(used, span.v));
       Append(index, hn::AndNot(crossing, used), two_columns, two_count);
       Append(index, hn::And(crossing, used), three_columns, three_count);
       const auto rest = hn::AndNot(regular, seen);

@@ -5,15 +5,16 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/session.h"
 
 namespace isocenter::cpu {
 
-/// Each keeps the device's threads alive. Errors: INVALID_ARGUMENT (a device of another backend, a
+/// Each keeps the device's threads alive. Errors: INVALID_ARGUMENT (a session of another backend, a
 /// specification out of range).
-absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Device& device,
+absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(ops::Session& session);
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Session& session,
                                                                const ops::RampFilterSpec& spec);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Device& device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(ops::Session& session);
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Session& session);
 
 }  // namespace isocenter::cpu

@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/fdk/methods.h"
 #include "kernels/ops/check.h"
 
@@ -103,21 +102,11 @@ class PreprocessSimd final : public ops::Preprocess {
  public:
   explicit PreprocessSimd(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
-  absl::Status Run(const ops::RawFrames& frames, const ops::CountRange& range,
-                   std::span<const ops::ViewWeights> weights, ops::ProjectionStack& out) override {
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out, ops::StackUse::kLineIntegrals));
+  absl::Status DoRun(const ops::RawFrames& frames, const ops::CountRange& range,
+                     std::span<const ops::ViewWeights> weights,
+                     ops::ProjectionStack& out) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
     const Shape3 shape = frames.shape();
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("frames", 0, shape, stack->shape()));
-    if (static_cast<int64_t>(weights.size()) != shape.slow) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(weights.size(), " view weights for ", shape.slow, " frames"));
-    }
-    for (const ops::ViewWeights& view : weights) {
-      if (static_cast<int64_t>(view.column_weight.size()) != shape.fast) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            view.column_weight.size(), " column weights for ", shape.fast, " columns"));
-      }
-    }
     const RowLayout layout(stack->shape());
     const auto weight_counts = HWY_DYNAMIC_DISPATCH(WeightCounts);
     const auto weight_integrals = HWY_DYNAMIC_DISPATCH(WeightIntegrals);
@@ -143,7 +132,7 @@ class PreprocessSimd final : public ops::Preprocess {
           row.start[0] = 1;
         }
         float* target = stack->data() + view * layout.view_stride + v * layout.row_stride;
-        if (frames.counts.data() != nullptr) {
+        if (frames.counts) {
           weight_counts(frames.counts.row(view, v), row, target);
         } else {
           weight_integrals(frames.line_integrals.row(view, v), row, target);
@@ -159,8 +148,8 @@ class PreprocessSimd final : public ops::Preprocess {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(ops::Session& session) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<PreprocessSimd>(own->pool());
 }
 

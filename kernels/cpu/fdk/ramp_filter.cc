@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/units.h"
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/device/transpose.h"
 #include "kernels/cpu/fdk/convolution_plan.h"
 #include "kernels/cpu/fdk/methods.h"
@@ -106,17 +106,16 @@ std::vector<float> ExtensionFade(int length) {
 class RampFilterFft final : public ops::RampFilter {
  public:
   RampFilterFft(std::shared_ptr<ThreadPool> pool, const ops::RampFilterSpec& spec)
-      : pool_(std::move(pool)), spec_(spec), fade_(ExtensionFade(ops::ExtensionLength(spec))) {
+      : RampFilter(spec), pool_(std::move(pool)), fade_(ExtensionFade(ops::ExtensionLength(spec))) {
     const int n = ConvolutionLength(ops::MinimumTransformLength(spec));
     plan_ = MakeConvolutionPlan(n, ops::RampFilterResponse(spec, n));
   }
 
-  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
-                   ops::ProjectionStack& filtered) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
-    ISO_ASSIGN_OR_RETURN(const int64_t rows,
-                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
+  absl::Status DoRun(int views, const ops::ProjectionStack& line_integrals,
+                     ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered));
+    const int64_t rows = std::min<int64_t>(spec().rows, in->shape().middle);
     const RowLayout lines(in->shape());
     const ColumnLayout columns(out->shape());
     const int64_t batch_rows = HWY_DYNAMIC_DISPATCH(RowsPerBatch)();
@@ -132,7 +131,7 @@ class RampFilterFft final : public ops::RampFilter {
               .in = in->data() + view * lines.view_stride + first * lines.row_stride,
               .in_stride = lines.row_stride,
               .rows = std::min(batch_rows, rows - first),
-              .columns = spec_.columns,
+              .columns = spec().columns,
               .fade = fade_,
               .out = out->data() + view * columns.view_stride + columns.first + first,
               .out_stride = columns.column_stride,
@@ -143,7 +142,6 @@ class RampFilterFft final : public ops::RampFilter {
 
  private:
   std::shared_ptr<ThreadPool> pool_;
-  ops::RampFilterSpec spec_;
   std::vector<float> fade_;
   ConvolutionPlan plan_;
   PageBuffer scratch_;
@@ -151,19 +149,10 @@ class RampFilterFft final : public ops::RampFilter {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Device& device,
+absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilter(ops::Session& session,
                                                                const ops::RampFilterSpec& spec) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
-  constexpr int kMaxPixels = 1 << 16;
-  if (spec.rows < 1 || spec.rows > kMaxPixels || spec.columns < 1 || spec.columns > kMaxPixels) {
-    return absl::InvalidArgumentError(absl::StrCat("ramp filter of ", spec.columns, " x ",
-                                                   spec.rows, " pixels; legal is 1 to ", kMaxPixels,
-                                                   " per axis"));
-  }
-  if (!(spec.cutoff > 0 && spec.cutoff <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("ramp filter with cut-off ", spec.cutoff,
-                                                   "; legal is more than 0 and at most 1"));
-  }
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
+  ISO_RETURN_IF_ERROR(ops::CheckRampFilter(spec));
   return std::make_unique<RampFilterFft>(own->pool(), spec);
 }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/fdk/methods.h"
 #include "kernels/ops/check.h"
 
@@ -41,7 +41,7 @@ class ToHounsfieldSimd final : public ops::ToHounsfield {
  public:
   explicit ToHounsfieldSimd(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
-  absl::Status Run(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     constexpr int64_t kPart = int64_t{1} << 16;
     const auto scale = static_cast<float>(1000 / mu_water_per_mm);
@@ -59,8 +59,8 @@ class ToHounsfieldSimd final : public ops::ToHounsfield {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Session& session) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<ToHounsfieldSimd>(own->pool());
 }
 

@@ -5,10 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
 #include "kernels/cpu/device/layout.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/device/transpose.h"
 #include "kernels/cpu/iterative/arithmetic_run.h"
 #include "kernels/cpu/iterative/lane_sums.h"
@@ -47,72 +46,56 @@ float UpperHalf(float value) {
 
 float* Mutable(const VectorMemory& memory) { return const_cast<float*>(memory.data); }
 
-absl::Status CheckRows(RowRange rows, Shape3 shape) {
-  if (rows.first < 0 || rows.count < 0 || rows.count > shape.middle - rows.first) {
-    return absl::InvalidArgumentError(absl::StrCat("rows ", rows.first, " to ",
-                                                   rows.first + rows.count - 1, "; legal is 0 to ",
-                                                   shape.middle - 1));
-  }
-  return absl::OkStatus();
-}
-
 class ArithmeticSimd final : public ops::Arithmetic {
  public:
   explicit ArithmeticSimd(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
-  absl::Status Fill(double value, ops::Vector& y) override {
+  absl::Status DoFill(double value, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(Fill), value, 0, nullptr, nullptr, y);
   }
-  absl::Status Copy(const ops::Vector& x, ops::Vector& y) override;
-  absl::Status Axpby(double a, const ops::Vector& x, double b, ops::Vector& y) override {
+  absl::Status DoCopy(const ops::Vector& x, ops::Vector& y) override;
+  absl::Status DoAxpby(double a, const ops::Vector& x, double b, ops::Vector& y) override {
     if (b == 0) return Apply(HWY_DYNAMIC_DISPATCH(Scale), a, b, nullptr, &x, y);
     return Apply(HWY_DYNAMIC_DISPATCH(Axpby), a, b, nullptr, &x, y);
   }
-  absl::Status Multiply(const ops::Vector& x, ops::Vector& y) override {
+  absl::Status DoMultiply(const ops::Vector& x, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(Multiply), 0, 0, nullptr, &x, y);
   }
-  absl::Status MultiplyAdd(double a, const ops::Vector& w, const ops::Vector& x,
-                           ops::Vector& y) override {
+  absl::Status DoMultiplyAdd(double a, const ops::Vector& w, const ops::Vector& x,
+                             ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(MultiplyAdd), a, 0, &w, &x, y);
   }
-  absl::Status MultiplyAddAbove(double least, double a, const ops::Vector& w, const ops::Vector& x,
-                                ops::Vector& y) override {
+  absl::Status DoMultiplyAddAbove(double least, double a, const ops::Vector& w,
+                                  const ops::Vector& x, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(MultiplyAddAbove), a, least, &w, &x, y);
   }
-  absl::Status Invert(double threshold, ops::Vector& y) override {
-    if (!(threshold >= 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the threshold of an inversion is ", threshold, "; legal is at least 0"));
-    }
+  absl::Status DoInvert(double threshold, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(Invert), threshold, 0, nullptr, nullptr, y);
   }
-  absl::Status Exponential(double a, ops::Vector& y) override {
+  absl::Status DoExponential(double a, ops::Vector& y) override {
     const float upper = UpperHalf(static_cast<float>(a));
     return Apply(HWY_DYNAMIC_DISPATCH(Exponential), upper, a - upper, nullptr, nullptr, y);
   }
-  absl::Status ClampBelow(double least, ops::Vector& y) override {
+  absl::Status DoClampBelow(double least, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(ClampBelow), least, 0, nullptr, nullptr, y);
   }
 
-  absl::StatusOr<double> Dot(const ops::Vector& x, const ops::Vector& y) override {
+  absl::StatusOr<double> DoDot(const ops::Vector& x, const ops::Vector& y) override {
     ISO_ASSIGN_OR_RETURN(const VectorMemory xs, MemoryOf(x));
     ISO_ASSIGN_OR_RETURN(const VectorMemory ys, MemoryOf(y));
-    ISO_RETURN_IF_ERROR(CheckAlike(xs, ys));
     return DotOfRuns(xs, ys, xs.runs);
   }
-  absl::StatusOr<double> Dot(const ops::ProjectionStack& x, const ops::ProjectionStack& y,
-                             RowRange rows) override {
+  absl::StatusOr<double> DoDotOfRows(const ops::ProjectionStack& x, const ops::ProjectionStack& y,
+                                     RowRange rows) override {
     ISO_ASSIGN_OR_RETURN(const VectorMemory xs, MemoryOf(x));
     ISO_ASSIGN_OR_RETURN(const VectorMemory ys, MemoryOf(y));
-    ISO_RETURN_IF_ERROR(CheckAlike(xs, ys));
-    ISO_RETURN_IF_ERROR(CheckRows(rows, xs.shape));
     return DotOfRuns(xs, ys, RunsOfRows(xs, rows));
   }
 
-  absl::Status AddRows(const ops::ProjectionStack& from, RowRange rows, int to_row,
-                       ops::ProjectionStack& to) override;
-  absl::Status CopySlice(const ops::VolumeBuffer& from, int from_slice, ops::VolumeBuffer& to,
-                         int to_slice) override;
+  absl::Status DoAddRows(const ops::ProjectionStack& from, RowRange rows, int to_row,
+                         ops::ProjectionStack& to) override;
+  absl::Status DoCopySlice(const ops::VolumeBuffer& from, int from_slice, ops::VolumeBuffer& to,
+                           int to_slice) override;
 
  private:
   absl::Status Apply(RunFunction function, double a, double b, const ops::Vector* w,
@@ -129,7 +112,6 @@ absl::Status ArithmeticSimd::Apply(RunFunction function, double a, double b, con
   const auto operand = [&](const ops::Vector* vector) -> absl::StatusOr<const float*> {
     if (vector == nullptr) return nullptr;
     ISO_ASSIGN_OR_RETURN(const VectorMemory memory, MemoryOf(*vector));
-    ISO_RETURN_IF_ERROR(CheckAlike(memory, ys));
     return memory.data;
   };
   ISO_ASSIGN_OR_RETURN(const float* const ws, operand(w));
@@ -156,11 +138,10 @@ double ArithmeticSimd::DotOfRuns(const VectorMemory& x, const VectorMemory& y, c
   return Total(sums);
 }
 
-absl::Status ArithmeticSimd::Copy(const ops::Vector& x, ops::Vector& y) {
+absl::Status ArithmeticSimd::DoCopy(const ops::Vector& x, ops::Vector& y) {
   ISO_ASSIGN_OR_RETURN(const VectorMemory xs, MemoryOf(x));
   ISO_ASSIGN_OR_RETURN(const VectorMemory ys, MemoryOf(y));
   if (xs.use.has_value() && ys.use.has_value() && *xs.use != *ys.use) {
-    ISO_RETURN_IF_ERROR(ops::CheckSameShape("projections", xs.shape, ys.shape));
     CopyToOtherUse(xs, ys);
     return absl::OkStatus();
   }
@@ -190,19 +171,11 @@ void ArithmeticSimd::CopyToOtherUse(const VectorMemory& x, const VectorMemory& y
   });
 }
 
-absl::Status ArithmeticSimd::AddRows(const ops::ProjectionStack& from, RowRange rows, int to_row,
-                                     ops::ProjectionStack& to) {
-  ISO_ASSIGN_OR_RETURN(const Stack* source, AsStack(from, ops::StackUse::kProjections));
-  ISO_ASSIGN_OR_RETURN(Stack * target, AsStack(to, ops::StackUse::kProjections));
-  const Shape3 shape = target->shape();
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape("projections", source->shape(),
-                                          {shape.slow, source->shape().middle, shape.fast}));
-  ISO_RETURN_IF_ERROR(CheckRows(rows, source->shape()));
-  const RowRange to_rows{to_row, rows.count};
-  ISO_RETURN_IF_ERROR(CheckRows(to_rows, shape));
+absl::Status ArithmeticSimd::DoAddRows(const ops::ProjectionStack& from, RowRange rows, int to_row,
+                                       ops::ProjectionStack& to) {
   ISO_ASSIGN_OR_RETURN(const VectorMemory xs, MemoryOf(from));
   ISO_ASSIGN_OR_RETURN(const VectorMemory ys, MemoryOf(to));
-  const Runs x_runs = RunsOfRows(xs, rows), y_runs = RunsOfRows(ys, to_rows);
+  const Runs x_runs = RunsOfRows(xs, rows), y_runs = RunsOfRows(ys, {to_row, rows.count});
   const auto add = HWY_DYNAMIC_DISPATCH(Axpby);
   ForEachRun(*pool_, y_runs, [&](int64_t run, int64_t) {
     add({.a = 1,
@@ -214,14 +187,11 @@ absl::Status ArithmeticSimd::AddRows(const ops::ProjectionStack& from, RowRange 
   return absl::OkStatus();
 }
 
-absl::Status ArithmeticSimd::CopySlice(const ops::VolumeBuffer& from, int from_slice,
-                                       ops::VolumeBuffer& to, int to_slice) {
+absl::Status ArithmeticSimd::DoCopySlice(const ops::VolumeBuffer& from, int from_slice,
+                                         ops::VolumeBuffer& to, int to_slice) {
   ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(from));
   ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(to));
   const VolumeGrid& grid = target->grid();
-  const Shape3 slice{1, grid.ny, grid.nx};
-  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", from_slice, slice, source->grid().shape()));
-  ISO_RETURN_IF_ERROR(ops::CheckSlices("slices", to_slice, slice, grid.shape()));
   const VolumeLayout x_layout(source->grid()), y_layout(grid);
   pool_->ParallelFor(grid.ny, [&](int64_t y, int) {
     const float* const x_row = source->data() + y * x_layout.row_stride + from_slice;
@@ -235,8 +205,8 @@ absl::Status ArithmeticSimd::CopySlice(const ops::VolumeBuffer& from, int from_s
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(ops::Session& session) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<ArithmeticSimd>(own->pool());
 }
 

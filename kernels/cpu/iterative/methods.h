@@ -7,11 +7,12 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/variation.h"
+#include "kernels/ops/session.h"
 
 namespace isocenter::cpu {
 
-/// Each keeps the device's threads alive. Errors: INVALID_ARGUMENT (a device of another backend).
-absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(ops::Device& device);
-absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(ops::Device& device);
+/// Each keeps the device's threads alive. Errors: INVALID_ARGUMENT (a session of another backend).
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(ops::Session& session);
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(ops::Session& session);
 
 }  // namespace isocenter::cpu

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
 #include "kernels/cpu/device/layout.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/iterative/methods.h"
 #include "kernels/cpu/iterative/variation_columns.h"
 #include "kernels/ops/check.h"
@@ -88,43 +88,25 @@ class ColumnCopies {
   std::vector<float> data_;
 };
 
-absl::StatusOr<const Volume*> SliceNextTo(const VolumeGrid& grid, const ops::VolumeBuffer& slice) {
-  ISO_ASSIGN_OR_RETURN(const Volume* own, AsVolume(slice));
-  ISO_RETURN_IF_ERROR(
-      ops::CheckSameShape("a neighbour's slice", own->grid().shape(), {1, grid.ny, grid.nx}));
-  return own;
-}
-
 absl::StatusOr<Slab> Slab::Create(const ops::VolumeBuffer& f, const ops::NeighborSlices& next) {
   Slab slab;
   ISO_ASSIGN_OR_RETURN(const Volume* own, AsVolume(f));
   slab.grid_ = own->grid();
   slab.f_ = ColumnsOf(*own);
   if (next.below != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const Volume* below, SliceNextTo(own->grid(), *next.below));
+    ISO_ASSIGN_OR_RETURN(const Volume* below, AsVolume(*next.below));
     slab.below_ = ColumnsOf(*below);
   }
   if (next.above != nullptr) {
-    ISO_ASSIGN_OR_RETURN(const Volume* above, SliceNextTo(own->grid(), *next.above));
+    ISO_ASSIGN_OR_RETURN(const Volume* above, AsVolume(*next.above));
     slab.above_ = ColumnsOf(*above);
   }
   return slab;
 }
 
-absl::StatusOr<Columns<float>> ColumnsLike(const VolumeGrid& grid, ops::VolumeBuffer& volume) {
+absl::StatusOr<Columns<float>> WritableColumns(ops::VolumeBuffer& volume) {
   ISO_ASSIGN_OR_RETURN(Volume * own, AsVolume(volume));
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape("volume", own->grid().shape(), grid.shape()));
   return ColumnsOf(*own);
-}
-
-absl::Status CheckPositive(absl::string_view what, double value) {
-  if (value > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(what, " is ", value, "; legal is above 0"));
-}
-
-absl::Status CheckNotNegative(absl::string_view what, double value) {
-  if (value >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(what, " is ", value, "; legal is 0 and above"));
 }
 
 PriorParameters Parameters(const VolumeGrid& grid, double strength, double scale) {
@@ -140,22 +122,22 @@ class VariationSimd final : public ops::Variation {
  public:
   explicit VariationSimd(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
-  absl::Status AddTotalVariationGradient(double strength, double epsilon,
-                                         const ops::VolumeBuffer& f,
-                                         const ops::NeighborSlices& neighbors,
-                                         ops::VolumeBuffer& gradient) override;
-  absl::StatusOr<double> TotalVariation(double epsilon, const ops::VolumeBuffer& f,
-                                        const ops::NeighborSlices& neighbors) override;
-  absl::Status AddHuberGradient(double strength, double delta, const ops::VolumeBuffer& f,
-                                const ops::NeighborSlices& neighbors,
-                                ops::VolumeBuffer& gradient) override;
-  absl::StatusOr<double> Huber(double delta, const ops::VolumeBuffer& f,
-                               const ops::NeighborSlices& neighbors) override;
-  absl::Status AscendDual(double step, double bound, const ops::VolumeBuffer& f,
-                          const ops::NeighborSlices& neighbors,
-                          const ops::VectorField<ops::VolumeBuffer>& p) override;
-  absl::Status AddDivergence(double step, const ops::VectorField<const ops::VolumeBuffer>& p,
-                             const ops::VolumeBuffer* below, ops::VolumeBuffer& f) override;
+  absl::Status DoAddTotalVariationGradient(double strength, double epsilon,
+                                           const ops::VolumeBuffer& f,
+                                           const ops::NeighborSlices& neighbors,
+                                           ops::VolumeBuffer& gradient) override;
+  absl::StatusOr<double> DoTotalVariation(double epsilon, const ops::VolumeBuffer& f,
+                                          const ops::NeighborSlices& neighbors) override;
+  absl::Status DoAddHuberGradient(double strength, double delta, const ops::VolumeBuffer& f,
+                                  const ops::NeighborSlices& neighbors,
+                                  ops::VolumeBuffer& gradient) override;
+  absl::StatusOr<double> DoHuber(double delta, const ops::VolumeBuffer& f,
+                                 const ops::NeighborSlices& neighbors) override;
+  absl::Status DoAscendDual(double step, double bound, const ops::VolumeBuffer& f,
+                            const ops::NeighborSlices& neighbors,
+                            const ops::VectorField<ops::VolumeBuffer>& p) override;
+  absl::Status DoAddDivergence(double step, const ops::VectorField<const ops::VolumeBuffer>& p,
+                               const ops::VolumeBuffer* below, ops::VolumeBuffer& f) override;
 
  private:
   // Calls body(x, y, neighborhood) for every column. The neighborhood has center, left, right,
@@ -179,14 +161,13 @@ class VariationSimd final : public ops::Variation {
   std::shared_ptr<ThreadPool> pool_;
 };
 
-absl::Status VariationSimd::AddTotalVariationGradient(double strength, double epsilon,
-                                                      const ops::VolumeBuffer& f,
-                                                      const ops::NeighborSlices& neighbors,
-                                                      ops::VolumeBuffer& gradient) {
-  ISO_RETURN_IF_ERROR(CheckPositive("epsilon", epsilon));
+absl::Status VariationSimd::DoAddTotalVariationGradient(double strength, double epsilon,
+                                                        const ops::VolumeBuffer& f,
+                                                        const ops::NeighborSlices& neighbors,
+                                                        ops::VolumeBuffer& gradient) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
   const VolumeGrid& grid = slab.grid();
-  ISO_ASSIGN_OR_RETURN(const Columns<float> out, ColumnsLike(grid, gradient));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> out, WritableColumns(gradient));
   const PriorParameters parameters = Parameters(grid, strength, epsilon);
   const auto add = HWY_DYNAMIC_DISPATCH(TotalVariationGradient);
   pool_->ParallelFor(grid.ny, [&](int64_t y, int) {
@@ -209,9 +190,8 @@ absl::Status VariationSimd::AddTotalVariationGradient(double strength, double ep
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> VariationSimd::TotalVariation(double epsilon, const ops::VolumeBuffer& f,
-                                                     const ops::NeighborSlices& neighbors) {
-  ISO_RETURN_IF_ERROR(CheckNotNegative("epsilon", epsilon));
+absl::StatusOr<double> VariationSimd::DoTotalVariation(double epsilon, const ops::VolumeBuffer& f,
+                                                       const ops::NeighborSlices& neighbors) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
   const PriorParameters parameters = Parameters(slab.grid(), 0, epsilon);
   const auto sum = HWY_DYNAMIC_DISPATCH(TotalVariation);
@@ -222,13 +202,12 @@ absl::StatusOr<double> VariationSimd::TotalVariation(double epsilon, const ops::
   return Total(sums);
 }
 
-absl::Status VariationSimd::AddHuberGradient(double strength, double delta,
-                                             const ops::VolumeBuffer& f,
-                                             const ops::NeighborSlices& neighbors,
-                                             ops::VolumeBuffer& gradient) {
-  ISO_RETURN_IF_ERROR(CheckPositive("delta", delta));
+absl::Status VariationSimd::DoAddHuberGradient(double strength, double delta,
+                                               const ops::VolumeBuffer& f,
+                                               const ops::NeighborSlices& neighbors,
+                                               ops::VolumeBuffer& gradient) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> out, ColumnsLike(slab.grid(), gradient));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> out, WritableColumns(gradient));
   const PriorParameters parameters = Parameters(slab.grid(), strength, delta);
   const auto add = HWY_DYNAMIC_DISPATCH(HuberGradient);
   ForEachColumn(slab, [&](int64_t x, int64_t y, const Neighborhood& around) {
@@ -237,9 +216,8 @@ absl::Status VariationSimd::AddHuberGradient(double strength, double delta,
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> VariationSimd::Huber(double delta, const ops::VolumeBuffer& f,
-                                            const ops::NeighborSlices& neighbors) {
-  ISO_RETURN_IF_ERROR(CheckPositive("delta", delta));
+absl::StatusOr<double> VariationSimd::DoHuber(double delta, const ops::VolumeBuffer& f,
+                                              const ops::NeighborSlices& neighbors) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
   const PriorParameters parameters = Parameters(slab.grid(), 0, delta);
   const auto sum = HWY_DYNAMIC_DISPATCH(Huber);
@@ -250,14 +228,13 @@ absl::StatusOr<double> VariationSimd::Huber(double delta, const ops::VolumeBuffe
   return Total(sums);
 }
 
-absl::Status VariationSimd::AscendDual(double step, double bound, const ops::VolumeBuffer& f,
-                                       const ops::NeighborSlices& neighbors,
-                                       const ops::VectorField<ops::VolumeBuffer>& p) {
-  ISO_RETURN_IF_ERROR(CheckPositive("bound", bound));
+absl::Status VariationSimd::DoAscendDual(double step, double bound, const ops::VolumeBuffer& f,
+                                         const ops::NeighborSlices& neighbors,
+                                         const ops::VectorField<ops::VolumeBuffer>& p) {
   ISO_ASSIGN_OR_RETURN(const Slab slab, Slab::Create(f, neighbors));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> px, ColumnsLike(slab.grid(), *p.x));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> py, ColumnsLike(slab.grid(), *p.y));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> pz, ColumnsLike(slab.grid(), *p.z));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> px, WritableColumns(*p.x));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> py, WritableColumns(*p.y));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> pz, WritableColumns(*p.z));
   const PriorParameters parameters = Parameters(slab.grid(), step, bound);
   const auto ascend = HWY_DYNAMIC_DISPATCH(AscendDual);
   ForEachColumn(slab, [&](int64_t x, int64_t y, const Neighborhood& around) {
@@ -266,16 +243,14 @@ absl::Status VariationSimd::AscendDual(double step, double bound, const ops::Vol
   return absl::OkStatus();
 }
 
-absl::Status VariationSimd::AddDivergence(double step,
-                                          const ops::VectorField<const ops::VolumeBuffer>& p,
-                                          const ops::VolumeBuffer* below, ops::VolumeBuffer& f) {
+absl::Status VariationSimd::DoAddDivergence(double step,
+                                            const ops::VectorField<const ops::VolumeBuffer>& p,
+                                            const ops::VolumeBuffer* below, ops::VolumeBuffer& f) {
   ISO_ASSIGN_OR_RETURN(const Slab px, Slab::Create(*p.x, {}));
   ISO_ASSIGN_OR_RETURN(const Slab py, Slab::Create(*p.y, {}));
   ISO_ASSIGN_OR_RETURN(const Slab pz, Slab::Create(*p.z, {.below = below}));
   const VolumeGrid& grid = px.grid();
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape("p.y", py.grid().shape(), grid.shape()));
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape("p.z", pz.grid().shape(), grid.shape()));
-  ISO_ASSIGN_OR_RETURN(const Columns<float> out, ColumnsLike(grid, f));
+  ISO_ASSIGN_OR_RETURN(const Columns<float> out, WritableColumns(f));
   const PriorParameters parameters = Parameters(grid, step, 0);
   const auto add = HWY_DYNAMIC_DISPATCH(AddDivergence);
   pool_->ParallelFor(grid.ny, [&](int64_t y, int) {
@@ -299,8 +274,8 @@ absl::Status VariationSimd::AddDivergence(double step,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(ops::Session& session) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<VariationSimd>(own->pool());
 }
 

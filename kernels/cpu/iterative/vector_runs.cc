@@ -1,7 +1,7 @@
 #include "kernels/cpu/iterative/vector_runs.h"
 
 #include "kernels/base/status_macros.h"
-#include "kernels/cpu/device/device.h"
+#include "kernels/cpu/device/buffers.h"
 #include "kernels/cpu/device/layout.h"
 #include "kernels/ops/check.h"
 
@@ -55,17 +55,6 @@ absl::StatusOr<VectorMemory> MemoryOf(const ops::Vector& vector) {
 
 Runs RunsOfRows(const VectorMemory& stack, RowRange rows) {
   return RunsOfRows(stack.shape, *stack.use, rows);
-}
-
-absl::Status CheckAlike(const VectorMemory& x, const VectorMemory& y) {
-  if (x.use.has_value() != y.use.has_value()) {
-    return absl::InvalidArgumentError(
-        "a volume and a projection stack in one call; legal are volumes only, or stacks only");
-  }
-  ISO_RETURN_IF_ERROR(
-      ops::CheckSameShape(x.use.has_value() ? "projections" : "volume", x.shape, y.shape));
-  if (x.use != y.use) return ops::WrongUse(*y.use);
-  return absl::OkStatus();
 }
 
 }  // namespace isocenter::cpu

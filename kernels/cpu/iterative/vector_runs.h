@@ -42,9 +42,6 @@ absl::StatusOr<VectorMemory> MemoryOf(const ops::Vector& vector);
 /// The runs of some rows of every view of a stack.
 Runs RunsOfRows(const VectorMemory& stack, RowRange rows);
 
-/// INVALID_ARGUMENT unless both are volumes of one shape, or stacks of one shape and use.
-absl::Status CheckAlike(const VectorMemory& x, const VectorMemory& y);
-
 /// Runs are worked on in parts of about this many elements.
 inline constexpr int64_t kPartElements = int64_t{1} << 16;
 

@@ -115,10 +115,10 @@ class Forward final : public ops::ForwardProject {
   Forward(std::shared_ptr<ThreadPool> pool, const FootprintModel& model)
       : pool_(std::move(pool)), model_(model) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
     const VolumeGrid& grid = source->grid();
     ISO_ASSIGN_OR_RETURN(const std::vector<FootprintView> views,
                          ViewsOf(matrices, grid, *stack, model_.parts));
@@ -192,9 +192,9 @@ class Back final : public ops::MatchedBackproject {
   Back(std::shared_ptr<ThreadPool> pool, const FootprintModel& model)
       : pool_(std::move(pool)), model_(model) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices,
-                   const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const VolumeGrid& grid = target->grid();
     ISO_ASSIGN_OR_RETURN(const std::vector<FootprintView> views,

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kernels/cpu/device/device.h"
+#include "kernels/cpu/device/buffers.h"
 #include "kernels/cpu/projectors/footprint_runs.h"
 #include "kernels/ops/projector.h"
 

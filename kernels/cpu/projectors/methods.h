@@ -5,21 +5,22 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/session.h"
 
 namespace isocenter::cpu {
 
-/// Each keeps the device's threads alive. Errors: INVALID_ARGUMENT (a device of another backend).
+/// Each keeps the device's threads alive. Errors: INVALID_ARGUMENT (a session of another backend).
 using ForwardProjectOr = absl::StatusOr<std::unique_ptr<ops::ForwardProject>>;
 using MatchedBackprojectOr = absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>>;
-ForwardProjectOr NewProjectJoseph(ops::Device& device);
-ForwardProjectOr NewProjectSiddon(ops::Device& device);
-ForwardProjectOr NewProjectVoxelDriven(ops::Device& device);
-ForwardProjectOr NewProjectVoxelDrivenSplit(ops::Device& device);
-ForwardProjectOr NewProjectSeparableFootprint(ops::Device& device);
-MatchedBackprojectOr NewMatchedBackprojectJoseph(ops::Device& device);
-MatchedBackprojectOr NewMatchedBackprojectSiddon(ops::Device& device);
-MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Device& device);
-MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Device& device);
-MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Device& device);
+ForwardProjectOr NewProjectJoseph(ops::Session& session);
+ForwardProjectOr NewProjectSiddon(ops::Session& session);
+ForwardProjectOr NewProjectVoxelDriven(ops::Session& session);
+ForwardProjectOr NewProjectVoxelDrivenSplit(ops::Session& session);
+ForwardProjectOr NewProjectSeparableFootprint(ops::Session& session);
+MatchedBackprojectOr NewMatchedBackprojectJoseph(ops::Session& session);
+MatchedBackprojectOr NewMatchedBackprojectSiddon(ops::Session& session);
+MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Session& session);
+MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Session& session);
+MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Session& session);
 
 }  // namespace isocenter::cpu

@@ -30,15 +30,15 @@ HWY_EXPORT(ScatterJoseph);
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(ops::Device& device) {
-  return NewRayForwardProject(device, [](const ForwardJob& job) {
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(ops::Session& session) {
+  return NewRayForwardProject(session, [](const ForwardJob& job) {
     HWY_DYNAMIC_DISPATCH(ForwardJoseph)(job);
   });
 }
 
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectJoseph(
-    ops::Device& device) {
-  return NewRayMatchedBackproject(device, [](const ScatterJob& job) {
+    ops::Session& session) {
+  return NewRayMatchedBackproject(session, [](const ScatterJob& job) {
     HWY_DYNAMIC_DISPATCH(ScatterJoseph)(job);
   });
 }

@@ -1,5 +1,5 @@
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/projectors/footprint_projector.h"
 #include "kernels/cpu/projectors/methods.h"
 
@@ -40,12 +40,12 @@ FootprintModel Model() {
 
 }  // namespace
 
-ForwardProjectOr NewProjectSeparableFootprint(ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+ForwardProjectOr NewProjectSeparableFootprint(ops::Session& session) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return NewFootprintForward(own->pool(), Model());
 }
-MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Device& device) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+MatchedBackprojectOr NewMatchedBackprojectSeparableFootprint(ops::Session& session) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return NewFootprintBack(own->pool(), Model());
 }
 

@@ -30,15 +30,15 @@ HWY_EXPORT(ScatterSiddon);
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(ops::Device& device) {
-  return NewRayForwardProject(device, [](const ForwardJob& job) {
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(ops::Session& session) {
+  return NewRayForwardProject(session, [](const ForwardJob& job) {
     HWY_DYNAMIC_DISPATCH(ForwardSiddon)(job);
   });
 }
 
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewMatchedBackprojectSiddon(
-    ops::Device& device) {
-  return NewRayMatchedBackproject(device, [](const ScatterJob& job) {
+    ops::Session& session) {
+  return NewRayMatchedBackproject(session, [](const ScatterJob& job) {
     HWY_DYNAMIC_DISPATCH(ScatterSiddon)(job);
   });
 }

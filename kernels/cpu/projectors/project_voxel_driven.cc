@@ -1,5 +1,5 @@
-#include "kernels/cpu/device/device.h"
 #include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/session.h"
 #include "kernels/cpu/projectors/footprint_projector.h"
 #include "kernels/cpu/projectors/methods.h"
 
@@ -36,24 +36,26 @@ FootprintModel Model(int parts) {
           .kernels = {HWY_DYNAMIC_DISPATCH(ForwardHats), HWY_DYNAMIC_DISPATCH(BackHats)}};
 }
 
-ForwardProjectOr NewForward(ops::Device& device, int parts) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+ForwardProjectOr NewForward(ops::Session& session, int parts) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return NewFootprintForward(own->pool(), Model(parts));
 }
-MatchedBackprojectOr NewBack(ops::Device& device, int parts) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+MatchedBackprojectOr NewBack(ops::Session& session, int parts) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return NewFootprintBack(own->pool(), Model(parts));
 }
 
 }  // namespace
 
-ForwardProjectOr NewProjectVoxelDriven(ops::Device& device) { return NewForward(device, 1); }
-ForwardProjectOr NewProjectVoxelDrivenSplit(ops::Device& device) { return NewForward(device, 2); }
-MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Device& device) {
-  return NewBack(device, 1);
+ForwardProjectOr NewProjectVoxelDriven(ops::Session& session) { return NewForward(session, 1); }
+ForwardProjectOr NewProjectVoxelDrivenSplit(ops::Session& session) {
+  return NewForward(session, 2);
 }
-MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Device& device) {
-  return NewBack(device, 2);
+MatchedBackprojectOr NewMatchedBackprojectVoxelDriven(ops::Session& session) {
+  return NewBack(session, 1);
+}
+MatchedBackprojectOr NewMatchedBackprojectVoxelDrivenSplit(ops::Session& session) {
+  return NewBack(session, 2);
 }
 
 }  // namespace isocenter::cpu

@@ -7,16 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/cpu/device/device.h"
+#include "kernels/cpu/device/session.h"
 
 namespace isocenter::cpu {
 namespace {
-
-absl::Status CheckViews(std::span<const ProjectionMatrix> matrices, const Stack& stack) {
-  if (static_cast<int64_t>(matrices.size()) <= stack.shape().slow) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      matrices.size(), " matrices for a projection stack of ", stack.shape().slow, " views"));
-}
 
 std::span<const RayView> GroupOf(std::span<const RayView> views, int64_t group) {
   const size_t first = static_cast<size_t>(group) * kRayViews;
@@ -28,11 +22,10 @@ class RayForwardProject final : public ops::ForwardProject {
   RayForwardProject(std::shared_ptr<ThreadPool> pool, RunForward run)
       : pool_(std::move(pool)), run_(run) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
-    ISO_RETURN_IF_ERROR(CheckViews(matrices, *stack));
     const std::vector<RayView> views = MakeRayViews(matrices, source->grid(), stack->shape());
     const VolumeShape shape(source->grid());
     const auto columns = static_cast<int>(stack->shape().fast);
@@ -62,11 +55,10 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
   RayMatchedBackproject(std::shared_ptr<ThreadPool> pool, RunScatter run)
       : pool_(std::move(pool)), run_(run) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices,
-                   const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
-    ISO_RETURN_IF_ERROR(CheckViews(matrices, *stack));
     const std::vector<RayView> views = MakeRayViews(matrices, target->grid(), stack->shape());
     const VolumeShape shape(target->grid());
     // One axis after the other: the planes of two axes have voxels in common.
@@ -103,15 +95,15 @@ class RayMatchedBackproject final : public ops::MatchedBackproject {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewRayForwardProject(ops::Device& device,
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewRayForwardProject(ops::Session& session,
                                                                           RunForward run) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<RayForwardProject>(own->pool(), run);
 }
 
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewRayMatchedBackproject(
-    ops::Device& device, RunScatter run) {
-  ISO_ASSIGN_OR_RETURN(CpuDevice * own, AsCpuDevice(device));
+    ops::Session& session, RunScatter run) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
   return std::make_unique<RayMatchedBackproject>(own->pool(), run);
 }
 

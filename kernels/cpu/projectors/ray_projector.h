@@ -14,10 +14,10 @@ namespace isocenter::cpu {
 using RunForward = void (*)(const ForwardJob&);
 using RunScatter = void (*)(const ScatterJob&);
 
-/// Errors: INVALID_ARGUMENT (a device of another backend).
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewRayForwardProject(ops::Device& device,
+/// Errors: INVALID_ARGUMENT (a session of another backend).
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewRayForwardProject(ops::Session& session,
                                                                           RunForward run);
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewRayMatchedBackproject(
-    ops::Device& device, RunScatter run);
+    ops::Session& session, RunScatter run);
 
 }  // namespace isocenter::cpu

@@ -1,27 +1,26 @@
-// From a function that takes a CudaDevice to a factory of the registry.
+// From a function that takes a CudaSession to a factory of the registry.
 #pragma once
 
 #include <utility>
 
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 
 namespace isocenter::cuda {
 
 /// Errors: INVALID_ARGUMENT (another backend's).
-inline absl::StatusOr<CudaDevice*> AsCuda(ops::Device& device) {
-  auto* own = dynamic_cast<CudaDevice*>(&device);
-  if (own == nullptr)
-    return absl::InvalidArgumentError("the device does not belong to the cuda backend");
+inline absl::StatusOr<CudaSession*> AsCuda(ops::Session& session) {
+  auto* own = dynamic_cast<CudaSession*>(&session);
+  if (own == nullptr) return ops::ForeignBuffer("session", "cuda");
   return own;
 }
 
-/// The factory that calls `make` with the CudaDevice that the device is.
+/// The factory that calls `make` with the CudaSession that the session is.
 template <class Make>
 auto OnCuda(Make make) {
-  return [make](ops::Device& device,
-                const auto&... arguments) -> decltype(make(std::declval<CudaDevice&>(),
+  return [make](ops::Session& session,
+                const auto&... arguments) -> decltype(make(std::declval<CudaSession&>(),
                                                            arguments...)) {
-    ISO_ASSIGN_OR_RETURN(CudaDevice * own, AsCuda(device));
+    ISO_ASSIGN_OR_RETURN(CudaSession * own, AsCuda(session));
     return make(*own, arguments...);
   };
 }

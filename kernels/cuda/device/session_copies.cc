@@ -4,7 +4,7 @@
 
 namespace isocenter::cuda {
 
-absl::Status WaitForSession(const CudaDevice& earlier, const CudaDevice& later) {
+absl::Status WaitForSession(const CudaSession& earlier, const CudaSession& later) {
   if (&earlier != &later) {
     // An event is of the device that it is recorded on; CUDA keeps it until that has happened.
     ISO_RETURN_IF_ERROR(earlier.MakeCurrent());
@@ -16,12 +16,12 @@ absl::Status WaitForSession(const CudaDevice& earlier, const CudaDevice& later) 
   return later.MakeCurrent();
 }
 
-absl::Status SessionCopies::Connect(const CudaDevice& owner) {
+absl::Status SessionCopies::Connect(const CudaSession& owner) {
   if (std::find(connected_.begin(), connected_.end(), owner.ordinal()) != connected_.end()) {
     return absl::OkStatus();
   }
   int possible = 0;
-  ISO_RETURN_IF_CUDA_ERROR(cudaDeviceCanAccessPeer(&possible, device_.ordinal(), owner.ordinal()));
+  ISO_RETURN_IF_CUDA_ERROR(cudaDeviceCanAccessPeer(&possible, session_.ordinal(), owner.ordinal()));
   if (possible != 0) {
     const cudaError_t error = cudaDeviceEnablePeerAccess(owner.ordinal(), 0);
     if (error == cudaErrorPeerAccessAlreadyEnabled) {
@@ -34,16 +34,16 @@ absl::Status SessionCopies::Connect(const CudaDevice& owner) {
   return absl::OkStatus();
 }
 
-absl::Status SessionCopies::Copy(const CudaDevice& owner, const float* from, int64_t count,
+absl::Status SessionCopies::Copy(const CudaSession& owner, const float* from, int64_t count,
                                  float* to) {
-  if (owner.ordinal() == device_.ordinal()) {
+  if (owner.ordinal() == session_.ordinal()) {
     return ToStatus(cudaMemcpyAsync(to, from, count * sizeof(float), cudaMemcpyDeviceToDevice,
-                                    device_.stream()),
+                                    session_.stream()),
                     "cudaMemcpyAsync");
   }
   ISO_RETURN_IF_ERROR(Connect(owner));
-  return ToStatus(cudaMemcpyPeerAsync(to, device_.ordinal(), from, owner.ordinal(),
-                                      count * sizeof(float), device_.stream()),
+  return ToStatus(cudaMemcpyPeerAsync(to, session_.ordinal(), from, owner.ordinal(),
+                                      count * sizeof(float), session_.stream()),
                   "cudaMemcpyPeerAsync");
 }
 
@@ -55,22 +55,22 @@ int64_t SessionCopies::ViewsAtOnce(int64_t elements) {
 absl::StatusOr<SessionCopies::Rows> SessionCopies::Reach(const Stack& from, int64_t first_view,
                                                          int64_t views, RowRange rows) {
   const int64_t columns = from.shape().fast, height = from.shape().middle;
-  if (from.device().ordinal() == device_.ordinal()) {
+  if (from.session().ordinal() == session_.ordinal()) {
     return Rows{from.data() + (first_view * height + rows.first) * columns, height * columns};
   }
-  ISO_RETURN_IF_ERROR(Connect(from.device()));
+  ISO_RETURN_IF_ERROR(Connect(from.session()));
   ISO_RETURN_IF_ERROR(staging_.Reserve(views * rows.count * columns));
   const size_t pitch = columns * sizeof(float);
   cudaMemcpy3DPeerParms copy{};
-  copy.srcDevice = from.device().ordinal();
+  copy.srcDevice = from.session().ordinal();
   copy.srcPtr = {from.data() + first_view * height * columns, pitch, static_cast<size_t>(columns),
                  static_cast<size_t>(height)};
   copy.srcPos = {0, static_cast<size_t>(rows.first), 0};
-  copy.dstDevice = device_.ordinal();
+  copy.dstDevice = session_.ordinal();
   copy.dstPtr = {staging_.data(), pitch, static_cast<size_t>(columns),
                  static_cast<size_t>(rows.count)};
   copy.extent = {pitch, static_cast<size_t>(rows.count), static_cast<size_t>(views)};
-  ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy3DPeerAsync(&copy, device_.stream()));
+  ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy3DPeerAsync(&copy, session_.stream()));
   return Rows{staging_.data(), rows.count * columns};
 }
 

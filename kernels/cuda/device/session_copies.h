@@ -4,23 +4,23 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/geometry/detector_rows.h"
 
 namespace isocenter::cuda {
 
 /// Has work that is started on `later` from now on wait for what was started on `earlier`. The
 /// device of `later` is the calling thread's afterwards.
-absl::Status WaitForSession(const CudaDevice& earlier, const CudaDevice& later);
+absl::Status WaitForSession(const CudaSession& earlier, const CudaSession& later);
 
 /// What a session reads of others. Between devices it is copied, directly where the hardware can,
 /// else by way of host memory.
 class SessionCopies {
  public:
-  explicit SessionCopies(CudaDevice& device) : device_(device) {}
+  explicit SessionCopies(CudaSession& session) : session_(session) {}
 
   /// Copies `count` elements, perhaps of another device, on the session's stream.
-  absl::Status Copy(const CudaDevice& owner, const float* from, int64_t count, float* to);
+  absl::Status Copy(const CudaSession& owner, const float* from, int64_t count, float* to);
 
   /// Where this device's kernels can read rows of a stack.
   struct Rows {
@@ -35,9 +35,9 @@ class SessionCopies {
 
  private:
   // Direct copies from a device, if the hardware can.
-  absl::Status Connect(const CudaDevice& owner);
+  absl::Status Connect(const CudaSession& owner);
 
-  CudaDevice& device_;
+  CudaSession& session_;
   DeviceBuffer<float> staging_;
   std::vector<int> connected_;  // ordinals
 };

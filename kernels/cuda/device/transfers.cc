@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -24,51 +24,51 @@ absl::StatusOr<Transfers> Transfers::Create() {
   return Transfers(std::move(computed), std::move(uploaded), std::move(downloaded));
 }
 
-absl::Status Transfers::StartUpload(CudaDevice& device, HostView3<const float> from, float* to) {
-  const cudaStream_t stream = device.upload_stream();
-  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(computed_.get(), device.stream()));
+absl::Status Transfers::StartUpload(CudaSession& session, HostView3<const float> from, float* to) {
+  const cudaStream_t stream = session.upload_stream();
+  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(computed_.get(), session.stream()));
   ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(stream, computed_.get()));
   if (downloading_) ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(stream, downloaded_.get()));
-  const size_t span = device.timeline().BeginIn(ops::Stage::kUpload, stream);
+  const size_t span = session.timeline().BeginIn(ops::Stage::kUpload, stream);
   ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(to, from.data(), from.shape().count() * sizeof(float),
                                            cudaMemcpyHostToDevice, stream));
-  device.timeline().EndIn(span, stream);
+  session.timeline().EndIn(span, stream);
   ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(uploaded_.get(), stream));
   uploading_ = true;
   return absl::OkStatus();
 }
 
-absl::Status Transfers::StartDownload(CudaDevice& device, const float* from, HostView3<float> to,
+absl::Status Transfers::StartDownload(CudaSession& session, const float* from, HostView3<float> to,
                                       std::function<void()> arrived) {
-  const cudaStream_t stream = device.download_stream();
-  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(computed_.get(), device.stream()));
+  const cudaStream_t stream = session.download_stream();
+  ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(computed_.get(), session.stream()));
   ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(stream, computed_.get()));
   if (uploading_) ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(stream, uploaded_.get()));
-  const size_t span = device.timeline().BeginIn(ops::Stage::kDownload, stream);
+  const size_t span = session.timeline().BeginIn(ops::Stage::kDownload, stream);
   ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(to.data(), from, to.shape().count() * sizeof(float),
                                            cudaMemcpyDeviceToHost, stream));
-  device.timeline().EndIn(span, stream);
+  session.timeline().EndIn(span, stream);
   ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(downloaded_.get(), stream));
   downloading_ = true;
   if (arrived == nullptr) return absl::OkStatus();
-  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(device.arrival_stream(), downloaded_.get()));
+  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(session.arrival_stream(), downloaded_.get()));
   auto call = std::make_unique<std::function<void()>>(std::move(arrived));
-  ISO_RETURN_IF_CUDA_ERROR(cudaLaunchHostFunc(device.arrival_stream(), CallAndDelete, call.get()));
+  ISO_RETURN_IF_CUDA_ERROR(cudaLaunchHostFunc(session.arrival_stream(), CallAndDelete, call.get()));
   call.release();
   return absl::OkStatus();
 }
 
-absl::Status Transfers::WaitForUploads(const CudaDevice& device) {
+absl::Status Transfers::WaitForUploads(const CudaSession& session) {
   if (!uploading_) return absl::OkStatus();
-  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(device.stream(), uploaded_.get()));
+  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(session.stream(), uploaded_.get()));
   uploading_ = false;
   return absl::OkStatus();
 }
 
-absl::Status Transfers::WaitForCopies(const CudaDevice& device) {
-  ISO_RETURN_IF_ERROR(WaitForUploads(device));
+absl::Status Transfers::WaitForCopies(const CudaSession& session) {
+  ISO_RETURN_IF_ERROR(WaitForUploads(session));
   if (!downloading_) return absl::OkStatus();
-  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(device.stream(), downloaded_.get()));
+  ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(session.stream(), downloaded_.get()));
   downloading_ = false;
   return absl::OkStatus();
 }

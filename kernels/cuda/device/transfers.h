@@ -9,26 +9,26 @@
 
 namespace isocenter::cuda {
 
-class CudaDevice;
+class CudaSession;
 
-/// The copies of a buffer, in order with the kernels that read and write it. `device` is the
-/// buffer's session and current.
+/// The copies of a buffer, in order with the kernels that read and write it. `session` is
+/// the buffer's, and its device current.
 class Transfers {
  public:
   /// Errors: INTERNAL, RESOURCE_EXHAUSTED (events, of the current device).
   static absl::StatusOr<Transfers> Create();
 
   /// Copies to `to` once what was started on the session before has ended. The host memory stays
-  /// until Device::Synchronize.
-  absl::Status StartUpload(CudaDevice& device, HostView3<const float> from, float* to);
+  /// until Session::Synchronize.
+  absl::Status StartUpload(CudaSession& session, HostView3<const float> from, float* to);
   /// As ops::VolumeBuffer::StartDownload.
-  absl::Status StartDownload(CudaDevice& device, const float* from, HostView3<float> to,
+  absl::Status StartDownload(CudaSession& session, const float* from, HostView3<float> to,
                              std::function<void()> arrived);
 
   /// Has kernels that are started from now on wait for uploads that go on: before they read.
-  absl::Status WaitForUploads(const CudaDevice& device);
+  absl::Status WaitForUploads(const CudaSession& session);
   /// For downloads too: before they write.
-  absl::Status WaitForCopies(const CudaDevice& device);
+  absl::Status WaitForCopies(const CudaSession& session);
 
  private:
   Transfers(Event computed, Event uploaded, Event downloaded)

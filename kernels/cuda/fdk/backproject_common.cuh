@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "absl/strings/str_cat.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/geometry/volume_grid.h"
 
@@ -92,13 +91,6 @@ template <int kDepth>
 dim3 BlocksOf(const VolumeGrid& grid) {
   return dim3((grid.nx + kBlockX - 1) / kBlockX, (grid.ny + kBlockY - 1) / kBlockY,
               (grid.nz + kDepth - 1) / kDepth);
-}
-
-/// INVALID_ARGUMENT unless there is a view of the stack for each matrix.
-inline absl::Status CheckMatrices(size_t matrices, const Shape3& stack) {
-  if (static_cast<int64_t>(matrices) <= stack.slow) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(matrices, " matrices for a stack of ", stack.slow, " views"));
 }
 
 /// The most pixels between neighbouring voxels at the isocentre, where w is 1.

@@ -102,15 +102,14 @@ __global__ __launch_bounds__(kThreads, 4) void RowsKernel(const __grid_constant_
 
 class BackprojectHybrid final : public ops::Backproject {
  public:
-  BackprojectHybrid(CudaDevice& device, bool copies_tiles)
-      : device_(device), copies_tiles_(copies_tiles) {}
+  BackprojectHybrid(CudaSession& session, bool copies_tiles)
+      : session_(session), copies_tiles_(copies_tiles) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& filtered,
+                     ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
-    ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), stack->shape()));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const Extent extent = ExtentOf(grid, stack->shape());
     for (size_t first = 0; first < world.size();) {
@@ -165,8 +164,8 @@ class BackprojectHybrid final : public ops::Backproject {
     }
     const RowRange seen = RowsSeen(turned, volume.grid(), e.rows);
     ISO_RETURN_IF_ERROR(
-        rows_.FillRows(projections, views, e.rows, seen, capacity, flipped, device_.stream()));
-    RowsKernel<<<BlocksOf<kDepth>(volume.grid()), kThreads, 0, device_.stream()>>>(
+        rows_.FillRows(projections, views, e.rows, seen, capacity, flipped, session_.stream()));
+    RowsKernel<<<BlocksOf<kDepth>(volume.grid()), kThreads, 0, session_.stream()>>>(
         matrices, views, rows_.texture(), projections, e, volume.data());
     return ToStatus(cudaGetLastError(), "RowsKernel");
   }
@@ -175,16 +174,16 @@ class BackprojectHybrid final : public ops::Backproject {
                           const Shape3& capacity, const Extent& e, Volume& volume) {
     const int views = static_cast<int>(world.size());
     ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
-                         source_.Prepare(projections, views, e, device_.stream()));
+                         source_.Prepare(projections, views, e, session_.stream()));
     const RowRange seen = RowsSeen(world, volume.grid(), e.rows);
     ISO_RETURN_IF_ERROR(
-        pixels_.FillPixels(projections, views, e.rows, seen, capacity, device_.stream()));
+        pixels_.FillPixels(projections, views, e.rows, seen, capacity, session_.stream()));
     return LaunchStaged<CoarseTile, kTextured>(
         MakeMatrices(world, volume.grid()), FeldkampWeights{}, views, tiled, pixels_.texture(),
-        projections, volume.grid(), e, volume.data(), device_.stream());
+        projections, volume.grid(), e, volume.data(), session_.stream());
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   const bool copies_tiles_;
   HalfTexture rows_, pixels_;
   TileSource source_;
@@ -199,10 +198,10 @@ int64_t BackprojectWorkspaceBytes(Shape3 stack) {
          TileSource::Bytes(views, stack.middle, stack.fast);
 }
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaDevice& device) {
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaSession& session) {
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(const bool copies_tiles, CopiesTiles());
-  return std::make_unique<BackprojectHybrid>(device, copies_tiles);
+  return std::make_unique<BackprojectHybrid>(session, copies_tiles);
 }
 
 }  // namespace isocenter::cuda

@@ -7,14 +7,13 @@ namespace {
 
 class BackprojectStaged final : public ops::Backproject {
  public:
-  explicit BackprojectStaged(CudaDevice& device) : device_(device) {}
+  explicit BackprojectStaged(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& filtered,
+                     ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
-    ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), stack->shape()));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const Extent extent = ExtentOf(grid, stack->shape());
     const auto fits = [&grid](const ProjectionMatrix& view) {
@@ -27,15 +26,15 @@ class BackprojectStaged final : public ops::Backproject {
           stack->data() + static_cast<int64_t>(first) * extent.rows * extent.columns;
       if (!fits(world[first])) {
         ISO_RETURN_IF_ERROR(LaunchVoxel(matrices, views, projections, grid, extent, target->data(),
-                                        device_.stream()));
+                                        session_.stream()));
       } else {
         ISO_ASSIGN_OR_RETURN(const TiledViews tiled,
-                             source_.Prepare(projections, views, extent, device_.stream()));
+                             source_.Prepare(projections, views, extent, session_.stream()));
         const auto launch = FitFineTiles(matrices, views, extent)
                                 ? LaunchStaged<FineTile, 0, FeldkampWeights>
                                 : LaunchStaged<CoarseTile, 0, FeldkampWeights>;
         ISO_RETURN_IF_ERROR(launch(matrices, FeldkampWeights{}, views, tiled, 0, projections, grid,
-                                   extent, target->data(), device_.stream()));
+                                   extent, target->data(), session_.stream()));
       }
       first += views;
     }
@@ -43,17 +42,17 @@ class BackprojectStaged final : public ops::Backproject {
   }
 
  private:
-  CudaDevice& device_;
+  CudaSession& session_;
   TileSource source_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevice& device) {
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaSession& session) {
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(const bool copies_tiles, CopiesTiles());
-  if (!copies_tiles) return NewBackprojectVoxel(device);
-  return std::make_unique<BackprojectStaged>(device);
+  if (!copies_tiles) return NewBackprojectVoxel(session);
+  return std::make_unique<BackprojectStaged>(session);
 }
 
 }  // namespace isocenter::cuda

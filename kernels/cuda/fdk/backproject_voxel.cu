@@ -72,27 +72,26 @@ __global__ __launch_bounds__(kThreads) void VoxelKernel(const __grid_constant__ 
 
 class BackprojectVoxel final : public ops::Backproject {
  public:
-  explicit BackprojectVoxel(CudaDevice& device) : device_(device) {}
+  explicit BackprojectVoxel(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Shape3& shape = stack->shape();
-    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     for (size_t first = 0; first < matrices.size(); first += kMaxViews) {
       const int views = static_cast<int>(std::min<size_t>(kMaxViews, matrices.size() - first));
       ISO_RETURN_IF_ERROR(LaunchVoxel(MakeMatrices(matrices.subspan(first, views), grid), views,
                                       stack->data() + first * shape.middle * shape.fast, grid,
-                                      ExtentOf(grid, shape), target->data(), device_.stream()));
+                                      ExtentOf(grid, shape), target->data(), session_.stream()));
     }
     return absl::OkStatus();
   }
 
  private:
-  CudaDevice& device_;
+  CudaSession& session_;
 };
 
 }  // namespace
@@ -113,8 +112,8 @@ absl::Status LaunchVoxel(const Matrices& matrices, const MassWeights& weights, i
   return ToStatus(cudaGetLastError(), "VoxelKernel");
 }
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device) {
-  return std::make_unique<BackprojectVoxel>(device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaSession& session) {
+  return std::make_unique<BackprojectVoxel>(session);
 }
 
 }  // namespace isocenter::cuda

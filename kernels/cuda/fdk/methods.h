@@ -4,20 +4,20 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/ops/operations.h"
 
 namespace isocenter::cuda {
 
-absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
-    CudaDevice& device, const ops::RampFilterSpec& spec);
+    CudaSession& session, const ops::RampFilterSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
-    CudaDevice& device, const ops::RampFilterSpec& spec);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device);
+    CudaSession& session, const ops::RampFilterSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectHybrid(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectStaged(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectVoxel(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaSession& session);
 
 /// Device memory that a back-projection takes beside its stack, at most: copies of up to 32 views
 /// in layouts of its own.

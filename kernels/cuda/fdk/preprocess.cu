@@ -2,7 +2,6 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/cuda/fdk/methods.h"
 #include "kernels/ops/check.h"
 
@@ -68,47 +67,42 @@ struct Inputs {
 // Two sets of inputs: while the kernels work on one, the other is uploaded.
 class Preprocess final : public ops::Preprocess {
  public:
-  Preprocess(CudaDevice& device, Inputs first, Inputs second)
-      : device_(device), inputs_{std::move(first), std::move(second)} {}
+  Preprocess(CudaSession& session, Inputs first, Inputs second)
+      : session_(session), inputs_{std::move(first), std::move(second)} {}
 
-  absl::Status Run(const ops::RawFrames& frames, const ops::CountRange& range,
-                   std::span<const ops::ViewWeights> weights, ops::ProjectionStack& out) override {
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out, ops::StackUse::kLineIntegrals));
-    const Shape3 shape = frames.shape();
-    ISO_RETURN_IF_ERROR(ops::CheckSlices("frames", 0, shape, stack->shape()));
-    if (static_cast<int64_t>(weights.size()) != shape.slow) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(weights.size(), " view weights for ", shape.slow, " frames"));
-    }
-    if (shape.slow == 0) return absl::OkStatus();
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-    if (frames.counts.data() != nullptr) return Process(frames.counts, range, weights, *stack);
+  absl::Status DoRun(const ops::RawFrames& frames, const ops::CountRange& range,
+                     std::span<const ops::ViewWeights> weights,
+                     ops::ProjectionStack& out) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
+    if (frames.shape().slow == 0) return absl::OkStatus();
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
+    if (frames.counts) return Process(frames.counts, range, weights, *stack);
     return Process(frames.line_integrals, range, weights, *stack);
   }
 
  private:
   template <class Pixel>
-  absl::Status Process(HostView3<const Pixel> frames, const ops::CountRange& range,
+  absl::Status Process(StridedView3<const Pixel> frames, const ops::CountRange& range,
                        std::span<const ops::ViewWeights> weights, Stack& out) {
     Inputs& inputs = inputs_[next_];
     next_ = 1 - next_;
     // Room for the largest chunk at once: growing would wait for the device.
     ISO_RETURN_IF_ERROR(inputs.frames.Reserve(out.capacity().count() * sizeof(Pixel)));
-    const cudaStream_t uploads = device_.upload_stream();
+    const cudaStream_t uploads = session_.upload_stream();
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(uploads, inputs.consumed.get()));
-    const size_t span = device_.timeline().BeginIn(ops::Stage::kUpload, uploads);
-    ISO_RETURN_IF_ERROR(UploadWeights(weights, out.capacity(), inputs));
+    const size_t span = session_.timeline().BeginIn(ops::Stage::kUpload, uploads);
+    ISO_RETURN_IF_ERROR(UploadWeights(weights, out, inputs));
     const Shape3 shape = frames.shape();
     const int64_t view_bytes = shape.middle * shape.fast * sizeof(Pixel);
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(inputs.frames.data(), view_bytes, frames.data(),
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(inputs.frames.data(), view_bytes, frames.row(0, 0),
                                                frames.slow_stride() * sizeof(Pixel), view_bytes,
                                                shape.slow, cudaMemcpyHostToDevice, uploads));
-    device_.timeline().EndIn(span, uploads);
+    session_.timeline().EndIn(span, uploads);
     ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.uploaded.get(), uploads));
 
-    const cudaStream_t kernels = device_.stream();
+    const cudaStream_t kernels = session_.stream();
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(kernels, inputs.uploaded.get()));
-    device_.timeline().BeginNow();
+    session_.timeline().BeginNow();
     const dim3 block(256);
     const dim3 grid((shape.fast + block.x - 1) / block.x, shape.middle, shape.slow);
     PreprocessKernel<Pixel><<<grid, block, 0, kernels>>>(
@@ -121,34 +115,32 @@ class Preprocess final : public ops::Preprocess {
     return ToStatus(cudaEventSynchronize(inputs.uploaded.get()), "cudaEventSynchronize");
   }
 
-  absl::Status UploadWeights(std::span<const ops::ViewWeights> weights, const Shape3& capacity,
+  absl::Status UploadWeights(std::span<const ops::ViewWeights> weights, const Stack& out,
                              Inputs& inputs) {
-    const int64_t columns = capacity.fast;
+    const Shape3& capacity = out.capacity();
+    const int64_t columns = out.shape().fast;
     ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(capacity.slow));
-    ISO_RETURN_IF_ERROR(inputs.column_weight.Reserve(capacity.slow * columns));
+    ISO_RETURN_IF_ERROR(inputs.column_weight.Reserve(capacity.slow * capacity.fast));
     const int64_t geometry_bytes = capacity.slow * sizeof(ViewGeometry);
-    ISO_RETURN_IF_ERROR(staging_.Reserve(geometry_bytes + capacity.slow * columns * sizeof(float)));
+    ISO_RETURN_IF_ERROR(
+        staging_.Reserve(geometry_bytes + capacity.slow * capacity.fast * sizeof(float)));
     auto* geometry = reinterpret_cast<ViewGeometry*>(staging_.data());
     auto* column_weight = reinterpret_cast<float*>(staging_.data() + geometry_bytes);
     for (size_t view = 0; view < weights.size(); ++view) {
       const std::span<const float> given = weights[view].column_weight;
-      if (static_cast<int64_t>(given.size()) != columns) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(given.size(), " column weights for ", columns, " columns"));
-      }
       geometry[view] = MakeViewGeometry(weights[view].matrix, weights[view].cosine);
       std::copy(given.begin(), given.end(), column_weight + view * columns);
     }
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(inputs.geometry.data(), geometry,
                                              weights.size() * sizeof(ViewGeometry),
-                                             cudaMemcpyHostToDevice, device_.upload_stream()));
+                                             cudaMemcpyHostToDevice, session_.upload_stream()));
     return ToStatus(cudaMemcpyAsync(inputs.column_weight.data(), column_weight,
                                     weights.size() * columns * sizeof(float),
-                                    cudaMemcpyHostToDevice, device_.upload_stream()),
+                                    cudaMemcpyHostToDevice, session_.upload_stream()),
                     "cudaMemcpyAsync");
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   Inputs inputs_[2];
   int next_ = 0;
   PinnedBuffer staging_;  // geometry and column weights, on their way
@@ -156,11 +148,11 @@ class Preprocess final : public ops::Preprocess {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaDevice& device) {
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+absl::StatusOr<std::unique_ptr<ops::Preprocess>> NewPreprocess(CudaSession& session) {
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(Inputs first, Inputs::Create());
   ISO_ASSIGN_OR_RETURN(Inputs second, Inputs::Create());
-  return std::make_unique<Preprocess>(device, std::move(first), std::move(second));
+  return std::make_unique<Preprocess>(session, std::move(first), std::move(second));
 }
 
 }  // namespace isocenter::cuda

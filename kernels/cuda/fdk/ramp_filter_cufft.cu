@@ -54,13 +54,14 @@ __global__ void CropKernel(const float* padded, int columns, int extension, int 
 
 class RampFilterCufft final : public ops::RampFilter {
  public:
-  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaDevice& device,
+  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaSession& session,
                                                                  const ops::RampFilterSpec& spec) {
-    ISO_RETURN_IF_ERROR(device.MakeCurrent());
+    ISO_RETURN_IF_ERROR(ops::CheckRampFilter(spec));
+    ISO_RETURN_IF_ERROR(session.MakeCurrent());
     const int n = GoodLength(ops::MinimumTransformLength(spec));
     const int64_t rows = int64_t{kBatchViews} * spec.rows;
-    ISO_ASSIGN_OR_RETURN(FftPlan forward, FftPlan::Create(n, rows, CUFFT_R2C, device.stream()));
-    ISO_ASSIGN_OR_RETURN(FftPlan inverse, FftPlan::Create(n, rows, CUFFT_C2R, device.stream()));
+    ISO_ASSIGN_OR_RETURN(FftPlan forward, FftPlan::Create(n, rows, CUFFT_R2C, session.stream()));
+    ISO_ASSIGN_OR_RETURN(FftPlan inverse, FftPlan::Create(n, rows, CUFFT_C2R, session.stream()));
     ISO_ASSIGN_OR_RETURN(auto padded, DeviceBuffer<float>::Create(rows * n));
     ISO_ASSIGN_OR_RETURN(auto spectrum, DeviceBuffer<cufftComplex>::Create(rows * (n / 2 + 1)));
     ISO_ASSIGN_OR_RETURN(auto response, DeviceBuffer<float>::Create(n / 2 + 1));
@@ -69,38 +70,36 @@ class RampFilterCufft final : public ops::RampFilter {
       scaled.push_back(static_cast<float>(value / n));
     // Rows beyond the last view of a batch are transformed too; they must hold numbers.
     ISO_RETURN_IF_CUDA_ERROR(
-        cudaMemsetAsync(padded.data(), 0, rows * n * sizeof(float), device.stream()));
+        cudaMemsetAsync(padded.data(), 0, rows * n * sizeof(float), session.stream()));
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(response.data(), scaled.data(),
                                              scaled.size() * sizeof(float), cudaMemcpyHostToDevice,
-                                             device.stream()));
-    ISO_RETURN_IF_ERROR(device.Synchronize());
+                                             session.stream()));
+    ISO_RETURN_IF_ERROR(session.Synchronize());
     return std::unique_ptr<ops::RampFilter>(
-        new RampFilterCufft(device, spec, n, std::move(forward), std::move(inverse),
+        new RampFilterCufft(session, spec, n, std::move(forward), std::move(inverse),
                             std::move(padded), std::move(spectrum), std::move(response)));
   }
 
-  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
-                   ops::ProjectionStack& filtered) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
-    ISO_ASSIGN_OR_RETURN(const int64_t view_rows,
-                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-    const int64_t rows = views * view_rows, batch = int64_t{kBatchViews} * spec_.rows;
+  absl::Status DoRun(int views, const ops::ProjectionStack& line_integrals,
+                     ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered));
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
+    const int64_t rows = views * in->shape().middle, batch = int64_t{kBatchViews} * spec().rows;
     for (int64_t first = 0; first < rows; first += batch) {
       ISO_RETURN_IF_ERROR(FilterBatch(std::min(batch, rows - first),
-                                      in->data() + first * spec_.columns,
-                                      out->data() + first * spec_.columns));
+                                      in->data() + first * spec().columns,
+                                      out->data() + first * spec().columns));
     }
     return absl::OkStatus();
   }
 
  private:
-  RampFilterCufft(CudaDevice& device, const ops::RampFilterSpec& spec, int n, FftPlan forward,
+  RampFilterCufft(CudaSession& session, const ops::RampFilterSpec& spec, int n, FftPlan forward,
                   FftPlan inverse, DeviceBuffer<float> padded, DeviceBuffer<cufftComplex> spectrum,
                   DeviceBuffer<float> response)
-      : device_(device),
-        spec_(spec),
+      : RampFilter(spec),
+        session_(session),
         n_(n),
         forward_(std::move(forward)),
         inverse_(std::move(inverse)),
@@ -109,12 +108,12 @@ class RampFilterCufft final : public ops::RampFilter {
         response_(std::move(response)) {}
 
   absl::Status FilterBatch(unsigned rows, const float* in, float* out) {
-    const cudaStream_t stream = device_.stream();
-    const int extension = ops::ExtensionLength(spec_);
+    const cudaStream_t stream = session_.stream();
+    const int extension = ops::ExtensionLength(spec());
     const int frequencies = n_ / 2 + 1;
     constexpr unsigned kThreads = 256;
     const auto blocks = [](int count) { return (count + kThreads - 1) / kThreads; };
-    PadKernel<<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(in, spec_.columns, extension, n_,
+    PadKernel<<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(in, spec().columns, extension, n_,
                                                                padded_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     ISO_RETURN_IF_ERROR(forward_.Forward(padded_.data(), spectrum_.data()));
@@ -122,13 +121,12 @@ class RampFilterCufft final : public ops::RampFilter {
         spectrum_.data(), response_.data(), frequencies);
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     ISO_RETURN_IF_ERROR(inverse_.Inverse(spectrum_.data(), padded_.data()));
-    CropKernel<<<dim3(blocks(spec_.columns), rows), kThreads, 0, stream>>>(
-        padded_.data(), spec_.columns, extension, n_, out);
+    CropKernel<<<dim3(blocks(spec().columns), rows), kThreads, 0, stream>>>(
+        padded_.data(), spec().columns, extension, n_, out);
     return ToStatus(cudaGetLastError(), "CropKernel");
   }
 
-  CudaDevice& device_;
-  ops::RampFilterSpec spec_;
+  CudaSession& session_;
   int n_;
   FftPlan forward_, inverse_;
   DeviceBuffer<float> padded_;
@@ -139,8 +137,8 @@ class RampFilterCufft final : public ops::RampFilter {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterCufft(
-    CudaDevice& device, const ops::RampFilterSpec& spec) {
-  return RampFilterCufft::Create(device, spec);
+    CudaSession& session, const ops::RampFilterSpec& spec) {
+  return RampFilterCufft::Create(session, spec);
 }
 
 int64_t RampFilterWorkspaceBytes(int rows, int columns) {

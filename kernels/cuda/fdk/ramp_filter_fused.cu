@@ -263,7 +263,7 @@ auto KernelFor(const ops::RampFilterSpec& spec) {
 
 class RampFilterFused final : public ops::RampFilter {
  public:
-  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaDevice& device,
+  static absl::StatusOr<std::unique_ptr<ops::RampFilter>> Create(CudaSession& session,
                                                                  const ops::RampFilterSpec& spec,
                                                                  const RowTransform& transform) {
     ISO_ASSIGN_OR_RETURN(auto twiddle, DeviceBuffer<float2>::Create(transform.n));
@@ -281,49 +281,46 @@ class RampFilterFused final : public ops::RampFilter {
     }
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(twiddle.data(), factors.data(),
                                              factors.size() * sizeof(float2),
-                                             cudaMemcpyHostToDevice, device.stream()));
+                                             cudaMemcpyHostToDevice, session.stream()));
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(response.data(), ordered.data(),
                                              ordered.size() * sizeof(float), cudaMemcpyHostToDevice,
-                                             device.stream()));
+                                             session.stream()));
     // The same for all rows: the attribute belongs to the kernel, which jobs share.
     constexpr int kSharedBytes = 96 << 10;
     const auto kernel = KernelFor(spec);
     ISO_RETURN_IF_CUDA_ERROR(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
-    ISO_RETURN_IF_ERROR(device.Synchronize());
+    ISO_RETURN_IF_ERROR(session.Synchronize());
     return std::unique_ptr<ops::RampFilter>(
-        new RampFilterFused(device, spec, transform, std::move(twiddle), std::move(response)));
+        new RampFilterFused(session, spec, transform, std::move(twiddle), std::move(response)));
   }
 
-  absl::Status Run(int views, const ops::ProjectionStack& line_integrals,
-                   ops::ProjectionStack& filtered) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals, ops::StackUse::kLineIntegrals));
-    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered, ops::StackUse::kProjections));
-    ISO_ASSIGN_OR_RETURN(const int64_t view_rows,
-                         ops::CheckFilterStacks(spec_, views, in->shape(), out->shape()));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
-    const int64_t rows = views * view_rows;
+  absl::Status DoRun(int views, const ops::ProjectionStack& line_integrals,
+                     ops::ProjectionStack& filtered) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals));
+    ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered));
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
+    const int64_t rows = views * in->shape().middle;
     if (rows == 0) return absl::OkStatus();
     const int threads = std::clamp((transform_.n / 8 + 31) / 32 * 32, 32, kMaxThreads);
-    KernelFor(spec_)<<<static_cast<unsigned>((rows + 1) / 2), threads, transform_.shared_bytes(),
-                       device_.stream()>>>(transform_, {twiddle_.data(), response_.data()},
-                                           in->data(), rows, spec_.columns,
-                                           ops::ExtensionLength(spec_), out->data());
+    KernelFor(spec())<<<static_cast<unsigned>((rows + 1) / 2), threads, transform_.shared_bytes(),
+                        session_.stream()>>>(transform_, {twiddle_.data(), response_.data()},
+                                             in->data(), rows, spec().columns,
+                                             ops::ExtensionLength(spec()), out->data());
     return ToStatus(cudaGetLastError(), "FilterKernel");
   }
 
  private:
-  RampFilterFused(CudaDevice& device, const ops::RampFilterSpec& spec,
+  RampFilterFused(CudaSession& session, const ops::RampFilterSpec& spec,
                   const RowTransform& transform, DeviceBuffer<float2> twiddle,
                   DeviceBuffer<float> response)
-      : device_(device),
-        spec_(spec),
+      : RampFilter(spec),
+        session_(session),
         transform_(transform),
         twiddle_(std::move(twiddle)),
         response_(std::move(response)) {}
 
-  CudaDevice& device_;
-  ops::RampFilterSpec spec_;
+  CudaSession& session_;
   RowTransform transform_;
   DeviceBuffer<float2> twiddle_;
   DeviceBuffer<float> response_;
@@ -332,11 +329,12 @@ class RampFilterFused final : public ops::RampFilter {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::RampFilter>> NewRampFilterFused(
-    CudaDevice& device, const ops::RampFilterSpec& spec) {
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+    CudaSession& session, const ops::RampFilterSpec& spec) {
+  ISO_RETURN_IF_ERROR(ops::CheckRampFilter(spec));
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   const RowTransform transform = ChooseRowTransform(ops::MinimumTransformLength(spec));
-  if (!transform.fits_shared_memory()) return NewRampFilterCufft(device, spec);
-  return RampFilterFused::Create(device, spec, transform);
+  if (!transform.fits_shared_memory()) return NewRampFilterCufft(session, spec);
+  return RampFilterFused::Create(session, spec, transform);
 }
 
 }  // namespace isocenter::cuda

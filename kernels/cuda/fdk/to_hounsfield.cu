@@ -16,26 +16,26 @@ __global__ void ToHounsfieldKernel(float* volume, int64_t voxels, float scale) {
 
 class ToHounsfield final : public ops::ToHounsfield {
  public:
-  explicit ToHounsfield(CudaDevice& device) : device_(device) {}
+  explicit ToHounsfield(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const int64_t voxels = target->grid().voxels();
     const int blocks = static_cast<int>(std::min<int64_t>(4096, (voxels + 255) / 256));
-    ToHounsfieldKernel<<<blocks, 256, 0, device_.stream()>>>(
+    ToHounsfieldKernel<<<blocks, 256, 0, session_.stream()>>>(
         target->data(), voxels, static_cast<float>(1000 / mu_water_per_mm));
     return ToStatus(cudaGetLastError(), "ToHounsfieldKernel");
   }
 
  private:
-  CudaDevice& device_;
+  CudaSession& session_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaDevice& device) {
-  return std::make_unique<ToHounsfield>(device);
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(CudaSession& session) {
+  return std::make_unique<ToHounsfield>(session);
 }
 
 }  // namespace isocenter::cuda

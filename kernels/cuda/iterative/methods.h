@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/variation.h"
 
 namespace isocenter::cuda {
 
-absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaDevice& device);
-absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaDevice& device);
+absl::StatusOr<std::unique_ptr<ops::Arithmetic>> NewArithmetic(CudaSession& session);
+absl::StatusOr<std::unique_ptr<ops::Variation>> NewVariation(CudaSession& session);
 
 }  // namespace isocenter::cuda

@@ -236,20 +236,19 @@ __global__ __launch_bounds__(kThreads,
 
 class BackprojectJoseph final : public ops::MatchedBackproject {
  public:
-  explicit BackprojectJoseph(CudaDevice& device) : device_(device) {}
+  explicit BackprojectJoseph(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& projections,
-                   ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> world,
+                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Shape3& shape = stack->shape();
-    ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), shape));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const int64_t pixels = shape.middle * shape.fast;
     const int64_t needed = std::min<int64_t>(kAdjointViews, shape.slow) * pixels;
     if (needed > weighed_.count()) {
-      ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(device_.stream()));
+      ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(session_.stream()));
     }
     ISO_RETURN_IF_ERROR(weighed_.Reserve(needed));
     for (size_t first = 0; first < world.size();) {
@@ -283,22 +282,23 @@ class BackprojectJoseph final : public ops::MatchedBackproject {
     const VolumeGrid& grid = volume.grid();
     const JosephExtent e = MakeJosephExtent(axes, grid, shape);
     const dim3 tiles((e.columns + 31) / 32, (e.rows + 7) / 8, count);
-    WeighKernel<<<tiles, kThreads, 0, device_.stream()>>>(views, axes, e, projections,
-                                                          weighed_.data());
+    WeighKernel<<<tiles, kThreads, 0, session_.stream()>>>(views, axes, e, projections,
+                                                           weighed_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
-    GatherKernel<<<BlocksOf<kAdjointDepth>(grid), kThreads, 0, device_.stream()>>>(
+    GatherKernel<<<BlocksOf<kAdjointDepth>(grid), kThreads, 0, session_.stream()>>>(
         views, count, axes, e, ExtentOf(grid, shape), weighed_.data(), volume.data());
     return ToStatus(cudaGetLastError(), "GatherKernel");
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   DeviceBuffer<float> weighed_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(CudaDevice& device) {
-  return std::make_unique<BackprojectJoseph>(device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectJoseph(
+    CudaSession& session) {
+  return std::make_unique<BackprojectJoseph>(session);
 }
 
 }  // namespace isocenter::cuda

@@ -74,15 +74,14 @@ __global__ __launch_bounds__(kThreads) void FootprintKernel(
 
 class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
  public:
-  explicit BackprojectSeparableFootprint(CudaDevice& device) : device_(device) {}
+  explicit BackprojectSeparableFootprint(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices,
-                   const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Shape3& shape = stack->shape();
-    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch :
@@ -134,23 +133,24 @@ class BackprojectSeparableFootprint final : public ops::MatchedBackproject {
                           float* volume) {
     if constexpr (sizeof(Real) == sizeof(float)) {
       if (columns) {
-        return column_gather_.Add(views, count, projections, grid, shape, volume, device_.stream());
+        return column_gather_.Add(views, count, projections, grid, shape, volume,
+                                  session_.stream());
       }
     }
-    FootprintKernel<Real><<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
+    FootprintKernel<Real><<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
         views, count, projections, ExtentOf(grid, shape), volume);
     return ToStatus(cudaGetLastError(), "FootprintKernel");
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   FootprintColumnGather column_gather_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSeparableFootprint(
-    CudaDevice& device) {
-  return std::make_unique<BackprojectSeparableFootprint>(device);
+    CudaSession& session) {
+  return std::make_unique<BackprojectSeparableFootprint>(session);
 }
 
 }  // namespace isocenter::cuda

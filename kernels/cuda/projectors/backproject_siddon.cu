@@ -89,16 +89,15 @@ __global__ __launch_bounds__(kThreads) void NearGatherKernel(const __grid_consta
 
 class BackprojectSiddon final : public ops::MatchedBackproject {
  public:
-  explicit BackprojectSiddon(CudaDevice& device) : device_(device) {}
+  explicit BackprojectSiddon(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices,
-                   const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Shape3& shape = stack->shape();
-    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
     if (matrices.empty()) return absl::OkStatus();
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const int64_t view_size = shape.middle * shape.fast;
     ISO_RETURN_IF_ERROR(scaled_.Reserve(std::min<int64_t>(matrices.size(), kMaxViews) * view_size));
@@ -112,7 +111,7 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
       }
       ISO_RETURN_IF_ERROR(ScaleByRayLength(rays, grid.spacing, shape,
                                            stack->data() + batch.first * view_size, scaled_.data(),
-                                           device_.stream()));
+                                           session_.stream()));
       ISO_RETURN_IF_ERROR(batch.near
                               ? LaunchNear(indexed[batch.first], rays.front(), shape, *target)
                               : LaunchFar(centered, shape, *target));
@@ -138,9 +137,9 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
       const float* const scaled = scaled_.data() + first * stack.middle * stack.fast;
       if (shared[first]) {
         ISO_RETURN_IF_ERROR(
-            LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), device_.stream()));
+            LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), session_.stream()));
       } else {
-        GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, device_.stream()>>>(
+        GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
             GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
             volume.data());
         ISO_RETURN_IF_ERROR(ToStatus(cudaGetLastError(), "GatherKernel"));
@@ -157,19 +156,20 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
     Assign(rays.base, view.base);
     Assign(rays.per_column, view.per_column);
     Assign(rays.per_row, view.per_row);
-    NearGatherKernel<<<BlocksOf<1>(volume.grid()), kThreads, 0, device_.stream()>>>(
+    NearGatherKernel<<<BlocksOf<1>(volume.grid()), kThreads, 0, session_.stream()>>>(
         view, scaled_.data(), ExtentOf(volume.grid(), stack), volume.data());
     return ToStatus(cudaGetLastError(), "NearGatherKernel");
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   DeviceBuffer<float> scaled_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(CudaDevice& device) {
-  return std::make_unique<BackprojectSiddon>(device);
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectSiddon(
+    CudaSession& session) {
+  return std::make_unique<BackprojectSiddon>(session);
 }
 
 }  // namespace isocenter::cuda

@@ -12,15 +12,14 @@ namespace {
 
 class BackprojectVoxelDriven final : public ops::MatchedBackproject {
  public:
-  BackprojectVoxelDriven(CudaDevice& device, int parts, bool copies_tiles)
-      : device_(device), parts_(parts), copies_tiles_(copies_tiles) {}
+  BackprojectVoxelDriven(CudaSession& session, int parts, bool copies_tiles)
+      : session_(session), parts_(parts), copies_tiles_(copies_tiles) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::ProjectionStack& projections,
-                   ops::VolumeBuffer& volume) override {
-    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> world,
+                     const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
-    ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), stack->shape()));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = target->grid();
     const Extent extent = ExtentOf(grid, stack->shape());
     const auto fits = [&](const ProjectionMatrix& view) {
@@ -66,19 +65,19 @@ class BackprojectVoxelDriven final : public ops::MatchedBackproject {
     }
     if (!from_tiles) {
       return LaunchVoxel(matrices, weights, count, projections, grid, extent, volume.data(),
-                         device_.stream());
+                         session_.stream());
     }
     ISO_ASSIGN_OR_RETURN(
         const TiledViews tiled,
-        source_.Prepare(projections, static_cast<int>(world.size()), extent, device_.stream()));
+        source_.Prepare(projections, static_cast<int>(world.size()), extent, session_.stream()));
     const auto launch = FitFineTiles(matrices, count, extent)
                             ? LaunchStaged<FineTile, 0, MassWeights>
                             : LaunchStaged<CoarseTile, 0, MassWeights>;
     return launch(matrices, weights, count, tiled, 0, projections, grid, extent, volume.data(),
-                  device_.stream());
+                  session_.stream());
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   const int parts_;
   const bool copies_tiles_;
   TileSource source_;
@@ -87,10 +86,10 @@ class BackprojectVoxelDriven final : public ops::MatchedBackproject {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectVoxelDriven(
-    CudaDevice& device, int parts) {
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+    CudaSession& session, int parts) {
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(const bool copies_tiles, CopiesTiles());
-  return std::make_unique<BackprojectVoxelDriven>(device, parts, copies_tiles);
+  return std::make_unique<BackprojectVoxelDriven>(session, parts, copies_tiles);
 }
 
 }  // namespace isocenter::cuda

@@ -213,6 +213,20 @@ __device__ void ForTile(const Extent& e, Move move) {
   }
 }
 
+// Calls move(value of the block's volume, sum) for each sum of a thread.
+template <class P, class Move>
+__device__ __forceinline__ void ForSums(BlockMemory<P>& block,
+                                        float (&sum)[P::kColumns][P::kVoxels], Move move) {
+  const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
+#pragma unroll
+  for (int c = 0; c < P::kColumns; ++c) {
+#pragma unroll
+    for (int i = 0; i < P::kVoxels; ++i) {
+      move(block.volume[lane + kLanes * i][warp * P::kColumns + c], sum[c][i]);
+    }
+  }
+}
+
 template <class P, int kBlocks>
 __global__ __launch_bounds__(P::kWarps* kLanes, kBlocks) void ColumnGatherKernel(
     const __grid_constant__ FootprintViews<float> views, int count, const float* turned, int pitch,
@@ -230,13 +244,7 @@ __global__ __launch_bounds__(P::kWarps* kLanes, kBlocks) void ColumnGatherKernel
   }
   __syncthreads();
   float sum[P::kColumns][P::kVoxels];
-#pragma unroll
-  for (int c = 0; c < P::kColumns; ++c) {
-#pragma unroll
-    for (int i = 0; i < P::kVoxels; ++i) {
-      sum[c][i] = block.volume[lane + kLanes * i][warp * P::kColumns + c];
-    }
-  }
+  ForSums(block, sum, [](float value, float& own) { own = value; });
   __syncthreads();
   // Sums of rows that a voxel does not see have no weight; they must be numbers.
   float* const rows = block.rows[warp];
@@ -270,13 +278,7 @@ __global__ __launch_bounds__(P::kWarps* kLanes, kBlocks) void ColumnGatherKernel
     }
   }
   __syncthreads();
-#pragma unroll
-  for (int c = 0; c < P::kColumns; ++c) {
-#pragma unroll
-    for (int i = 0; i < P::kVoxels; ++i) {
-      block.volume[lane + kLanes * i][warp * P::kColumns + c] = sum[c][i];
-    }
-  }
+  ForSums(block, sum, [](float& value, float own) { value = own; });
   __syncthreads();
   ForTile<P>(e,
              [&](int64_t at, int k, int column) { __stcs(volume + at, block.volume[k][column]); });

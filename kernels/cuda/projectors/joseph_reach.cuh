@@ -38,13 +38,15 @@ struct Reach {
   int tile_rows;
 };
 
+// Where a box of voxels is seen, and how far that moves per voxel along its plane's axes, times w.
+struct SeenBox {
+  float least_w, most_w, u_low, u_high, v_low, v_high, along_u, along_v;
+};
+
 // Of kBlockX x kBlockY x kAdjointDepth voxels from (x0, y0, z0).
-__device__ inline Reach ReachOf(const JosephAdjointView& view, const PlaneAxes& axes,
-                                const JosephExtent& e, int x0, int y0, int z0) {
-  const float* const m = view.m;
-  float least_w = INFINITY, most_w = -INFINITY;
-  float u_low = INFINITY, u_high = -INFINITY, v_low = INFINITY, v_high = -INFINITY;
-  float along_u = 0, along_v = 0;  // times w
+__device__ __forceinline__ SeenBox SeeBox(const float* m, const PlaneAxes& axes, int x0, int y0,
+                                          int z0) {
+  SeenBox box{INFINITY, -INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY, 0, 0};
   for (int corner = 0; corner < 8; ++corner) {
     const float x = x0 + ((corner & 1) ? kBlockX - 1 : 0);
     const float y = y0 + ((corner & 2) ? kBlockY - 1 : 0);
@@ -52,17 +54,26 @@ __device__ inline Reach ReachOf(const JosephAdjointView& view, const PlaneAxes& 
     const float w = m[8] * x + m[9] * y + m[10] * z + m[11], r = 1 / w;
     const float u = (m[0] * x + m[1] * y + m[2] * z + m[3]) * r;
     const float v = (m[4] * x + m[5] * y + m[6] * z + m[7]) * r;
-    least_w = fminf(least_w, w);
-    most_w = fmaxf(most_w, w);
-    u_low = fminf(u_low, u);
-    u_high = fmaxf(u_high, u);
-    v_low = fminf(v_low, v);
-    v_high = fmaxf(v_high, v);
-    along_u =
-        fmaxf(along_u, fabsf(m[axes.b] - u * m[8 + axes.b]) + fabsf(m[axes.c] - u * m[8 + axes.c]));
-    along_v = fmaxf(along_v, fabsf(m[4 + axes.b] - v * m[8 + axes.b]) +
-                                 fabsf(m[4 + axes.c] - v * m[8 + axes.c]));
+    box.least_w = fminf(box.least_w, w);
+    box.most_w = fmaxf(box.most_w, w);
+    box.u_low = fminf(box.u_low, u);
+    box.u_high = fmaxf(box.u_high, u);
+    box.v_low = fminf(box.v_low, v);
+    box.v_high = fmaxf(box.v_high, v);
+    box.along_u = fmaxf(
+        box.along_u, fabsf(m[axes.b] - u * m[8 + axes.b]) + fabsf(m[axes.c] - u * m[8 + axes.c]));
+    box.along_v = fmaxf(box.along_v, fabsf(m[4 + axes.b] - v * m[8 + axes.b]) +
+                                         fabsf(m[4 + axes.c] - v * m[8 + axes.c]));
   }
+  return box;
+}
+
+// The reach of the same voxels.
+__device__ inline Reach ReachOf(const JosephAdjointView& view, const PlaneAxes& axes,
+                                const JosephExtent& e, int x0, int y0, int z0) {
+  const float* const m = view.m;
+  const auto [least_w, most_w, u_low, u_high, v_low, v_high, along_u, along_v] =
+      SeeBox(m, axes, x0, y0, z0);
   const float half_u = 0.5f * (e.columns - 1), half_v = 0.5f * (e.rows - 1);
   const JosephView& rays = view.rays;
   Reach reach{Way::kNone};

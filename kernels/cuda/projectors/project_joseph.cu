@@ -112,11 +112,11 @@ __global__ __launch_bounds__(kRayThreads) void ProjectKernel(
 
 class ProjectJoseph final : public ops::ForwardProject {
  public:
-  explicit ProjectJoseph(CudaDevice& device) : device_(device) {}
+  explicit ProjectJoseph(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
-    return RunJoseph(*this, device_, world, volume, projections);
+  absl::Status DoRun(std::span<const ProjectionMatrix> world, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
+    return RunJoseph(*this, session_, world, volume, projections);
   }
   int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
     return RunBytes(grid, [](int n_b, int n_c) { return PlaneBytes(0, n_b, n_c); });
@@ -128,24 +128,24 @@ class ProjectJoseph final : public ops::ForwardProject {
   }
   static int64_t PlaneBytes(int, int n_b, int n_c) { return LinearPlanes::Bytes(n_b, n_c); }
   absl::Status Fill(int, const PlaneSource& source) {
-    return planes_.Fill(source, device_.stream());
+    return planes_.Fill(source, session_.stream());
   }
   absl::Status Launch(const ProjectLaunch& launch) {
-    ProjectKernel<<<RayBlocks(launch, kBlockU, kBlockV), kRayThreads, 0, device_.stream()>>>(
+    ProjectKernel<<<RayBlocks(launch, kBlockU, kBlockV), kRayThreads, 0, session_.stream()>>>(
         launch.views, launch.axes, launch.extent, launch.run, PlanesIn(planes_, launch.extent),
         launch.projections);
     return ToStatus(cudaGetLastError(), "ProjectKernel");
   }
 
  private:
-  CudaDevice& device_;
+  CudaSession& session_;
   LinearPlanes planes_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(CudaDevice& device) {
-  return std::make_unique<ProjectJoseph>(device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJoseph(CudaSession& session) {
+  return std::make_unique<ProjectJoseph>(session);
 }
 
 }  // namespace isocenter::cuda

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/session.h"
 #include "kernels/cuda/fdk/backproject_common.cuh"
 #include "kernels/cuda/projectors/joseph.cuh"
 #include "kernels/cuda/projectors/joseph_planes.h"
@@ -86,13 +86,13 @@ int64_t RunBytes(const VolumeGrid& grid, PlaneBytes plane_bytes) {
 /// them through the runs of planes. What a view gets depends on nothing but its own matrix and the
 /// shapes.
 template <class Method>
-absl::Status RunJoseph(Method& method, CudaDevice& device, std::span<const ProjectionMatrix> world,
-                       const ops::VolumeBuffer& volume, ops::ProjectionStack& projections) {
+absl::Status RunJoseph(Method& method, CudaSession& session,
+                       std::span<const ProjectionMatrix> world, const ops::VolumeBuffer& volume,
+                       ops::ProjectionStack& projections) {
   ISO_ASSIGN_OR_RETURN(const Volume* from, AsVolume(volume));
-  ISO_ASSIGN_OR_RETURN(Stack * to, AsStack(projections, ops::StackUse::kProjections));
+  ISO_ASSIGN_OR_RETURN(Stack * to, AsStack(projections));
   const Shape3& shape = to->shape();
-  ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), shape));
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   const VolumeGrid& grid = from->grid();
   struct Batch {
     JosephViews views;

@@ -174,11 +174,11 @@ using TwoByTwo = Grouping<2, 2>;  // its copy is half as large
 
 class ProjectJosephRows final : public ops::ForwardProject {
  public:
-  explicit ProjectJosephRows(CudaDevice& device) : device_(device) {}
+  explicit ProjectJosephRows(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> world, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
-    return RunJoseph(*this, device_, world, volume, projections);
+  absl::Status DoRun(std::span<const ProjectionMatrix> world, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
+    return RunJoseph(*this, session_, world, volume, projections);
   }
   int64_t WorkspaceBytes(const VolumeGrid& grid, Shape3) const override {
     int64_t bytes = 0;  // a Run may need both copies
@@ -201,7 +201,7 @@ class ProjectJosephRows final : public ops::ForwardProject {
     return RowsTexture::Bytes(n_b, n_c, step);
   }
   absl::Status Fill(int step, const PlaneSource& source) {
-    return textures_[step - 1].Fill(source, step, device_.stream());
+    return textures_[step - 1].Fill(source, step, session_.stream());
   }
   absl::Status Launch(const ProjectLaunch& launch) {
     if (launch.kind.copy == 2) return Start<TwoByTwo>(launch);
@@ -221,20 +221,20 @@ class ProjectJosephRows final : public ops::ForwardProject {
   template <class G>
   absl::Status Start(const ProjectLaunch& launch) {
     const dim3 blocks = RayBlocks(launch, kGroupsU, kGroupsV * G::kGroup);
-    RowsKernel<G><<<blocks, kRayThreads, 0, device_.stream()>>>(
+    RowsKernel<G><<<blocks, kRayThreads, 0, session_.stream()>>>(
         launch.views, launch.axes, launch.extent, launch.run, textures_[G::kStep - 1].texture(),
         launch.projections);
     return ToStatus(cudaGetLastError(), "RowsKernel");
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   RowsTexture textures_[2];
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaDevice& device) {
-  return std::make_unique<ProjectJosephRows>(device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectJosephRows(CudaSession& session) {
+  return std::make_unique<ProjectJosephRows>(session);
 }
 
 }  // namespace isocenter::cuda

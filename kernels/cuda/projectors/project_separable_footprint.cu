@@ -164,18 +164,17 @@ __global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
 
 class ProjectSeparableFootprint final : public ops::ForwardProject {
  public:
-  explicit ProjectSeparableFootprint(CudaDevice& device) : device_(device) {}
+  explicit ProjectSeparableFootprint(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
     const Shape3& shape = stack->shape();
-    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
     if (matrices.empty()) return absl::OkStatus();
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = source->grid();
-    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, device_.stream()));
+    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, session_.stream()));
     const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch :
          BoxBatchesOf(indexed, grid, ProjectedViews<float>::kMost, kLeastDepth)) {
@@ -222,7 +221,7 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
     if constexpr (sizeof(Real) == sizeof(float)) {
       if (columns) {
         return LaunchFootprintColumns(views, count, columns_.data(), grid, shape, seen, projections,
-                                      device_.stream());
+                                      session_.stream());
       }
     }
     const Layout layout{{grid.nx, grid.ny, grid.nz},
@@ -230,20 +229,20 @@ class ProjectSeparableFootprint final : public ops::ForwardProject {
     const int rows = static_cast<int>(shape.middle), width = static_cast<int>(shape.fast);
     const dim3 blocks((width + kWide * kWarps - 1) / (kWide * kWarps),
                       (rows + kTall * kRun - 1) / (kTall * kRun), count);
-    FootprintKernel<Real><<<blocks, kWide * kTall * kWarps, 0, device_.stream()>>>(
+    FootprintKernel<Real><<<blocks, kWide * kTall * kWarps, 0, session_.stream()>>>(
         views, layout, columns_.data(), rows, width, projections);
     return ToStatus(cudaGetLastError(), "FootprintKernel");
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   ColumnVolume columns_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSeparableFootprint(
-    CudaDevice& device) {
-  return std::make_unique<ProjectSeparableFootprint>(device);
+    CudaSession& session) {
+  return std::make_unique<ProjectSeparableFootprint>(session);
 }
 
 }  // namespace isocenter::cuda

@@ -77,18 +77,17 @@ absl::Status LaunchKernel(const TracedViews<Real>& views, int count, const float
 
 class ProjectSiddon final : public ops::ForwardProject {
  public:
-  explicit ProjectSiddon(CudaDevice& device) : device_(device) {}
+  explicit ProjectSiddon(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
     const Shape3& shape = stack->shape();
-    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), shape));
     if (matrices.empty()) return absl::OkStatus();
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = source->grid();
-    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, device_.stream()));
+    ISO_RETURN_IF_ERROR(columns_.Fill(source->data(), grid, session_.stream()));
     const std::vector<ProjectionMatrix> indexed = IndexedMatrices(matrices, grid);
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMostTracedViews, kLeastDepth)) {
       float* const to = stack->data() + batch.first * shape.middle * shape.fast;
@@ -123,7 +122,7 @@ class ProjectSiddon final : public ops::ForwardProject {
       if (shared[first]) {
         ISO_RETURN_IF_ERROR(LaunchSiddonColumns(Traced<float>(run), static_cast<int>(run.size()),
                                                 columns_.data(), grid, stack, seen, to,
-                                                device_.stream()));
+                                                session_.stream()));
       } else {
         ISO_RETURN_IF_ERROR(Launch<float>(run, grid, stack, to));
       }
@@ -146,17 +145,17 @@ class ProjectSiddon final : public ops::ForwardProject {
   absl::Status Launch(std::span<const ProjectionMatrix> centered, const VolumeGrid& grid,
                       const Shape3& stack, float* projections) {
     return LaunchKernel(Traced<Real>(centered), static_cast<int>(centered.size()), columns_.data(),
-                        grid, stack, projections, device_.stream());
+                        grid, stack, projections, session_.stream());
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   ColumnVolume columns_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaDevice& device) {
-  return std::make_unique<ProjectSiddon>(device);
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectSiddon(CudaSession& session) {
+  return std::make_unique<ProjectSiddon>(session);
 }
 
 }  // namespace isocenter::cuda

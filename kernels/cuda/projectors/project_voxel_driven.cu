@@ -21,17 +21,19 @@ void Store(const MassForm& form, double factor, double (&to)[6]) {
 // ForwardProject of kVoxelDriven (parts = 1) and kVoxelDrivenSplit (2).
 class ProjectVoxelDriven final : public ops::ForwardProject {
  public:
-  ProjectVoxelDriven(CudaDevice& device, int parts, DeviceBuffer<float> peak,
+  ProjectVoxelDriven(CudaSession& session, int parts, DeviceBuffer<float> peak,
                      DeviceBuffer<double> near_peak)
-      : device_(device), parts_(parts), peak_(std::move(peak)), near_peak_(std::move(near_peak)) {}
+      : session_(session),
+        parts_(parts),
+        peak_(std::move(peak)),
+        near_peak_(std::move(near_peak)) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
-    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), stack->shape()));
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
     if (matrices.empty()) return absl::OkStatus();
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const Extent e = ExtentOf(source->grid(), stack->shape());
     ISO_RETURN_IF_ERROR(sums_.Reserve(MostViews() * Pixels(e)));
     ISO_RETURN_IF_ERROR(FindPeak(*source));
@@ -70,16 +72,16 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
 
   absl::Status FindPeak(const Volume& volume) {
     const int64_t voxels = volume.grid().voxels();
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(peak_.data(), 0, sizeof(float), device_.stream()));
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(peak_.data(), 0, sizeof(float), session_.stream()));
     const auto blocks =
         static_cast<int>(std::min<int64_t>((voxels + kThreads - 1) / kThreads, 4096));
-    PeakKernel<<<blocks, kThreads, 0, device_.stream()>>>(volume.data(), voxels, peak_.data());
+    PeakKernel<<<blocks, kThreads, 0, session_.stream()>>>(volume.data(), voxels, peak_.data());
     return ToStatus(cudaGetLastError(), "PeakKernel");
   }
 
   absl::Status ClearSums(size_t views, const Extent& e) {
     return ToStatus(cudaMemsetAsync(sums_.data(), 0, views * Pixels(e) * sizeof(unsigned long long),
-                                    device_.stream()),
+                                    session_.stream()),
                     "cudaMemsetAsync");
   }
 
@@ -87,7 +89,7 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
   absl::Status AddSums(const ScatterUnits& units, const Peak* peak, size_t views, const Extent& e,
                        float* projections) {
     const dim3 blocks((Pixels(e) + kThreads - 1) / kThreads, views);
-    AddSumsKernel<<<blocks, kThreads, 0, device_.stream()>>>(
+    AddSumsKernel<<<blocks, kThreads, 0, session_.stream()>>>(
         units, peak, reinterpret_cast<const long long*>(sums_.data()), Pixels(e), projections);
     return ToStatus(cudaGetLastError(), "AddSumsKernel");
   }
@@ -120,7 +122,7 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
     ISO_RETURN_IF_ERROR(ClearSums(world.size(), e));
     const auto boxes = [](int n, int size) { return static_cast<unsigned>((n + size - 1) / size); };
     const dim3 blocks(boxes(e.nx, kScatterX), boxes(e.ny, kScatterY), boxes(e.nz, kScatterZ));
-    ScatterKernel<<<blocks, kThreads, 0, device_.stream()>>>(
+    ScatterKernel<<<blocks, kThreads, 0, session_.stream()>>>(
         views, count, Pieces(), e, volume.data(), peak_.data(), sums_.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     return AddSums(units, peak_.data(), world.size(), e, projections);
@@ -142,19 +144,19 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
       std::copy(piece.m.begin(), piece.m.end(), view.m);
       Store(form, 1, view.mass);
       ISO_RETURN_IF_CUDA_ERROR(
-          cudaMemsetAsync(near_peak_.data(), 0, sizeof(double), device_.stream()));
+          cudaMemsetAsync(near_peak_.data(), 0, sizeof(double), session_.stream()));
       ISO_RETURN_IF_ERROR(ClearSums(1, e));
-      NearPeakKernel<<<blocks, kThreads, 0, device_.stream()>>>(view, e, volume.data(),
-                                                                near_peak_.data());
-      NearKernel<<<blocks, kThreads, 0, device_.stream()>>>(view, e, volume.data(),
-                                                            near_peak_.data(), most, sums_.data());
+      NearPeakKernel<<<blocks, kThreads, 0, session_.stream()>>>(view, e, volume.data(),
+                                                                 near_peak_.data());
+      NearKernel<<<blocks, kThreads, 0, session_.stream()>>>(view, e, volume.data(),
+                                                             near_peak_.data(), most, sums_.data());
       ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
       ISO_RETURN_IF_ERROR(AddSums(units, near_peak_.data(), 1, e, projections));
     }
     return absl::OkStatus();
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   const int parts_;
   DeviceBuffer<float> peak_;
   DeviceBuffer<double> near_peak_;
@@ -163,12 +165,13 @@ class ProjectVoxelDriven final : public ops::ForwardProject {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(CudaDevice& device,
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectVoxelDriven(CudaSession& session,
                                                                            int parts) {
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> peak, DeviceBuffer<float>::Create(1));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<double> near_peak, DeviceBuffer<double>::Create(1));
-  return std::make_unique<ProjectVoxelDriven>(device, parts, std::move(peak), std::move(near_peak));
+  return std::make_unique<ProjectVoxelDriven>(session, parts, std::move(peak),
+                                              std::move(near_peak));
 }
 
 }  // namespace isocenter::cuda

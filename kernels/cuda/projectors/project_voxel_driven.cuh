@@ -50,6 +50,17 @@ struct ScatterTile {
   bool smooth;  // sqrt(q) is a parabola along a run
 };
 
+/// The quadratic form q relative to (column, row).
+__device__ __forceinline__ void PlaceMass(const double* q, ScatterTile& t) {
+  const double u = t.column, v = t.row;
+  t.mass[0] = static_cast<float>(q[0]);
+  t.mass[1] = static_cast<float>(q[1]);
+  t.mass[2] = static_cast<float>(q[2]);
+  t.mass[3] = static_cast<float>(q[3] + 2 * q[0] * u + q[1] * v);
+  t.mass[4] = static_cast<float>(q[4] + 2 * q[2] * v + q[1] * u);
+  t.mass[5] = static_cast<float>(q[5] + u * (q[0] * u + q[1] * v + q[3]) + v * (q[2] * v + q[4]));
+}
+
 __device__ inline ScatterTile MakeScatterTile(const double* m, const double* q, int x0, int y0,
                                               int z0, const Extent& e) {
   ScatterTile t;
@@ -100,13 +111,7 @@ __device__ inline ScatterTile MakeScatterTile(const double* m, const double* q, 
     t.v[axis] = static_cast<float>(at(1) - t.row * at(2));
     t.w[axis] = static_cast<float>(at(2));
   }
-  const double u = t.column, v = t.row;
-  t.mass[0] = static_cast<float>(q[0]);
-  t.mass[1] = static_cast<float>(q[1]);
-  t.mass[2] = static_cast<float>(q[2]);
-  t.mass[3] = static_cast<float>(q[3] + 2 * q[0] * u + q[1] * v);
-  t.mass[4] = static_cast<float>(q[4] + 2 * q[2] * v + q[1] * u);
-  t.mass[5] = static_cast<float>(q[5] + u * (q[0] * u + q[1] * v + q[3]) + v * (q[2] * v + q[4]));
+  PlaceMass(q, t);
   // The length of a vector that moves on a line is a parabola but for terms of third order in the
   // way, relative to the length.
   const float way =
@@ -200,6 +205,23 @@ __device__ inline void ScatterRunAnywhere(const ScatterTile& tile, const float (
   }
 }
 
+/// Copies a block's box of voxels, over `largest`, to `tile`; what lies beyond the volume is 0. By
+/// all threads of the block; whether one of a thread's voxels is not 0.
+__device__ __forceinline__ bool LoadBox(const float* volume, const Extent& e, int x0, int y0,
+                                        int z0, float largest, int* tile) {
+  bool any = false;
+  for (int i = threadIdx.x; i < kScatterX * kScatterY * kScatterZ; i += kThreads) {
+    const int x = i % kScatterX, y = i / kScatterX % kScatterY, z = i / (kScatterX * kScatterY);
+    const bool stored = x0 + x < e.nx && y0 + y < e.ny && z0 + z < e.nz;
+    const float value =
+        stored ? __ldcs(volume + (static_cast<int64_t>(z0 + z) * e.ny + y0 + y) * e.nx + x0 + x)
+               : 0;
+    any = any || value != 0;
+    tile[z * kSlicePitch + i % (kScatterX * kScatterY)] = __float_as_int(value / largest);
+  }
+  return any;
+}
+
 /// Adds `count` views of the volume to the sums: view i of the launch to view i / pieces of `sums`.
 /// `peak`: the largest magnitude of a voxel; nothing is done for volumes that are zero or not
 /// finite.
@@ -213,16 +235,7 @@ __global__ __launch_bounds__(kThreads, kScatterBlocks) inline void ScatterKernel
   if (!(largest > 0 && largest <= FLT_MAX)) return;
 
   const int x0 = blockIdx.x * kScatterX, y0 = blockIdx.y * kScatterY, z0 = blockIdx.z * kScatterZ;
-  bool any = false;
-  for (int i = threadIdx.x; i < kScatterX * kScatterY * kScatterZ; i += kThreads) {
-    const int x = i % kScatterX, y = i / kScatterX % kScatterY, z = i / (kScatterX * kScatterY);
-    const bool stored = x0 + x < e.nx && y0 + y < e.ny && z0 + z < e.nz;
-    const float value =
-        stored ? __ldcs(volume + (static_cast<int64_t>(z0 + z) * e.ny + y0 + y) * e.nx + x0 + x)
-               : 0;
-    any = any || value != 0;
-    tile[z * kSlicePitch + i % (kScatterX * kScatterY)] = __float_as_int(value / largest);
-  }
+  const bool any = LoadBox(volume, e, x0, y0, z0, largest, tile);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (threadIdx.x < count) {
     places[threadIdx.x] =

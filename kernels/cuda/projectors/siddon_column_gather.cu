@@ -27,6 +27,24 @@ __device__ void LoadPixels(const float* from, float (&to)[kColumns]) {
   }
 }
 
+// Where the rays of the columns from `begin` on enter and leave a column of voxels, whose centre is
+// at (centre_x, centre_y); rays outside of `wanted` never enter it.
+__device__ __forceinline__ void CrossColumns(const GatheredView& g, const Split& w, const Split& uw,
+                                             float r, float centre_x, float centre_y, int begin,
+                                             float middle_u, const PixelRange& wanted,
+                                             float (&enter)[kColumns], float (&leave)[kColumns]) {
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j) {
+    const float du = DistanceFrom(begin + j - middle_u, w, uw);
+    const float qx = du * g.per_column[0], qy = du * g.per_column[1];
+    const Crossing cx = CrossingOf(qx, fmaf(qx, r, centre_x));
+    const Crossing cy = CrossingOf(qy, fmaf(qy, r, centre_y));
+    enter[j] = fmaxf(cx.enter, cy.enter);
+    leave[j] = begin + j >= wanted.first && begin + j <= wanted.last ? fminf(cx.leave, cy.leave)
+                                                                     : -INFINITY;
+  }
+}
+
 template <bool kPairs>
 __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
     const __grid_constant__ GatheredViews views, int count, const float* scaled, Extent e,
@@ -54,16 +72,8 @@ __global__ __launch_bounds__(kThreads) void ColumnGatherKernel(
     for (int first = across.first; first <= across.last; first = begin + kColumns) {
       begin = min(kPairs ? first & ~1 : first, e.columns - kColumns);
       float enter[kColumns], leave[kColumns];
-#pragma unroll
-      for (int j = 0; j < kColumns; ++j) {
-        const float du = DistanceFrom(begin + j - middle_u, w2, uw);
-        const float qx = du * g.per_column[0], qy = du * g.per_column[1];
-        const Crossing cx = CrossingOf(qx, fmaf(qx, r, centre_x));
-        const Crossing cy = CrossingOf(qy, fmaf(qy, r, centre_y));
-        enter[j] = fmaxf(cx.enter, cy.enter);
-        leave[j] =
-            begin + j >= first && begin + j <= across.last ? fminf(cx.leave, cy.leave) : -INFINITY;
-      }
+      CrossColumns(g, w2, uw, r, centre_x, centre_y, begin, middle_u, {first, across.last}, enter,
+                   leave);
 #pragma unroll
       for (int k = 0; k < kDepth; ++k) {
         const Split vw{fmaf(m[6], k, lowest.sum), fmaf(g.rest[6], k, lowest.rest)};

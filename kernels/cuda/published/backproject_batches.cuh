@@ -64,14 +64,13 @@ struct Batch {
 /// batch of views that float32 serves; the others go to AddNearView. `launch` returns a Status;
 /// errors of the launch itself are looked for here.
 template <int kViews, class Launch>
-absl::Status RunInBatches(CudaDevice& device, std::span<const ProjectionMatrix> world,
+absl::Status RunInBatches(CudaSession& session, std::span<const ProjectionMatrix> world,
                           const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume,
                           Launch launch) {
-  ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered, ops::StackUse::kProjections));
+  ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
   ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
   const Shape3& shape = stack->shape();
-  ISO_RETURN_IF_ERROR(CheckMatrices(world.size(), shape));
-  ISO_RETURN_IF_ERROR(device.MakeCurrent());
+  ISO_RETURN_IF_ERROR(session.MakeCurrent());
   const VolumeGrid& grid = target->grid();
   const Extent extent = ExtentOf(grid, shape);
   const std::vector<ProjectionMatrix> indexed = IndexedMatrices(world, grid);
@@ -80,9 +79,9 @@ absl::Status RunInBatches(CudaDevice& device, std::span<const ProjectionMatrix> 
     const auto matrices = std::span(indexed).subspan(batch.first, batch.views);
     ISO_RETURN_IF_ERROR(
         batch.near
-            ? AddNearView(matrices.front(), projections, extent, target->data(), device.stream())
+            ? AddNearView(matrices.front(), projections, extent, target->data(), session.stream())
             : launch(Batch<kViews>{PaddedMatrices<kViews>(matrices), batch.views, projections,
-                                   extent, target->data(), device.stream()}));
+                                   extent, target->data(), session.stream()}));
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
   }
   return absl::OkStatus();

@@ -13,12 +13,12 @@ using TextureLaunch = void (*)(const Batch<kViews>&, cudaTextureObject_t);
 template <int kViews, TextureLaunch<kViews> kLaunch>
 class BackprojectFromTexture final : public ops::Backproject {
  public:
-  explicit BackprojectFromTexture(CudaDevice& device) : device_(device) {}
+  explicit BackprojectFromTexture(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
     return RunInBatches<kViews>(
-        device_, matrices, filtered, volume, [this](const Batch<kViews>& batch) -> absl::Status {
+        session_, matrices, filtered, volume, [this](const Batch<kViews>& batch) -> absl::Status {
           ISO_RETURN_IF_ERROR(texture_.Fill(batch.projections, batch.views, batch.extent.rows,
                                             batch.extent.columns, batch.stream));
           kLaunch(batch, texture_.texture());
@@ -27,7 +27,7 @@ class BackprojectFromTexture final : public ops::Backproject {
   }
 
  private:
-  CudaDevice& device_;
+  CudaSession& session_;
   LayeredTexture texture_;
 };
 

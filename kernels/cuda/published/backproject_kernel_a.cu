@@ -18,8 +18,8 @@ void LaunchKernelA(const Batch<kViews>& batch, cudaTextureObject_t texture) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelA>>(device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelA(CudaSession& session) {
+  return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelA>>(session);
 }
 
 }  // namespace isocenter::cuda

@@ -18,8 +18,8 @@ void LaunchKernelB(const Batch<kViews>& batch, cudaTextureObject_t texture) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelB>>(device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectKernelB(CudaSession& session) {
+  return std::make_unique<BackprojectFromTexture<kViews, LaunchKernelB>>(session);
 }
 
 }  // namespace isocenter::cuda

@@ -22,11 +22,11 @@ __global__ __launch_bounds__(256) void NaiveKernel(const __grid_constant__ ViewM
 
 class BackprojectNaive final : public ops::Backproject {
  public:
-  explicit BackprojectNaive(CudaDevice& device) : device_(device) {}
+  explicit BackprojectNaive(CudaSession& session) : session_(session) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
-                   ops::VolumeBuffer& volume) override {
-    return RunInBatches<1>(device_, matrices, filtered, volume, [](const Batch<1>& batch) {
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
+                     const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
+    return RunInBatches<1>(session_, matrices, filtered, volume, [](const Batch<1>& batch) {
       NaiveKernel<<<BlocksCovering(batch.extent, kVoxels), kVoxels, 0, batch.stream>>>(
           batch.matrices, batch.projections, batch.extent, batch.volume);
       return absl::OkStatus();
@@ -34,13 +34,13 @@ class BackprojectNaive final : public ops::Backproject {
   }
 
  private:
-  CudaDevice& device_;
+  CudaSession& session_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaDevice& device) {
-  return std::make_unique<BackprojectNaive>(device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectNaive(CudaSession& session) {
+  return std::make_unique<BackprojectNaive>(session);
 }
 
 }  // namespace isocenter::cuda

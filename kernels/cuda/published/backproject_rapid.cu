@@ -61,8 +61,8 @@ void LaunchRapid(const Batch<kViews>& batch, cudaTextureObject_t texture) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<kViews, LaunchRapid>>(device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectRapid(CudaSession& session) {
+  return std::make_unique<BackprojectFromTexture<kViews, LaunchRapid>>(session);
 }
 
 }  // namespace isocenter::cuda

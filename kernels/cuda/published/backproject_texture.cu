@@ -28,8 +28,8 @@ void LaunchTexture(const Batch<1>& batch, cudaTextureObject_t texture) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaDevice& device) {
-  return std::make_unique<BackprojectFromTexture<1, LaunchTexture>>(device);
+absl::StatusOr<std::unique_ptr<ops::Backproject>> NewBackprojectTexture(CudaSession& session) {
+  return std::make_unique<BackprojectFromTexture<1, LaunchTexture>>(session);
 }
 
 }  // namespace isocenter::cuda

@@ -106,15 +106,14 @@ double AngleFromY(const ProjectionMatrix& world, const VolumeGrid& grid) {
 
 class ProjectDu final : public ops::ForwardProject {
  public:
-  ProjectDu(CudaDevice& device, int parts, const DuPlanes& planes)
-      : device_(device), parts_(parts), planes_(planes) {}
+  ProjectDu(CudaSession& session, int parts, const DuPlanes& planes)
+      : session_(session), parts_(parts), planes_(planes) {}
 
-  absl::Status Run(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
-                   ops::ProjectionStack& projections) override {
+  absl::Status DoRun(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,
+                     ops::ProjectionStack& projections) override {
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(volume));
-    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections, ops::StackUse::kProjections));
-    ISO_RETURN_IF_ERROR(CheckMatrices(matrices.size(), stack->shape()));
-    ISO_RETURN_IF_ERROR(device_.MakeCurrent());
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(projections));
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const VolumeGrid& grid = source->grid();
     const Extent e = ExtentOf(grid, stack->shape());
     float* to = stack->data();
@@ -147,21 +146,21 @@ class ProjectDu final : public ops::ForwardProject {
   void Launch(const ProjectionMatrix& matrix, const Volume& volume, const Extent& e, int along,
               int down, int planes, float* projection) {
     const dim3 blocks((along + kAlong - 1) / kAlong, (down + kDown - 1) / kDown, planes);
-    DuKernel<kPlane><<<blocks, dim3(kAlong, kDown), 0, device_.stream()>>>(
+    DuKernel<kPlane><<<blocks, dim3(kAlong, kDown), 0, session_.stream()>>>(
         MakeView(matrix, volume.grid(), parts_, e), parts_ * parts_ * parts_, e, volume.data(),
         projection);
   }
 
-  CudaDevice& device_;
+  CudaSession& session_;
   const int parts_;
   const DuPlanes planes_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectDu(CudaDevice& device, int parts,
+absl::StatusOr<std::unique_ptr<ops::ForwardProject>> NewProjectDu(CudaSession& session, int parts,
                                                                   const DuPlanes& planes) {
-  return std::make_unique<ProjectDu>(device, parts, planes);
+  return std::make_unique<ProjectDu>(session, parts, planes);
 }
 
 }  // namespace isocenter::cuda

@@ -11,8 +11,8 @@ namespace {
 // The voxel-driven models, `parts` pieces of a voxel along each axis.
 void RegisterDu(int parts, ops::ProjectorMethods& methods) {
   const auto add = [&](std::string name, const DuPlanes& planes) {
-    methods.forward.Add("cuda", std::move(name), OnCuda([parts, planes](CudaDevice& device) {
-                          return NewProjectDu(device, parts, planes);
+    methods.forward.Add("cuda", std::move(name), OnCuda([parts, planes](CudaSession& session) {
+                          return NewProjectDu(session, parts, planes);
                         }),
                         ops::Precision::kExact, ops::Order::kAny);
   };

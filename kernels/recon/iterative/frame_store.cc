@@ -19,15 +19,15 @@ absl::StatusOr<std::unique_ptr<FrameStore>> FrameStore::Create(LinearSystem& sys
     end = std::max(end, rows.seen.end());
   }
   self->rows_ = {first, end - first};
-  ops::Device& session = system.session(0);
+  ops::Session& session = system.session(0);
   self->column_weight_.assign(plan.acquisition.detector.columns, 1.f);
   ISO_ASSIGN_OR_RETURN(const auto preprocess, system.registry().preprocess.Find(session.backend()));
   ISO_ASSIGN_OR_RETURN(self->preprocess_, preprocess(session));
   const Shape3 shape{plan.chunk_views, self->rows_.count, plan.acquisition.detector.columns};
   ISO_ASSIGN_OR_RETURN(self->line_integrals_,
                        session.NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
-  ISO_ASSIGN_OR_RETURN(self->staging_,
-                       session.NewHostMemory(shape.count() * static_cast<int64_t>(sizeof(float))));
+  ISO_ASSIGN_OR_RETURN(self->staging_, session.device().NewHostMemory(
+                                           shape.count() * static_cast<int64_t>(sizeof(float))));
   return self;
 }
 
@@ -44,7 +44,7 @@ absl::Status FrameStore::Check(const ops::RawFrames& frames,
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("frames", frames.shape(),
                           Shape3{count, acquisition.detector.rows, acquisition.detector.columns}));
-  if ((frames.counts.data() != nullptr) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
+  if (static_cast<bool>(frames.counts) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
     return absl::InvalidArgumentError("the frames are not of the plan's pixel type");
   }
   if (!measured.empty() && static_cast<int64_t>(measured.size()) != count) {
@@ -88,9 +88,10 @@ absl::Status FrameStore::Distribute(HostView3<const float> line_integrals) {
     const int view = next_view_ + static_cast<int>(i);
     for (int device = 0; device < system_.devices(); ++device) {
       const RowRange& rows = system_.plan().rows[device].seen;
-      ISO_RETURN_IF_ERROR(
-          b_.Store(system_.chunk_of(view), system_.index_of(view), device,
-                   line_integrals.slices(i, 1).rows(rows.first - rows_.first, rows.count)));
+      // Rows of one view are dense.
+      const HostView3<const float> seen(line_integrals.row(i, rows.first - rows_.first),
+                                        {1, rows.count, line_integrals.shape().fast});
+      ISO_RETURN_IF_ERROR(b_.Store(system_.chunk_of(view), system_.index_of(view), device, seen));
     }
   }
   return absl::OkStatus();

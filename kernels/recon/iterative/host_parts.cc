@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/session.h"
 
 namespace isocenter::recon {
 namespace {
@@ -11,11 +12,11 @@ namespace {
 Shape3 ShapeOf(const VolumeGrid& grid) { return grid.shape(); }
 Shape3 ShapeOf(const Shape3& shape) { return shape; }
 
-absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewBuffer(ops::Device& session,
+absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewBuffer(ops::Session& session,
                                                              const VolumeGrid& grid) {
   return session.NewVolume(grid);
 }
-absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewBuffer(ops::Device& session,
+absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewBuffer(ops::Session& session,
                                                                 const Shape3& shape) {
   return session.NewProjectionStack(shape, ops::StackUse::kProjections);
 }
@@ -23,13 +24,13 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewBuffer(ops::Device& ses
 }  // namespace
 
 template <class Parts>
-HostParts<Parts>::HostParts(ops::Device& session, std::vector<Form> parts)
+HostParts<Parts>::HostParts(ops::Session& session, std::vector<Form> parts)
     : session_(session),
       parts_(std::move(parts)),
       arriving_(std::make_shared<std::vector<std::atomic<bool>>>(parts_.size())) {}
 
 template <class Parts>
-absl::StatusOr<std::unique_ptr<HostParts<Parts>>> HostParts<Parts>::Create(ops::Device& session,
+absl::StatusOr<std::unique_ptr<HostParts<Parts>>> HostParts<Parts>::Create(ops::Session& session,
                                                                            std::vector<Form> parts,
                                                                            const Form& largest) {
   std::unique_ptr<HostParts> self(new HostParts(session, std::move(parts)));
@@ -38,8 +39,8 @@ absl::StatusOr<std::unique_ptr<HostParts<Parts>>> HostParts<Parts>::Create(ops::
     self->first_.push_back(floats);
     floats += ShapeOf(part).count();
   }
-  ISO_ASSIGN_OR_RETURN(self->host_,
-                       session.NewHostMemory(floats * static_cast<int64_t>(sizeof(float))));
+  ISO_ASSIGN_OR_RETURN(
+      self->host_, session.device().NewHostMemory(floats * static_cast<int64_t>(sizeof(float))));
   std::fill_n(reinterpret_cast<float*>(self->host_->data()), floats, 0.f);
   for (int room = 0; room < Rooms(static_cast<int>(self->parts_.size())); ++room) {
     ISO_ASSIGN_OR_RETURN(self->rooms_.emplace_back().buffer, NewBuffer(session, largest));

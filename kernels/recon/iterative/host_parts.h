@@ -38,7 +38,7 @@ class HostParts {
 
   /// Zero. `largest` has room for each of `parts`; `session` must outlive them. Errors:
   /// RESOURCE_EXHAUSTED.
-  static absl::StatusOr<std::unique_ptr<HostParts>> Create(ops::Device& session,
+  static absl::StatusOr<std::unique_ptr<HostParts>> Create(ops::Session& session,
                                                            std::vector<Form> parts,
                                                            const Form& largest);
   /// Waits for copies that go on.
@@ -63,14 +63,14 @@ class HostParts {
     int part = -1;  // that is there
     bool changed = false;
   };
-  HostParts(ops::Device& session, std::vector<Form> parts);
+  HostParts(ops::Session& session, std::vector<Form> parts);
   int RoomOf(int part) const;
   absl::Status TurnTo(int part, Access access);
   absl::Status Bring(int part, Access access, Room& room);
   absl::Status WriteBack(Room& room);
   absl::Status WaitForHost(int part);
 
-  ops::Device& session_;
+  ops::Session& session_;
   const std::vector<Form> parts_;
   std::vector<int64_t> first_;  // of each part in host memory, elements
   std::unique_ptr<ops::HostMemory> host_;

@@ -11,7 +11,7 @@ namespace isocenter::recon {
 
 absl::StatusOr<LinearOperators> LinearOperators::Create(const IterativeSettings& settings,
                                                         const ops::Registry& registry,
-                                                        ops::Device& session) {
+                                                        ops::Session& session) {
   const auto methods = registry.projectors.find(settings.projector);
   if (methods == registry.projectors.end()) {
     return absl::NotFoundError(absl::StrCat("no backend has the projector '",

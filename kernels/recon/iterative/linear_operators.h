@@ -16,7 +16,7 @@ class LinearOperators {
   /// `session` must outlive them. Errors: NOT_FOUND (a method that the backend lacks).
   static absl::StatusOr<LinearOperators> Create(const IterativeSettings& settings,
                                                 const ops::Registry& registry,
-                                                ops::Device& session);
+                                                ops::Session& session);
 
   /// projections += A x.
   absl::Status Forward(std::span<const ProjectionMatrix> matrices, const ops::VolumeBuffer& volume,

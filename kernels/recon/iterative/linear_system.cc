@@ -121,7 +121,7 @@ absl::Status LinearSystem::OnPieces(const std::function<absl::Status(int)>& work
 
 absl::Status LinearSystem::Synchronize() {
   absl::Status status;
-  for (ops::Device* session : sessions_) status.Update(session->Synchronize());
+  for (ops::Session* session : sessions_) status.Update(session->Synchronize());
   return status;
 }
 

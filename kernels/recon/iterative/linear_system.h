@@ -33,9 +33,9 @@ class LinearSystem {
   const std::vector<ViewChunk>& chunks() const { return chunks_; }
   int chunk_count() const { return static_cast<int>(chunks_.size()); }
   int devices() const { return static_cast<int>(parts_.size()); }
-  ops::Device& session(int device) { return *parts_[device].session; }
+  ops::Session& session(int device) { return *parts_[device].session; }
   ops::Arithmetic& arithmetic(int device) { return *parts_[device].arithmetic; }
-  std::span<ops::Device* const> sessions() const { return sessions_; }
+  std::span<ops::Session* const> sessions() const { return sessions_; }
   const ops::Registry& registry() const { return registry_; }
 
   /// Where a view is: its chunk, and its index there.
@@ -89,7 +89,7 @@ class LinearSystem {
 
  private:
   struct Part {
-    std::unique_ptr<ops::Device> session;
+    std::unique_ptr<ops::Session> session;
     std::unique_ptr<LinearOperators> operators;
     std::unique_ptr<ops::Arithmetic> arithmetic;
     std::vector<int> pieces;
@@ -109,7 +109,7 @@ class LinearSystem {
   std::vector<ViewChunk> chunks_;
   std::vector<int> chunk_of_view_, index_of_view_;
   std::vector<Part> parts_;
-  std::vector<ops::Device*> sessions_;
+  std::vector<ops::Session*> sessions_;
   std::vector<std::unique_ptr<ops::VolumeBuffer>> masks_;  // by piece; none for the result's
   double unmatched_scale_ = 1;
   /// A thread for each device: one waits while the others go on.

@@ -55,7 +55,7 @@ VolumeGrid LargestPiece(const RefinementPlan& plan, int device) {
 }
 
 absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan, int device,
-                                    const ops::Registry& registry, ops::Device& session) {
+                                    const ops::Registry& registry, ops::Session& session) {
   ISO_ASSIGN_OR_RETURN(const LinearOperators operators,
                        LinearOperators::Create(plan.settings, registry, session));
   const VectorCounts counts = CountVectors(plan);
@@ -65,17 +65,17 @@ absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan, int device,
   for (const Piece& piece : plan.pieces) {
     if (piece.device != device) continue;
     ++pieces;
-    piece_bytes += session.VolumeBytes(piece.grid);
-    if (piece.surroundings) mask_bytes += session.VolumeBytes(piece.grid);
+    piece_bytes += session.device().VolumeBytes(piece.grid);
+    if (piece.surroundings) mask_bytes += session.device().VolumeBytes(piece.grid);
   }
   if (plan.pieces_in_host) {
-    piece_bytes = HostParts<VolumeParts>::Rooms(pieces) * session.VolumeBytes(largest);
+    piece_bytes = HostParts<VolumeParts>::Rooms(pieces) * session.device().VolumeBytes(largest);
   }
 
   const int64_t rows = plan.rows[device].seen.count;
   const int columns = plan.acquisition.detector.columns;
   const auto stack_bytes = [&](const Shape3& shape, ops::StackUse use) {
-    return session.ProjectionStackBytes(shape, use);
+    return session.device().ProjectionStackBytes(shape, use);
   };
   const Shape3 chunk{plan.chunk_views, rows, columns};
   const int64_t chunk_bytes = stack_bytes(chunk, ops::StackUse::kProjections);
@@ -94,12 +94,13 @@ absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan, int device,
 
   int64_t bytes = counts.volumes * piece_bytes + mask_bytes;
   bytes += counts.projections * projection_bytes + (counts.chunks + partial_sums) * chunk_bytes;
-  bytes += stack_bytes(frames, ops::StackUse::kLineIntegrals) + session.WorkspaceBytes(frames);
+  bytes +=
+      stack_bytes(frames, ops::StackUse::kLineIntegrals) + session.device().WorkspaceBytes(frames);
   bytes += operators.WorkspaceBytes(largest, chunk);
   if (HasVariation(plan.settings.algorithm)) {
     VolumeGrid slice = plan.grid;
     slice.nz = 1;
-    bytes += 2 * session.VolumeBytes(slice);  // of the neighbours
+    bytes += 2 * session.device().VolumeBytes(slice);  // of the neighbours
   }
   return bytes;
 }

@@ -24,7 +24,7 @@ VolumeGrid LargestPiece(const RefinementPlan& plan, int device);
 
 /// Upper bound of the memory of one of the plan's devices. Errors: those of making its operations.
 absl::StatusOr<int64_t> DeviceBytes(const RefinementPlan& plan, int device,
-                                    const ops::Registry& registry, ops::Device& session);
+                                    const ops::Registry& registry, ops::Session& session);
 
 /// Upper bound of the host memory, staging of frames included.
 int64_t HostBytes(const RefinementPlan& plan);

@@ -10,7 +10,7 @@ absl::StatusOr<std::unique_ptr<PiecewiseVariation>> PiecewiseVariation::Create(
     LinearSystem& system) {
   std::unique_ptr<PiecewiseVariation> self(new PiecewiseVariation(system));
   for (int device = 0; device < system.devices(); ++device) {
-    ops::Device& session = system.session(device);
+    ops::Session& session = system.session(device);
     Part& part = self->parts_.emplace_back();
     ISO_ASSIGN_OR_RETURN(const auto factory, system.registry().variation.Find(session.backend()));
     ISO_ASSIGN_OR_RETURN(part.variation, factory(session));

@@ -128,7 +128,7 @@ std::vector<Residence> Residences(const RefinementPlan& plan, const ops::DeviceT
 }
 
 absl::StatusOr<int64_t> PeakBytes(const RefinementPlan& plan, const ops::Registry& registry,
-                                  std::span<const std::unique_ptr<ops::Device>> sessions) {
+                                  std::span<const std::unique_ptr<ops::Session>> sessions) {
   int64_t peak = 0;
   for (int device = 0; device < plan.devices(); ++device) {
     ISO_ASSIGN_OR_RETURN(const int64_t bytes,
@@ -196,7 +196,7 @@ absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition
     around = std::make_unique<VolumeGrid>(made);
   }
 
-  std::vector<std::unique_ptr<ops::Device>> sessions;
+  std::vector<std::unique_ptr<ops::Session>> sessions;
   int64_t limit = devices[0]->limits().memory_bytes;
   for (ops::Device* device : devices) {
     limit = std::min(limit, device->limits().memory_bytes);

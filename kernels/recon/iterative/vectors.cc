@@ -9,7 +9,7 @@
 namespace isocenter::recon {
 
 absl::StatusOr<VolumeVector> VolumeVector::Create(const RefinementPlan& plan,
-                                                  std::span<ops::Device* const> sessions) {
+                                                  std::span<ops::Session* const> sessions) {
   VolumeVector vector(plan);
   if (!plan.pieces_in_host) {
     for (const Piece& piece : plan.pieces) {
@@ -73,7 +73,7 @@ Shape3 ProjectionVector::LargestShape(int device) const {
 
 absl::StatusOr<ProjectionVector> ProjectionVector::Create(const RefinementPlan& plan,
                                                           std::span<const ViewChunk> chunks,
-                                                          std::span<ops::Device* const> sessions) {
+                                                          std::span<ops::Session* const> sessions) {
   ProjectionVector vector(plan, chunks);
   const int count = static_cast<int>(chunks.size());
   if (!plan.projections_in_host) {
@@ -99,7 +99,7 @@ absl::StatusOr<ProjectionVector> ProjectionVector::Create(const RefinementPlan& 
 
 absl::StatusOr<ProjectionVector> ProjectionVector::CreateForOneChunk(
     const RefinementPlan& plan, std::span<const ViewChunk> chunks,
-    std::span<ops::Device* const> sessions) {
+    std::span<ops::Session* const> sessions) {
   ProjectionVector vector(plan, chunks);
   for (int device = 0; device < plan.devices(); ++device) {
     ISO_ASSIGN_OR_RETURN(vector.one_chunk_.emplace_back(),
@@ -122,9 +122,7 @@ absl::Status ProjectionVector::Store(int chunk, int index, int device,
                                      HostView3<const float> view) {
   if (!stacks_.empty()) return stacks_[chunk][device]->Upload(index, view);
   const HostView3<float> to = in_host_[device]->InHost(chunk).slices(index, 1);
-  for (int64_t v = 0; v < to.shape().middle; ++v) {
-    std::copy_n(view.row(0, v), to.shape().fast, to.row(0, v));
-  }
+  std::copy_n(view.data(), view.shape().count(), to.data());
   return absl::OkStatus();
 }
 

@@ -21,7 +21,7 @@ class VolumeVector {
  public:
   /// Zero. `sessions` by device; all must outlive the vector. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<VolumeVector> Create(const RefinementPlan& plan,
-                                             std::span<ops::Device* const> sessions);
+                                             std::span<ops::Session* const> sessions);
 
   /// The piece in its device's memory, valid until another piece of the same device is asked for.
   absl::StatusOr<ops::VolumeBuffer*> At(int piece, Access access);
@@ -53,10 +53,10 @@ class ProjectionVector {
   /// and what one writes is there until the next. Zero. Errors: RESOURCE_EXHAUSTED.
   static absl::StatusOr<ProjectionVector> Create(const RefinementPlan& plan,
                                                  std::span<const ViewChunk> chunks,
-                                                 std::span<ops::Device* const> sessions);
-  static absl::StatusOr<ProjectionVector> CreateForOneChunk(const RefinementPlan& plan,
-                                                            std::span<const ViewChunk> chunks,
-                                                            std::span<ops::Device* const> sessions);
+                                                 std::span<ops::Session* const> sessions);
+  static absl::StatusOr<ProjectionVector> CreateForOneChunk(
+      const RefinementPlan& plan, std::span<const ViewChunk> chunks,
+      std::span<ops::Session* const> sessions);
 
   absl::StatusOr<ops::ProjectionStack*> At(int chunk, int device, Access access);
 

@@ -1,8 +1,5 @@
 #include "server/dicom/net/commitment_report.h"
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/dimse.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
@@ -11,15 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/net/dimse.h"
 
 namespace isocenter::dicom {
 namespace {
 
 constexpr uint16_t kAllCommitted = 1, kSomeFailed = 2;
-
-absl::Status ToStatus(const OFCondition& condition) {
-  return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
-}
 
 std::string Text(DcmItem& item, const DcmTagKey& key) {
   OFString value;
@@ -106,12 +100,8 @@ absl::Status ReceiveReport(Association& association, uint8_t context,
   if (request.DataSetType != DIMSE_DATASET_NULL) {
     association.AllowMessage();
     T_ASC_PresentationContextID received_context = context;
-    DcmDataset* raw = nullptr;
-    const OFCondition received =
-        DIMSE_receiveDataSetInMemory(association.get(), DIMSE_NONBLOCKING, timeout_seconds,
-                                     &received_context, &raw, nullptr, nullptr);
-    information.reset(raw);
-    ISO_RETURN_IF_ERROR(ToStatus(received));
+    ISO_ASSIGN_OR_RETURN(information,
+                         ReceiveDataSet(association, timeout_seconds, received_context));
   }
   T_DIMSE_Message message = {};
   message.CommandField = DIMSE_N_EVENT_REPORT_RSP;
@@ -120,14 +110,11 @@ absl::Status ReceiveReport(Association& association, uint8_t context,
   response.DimseStatus = Apply(request, information.get(), queue);
   response.DataSetType = DIMSE_DATASET_NULL;
   response.EventTypeID = request.EventTypeID;
-  OFStandard::strlcpy(response.AffectedSOPClassUID, request.AffectedSOPClassUID,
-                      sizeof response.AffectedSOPClassUID);
-  OFStandard::strlcpy(response.AffectedSOPInstanceUID, request.AffectedSOPInstanceUID,
-                      sizeof response.AffectedSOPInstanceUID);
+  Copy(request.AffectedSOPClassUID, response.AffectedSOPClassUID);
+  Copy(request.AffectedSOPInstanceUID, response.AffectedSOPInstanceUID);
   response.opts = O_NEVENTREPORT_AFFECTEDSOPCLASSUID | O_NEVENTREPORT_AFFECTEDSOPINSTANCEUID |
                   O_NEVENTREPORT_EVENTTYPEID;
-  return ToStatus(DIMSE_sendMessageUsingMemoryData(association.get(), context, &message, nullptr,
-                                                   nullptr, nullptr, nullptr));
+  return SendMessage(association, context, message, nullptr);
 }
 
 }  // namespace isocenter::dicom

@@ -3,37 +3,14 @@
 namespace isocenter::dicom {
 
 absl::string_view Name(NodeOperation operation) {
-  switch (operation) {
-    case NodeOperation::kAssociation:
-      return "association";
-    case NodeOperation::kEcho:
-      return "echo";
-    case NodeOperation::kFind:
-      return "find";
-    case NodeOperation::kMove:
-      return "move";
-    case NodeOperation::kGet:
-      return "get";
-    case NodeOperation::kStore:
-      return "store";
-    case NodeOperation::kCommitment:
-      return "commitment";
-  }
-  return "unknown";
+  constexpr absl::string_view kNames[] = {"association", "echo",  "find",      "move",
+                                          "get",         "store", "commitment"};
+  return kNames[static_cast<size_t>(operation)];
 }
 
 absl::string_view Name(NodeOutcome outcome) {
-  switch (outcome) {
-    case NodeOutcome::kSuccess:
-      return "success";
-    case NodeOutcome::kFailure:
-      return "failure";
-    case NodeOutcome::kCancelled:
-      return "cancelled";
-    case NodeOutcome::kRejected:
-      return "rejected";
-  }
-  return "unknown";
+  constexpr absl::string_view kNames[] = {"success", "failure", "cancelled", "rejected"};
+  return kNames[static_cast<size_t>(outcome)];
 }
 
 }  // namespace isocenter::dicom

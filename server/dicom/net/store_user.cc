@@ -1,19 +1,10 @@
 #include "server/dicom/net/store_user.h"
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/assoc.h>
-#include <dcmtk/dcmnet/dimse.h>
-
+#include "server/dicom/net/dimse.h"
 #include "server/dicom/net/store_contexts.h"
 
 namespace isocenter::dicom {
 namespace {
-
-template <size_t kSize>
-void Copy(const std::string& text, char (&to)[kSize]) {
-  OFStandard::strlcpy(to, text.c_str(), kSize);
-}
 
 T_DIMSE_C_StoreRQ RequestOf(const archive::Instance& instance,
                             const std::optional<MoveOriginator>& originator, DIC_US message_id) {
@@ -51,7 +42,7 @@ StoreOutcome StoreInstance(Association& association, const archive::InstanceRow&
       DIMSE_NONBLOCKING, options.timeout_seconds, &response, &detail, options.cancel);
   delete detail;
   if (condition.bad()) {
-    return {.kind = Kind::kBroken, .error = absl::UnavailableError(condition.text())};
+    return {.kind = Kind::kBroken, .error = ToStatus(condition)};
   }
   return {.kind = Kind::kAnswered, .status = response.DimseStatus};
 }

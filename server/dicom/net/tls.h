@@ -1,5 +1,5 @@
 // TLS of associations, as acceptor and as requestor. Source: DICOM PS3.15, annex B (secure
-// transport connection profiles). tls.cc alone knows DCMTK's TLS layer and OpenSSL's sessions.
+// transport connection profiles). tls.cc alone knows DCMTK's TLS layer.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 #include "server/dicom/net/allowance.h"
 
 class DcmTransportConnection;
@@ -56,7 +56,7 @@ class TlsContext {
   TlsContext& operator=(const TlsContext&) = delete;
 
   /// The files' certificates that expire first; `certificate` is the name of their field.
-  const std::vector<certificates::Expiry>& expiries() const { return expiries_; }
+  const std::vector<crypto::Expiry>& expiries() const { return expiries_; }
 
   /// A connection over a connected socket, which it takes over; null when memory is out. It fails
   /// when the other side exceeds the allowance. After the handshake `peer` is known. Both must
@@ -71,7 +71,7 @@ class TlsContext {
 
   std::unique_ptr<Layer> layer_;
   PeerCheck check_;
-  std::vector<certificates::Expiry> expiries_;
+  std::vector<crypto::Expiry> expiries_;
 };
 
 }  // namespace isocenter::dicom

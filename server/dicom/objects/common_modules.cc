@@ -2,14 +2,12 @@
 
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dctk.h>
-#include <unistd.h>
-
-#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/host_name.h"
 #include "server/dicom/objects/dictionary.h"
 #include "server/dicom/objects/request_attributes.h"
 #include "server/dicom/objects/series_text.h"
@@ -28,25 +26,16 @@ struct DateAndTime {
 /// When the first frame came, on this machine's clock and in its time zone.
 DateAndTime AcquisitionStart(const jobs::Job& job) {
   const absl::Time time = job.create_time == absl::InfinitePast() ? absl::Now() : job.create_time;
-  return {absl::FormatTime("%Y%m%d", time, absl::LocalTimeZone()),
-          absl::FormatTime("%H%M%S", time, absl::LocalTimeZone())};
+  return {LocalDate(time), LocalTime(time)};
 }
 
 std::string OrElse(std::string value, const std::string& otherwise) {
   return value.empty() ? otherwise : value;
 }
 
-std::string SexCode(const std::string& sex) {
-  return sex == "M" || sex == "F" || sex == "O" ? sex : "";
-}
-
 /// What tells this installation of the service from others: the machine's name. Enhanced objects
 /// must have a serial number of the equipment that made them.
-std::string ServiceSerialNumber() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return OrElse(Text(name.data(), 64), "unknown");
-}
+std::string ServiceSerialNumber() { return OrElse(Text(HostName(), 64), "unknown"); }
 
 std::string Numbers(std::initializer_list<double> values) {
   return absl::StrJoin(values, "\\", [](std::string* out, double value) {

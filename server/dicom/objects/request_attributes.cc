@@ -32,10 +32,8 @@ void PutPerformedStep(const jobs::Job& job, Attributes& put) {
   step(DCM_ReferencedSOPClassUID, UID_ModalityPerformedProcedureStepSOPClass);
   step(DCM_ReferencedSOPInstanceUID, ProcedureStepUid(job.id));
   put(DCM_PerformedProcedureStepID, ProcedureStepId(job));
-  put(DCM_PerformedProcedureStepStartDate,
-      absl::FormatTime("%Y%m%d", job.create_time, absl::LocalTimeZone()));
-  put(DCM_PerformedProcedureStepStartTime,
-      absl::FormatTime("%H%M%S", job.create_time, absl::LocalTimeZone()));
+  put(DCM_PerformedProcedureStepStartDate, LocalDate(job.create_time));
+  put(DCM_PerformedProcedureStepStartTime, LocalTime(job.create_time));
 }
 
 }  // namespace

@@ -82,4 +82,16 @@ std::string TimeOrNothing(absl::string_view text) {
   return legal ? std::string(text) : "";
 }
 
+std::string LocalDate(absl::Time time) {
+  return absl::FormatTime("%Y%m%d", time, absl::LocalTimeZone());
+}
+
+std::string LocalTime(absl::Time time) {
+  return absl::FormatTime("%H%M%S", time, absl::LocalTimeZone());
+}
+
+std::string SexCode(const std::string& sex) {
+  return sex == "M" || sex == "F" || sex == "O" ? sex : "";
+}
+
 }  // namespace isocenter::dicom

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace isocenter::dicom {
 
@@ -23,5 +24,11 @@ std::string DecimalString(double value);
 /// A date (YYYYMMDD) or time (HHMMSS) that is what it claims to be, or "".
 std::string DateOrNothing(absl::string_view text);
 std::string TimeOrNothing(absl::string_view text);
+/// A moment's date and time in this machine's time zone.
+std::string LocalDate(absl::Time time);
+std::string LocalTime(absl::Time time);
+
+/// A patient's sex if it is one of DICOM's codes (M, F, O), or "".
+std::string SexCode(const std::string& sex);
 
 }  // namespace isocenter::dicom

@@ -1,7 +1,5 @@
 #include "server/dicom/objects/uids.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/crypto/digests.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -44,8 +43,7 @@ absl::string_view Name(UidRole role) {
 std::array<uint8_t, 16> NameBasedUuid(absl::string_view name) {
   std::string data(kNamespace.begin(), kNamespace.end());
   data.append(name.data(), name.size());
-  std::array<uint8_t, EVP_MAX_MD_SIZE> digest{};
-  EVP_Digest(data.data(), data.size(), digest.data(), nullptr, EVP_sha1(), nullptr);
+  const std::array<uint8_t, 20> digest = crypto::Sha1(data);
   std::array<uint8_t, 16> uuid;
   std::copy_n(digest.begin(), uuid.size(), uuid.begin());
   uuid[6] = (uuid[6] & 0x0f) | 0x50;

@@ -1,7 +1,4 @@
 // C-FIND: queries over the archive's index. Source: DICOM PS3.4, C.4.1.
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/dimse.h>
 #include <spdlog/spdlog.h>
 
 #include <string>
@@ -9,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "server/dicom/net/dimse.h"
 #include "server/dicom/scp/response.h"
 #include "server/dicom/scp/session.h"
 
@@ -21,9 +19,8 @@ absl::Status Respond(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& 
                      uint16_t status, DcmDataset* identifiers) {
   auto response = ResponseTo<T_DIMSE_C_FindRSP>(request, status, identifiers);
   response.opts = O_FIND_AFFECTEDSOPCLASSUID;
-  const OFCondition condition = DIMSE_sendFindResponse(session.association.get(), context, &request,
-                                                       &response, identifiers, nullptr);
-  return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
+  return ToStatus(DIMSE_sendFindResponse(session.association.get(), context, &request, &response,
+                                         identifiers, nullptr));
 }
 
 DcmTagKey KeyOf(uint64_t tag) {

@@ -1,11 +1,9 @@
 // What the responses of C-FIND, C-MOVE and C-GET begin with. Source: DICOM PS3.7, 9.3.2 to 9.3.4.
 #pragma once
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/dimse.h>
-
 #include <cstdint>
+
+#include "server/dicom/net/dimse.h"
 
 namespace isocenter::dicom {
 
@@ -17,8 +15,7 @@ Response ResponseTo(const Request& request, uint16_t status, const DcmDataset* i
   response.MessageIDBeingRespondedTo = request.MessageID;
   response.DimseStatus = status;
   response.DataSetType = identifiers == nullptr ? DIMSE_DATASET_NULL : DIMSE_DATASET_PRESENT;
-  OFStandard::strlcpy(response.AffectedSOPClassUID, request.AffectedSOPClassUID,
-                      sizeof response.AffectedSOPClassUID);
+  Copy(request.AffectedSOPClassUID, response.AffectedSOPClassUID);
   return response;
 }
 

@@ -60,14 +60,14 @@ void Audit(const Session& session, audit::Outcome outcome, const RetrieveCounts&
 }
 
 /// Sends the last response, writes the log, reports and records.
-absl::Status Finish(Session& session, NodeOperation operation, Responder& responder,
+absl::Status Finish(Session& session, NodeOperation operation, const Responder& respond,
                     uint16_t status, const RetrieveCounts& counts, absl::string_view remark) {
   std::unique_ptr<DcmDataset> identifiers;
   if (!counts.failed_uids.empty()) {
     identifiers = std::make_unique<DcmDataset>();
     (void)identifiers->putAndInsertString(DCM_FailedSOPInstanceUIDList, counts.failed_uids.c_str());
   }
-  const absl::Status sent = responder.Send(status, counts, identifiers.get());
+  const absl::Status sent = respond(status, counts, identifiers.get());
   const bool cancelled = status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
   const bool succeeded = sent.ok() && status == STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
   spdlog::log(succeeded || cancelled ? spdlog::level::info : spdlog::level::warn,
@@ -85,8 +85,33 @@ absl::Status Finish(Session& session, NodeOperation operation, Responder& respon
   return sent;
 }
 
+void Count(Sent sent, const archive::InstanceRow& row, RetrieveCounts& counts) {
+  --counts.remaining;
+  switch (sent) {
+    case Sent::kCompleted:
+      ++counts.completed;
+      break;
+    case Sent::kWarning:
+      ++counts.warning;
+      break;
+    case Sent::kFailed:
+    case Sent::kAssociationBroken:
+      counts.Fail(row);
+      break;
+  }
+}
+
+/// Of the last response.
+uint16_t StatusOf(const RetrieveCounts& counts, bool cancelled) {
+  if (cancelled) return STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
+  if (counts.failed == 0) return STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
+  return counts.completed + counts.warning > 0
+             ? STATUS_MOVE_Warning_SubOperationsCompleteOneOrMoreFailures
+             : STATUS_MOVE_Refused_OutOfResourcesSubOperations;
+}
+
 /// Sends all instances to `target`, with a pending response after each, and finishes.
-absl::Status SendAll(Session& session, NodeOperation operation, Responder& responder,
+absl::Status SendAll(Session& session, NodeOperation operation, const Responder& respond,
                      uint8_t context, uint16_t message_id, Association& target,
                      const std::optional<MoveOriginator>& originator, Compression preferred,
                      const std::vector<archive::InstanceRow>& instances) {
@@ -94,17 +119,15 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
   T_DIMSE_DetectedCancelParameters cancel = {};
   cancel.presId = context;
   cancel.req.MessageIDBeingRespondedTo = message_id;
-  const StoreOptions options{
-      .preferred = preferred,
-      .we_requested = originator.has_value(),
-      .originator = originator,
-      .timeout_seconds = std::max(1, static_cast<int>(session.node.options.idle_seconds)),
-      .cancel = originator.has_value() ? nullptr : &cancel};
+  const StoreOptions options{.preferred = preferred,
+                             .we_requested = originator.has_value(),
+                             .originator = originator,
+                             .timeout_seconds = session.idle_seconds(),
+                             .cancel = originator.has_value() ? nullptr : &cancel};
   bool cancelled = false, broken = false;
   for (const archive::InstanceRow& row : instances) {
     if (broken) {
-      counts.Fail(row);
-      --counts.remaining;
+      Count(Sent::kFailed, row, counts);
       continue;
     }
     // In a C-GET the cancellation may arrive where the response to a C-STORE is awaited.
@@ -116,46 +139,24 @@ absl::Status SendAll(Session& session, NodeOperation operation, Responder& respo
     session.node.Report(NodeOperation::kStore, sent == Sent::kCompleted || sent == Sent::kWarning
                                                    ? NodeOutcome::kSuccess
                                                    : NodeOutcome::kFailure);
-    --counts.remaining;
-    switch (sent) {
-      case Sent::kCompleted:
-        ++counts.completed;
-        break;
-      case Sent::kWarning:
-        ++counts.warning;
-        break;
-      case Sent::kAssociationBroken:
-        broken = true;
-        [[fallthrough]];
-      case Sent::kFailed:
-        counts.Fail(row);
-        break;
-    }
+    Count(sent, row, counts);
+    broken = sent == Sent::kAssociationBroken;
     if (broken && !originator.has_value()) {
       Audit(session, audit::Outcome::kFailure, counts, "the association broke");
       return absl::UnavailableError("the association broke during C-GET");
     }
     if (!broken && counts.remaining > 0) {
-      ISO_RETURN_IF_ERROR(
-          responder.Send(STATUS_MOVE_Pending_SubOperationsAreContinuing, counts, nullptr));
+      ISO_RETURN_IF_ERROR(respond(STATUS_MOVE_Pending_SubOperationsAreContinuing, counts, nullptr));
     }
   }
-  uint16_t status = STATUS_MOVE_Success_SubOperationsCompleteNoFailures;
-  if (cancelled) {
-    status = STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication;
-  } else if (counts.failed > 0) {
-    status = counts.completed + counts.warning > 0
-                 ? STATUS_MOVE_Warning_SubOperationsCompleteOneOrMoreFailures
-                 : STATUS_MOVE_Refused_OutOfResourcesSubOperations;
-  }
-  return Finish(session, operation, responder, status, counts,
+  return Finish(session, operation, respond, StatusOf(counts, cancelled), counts,
                 broken ? "; the destination broke off" : "");
 }
 
 /// Receives the identifier and finds what it means. Without a value, the request has been answered
 /// already; errors end the association.
 absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstances(
-    Session& session, NodeOperation operation, Responder& responder, uint8_t context,
+    Session& session, NodeOperation operation, const Responder& respond, uint8_t context,
     const char* sop_class_uid) {
   const absl::StatusOr<Query> query = ReceiveQuery(session, context, sop_class_uid);
   if (!query.ok() && !absl::IsInvalidArgument(query.status())) {
@@ -172,7 +173,7 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
   // request only counted.
   if (!is_request_wrong)
     spdlog::error("dicom: retrieval failed: {}", instances.status().ToString());
-  ISO_RETURN_IF_ERROR(Finish(session, operation, responder,
+  ISO_RETURN_IF_ERROR(Finish(session, operation, respond,
                              is_request_wrong ? STATUS_MOVE_Error_DataSetDoesNotMatchSOPClass
                                               : STATUS_MOVE_Failed_UnableToProcess,
                              RetrieveCounts(), ""));
@@ -182,15 +183,15 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
 }  // namespace
 
 absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request) {
-  MoveResponder responder(session, context, request);
+  const Responder respond = ResponderTo(session, context, request);
   session.destination = std::string(absl::StripAsciiWhitespace(request.MoveDestination));
   ISO_ASSIGN_OR_RETURN(const auto instances,
-                       ReceiveInstances(session, NodeOperation::kMove, responder, context,
+                       ReceiveInstances(session, NodeOperation::kMove, respond, context,
                                         request.AffectedSOPClassUID));
   if (!instances.has_value()) return absl::OkStatus();
 
   const auto finish = [&](uint16_t status, const RetrieveCounts& counts, absl::string_view remark) {
-    return Finish(session, NodeOperation::kMove, responder, status, counts, remark);
+    return Finish(session, NodeOperation::kMove, respond, status, counts, remark);
   };
   const std::vector<Peer>& peers = session.node.options.peers;
   const auto peer = std::find_if(peers.begin(), peers.end(), [&](const Peer& candidate) {
@@ -214,21 +215,21 @@ absl::Status ServeMove(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ
                   absl::StrCat("; ", target.status().message()));
   }
   const absl::Status status = SendAll(
-      session, NodeOperation::kMove, responder, context, request.MessageID, *target,
+      session, NodeOperation::kMove, respond, context, request.MessageID, *target,
       MoveOriginator{session.calling_ae_title, request.MessageID}, peer->compression, *instances);
   target->Release();
   return status;
 }
 
 absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request) {
-  GetResponder responder(session, context, request);
+  const Responder respond = ResponderTo(session, context, request);
   session.destination.clear();
   ISO_ASSIGN_OR_RETURN(const auto instances,
-                       ReceiveInstances(session, NodeOperation::kGet, responder, context,
+                       ReceiveInstances(session, NodeOperation::kGet, respond, context,
                                         request.AffectedSOPClassUID));
   if (!instances.has_value()) return absl::OkStatus();
   const absl::Status status =
-      SendAll(session, NodeOperation::kGet, responder, context, request.MessageID,
+      SendAll(session, NodeOperation::kGet, respond, context, request.MessageID,
               session.association, std::nullopt, Compression::kNone, *instances);
   if (!status.ok()) session.node.Report(NodeOperation::kGet, NodeOutcome::kFailure);
   return status;

@@ -2,12 +2,9 @@
 // PS3.7, 9.3.3 and 9.3.4.
 #pragma once
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/dimse.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -25,41 +22,13 @@ struct RetrieveCounts {
   void Fail(const archive::InstanceRow& instance);
 };
 
-/// What the two services do differently.
-class Responder {
- public:
-  virtual ~Responder() = default;
-  /// `identifiers`: null for none. Errors: UNAVAILABLE (the association is broken).
-  virtual absl::Status Send(uint16_t status, const RetrieveCounts& counts,
-                            DcmDataset* identifiers) = 0;
-};
+/// Answers a request. `identifiers`: null for none. Errors: UNAVAILABLE (the association is
+/// broken).
+using Responder = std::function<absl::Status(uint16_t status, const RetrieveCounts& counts,
+                                             DcmDataset* identifiers)>;
 
-/// Of C-MOVE.
-class MoveResponder : public Responder {
- public:
-  MoveResponder(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request)
-      : session_(session), context_(context), request_(request) {}
-  absl::Status Send(uint16_t status, const RetrieveCounts& counts,
-                    DcmDataset* identifiers) override;
-
- private:
-  Session& session_;
-  uint8_t context_;
-  const T_DIMSE_C_MoveRQ& request_;
-};
-
-/// Of C-GET.
-class GetResponder : public Responder {
- public:
-  GetResponder(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request)
-      : session_(session), context_(context), request_(request) {}
-  absl::Status Send(uint16_t status, const RetrieveCounts& counts,
-                    DcmDataset* identifiers) override;
-
- private:
-  Session& session_;
-  uint8_t context_;
-  const T_DIMSE_C_GetRQ& request_;
-};
+/// What the two services do differently. `session` and `request` must outlive the responder.
+Responder ResponderTo(Session& session, uint8_t context, const T_DIMSE_C_MoveRQ& request);
+Responder ResponderTo(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& request);
 
 }  // namespace isocenter::dicom

@@ -1,9 +1,5 @@
 #include "server/dicom/scp/session.h"
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/assoc.h>
-#include <dcmtk/dcmnet/dimse.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -15,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/net/commitment_report.h"
+#include "server/dicom/net/dimse.h"
 #include "server/dicom/net/store_contexts.h"
 #include "server/dicom/scp/identifier.h"
 
@@ -173,11 +170,11 @@ bool Negotiate(Session& session, bool overloaded, bool caller_has_place) {
 }
 
 absl::Status ServeEcho(Session& session, uint8_t context, const T_DIMSE_C_EchoRQ& request) {
-  const OFCondition condition =
-      DIMSE_sendEchoResponse(session.association.get(), context, &request, STATUS_Success, nullptr);
+  const absl::Status sent = ToStatus(DIMSE_sendEchoResponse(session.association.get(), context,
+                                                            &request, STATUS_Success, nullptr));
   session.node.Report(NodeOperation::kEcho,
-                      condition.good() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
-  return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
+                      sent.ok() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
+  return sent;
 }
 
 /// A report of storage commitment on an association that the other side has opened.
@@ -185,7 +182,7 @@ absl::Status ServeReport(Session& session, uint8_t context,
                          const T_DIMSE_N_EventReportRQ& request) {
   const absl::Status status =
       ReceiveReport(session.association, context, request, session.node.archive.transfers(),
-                    std::max(1, static_cast<int>(session.node.options.idle_seconds)));
+                    session.idle_seconds());
   session.node.Report(NodeOperation::kCommitment,
                       status.ok() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
   return status;
@@ -213,28 +210,23 @@ absl::Status Dispatch(Session& session, uint8_t context, const T_DIMSE_Message& 
 
 /// Serves requests until the association ends. OK when it was released.
 absl::Status ServeRequests(Session& session) {
-  const int idle_seconds = std::max(1, static_cast<int>(session.node.options.idle_seconds));
   while (true) {
     session.association.AllowMessage();
-    T_ASC_PresentationContextID context = 0;
-    T_DIMSE_Message message;
-    DcmDataset* status_detail = nullptr;
+    Command command;
     const OFCondition condition =
-        DIMSE_receiveCommand(session.association.get(), DIMSE_NONBLOCKING, idle_seconds, &context,
-                             &message, &status_detail);
-    delete status_detail;
+        ReceiveCommand(session.association, session.idle_seconds(), command);
     if (condition == DUL_PEERREQUESTEDRELEASE) {
       session.association.AcknowledgeRelease();
       return absl::OkStatus();
     }
     if (condition == DIMSE_NODATAAVAILABLE) {
-      return absl::DeadlineExceededError(absl::StrCat("silent for ", idle_seconds, " s"));
+      return absl::DeadlineExceededError(absl::StrCat("silent for ", session.idle_seconds(), " s"));
     }
     if (condition == DUL_PEERABORTEDASSOCIATION || condition == DUL_NETWORKCLOSED) {
       session.association.MarkEnded();
     }
-    if (condition.bad()) return absl::UnavailableError(condition.text());
-    ISO_RETURN_IF_ERROR(Dispatch(session, context, message));
+    ISO_RETURN_IF_ERROR(ToStatus(condition));
+    ISO_RETURN_IF_ERROR(Dispatch(session, command.context, command.message));
   }
 }
 
@@ -272,6 +264,10 @@ void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& inter
   }
 }
 
+int Session::idle_seconds() const {
+  return std::max(1, static_cast<int>(node.options.idle_seconds));
+}
+
 void Session::Audit(audit::Event event) const {
   if (node.options.audit == nullptr) return;
   event.service = "dicom";
@@ -282,13 +278,9 @@ void Session::Audit(audit::Event event) const {
 absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char* sop_class_uid) {
   session.association.AllowMessage();
   T_ASC_PresentationContextID received_context = context;
-  DcmDataset* raw = nullptr;
-  const OFCondition condition =
-      DIMSE_receiveDataSetInMemory(session.association.get(), DIMSE_NONBLOCKING,
-                                   std::max(1, static_cast<int>(session.node.options.idle_seconds)),
-                                   &received_context, &raw, nullptr, nullptr);
-  const std::unique_ptr<DcmDataset> dataset(raw);
-  if (condition.bad()) return absl::UnavailableError(condition.text());
+  ISO_ASSIGN_OR_RETURN(
+      const std::unique_ptr<DcmDataset> dataset,
+      ReceiveDataSet(session.association, session.idle_seconds(), received_context));
   if (received_context != context) {
     return absl::UnavailableError("the identifier came in another presentation context");
   }

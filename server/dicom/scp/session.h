@@ -43,6 +43,8 @@ struct Session {
   Subjects subjects;             // of the retrieval that is served
   std::string destination;       // of the C-MOVE that is served
 
+  /// How long one message may take, in whole seconds as DCMTK wants them; at least one.
+  int idle_seconds() const;
   /// Puts a record of this peer into the audit trail.
   void Audit(audit::Event event) const;
 };

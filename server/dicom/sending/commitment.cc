@@ -1,25 +1,17 @@
 #include "server/dicom/sending/commitment.h"
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/assoc.h>
-#include <dcmtk/dcmnet/dimse.h>
-
 #include <algorithm>
 #include <memory>
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "server/dicom/net/commitment_report.h"
+#include "server/dicom/net/dimse.h"
 
 namespace isocenter::dicom {
 namespace {
 
 constexpr uint16_t kRequestCommitment = 1;  // the model's only action type
-
-absl::Status ToStatus(const OFCondition& condition) {
-  return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
-}
 
 std::unique_ptr<DcmDataset> ActionInformation(const archive::CommitmentRequest& request) {
   auto information = std::make_unique<DcmDataset>();
@@ -50,34 +42,23 @@ absl::Status RequestCommitment(Association& association, const archive::Commitme
   message.CommandField = DIMSE_N_ACTION_RQ;
   T_DIMSE_N_ActionRQ& action = message.msg.NActionRQ;
   action.MessageID = association.get()->nextMsgID++;
-  OFStandard::strlcpy(action.RequestedSOPClassUID, UID_StorageCommitmentPushModelSOPClass,
-                      sizeof action.RequestedSOPClassUID);
-  OFStandard::strlcpy(action.RequestedSOPInstanceUID, UID_StorageCommitmentPushModelSOPInstance,
-                      sizeof action.RequestedSOPInstanceUID);
+  Copy(UID_StorageCommitmentPushModelSOPClass, action.RequestedSOPClassUID);
+  Copy(UID_StorageCommitmentPushModelSOPInstance, action.RequestedSOPInstanceUID);
   action.ActionTypeID = kRequestCommitment;
   action.DataSetType = DIMSE_DATASET_PRESENT;
   const std::unique_ptr<DcmDataset> information = ActionInformation(request);
-  ISO_RETURN_IF_ERROR(ToStatus(DIMSE_sendMessageUsingMemoryData(
-      association.get(), context, &message, nullptr, information.get(), nullptr, nullptr)));
+  ISO_RETURN_IF_ERROR(SendMessage(association, context, message, information.get()));
 
-  T_ASC_PresentationContextID answered = 0;
-  T_DIMSE_Message answer = {};
-  DcmDataset* detail = nullptr;
-  const OFCondition received = DIMSE_receiveCommand(association.get(), DIMSE_NONBLOCKING,
-                                                    timeout_seconds, &answered, &answer, &detail);
-  delete detail;
-  ISO_RETURN_IF_ERROR(ToStatus(received));
-  if (answer.CommandField != DIMSE_N_ACTION_RSP) {
+  Command answer;
+  ISO_RETURN_IF_ERROR(ToStatus(ReceiveCommand(association, timeout_seconds, answer)));
+  if (answer.message.CommandField != DIMSE_N_ACTION_RSP) {
     return absl::UnavailableError("the destination answers N-ACTION with another message");
   }
-  if (answer.msg.NActionRSP.DataSetType != DIMSE_DATASET_NULL) {
-    DcmDataset* reply = nullptr;
-    const OFCondition read = DIMSE_receiveDataSetInMemory(
-        association.get(), DIMSE_NONBLOCKING, timeout_seconds, &answered, &reply, nullptr, nullptr);
-    delete reply;
-    ISO_RETURN_IF_ERROR(ToStatus(read));
+  const T_DIMSE_N_ActionRSP& response = answer.message.msg.NActionRSP;
+  if (response.DataSetType != DIMSE_DATASET_NULL) {
+    ISO_RETURN_IF_ERROR(ReceiveDataSet(association, timeout_seconds, answer.context).status());
   }
-  const uint16_t status = answer.msg.NActionRSP.DimseStatus;
+  const uint16_t status = response.DimseStatus;
   if (status == STATUS_Success) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
       "the destination refuses the request of storage commitment (status %04X)", status));
@@ -86,19 +67,16 @@ absl::Status RequestCommitment(Association& association, const archive::Commitme
 void AwaitReport(Association& association, archive::TransferQueue& queue, absl::Duration patience,
                  int timeout_seconds) {
   association.AllowMessage();
-  T_ASC_PresentationContextID context = 0;
-  T_DIMSE_Message message = {};
-  DcmDataset* detail = nullptr;
   const int seconds = std::max(1, static_cast<int>(absl::ToInt64Seconds(patience)));
-  const OFCondition received = DIMSE_receiveCommand(association.get(), DIMSE_NONBLOCKING, seconds,
-                                                    &context, &message, &detail);
-  delete detail;
+  Command command;
+  const OFCondition received = ReceiveCommand(association, seconds, command);
   if (received == DIMSE_NODATAAVAILABLE) {
     association.Release();
   } else if (received == DUL_PEERREQUESTEDRELEASE) {
     association.AcknowledgeRelease();
-  } else if (received.good() && message.CommandField == DIMSE_N_EVENT_REPORT_RQ &&
-             ReceiveReport(association, context, message.msg.NEventReportRQ, queue, timeout_seconds)
+  } else if (received.good() && command.message.CommandField == DIMSE_N_EVENT_REPORT_RQ &&
+             ReceiveReport(association, command.context, command.message.msg.NEventReportRQ, queue,
+                           timeout_seconds)
                  .ok()) {
     association.Release();
   }

@@ -9,8 +9,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "server/base/backoff.h"
 #include "server/dicom/net/association.h"
-#include "server/dicom/sending/backoff.h"
 #include "server/dicom/sending/sender.h"
 
 namespace isocenter::dicom {

@@ -21,17 +21,8 @@ std::function<double()> ByChance() {
 }  // namespace
 
 absl::string_view Name(SendEvent event) {
-  switch (event) {
-    case SendEvent::kSent:
-      return "sent";
-    case SendEvent::kFailed:
-      return "failed";
-    case SendEvent::kPostponed:
-      return "postponed";
-    case SendEvent::kSkipped:
-      return "skipped";
-  }
-  return "unknown";
+  constexpr absl::string_view kNames[] = {"sent", "failed", "postponed", "skipped"};
+  return kNames[static_cast<size_t>(event)];
 }
 
 Sender::Sender(SenderOptions options, archive::Archive& archive, SendObserver observer)

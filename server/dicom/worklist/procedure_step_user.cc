@@ -1,14 +1,11 @@
 #include "server/dicom/worklist/procedure_step_user.h"
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/dimse.h>
-
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/net/dimse.h"
 #include "server/dicom/objects/request_attributes.h"
 #include "server/dicom/worklist/procedure_step_data.h"
 
@@ -19,12 +16,7 @@ constexpr int kAnswerSeconds = 30;
 // Error ID of an N-SET of a step that is completed or discontinued. Source: PS3.4 F.7.2.2.3.
 constexpr Uint16 kNoLongerUpdated = 0xa710;
 
-template <size_t kSize>
-void Copy(const char* text, char (&to)[kSize]) {
-  OFStandard::strlcpy(to, text, kSize);
-}
-
-T_DIMSE_Message Request(const ProcedureStepQueue::Message& message, DIC_US id) {
+T_DIMSE_Message Request(const archive::ProcedureStepQueue::Message& message, DIC_US id) {
   const std::string uid = ProcedureStepUid(message.job_id);
   T_DIMSE_Message request = {};
   if (message.creates) {
@@ -32,7 +24,7 @@ T_DIMSE_Message Request(const ProcedureStepQueue::Message& message, DIC_US id) {
     T_DIMSE_N_CreateRQ& create = request.msg.NCreateRQ;
     create.MessageID = id;
     Copy(UID_ModalityPerformedProcedureStepSOPClass, create.AffectedSOPClassUID);
-    Copy(uid.c_str(), create.AffectedSOPInstanceUID);
+    Copy(uid, create.AffectedSOPInstanceUID);
     create.opts = O_NCREATE_AFFECTEDSOPINSTANCEUID;
     create.DataSetType = DIMSE_DATASET_PRESENT;
   } else {
@@ -40,7 +32,7 @@ T_DIMSE_Message Request(const ProcedureStepQueue::Message& message, DIC_US id) {
     T_DIMSE_N_SetRQ& set = request.msg.NSetRQ;
     set.MessageID = id;
     Copy(UID_ModalityPerformedProcedureStepSOPClass, set.RequestedSOPClassUID);
-    Copy(uid.c_str(), set.RequestedSOPInstanceUID);
+    Copy(uid, set.RequestedSOPInstanceUID);
     set.DataSetType = DIMSE_DATASET_PRESENT;
   }
   return request;
@@ -75,8 +67,8 @@ ProcedureStepAnswer AnswerOf(Uint16 status, Uint16 error_id, bool creates) {
   }
 }
 
-absl::Status Broken(const OFCondition& condition) {
-  return absl::UnavailableError(absl::StrCat("performed procedure step: ", condition.text()));
+absl::Status Broken(const absl::Status& status) {
+  return absl::UnavailableError(absl::StrCat("performed procedure step: ", status.message()));
 }
 
 }  // namespace
@@ -95,39 +87,36 @@ absl::StatusOr<Association> RequestProcedureSteps(const Peer& peer, const NodeOp
   return association;
 }
 
-absl::StatusOr<ProcedureStepAnswer> SendProcedureStep(Association& association,
-                                                      const ProcedureStepQueue::Message& message) {
+absl::StatusOr<ProcedureStepAnswer> SendProcedureStep(
+    Association& association, const archive::ProcedureStepQueue::Message& message) {
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<DcmDataset> data, DecodeDataSet(message.data));
   T_ASC_Association* const raw = association.get();
-  T_ASC_PresentationContextID context =
+  const T_ASC_PresentationContextID context =
       ASC_findAcceptedPresentationContextID(raw, UID_ModalityPerformedProcedureStepSOPClass);
   T_DIMSE_Message request = Request(message, raw->nextMsgID++);
   association.AllowMessage();
-  OFCondition condition = DIMSE_sendMessageUsingMemoryData(raw, context, &request, nullptr,
-                                                           data.get(), nullptr, nullptr);
-  if (condition.bad()) return Broken(condition);
-
-  T_DIMSE_Message response = {};
-  DcmDataset* received = nullptr;
-  condition =
-      DIMSE_receiveCommand(raw, DIMSE_NONBLOCKING, kAnswerSeconds, &context, &response, &received);
-  const std::unique_ptr<DcmDataset> detail(received);
-  if (condition.bad()) return Broken(condition);
+  if (const absl::Status sent = SendMessage(association, context, request, data.get());
+      !sent.ok()) {
+    return Broken(sent);
+  }
+  Command answer;
+  const OFCondition received = ReceiveCommand(association, kAnswerSeconds, answer);
+  if (received.bad()) return Broken(ToStatus(received));
   const bool creates = message.creates;
+  const T_DIMSE_Message& response = answer.message;
   if (response.CommandField != (creates ? DIMSE_N_CREATE_RSP : DIMSE_N_SET_RSP)) {
     return absl::UnavailableError("performed procedure step: the answer is of another kind");
   }
   const auto data_set_type =
       creates ? response.msg.NCreateRSP.DataSetType : response.msg.NSetRSP.DataSetType;
   if (data_set_type != DIMSE_DATASET_NULL) {
-    received = nullptr;
-    condition = DIMSE_receiveDataSetInMemory(raw, DIMSE_NONBLOCKING, kAnswerSeconds, &context,
-                                             &received, nullptr, nullptr);
-    delete received;
-    if (condition.bad()) return Broken(condition);
+    const auto read = ReceiveDataSet(association, kAnswerSeconds, answer.context);
+    if (!read.ok()) return Broken(read.status());
   }
   Uint16 error_id = 0;
-  if (detail != nullptr) (void)detail->findAndGetUint16(DCM_ErrorID, error_id);
+  if (answer.status_detail != nullptr) {
+    (void)answer.status_detail->findAndGetUint16(DCM_ErrorID, error_id);
+  }
   return AnswerOf(static_cast<Uint16>(creates ? response.msg.NCreateRSP.DimseStatus
                                               : response.msg.NSetRSP.DimseStatus),
                   error_id, creates);

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/archive/procedure_step_queue.h"
 #include "server/dicom/net/association.h"
-#include "server/dicom/worklist/procedure_step_queue.h"
 
 namespace isocenter::dicom {
 
@@ -27,7 +27,7 @@ absl::StatusOr<Association> RequestProcedureSteps(const Peer& peer, const NodeOp
 
 /// Sends a message and waits for its answer. Errors: UNAVAILABLE (the association has broken, or no
 /// answer comes), DATA_LOSS (the message cannot be read).
-absl::StatusOr<ProcedureStepAnswer> SendProcedureStep(Association& association,
-                                                      const ProcedureStepQueue::Message& message);
+absl::StatusOr<ProcedureStepAnswer> SendProcedureStep(
+    Association& association, const archive::ProcedureStepQueue::Message& message);
 
 }  // namespace isocenter::dicom

@@ -32,15 +32,18 @@ jobs::Job ForgottenJob(const std::string& id) {
 }  // namespace
 
 ProcedureSteps::ProcedureSteps(ProcedureStepOptions options, archive::Archive& archive,
-                               std::unique_ptr<ProcedureStepQueue> queue)
-    : options_(std::move(options)), archive_(archive), queue_(std::move(queue)) {}
+                               std::unique_ptr<archive::ProcedureStepQueue> queue)
+    : options_(std::move(options)),
+      archive_(archive),
+      queue_(std::move(queue)),
+      backoff_(options_.first_pause, options_.longest_pause) {}
 
 absl::StatusOr<std::unique_ptr<ProcedureSteps>> ProcedureSteps::Start(ProcedureStepOptions options,
                                                                       archive::Archive& archive,
                                                                       const jobs::JobTable& table) {
   ConfigureLibrary();
-  ISO_ASSIGN_OR_RETURN(std::unique_ptr<ProcedureStepQueue> queue,
-                       ProcedureStepQueue::Open(options.file));
+  ISO_ASSIGN_OR_RETURN(std::unique_ptr<archive::ProcedureStepQueue> queue,
+                       archive::ProcedureStepQueue::Open(options.file));
   std::set<std::string> known;
   for (const jobs::JobSnapshot& job :
        table.List({}, std::nullopt, std::numeric_limits<int>::max())) {
@@ -166,11 +169,11 @@ absl::Time ProcedureSteps::SendDue() {
   while (true) {
     const absl::Time now = absl::Now();
     if (now < pause_until_) return pause_until_;
-    absl::StatusOr<std::vector<ProcedureStepQueue::Message>> waiting = queue_->Next();
+    absl::StatusOr<std::vector<archive::ProcedureStepQueue::Message>> waiting = queue_->Next();
     absl::Time next = absl::InfiniteFuture();
     absl::Status sent = waiting.status();
     if (sent.ok()) {
-      std::erase_if(*waiting, [&](const ProcedureStepQueue::Message& message) {
+      std::erase_if(*waiting, [&](const archive::ProcedureStepQueue::Message& message) {
         const auto rejected = rejected_until_.find(message.step);
         if (rejected == rejected_until_.end() || rejected->second <= now) return false;
         next = std::min(next, rejected->second);
@@ -195,10 +198,10 @@ absl::Time ProcedureSteps::SendDue() {
   }
 }
 
-absl::Status ProcedureSteps::SendAll(const std::vector<ProcedureStepQueue::Message>& due) {
+absl::Status ProcedureSteps::SendAll(const std::vector<archive::ProcedureStepQueue::Message>& due) {
   ISO_ASSIGN_OR_RETURN(Association association,
                        RequestProcedureSteps(options_.peer, options_.node, interruptor_));
-  for (const ProcedureStepQueue::Message& message : due) {
+  for (const archive::ProcedureStepQueue::Message& message : due) {
     const absl::StatusOr<ProcedureStepAnswer> answer = SendProcedureStep(association, message);
     if (absl::IsDataLoss(answer.status())) {
       ISO_RETURN_IF_ERROR(Settle(
@@ -212,7 +215,7 @@ absl::Status ProcedureSteps::SendAll(const std::vector<ProcedureStepQueue::Messa
   return absl::OkStatus();
 }
 
-absl::Status ProcedureSteps::Settle(const ProcedureStepQueue::Message& message,
+absl::Status ProcedureSteps::Settle(const archive::ProcedureStepQueue::Message& message,
                                     const ProcedureStepAnswer& answer) {
   const char* const what = message.creates ? "N-CREATE" : "N-SET";
   if (answer.kind == ProcedureStepAnswer::Kind::kTaken) {
@@ -277,10 +280,7 @@ absl::StatusOr<jobs::ProcedureStep> ProcedureSteps::Drop(const std::string& job_
 }
 
 absl::Time ProcedureSteps::After(int attempts) {
-  absl::Duration pause = options_.first_pause;
-  for (int i = 1; i < attempts && pause < options_.longest_pause; ++i) pause *= 2;
-  pause = std::min(pause, options_.longest_pause);
-  return absl::Now() + pause * absl::Uniform(random_, 1 - kJitter, 1 + kJitter);
+  return absl::Now() + backoff_.After(attempts) * absl::Uniform(random_, 1 - kJitter, 1 + kJitter);
 }
 
 void ProcedureSteps::Report(NodeOutcome outcome) const {

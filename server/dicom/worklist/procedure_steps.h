@@ -18,11 +18,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/archive/archive.h"
+#include "server/archive/procedure_step_queue.h"
+#include "server/base/backoff.h"
 #include "server/dicom/net/association.h"
 #include "server/dicom/net/node_options.h"
 #include "server/dicom/net/operations.h"
 #include "server/dicom/worklist/procedure_step_data.h"
-#include "server/dicom/worklist/procedure_step_queue.h"
 #include "server/dicom/worklist/procedure_step_user.h"
 #include "server/jobs/job.h"
 #include "server/jobs/job_table.h"
@@ -67,7 +68,7 @@ class ProcedureSteps : public jobs::ProcedureStepControl {
       const std::vector<jobs::ProcedureStepState>& states, int most) override;
   absl::StatusOr<jobs::ProcedureStep> Retry(const std::string& job_id) override;
   absl::StatusOr<jobs::ProcedureStep> Drop(const std::string& job_id) override;
-  absl::StatusOr<ProcedureStepQueue::Length> Count() { return queue_->Count(); }
+  absl::StatusOr<archive::ProcedureStepQueue::Length> Count() { return queue_->Count(); }
 
  private:
   struct Event {
@@ -76,7 +77,7 @@ class ProcedureSteps : public jobs::ProcedureStepControl {
   };
 
   ProcedureSteps(ProcedureStepOptions options, archive::Archive& archive,
-                 std::unique_ptr<ProcedureStepQueue> queue);
+                 std::unique_ptr<archive::ProcedureStepQueue> queue);
   void Recover(const jobs::JobTable& table, const std::vector<std::string>& in_progress);
   void Post(const jobs::Job& job, bool ends);
   void Work();
@@ -86,8 +87,8 @@ class ProcedureSteps : public jobs::ProcedureStepControl {
   absl::StatusOr<std::vector<PerformedSeries>> SeriesOf(const jobs::Job& job);
   /// Sends what is due. Returns when something is due again.
   absl::Time SendDue();
-  absl::Status SendAll(const std::vector<ProcedureStepQueue::Message>& due);
-  absl::Status Settle(const ProcedureStepQueue::Message& message,
+  absl::Status SendAll(const std::vector<archive::ProcedureStepQueue::Message>& due);
+  absl::Status Settle(const archive::ProcedureStepQueue::Message& message,
                       const ProcedureStepAnswer& answer);
   absl::Time After(int attempts);
   void Report(NodeOutcome outcome) const;
@@ -98,10 +99,11 @@ class ProcedureSteps : public jobs::ProcedureStepControl {
   const ProcedureStepOptions options_;
   archive::Archive& archive_;
   Interruptor interruptor_;
-  const std::unique_ptr<ProcedureStepQueue> queue_;
+  const std::unique_ptr<archive::ProcedureStepQueue> queue_;
 
   // Used by the thread only.
   absl::BitGen random_;
+  const Backoff backoff_;
   int failures_ = 0;  // attempts in a row in which the peer, or the disk, was not there
   absl::Time pause_until_ = absl::InfinitePast();
   std::map<int64_t, absl::Time> rejected_until_;  // by step

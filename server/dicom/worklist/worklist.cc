@@ -1,8 +1,5 @@
 #include "server/dicom/worklist/worklist.h"
 
-#include <dcmtk/config/osconfig.h>
-#include <dcmtk/dcmdata/dctk.h>
-#include <dcmtk/dcmnet/dimse.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -14,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/net/dimse.h"
 #include "server/dicom/net/library.h"
 #include "server/dicom/worklist/worklist_data.h"
 
@@ -95,8 +93,7 @@ absl::StatusOr<jobs::WorklistAnswer> DicomWorklist::Ask(const jobs::WorklistQuer
   }
   T_DIMSE_C_FindRQ request = {};
   request.MessageID = raw->nextMsgID++;
-  OFStandard::strlcpy(request.AffectedSOPClassUID, UID_FINDModalityWorklistInformationModel,
-                      sizeof request.AffectedSOPClassUID);
+  Copy(UID_FINDModalityWorklistInformationModel, request.AffectedSOPClassUID);
   request.Priority = DIMSE_PRIORITY_MEDIUM;
   request.DataSetType = DIMSE_DATASET_PRESENT;
   const std::unique_ptr<DcmDataset> keys = WorklistKeys(query);

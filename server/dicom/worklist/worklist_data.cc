@@ -58,12 +58,11 @@ std::string WholeSeconds(std::string time) {
 }
 
 jobs::PatientStudy IdentityOf(const Reader& read) {
-  const std::string sex = read(DCM_PatientSex);
   const std::string study_uid = read(DCM_StudyInstanceUID);
   return {.patient_name = PersonName(read(DCM_PatientName)),
           .patient_id = read.Long(DCM_PatientID),
           .patient_birth_date = DateOrNothing(read(DCM_PatientBirthDate)),
-          .patient_sex = sex == "M" || sex == "F" || sex == "O" ? sex : "",
+          .patient_sex = SexCode(read(DCM_PatientSex)),
           .study_instance_uid = IsUid(study_uid) ? study_uid : "",
           .accession_number = read.Short(DCM_AccessionNumber),
           .referring_physician_name = PersonName(read(DCM_ReferringPhysicianName))};

@@ -3,10 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
-#include "kernels/base/status_macros.h"
 #include "kernels/ops/device.h"
+#include "kernels/ops/session.h"
 #include "kernels/reference/device.h"
 
 namespace isocenter::recon {
@@ -15,40 +14,51 @@ namespace isocenter::recon {
 class OwnMemoryDevice final : public ops::Device {
  public:
   explicit OwnMemoryDevice(int64_t memory_bytes = 0)
-      : OwnMemoryDevice(ops::DeviceLimits{.memory_bytes = memory_bytes},
-                        std::make_shared<int64_t>(0)) {}
+      : device_(ops::DeviceLimits{.memory_bytes = memory_bytes}) {}
   absl::string_view backend() const override { return "reference"; }
   std::string description() const override { return "reference with memory of its own"; }
   ops::DeviceLimits limits() const override { return device_.limits(); }
   ops::DeviceTraits traits() const override {
     return {.own_memory = true, .chunk_views = 8, .slab_slices = 2};
   }
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override {
-    return std::unique_ptr<ops::Device>(new OwnMemoryDevice(limits(), allocated_));
-  }
-  ops::Timeline& timeline() override { return device_.timeline(); }
-  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
-      Shape3 shape, ops::StackUse use) override {
-    *allocated_ += ProjectionStackBytes(shape, use);
-    return device_.NewProjectionStack(shape, use);
-  }
-  absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override {
-    *allocated_ += VolumeBytes(grid);
-    return device_.NewVolume(grid);
-  }
+  using Device::NewSession;
+  absl::StatusOr<std::unique_ptr<ops::Session>> NewSession(const ops::SessionOptions&) override;
   int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override {
     return device_.ProjectionStackBytes(shape, use);
   }
   int64_t VolumeBytes(const VolumeGrid& grid) const override { return device_.VolumeBytes(grid); }
-  absl::Status Synchronize() override { return absl::OkStatus(); }
 
-  int64_t allocated_bytes() const { return *allocated_; }
+  int64_t allocated_bytes() const { return allocated_; }
 
  private:
-  OwnMemoryDevice(const ops::DeviceLimits& limits, std::shared_ptr<int64_t> allocated)
-      : device_(limits), allocated_(std::move(allocated)) {}
-  reference::ReferenceDevice device_;
-  std::shared_ptr<int64_t> allocated_;
+  const reference::ReferenceDevice device_;
+  int64_t allocated_ = 0;
 };
+
+class OwnMemorySession final : public ops::Session {
+ public:
+  OwnMemorySession(OwnMemoryDevice& device, int64_t& allocated)
+      : Session(device), allocated_(allocated), reference_(device) {}
+  ops::Timeline& timeline() override { return reference_.timeline(); }
+  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
+      Shape3 shape, ops::StackUse use) override {
+    allocated_ += device().ProjectionStackBytes(shape, use);
+    return reference_.NewProjectionStack(shape, use);
+  }
+  absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override {
+    allocated_ += device().VolumeBytes(grid);
+    return reference_.NewVolume(grid);
+  }
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+
+ private:
+  int64_t& allocated_;
+  reference::ReferenceSession reference_;
+};
+
+inline absl::StatusOr<std::unique_ptr<ops::Session>> OwnMemoryDevice::NewSession(
+    const ops::SessionOptions&) {
+  return std::make_unique<OwnMemorySession>(*this, allocated_);
+}
 
 }  // namespace isocenter::recon

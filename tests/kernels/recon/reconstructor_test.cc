@@ -148,6 +148,28 @@ TEST_F(ReconstructorTest, ServesAnotherAcquisitionAfterTheFirst) {
   EXPECT_GT(first[2 * 81 + 4 * 9 + 4], first[0] + 500);  // not two empty volumes
 }
 
+// Frames that are cut out of larger ones, and whose copies are kept for the second slab.
+TEST_F(ReconstructorTest, FramesNeedNotBeDense) {
+  std::vector<float> dense(plan_.grid.voxels()), cut(plan_.grid.voxels());
+  plan_.slabs = {{0, 0, 3}, {0, 3, 2}};
+  plan_.order = Order::kSlabsFirst;
+  plan_.keep_projections = false;
+  plan_.kept_frames_bytes = int64_t{kViews} * kRows * kColumns * 4;
+  constexpr int kAbove = 2, kBelow = 3, kAllRows = kAbove + kRows + kBelow;
+  auto reconstructor = *Reconstructor::Create(plan_, registry_, *device_);
+  ASSERT_TRUE(reconstructor->Run(Frames({0, kViews}), {dense.data(), plan_.grid.shape()}).ok());
+  for (const Chunk& chunk : plan_.chunks) {
+    std::vector<float> larger(chunk.views * kAllRows * kColumns, 1e9f);
+    const HostView3<float> view(larger.data(), {chunk.views, kAllRows, kColumns});
+    for (int i = 0; i < chunk.views; ++i) {
+      std::copy_n(Frames(chunk).line_integrals.row(i, 0), kRows * kColumns, view.row(i, kAbove));
+    }
+    ASSERT_TRUE(reconstructor->Push({.line_integrals = view.rows(kAbove, kRows)}).ok());
+  }
+  ASSERT_TRUE(reconstructor->Finish({cut.data(), plan_.grid.shape()}).ok());
+  EXPECT_EQ(cut, dense);
+}
+
 // However the work is ordered and divided, streamed or not, the volume is the same.
 TEST_F(ReconstructorTest, SlabsAndDevicesMakeNoDifference) {
   std::vector<float> whole(plan_.grid.voxels());
@@ -167,8 +189,8 @@ TEST_F(ReconstructorTest, SlabsAndDevicesMakeNoDifference) {
     std::vector<float> streamed(plan_.grid.voxels()), complete(plan_.grid.voxels());
     for (const Chunk& chunk : plan_.chunks) {
       // The caller's memory is its own again after the call.
-      std::vector<float> pixels(Frames(chunk).line_integrals.span().begin(),
-                                Frames(chunk).line_integrals.span().end());
+      const float* const first = Frames(chunk).line_integrals.row(0, 0);
+      std::vector<float> pixels(first, first + chunk.views * kRows * kColumns);
       const HostView3<const float> view(pixels.data(), {chunk.views, kRows, kColumns});
       ASSERT_TRUE(reconstructor->Push({.line_integrals = view}).ok());
       std::fill(pixels.begin(), pixels.end(), 1e9f);

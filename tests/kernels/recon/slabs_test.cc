@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/ops/session.h"
+
 namespace isocenter::recon {
 namespace {
 
@@ -18,29 +20,18 @@ class PaperDevice final : public ops::Device {
   std::string description() const override { return "paper"; }
   ops::DeviceLimits limits() const override { return limits_; }
   ops::DeviceTraits traits() const override { return traits_; }
-  absl::StatusOr<std::unique_ptr<ops::Device>> NewSession(const ops::SessionOptions&) override {
-    return Nothing();
-  }
-  ops::Timeline& timeline() override { return timeline_; }
-  absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(Shape3,
-                                                                           ops::StackUse) override {
-    return Nothing();
-  }
-  absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid&) override {
-    return Nothing();
+  absl::StatusOr<std::unique_ptr<ops::Session>> NewSession(const ops::SessionOptions&) override {
+    return absl::UnimplementedError("paper");
   }
   int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse) const override {
     return shape.count() * 4;
   }
   int64_t VolumeBytes(const VolumeGrid& grid) const override { return grid.voxels() * 4; }
   int64_t WorkspaceBytes(Shape3 shape) const override { return shape.count() * 4; }
-  absl::Status Synchronize() override { return absl::OkStatus(); }
 
  private:
-  static absl::Status Nothing() { return absl::UnimplementedError("paper"); }
   const ops::DeviceLimits limits_;
   const ops::DeviceTraits traits_;
-  ops::HostTimeline timeline_;
 };
 
 constexpr int64_t kMiB = 1 << 20;

@@ -11,7 +11,7 @@ namespace {
 
 class ReferenceArithmetic : public ReferenceBackend {
  protected:
-  ReferenceArithmetic() : arithmetic_(*(*registry_.arithmetic.Find("reference"))(*device_)) {}
+  ReferenceArithmetic() : arithmetic_(*(*registry_.arithmetic.Find("reference"))(*session_)) {}
   std::unique_ptr<ops::Arithmetic> arithmetic_;
 };
 

@@ -52,8 +52,8 @@ class ProjectorAccuracy : public ReferenceBackend {
     for (const Vec3 source : sources) {
       matrices.push_back(View(source, {0, 0.05, -1}, pixels_per_mm, detector));
     }
-    auto stack = *device_->NewProjectionStack(detector, ops::StackUse::kProjections);
-    auto operation = *(*registry_.projectors[model].forward.Find("reference"))(*device_);
+    auto stack = *session_->NewProjectionStack(detector, ops::StackUse::kProjections);
+    auto operation = *(*registry_.projectors[model].forward.Find("reference"))(*session_);
     EXPECT_TRUE(operation->Run(matrices, *Filled(grid, voxels), *stack).ok());
     const std::vector<float> got = Values(*stack);
     double largest = 0;

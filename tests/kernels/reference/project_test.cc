@@ -19,16 +19,16 @@ class ReferenceProjectors : public ReferenceBackend {
  protected:
   std::vector<float> Projected(ProjectorModel model, const VolumeGrid& grid,
                                const std::vector<float>& voxels, Shape3 detector) {
-    auto stack = *device_->NewProjectionStack(detector, ops::StackUse::kProjections);
-    auto operation = *(*registry_.projectors[model].forward.Find("reference"))(*device_);
+    auto stack = *session_->NewProjectionStack(detector, ops::StackUse::kProjections);
+    auto operation = *(*registry_.projectors[model].forward.Find("reference"))(*session_);
     const auto status = operation->Run(std::span(&kSimple, 1), *Filled(grid, voxels), *stack);
     EXPECT_TRUE(status.ok()) << status;
     return Values(*stack);
   }
   std::vector<float> Backprojected(ProjectorModel model, const VolumeGrid& grid,
                                    const std::vector<float>& pixels, Shape3 detector) {
-    auto volume = *device_->NewVolume(grid);
-    auto operation = *(*registry_.projectors[model].back.Find("reference"))(*device_);
+    auto volume = *session_->NewVolume(grid);
+    auto operation = *(*registry_.projectors[model].back.Find("reference"))(*session_);
     const auto status = operation->Run(std::span(&kSimple, 1), *Filled(detector, pixels), *volume);
     EXPECT_TRUE(status.ok()) << status;
     return Values(*volume);
@@ -214,8 +214,8 @@ TEST_F(ReferenceProjectors, AddsToWhatIsThere) {
   for (const ProjectorModel model : {ProjectorModel::kJoseph, ProjectorModel::kSiddon}) {
     auto stack = Filled(one_pixel, {10, 20});
     auto volume = Filled(grid, {3});
-    auto forward = *(*registry_.projectors[model].forward.Find("reference"))(*device_);
-    auto back = *(*registry_.projectors[model].back.Find("reference"))(*device_);
+    auto forward = *(*registry_.projectors[model].forward.Find("reference"))(*session_);
+    auto back = *(*registry_.projectors[model].back.Find("reference"))(*session_);
     ASSERT_TRUE(forward->Run(std::span(&centred, 1), *volume, *stack).ok());
     EXPECT_EQ(Values(*stack), (std::vector<float>{13, 20}));
     ASSERT_TRUE(back->Run(std::span(&centred, 1), *stack, *volume).ok());

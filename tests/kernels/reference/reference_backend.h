@@ -16,17 +16,18 @@ class ReferenceBackend : public ::testing::Test {
   ReferenceBackend() {
     reference::Register(registry_);
     device_ = *registry_.OpenDevice("reference", {});
+    session_ = *device_->NewSession();
   }
 
   std::unique_ptr<ops::VolumeBuffer> Filled(const VolumeGrid& grid,
                                             const std::vector<float>& values) {
-    auto volume = *device_->NewVolume(grid);
+    auto volume = *session_->NewVolume(grid);
     EXPECT_TRUE(volume->Upload(0, HostView3<const float>(values.data(), grid.shape())).ok());
     return volume;
   }
   std::unique_ptr<ops::ProjectionStack> Filled(Shape3 shape, const std::vector<float>& values,
                                                ops::StackUse use = ops::StackUse::kProjections) {
-    auto stack = *device_->NewProjectionStack(shape, use);
+    auto stack = *session_->NewProjectionStack(shape, use);
     EXPECT_TRUE(stack->Upload(0, HostView3<const float>(values.data(), shape)).ok());
     return stack;
   }
@@ -43,6 +44,7 @@ class ReferenceBackend : public ::testing::Test {
 
   ops::Registry registry_;
   std::unique_ptr<ops::Device> device_;
+  std::unique_ptr<ops::Session> session_;
 };
 
 }  // namespace isocenter

@@ -9,6 +9,7 @@
 
 #include "kernels/geometry/volume_grid.h"
 #include "tests/kernels/reference/reference_backend.h"
+#include "tests/opened_session.h"
 
 namespace isocenter {
 namespace {
@@ -26,8 +27,8 @@ TEST_F(Reference, BackprojectsOneVoxelByHand) {
   // Voxel centre (1, 0.1, -0.05): w = 0.5, u = 1.4, v = 0.8.
   const VolumeGrid grid{.nx = 1, .ny = 1, .nz = 1, .origin = {1, 0.1, -0.05}};
   auto stack = Filled(Shape3{1, 3, 3}, {0, 1, 2, 10, 11, 12, 20, 21, 22}, StackUse::kProjections);
-  auto volume = *device_->NewVolume(grid);
-  auto op = *(*registry_.backproject.Find("reference"))(*device_);
+  auto volume = *session_->NewVolume(grid);
+  auto op = *(*registry_.backproject.Find("reference"))(*session_);
   ASSERT_TRUE(op->Run(std::span(&kSimple, 1), *stack, *volume).ok());
   float value = 0;
   ASSERT_TRUE(volume->Download(0, HostView3<float>(&value, {1, 1, 1})).ok());
@@ -40,10 +41,10 @@ TEST_F(Reference, BackprojectsOneVoxelByHand) {
 }
 
 TEST_F(Reference, FallsToZeroWithinOnePixelOutside) {
-  auto op = *(*registry_.backproject.Find("reference"))(*device_);
+  auto op = *(*registry_.backproject.Find("reference"))(*session_);
   auto stack = Filled(Shape3{1, 3, 3}, std::vector<float>(9, 1), StackUse::kProjections);
   const auto at = [&](Vec3 point) {
-    auto volume = *device_->NewVolume({.nx = 1, .ny = 1, .nz = 1, .origin = point});
+    auto volume = *session_->NewVolume({.nx = 1, .ny = 1, .nz = 1, .origin = point});
     EXPECT_TRUE(op->Run(std::span(&kSimple, 1), *stack, *volume).ok());
     float value = -1;
     EXPECT_TRUE(volume->Download(0, HostView3<float>(&value, {1, 1, 1})).ok());
@@ -57,8 +58,8 @@ TEST_F(Reference, FallsToZeroWithinOnePixelOutside) {
 }
 
 TEST_F(Reference, PreprocessTakesLogarithmCosineAndWeight) {
-  auto out = *device_->NewProjectionStack({1, 1, 3}, StackUse::kLineIntegrals);
-  auto op = *(*registry_.preprocess.Find("reference"))(*device_);
+  auto out = *session_->NewProjectionStack({1, 1, 3}, StackUse::kLineIntegrals);
+  auto op = *(*registry_.preprocess.Find("reference"))(*session_);
   const uint16_t counts[] = {0, 368, 2000};
   const float weight[] = {1, 2, 3};
   const ops::ViewWeights view{.matrix = kSimple, .column_weight = weight};
@@ -74,8 +75,8 @@ TEST_F(Reference, PreprocessTakesLogarithmCosineAndWeight) {
 }
 
 TEST_F(Reference, PreprocessReplacesLineIntegralsThatAreNotFinite) {
-  auto out = *device_->NewProjectionStack({1, 1, 3}, StackUse::kLineIntegrals);
-  auto op = *(*registry_.preprocess.Find("reference"))(*device_);
+  auto out = *session_->NewProjectionStack({1, 1, 3}, StackUse::kLineIntegrals);
+  auto op = *(*registry_.preprocess.Find("reference"))(*session_);
   const float line[] = {std::numeric_limits<float>::quiet_NaN(), 1,
                         std::numeric_limits<float>::infinity()};
   const float weight[] = {1, 1, 1};
@@ -92,8 +93,8 @@ TEST_F(Reference, PreprocessReplacesLineIntegralsThatAreNotFinite) {
 TEST_F(Reference, FiltersAnImpulseIntoTheKernel) {
   const ops::RampFilterSpec spec{.rows = 2, .columns = 5};
   auto in = Filled(Shape3{1, 2, 5}, {0, 0, 1, 0, 0, 0, 0, 0, 0, 2}, StackUse::kLineIntegrals);
-  auto out = *device_->NewProjectionStack({1, 2, 5}, StackUse::kProjections);
-  auto op = *(*registry_.ramp_filter.Find("reference"))(*device_, spec);
+  auto out = *session_->NewProjectionStack({1, 2, 5}, StackUse::kProjections);
+  auto op = *(*registry_.ramp_filter.Find("reference"))(*session_, spec);
   ASSERT_TRUE(op->Run(1, *in, *out).ok());
   const auto values = Values(*out);
   const float one = -1 / (M_PI * M_PI), three = one / 9;
@@ -106,8 +107,8 @@ TEST_F(Reference, ExtensionMirrorsAndFades) {
   // (1+cos(2π/3))/2 = 1/4.
   const ops::RampFilterSpec spec{.rows = 1, .columns = 4, .extend_truncated_rows = true};
   auto in = Filled(Shape3{1, 1, 4}, {1, 1, 1, 1}, StackUse::kLineIntegrals);
-  auto out = *device_->NewProjectionStack({1, 1, 4}, StackUse::kProjections);
-  auto op = *(*registry_.ramp_filter.Find("reference"))(*device_, spec);
+  auto out = *session_->NewProjectionStack({1, 1, 4}, StackUse::kProjections);
+  auto op = *(*registry_.ramp_filter.Find("reference"))(*session_, spec);
   ASSERT_TRUE(op->Run(1, *in, *out).ok());
   const double h1 = -1 / (M_PI * M_PI), h3 = h1 / 9, h5 = h1 / 25;
   // Pixel 0 sees the extended row (1/4, 3/4, 1, 1, 1, 1, 3/4, 1/4) at distances 2, 1, 0, 1, 2, 3,
@@ -116,10 +117,10 @@ TEST_F(Reference, ExtensionMirrorsAndFades) {
 }
 
 TEST_F(Reference, HounsfieldOfWaterAirAndRubbish) {
-  auto volume = *device_->NewVolume({.nx = 3, .ny = 1, .nz = 1});
+  auto volume = *session_->NewVolume({.nx = 3, .ny = 1, .nz = 1});
   const float mu[] = {0.02f, 0, std::numeric_limits<float>::infinity()};
   ASSERT_TRUE(volume->Upload(0, HostView3<const float>(mu, {1, 1, 3})).ok());
-  auto op = *(*registry_.to_hounsfield.Find("reference"))(*device_);
+  auto op = *(*registry_.to_hounsfield.Find("reference"))(*session_);
   ASSERT_TRUE(op->Run(0.02, *volume).ok());
   float hounsfield[3];
   ASSERT_TRUE(volume->Download(0, HostView3<float>(hounsfield, {1, 1, 3})).ok());
@@ -129,13 +130,13 @@ TEST_F(Reference, HounsfieldOfWaterAirAndRubbish) {
 }
 
 TEST_F(Reference, RefusesStacksOfAnotherUseAndVolumesBeyondTheLimit) {
-  auto stack = *device_->NewProjectionStack({1, 2, 2}, StackUse::kLineIntegrals);
-  auto volume = *device_->NewVolume({.nx = 1, .ny = 1, .nz = 1});
-  auto op = *(*registry_.backproject.Find("reference"))(*device_);
+  auto stack = *session_->NewProjectionStack({1, 2, 2}, StackUse::kLineIntegrals);
+  auto volume = *session_->NewVolume({.nx = 1, .ny = 1, .nz = 1});
+  auto op = *(*registry_.backproject.Find("reference"))(*session_);
   const absl::Status status = op->Run(std::span(&kSimple, 1), *stack, *volume);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("not made for projections"));
-  auto small = *registry_.OpenDevice("reference", {.memory_bytes = 63});
+  const auto small = *OpenSession(registry_, "reference", {.memory_bytes = 63});
   EXPECT_EQ(small->NewVolume({.nx = 2, .ny = 2, .nz = 2}).status().code(),
             absl::StatusCode::kResourceExhausted);
 }

@@ -12,7 +12,7 @@ namespace {
 
 class ReferenceVariation : public ReferenceBackend {
  protected:
-  ReferenceVariation() : variation_(*(*registry_.variation.Find("reference"))(*device_)) {}
+  ReferenceVariation() : variation_(*(*registry_.variation.Find("reference"))(*session_)) {}
 
   std::vector<float> Noise(const VolumeGrid& grid, uint32_t seed) {
     std::mt19937 random(seed);
@@ -93,7 +93,7 @@ TEST_F(ReferenceVariation, DivergenceOfTwoVoxels) {
 TEST_F(ReferenceVariation, GradientsAreThoseOfTheValues) {
   const VolumeGrid grid = CenteredGrid(4, 3, 5, {0.7, 1.3, 1.1});
   const std::vector<float> f = Noise(grid, 1);
-  auto total = *device_->NewVolume(grid), huber = *device_->NewVolume(grid);
+  auto total = *session_->NewVolume(grid), huber = *session_->NewVolume(grid);
   ASSERT_TRUE(variation_->AddTotalVariationGradient(1.5, 0.2, *Filled(grid, f), {}, *total).ok());
   ASSERT_TRUE(variation_->AddHuberGradient(1.5, 0.2, *Filled(grid, f), {}, *huber).ok());
   ExpectGradient([&](const auto& at) { return *variation_->TotalVariation(0.2, at, {}); }, grid, f,
@@ -117,7 +117,7 @@ TEST_F(ReferenceVariation, SlabsSeeTheirNeighbors) {
   const auto whole = slices(0, 5), low = slices(0, 2), middle = slices(2, 2), high = slices(4, 1);
   const auto under_low = slices(1, 1), over_low = slices(2, 1), over_middle = slices(4, 1),
              under_high = slices(3, 1);
-  auto of_whole = *device_->NewVolume(grid), of_middle = *device_->NewVolume(middle->grid());
+  auto of_whole = *session_->NewVolume(grid), of_middle = *session_->NewVolume(middle->grid());
   const ops::NeighborSlices around{under_low.get(), over_middle.get()};
   ASSERT_TRUE(variation_->AddTotalVariationGradient(1, 0.2, *whole, {}, *of_whole).ok());
   ASSERT_TRUE(variation_->AddTotalVariationGradient(1, 0.2, *middle, around, *of_middle).ok());

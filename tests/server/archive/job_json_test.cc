@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -170,6 +171,23 @@ TEST(JobJsonTest, FormsComeBack) {
 TEST(JobJsonTest, DamagedRecordsAreRefused) {
   for (const char* text : {"", "{", "[]", R"({"id": 7, "state": "completed"})", R"({"id": "j"})"}) {
     EXPECT_EQ(JobFromJson(text).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
+  const std::pair<const char*, const char*> mistakes[] = {
+      {R"("progress": {"frames_total": 1e300})",
+       "frames_total is 1e+300; legal is a whole number from -2147483648 to 2147483647"},
+      {R"("progress": {"frames_lost": 2147483648})", "frames_lost is 2147483648"},
+      {R"("grid": {"nx": 18446744073709551615})", "nx is 18446744073709551615"},
+      {R"("create_time_us": 1e30)", "create_time_us is 1e+30"},
+      {R"("warnings": [{"kind": "short_arc", "text": "", "frame": 1.5}])", "frame is 1.5"},
+      {R"("error": {"code": 0, "message": ""})", "code of the error is 0; legal is 1 to 16"},
+      {R"("error": {"code": 1e300, "message": ""})", "code is 1e+300"},
+      {R"("refinement": {"algorithm": "sart", "iterations": []})", "has no source_job_ids"},
+  };
+  for (const auto& [members, what] : mistakes) {
+    const absl::Status damaged =
+        JobFromJson(absl::StrCat(R"({"id": "j", "state": "failed", )", members, "}")).status();
+    EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss) << members;
+    EXPECT_THAT(std::string(damaged.message()), HasSubstr(what));
   }
   const auto status = JobFromJson(R"({"id": "j", "state": "dancing"})").status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("dancing"));

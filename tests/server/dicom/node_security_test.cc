@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
-#include "server/certificates/certificates.h"
+#include "server/crypto/certificates.h"
 #include "server/dicom/net/callers.h"
 #include "server/dicom/net/tls.h"
 #include "tests/server/dicom/node_fixture.h"
@@ -171,7 +171,7 @@ class MoveOverTlsTest : public NodeSecurityTest {
 
 TEST_F(MoveOverTlsTest, Delivers) {
   MakeCertificates();
-  const auto peer = certificates::ReadCertificates("peer", files_.Pem("peer"));
+  const auto peer = crypto::ReadCertificates("peer", files_.Pem("peer"));
   ASSERT_TRUE(peer.ok());
   EXPECT_THAT(Move({.ca_file = files_.Pem("ca"),
                     .certificate_sha256 = peer->front().sha256,

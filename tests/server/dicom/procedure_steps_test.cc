@@ -68,10 +68,22 @@ class ProcedureStepsTest : public ::testing::Test {
     }
     return ris_.messages();
   }
-  /// Whether nothing more comes.
+  /// Whether nothing more comes: what was reported before a last step is told before it, and
+  /// afterwards nothing waits.
   void ExpectQuiet(size_t count) {
-    absl::SleepFor(absl::Milliseconds(300));
-    EXPECT_THAT(ris_.messages(), SizeIs(count));
+    steps_->OnBegan(NewJob("last"));
+    AwaitMessages(count + 1);
+    const auto waiting = [this] {
+      const auto length = steps_->Count();
+      return !length.ok() || length->counts.contains(jobs::ProcedureStepState::kBeginning) ||
+             length->counts.contains(jobs::ProcedureStepState::kEnding);
+    };
+    const absl::Time deadline = absl::Now() + absl::Seconds(120);
+    while (waiting() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(5));
+    EXPECT_FALSE(waiting());
+    const auto messages = ris_.messages();
+    ASSERT_THAT(messages, SizeIs(count + 1));
+    EXPECT_EQ(messages.back().uid, ProcedureStepUid("last"));
   }
 
   TemporaryDirectory directory_;

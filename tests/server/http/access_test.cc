@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "server/roles/secrets.h"
+#include "server/crypto/digests.h"
 #include "tests/server/fakes/temporary_directory.h"
 
 namespace isocenter::http {
@@ -17,7 +17,7 @@ class AccessTest : public ::testing::Test {
  protected:
   void Write(const std::string& text) { std::ofstream(path_) << text; }
   void Open() {
-    Write(absl::StrCat("# comment\n\noperator ", roles::Sha256Hex("secret"), " ward 3\n"));
+    Write(absl::StrCat("# comment\n\noperator ", crypto::Sha256Hex("secret"), " ward 3\n"));
     Start(std::make_unique<roles::Roster>(*roles::TokenBook::Open(path_),
                                           std::vector<roles::CertificateHolder>()));
   }

@@ -220,6 +220,22 @@ TEST_F(ApiTest, DevicesQueueAndRoomsAreAsDocumented) {
   EXPECT_EQ(rooms[1]["last_job"]["job_id"], active);
 }
 
+TEST_F(ApiTest, ADayLaterRoomsAndSessionsAreForgotten) {
+  Complete("ROOM-1");
+  EXPECT_EQ(Body("/api/v1/rooms")["rooms"][0]["completed_24h"], 1);
+  StartWithTokens();
+  ASSERT_TRUE(client().SignIn(kViewerToken));
+  seconds_ahead_ = 11 * 3600;
+  EXPECT_EQ(Body("/api/v1/rooms")["rooms"][0]["completed_24h"], 1);
+  seconds_ahead_ = 13 * 3600;
+  EXPECT_EQ(client().Get("/api/v1/rooms").status, 401);
+  ASSERT_TRUE(client().SignIn(kViewerToken));
+  seconds_ahead_ = 25 * 3600;
+  EXPECT_EQ(client().Get("/api/v1/rooms").status, 401);
+  ASSERT_TRUE(client().SignIn(kViewerToken));
+  EXPECT_EQ(Body("/api/v1/rooms")["rooms"][0]["completed_24h"], 0);
+}
+
 TEST_F(ApiTest, AQuarantinedDeviceSaysWhy) {
   service_.slot().Quarantine("the kernel was lost");
   const json device = Body("/api/v1/devices")["devices"][0];

@@ -39,7 +39,14 @@ struct HttpAnswer {
 /// A TCP connection to this machine.
 class RawConnection {
  public:
-  explicit RawConnection(int port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  /// `from`: an address of this machine that it comes from; null: the usual one.
+  explicit RawConnection(int port, const char* from = nullptr)
+      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (from != nullptr) {
+      sockaddr_in source{.sin_family = AF_INET};
+      inet_pton(AF_INET, from, &source.sin_addr);
+      bind(socket_, reinterpret_cast<sockaddr*>(&source), sizeof(source));
+    }
     sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
@@ -58,6 +65,8 @@ class RawConnection {
     }
     return true;
   }
+  /// Nothing more is sent.
+  void EndSending() const { shutdown(socket_, SHUT_WR); }
   /// Appends what comes; false: the end, or nothing until then.
   bool Receive(std::string& data, absl::Time deadline = absl::Now() + absl::Seconds(20)) const {
     pollfd wait{.fd = socket_, .events = POLLIN};

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "server/http/tls_context.h"
+#include "server/crypto/server_context.h"
 #include "tests/server/http/web_fixture.h"
 
 namespace isocenter::testing {
@@ -75,10 +75,11 @@ TEST_F(TlsTest, CertificatesSignIn) {
 TEST_F(TlsTest, FilesThatDoNotFitAreNamed) {
   if (std::system("openssl version >/dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
   MakeCertificates();
-  const auto missing = http::MakeTlsContext({File("none.pem"), File("ca.key"), ""});
+  const auto missing = crypto::MakeServerContext("web.tls", {File("none.pem"), File("ca.key"), ""});
   EXPECT_TRUE(absl::IsNotFound(missing.status()));
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("none.pem"));
-  const auto foreign = http::MakeTlsContext({File("ca.pem"), File("other.key"), ""});
+  const auto foreign =
+      crypto::MakeServerContext("web.tls", {File("ca.pem"), File("other.key"), ""});
   EXPECT_TRUE(absl::IsInvalidArgument(foreign.status()));
   EXPECT_THAT(std::string(foreign.status().message()), HasSubstr("private_key_file"));
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -17,13 +18,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "server/crypto/digests.h"
 #include "server/http/web_server.h"
 #include "server/node/activity.h"
 #include "server/node/job_feed.h"
 #include "server/node/monitor.h"
 #include "server/node/node.h"
 #include "server/roles/roster.h"
-#include "server/roles/secrets.h"
 #include "server/viewer/volume_cache.h"
 #include "tests/server/fakes/console.h"
 #include "tests/server/fakes/service_under_test.h"
@@ -80,16 +81,19 @@ class WebTest : public ::testing::Test {
   void Start(const std::function<void(http::WebOptions&)>& change = nullptr) {
     http::WebOptions options{.address = "127.0.0.1:0", .threads = 16};
     if (change) change(options);
-    auto server = http::WebServer::Start(std::move(options), {.roster = *roster_,
-                                                              .node = *node_,
-                                                              .activity = activity_,
-                                                              .feed = *feed_,
-                                                              .table = *service_.table,
-                                                              .engine = *service_.engine,
-                                                              .results = service_.results,
-                                                              .volumes = *volumes_,
-                                                              .transfers = transfers_,
-                                                              .audit = &audit_});
+    auto server = http::WebServer::Start(
+        std::move(options),
+        {.roster = *roster_,
+         .node = *node_,
+         .activity = activity_,
+         .feed = *feed_,
+         .table = *service_.table,
+         .engine = *service_.engine,
+         .results = service_.results,
+         .volumes = *volumes_,
+         .transfers = transfers_,
+         .audit = &audit_,
+         .clock = [this] { return absl::Now() + absl::Seconds(seconds_ahead_.load()); }});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     client_ = std::make_unique<HttpClient>(server_->port());
@@ -107,7 +111,7 @@ class WebTest : public ::testing::Test {
   void WriteTokens(const std::vector<std::pair<std::string, std::string>>& tokens) {
     std::ofstream file(tokens_file());
     for (const auto& [role, token] : tokens) {
-      file << role << " " << roles::Sha256Hex(token) << " the " << role << "\n";
+      file << role << " " << crypto::Sha256Hex(token) << " the " << role << "\n";
     }
   }
   std::string tokens_file() const { return (files_.path() / "tokens").string(); }
@@ -160,6 +164,7 @@ class WebTest : public ::testing::Test {
   std::unique_ptr<viewer::VolumeCache> volumes_;
   http::Transfers* transfers_ = nullptr;
   KeptAudit audit_;
+  std::atomic<int> seconds_ahead_{0};  // of the server's clock
   std::map<std::string, std::shared_ptr<pipeline::ReconstructionJob>> jobs_;
   absl::Status refusal_;  // of the last Accept
   std::unique_ptr<roles::Roster> roster_ = std::make_unique<roles::Roster>();

@@ -225,9 +225,9 @@ TEST_F(EngineRecoveryTest, ADeviceThatIsFoundLostWhenARunIsMadeDoesNotFailTheJob
   std::atomic<int> lost{0};
   registry.preprocess.Add(
       "reference", "lost",
-      [&](ops::Device& device) -> absl::StatusOr<std::unique_ptr<ops::Preprocess>> {
+      [&](ops::Session& session) -> absl::StatusOr<std::unique_ptr<ops::Preprocess>> {
         if (lost > 0 && lost-- > 0) return ops::DeviceLostError("planted");
-        return (*Backends().preprocess.Find("reference"))(device);
+        return (*Backends().preprocess.Find("reference"))(session);
       });
   registry.ramp_filter = Backends().ramp_filter;
   registry.backproject = Backends().backproject;

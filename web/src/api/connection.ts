@@ -23,7 +23,7 @@ const SILENCE_MS = 15_000;
 const POLL_MS = 2_000;
 const ANSWER_MS = 4_000;
 const FIRST_WAIT_MS = 1_000;
-// A console page that comes back late is worse than one request every few seconds.
+// An operator page that comes back late is worse than one request every few seconds.
 const LONGEST_WAIT_MS = 8_000;
 
 export class Connection {

@@ -3,7 +3,7 @@ import type { Reason, Status } from '../api/types.ts';
 
 export const DOCS = {
   index: 'docs/index.html',
-  guide: 'docs/user-guide/console-page.html',
+  guide: 'docs/user-guide/operator-page.html',
   runbook: 'docs/runbook.html',
   troubleshooting: 'docs/troubleshooting.html',
   whereToLook: 'docs/troubleshooting.html#where-to-look-first',

@@ -25,18 +25,18 @@ std::vector<float> Noise(int64_t count, uint32_t seed) {
   return values;
 }
 
-std::unique_ptr<ops::ProjectionStack> NoisyStack(CpuDevice& device, Shape3 shape, ops::StackUse use,
-                                                 uint32_t seed) {
-  auto stack = *device.NewProjectionStack(shape, use);
+std::unique_ptr<ops::ProjectionStack> NoisyStack(ops::Session& session, Shape3 shape,
+                                                 ops::StackUse use, uint32_t seed) {
+  auto stack = *session.NewProjectionStack(shape, use);
   const std::vector<float> values = Noise(shape.count(), seed);
   EXPECT_TRUE(stack->Upload(0, {values.data(), shape}).ok());
   return stack;
 }
 
 // With NaN in its padding.
-std::unique_ptr<ops::VolumeBuffer> NoisyVolume(CpuDevice& device, const VolumeGrid& grid,
+std::unique_ptr<ops::VolumeBuffer> NoisyVolume(ops::Session& session, const VolumeGrid& grid,
                                                uint32_t seed) {
-  auto volume = *device.NewVolume(grid);
+  auto volume = *session.NewVolume(grid);
   auto& own = dynamic_cast<Volume&>(*volume);
   std::fill_n(own.data(), own.floats(), kNan);
   const std::vector<float> values = Noise(grid.voxels(), seed);
@@ -55,12 +55,13 @@ const VolumeGrid kGrid = CenteredGrid(67, 41, 53, {0.5, 0.7, 1.1});
 
 TEST(ArithmeticTest, LeavesTheMarginsOfProjectionsZero) {
   CpuDevice device({.threads = 2});
-  const auto arithmetic = *NewArithmetic(device);
-  const auto stack = NoisyStack(device, kShape, ops::StackUse::kProjections, 1);
+  const auto session = *device.NewSession();
+  const auto arithmetic = *NewArithmetic(*session);
+  const auto stack = NoisyStack(*session, kShape, ops::StackUse::kProjections, 1);
   ASSERT_TRUE(arithmetic->Fill(3, *stack).ok());
   ASSERT_TRUE(arithmetic->Exponential(-1, *stack).ok());
   ASSERT_TRUE(arithmetic->ClampBelow(2, *stack).ok());
-  const auto rows = NoisyStack(device, kShape, ops::StackUse::kLineIntegrals, 2);
+  const auto rows = NoisyStack(*session, kShape, ops::StackUse::kLineIntegrals, 2);
   ASSERT_TRUE(arithmetic->Copy(*rows, *stack).ok());
   ASSERT_TRUE(arithmetic->Fill(2, *stack).ok());
   const auto& own = dynamic_cast<const Stack&>(*stack);
@@ -71,10 +72,11 @@ TEST(ArithmeticTest, LeavesTheMarginsOfProjectionsZero) {
 
 TEST(ArithmeticTest, CopiesBetweenUsesOfAStack) {
   CpuDevice device({.threads = 2});
-  const auto arithmetic = *NewArithmetic(device);
-  const auto rows = NoisyStack(device, kShape, ops::StackUse::kLineIntegrals, 3);
-  auto columns = *device.NewProjectionStack(kShape, ops::StackUse::kProjections);
-  auto again = *device.NewProjectionStack(kShape, ops::StackUse::kLineIntegrals);
+  const auto session = *device.NewSession();
+  const auto arithmetic = *NewArithmetic(*session);
+  const auto rows = NoisyStack(*session, kShape, ops::StackUse::kLineIntegrals, 3);
+  auto columns = *session->NewProjectionStack(kShape, ops::StackUse::kProjections);
+  auto again = *session->NewProjectionStack(kShape, ops::StackUse::kLineIntegrals);
   ASSERT_TRUE(arithmetic->Copy(*rows, *columns).ok());
   ASSERT_TRUE(arithmetic->Copy(*columns, *again).ok());
   std::vector<float> got(static_cast<size_t>(kShape.count()));
@@ -86,11 +88,12 @@ TEST(ArithmeticTest, CopiesBetweenUsesOfAStack) {
 
 TEST(ArithmeticTest, RefusesVectorsThatDiffer) {
   CpuDevice device({.threads = 1});
-  const auto arithmetic = *NewArithmetic(device);
-  const auto volume = *device.NewVolume(kGrid);
-  const auto rows = NoisyStack(device, kShape, ops::StackUse::kLineIntegrals, 1);
-  const auto columns = NoisyStack(device, kShape, ops::StackUse::kProjections, 1);
-  const auto fewer = NoisyStack(device, {2, 21, 35}, ops::StackUse::kProjections, 1);
+  const auto session = *device.NewSession();
+  const auto arithmetic = *NewArithmetic(*session);
+  const auto volume = *session->NewVolume(kGrid);
+  const auto rows = NoisyStack(*session, kShape, ops::StackUse::kLineIntegrals, 1);
+  const auto columns = NoisyStack(*session, kShape, ops::StackUse::kProjections, 1);
+  const auto fewer = NoisyStack(*session, {2, 21, 35}, ops::StackUse::kProjections, 1);
   EXPECT_EQ(arithmetic->Multiply(*rows, *columns).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(arithmetic->Multiply(*fewer, *columns).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(arithmetic->Copy(*volume, *columns).code(), absl::StatusCode::kInvalidArgument);
@@ -109,14 +112,15 @@ struct Outcome {
 
 Outcome Compute(int threads) {
   CpuDevice device({.threads = threads});
-  const auto arithmetic = *NewArithmetic(device);
-  const auto variation = *NewVariation(device);
-  const auto f = NoisyVolume(device, kGrid, 1), g = NoisyVolume(device, kGrid, 2);
-  const auto px = NoisyVolume(device, kGrid, 3), py = NoisyVolume(device, kGrid, 4);
-  const auto pz = NoisyVolume(device, kGrid, 5);
+  const auto session = *device.NewSession();
+  const auto arithmetic = *NewArithmetic(*session);
+  const auto variation = *NewVariation(*session);
+  const auto f = NoisyVolume(*session, kGrid, 1), g = NoisyVolume(*session, kGrid, 2);
+  const auto px = NoisyVolume(*session, kGrid, 3), py = NoisyVolume(*session, kGrid, 4);
+  const auto pz = NoisyVolume(*session, kGrid, 5);
   VolumeGrid slice = kGrid;
   slice.nz = 1;
-  const auto below = NoisyVolume(device, slice, 6), above = NoisyVolume(device, slice, 7);
+  const auto below = NoisyVolume(*session, slice, 6), above = NoisyVolume(*session, slice, 7);
   const ops::NeighborSlices next{below.get(), above.get()};
   Outcome outcome;
   outcome.sums.push_back(*arithmetic->Dot(*f, *g));
@@ -139,12 +143,13 @@ TEST(VectorsTest, DoNotDependOnTheNumberOfThreadsNorOnPadding) {
 
 TEST(VectorsTest, SumsDoNotDependOnTheInstructionSet) {
   CpuDevice device({.threads = 1});
-  const auto f = NoisyVolume(device, kGrid, 1), g = NoisyVolume(device, kGrid, 2);
-  ASSERT_TRUE((*NewArithmetic(device))->Exponential(1.3, *g).ok());
-  const double expected = *(*NewArithmetic(device))->Dot(*f, *g);
+  const auto session = *device.NewSession();
+  const auto f = NoisyVolume(*session, kGrid, 1), g = NoisyVolume(*session, kGrid, 2);
+  ASSERT_TRUE((*NewArithmetic(*session))->Exponential(1.3, *g).ok());
+  const double expected = *(*NewArithmetic(*session))->Dot(*f, *g);
   for (const std::string& target : SimdTargets()) {
     ASSERT_TRUE(ForceSimdTarget(target));
-    EXPECT_EQ(*(*NewArithmetic(device))->Dot(*f, *g), expected) << target;
+    EXPECT_EQ(*(*NewArithmetic(*session))->Dot(*f, *g), expected) << target;
   }
   ForceSimdTarget("");
 }

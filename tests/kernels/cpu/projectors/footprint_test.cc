@@ -50,21 +50,22 @@ std::vector<float> Noise(int64_t count, uint32_t seed) {
 std::vector<float> Project(ops::ProjectorModel model, bool forward, const std::string& backend,
                            int threads, const VolumeGrid& grid) {
   const auto device = *Backends().OpenDevice(backend, {.threads = threads});
-  auto volume = *device->NewVolume(grid);
-  auto stack = *device->NewProjectionStack(kDetector, ops::StackUse::kProjections);
+  const auto session = *device->NewSession();
+  auto volume = *session->NewVolume(grid);
+  auto stack = *session->NewProjectionStack(kDetector, ops::StackUse::kProjections);
   const ops::ProjectorMethods& methods = Backends().projectors.at(model);
   if (forward) {
     const std::vector<float> voxels = Noise(grid.voxels(), 1);
     EXPECT_TRUE(volume->Upload(0, {voxels.data(), grid.shape()}).ok());
     EXPECT_TRUE(
-        (*(*methods.forward.Find(backend))(*device))->Run(Matrices(), *volume, *stack).ok());
+        (*(*methods.forward.Find(backend))(*session))->Run(Matrices(), *volume, *stack).ok());
     std::vector<float> pixels(static_cast<size_t>(kDetector.count()));
     EXPECT_TRUE(stack->Download(0, {pixels.data(), kDetector}).ok());
     return pixels;
   }
   const std::vector<float> pixels = Noise(kDetector.count(), 2);
   EXPECT_TRUE(stack->Upload(0, {pixels.data(), kDetector}).ok());
-  EXPECT_TRUE((*(*methods.back.Find(backend))(*device))->Run(Matrices(), *stack, *volume).ok());
+  EXPECT_TRUE((*(*methods.back.Find(backend))(*session))->Run(Matrices(), *stack, *volume).ok());
   std::vector<float> voxels(static_cast<size_t>(grid.voxels()));
   EXPECT_TRUE(volume->Download(0, {voxels.data(), grid.shape()}).ok());
   return voxels;

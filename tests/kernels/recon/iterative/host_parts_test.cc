@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tests/kernels/recon/iterative/late_device.h"
+#include "tests/kernels/recon/iterative/late_session.h"
 
 namespace isocenter::recon {
 namespace {
@@ -14,13 +14,13 @@ namespace {
 using ::testing::ElementsAre;
 
 // Part i has i + 1 slices, its first voxel at z = i.
-std::unique_ptr<HostParts<VolumeParts>> MakeParts(LateDevice& device, int count) {
+std::unique_ptr<HostParts<VolumeParts>> MakeParts(LateSession& session, int count) {
   std::vector<VolumeGrid> grids;
   for (int i = 0; i < count; ++i) {
     grids.push_back(CenteredGrid(2, 3, i + 1, {1, 1, 1}));
     grids.back().origin.z = i;
   }
-  return *HostParts<VolumeParts>::Create(device, grids, grids.back());
+  return *HostParts<VolumeParts>::Create(session, grids, grids.back());
 }
 
 LateVolume& At(HostParts<VolumeParts>& parts, int part, Access access) {
@@ -28,46 +28,46 @@ LateVolume& At(HostParts<VolumeParts>& parts, int part, Access access) {
 }
 
 TEST(HostParts, WhatComesNextIsCopiedBesideTheWork) {
-  LateDevice device;
-  const auto parts = MakeParts(device, 4);
+  LateSession session;
+  const auto parts = MakeParts(session, 4);
   for (const int pass : {0, 1}) {
-    device.log.clear();
+    session.log.clear();
     for (int part = 0; part < 4; ++part) At(*parts, part, Access::kUpdate).Work();
     if (pass == 0) continue;
     // Copies are asked for before the work that they go on beside; nothing is waited for.
-    EXPECT_THAT(device.log, ElementsAre("down 3", "up 1", "work", "down 0", "up 2", "work",
-                                        "down 1", "up 3", "work", "down 2", "up 0", "work"));
+    EXPECT_THAT(session.log, ElementsAre("down 3", "up 1", "work", "down 0", "up 2", "work",
+                                         "down 1", "up 3", "work", "down 2", "up 0", "work"));
   }
 }
 
 TEST(HostParts, WhatIsNotChangedDoesNotGoBack) {
-  LateDevice device;
-  const auto parts = MakeParts(device, 4);
+  LateSession session;
+  const auto parts = MakeParts(session, 4);
   for (int part = 0; part < 4; ++part) At(*parts, part, Access::kRead).Work();
-  EXPECT_THAT(device.log,
+  EXPECT_THAT(session.log,
               ElementsAre("up 0", "up 1", "work", "up 2", "work", "up 3", "work", "up 0", "work"));
 }
 
 TEST(HostParts, WhatIsOverwrittenDoesNotCome) {
-  LateDevice device;
-  const auto parts = MakeParts(device, 4);
+  LateSession session;
+  const auto parts = MakeParts(session, 4);
   for (int part = 0; part < 4; ++part) {
     At(*parts, part, Access::kOverwrite);
     At(*parts, part, Access::kUpdate).Work();
   }
-  EXPECT_THAT(device.log,
+  EXPECT_THAT(session.log,
               ElementsAre("work", "down 0", "work", "down 1", "work", "down 2", "work"));
 }
 
 TEST(HostParts, AsManyPartsAsRoomsStay) {
   for (const int count : {1, 2}) {
-    LateDevice device;
-    const auto parts = MakeParts(device, count);
+    LateSession session;
+    const auto parts = MakeParts(session, count);
     EXPECT_EQ(HostParts<VolumeParts>::Rooms(count), count);
     for (int part = 0; part < count; ++part) At(*parts, part, Access::kUpdate);
-    device.log.clear();
+    session.log.clear();
     for (int part = 0; part < count; ++part) At(*parts, part, Access::kUpdate);
-    EXPECT_THAT(device.log, ElementsAre());
+    EXPECT_THAT(session.log, ElementsAre());
   }
 }
 
@@ -75,8 +75,8 @@ TEST(HostParts, AsManyPartsAsRoomsStay) {
 TEST(HostParts, KeepWhatWasWritten) {
   for (const int count : {1, 2, 3, 4, 7}) {
     std::mt19937 random(count);
-    LateDevice device;
-    const auto parts = MakeParts(device, count);
+    LateSession session;
+    const auto parts = MakeParts(session, count);
     std::vector<float> expected(count, 0);
     const auto check = [&](const auto& values, int part) {
       ASSERT_EQ(std::count(values.begin(), values.begin() + 6 * (part + 1), expected[part]),

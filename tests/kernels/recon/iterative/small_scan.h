@@ -47,11 +47,12 @@ inline std::unique_ptr<ops::Device> OpenDevice(const std::string& backend,
 /// Line integrals of scan.truth by the reference's projector, so that they are consistent.
 inline void Project(ops::ProjectorModel model, SmallScan& scan) {
   const auto device = OpenDevice("reference");
-  auto volume = *device->NewVolume(scan.grid);
-  auto stack = *device->NewProjectionStack(scan.frame_shape(), ops::StackUse::kProjections);
+  const auto session = *device->NewSession();
+  auto volume = *session->NewVolume(scan.grid);
+  auto stack = *session->NewProjectionStack(scan.frame_shape(), ops::StackUse::kProjections);
   EXPECT_TRUE(volume->Upload(0, {scan.truth.data(), scan.grid.shape()}).ok());
   const auto factory = *TestRegistry().projectors.at(model).forward.Find("reference");
-  EXPECT_TRUE((*factory(*device))->Run(scan.acquisition.trajectory, *volume, *stack).ok());
+  EXPECT_TRUE((*factory(*session))->Run(scan.acquisition.trajectory, *volume, *stack).ok());
   scan.frames.resize(scan.frame_shape().count());
   EXPECT_TRUE(stack->Download(0, {scan.frames.data(), scan.frame_shape()}).ok());
 }

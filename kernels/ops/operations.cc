@@ -1,0 +1,85 @@
+#include "kernels/ops/operations.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/check.h"
+
+namespace isocenter::ops {
+namespace {
+
+absl::Status CheckWeights(std::span<const ViewWeights> weights, const Shape3& frames) {
+  if (static_cast<int64_t>(weights.size()) != frames.slow) {
+    return absl::InvalidArgumentError(absl::StrCat(weights.size(), " view weights for ",
+                                                   frames.slow, " frames; legal is one for each"));
+  }
+  for (size_t view = 0; view < weights.size(); ++view) {
+    ISO_RETURN_IF_ERROR(CheckMatrix(view, weights[view].matrix));
+    const size_t columns = weights[view].column_weight.size();
+    if (static_cast<int64_t>(columns) != frames.fast) {
+      return absl::InvalidArgumentError(absl::StrCat("view ", view, " has ", columns,
+                                                     " column weights; legal is ", frames.fast,
+                                                     ", one for each column"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Preprocess::Run(const RawFrames& frames, const CountRange& range,
+                             std::span<const ViewWeights> weights, ProjectionStack& out) {
+  if (static_cast<bool>(frames.counts) == static_cast<bool>(frames.line_integrals)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the frames have ", frames.counts ? "both" : "neither",
+                     " counts and line integrals; legal is one of them"));
+  }
+  ISO_RETURN_IF_ERROR(CheckUse(out, StackUse::kLineIntegrals));
+  ISO_RETURN_IF_ERROR(CheckSlices("frames", 0, frames.shape(), out.shape()));
+  if (frames.counts) {
+    ISO_RETURN_IF_ERROR(CheckPositive("i0", range.i0));
+    ISO_RETURN_IF_ERROR(CheckPositive("the lowest count", range.lowest));
+  }
+  ISO_RETURN_IF_ERROR(CheckWeights(weights, frames.shape()));
+  return DoRun(frames, range, weights, out);
+}
+
+absl::Status CheckRampFilter(const RampFilterSpec& spec) {
+  constexpr int kMaxPixels = 1 << 16;
+  if (spec.rows < 1 || spec.rows > kMaxPixels || spec.columns < 1 || spec.columns > kMaxPixels) {
+    return absl::InvalidArgumentError(absl::StrCat("ramp filter of ", spec.columns, " x ",
+                                                   spec.rows, " pixels; legal is 1 to ", kMaxPixels,
+                                                   " per axis"));
+  }
+  if (!(spec.cutoff > 0 && spec.cutoff <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("ramp filter with cut-off ", spec.cutoff,
+                                                   "; legal is more than 0 and at most 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RampFilter::Run(int views, const ProjectionStack& line_integrals,
+                             ProjectionStack& filtered) {
+  ISO_RETURN_IF_ERROR(CheckUse(line_integrals, StackUse::kLineIntegrals));
+  ISO_RETURN_IF_ERROR(CheckUse(filtered, StackUse::kProjections));
+  const int64_t rows = std::min<int64_t>(spec_.rows, line_integrals.shape().middle);
+  const Shape3 used{views, rows, spec_.columns};
+  ISO_RETURN_IF_ERROR(CheckSlices("line integrals", 0, used, line_integrals.shape()));
+  ISO_RETURN_IF_ERROR(CheckSlices("filtered projections", 0, used, filtered.shape()));
+  return DoRun(views, line_integrals, filtered);
+}
+
+absl::Status Backproject::Run(std::span<const ProjectionMatrix> matrices,
+                              const ProjectionStack& filtered, VolumeBuffer& volume) {
+  ISO_RETURN_IF_ERROR(CheckUse(filtered, StackUse::kProjections));
+  ISO_RETURN_IF_ERROR(CheckMatrices(matrices, filtered.shape()));
+  return DoRun(matrices, filtered, volume);
+}
+
+absl::Status ToHounsfield::Run(double mu_water_per_mm, VolumeBuffer& volume) {
+  ISO_RETURN_IF_ERROR(CheckPositive("mu_water_per_mm", mu_water_per_mm));
+  return DoRun(mu_water_per_mm, volume);
+}
+
+}  // namespace isocenter::ops

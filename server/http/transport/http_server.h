@@ -1,0 +1,54 @@
+// HTTP/1.1 over TCP or TLS.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/crypto/server_context.h"
+#include "server/http/transport/http.h"
+
+namespace isocenter::http {
+
+struct HttpOptions {
+  std::string address;                // host:port; port 0 picks a free one
+  std::string field = "web.address";  // that the address has in the configuration
+  crypto::TlsContext tls;             // null: plain HTTP
+  /// At once; half as many of one address. One more takes the place of the one that has waited for
+  /// its client for longest.
+  size_t connections = 256;
+  int threads = 8;  // that call the handler
+  size_t largest_body = 16 << 10;
+  /// To shake hands, to begin a request, for its header, for its body; and to take an answer,
+  /// besides what its length takes.
+  absl::Duration patience = absl::Seconds(5);
+  /// Requests that a thread of their own answers, however long others take; null: none.
+  std::function<bool(const Request&)> urgent;
+};
+
+/// Receives requests and calls one handler for all of them, from a few threads. One thread moves
+/// the bytes of all connections, so that a slow client costs memory only. What is no legal request
+/// is answered by itself. Bounded in threads, connections, bytes and time, whatever clients do.
+class HttpServer {
+ public:
+  using Handler = std::function<Response(const Request&)>;
+
+  /// Errors: UNAVAILABLE (the address cannot be listened on).
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpOptions options, Handler handler);
+  /// Requests under way are answered, and clients have the patience once more to take what they are
+  /// answered; streams end at once.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  int port() const;
+
+ private:
+  struct Impl;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace isocenter::http
