@@ -88,7 +88,7 @@ absl::StatusOr<Slots> OpenSlots(const v1::LimitsConfig& limits, const std::strin
                                                      kCpuUpdatesPerSecond);
     });
   } else {
-    opened.host_memory = std::make_unique<scheduler::MemoryBudget>(memory_bytes);
+    opened.host_memory = std::make_unique<scheduler::PromisedMemory>(memory_bytes);
   }
   for (const pipeline::SlotDevices& group : opened.groups) {
     const ops::Device& device = *group[0];

@@ -17,8 +17,8 @@ namespace isocenter::daemon {
 struct Slots {
   std::string backend;  // of the fastest
   std::vector<std::unique_ptr<ops::Device>> devices;
-  std::vector<pipeline::SlotDevices> groups;             // of devices; one for each slot
-  std::unique_ptr<scheduler::MemoryBudget> host_memory;  // unless a slot has it
+  std::vector<pipeline::SlotDevices> groups;               // of devices; one for each slot
+  std::unique_ptr<scheduler::PromisedMemory> host_memory;  // unless a slot has it
   std::vector<std::unique_ptr<scheduler::DeviceSlot>> slots;
 };
 

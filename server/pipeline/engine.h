@@ -1,9 +1,8 @@
-// Admits acquisitions and keeps the active ones until they have ended.
+// The engine: what admits acquisitions and refinements, computes them and goes on after a restart.
 #pragma once
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,50 +14,16 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "kernels/ops/registry.h"
-#include "server/jobs/frame_spool.h"
-#include "server/jobs/job_table.h"
-#include "server/jobs/ports.h"
-#include "server/jobs/worklist.h"
-#include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/acquisitions.h"
+#include "server/pipeline/active_jobs.h"
+#include "server/pipeline/admission.h"
+#include "server/pipeline/device_loss.h"
+#include "server/pipeline/engine_environment.h"
 #include "server/pipeline/order_lookup.h"
-#include "server/pipeline/reconstruction_job.h"
 #include "server/pipeline/refinements.h"
-#include "server/pipeline/request_decoders.h"
-#include "server/pipeline/run_maker.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
-
-/// Makes a device fail, for tests of what happens then.
-struct DeviceFault {
-  std::string slot;  // "cpu0"
-  int chunks = 0;    // that it computes before
-};
-
-/// What the engine works with; all of it outlives the engine.
-struct EngineEnvironment {
-  const ops::Registry& registry;
-  scheduler::Scheduler& scheduler;
-  jobs::JobTable& table;
-  jobs::FrameSpool& spool;
-  jobs::ResultStore& results;
-  jobs::JobObserver& observer;
-  jobs::Worklist* worklist = nullptr;  // null: none
-};
-
-struct EngineOptions {
-  absl::Duration reconnect_limit = absl::Minutes(2);
-  std::optional<DeviceFault> fault;
-  /// Called once, when the last healthy slot is gone; from any thread.
-  std::function<void()> no_device_left;
-  RequestDecoders decoders;
-  /// From the acceptance of an acquisition; see OrderLookup.
-  absl::Duration worklist_timeout = absl::Seconds(10);
-  /// The observer tells the information system of performed procedure steps, to which results
-  /// therefore refer.
-  bool reports_procedure_steps = false;
-};
 
 /// Thread-safe.
 class Engine : private JobKeeper {
@@ -75,13 +40,7 @@ class Engine : private JobKeeper {
   /// that cannot go on fail with the reason.
   void Recover();
 
-  struct Accepted {
-    /// Where the frames go; null when the job has ended already.
-    std::shared_ptr<ReconstructionJob> job;
-    jobs::JobSnapshot snapshot;
-    int64_t peak_bytes = 0;
-    double predicted_seconds = 0;  // 0 until something has been measured
-  };
+  using Accepted = AcceptedJob;
   using AcceptDone = std::function<void(absl::StatusOr<Accepted>)>;
 
   /// Plans and admits on a thread of its own, one acquisition after the other, and calls `done`
@@ -92,12 +51,7 @@ class Engine : private JobKeeper {
   /// more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
 
-  struct Quote {
-    RunForecast forecast;
-    int active_jobs = 0;
-    /// The job of the request id is here, or the other half of the pair.
-    bool holds_related_job = false;
-  };
+  using Quote = AdmissionQuote;
   using QuoteDone = std::function<void(absl::StatusOr<Quote>)>;
 
   /// What Accept would answer, without taking anything; in its turn among the acquisitions, and
@@ -125,79 +79,45 @@ class Engine : private JobKeeper {
   void SuspendAll();
 
  private:
-  /// What is known of an acquisition before it is planned.
-  struct Screened {
-    std::optional<Accepted> known;  // the job of its request id; the rest is unset
-    VolumeGrid grid;
-    bool has_other_half = false;  // of its pair, from which the request now has what it lacked
-  };
-  /// Errors: INVALID_ARGUMENT, UNAVAILABLE (drained, stopping).
-  absl::StatusOr<Screened> Screen(AcquisitionRequest& request) const;
-  absl::StatusOr<Accepted> AcceptNow(AcquisitionRequest request);
-  absl::StatusOr<Quote> QuoteNow(AcquisitionRequest request);
-  /// Errors: UNAVAILABLE (drained).
-  absl::Status CheckNotDrained() const;
-  absl::StatusOr<Accepted> Existing(const AcquisitionRequest& request,
-                                    const jobs::JobSnapshot& job) const;
-  jobs::Job NewJob(const AcquisitionRequest& request, const VolumeGrid& grid) const;
-  JobEnvironment EnvironmentOf(jobs::JobClass job_class);
-  absl::Status RecoverJob(const jobs::Job& job);
-  absl::Status CompleteStored(const jobs::Job& job, const jobs::StoredSeries& stored);
-  void RecoverRefinements();
-  /// What the protocol asks for beyond the volume, when that is stored.
-  void FollowUp(const std::string& id, const jobs::StoredSeries& stored,
-                const AcquisitionRequest& request, std::shared_ptr<jobs::JobSpool> spool);
-  /// Looks for a slot for every job that has none, acquisitions first: soon, on the admission's
-  /// thread. From any thread.
+  /// Has WatchDeadlines look at all jobs.
+  void WakeWatch();
+  void WatchDeadlines();
+  /// Looks for a slot for every job that has none: soon, on the admission's thread. From any
+  /// thread.
   void SeekPlaces();
-  void StartWaiting();
-  void AddActive(const std::shared_ptr<ReconstructionJob>& job);
-  /// Null: it is not active.
-  std::shared_ptr<ReconstructionJob> FindActive(const std::string& job_id) const;
-  std::vector<std::shared_ptr<ReconstructionJob>> ActiveJobs() const;
-  void WatchConsoles();
-  /// The exporter subtracts, where both halves of a pair are there by then.
-  void SubmitSubtraction(const std::string& pair_id);
-  void SubtractIfComplete(const std::string& pair_id);
-
-  /// Puts a slot into quarantine. Once for each.
-  void LoseSlot(scheduler::DeviceSlot& slot, const absl::Status& why);
-  /// Takes the runs from lost slots, and sees to it that their jobs find other places.
-  void ReplaceLostRuns();
 
   absl::Status MakeRoomFor(const VolumeGrid& grid) override;
-  absl::Status BeforeUnit(const RunPlace& place) override;
-  void OnDeviceLost(const RunPlace& place, const absl::Status& why) override;
-  void OnFirstFrame(ReconstructionJob& job) override;
-  void WhenIdentified(ReconstructionJob& job, std::function<void()> then) override;
-  void OnConsoleLeft() override;
-  void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) override;
-  void OnJobEnded(ReconstructionJob& job) override;
+  absl::Status BeforeUnit(const RunPlace& place) override { return device_loss_.BeforeUnit(place); }
+  void OnDeviceLost(const RunPlace& place, const absl::Status& why) override {
+    device_loss_.OnDeviceLost(place, why);
+  }
+  void OnDeadlineSet() override { WakeWatch(); }
+  void OnGone(ActiveJob& job) override { active_.Remove(job.id()); }
 
-  const EngineEnvironment environment_;
   const EngineOptions options_;
-  std::atomic<int> chunks_on_faulty_slot_{0};
-  std::atomic<bool> no_device_reported_{false};
+  const EngineParts parts_;
   std::atomic<bool> seeking_places_{false};  // one waits for its turn
 
-  mutable absl::Mutex mutex_;
-  bool admitting_ ABSL_GUARDED_BY(mutex_) = true;
-  std::optional<std::string> drain_reason_ ABSL_GUARDED_BY(mutex_);
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool consoles_changed_ ABSL_GUARDED_BY(mutex_) = false;
-  int runs_being_freed_ ABSL_GUARDED_BY(mutex_) = 0;  // whose device is lost
-  std::map<std::string, std::shared_ptr<ReconstructionJob>> active_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex mutex_;
+  enum class Watch { kSleeps, kHasNews, kEnds };
+  Watch watch_ ABSL_GUARDED_BY(mutex_) = Watch::kHasNews;
 
-  // Last: their threads end before anything that they use.
+  ActiveJobs active_;
+  DeviceLoss device_loss_;
+  // Whoever completes the volume of a job that has just left may still say that a device is lost:
+  // the thread that would look for places, and finds no job, ends after the one that says so.
+  scheduler::LaneExecutor admission_thread_{"iso-admission"};
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ =
+      admission_thread_.NewLane();
   RunMaker runs_;
+  // Their threads end before what is above.
   scheduler::LaneExecutor exporter_{"iso-export"};
-  /// An export takes seconds, and cannot be interrupted by a more urgent one.
   scheduler::LaneExecutor live_exporter_{"iso-export-live"};
   OrderLookup orders_;
   Refinements refinements_;
-  scheduler::LaneExecutor admission_{"iso-admission"};
-  const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ = admission_.NewLane();
-  std::thread consoles_;
+  Acquisitions acquisitions_;
+  AcquisitionAdmission admission_;
+  std::thread watcher_;
 };
 
 }  // namespace isocenter::pipeline

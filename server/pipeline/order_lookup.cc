@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
-#include "server/pipeline/subtraction.h"
+#include "server/pipeline/pair.h"
 #include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
@@ -32,7 +31,7 @@ void OrderLookup::Begin(const std::shared_ptr<ReconstructionJob>& job) {
   {
     absl::MutexLock lock(&mutex_);
     if (stopped_) return;
-    pending_[job->id()] = {.job = job, .deadline = absl::Now() + timeout_};
+    pending_[job->id()] = {.job = job, .deadline = clock_() + timeout_};
   }
   lane_->Submit([this, id = job->id()] { Ask(id); });
 }
@@ -50,7 +49,7 @@ void OrderLookup::WhenSettled(const std::string& job_id, Then then) {
 }
 
 absl::Time OrderLookup::EndOverdue() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = clock_();
   std::vector<std::string> overdue;
   absl::Time next = absl::InfiniteFuture();
   {
@@ -101,7 +100,7 @@ absl::StatusOr<OrderMatch> OrderLookup::Find(const ReconstructionJob& job, absl:
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot snapshot, table_.Get(job.id()));
   const jobs::PatientStudy& header = snapshot->patient_study;
   if (const auto other = SettledHalf(table_, job.request())) return MatchPair(header, *other);
-  if (absl::Now() >= deadline) return absl::DeadlineExceededError("it was busy with other jobs");
+  if (clock_() >= deadline) return absl::DeadlineExceededError("it was busy with other jobs");
   ISO_ASSIGN_OR_RETURN(const jobs::WorklistAnswer answer,
                        worklist_->Find(QueryOf(header), deadline));
   return MatchOrder(header, answer.steps);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -25,8 +26,9 @@ class OrderLookup {
  public:
   /// `worklist`: null when there is none; then nothing is asked and nothing waited for. Both must
   /// outlive this object. `timeout`: from Begin.
-  OrderLookup(jobs::Worklist* worklist, jobs::JobTable& table, absl::Duration timeout)
-      : worklist_(worklist), table_(table), timeout_(timeout) {}
+  OrderLookup(jobs::Worklist* worklist, jobs::JobTable& table, absl::Duration timeout,
+              std::function<absl::Time()> clock)
+      : worklist_(worklist), table_(table), timeout_(timeout), clock_(std::move(clock)) {}
 
   /// Before the job's first frame. Without effect when its order is settled already.
   void Begin(const std::shared_ptr<ReconstructionJob>& job);
@@ -55,6 +57,7 @@ class OrderLookup {
   jobs::Worklist* const worklist_;
   jobs::JobTable& table_;
   const absl::Duration timeout_;
+  const std::function<absl::Time()> clock_;
   absl::Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, Pending> pending_ ABSL_GUARDED_BY(mutex_);

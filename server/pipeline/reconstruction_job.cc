@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/ops/device_lost.h"
 #include "server/pipeline/job_record.h"
-#include "spdlog/spdlog.h"
+#include "server/pipeline/run_maker.h"
 
 namespace isocenter::pipeline {
 namespace {
@@ -19,93 +17,67 @@ double Gups(double updates, double seconds) { return seconds > 0 ? updates / sec
 
 }  // namespace
 
-ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request, VolumeGrid grid,
-                                     std::shared_ptr<jobs::JobSpool> spool,
-                                     const JobEnvironment& environment)
-    : id_(std::move(id)),
+ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
+                                     const VolumeGrid& grid, std::shared_ptr<jobs::JobSpool> spool,
+                                     absl::Time accepted_time, const JobEnvironment& environment,
+                                     AcquisitionKeeper& acquisitions,
+                                     absl::Duration reconnect_limit)
+    : ActiveJob(std::move(id), grid, {request.job_class, accepted_time + request.deadline},
+                accepted_time, environment),
       request_(std::move(request)),
-      grid_(grid),
       spool_(std::move(spool)),
-      environment_(environment),
-      accepted_time_(absl::Now()),
-      urgency_{request_.job_class, accepted_time_ + request_.deadline},
-      export_(environment.exporter.NewLane(urgency_)),
+      acquisitions_(acquisitions),
+      reconnect_limit_(reconnect_limit),
       monitor_(request_.acquisition),
       ledger_(spool_->states(), request_.missing_frames),
+      // Without a stream, as after a restart, the job waits for one.
+      console_deadline_(accepted_time_ + reconnect_limit),
       last_frame_time_(accepted_time_) {
-  absl::MutexLock lock(&mutex_);
-  finish_announced_ = spool_->finished();
-  began_ = ledger_.present() > 0;
-  // Without a stream, as after a restart, the job waits for one.
-  console_deadline_ = accepted_time_ + environment_.reconnect_limit;
+  if (spool_->finished()) input_ = InputState::kAnnounced;
+}
+
+void ReconstructionJob::SeekRun(RunMaker& runs) {
+  auto run = runs.Make(request_, grid_, urgency_);
+  if (run.ok()) {
+    const std::string backend((*run)->place().devices[0]->backend());
+    environment_.table.Update(id_, [&](Job& changed) { changed.result.backend = backend; });
+    StartRun(*std::move(run));
+  } else if (!absl::IsResourceExhausted(run.status()) && !absl::IsUnavailable(run.status())) {
+    Fail(run.status());
+  }
 }
 
 void ReconstructionJob::StartRun(std::shared_ptr<ReconstructionRun> run) {
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) return;
-    run_ = std::move(run);
+    if (!TakeRun(std::move(run))) return;
     chunks_scheduled_ = 0;
-    volume_complete_ = false;
   }
   CloseInput();
   Schedule();
-}
-
-std::shared_ptr<ReconstructionRun> ReconstructionJob::DropRun() {
-  std::shared_ptr<ReconstructionRun> run;
-  bool suspended = false;
-  absl::Status why;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (ended_ || volume_complete_) return nullptr;
-    storing_ = export_begun_ = false;
-    run = std::exchange(run_, nullptr);
-    if (!cancel_requested_) return run;
-    // The exporter, which was to end the job, has nothing more to do with it.
-    ended_ = true;
-    suspended = suspended_;
-    why = end_reason_;
-  }
-  if (suspended) {
-    FreeMemory();
-  } else {
-    PublishEnd(JobState::kCancelled, why);
-  }
-  return run;
-}
-
-std::shared_ptr<ReconstructionRun> ReconstructionJob::run() const {
-  absl::MutexLock lock(&mutex_);
-  return run_;
-}
-
-bool ReconstructionJob::IsCurrent(const std::shared_ptr<ReconstructionRun>& run) const {
-  absl::MutexLock lock(&mutex_);
-  return !ended_ && run_ == run;
 }
 
 // ---- Computation -------------------------------------------------------------------------------
 
 void ReconstructionJob::Schedule() {
   absl::MutexLock lock(&mutex_);
-  if (ended_ || run_ == nullptr) return;
-  const std::vector<recon::Chunk>& chunks = run_->plan().chunks;
+  if (life_ != LifeState::kComputing) return;
+  const auto run = std::static_pointer_cast<ReconstructionRun>(run_);
+  const auto self = std::static_pointer_cast<ReconstructionJob>(shared_from_this());
+  const std::vector<recon::Chunk>& chunks = run->plan().chunks;
   while (chunks_scheduled_ < chunks.size() && ledger_.Ready(chunks[chunks_scheduled_])) {
     const recon::Chunk& chunk = chunks[chunks_scheduled_++];
-    run_->lane().Submit([self = shared_from_this(), run = run_, sources = ledger_.Sources(chunk)] {
-      self->ComputeChunk(run, sources);
-    });
+    run->lane().Submit(
+        [self, run, sources = ledger_.Sources(chunk)] { self->ComputeChunk(run, sources); });
     if (chunks_scheduled_ == chunks.size()) {
-      run_->lane().Submit(
-          [self = shared_from_this(), run = run_] { self->FinishVolume(run, /*first=*/true); });
+      run->lane().Submit([self, run] { self->FinishVolume(run, /*first=*/true); });
     }
   }
 }
 
 void ReconstructionJob::ComputeChunk(const std::shared_ptr<ReconstructionRun>& run,
                                      const Sources& sources) {
-  if (!IsCurrent(run)) return;
+  if (!IsCurrentNow(run)) return;
   const absl::Status status = TryChunk(*run, sources);
   if (!status.ok()) OnRunFailed(run, status);
 }
@@ -126,7 +98,7 @@ absl::Status ReconstructionJob::TryChunk(ReconstructionRun& run, const Sources& 
 }
 
 void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& run, bool first) {
-  if (!IsCurrent(run)) return;
+  if (!IsCurrentNow(run)) return;
   if (first) {
     // Speed and duration are written into the objects, whose encoding begins before the volume is
     // complete.
@@ -142,20 +114,18 @@ void ReconstructionJob::FinishVolume(const std::shared_ptr<ReconstructionRun>& r
   }
   const absl::StatusOr<bool> all_started = run->FinishStep();
   if (!all_started.ok()) return OnRunFailed(run, all_started.status());
+  const auto self = std::static_pointer_cast<ReconstructionJob>(shared_from_this());
   {
-    // Under the lock: who takes the run from the job drops its units afterwards.
     absl::MutexLock lock(&mutex_);
-    if (ended_ || run_ != run) return;
+    if (!IsCurrent(run)) return;
     if (!*all_started) {
-      run->lane().Submit([self = shared_from_this(), run] { self->FinishVolume(run, false); });
+      run->lane().Submit([self, run] { self->FinishVolume(run, false); });
       return;
     }
-    run->completion().Submit([self = shared_from_this(), run] { self->CompleteVolume(run); });
-    storing_ = true;
+    run->completion().Submit([self, run] { self->CompleteVolume(run); });
+    Apply(LifeEvent::kHandedOver);
   }
-  environment_.keeper.WhenIdentified(*this, [self = shared_from_this(), run] {
-    self->export_->Submit([self, run] { self->StoreVolume(run); });
-  });
+  acquisitions_.WhenIdentified(*this, [self, run] { self->SubmitExport(run); });
 }
 
 double ReconstructionJob::AcquisitionSeconds() const {
@@ -175,8 +145,7 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
   bool current = true;
   {
     absl::MutexLock lock(&mutex_);
-    current = !ended_ && run_ == run;
-    volume_complete_ = current;
+    current = IsCurrent(run) && Apply(LifeEvent::kVolumeComplete) != Duty::kNone;
     after_last_frame = absl::ToDoubleSeconds(*complete - last_frame_time_);
   }
   if (!current) return run->slices().Close(absl::CancelledError("the job has ended"));
@@ -197,90 +166,29 @@ void ReconstructionJob::CompleteVolume(const std::shared_ptr<ReconstructionRun>&
   run->slices().Close(absl::OkStatus());
 }
 
-absl::StatusOr<jobs::StoredSeries> ReconstructionJob::Store(ReconstructionRun& run) {
-  ISO_RETURN_IF_ERROR(environment_.keeper.MakeRoomFor(grid_));
-  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
-  return environment_.results.Store(
-      *job, run.volume(), [&](int slices) { return run.slices().Await(slices); },
-      [&](int slices) {
-        environment_.table.Update(id_,
-                                  [&](Job& changed) { changed.progress.slices_exported = slices; });
-        return !cancel_requested_;
-      });
+absl::StatusOr<ActiveJob::Output> ReconstructionJob::OutputOf(Run* run) {
+  auto& volume = static_cast<ReconstructionRun&>(*run);
+  return Output{volume.volume(), [&volume](int slices) { return volume.slices().Await(slices); }};
 }
 
-void ReconstructionJob::StoreVolume(const std::shared_ptr<ReconstructionRun>& run) {
-  const absl::Time begin = absl::Now();
-  bool cancelled = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (run_ != run) return;  // its device was lost
-    cancelled = ended_;
-    export_begun_ = true;
-  }
-  if (cancelled) return FreeMemory();
-  const absl::StatusOr<jobs::StoredSeries> stored = Store(*run);
-  absl::Status why;
-  bool suspended = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (run_ != run) return;  // its device was lost; another run computes the volume again
-    suspended = suspended_;
-    why = cancel_requested_ ? EndStatusLocked() : stored.status();
-  }
-  if (!stored.ok()) {
-    // The completion's thread deals with a lost device.
-    if (ops::IsDeviceLost(stored.status()) && !cancel_requested_) return;
-    if (!ClaimEnd(why, Ending::kByExporter)) return;
-    if (suspended) return FreeMemory();
-    return PublishEnd(cancel_requested_ ? JobState::kCancelled : JobState::kFailed, why);
-  }
-  const absl::Time end = absl::Now();
-  absl::Time last_frame;
-  int present = 0, lost = 0;
-  {
-    absl::MutexLock lock(&mutex_);
-    last_frame = last_frame_time_;
-    present = ledger_.present();
-    lost = ledger_.lost();
-  }
-  SaveTrace(id_, run->trace(), run->PlanText(), environment_.table);
-  if (!ClaimEnd(absl::OkStatus(), Ending::kByExporter)) return;
-  environment_.keeper.OnStored(*this, *stored);
-  PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
-    jobs::RecordStored(*stored, changed);
-    changed.result.seconds_to_stored = absl::ToDoubleSeconds(end - last_frame);
-    changed.result.timings.export_ = absl::ToDoubleSeconds(end - begin);
-    changed.result.timings.total = absl::ToDoubleSeconds(end - accepted_time_);
+ActiveJob::Change ReconstructionJob::Summary(absl::Time stored_at) {
+  absl::MutexLock lock(&mutex_);
+  const double seconds_to_stored = absl::ToDoubleSeconds(stored_at - last_frame_time_);
+  return [=, present = ledger_.present(), lost = ledger_.lost()](Job& changed) {
+    changed.result.seconds_to_stored = seconds_to_stored;
     // Whoever added the last frames may not have come to say so.
     changed.progress.frames_received = present;
     changed.progress.frames_lost = lost;
-  });
+  };
 }
-
-void ReconstructionJob::OnRunFailed(const std::shared_ptr<ReconstructionRun>& run,
-                                    const absl::Status& why) {
-  if (!IsCurrent(run)) return;
-  if (ops::IsDeviceLost(why)) {
-    environment_.keeper.OnDeviceLost(run->place(), why);
-  } else {
-    Fail(why);
-  }
-}
-
-// ---- State -------------------------------------------------------------------------------------
 
 void ReconstructionJob::EnterReconstructing() {
   absl::call_once(reconstructing_, [this] {
     const absl::Status saved = environment_.table.Transition(id_, JobState::kReconstructing);
     if (saved.ok()) return;
     absl::MutexLock lock(&mutex_);
-    if (!ended_) LogUnsaved(id_, saved);
+    if (!IsOver(life_)) LogUnsaved(id_, saved);
   });
-}
-
-void ReconstructionJob::Warn(jobs::JobWarning warning) {
-  PublishWarning(id_, warning, environment_.table, environment_.observer);
 }
 
 }  // namespace isocenter::pipeline

@@ -1,7 +1,6 @@
 // The path of one job: frames, spool, chunks, volume, stored result.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,11 +17,10 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/active_job.h"
 #include "server/pipeline/frame_ledger.h"
 #include "server/pipeline/frame_monitor.h"
 #include "server/pipeline/reconstruction_run.h"
-#include "server/pipeline/run_keeper.h"
-#include "server/scheduler/lane_executor.h"
 
 namespace isocenter::pipeline {
 
@@ -39,54 +37,41 @@ class FrameProducer {
   virtual void OnRefused(const absl::Status& why) = 0;
 };
 
-/// Who keeps the jobs. Called from any thread.
-class JobKeeper : public RunKeeper {
+/// What acquisitions need beyond what every job does. Called from any thread.
+class AcquisitionKeeper {
  public:
+  virtual ~AcquisitionKeeper() = default;
   /// The first frame is in the spool. Once for each start of the service.
   virtual void OnFirstFrame(ReconstructionJob& job) = 0;
   /// Calls `then` when it is known, as far as it ever will be, whose volume the job's is: now, or
   /// from another thread.
   virtual void WhenIdentified(ReconstructionJob& job, std::function<void()> then) = 0;
-  /// The job's console has gone; see console_deadline.
-  virtual void OnConsoleLeft() = 0;
   /// The job's volume is stored; next it is COMPLETED.
   virtual void OnStored(ReconstructionJob& job, const jobs::StoredSeries& stored) = 0;
-  /// The job has ended or is suspended, and its memory is free. Once.
-  virtual void OnJobEnded(ReconstructionJob& job) = 0;
-};
-
-/// What a job works with; all of it outlives the job.
-struct JobEnvironment {
-  jobs::JobTable& table;
-  jobs::ResultStore& results;
-  jobs::JobObserver& observer;
-  JobKeeper& keeper;
-  scheduler::LaneExecutor& exporter;
-  absl::Duration reconnect_limit;  // how long a job waits for its console
+  /// The job has ended, and its memory is free. Once.
+  virtual void OnEnded(ReconstructionJob& job) = 0;
 };
 
 /// One admitted acquisition. Frames go into the spool as they come, whatever the devices do; chunks
-/// of them are read back and computed when their turn comes. Thread-safe. The job keeps itself
-/// alive while work of it is under way.
-class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob> {
+/// of them are read back and computed when their turn comes. Thread-safe.
+class ReconstructionJob : public ActiveJob {
  public:
-  ReconstructionJob(std::string id, AcquisitionRequest request, VolumeGrid grid,
-                    std::shared_ptr<jobs::JobSpool> spool, const JobEnvironment& environment);
+  /// `acquisitions` outlives the job, which waits for its console for `reconnect_limit`. Its
+  /// deadline counts from `accepted_time`.
+  ReconstructionJob(std::string id, AcquisitionRequest request, const VolumeGrid& grid,
+                    std::shared_ptr<jobs::JobSpool> spool, absl::Time accepted_time,
+                    const JobEnvironment& environment, AcquisitionKeeper& acquisitions,
+                    absl::Duration reconnect_limit);
 
-  const std::string& id() const { return id_; }
   const AcquisitionRequest& request() const { return request_; }
-  const VolumeGrid& grid() const { return grid_; }
   const std::shared_ptr<jobs::JobSpool>& spool() const { return spool_; }
   int frames() const { return static_cast<int>(request_.acquisition.trajectory.size()); }
-  scheduler::Urgency urgency() const { return urgency_; }
 
   /// Begins to compute, from the first frame. Without effect when the job has ended.
   void StartRun(std::shared_ptr<ReconstructionRun> run);
-  /// Takes the run from the job, which ends if it was to be cancelled or suspended. Null: it has
-  /// none, it has ended, or its volume is complete.
-  std::shared_ptr<ReconstructionRun> DropRun();
-  /// The run that computes now, or null.
-  std::shared_ptr<ReconstructionRun> run() const;
+  std::shared_ptr<ReconstructionRun> run() const {
+    return std::static_pointer_cast<ReconstructionRun>(ActiveJob::run());
+  }
 
   /// A stream begins; the one before, if any, is refused. Returns the number that AddFrame wants.
   /// Errors: that with which the job has ended.
@@ -115,28 +100,38 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   Input input() const;
   /// Until when the job waits for its console; InfiniteFuture while it does not.
   absl::Time console_deadline() const;
-  /// The console did not come back in time.
-  void GiveUpConsole();
 
-  /// Ends the job as CANCELLED. While the result is being written, the job ends a moment later, and
-  /// may still complete.
-  void Cancel(const absl::Status& why);
-  /// Ends the job as FAILED, unless it has ended or is being stored.
-  void Fail(const absl::Status& why);
-  /// Tells the console and the operators.
-  void Warn(jobs::JobWarning warning);
-  /// Lets go of the job without ending it: the next start of the service goes on with it.
-  void Suspend();
+  bool gives_way() const override { return false; }
+  void SeekRun(RunMaker& runs) override;
+  std::string BeginsAgain() const override { return "the job is computed again from its frames"; }
+  /// Whose console did not come back by console_deadline.
+  absl::Time EndIfOverdue() override;
 
  private:
-  absl::Status CheckFrame(const Frame& frame) const;
+  absl::StatusOr<Output> OutputOf(Run* run) override;
+  void OnStored(const jobs::StoredSeries& stored) override {
+    acquisitions_.OnStored(*this, stored);
+  }
+  Change Summary(absl::Time stored_at) override;
+  void OnSuspended(const absl::Status& why) override;
+  void OnEnded() override { acquisitions_.OnEnded(*this); }
+
+  absl::StatusOr<jobs::SpoolFrame> CheckedFrame(Frame frame) const;
+  /// Counts a checked frame, which is written next, and says whether there is room for another.
+  struct Intake {
+    FrameLedger::Taken taken = FrameLedger::Taken::kNew;
+    bool has_room = true;
+  };
+  absl::StatusOr<Intake> TakeIn(int64_t stream, int index, absl::Time came);
   void OnAppended(int64_t stream, int index, absl::Time came, const absl::Status& status);
-  /// The spool is done with a frame.
-  void EndCallback();
+  /// A frame is in the spool, of which `present` are now.
+  absl::Status OnCommitted(const std::vector<int>& overdue, int present);
   /// Records frames as lost. Errors: the spool's.
   absl::Status GiveUp(const std::vector<int>& indices);
   /// The end of input was announced, or all frames are here: nothing more will be waited for.
   void CloseInput();
+  /// The console did not come back in time.
+  void GiveUpConsole();
   /// Nobody sees a later state before this one. Once.
   void EnterReconstructing();
 
@@ -148,65 +143,32 @@ class ReconstructionJob : public std::enable_shared_from_this<ReconstructionJob>
   void CompleteVolume(const std::shared_ptr<ReconstructionRun>& run);
   /// Between the first and the last frame that came in this process.
   double AcquisitionSeconds() const;
-  void StoreVolume(const std::shared_ptr<ReconstructionRun>& run);
-  absl::StatusOr<jobs::StoredSeries> Store(ReconstructionRun& run);
-  /// A step of the run has failed.
-  void OnRunFailed(const std::shared_ptr<ReconstructionRun>& run, const absl::Status& why);
-  bool IsCurrent(const std::shared_ptr<ReconstructionRun>& run) const;
 
-  enum class Ending { kByAnyone, kByExporter };
-  /// Whether the caller is the one who ends the job. Once the volume is being stored that is the
-  /// exporter alone.
-  bool ClaimEnd(const absl::Status& why, Ending ending);
-  /// Publishes the final state and frees the memory.
-  void PublishEnd(jobs::JobState state, const absl::Status& why,
-                  const std::function<void(jobs::Job&)>& change = nullptr);
-  void PublishState(jobs::JobState state, const absl::Status& why,
-                    const std::function<void(jobs::Job&)>& change = nullptr);
-  /// As soon as nobody uses it.
-  void FreeMemory();
-  absl::Status EndStatusLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  const std::string id_;
   const AcquisitionRequest request_;
-  const VolumeGrid grid_;
   const std::shared_ptr<jobs::JobSpool> spool_;
-  const JobEnvironment environment_;
-  const absl::Time accepted_time_;
-  const scheduler::Urgency urgency_;
-  const std::shared_ptr<scheduler::LaneExecutor::Lane> export_;
+  AcquisitionKeeper& acquisitions_;
+  const absl::Duration reconnect_limit_;
 
-  std::atomic<bool> cancel_requested_{false};  // read between slices of the export
   absl::once_flag reconstructing_;
 
   absl::Mutex monitor_mutex_;
   FrameMonitor monitor_ ABSL_GUARDED_BY(monitor_mutex_);
 
-  mutable absl::Mutex mutex_;
+  enum class InputState {
+    kOpen,
+    kAnnounced,  // the console has said that it sent all, or is not waited for any longer
+    kClosed      // and what is missing has been given up
+  };
+  InputState input_ ABSL_GUARDED_BY(mutex_) = InputState::kOpen;
   FrameLedger ledger_ ABSL_GUARDED_BY(mutex_);
   int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest
   std::weak_ptr<FrameProducer> producer_ ABSL_GUARDED_BY(mutex_);
+  std::weak_ptr<FrameProducer> waits_for_room_ ABSL_GUARDED_BY(mutex_);  // producer_, or nobody
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
-  int callbacks_ ABSL_GUARDED_BY(mutex_) = 0;  // of the spool that have not ended
-  bool frees_after_callbacks_ ABSL_GUARDED_BY(mutex_) = false;
-  bool producer_waits_ ABSL_GUARDED_BY(mutex_) = false;
-  bool began_ ABSL_GUARDED_BY(mutex_) = false;  // the keeper knows of the first frame
-  bool finish_announced_ ABSL_GUARDED_BY(mutex_) = false;
-  bool input_closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time console_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   absl::Time first_frame_time_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   absl::Time last_frame_time_ ABSL_GUARDED_BY(mutex_);
-
-  std::shared_ptr<ReconstructionRun> run_ ABSL_GUARDED_BY(mutex_);
   size_t chunks_scheduled_ ABSL_GUARDED_BY(mutex_) = 0;  // of run_
-
-  bool volume_complete_ ABSL_GUARDED_BY(mutex_) = false;
-  // The exporter is at work, or waits for slices; or the job waits for it, or to be identified.
-  bool storing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool export_begun_ ABSL_GUARDED_BY(mutex_) = false;  // storing_, and not waiting for its turn
-  bool suspended_ ABSL_GUARDED_BY(mutex_) = false;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status end_reason_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace isocenter::pipeline

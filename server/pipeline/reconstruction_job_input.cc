@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/measured_matrix.h"
 #include "server/pipeline/reconstruction_job.h"
@@ -17,14 +16,14 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
   int64_t stream = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) {
+    if (IsOver(life_)) {
       // Its volume is stored, of which the table is being told: the stream waits for the result.
-      if (end_reason_.ok()) return ++stream_;
-      return end_reason_;
+      if (reason_.ok()) return ++stream_;
+      return reason_;
     }
     previous = producer_.lock();
     producer_ = std::move(producer);
-    producer_waits_ = false;
+    waits_for_room_.reset();
     console_deadline_ = absl::InfiniteFuture();
     ledger_.BeginStream();
     stream = ++stream_;
@@ -36,7 +35,7 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
   return stream;
 }
 
-absl::Status ReconstructionJob::CheckFrame(const Frame& frame) const {
+absl::StatusOr<jobs::SpoolFrame> ReconstructionJob::CheckedFrame(Frame frame) const {
   const recon::Acquisition& acquisition = request_.acquisition;
   if (frame.index >= static_cast<uint32_t>(frames())) {
     return absl::InvalidArgumentError(
@@ -51,52 +50,52 @@ absl::Status ReconstructionJob::CheckFrame(const Frame& frame) const {
                      acquisition.detector.columns, " columns of ",
                      recon::PixelBytes(acquisition.pixel_type), " bytes)"));
   }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
-  const absl::Time came = absl::Now();
-  const int index = static_cast<int>(frame.index);
-  ISO_RETURN_IF_ERROR(CheckFrame(frame));
-  jobs::SpoolFrame spooled{.index = index,
+  jobs::SpoolFrame spooled{.index = static_cast<int>(frame.index),
                            .pixels = std::move(frame.pixels),
                            .crc32c = frame.crc32c,
                            .memory = std::move(frame.memory)};
   if (frame.measured_matrix) {
-    absl::StatusOr<ProjectionMatrix> matrix =
-        CheckedMeasuredMatrix(*frame.measured_matrix, request_.acquisition.trajectory[index],
-                              request_.acquisition.detector);
+    absl::StatusOr<ProjectionMatrix> matrix = CheckedMeasuredMatrix(
+        *frame.measured_matrix, acquisition.trajectory[frame.index], acquisition.detector);
     if (!matrix.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("frame.measured_matrix of frame ", index, ": ", matrix.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", frame.index,
+                                                     ": ", matrix.status().message()));
     }
     spooled.measured_matrix = *matrix;
   }
-  FrameLedger::Taken taken;
-  bool room = true;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (ended_) return EndStatusLocked();
-    if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
-    taken = ledger_.Begin(index);
-    if (taken == FrameLedger::Taken::kNew) {
-      if (finish_announced_) {
-        ledger_.Abort(index);
-        return absl::FailedPreconditionError(
-            absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
-      }
-      ++callbacks_;
-      first_frame_time_ = std::min(first_frame_time_, came);
-      last_frame_time_ = came;
-      room = ++appends_ < MostAppends(urgency_.job_class);
-      producer_waits_ = !room;
-    }
+  return spooled;
+}
+
+absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stream, int index,
+                                                                    absl::Time came) {
+  absl::MutexLock lock(&mutex_);
+  if (IsOver(life_)) return EndStatus();
+  if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
+  const Intake intake{ledger_.Begin(index), appends_ + 1 < MostAppends(urgency_.job_class)};
+  if (intake.taken != FrameLedger::Taken::kNew) return intake;
+  if (input_ != InputState::kOpen) {
+    ledger_.Abort(index);
+    return absl::FailedPreconditionError(
+        absl::StrCat("frame.index is ", index, "; no frame is legal after finish"));
   }
-  if (taken == FrameLedger::Taken::kLate) {
+  ++holds_;  // the spool calls back
+  ++appends_;
+  first_frame_time_ = std::min(first_frame_time_, came);
+  last_frame_time_ = came;
+  waits_for_room_ = intake.has_room ? std::weak_ptr<FrameProducer>() : producer_;
+  return intake;
+}
+
+absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
+  const absl::Time came = Now();
+  ISO_ASSIGN_OR_RETURN(jobs::SpoolFrame spooled, CheckedFrame(std::move(frame)));
+  const int index = spooled.index;
+  ISO_ASSIGN_OR_RETURN(const Intake intake, TakeIn(stream, index, came));
+  if (intake.taken == FrameLedger::Taken::kLate) {
     Warn({jobs::WarningKind::kLateFrame, index,
           absl::StrCat("frame ", index, " came after it had been replaced; it is not used")});
   }
-  if (taken != FrameLedger::Taken::kNew) return true;
+  if (intake.taken != FrameLedger::Taken::kNew) return true;
   environment_.observer.OnFrame(FrameBytes(request_.acquisition));
   {
     std::vector<jobs::JobWarning> warnings;
@@ -106,12 +105,12 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     }
     for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
   }
-  spool_->Append(std::move(spooled),
-                 [self = shared_from_this(), stream, index, came](const absl::Status& status) {
-                   self->OnAppended(stream, index, came, status);
-                   self->EndCallback();
-                 });
-  return room;
+  const auto self = std::static_pointer_cast<ReconstructionJob>(shared_from_this());
+  spool_->Append(std::move(spooled), [self, stream, index, came](const absl::Status& status) {
+    self->OnAppended(stream, index, came, status);
+    self->Release();
+  });
+  return intake.has_room;
 }
 
 void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
@@ -119,60 +118,51 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
   std::shared_ptr<FrameProducer> waiting, refused;
   std::vector<int> overdue;
   int present = 0;
-  bool damaged = false, first = false;
+  const bool damaged = absl::IsDataLoss(status);
   {
     absl::MutexLock lock(&mutex_);
     --appends_;
     const bool current = stream == stream_;
     if (status.ok()) {
       ledger_.Commit(index);
-      first = !std::exchange(began_, true);
       overdue = ledger_.Overdue();
       for (const int late : overdue) ledger_.BeginGiveUp(late);
     } else {
       ledger_.Abort(index);
-      damaged = absl::IsDataLoss(status);
       if (damaged && current) {
         refused = producer_.lock();
         producer_.reset();
         ++stream_;  // what this stream sends from now on is not taken
-        finish_announced_ = false;
-        console_deadline_ = absl::Now() + environment_.reconnect_limit;
+        input_ = InputState::kOpen;
+        console_deadline_ = Now() + reconnect_limit_;
       }
     }
     present = ledger_.present();
-    if (producer_waits_ && current) {
-      producer_waits_ = false;
-      waiting = producer_.lock();
-    }
+    if (current) waiting = std::exchange(waits_for_room_, {}).lock();
   }
   if (!status.ok() && !damaged) return Fail(status);
   if (refused != nullptr) {
-    environment_.keeper.OnConsoleLeft();
+    environment_.keeper.OnDeadlineSet();
     return refused->OnRefused(status);
   }
   if (status.ok()) {
-    environment_.observer.OnFrameSpooled(absl::ToDoubleSeconds(absl::Now() - came));
-    if (first) environment_.keeper.OnFirstFrame(*this);
-    const absl::Status recorded = GiveUp(overdue);
+    environment_.observer.OnFrameSpooled(absl::ToDoubleSeconds(Now() - came));
+    const absl::Status recorded = OnCommitted(overdue, present);
     if (!recorded.ok()) return Fail(recorded);
-    // The chunk goes first: what is left after the last frame should not wait for book-keeping.
-    Schedule();
-    environment_.table.Update(id_, [&](Job& job) {
-      job.progress.frames_received = std::max(job.progress.frames_received, present);
-    });
   }
   CloseInput();
   if (waiting != nullptr) waiting->OnRoom();
 }
 
-void ReconstructionJob::EndCallback() {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (--callbacks_ > 0 || !frees_after_callbacks_) return;
-    frees_after_callbacks_ = false;
-  }
-  FreeMemory();
+absl::Status ReconstructionJob::OnCommitted(const std::vector<int>& overdue, int present) {
+  if (present == 1) acquisitions_.OnFirstFrame(*this);
+  ISO_RETURN_IF_ERROR(GiveUp(overdue));
+  // The chunk goes first: what is left after the last frame should not wait for book-keeping.
+  Schedule();
+  environment_.table.Update(id_, [&](Job& job) {
+    job.progress.frames_received = std::max(job.progress.frames_received, present);
+  });
+  return absl::OkStatus();
 }
 
 absl::Status ReconstructionJob::GiveUp(const std::vector<int>& indices) {
@@ -203,23 +193,22 @@ absl::Status ReconstructionJob::FinishInput(int64_t stream) {
   {
     absl::MutexLock lock(&mutex_);
     if (stream != stream_) return absl::AbortedError("another stream has taken over the job");
-    if (finish_announced_ || input_closed_) return absl::OkStatus();
-    if (ended_) return EndStatusLocked();
-    finish_announced_ = true;
+    if (input_ != InputState::kOpen) return absl::OkStatus();
+    if (IsOver(life_)) return EndStatus();
+    input_ = InputState::kAnnounced;
   }
   CloseInput();
   absl::MutexLock lock(&mutex_);
-  return ended_ && !end_reason_.ok() ? end_reason_ : absl::OkStatus();
+  return IsOver(life_) ? reason_ : absl::OkStatus();
 }
 
 void ReconstructionJob::CloseInput() {
   absl::StatusOr<std::vector<int>> missing;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || input_closed_ || ledger_.being_recorded() > 0) return;
-    if (!finish_announced_ && !ledger_.complete()) return;
-    input_closed_ = true;
-    finish_announced_ = true;
+    if (IsOver(life_) || input_ == InputState::kClosed || ledger_.being_recorded() > 0) return;
+    if (input_ == InputState::kOpen && !ledger_.complete()) return;
+    input_ = InputState::kClosed;
     console_deadline_ = absl::InfiniteFuture();
     missing = ledger_.MissingAtEnd();
     if (missing.ok()) {
@@ -237,18 +226,19 @@ void ReconstructionJob::CloseInput() {
 void ReconstructionJob::Detach(int64_t stream) {
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || stream != stream_) return;
+    if (IsOver(life_) || stream != stream_) return;
     producer_.reset();
-    if (input_closed_) return;
-    console_deadline_ = absl::Now() + environment_.reconnect_limit;
+    waits_for_room_.reset();
+    if (input_ == InputState::kClosed) return;
+    console_deadline_ = Now() + reconnect_limit_;
   }
-  environment_.keeper.OnConsoleLeft();
+  environment_.keeper.OnDeadlineSet();
 }
 
 void ReconstructionJob::Reject(int64_t stream, const absl::Status& why) {
   {
     absl::MutexLock lock(&mutex_);
-    if (stream != stream_ || finish_announced_ || input_closed_) return;
+    if (stream != stream_ || input_ != InputState::kOpen) return;
     if (ledger_.present() + ledger_.lost() + ledger_.being_recorded() == ledger_.frames()) return;
   }
   Fail(why);
@@ -261,27 +251,40 @@ ReconstructionJob::Input ReconstructionJob::input() const {
 
 absl::Time ReconstructionJob::console_deadline() const {
   absl::MutexLock lock(&mutex_);
-  return ended_ ? absl::InfiniteFuture() : console_deadline_;
+  return IsOver(life_) ? absl::InfiniteFuture() : console_deadline_;
+}
+
+absl::Time ReconstructionJob::EndIfOverdue() {
+  if (console_deadline() <= Now()) GiveUpConsole();
+  return console_deadline();
+}
+
+void ReconstructionJob::OnSuspended(const absl::Status& why) {
+  std::shared_ptr<FrameProducer> producer;
+  {
+    absl::MutexLock lock(&mutex_);
+    producer = producer_.lock();
+  }
+  if (producer != nullptr) producer->OnRefused(why);
 }
 
 void ReconstructionJob::GiveUpConsole() {
   int present = 0;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || input_closed_ || absl::Now() < console_deadline_) return;
+    if (IsOver(life_) || input_ == InputState::kClosed || Now() < console_deadline_) return;
     console_deadline_ = absl::InfiniteFuture();
     present = ledger_.present();
-    if (ledger_.MissingAtEnd().ok()) finish_announced_ = true;  // good enough without the rest
+    if (ledger_.MissingAtEnd().ok()) input_ = InputState::kAnnounced;  // good enough without it
   }
   CloseInput();
   {
     absl::MutexLock lock(&mutex_);
-    if (finish_announced_) return;  // closed now, or when what is being written is
+    if (input_ != InputState::kOpen) return;  // closed now, or when what is being written is
   }
-  Fail(absl::DeadlineExceededError(
-      absl::StrCat("the console's stream ended after ", present, " of ", frames(),
-                   " frames and did not come back within ",
-                   absl::FormatDuration(environment_.reconnect_limit))));
+  Fail(absl::DeadlineExceededError(absl::StrCat(
+      "the console's stream ended after ", present, " of ", frames(),
+      " frames and did not come back within ", absl::FormatDuration(reconnect_limit_))));
 }
 
 }  // namespace isocenter::pipeline

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/chunk_loader.h"
 
@@ -41,9 +40,8 @@ jobs::PreviewPlane Shown(const recon::PreviewPlane& plane) {
 ReconstructionRun::ReconstructionRun(std::unique_ptr<const recon::ReconstructionPlan> plan,
                                      const RunPlace& place, scheduler::Admission admission,
                                      const scheduler::Urgency& urgency, absl::Time predicted_finish)
-    : plan_(std::move(plan)),
-      place_(place),
-      lane_(place.slot.lanes.NewLane(urgency)),
+    : Run(place, urgency),
+      plan_(std::move(plan)),
       completion_(place.completer.NewLane(urgency)),
       somebody_waits_(urgency.job_class != jobs::JobClass::kBatch),
       predicted_seconds_(place.slot.cost.PredictSeconds(plan_->voxel_updates)),
@@ -87,7 +85,7 @@ absl::Status ReconstructionRun::Push(jobs::JobSpool& spool, std::span<const View
 }
 
 absl::StatusOr<std::shared_ptr<const jobs::Preview>> ReconstructionRun::PreviewIfDue() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = place_.clock();
   if (!somebody_waits_ || now - last_preview_ < kBetweenPreviews) return nullptr;
   last_preview_ = now;
   ISO_ASSIGN_OR_RETURN(const std::vector<recon::PreviewPlane> planes,
@@ -111,7 +109,7 @@ absl::StatusOr<bool> ReconstructionRun::FinishStep() {
 
 absl::StatusOr<absl::Time> ReconstructionRun::Complete() {
   ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
-  const absl::Time complete = absl::Now();
+  const absl::Time complete = place_.clock();
   ISO_RETURN_IF_ERROR(TakeTrace());
   reconstructor_.reset();
   chunk_.reset();

@@ -18,16 +18,15 @@
 #include "server/jobs/job.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/frame_ledger.h"
-#include "server/pipeline/run_place.h"
+#include "server/pipeline/run.h"
 #include "server/pipeline/slice_gate.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
 
-/// The plan and all memory of one attempt. When its device fails, another run begins with the first
-/// frame. The slot's thread calls Push and FinishStep, then the completer's thread Complete;
-/// whoever drops the last reference has no work of it under way.
-class ReconstructionRun {
+/// The plan and all memory of one attempt. The slot's thread calls Push and FinishStep, then the
+/// completer's thread Complete; whoever drops the last reference has no work of it under way.
+class ReconstructionRun : public Run {
  public:
   /// Takes the memory. Errors: those of Reconstructor::Create and Device::NewHostMemory.
   static absl::StatusOr<std::shared_ptr<ReconstructionRun>> Create(
@@ -36,11 +35,7 @@ class ReconstructionRun {
       const scheduler::Urgency& urgency, absl::Time predicted_finish);
 
   const recon::ReconstructionPlan& plan() const { return *plan_; }
-  std::string PlanText() const { return recon::PlanText(*plan_); }
-  const RunPlace& place() const { return place_; }
-  scheduler::DeviceSlot& slot() { return place_.slot; }
-  const SlotDevices& devices() const { return place_.devices; }
-  scheduler::LaneExecutor::Lane& lane() { return *lane_; }
+  std::string PlanText() const override { return recon::PlanText(*plan_); }
   scheduler::LaneExecutor::Lane& completion() { return *completion_; }
   scheduler::Admission& admission() { return admission_; }
   double predicted_seconds() const { return predicted_seconds_; }
@@ -55,7 +50,6 @@ class ReconstructionRun {
   /// Waits for what the devices do and adds it to the trace.
   absl::Status TakeTrace();
   recon::StageSeconds seconds() const { return recon::SecondsOf(trace_); }
-  const std::vector<recon::DeviceSpan>& trace() const { return trace_; }
 
   /// After the last chunk: a part of what is left, as much as a chunk. True when all is started.
   absl::StatusOr<bool> FinishStep();
@@ -73,8 +67,6 @@ class ReconstructionRun {
                     absl::Time predicted_finish);
 
   const std::unique_ptr<const recon::ReconstructionPlan> plan_;
-  const RunPlace place_;
-  const std::shared_ptr<scheduler::LaneExecutor::Lane> lane_;
   const std::shared_ptr<scheduler::LaneExecutor::Lane> completion_;
   const bool somebody_waits_;  // not a batch job
   const double predicted_seconds_;
@@ -86,7 +78,6 @@ class ReconstructionRun {
   std::unique_ptr<ops::HostMemory> volume_;
   std::unique_ptr<recon::Reconstructor> reconstructor_;  // first to go
   std::vector<ProjectionMatrix> measured_;
-  std::vector<recon::DeviceSpan> trace_;
   int frames_pushed_ = 0;
   absl::Time last_preview_ = absl::InfinitePast();
 };

@@ -4,11 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "kernels/base/status_macros.h"
-#include "kernels/ops/device_lost.h"
 #include "server/pipeline/job_record.h"
-#include "spdlog/spdlog.h"
+#include "server/pipeline/run_maker.h"
 
 namespace isocenter::pipeline {
 namespace {
@@ -26,15 +23,12 @@ jobs::IterationReport ReportOf(const recon::IterationReport& report) {
 }  // namespace
 
 RefinementJob::RefinementJob(const Job& job, RefinementRequest request,
-                             RefinementEnvironment environment)
-    : id_(job.id),
+                             const JobEnvironment& environment,
+                             std::function<void(const std::string& source_id)> ended)
+    : ActiveJob(job.id, job.grid, {job.job_class, job.deadline}, job.create_time, environment),
       source_id_(job.source_job_ids.front()),
       request_(std::move(request)),
-      grid_(job.grid),
-      environment_(std::move(environment)),
-      accepted_time_(job.create_time),
-      urgency_{job.job_class, job.deadline},
-      export_(environment_.exporter.NewLane(urgency_)) {}
+      ended_(std::move(ended)) {}
 
 absl::Status RefinementJob::SetInput(RefinementInput input) {
   auto ledger = std::make_unique<const FrameLedger>(input.spool->states(), input.missing_frames);
@@ -50,31 +44,49 @@ absl::Status RefinementJob::SetInput(RefinementInput input) {
   return absl::OkStatus();
 }
 
-const recon::Acquisition* RefinementJob::acquisition() const {
-  absl::MutexLock lock(&mutex_);
-  return input_ == nullptr ? nullptr : &input_->acquisition;
+// ---- Waiting -----------------------------------------------------------------------------------
+
+bool RefinementJob::SourceIsCompleted() {
+  const absl::StatusOr<jobs::JobSnapshot> source = environment_.table.Get(source_id_);
+  if (source.ok() && (*source)->state == JobState::kCompleted) return true;
+  if (source.ok() && !jobs::HasEnded((*source)->state)) return false;
+  Fail(absl::FailedPreconditionError(
+      absl::StrCat("job '", source_id_, "', which was to be refined, ",
+                   source.ok() ? absl::StrCat("is ", std::string(jobs::Name((*source)->state)))
+                               : std::string("does not exist any more"))));
+  return false;
 }
 
-bool RefinementJob::waits() const {
-  absl::MutexLock lock(&mutex_);
-  return !ended_ && input_ != nullptr && run_ == nullptr;
+void RefinementJob::SeekRun(RunMaker& runs) {
+  const RefinementInput* input = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    input = input_.get();
+  }
+  if (input == nullptr || !SourceIsCompleted()) return;
+  // Before it is tried: who holds what is missing may leave meanwhile.
+  const bool others_hold = runs.in_use();
+  auto run = runs.MakeRefinement(input->acquisition, grid_, request_, urgency_);
+  if (run.ok()) return StartRun(*std::move(run));
+  // What does not fit beside nothing never fits.
+  const bool may_fit_later = absl::IsResourceExhausted(run.status()) && others_hold;
+  if (!may_fit_later && !absl::IsUnavailable(run.status())) Fail(run.status());
 }
 
-std::shared_ptr<RefinementRun> RefinementJob::run() const {
-  absl::MutexLock lock(&mutex_);
-  return run_;
-}
-
-bool RefinementJob::IsCurrent(const std::shared_ptr<RefinementRun>& run) const {
-  absl::MutexLock lock(&mutex_);
-  return !ended_ && run_ == run;
+absl::Time RefinementJob::EndIfOverdue() {
+  if (!waits()) return absl::InfiniteFuture();
+  if (urgency_.deadline > Now()) return urgency_.deadline;
+  Fail(absl::DeadlineExceededError(
+      absl::StrCat("the deadline passed while the refinement waited for a device; the volume of "
+                   "job '",
+                   source_id_, "' stands")));
+  return absl::InfiniteFuture();
 }
 
 void RefinementJob::StartRun(std::shared_ptr<RefinementRun> run) {
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_) return;
-    run_ = run;
+    if (!TakeRun(run)) return;
   }
   const std::string backend(run->place().devices[0]->backend());
   environment_.table.Update(id_, [&](Job& job) {
@@ -86,20 +98,12 @@ void RefinementJob::StartRun(std::shared_ptr<RefinementRun> run) {
   Submit(run);
 }
 
-std::shared_ptr<RefinementRun> RefinementJob::DropRun() {
-  absl::MutexLock lock(&mutex_);
-  if (ended_ || storing_) return nullptr;
-  return std::exchange(run_, nullptr);
-}
-
 // ---- Computation -------------------------------------------------------------------------------
 
 void RefinementJob::Submit(const std::shared_ptr<RefinementRun>& run) {
-  // Whoever takes the run from the job does so under the lock and drops its units afterwards: none
-  // may be added later, which would hold the run's memory when everybody believes that it is free.
+  const auto self = std::static_pointer_cast<RefinementJob>(shared_from_this());
   absl::MutexLock lock(&mutex_);
-  if (ended_ || run_ != run) return;
-  run->lane().Submit([self = shared_from_this(), run] { self->Work(run); });
+  if (IsCurrent(run)) run->lane().Submit([self, run] { self->Work(run); });
 }
 
 void RefinementJob::Work(const std::shared_ptr<RefinementRun>& run) {
@@ -107,32 +111,30 @@ void RefinementJob::Work(const std::shared_ptr<RefinementRun>& run) {
   const FrameLedger* ledger = nullptr;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || run_ != run) return;
+    if (!IsCurrent(run)) return;
     input = input_.get();
     ledger = ledger_.get();
   }
-  if (absl::Now() >= urgency_.deadline) return FinishVolume(run, /*all_done=*/false);
+  if (Now() >= urgency_.deadline) return FinishVolume(run, /*all_done=*/false);
   if (run->iterating()) EnterRefining();
   const absl::Status ready = environment_.keeper.BeforeUnit(run->place());
   const absl::StatusOr<bool> done =
       ready.ok() ? run->Advance(*input->spool, *ledger) : absl::StatusOr<bool>(ready);
   if (!done.ok()) return OnRunFailed(run, done.status());
-  if (!IsCurrent(run)) return;
+  if (!IsCurrentNow(run)) return;
   PublishProgress(*run, *done || run->iteration_ended());
   if (*done) return FinishVolume(run, /*all_done=*/true);
   Submit(run);
 }
 
 void RefinementJob::EnterRefining() {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (std::exchange(refining_, true)) return;
-  }
-  LogUnsaved(id_, environment_.table.Transition(id_, JobState::kRefining));
+  absl::call_once(refining_, [this] {
+    LogUnsaved(id_, environment_.table.Transition(id_, JobState::kRefining));
+  });
 }
 
 void RefinementJob::PublishProgress(RefinementRun& run, bool at_once) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = Now();
   {
     absl::MutexLock lock(&mutex_);
     if (!at_once && now - last_progress_ < kBetweenProgress) return;
@@ -171,73 +173,20 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
   }
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || run_ != run) return;
-    storing_ = true;
+    if (!IsCurrent(run)) return;
+    Apply(LifeEvent::kVolumeComplete);
   }
-  const double refine_seconds = absl::ToDoubleSeconds(absl::Now() - run->iterations_begin());
+  const double refine_seconds = absl::ToDoubleSeconds(Now() - run->iterations_begin());
   const recon::StageSeconds& fdk = run->fdk_seconds();
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
     RecordStages(fdk, job.result.timings);
     job.result.timings.refine = refine_seconds;
   }));
-  export_->Submit([self = shared_from_this(), run] { self->StoreVolume(run); });
+  SubmitExport(run);
 }
 
-absl::StatusOr<jobs::StoredSeries> RefinementJob::Store(RefinementRun& run) {
-  ISO_RETURN_IF_ERROR(environment_.keeper.MakeRoomFor(grid_));
-  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
-  return environment_.results.Store(*job, run.volume(), nullptr, [&](int slices) {
-    environment_.table.Update(id_,
-                              [&](Job& changed) { changed.progress.slices_exported = slices; });
-    return !cancel_requested_;
-  });
-}
-
-void RefinementJob::StoreVolume(const std::shared_ptr<RefinementRun>& run) {
-  const absl::Time begin = absl::Now();
-  bool cancelled = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    cancelled = ended_;
-    export_begun_ = true;
-  }
-  if (cancelled) return FreeMemory();
-  const absl::StatusOr<jobs::StoredSeries> stored = Store(*run);
-  bool suspended = false;
-  absl::Status why = stored.status();
-  {
-    absl::MutexLock lock(&mutex_);
-    ended_ = true;
-    suspended = suspended_;
-    if (cancel_requested_) why = end_reason_;
-  }
-  if (!stored.ok()) {
-    if (suspended) return FreeMemory();
-    return PublishEnd(cancel_requested_ ? JobState::kCancelled : JobState::kFailed, why);
-  }
-  SaveTrace(id_, run->trace(), run->PlanText(), environment_.table);
-  const absl::Time end = absl::Now();
-  PublishEnd(JobState::kCompleted, absl::OkStatus(), [&](Job& changed) {
-    jobs::RecordStored(*stored, changed);
-    changed.result.timings.export_ = absl::ToDoubleSeconds(end - begin);
-    changed.result.timings.total = absl::ToDoubleSeconds(end - accepted_time_);
-  });
-}
-
-void RefinementJob::OnRunFailed(const std::shared_ptr<RefinementRun>& run,
-                                const absl::Status& why) {
-  if (!IsCurrent(run)) return;
-  if (ops::IsDeviceLost(why)) {
-    environment_.keeper.OnDeviceLost(run->place(), why);
-  } else {
-    Fail(why);
-  }
-}
-
-// ---- State -------------------------------------------------------------------------------------
-
-void RefinementJob::Warn(jobs::JobWarning warning) {
-  PublishWarning(id_, warning, environment_.table, environment_.observer);
+absl::StatusOr<ActiveJob::Output> RefinementJob::OutputOf(Run* run) {
+  return Output{static_cast<RefinementRun*>(run)->volume(), nullptr};
 }
 
 }  // namespace isocenter::pipeline

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/chunk_loader.h"
@@ -13,11 +12,10 @@ namespace isocenter::pipeline {
 RefinementRun::RefinementRun(std::unique_ptr<const recon::RefinementPlan> plan,
                              const RunPlace& place, scheduler::Admission admission,
                              const ops::Registry& registry, const scheduler::Urgency& urgency)
-    : plan_(std::move(plan)),
-      place_(place),
+    : Run(place, urgency),
+      plan_(std::move(plan)),
       registry_(registry),
       job_class_(urgency.job_class),
-      lane_(place.slot.lanes.NewLane(urgency)),
       admission_(std::move(admission)),
       workload_(place.slot.backlog.Add(urgency.job_class, plan_->voxel_updates)),
       phase_(plan_->warm_start ? Phase::kChunks : Phase::kFrames) {}
@@ -110,7 +108,7 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
 }
 
 absl::StatusOr<bool> RefinementRun::Step() {
-  iterations_begin_ = std::min(iterations_begin_, absl::Now());
+  iterations_begin_ = std::min(iterations_begin_, place_.clock());
   const size_t reports = refinement_->reports().size();
   const double before = refinement_->progress();
   ISO_ASSIGN_OR_RETURN(const bool done, refinement_->Step());

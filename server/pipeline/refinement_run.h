@@ -12,14 +12,14 @@
 #include "kernels/recon/reconstructor.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/frame_ledger.h"
-#include "server/pipeline/run_place.h"
+#include "server/pipeline/run.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
 
-/// The plan and all memory of one attempt. When its device fails, another run begins with the
-/// first frame. Used by the slot's thread, but for volume(), which is its exporter's after Finish.
-class RefinementRun {
+/// The plan and all memory of one attempt. Used by the slot's thread, but for volume(), which is
+/// its exporter's after Finish. Its trace is the first kMostSpans of what the devices did.
+class RefinementRun : public Run {
  public:
   /// Takes the host's memory; the devices' memory is taken by the first units. Errors: those of
   /// Device::NewHostMemory.
@@ -29,10 +29,7 @@ class RefinementRun {
       const scheduler::Urgency& urgency);
 
   const recon::RefinementPlan& plan() const { return *plan_; }
-  std::string PlanText() const { return recon::PlanText(*plan_); }
-  const RunPlace& place() const { return place_; }
-  scheduler::DeviceSlot& slot() { return place_.slot; }
-  scheduler::LaneExecutor::Lane& lane() { return *lane_; }
+  std::string PlanText() const override { return recon::PlanText(*plan_); }
 
   /// The next unit of work: a chunk of FDK, frames for the iterations, or a step of an iteration.
   /// True when the last iteration has ended. One unit at most is under way on the devices, and none
@@ -59,8 +56,7 @@ class RefinementRun {
   HostView3<float> volume() const {
     return {reinterpret_cast<float*>(volume_->data()), plan_->grid.shape()};
   }
-  /// The first kMostSpans of what the devices did; of FDK alone.
-  const std::vector<recon::DeviceSpan>& trace() const { return trace_; }
+  /// Of FDK alone.
   const recon::StageSeconds& fdk_seconds() const { return fdk_seconds_; }
 
  private:
@@ -81,10 +77,8 @@ class RefinementRun {
   absl::Status TakeTrace();
 
   const std::unique_ptr<const recon::RefinementPlan> plan_;
-  const RunPlace place_;
   const ops::Registry& registry_;
   const jobs::JobClass job_class_;
-  const std::shared_ptr<scheduler::LaneExecutor::Lane> lane_;
   scheduler::Admission admission_;  // before the memory that it counts
   scheduler::Workload workload_;
   std::unique_ptr<ops::HostMemory> pixels_;
@@ -99,7 +93,6 @@ class RefinementRun {
   int frames_backprojected_ = 0;
   int frames_pushed_ = 0;  // to refinement_
   std::vector<ProjectionMatrix> measured_;
-  std::vector<recon::DeviceSpan> trace_;
   recon::StageSeconds fdk_seconds_;
 };
 

@@ -1,46 +1,25 @@
-// The refinements of the service: how they come to be, wait for devices, and end.
+// What is special to refinements: how they come to be, and the frames that they use.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "server/jobs/frame_spool.h"
-#include "server/jobs/job_table.h"
 #include "server/pipeline/acquisition_request.h"
+#include "server/pipeline/engine_environment.h"
 #include "server/pipeline/refinement_job.h"
-#include "server/pipeline/request_decoders.h"
-#include "server/pipeline/run_maker.h"
-#include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
 
-/// What refinements work with; all of it outlives them.
-struct RefinementsEnvironment {
-  scheduler::Scheduler& scheduler;
-  jobs::JobTable& table;
-  jobs::FrameSpool& spool;
-  jobs::ResultStore& results;
-  jobs::JobObserver& observer;
-  RunMaker& runs;
-  RunKeeper& keeper;
-  scheduler::LaneExecutor& exporter;
-  /// A refinement waits for a run, or what others wait for may be free: somebody calls StartWaiting
-  /// and EndOverdue soon. From any thread.
-  std::function<void()> changed;
-};
-
-/// Keeps active refinements until they have ended, and the frames that they use in the spool.
-/// Thread-safe.
+/// Makes refinements, and keeps the frames that they use in the spool. Thread-safe.
 class Refinements {
  public:
-  Refinements(RefinementsEnvironment environment, RequestDecoders decoders)
-      : environment_(std::move(environment)), decoders_(std::move(decoders)) {}
+  Refinements(const EngineParts& parts, scheduler::LaneExecutor& exporter)
+      : parts_(parts), exporter_(exporter) {}
   /// Nothing is active any more.
   ~Refinements() = default;
 
@@ -57,33 +36,15 @@ class Refinements {
   absl::Status Follow(const jobs::Job& source, const jobs::StoredSeries& stored,
                       const AcquisitionRequest& request, std::shared_ptr<jobs::JobSpool> spool);
 
-  /// Goes on with a refinement that was active when the service stopped.
-  void Recover(const jobs::Job& job);
-
-  /// Looks for a place for every refinement that has none. By the thread that makes runs.
-  void StartWaiting();
-  /// Ends those whose deadline passes before they get a place; returns the next such deadline.
-  absl::Time EndOverdue();
-  /// Takes the runs from lost slots; their jobs wait again.
-  void ReplaceLostRuns();
-  /// Takes the run from the least urgent refinement, which waits again, and waits until its memory
-  /// is free: at most for the unit that runs. False: none has a run that computes.
-  bool YieldOne();
-
-  /// Null: it is not active.
-  std::shared_ptr<RefinementJob> Find(const std::string& job_id) const;
+  /// Goes on with a refinement that was active when the service stopped. Errors: the decoder's.
+  absl::Status Recover(const jobs::Job& job);
 
   /// The acquisition has ended and needs its frames no longer: they are released, now or when the
   /// last refinement that uses them has ended.
   void ReleaseFrames(const std::string& job_id);
 
-  /// From now on Refine is UNAVAILABLE. Returns when nothing is being made.
-  void Stop();
-  /// Lets go of those that wait for a place, or of all, without ending them.
-  void SuspendWaiting();
-  void SuspendAll();
-  /// Whether none was active, and no run being freed, before `deadline`.
-  bool AwaitNone(absl::Time deadline) const;
+  /// Returns when nothing that was asked for before is being made.
+  void AwaitMade();
 
  private:
   absl::StatusOr<jobs::JobSnapshot> RefineNow(const std::string& source_id,
@@ -93,29 +54,16 @@ class Refinements {
   absl::StatusOr<jobs::JobSnapshot> Add(jobs::Job job, RefinementRequest request,
                                         RefinementInput input);
   std::shared_ptr<RefinementJob> MakeJob(const jobs::Job& job, RefinementRequest request);
-  absl::Status CompleteStored(const jobs::Job& job, const jobs::StoredSeries& stored);
-  void FailRecord(const jobs::Job& job, const absl::Status& why);
-  /// Whether the source is completed; fails the refinement when it will never be.
-  bool SourceIsCompleted(RefinementJob& job);
-  /// Frees a run that was dropped, and calls `freed`.
-  void Free(std::shared_ptr<RefinementRun> run, std::function<void()> freed);
-  void OnEnded(RefinementJob& job);
-  std::vector<std::shared_ptr<RefinementJob>> Active() const;
 
-  void Use(const std::string& source_id) ABSL_LOCKS_EXCLUDED(uses_mutex_);
-  void EndUse(const std::string& source_id) ABSL_LOCKS_EXCLUDED(uses_mutex_);
+  void Use(const std::string& source_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndUse(const std::string& source_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const RefinementsEnvironment environment_;
-  const RequestDecoders decoders_;
+  const EngineParts& parts_;
+  scheduler::LaneExecutor& exporter_;
 
-  absl::Mutex uses_mutex_;
+  absl::Mutex mutex_;
   /// Refinements of each source's frames, which are not released before.
-  std::map<std::string, int> uses_ ABSL_GUARDED_BY(uses_mutex_);
-
-  mutable absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  int runs_being_freed_ ABSL_GUARDED_BY(mutex_) = 0;  // that were dropped
-  std::map<std::string, std::shared_ptr<RefinementJob>> active_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int> uses_ ABSL_GUARDED_BY(mutex_);
 
   /// Opening a spooled job reads all of its frames. Last: its thread ends first.
   scheduler::LaneExecutor opener_{"iso-refine"};

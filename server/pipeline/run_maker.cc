@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
 
@@ -38,11 +37,13 @@ absl::Duration AcquisitionTime(const AcquisitionRequest& request) {
 }  // namespace
 
 RunMaker::RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
-                   std::vector<SlotDevices> devices, SlotLost slot_lost)
+                   std::vector<SlotDevices> devices, SlotLost slot_lost,
+                   std::function<absl::Time()> clock)
     : registry_(registry),
       scheduler_(scheduler),
       devices_(std::move(devices)),
-      slot_lost_(std::move(slot_lost)) {
+      slot_lost_(std::move(slot_lost)),
+      clock_(std::move(clock)) {
   for (size_t i = 0; i < devices_.size(); ++i) {
     completers_.push_back(
         std::make_unique<scheduler::LaneExecutor>(absl::StrCat("iso-volume-", i)));
@@ -142,12 +143,13 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
     const scheduler::Urgency& urgency) {
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<Placement> placement,
                        PlaceOn(forecast, request, grid, urgency));
-  const absl::Time end = absl::Now() + placement->forecast.finish;
+  const absl::Time end = clock_() + placement->forecast.finish;
   placement->admission.ExpectEnd(end);
   return ReconstructionRun::Create(std::move(placement->plan),
                                    {.slot = *scheduler_.slots()[forecast.slot],
                                     .devices = std::move(placement->devices),
-                                    .completer = *completers_[forecast.slot]},
+                                    .completer = *completers_[forecast.slot],
+                                    .clock = clock_},
                                    std::move(placement->admission), registry_, urgency, end);
 }
 
@@ -164,7 +166,8 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementOn(
   return RefinementRun::Create(std::make_unique<const recon::RefinementPlan>(std::move(plan)),
                                {.slot = *scheduler_.slots()[forecast.slot],
                                 .devices = devices,
-                                .completer = *completers_[forecast.slot]},
+                                .completer = *completers_[forecast.slot],
+                                .clock = clock_},
                                std::move(admission), registry_, urgency);
 }
 

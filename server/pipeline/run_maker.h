@@ -29,7 +29,7 @@ class RunMaker {
 
   /// devices[i] belong to scheduler.slots()[i]; all outlive the maker and its runs.
   RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
-           std::vector<SlotDevices> devices, SlotLost slot_lost);
+           std::vector<SlotDevices> devices, SlotLost slot_lost, std::function<absl::Time()> clock);
 
   /// On the slot with the earliest predicted finish that has room; where the volume does not fit
   /// one GPU, on as many of them as it needs. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
@@ -48,6 +48,8 @@ class RunMaker {
       const recon::Acquisition& acquisition, const VolumeGrid& grid,
       const RefinementRequest& request, const scheduler::Urgency& urgency);
 
+  /// Whether any job holds a place or memory.
+  bool in_use() const { return scheduler_.active_jobs() > 0; }
   /// The slots of these devices.
   std::vector<scheduler::DeviceSlot*> SlotsOf(const SlotDevices& devices) const;
   /// Whether one of a slot's devices cannot be used any more.
@@ -85,6 +87,7 @@ class RunMaker {
   scheduler::Scheduler& scheduler_;
   const std::vector<SlotDevices> devices_;
   const SlotLost slot_lost_;
+  const std::function<absl::Time()> clock_;
   std::vector<std::unique_ptr<scheduler::LaneExecutor>> completers_;  // one per slot
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "kernels/ops/device.h"
 #include "server/scheduler/device_slot.h"
 
@@ -19,11 +20,7 @@ struct RunPlace {
   SlotDevices devices;  // of several slots where one does not do; then `slot` is the first
   /// Waits for what the devices still do after the last chunk, so that the slot's thread need not.
   scheduler::LaneExecutor& completer;
+  std::function<absl::Time()> clock;
 };
-
-/// When the unit that runs has ended, and before other jobs' work, the slot's thread frees a run,
-/// unless somebody else holds it, and calls `freed`. The run's own units have been dropped.
-void FreeOnSlotThread(scheduler::DeviceSlot& slot, std::shared_ptr<void> run,
-                      std::function<void()> freed);
 
 }  // namespace isocenter::pipeline

@@ -10,7 +10,7 @@
 #include "server/scheduler/backlog.h"
 #include "server/scheduler/cost_model.h"
 #include "server/scheduler/lane_executor.h"
-#include "server/scheduler/memory_budget.h"
+#include "server/scheduler/promised_memory.h"
 
 namespace isocenter::scheduler {
 
@@ -22,7 +22,7 @@ class DeviceSlot {
   /// in the host's memory; null for a device that has no other. `updates_per_second` as in
   /// CostModel; the default is what a few CPU cores do (docs/performance.md).
   DeviceSlot(std::string name, int64_t memory_bytes, const std::string& thread_name,
-             MemoryBudget* host_memory = nullptr, double updates_per_second = 1e9)
+             PromisedMemory* host_memory = nullptr, double updates_per_second = 1e9)
       : name(std::move(name)),
         memory(memory_bytes),
         host_memory(host_memory == nullptr ? memory : *host_memory),
@@ -37,8 +37,8 @@ class DeviceSlot {
   std::string quarantine_reason() const;
 
   const std::string name;  // "cpu0"; label of metrics
-  MemoryBudget memory;
-  MemoryBudget& host_memory;
+  PromisedMemory memory;
+  PromisedMemory& host_memory;
   CostModel cost;
   Backlog backlog;
 

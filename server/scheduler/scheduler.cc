@@ -69,11 +69,11 @@ std::vector<Scheduler::Need> Scheduler::Needs(std::span<const SlotDemand> slots,
                                               int64_t host_bytes) const {
   std::vector<Need> needs = {{&slots_[slots.front().slot]->host_memory, host_bytes}};
   for (const SlotDemand& demand : slots) {
-    MemoryBudget* const budget = &slots_[demand.slot]->memory;
-    if (budget == needs.front().budget) {
+    PromisedMemory* const memory = &slots_[demand.slot]->memory;
+    if (memory == needs.front().memory) {
       needs.front().bytes += demand.device_bytes;
     } else {
-      needs.push_back({budget, demand.device_bytes});
+      needs.push_back({memory, demand.device_bytes});
     }
   }
   return needs;
@@ -88,11 +88,11 @@ absl::StatusOr<Admission> Scheduler::Admit(int slot, int64_t device_bytes, int64
 absl::Status Scheduler::LeaveRoom(const std::vector<Need>& needs) const {
   if (holders_.empty()) return absl::OkStatus();
   for (const Need& need : needs) {
-    const int64_t kept = need.budget->limit() / 4;
-    if (need.budget->free() - need.bytes < kept) {
+    const int64_t kept = need.memory->limit() / 4;
+    if (need.memory->free() - need.bytes < kept) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the batch job needs ", need.bytes, " bytes of memory; ",
-                       need.budget->free(), " are free, of which ", kept,
+                       need.memory->free(), " are free, of which ", kept,
                        " are kept for live and interactive jobs; try again when other jobs have "
                        "ended"));
     }
@@ -117,7 +117,7 @@ absl::StatusOr<Admission> Scheduler::Admit(std::span<const SlotDemand> slots, in
     }
   }
   const std::vector<Need> needs = Needs(slots, host_bytes);
-  Holder holder{.host = needs.front().budget};
+  Holder holder{.host = needs.front().memory};
   absl::MutexLock lock(&mutex_);
   if (job_class == jobs::JobClass::kBatch) {
     const absl::Status room = LeaveRoom(needs);
@@ -125,11 +125,11 @@ absl::StatusOr<Admission> Scheduler::Admit(std::span<const SlotDemand> slots, in
   }
   absl::Status refused;
   for (const Need& need : needs) {
-    absl::StatusOr<Reservation> reservation = need.budget->Reserve(need.bytes);
-    if (reservation.ok()) {
-      holder.memory.push_back(*std::move(reservation));
-    } else if (refused.ok() || need.bytes > need.budget->limit()) {
-      refused = reservation.status();  // what never fits is named before what does not fit now
+    absl::StatusOr<MemoryPromise> promise = need.memory->Reserve(need.bytes);
+    if (promise.ok()) {
+      holder.memory.push_back(*std::move(promise));
+    } else if (refused.ok() || need.bytes > need.memory->limit()) {
+      refused = promise.status();  // what never fits is named before what does not fit now
     }
   }
   if (refused.ok() && static_cast<int>(holders_.size()) >= max_active_jobs_) {
@@ -154,11 +154,11 @@ absl::Time Scheduler::EarliestRoom(const std::vector<Need>& needs) const {
   for (const Need& need : needs) {
     std::vector<Return> bytes;
     for (const auto& [id, holder] : holders_) {
-      for (const Reservation& held : holder.memory) {
-        if (held.budget() == need.budget) bytes.push_back({holder.end, held.bytes()});
+      for (const MemoryPromise& held : holder.memory) {
+        if (held.memory() == need.memory) bytes.push_back({holder.end, held.bytes()});
       }
     }
-    earliest = std::max(earliest, WhenReturned(bytes, need.bytes - need.budget->free()));
+    earliest = std::max(earliest, WhenReturned(bytes, need.bytes - need.memory->free()));
   }
   return earliest;
 }
@@ -179,8 +179,8 @@ void Scheduler::ShrinkToHost(int64_t id, int64_t host_bytes) {
   {
     absl::MutexLock lock(&mutex_);
     Holder& holder = holders_.at(id);
-    for (Reservation& held : holder.memory) {
-      held.ShrinkTo(held.budget() == holder.host ? host_bytes : 0);
+    for (MemoryPromise& held : holder.memory) {
+      held.ShrinkTo(held.memory() == holder.host ? host_bytes : 0);
     }
   }
   TellFreed();

@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "server/jobs/job.h"
 #include "server/scheduler/device_slot.h"
-#include "server/scheduler/memory_budget.h"
+#include "server/scheduler/promised_memory.h"
 
 namespace isocenter::scheduler {
 
@@ -99,15 +99,15 @@ class Scheduler {
  private:
   friend class Admission;
   struct Need {
-    MemoryBudget* budget;
+    PromisedMemory* memory;
     int64_t bytes;
   };
   struct Holder {
-    std::vector<Reservation> memory;
-    const MemoryBudget* host = nullptr;
+    std::vector<MemoryPromise> memory;
+    const PromisedMemory* host = nullptr;
     absl::Time end = absl::InfiniteFuture();
   };
-  /// One need for each budget; the host's first.
+  /// One need for each memory; the host's first.
   std::vector<Need> Needs(std::span<const SlotDemand> slots, int64_t host_bytes) const;
   /// Whether a batch job may have it.
   absl::Status LeaveRoom(const std::vector<Need>& needs) const

@@ -17,6 +17,7 @@
 #include "tests/server/fakes/console.h"
 #include "tests/server/fakes/service_under_test.h"
 #include "tests/server/fakes/test_scan.h"
+#include "tests/server/scheduler/manual_clock.h"
 
 namespace isocenter::pipeline {
 
@@ -92,6 +93,14 @@ class EngineTest : public ::testing::Test {
     EXPECT_TRUE(Eventually([&] { return Job(id).progress.frames_received == frames; }))
         << Job(id).progress.frames_received;
   }
+  /// Returns when the engine has looked for a place for every job that waits for one.
+  void AwaitPlacesSought() {
+    absl::Notification sought;
+    service_->engine->Accept(
+        SmallRequest(), [] { return false; },
+        [&](const absl::StatusOr<Engine::Accepted>&) { sought.Notify(); });
+    sought.WaitForNotification();
+  }
   std::vector<float> VolumeOf(const std::string& id) { return service_->results.volume(id); }
   void ExpectNothingHeld() {
     EXPECT_TRUE(Eventually([&] { return service_->HoldsNothing(); }))
@@ -125,6 +134,7 @@ class EngineTest : public ::testing::Test {
 
   std::map<std::string, AcquisitionRequest> records_;
   std::map<std::string, RefinementRequest> recipes_;
+  scheduler::ManualClock clock_;  // of a service that a test starts with it
   std::unique_ptr<PipelineUnderTest> service_;
 };
 

@@ -37,6 +37,20 @@ class EnginePairTest : public EngineTest {
         found, [](const auto& each) { return each->pair_role == PairRole::kSubtraction; });
     return job == found.end() ? nullptr : *job;
   }
+  /// Both halves are completed, and their difference is held up in the exporter. The ids of both.
+  std::pair<std::string, std::string> StoringDifference() {
+    const Live mask = BeginHalf(PairRole::kMask), fill = BeginHalf(PairRole::kFill);
+    EXPECT_TRUE(mask.console->Send(0, kFrames).ok());
+    AwaitEnd(mask.id);
+    // Who is told of the end is told before the difference is asked for.
+    const auto watch = service_->table->Subscribe(fill.id, [&] {
+      if (Job(fill.id).state == JobState::kCompleted) service_->results.SetGate(false);
+    });
+    EXPECT_TRUE(fill.console->Send(0, kFrames).ok());
+    AwaitEnd(fill.id);
+    service_->results.WaitUntilStoring();
+    return {mask.id, fill.id};
+  }
   void ExpectDifference(const std::string& mask_id, const std::string& fill_id) {
     ASSERT_TRUE(Eventually([&] {
       const auto job = Subtraction();
@@ -123,17 +137,38 @@ TEST_F(EnginePairTest, HalvesThatDoNotBelongTogetherAreRefused) {
 }
 
 TEST_F(EnginePairTest, AFailedHalfMayBeRepeated) {
+  Start({.engine = {.clock = clock_.function()}});
   const Live mask = BeginHalf(PairRole::kMask);
   ASSERT_TRUE(mask.console->Send(0, kFrames).ok());
   AwaitEnd(mask.id);
   const Live failed = BeginHalf(PairRole::kFill);
   ASSERT_TRUE(service_->engine->Cancel(failed.id, absl::CancelledError("stop")).ok());
   AwaitEnd(failed.id);
-  absl::SleepFor(absl::Milliseconds(2));  // the newest counts
+  clock_.Advance(absl::Milliseconds(2));  // the newest counts
   const Live fill = BeginHalf(PairRole::kFill);
   ASSERT_TRUE(fill.console->Send(0, kFrames).ok());
   AwaitEnd(fill.id);
   ExpectDifference(mask.id, fill.id);
+}
+
+TEST_F(EnginePairTest, ADifferenceThatIsBeingStoredCanBeCancelled) {
+  const auto [mask_id, fill_id] = StoringDifference();
+  const std::string id = Subtraction()->id;
+  ASSERT_TRUE(service_->engine->Cancel(id, absl::CancelledError("stop")).ok());
+  service_->results.SetGate(true);
+  const jobs::Job job = AwaitEnd(id);
+  EXPECT_EQ(job.state, JobState::kCancelled);
+  EXPECT_EQ(std::string(job.error.message()), "stop");
+  EXPECT_EQ(service_->results.stores(id), 0);
+  EXPECT_TRUE(service_->engine->WaitUntilIdle(absl::Now() + absl::Seconds(60)));
+}
+
+TEST_F(EnginePairTest, ADifferenceThatWasBeingStoredIsMadeAfterARestart) {
+  const auto [mask_id, fill_id] = StoringDifference();
+  service_->engine->SuspendAll();
+  service_->results.SetGate(true);
+  Restart();
+  ExpectDifference(mask_id, fill_id);
 }
 
 // The service ended between the second half and the difference.

@@ -299,7 +299,10 @@ TEST_F(EngineRecoveryTest, ACancelledJobEndsWhenItsDeviceIsLost) {
   ASSERT_TRUE(cancelled.console->Send(0, kFrames).ok());
   ASSERT_TRUE(
       Eventually([&] { return Job(cancelled.id).progress.frames_backprojected == kFrames; }));
-  absl::SleepFor(absl::Milliseconds(100));  // until it waits for the exporter
+  // Its last unit has ended as well, and it waits for the exporter.
+  absl::Notification idle;
+  service_->slot().lanes.NewLane({jobs::JobClass::kBatch})->Submit([&] { idle.Notify(); });
+  idle.WaitForNotification();
   ASSERT_TRUE(service_->engine->Cancel(cancelled.id, absl::CancelledError("stop")).ok());
   ASSERT_TRUE(loses.console->Send(0, kFrames).ok());
   const jobs::Job job = AwaitEnd(cancelled.id);

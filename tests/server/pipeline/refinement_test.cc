@@ -134,6 +134,7 @@ TEST_F(RefinementTest, TheDeadlineDeliversTheBestVolumeSoFar) {
 }
 
 TEST_F(RefinementTest, WaitsForMemoryUntilItsDeadline) {
+  Start({.retention = absl::Hours(1), .engine = {.clock = clock_.function()}});
   const std::string id = Acquire();
   ExpectNothingHeld();
   auto held = service_->scheduler->Admit(0, service_->slot().memory.limit(), 0);
@@ -142,13 +143,16 @@ TEST_F(RefinementTest, WaitsForMemoryUntilItsDeadline) {
   request.deadline = absl::Milliseconds(300);
   const auto late = Refine(id, request);
   ASSERT_TRUE(late.ok()) << late.status();
+  AwaitPlacesSought();
+  EXPECT_EQ(Job((*late)->id).state, JobState::kReconstructing);
+  clock_.Advance(request.deadline);
   const jobs::Job failed = AwaitEnd((*late)->id);
   EXPECT_EQ(failed.state, JobState::kFailed);
   EXPECT_EQ(failed.error.code(), absl::StatusCode::kDeadlineExceeded) << failed.error;
 
   const auto patient = Refine(id, Recipe(1));
   ASSERT_TRUE(patient.ok()) << patient.status();
-  absl::SleepFor(absl::Milliseconds(50));
+  AwaitPlacesSought();
   EXPECT_EQ(Job((*patient)->id).state, JobState::kReconstructing);
   *held = scheduler::Admission();
   // Somebody who holds memory is a job, whose end is what starts those that wait.
@@ -194,8 +198,10 @@ TEST_F(RefinementTest, CancelledInEachPhase) {
   const std::string storing = (*Refine(id, Recipe(1)))->id;
   service_->results.WaitUntilStoring();
   EXPECT_TRUE(service_->engine->Cancel(storing, why).ok());
+  EXPECT_TRUE(service_->engine->Cancel(storing, absl::CancelledError("once more")).ok());
   service_->results.SetGate(true);
   EXPECT_EQ(AwaitEnd(storing).state, JobState::kCancelled);
+  EXPECT_EQ(Job(storing).error, why) << "the first one counts";
   EXPECT_TRUE(service_->results.volume(storing).empty());
   ExpectNothingHeld();
 }

@@ -44,7 +44,7 @@ TEST(Scheduler, ReservesMemoryUntilTheAdmissionEnds) {
 }
 
 TEST(Scheduler, TheHostsMemoryIsCountedApartFromADevicesOwn) {
-  MemoryBudget host(1000);
+  PromisedMemory host(1000);
   std::vector<std::unique_ptr<DeviceSlot>> slots;
   for (int i = 0; i < 2; ++i) {
     slots.push_back(std::make_unique<DeviceSlot>("slot", 500, "test", &host));
@@ -93,7 +93,7 @@ TEST(Scheduler, LimitsActiveJobs) {
 }
 
 TEST(Scheduler, SeveralDevicesForOneJobAreAllOrNothing) {
-  MemoryBudget host(1000);
+  PromisedMemory host(1000);
   std::vector<std::unique_ptr<DeviceSlot>> slots;
   for (int i = 0; i < 3; ++i) {
     slots.push_back(std::make_unique<DeviceSlot>("slot", 500, "test", &host));
@@ -205,7 +205,7 @@ TEST_F(EarliestTime, CountsWhatAJobStillHolds) {
 }
 
 TEST(EarliestTimeOfSeveralBudgets, IsThatOfWhatIsMissing) {
-  MemoryBudget host(1000);
+  PromisedMemory host(1000);
   std::vector<std::unique_ptr<DeviceSlot>> slots;
   for (int i = 0; i < 2; ++i) {
     slots.push_back(std::make_unique<DeviceSlot>("slot", 500, "test", &host));

@@ -1,4 +1,4 @@
-#include "server/scheduler/memory_budget.h"
+#include "server/scheduler/promised_memory.h"
 
 #include <utility>
 
@@ -6,19 +6,19 @@
 
 namespace isocenter::scheduler {
 
-Reservation& Reservation::operator=(Reservation&& other) noexcept {
-  std::swap(budget_, other.budget_);
+MemoryPromise& MemoryPromise::operator=(MemoryPromise&& other) noexcept {
+  std::swap(memory_, other.memory_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
-void Reservation::ShrinkTo(int64_t bytes) {
-  if (budget_ == nullptr || bytes >= bytes_) return;
-  budget_->Release(bytes_ - bytes);
+void MemoryPromise::ShrinkTo(int64_t bytes) {
+  if (memory_ == nullptr || bytes >= bytes_) return;
+  memory_->Release(bytes_ - bytes);
   bytes_ = bytes;
 }
 
-absl::StatusOr<Reservation> MemoryBudget::Reserve(int64_t bytes) {
+absl::StatusOr<MemoryPromise> PromisedMemory::Reserve(int64_t bytes) {
   absl::MutexLock lock(&mutex_);
   const int64_t free = limit_ - used_;
   if (bytes > free) {
@@ -28,15 +28,15 @@ absl::StatusOr<Reservation> MemoryBudget::Reserve(int64_t bytes) {
                                     : "; try again when other jobs have ended"));
   }
   used_ += bytes;
-  return Reservation(this, bytes);
+  return MemoryPromise(this, bytes);
 }
 
-int64_t MemoryBudget::used() const {
+int64_t PromisedMemory::used() const {
   absl::MutexLock lock(&mutex_);
   return used_;
 }
 
-void MemoryBudget::Release(int64_t bytes) {
+void PromisedMemory::Release(int64_t bytes) {
   absl::MutexLock lock(&mutex_);
   used_ -= bytes;
 }

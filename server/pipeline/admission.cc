@@ -1,0 +1,176 @@
+#include "server/pipeline/admission.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/field_of_view.h"
+#include "server/pipeline/facts.h"
+#include "server/pipeline/frame_monitor.h"
+#include "server/pipeline/pair.h"
+#include "spdlog/spdlog.h"
+
+namespace isocenter::pipeline {
+namespace {
+
+absl::StatusOr<VolumeGrid> ResolveGrid(const AcquisitionRequest& request) {
+  if (const auto* grid = std::get_if<VolumeGrid>(&request.grid)) {
+    ISO_RETURN_IF_ERROR(ValidateGrid(*grid));
+    return *grid;
+  }
+  return AutoGrid(request.acquisition.trajectory, request.acquisition.detector,
+                  std::get<AutoGridSize>(request.grid).size);
+}
+
+absl::Status ShuttingDown() {
+  return absl::UnavailableError("the service is shutting down; use another one");
+}
+
+const std::string& HeaderAccessionNumber(const jobs::Job& job) {
+  return job.order.settled ? job.order.header_accession_number : job.patient_study.accession_number;
+}
+
+void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const ReconstructionRun& run) {
+  const Detector& detector = accepted.job->request().acquisition.detector;
+  spdlog::info(
+      "event=job_accepted job={} protocol={} station={} class={} frames={} detector={}x{} "
+      "grid={}x{}x{} slot={} device_bytes={} host_bytes={} predicted_seconds={:.2f}",
+      job.id, job.protocol, job.station_name, std::string(jobs::Name(job.job_class)),
+      job.progress.frames_total, detector.columns, detector.rows, job.grid.nx, job.grid.ny,
+      job.grid.nz, run.slot().name, run.plan().peak_bytes, run.plan().host_bytes,
+      accepted.predicted_seconds);
+}
+
+}  // namespace
+
+void AcquisitionAdmission::SetDrained(std::optional<std::string> reason) {
+  absl::MutexLock lock(&mutex_);
+  drain_reason_ = std::move(reason);
+}
+
+absl::Status AcquisitionAdmission::CheckNotDrained() const {
+  absl::MutexLock lock(&mutex_);
+  if (!drain_reason_) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the node is drained",
+                                             drain_reason_->empty() ? "" : ": ", *drain_reason_,
+                                             "; use another one, or have an operator resume it"));
+}
+
+absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
+    AcquisitionRequest& request) const {
+  if (parts_.active.draining()) return ShuttingDown();
+  Screened screened;
+  if (!request.request_id.empty()) {
+    const jobs::JobSnapshot job = parts_.table.FindByRequestId(request.request_id);
+    if (job != nullptr) {
+      ISO_ASSIGN_OR_RETURN(screened.known, Existing(request, job));
+      return screened;
+    }
+  }
+  ISO_RETURN_IF_ERROR(CheckNotDrained());
+  ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
+  if (!request.pair_id.empty()) {
+    ISO_ASSIGN_OR_RETURN(screened.has_other_half, JoinPair(parts_.table, request));
+  }
+  ISO_ASSIGN_OR_RETURN(screened.grid, ResolveGrid(request));
+  return screened;
+}
+
+absl::StatusOr<std::shared_ptr<ReconstructionRun>> AcquisitionAdmission::MakeRun(
+    const AcquisitionRequest& request, const VolumeGrid& grid) {
+  const scheduler::Urgency urgency{request.job_class, parts_.Now() + request.deadline};
+  auto made = parts_.runs.Make(request, grid, urgency);
+  // A refinement can begin again; a patient cannot be told to come back for it.
+  while (absl::IsResourceExhausted(made.status()) && request.job_class == jobs::JobClass::kLive &&
+         parts_.active.YieldOne()) {
+    made = parts_.runs.Make(request, grid, urgency);
+  }
+  return made;
+}
+
+absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest request) {
+  ISO_ASSIGN_OR_RETURN(Screened screened, Screen(request));
+  if (screened.known) return *std::move(screened.known);
+  const VolumeGrid& grid = screened.grid;
+  // Better to refuse now than to lose a scan of the patient at its end.
+  ISO_RETURN_IF_ERROR(parts_.keeper.MakeRoomFor(grid));
+  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, MakeRun(request, grid));
+  jobs::Job job = NewRecord(request, grid);
+  job.facts = FactsOf(request, run->plan());
+  job.result.backend = std::string(run->place().devices[0]->backend());
+  job.predicted_finish = run->predicted_finish();
+  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<jobs::JobSpool> spool,
+                       parts_.spool.Create(job.id, request.record, job.progress.frames_total,
+                                           FrameBytes(request.acquisition)));
+  AcceptedJob accepted{.job = acquisitions_.NewJob(job.id, std::move(request), grid, spool),
+                       .snapshot = std::make_shared<const jobs::Job>(job),
+                       .peak_bytes = run->peak_bytes(),
+                       .predicted_seconds = run->predicted_seconds()};
+  const absl::Status inserted =
+      parts_.active.draining() ? ShuttingDown() : parts_.table.Insert(job);
+  if (!inserted.ok()) {
+    (void)parts_.spool.Remove(job.id);
+    return inserted;
+  }
+  acquisitions_.Begin(accepted.job);
+  accepted.job->StartRun(run);
+  LogAccepted(job, accepted, *run);
+  if (const auto warning = ShortArcWarning(run->plan())) accepted.job->Warn(*warning);
+  return accepted;
+}
+
+absl::StatusOr<AdmissionQuote> AcquisitionAdmission::Quote(AcquisitionRequest request) {
+  ISO_ASSIGN_OR_RETURN(const Screened screened, Screen(request));
+  AdmissionQuote quote{.active_jobs = parts_.scheduler.active_jobs(),
+                       .holds_related_job = screened.known || screened.has_other_half};
+  if (screened.known) return quote;
+  ISO_ASSIGN_OR_RETURN(quote.forecast,
+                       parts_.runs.Predict(request, screened.grid,
+                                           {request.job_class, parts_.Now() + request.deadline}));
+  return quote;
+}
+
+jobs::Job AcquisitionAdmission::NewRecord(const AcquisitionRequest& request,
+                                          const VolumeGrid& grid) const {
+  const absl::Time now = parts_.Now();
+  jobs::Job job;
+  job.id = jobs::NewJobId(now);
+  job.patient_study = request.patient_study;
+  if (job.patient_study.study_date.empty()) {
+    job.patient_study.study_date = absl::FormatTime("%Y%m%d", now, absl::LocalTimeZone());
+  }
+  if (job.patient_study.study_time.empty()) {
+    job.patient_study.study_time = absl::FormatTime("%H%M%S", now, absl::LocalTimeZone());
+  }
+  job.order.is_reported = parts_.options.reports_procedure_steps;
+  job.protocol = request.protocol;
+  job.station_name = request.station_name;
+  job.request_id = request.request_id;
+  job.job_class = request.job_class;
+  job.deadline = now + request.deadline;
+  job.pair_id = request.pair_id;
+  job.pair_role = request.pair_role;
+  job.dicom_forms = request.dicom_forms;
+  job.grid = grid;
+  job.progress.frames_total = static_cast<int>(request.acquisition.trajectory.size());
+  job.progress.slices_total = grid.nz;
+  job.create_time = now;
+  return job;
+}
+
+absl::StatusOr<AcceptedJob> AcquisitionAdmission::Existing(const AcquisitionRequest& request,
+                                                           const jobs::JobSnapshot& job) const {
+  if (job->protocol != request.protocol ||
+      HeaderPatientId(*job) != request.patient_study.patient_id ||
+      HeaderAccessionNumber(*job) != request.patient_study.accession_number ||
+      job->facts.patient_position != request.patient_position ||
+      job->facts.trajectory_hash != TrajectoryHash(request.acquisition.trajectory)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", job->id,
+                     "' of another acquisition; legal is an id that was never used"));
+  }
+  return AcceptedJob{.job = parts_.active.Find<ReconstructionJob>(job->id), .snapshot = job};
+}
+
+}  // namespace isocenter::pipeline

@@ -1,0 +1,69 @@
+// What the engine works with, and what its parts share.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "kernels/ops/registry.h"
+#include "server/jobs/frame_spool.h"
+#include "server/jobs/job_table.h"
+#include "server/jobs/ports.h"
+#include "server/jobs/worklist.h"
+#include "server/pipeline/active_jobs.h"
+#include "server/pipeline/request_decoders.h"
+#include "server/pipeline/run_maker.h"
+#include "server/scheduler/scheduler.h"
+
+namespace isocenter::pipeline {
+
+/// What the engine works with; all of it outlives the engine.
+struct EngineEnvironment {
+  const ops::Registry& registry;
+  scheduler::Scheduler& scheduler;
+  jobs::JobTable& table;
+  jobs::FrameSpool& spool;
+  jobs::ResultStore& results;
+  jobs::JobObserver& observer;
+  jobs::Worklist* worklist = nullptr;  // null: none
+};
+
+/// Makes a device fail, for tests of what happens then.
+struct DeviceFault {
+  std::string slot;  // "cpu0"
+  int chunks = 0;    // that it computes before
+};
+
+struct EngineOptions {
+  absl::Duration reconnect_limit = absl::Minutes(2);
+  std::optional<DeviceFault> fault;
+  /// Called once, when the last healthy slot is gone; from any thread.
+  std::function<void()> no_device_left;
+  RequestDecoders decoders;
+  /// From the acceptance of an acquisition; see OrderLookup.
+  absl::Duration worklist_timeout = absl::Seconds(10);
+  /// The observer tells the information system of performed procedure steps, to which results
+  /// therefore refer.
+  bool reports_procedure_steps = false;
+  /// Called from any thread, also with locks held.
+  std::function<absl::Time()> clock = absl::Now;
+};
+
+/// Outlives the parts, as does what it refers to.
+struct EngineParts : EngineEnvironment {
+  const EngineOptions& options;
+  JobKeeper& keeper;
+  RunMaker& runs;
+  ActiveJobs& active;
+  /// Looks for a slot for every job that has none, soon. From any thread.
+  std::function<void()> seek_places;
+
+  absl::Time Now() const { return options.clock(); }
+  JobEnvironment ForJobs(scheduler::LaneExecutor& exporter) const {
+    return {table, results, observer, keeper, exporter, options.clock};
+  }
+};
+
+}  // namespace isocenter::pipeline
