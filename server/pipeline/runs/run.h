@@ -24,9 +24,10 @@ class Run {
   scheduler::DeviceSlot& slot() const { return place_.slot; }
   /// The slot's thread does the run's units.
   scheduler::LaneExecutor::Lane& lane() const { return *lane_; }
-  virtual std::string PlanText() const = 0;
   /// What the devices did, when the volume is complete.
   const std::vector<recon::DeviceSpan>& trace() const { return trace_; }
+  /// What was planned, for people.
+  virtual std::string PlanText() const = 0;
 
  protected:
   Run(const RunPlace& place, const scheduler::Urgency& urgency)
