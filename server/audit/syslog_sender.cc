@@ -9,7 +9,7 @@
 #include "server/audit/audit_message.h"
 #include "server/base/backoff.h"
 #include "server/base/host_name.h"
-#include "spdlog/spdlog.h"
+#include "server/base/log.h"
 
 namespace isocenter::audit {
 namespace {

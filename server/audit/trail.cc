@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
-#include "spdlog/spdlog.h"
+#include "server/base/log.h"
 
 namespace isocenter::audit {
 

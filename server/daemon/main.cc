@@ -15,13 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
+#include "server/base/log.h"
 #include "server/daemon/configuration.h"
 #include "server/daemon/flags.h"
 #include "server/daemon/service.h"
 #include "server/daemon/supervisor.h"
 #include "server/rpc/library_log.h"
-#include "spdlog/sinks/stdout_sinks.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -29,12 +28,6 @@ namespace {
 constexpr int kExitFailed = 1;
 // For the supervisor: start again, which is the only cure.
 constexpr int kExitDeviceLost = 3;
-
-void SetUpLog(const std::string& level) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("isocenterd"));
-  spdlog::set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
-  spdlog::set_level(spdlog::level::from_str(level));
-}
 
 void SetUpHeap() {
   // One heap: what a thread has freed, every other can use, and malloc_trim can give all of it back
@@ -99,7 +92,7 @@ int Main(int argc, char** argv) {
   SetUpHeap();
   Flags flags;
   if (const std::optional<int> exit_code = Parse(argc, argv, flags)) return *exit_code;
-  SetUpLog(flags.log_level);
+  StartLog(flags.log_level);
   rpc::RedirectLibraryLogs();
 
   absl::StatusOr<Configuration> configuration = ReadConfiguration(flags);

@@ -3,11 +3,11 @@
 
 #include <string>
 
+#include "server/base/log.h"
 #include "server/dicom/worklist/procedure_steps.h"
 #include "server/jobs/ports.h"
 #include "server/metrics/metrics.h"
 #include "server/node/activity.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
 

@@ -13,6 +13,7 @@
 #include "kernels/ops/device_lost.h"
 #include "server/archive/archive.h"
 #include "server/audit/trail.h"
+#include "server/base/log.h"
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
@@ -40,7 +41,6 @@
 #include "server/spool/spool.h"
 #include "server/storage/files.h"
 #include "server/viewer/volume_cache.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
 namespace {

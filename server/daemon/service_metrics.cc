@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/archive/archive.h"
+#include "server/base/log.h"
 #include "server/config/server_config.h"
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/service.h"
@@ -17,7 +18,6 @@
 #include "server/metrics/metrics.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
 namespace {

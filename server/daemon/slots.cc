@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/daemon/background.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::daemon {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "spdlog/spdlog.h"
+#include "server/base/log.h"
 
 namespace isocenter::daemon {
 namespace {

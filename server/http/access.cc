@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/crypto/digests.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::http {
 namespace {

@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/crypto/digests.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
 #include "server/http/parameters.h"
 #include "server/http/transport/answers.h"
 #include "server/node/job_audit.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::http {
 namespace {

@@ -2,11 +2,11 @@
 #include <string>
 
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
 #include "server/http/parameters.h"
 #include "server/http/transport/answers.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::http {
 namespace {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/pipeline/pair.h"
 #include "server/pipeline/subtraction_job.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/synchronization/notification.h"
-#include "spdlog/spdlog.h"
+#include "server/base/log.h"
 
 namespace isocenter::pipeline {
 

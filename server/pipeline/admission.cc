@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
+#include "server/base/log.h"
 #include "server/pipeline/facts.h"
 #include "server/pipeline/frames/frame_monitor.h"
 #include "server/pipeline/pair.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
 namespace {

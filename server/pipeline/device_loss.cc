@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "spdlog/spdlog.h"
+#include "server/base/log.h"
 
 namespace isocenter::pipeline {
 

@@ -1,6 +1,6 @@
 #include "server/pipeline/job_record.h"
 
-#include "spdlog/spdlog.h"
+#include "server/base/log.h"
 
 namespace isocenter::pipeline {
 

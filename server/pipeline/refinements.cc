@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/pipeline/refinement_record.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
 

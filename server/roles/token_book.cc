@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/crypto/digests.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::roles {
 namespace {

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/storage/files.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::viewer {
 namespace {

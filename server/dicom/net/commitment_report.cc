@@ -1,13 +1,12 @@
 #include "server/dicom/net/commitment_report.h"
 
-#include <spdlog/spdlog.h>
-
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/dicom/net/dimse.h"
 
 namespace isocenter::dicom {

@@ -1,11 +1,10 @@
 // C-FIND: queries over the archive's index. Source: DICOM PS3.4, C.4.1.
-#include <spdlog/spdlog.h>
-
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "server/base/log.h"
 #include "server/dicom/net/dimse.h"
 #include "server/dicom/scp/response.h"
 #include "server/dicom/scp/session.h"

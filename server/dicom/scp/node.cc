@@ -1,7 +1,6 @@
 #include "server/dicom/scp/node.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/dicom/net/association.h"
 #include "server/dicom/net/callers.h"
 #include "server/dicom/net/library.h"

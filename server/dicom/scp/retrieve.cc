@@ -3,7 +3,6 @@
 #include <dcmtk/dcmdata/dctk.h>
 #include <dcmtk/dcmnet/assoc.h>
 #include <dcmtk/dcmnet/dimse.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/dicom/net/store_user.h"
 #include "server/dicom/scp/retrieve_responder.h"
 #include "server/dicom/scp/session.h"

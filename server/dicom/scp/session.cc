@@ -1,7 +1,5 @@
 #include "server/dicom/scp/session.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/dicom/net/commitment_report.h"
 #include "server/dicom/net/dimse.h"
 #include "server/dicom/net/store_contexts.h"

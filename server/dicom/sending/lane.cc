@@ -1,12 +1,11 @@
 #include "server/dicom/sending/lane.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/dicom/objects/uids.h"
 #include "server/dicom/sending/commitment.h"
 #include "server/dicom/sending/store_scu.h"

@@ -1,7 +1,6 @@
 #include "server/dicom/worklist/procedure_steps.h"
 
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/dicom/net/library.h"
 #include "server/dicom/objects/request_attributes.h"
 

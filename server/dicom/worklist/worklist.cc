@@ -1,7 +1,5 @@
 #include "server/dicom/worklist/worklist.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/dicom/net/dimse.h"
 #include "server/dicom/net/library.h"
 #include "server/dicom/worklist/worklist_data.h"

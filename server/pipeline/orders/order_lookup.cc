@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/pipeline/pair.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::pipeline {
 namespace {
