@@ -28,6 +28,8 @@ absl::StatusOr<std::vector<Transfer>> TransferQueue::List(const TransferFilter& 
   const std::string of_state = states.empty() ? ""
                                               : absl::StrCat(" AND ", kOverallState, " IN (",
                                                              absl::StrJoin(states, ","), ")");
+  // Said only where it is asked: SQLite's index serves "job_id = ?", not "any, or job_id = ?".
+  const std::string of_job = filter.job_id.empty() ? "?1 = ''" : "job_id = ?1";
   std::vector<Transfer> transfers;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.Query(
@@ -38,7 +40,9 @@ absl::StatusOr<std::vector<Transfer>> TransferQueue::List(const TransferFilter& 
           kIsDone,
           "), MIN(enqueue_time_us), MAX(update_time_us), SUM(state = 0), SUM(state = 1), "
           "SUM(state = 2), SUM(state = 3), SUM(state = 4), SUM(state = 5) FROM transfers "
-          "WHERE (?1 = '' OR job_id = ?1) AND (?2 = '' OR destination = ?2) "
+          "WHERE ",
+          of_job,
+          " AND (?2 = '' OR destination = ?2) "
           "GROUP BY job_id, destination HAVING MIN(key) < ?3",
           of_state, " ORDER BY MIN(key) DESC LIMIT ?4"),
       values, [&](const Row& row) {

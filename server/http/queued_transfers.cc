@@ -6,7 +6,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::http {
@@ -61,7 +60,7 @@ std::vector<TransferDestination> QueuedTransfers::Destinations() {
     destination.failed = CountOf(length->second.counts, TransferState::kFailed);
     if (!length->second.oldest) continue;
     destination.oldest_seconds =
-        std::max(0.0, absl::ToDoubleSeconds(absl::Now() - *length->second.oldest));
+        std::max(0.0, absl::ToDoubleSeconds(clock_() - *length->second.oldest));
   }
   return shown;
 }
@@ -97,7 +96,7 @@ absl::StatusOr<TransferPage> QueuedTransfers::List(const TransferFilter& filter,
 
 absl::StatusOr<int> QueuedTransfers::Retry(const std::string& job_id,
                                            const std::string& destination) {
-  ISO_ASSIGN_OR_RETURN(const int64_t count, queue_.Retry(job_id, destination, absl::Now()));
+  ISO_ASSIGN_OR_RETURN(const int64_t count, queue_.Retry(job_id, destination, clock_()));
   return static_cast<int>(count);
 }
 

@@ -1,11 +1,14 @@
 // The archive's queues as the interface shows them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/archive/transfer_queue.h"
 #include "server/http/transfers.h"
 
@@ -15,8 +18,9 @@ namespace isocenter::http {
 class QueuedTransfers : public Transfers {
  public:
   /// `configured`: all destinations, without what is on its way. `queue` must outlive this.
-  QueuedTransfers(std::vector<TransferDestination> configured, archive::TransferQueue& queue)
-      : configured_(std::move(configured)), queue_(queue) {}
+  QueuedTransfers(std::vector<TransferDestination> configured, archive::TransferQueue& queue,
+                  std::function<absl::Time()> clock = absl::Now)
+      : configured_(std::move(configured)), queue_(queue), clock_(std::move(clock)) {}
 
   std::vector<TransferDestination> Destinations() override;
   absl::StatusOr<TransferPage> List(const TransferFilter& filter, int page_size,
@@ -29,6 +33,7 @@ class QueuedTransfers : public Transfers {
  private:
   const std::vector<TransferDestination> configured_;
   archive::TransferQueue& queue_;
+  const std::function<absl::Time()> clock_;
 };
 
 }  // namespace isocenter::http
