@@ -13,14 +13,6 @@
 namespace isocenter::rpc {
 namespace {
 
-/// A quote under way. Holds the call until it is answered.
-struct Quoting {
-  Quoting(CallCounter& counter, grpc::CallbackServerContext* context)
-      : token(counter), call(context) {}
-  const CallCounter::Token token;
-  grpc::CallbackServerContext* const call;
-};
-
 void Fill(const pipeline::Engine::Quote& quote, const std::string& node,
           v1::AcquisitionQuote& response) {
   response.set_node(node);
@@ -32,47 +24,39 @@ void Fill(const pipeline::Engine::Quote& quote, const std::string& node,
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AcquisitionService::QuoteAcquisition(
-    grpc::CallbackServerContext* call, const v1::QuoteAcquisitionRequest* request,
-    v1::AcquisitionQuote* response) {
-  grpc::ServerUnaryReactor* const reactor = call->DefaultReactor();
-  const auto quoting = std::make_shared<const Quoting>(quotes_, call);
+void AcquisitionService::OnQuoteAcquisition(
+    UnaryCall<v1::QuoteAcquisitionRequest, v1::AcquisitionQuote>& call) {
+  const auto token = std::make_shared<const CallCounter::Token>(quotes_);
   absl::StatusOr<pipeline::AcquisitionRequest> translated =
       [&]() -> absl::StatusOr<pipeline::AcquisitionRequest> {
-    ISO_RETURN_IF_ERROR(shared_.guard.Ask(*call, roles::Role::kConsole).status);
-    if (quoting->token.number() > shared_.max_streams) {
+    ISO_RETURN_IF_ERROR(shared_.guard.Ask(call.context(), roles::Role::kConsole).status);
+    if (token->number() > shared_.max_streams) {
       return absl::ResourceExhaustedError(
           absl::StrCat("1 quote is asked for; 0 are free of ", shared_.max_streams));
     }
-    ISO_RETURN_IF_ERROR(CheckAddressee(*call, shared_.cluster.node_name()));
-    return TranslateHeader(request->header(), shared_.protocols, shared_.max_message_bytes);
+    ISO_RETURN_IF_ERROR(CheckAddressee(call.context(), shared_.cluster.node_name()));
+    return TranslateHeader(call.request().header(), shared_.protocols, shared_.max_message_bytes);
   }();
-  if (!translated.ok()) {
-    reactor->Finish(ToGrpc(translated.status()));
-    return reactor;
-  }
+  if (!translated.ok()) return call.Answer(translated.status());
   shared_.engine.Predict(
-      *std::move(translated), [quoting] { return !quoting->call->IsCancelled(); },
-      [this, quoting, reactor, response](const absl::StatusOr<pipeline::Engine::Quote>& quote) {
+      *std::move(translated), [&call] { return !call.context().IsCancelled(); },
+      [this, &call, token](const absl::StatusOr<pipeline::Engine::Quote>& quote) {
         if (quote.ok()) {
-          Fill(*quote, shared_.cluster.node_name(), *response);
+          Fill(*quote, shared_.cluster.node_name(), call.response());
         } else {
-          AddRetryAfter(scheduler::RetryAfter(quote.status()), *quoting->call);
+          AddRetryAfter(scheduler::RetryAfter(quote.status()), call.context());
         }
-        reactor->Finish(ToGrpc(quote.status()));
+        call.Answer(quote.status());
       });
-  return reactor;
 }
 
-grpc::ServerUnaryReactor* AcquisitionService::ListNodes(grpc::CallbackServerContext* call,
-                                                        const v1::ListNodesRequest*,
-                                                        v1::ListNodesResponse* response) {
-  const Permit permit = shared_.guard.Ask(*call, roles::Role::kViewer);
+void AcquisitionService::OnListNodes(UnaryCall<v1::ListNodesRequest, v1::ListNodesResponse>& call) {
+  const Permit permit = shared_.guard.Ask(call.context(), roles::Role::kViewer);
   if (permit.ok()) {
-    response->set_answered_by(shared_.cluster.node_name());
-    *response->mutable_node() = shared_.cluster.node();
+    call.response().set_answered_by(shared_.cluster.node_name());
+    *call.response().mutable_node() = shared_.cluster.node();
   }
-  return Answer(call, permit.status);
+  call.Answer(permit.status);
 }
 
 }  // namespace isocenter::rpc

@@ -4,15 +4,16 @@
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "server/rpc/acquisition_stream.h"
 #include "server/rpc/call_counter.h"
+#include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {
 
-using CallbackAcquisitionService = v1::AcquisitionService::WithCallbackMethod_QuoteAcquisition<
-    v1::AcquisitionService::WithCallbackMethod_ListNodes<v1::AcquisitionService::Service>>;
-
-/// Messages of Acquire arrive as raw bytes; AcquisitionStream parses them.
+/// Messages of Acquire arrive as raw bytes as well; AcquisitionStream parses them.
 class AcquisitionService
-    : public v1::AcquisitionService::WithRawCallbackMethod_Acquire<CallbackAcquisitionService> {
+    : public WithMethods<v1::AcquisitionService::Service,
+                         v1::AcquisitionService::WithRawCallbackMethod_Acquire,
+                         v1::AcquisitionService::WithRawCallbackMethod_QuoteAcquisition,
+                         v1::AcquisitionService::WithRawCallbackMethod_ListNodes> {
  public:
   explicit AcquisitionService(AcquisitionContext& shared) : shared_(shared) {}
 
@@ -21,16 +22,23 @@ class AcquisitionService
     return AcquisitionStream::Start(shared_, call);
   }
   grpc::ServerUnaryReactor* QuoteAcquisition(grpc::CallbackServerContext* call,
-                                             const v1::QuoteAcquisitionRequest* request,
-                                             v1::AcquisitionQuote* response) override;
-  grpc::ServerUnaryReactor* ListNodes(grpc::CallbackServerContext* call,
-                                      const v1::ListNodesRequest* request,
-                                      v1::ListNodesResponse* response) override;
+                                             const grpc::ByteBuffer* in,
+                                             grpc::ByteBuffer* out) override {
+    return Serve(*this, &AcquisitionService::OnQuoteAcquisition, call, in, out,
+                 kLongestHeaderBytes);
+  }
+  grpc::ServerUnaryReactor* ListNodes(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
+                                      grpc::ByteBuffer* out) override {
+    return Serve(*this, &AcquisitionService::OnListNodes, call, in, out);
+  }
 
   /// Quotes that are being made.
   const CallCounter& quotes() const { return quotes_; }
 
  private:
+  void OnQuoteAcquisition(UnaryCall<v1::QuoteAcquisitionRequest, v1::AcquisitionQuote>& call);
+  void OnListNodes(UnaryCall<v1::ListNodesRequest, v1::ListNodesResponse>& call);
+
   AcquisitionContext& shared_;
   CallCounter quotes_;
 };

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/log.h"
 #include "server/rpc/addressee.h"
 #include "server/rpc/translation/status_translation.h"
 #include "server/scheduler/retry_after.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -6,16 +6,10 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 #include "server/rpc/acquisition_stream.h"
+#include "server/rpc/message_limits.h"
 #include "server/rpc/translation/translate_header.h"
 
 namespace isocenter::rpc {
-namespace {
-
-// 10000 matrices take about 1 MiB; parsed, a hostile message grows to some 30 times its size.
-constexpr int64_t kLongestHeaderBytes = 2 << 20;
-constexpr int64_t kLongestFinishBytes = 4096;
-
-}  // namespace
 
 void AcquisitionStream::OnReadDone(bool ok) {
   {

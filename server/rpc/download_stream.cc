@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 #include "server/rpc/translation/status_translation.h"
+#include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {
 
@@ -18,7 +19,7 @@ DownloadStream* DownloadStream::Start(const jobs::JobTable& table, jobs::ResultS
   auto* stream = new DownloadStream(calls, std::move(on_end));
   const absl::Status opened = stream->Open(table, results, request);
   if (opened.ok()) {
-    stream->StartWrite(&stream->piece_);
+    stream->SendPiece();
   } else {
     stream->outcome_ = opened;
     stream->Finish(ToGrpc(opened));
@@ -91,7 +92,12 @@ void DownloadStream::OnWriteDone(bool ok) {
     outcome_ = status;
     return Finish(ToGrpc(status));
   }
-  StartWrite(&piece_);
+  SendPiece();
+}
+
+void DownloadStream::SendPiece() {
+  outgoing_ = BytesOf(piece_);
+  StartWrite(&outgoing_);
 }
 
 void DownloadStream::OnDone() {

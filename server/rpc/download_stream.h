@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "isocenter/v1/jobs.pb.h"
 #include "server/jobs/job_table.h"
@@ -18,7 +19,7 @@ namespace isocenter::rpc {
 
 /// Sends stored files piece by piece; the next piece is read when the last one has been taken, so a
 /// slow client costs one piece of memory.
-class DownloadStream : public grpc::ServerWriteReactor<v1::DownloadResultResponse> {
+class DownloadStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   /// Told once whether all was sent.
   using OnEnd = std::function<void(const absl::Status& outcome)>;
@@ -37,6 +38,7 @@ class DownloadStream : public grpc::ServerWriteReactor<v1::DownloadResultRespons
   /// Puts the next piece into `piece_`, or leaves `done_` true.
   absl::Status ReadPiece();
 
+  void SendPiece();
   void OnWriteDone(bool ok) override;
   void OnDone() override;
 
@@ -51,6 +53,7 @@ class DownloadStream : public grpc::ServerWriteReactor<v1::DownloadResultRespons
   std::ifstream file_;
   int64_t left_ = 0;  // bytes of file_
   v1::DownloadResultResponse piece_;
+  grpc::ByteBuffer outgoing_;
 };
 
 }  // namespace isocenter::rpc

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/base/log.h"
 #include "server/rpc/call_audit.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "grpcpp/server_context.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/audit/event.h"
 #include "server/roles/attempt_limiter.h"
@@ -51,10 +52,9 @@ class Guard {
 };
 
 /// A stream of answers that ends at once, with an error.
-template <class Response>
-class RefusedStream : public grpc::ServerWriteReactor<Response> {
+class RefusedStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  explicit RefusedStream(const absl::Status& why) { this->Finish(ToGrpc(why)); }
+  explicit RefusedStream(const absl::Status& why) { Finish(ToGrpc(why)); }
   void OnDone() override { delete this; }
 };
 

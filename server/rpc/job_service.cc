@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/rpc/download_stream.h"
 #include "server/rpc/transfer_service.h"
 #include "server/rpc/translation/status_translation.h"
 #include "server/rpc/translation/translate.h"
 #include "server/rpc/translation/translate_refinement.h"
 #include "server/rpc/watch_stream.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -58,92 +58,83 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
 
 }  // namespace
 
-grpc::ServerUnaryReactor* JobService::ListJobs(grpc::CallbackServerContext* call,
-                                               const v1::ListJobsRequest* request,
-                                               v1::ListJobsResponse* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (!permit.ok()) return Answer(call, permit.status);
-  return Answer(call, ListPage(table_, *request, transfers_, *response));
+void JobService::OnListJobs(UnaryCall<v1::ListJobsRequest, v1::ListJobsResponse>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
+  if (!permit.ok()) return call.Answer(permit.status);
+  call.Answer(ListPage(table_, call.request(), transfers_, call.response()));
 }
 
-grpc::ServerUnaryReactor* JobService::GetJob(grpc::CallbackServerContext* call,
-                                             const v1::GetJobRequest* request, v1::Job* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (!permit.ok()) return Answer(call, permit.status);
-  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
+void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
+  if (!permit.ok()) return call.Answer(permit.status);
+  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(call.request().job_id());
   if (job.ok()) {
-    *response = ToProto(**job);
-    AddTransfers(transfers_, *response);
+    call.response() = ToProto(**job);
+    AddTransfers(transfers_, call.response());
   }
-  return Answer(call, job.status());
+  call.Answer(job.status());
 }
 
-grpc::ServerWriteReactor<v1::Job>* JobService::WatchJob(grpc::CallbackServerContext* call,
-                                                        const v1::WatchJobRequest* request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* JobService::WatchJob(grpc::CallbackServerContext* call,
+                                                                 const grpc::ByteBuffer* in) {
   const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (!permit.ok()) return new RefusedStream<v1::Job>(permit.status);
-  return WatchStream::Start(table_, calls_, *request);
+  if (!permit.ok()) return new RefusedStream(permit.status);
+  v1::WatchJobRequest request;
+  const absl::Status parsed = ParseRequest(*in, kLongestRequestBytes, request);
+  if (!parsed.ok()) return new RefusedStream(parsed);
+  return WatchStream::Start(table_, calls_, request);
 }
 
-grpc::ServerUnaryReactor* JobService::CancelJob(grpc::CallbackServerContext* call,
-                                                const v1::CancelJobRequest* request,
-                                                v1::Job* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
-  absl::Status status = permit.status;
-  const absl::StatusOr<jobs::CancelReason> reason = CancelReasonFromProto(request->reason());
-  if (status.ok()) status = reason.status();
-  if (status.ok()) {
-    // Before the end, with which it is reported.
-    table_.Update(request->job_id(), [&](jobs::Job& job) { job.order.cancel_reason = *reason; });
-    status = engine_.Cancel(
-        request->job_id(),
-        absl::CancelledError(permit.actor.name.empty()
-                                 ? "the job was cancelled on request"
-                                 : absl::StrCat("the job was cancelled by ", permit.actor.name)));
-  }
-  if (status.ok()) {
-    spdlog::info("event=cancel_requested job={} by=\"{}\"", request->job_id(), permit.caller());
-    const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
-    if (job.ok()) *response = ToProto(**job);
-    status = job.status();
-  }
-  audit_.Record(audit::Action::kCancel, permit.actor, request->job_id(), status);
-  return Answer(call, status);
+absl::StatusOr<jobs::JobSnapshot> JobService::Cancel(const v1::CancelJobRequest& request,
+                                                     const Permit& permit) {
+  ISO_RETURN_IF_ERROR(permit.status);
+  ISO_ASSIGN_OR_RETURN(const jobs::CancelReason reason, CancelReasonFromProto(request.reason()));
+  // Before the end, with which it is reported.
+  table_.Update(request.job_id(), [&](jobs::Job& job) { job.order.cancel_reason = reason; });
+  ISO_RETURN_IF_ERROR(engine_.Cancel(
+      request.job_id(),
+      absl::CancelledError(permit.actor.name.empty()
+                               ? "the job was cancelled on request"
+                               : absl::StrCat("the job was cancelled by ", permit.actor.name))));
+  spdlog::info("event=cancel_requested job={} by=\"{}\"", request.job_id(), permit.caller());
+  return table_.Get(request.job_id());
 }
 
-grpc::ServerUnaryReactor* JobService::RefineJob(grpc::CallbackServerContext* call,
-                                                const v1::RefineJobRequest* request,
-                                                v1::Job* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
+void JobService::OnCancelJob(UnaryCall<v1::CancelJobRequest, v1::Job>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kConsole);
+  const absl::StatusOr<jobs::JobSnapshot> job = Cancel(call.request(), permit);
+  if (job.ok()) call.response() = ToProto(**job);
+  audit_.Record(audit::Action::kCancel, permit.actor, call.request().job_id(), job.status());
+  call.Answer(job.status());
+}
+
+void JobService::OnRefineJob(UnaryCall<v1::RefineJobRequest, v1::Job>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kConsole);
+  const std::string source = call.request().job_id();
   if (!permit.ok()) {
-    audit_.Record(audit::Action::kRefine, permit.actor, request->job_id(), permit.status);
-    return Answer(call, permit.status);
+    audit_.Record(audit::Action::kRefine, permit.actor, source, permit.status);
+    return call.Answer(permit.status);
   }
   absl::StatusOr<pipeline::RefinementRequest> translated =
-      TranslateRefineRequest(*request, protocols_);
-  if (!translated.ok()) return Answer(call, translated.status());
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  // gRPC keeps the response until the reactor has finished.
-  engine_.Refine(request->job_id(), *std::move(translated),
-                 [this, reactor, response, actor = permit.actor, source = request->job_id(),
+      TranslateRefineRequest(call.request(), protocols_);
+  if (!translated.ok()) return call.Answer(translated.status());
+  engine_.Refine(source, *std::move(translated),
+                 [this, &call, actor = permit.actor,
                   token = std::make_shared<const CallCounter::Token>(calls_)](
                      const absl::StatusOr<jobs::JobSnapshot>& job) {
-                   if (job.ok()) *response = ToProto(**job);
-                   audit_.Record(audit::Action::kRefine, actor, job.ok() ? (*job)->id : source,
-                                 job.status());
-                   reactor->Finish(ToGrpc(job.status()));
+                   if (job.ok()) call.response() = ToProto(**job);
+                   audit_.Record(audit::Action::kRefine, actor,
+                                 job.ok() ? (*job)->id : call.request().job_id(), job.status());
+                   call.Answer(job.status());
                  });
-  return reactor;
 }
 
-grpc::ServerUnaryReactor* JobService::GetJobTrace(grpc::CallbackServerContext* call,
-                                                  const v1::GetJobTraceRequest* request,
-                                                  v1::JobTrace* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (!permit.ok()) return Answer(call, permit.status);
-  absl::StatusOr<std::string> trace = table_.TraceOf(request->job_id());
-  if (trace.ok()) response->set_chrome_trace_json(*std::move(trace));
-  return Answer(call, trace.status());
+void JobService::OnGetJobTrace(UnaryCall<v1::GetJobTraceRequest, v1::JobTrace>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
+  if (!permit.ok()) return call.Answer(permit.status);
+  absl::StatusOr<std::string> trace = table_.TraceOf(call.request().job_id());
+  if (trace.ok()) call.response().set_chrome_trace_json(*std::move(trace));
+  call.Answer(trace.status());
 }
 
 absl::Status JobService::Delete(const v1::DeleteJobRequest& request) {
@@ -153,35 +144,37 @@ absl::Status JobService::Delete(const v1::DeleteJobRequest& request) {
   return table_.Delete(request.job_id());
 }
 
-grpc::ServerUnaryReactor* JobService::DeleteJob(grpc::CallbackServerContext* call,
-                                                const v1::DeleteJobRequest* request,
-                                                v1::DeleteJobResponse*) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kAdministrator);
+void JobService::OnDeleteJob(UnaryCall<v1::DeleteJobRequest, v1::DeleteJobResponse>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kAdministrator);
+  const v1::DeleteJobRequest& request = call.request();
   // Whose data it was is unknown afterwards.
-  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request->job_id());
-  const absl::Status status = permit.ok() ? Delete(*request) : permit.status;
+  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request.job_id());
+  const absl::Status status = permit.ok() ? Delete(request) : permit.status;
   if (job.ok()) {
     audit_.Record(audit::Action::kDelete, permit.actor, **job, status);
   } else {
-    audit_.Record(audit::Action::kDelete, permit.actor, request->job_id(), status);
+    audit_.Record(audit::Action::kDelete, permit.actor, request.job_id(), status);
   }
   if (status.ok()) {
-    spdlog::info("event=job_deleted job={} force={} by=\"{}\"", request->job_id(), request->force(),
+    spdlog::info("event=job_deleted job={} force={} by=\"{}\"", request.job_id(), request.force(),
                  permit.caller());
   }
-  return Answer(call, status);
+  call.Answer(status);
 }
 
-grpc::ServerWriteReactor<v1::DownloadResultResponse>* JobService::DownloadResult(
-    grpc::CallbackServerContext* call, const v1::DownloadResultRequest* request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* JobService::DownloadResult(
+    grpc::CallbackServerContext* call, const grpc::ByteBuffer* in) {
   const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
+  v1::DownloadResultRequest request;
+  const absl::Status parsed = ParseRequest(*in, kLongestRequestBytes, request);
+  if (!parsed.ok()) return new RefusedStream(parsed);
   if (!permit.ok()) {
-    audit_.Record(audit::Action::kDownload, permit.actor, request->job_id(), permit.status);
-    return new RefusedStream<v1::DownloadResultResponse>(permit.status);
+    audit_.Record(audit::Action::kDownload, permit.actor, request.job_id(), permit.status);
+    return new RefusedStream(permit.status);
   }
   return DownloadStream::Start(
-      table_, results_, calls_, *request,
-      [this, actor = permit.actor, job_id = request->job_id()](const absl::Status& outcome) {
+      table_, results_, calls_, request,
+      [this, actor = permit.actor, job_id = request.job_id()](const absl::Status& outcome) {
         audit_.Record(audit::Action::kDownload, actor, job_id, outcome);
       });
 }

@@ -10,10 +10,19 @@
 #include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
 #include "server/rpc/guard.h"
+#include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {
 
-class JobService : public v1::JobService::CallbackService {
+class JobService : public WithMethods<v1::JobService::Service,
+                                      v1::JobService::WithRawCallbackMethod_DownloadResult,
+                                      v1::JobService::WithRawCallbackMethod_WatchJob,
+                                      v1::JobService::WithRawCallbackMethod_ListJobs,
+                                      v1::JobService::WithRawCallbackMethod_GetJob,
+                                      v1::JobService::WithRawCallbackMethod_CancelJob,
+                                      v1::JobService::WithRawCallbackMethod_RefineJob,
+                                      v1::JobService::WithRawCallbackMethod_GetJobTrace,
+                                      v1::JobService::WithRawCallbackMethod_DeleteJob> {
  public:
   /// All must outlive the service. `transfers` may be null: nothing is ever sent.
   JobService(const Guard& guard, jobs::JobTable& table, pipeline::Engine& engine,
@@ -30,29 +39,46 @@ class JobService : public v1::JobService::CallbackService {
   /// Those that are not answered at once.
   const CallCounter& calls() const { return calls_; }
 
-  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* call,
-                                     const v1::ListJobsRequest* request,
-                                     v1::ListJobsResponse* response) override;
-  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* call,
-                                   const v1::GetJobRequest* request, v1::Job* response) override;
-  grpc::ServerWriteReactor<v1::Job>* WatchJob(grpc::CallbackServerContext* call,
-                                              const v1::WatchJobRequest* request) override;
-  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* call,
-                                      const v1::CancelJobRequest* request,
-                                      v1::Job* response) override;
-  grpc::ServerUnaryReactor* RefineJob(grpc::CallbackServerContext* call,
-                                      const v1::RefineJobRequest* request,
-                                      v1::Job* response) override;
+  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
+                                     grpc::ByteBuffer* out) override {
+    return Serve(*this, &JobService::OnListJobs, call, in, out);
+  }
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
+                                   grpc::ByteBuffer* out) override {
+    return Serve(*this, &JobService::OnGetJob, call, in, out);
+  }
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchJob(grpc::CallbackServerContext* call,
+                                                       const grpc::ByteBuffer* in) override;
+  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
+                                      grpc::ByteBuffer* out) override {
+    return Serve(*this, &JobService::OnCancelJob, call, in, out);
+  }
+  grpc::ServerUnaryReactor* RefineJob(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
+                                      grpc::ByteBuffer* out) override {
+    return Serve(*this, &JobService::OnRefineJob, call, in, out);
+  }
   grpc::ServerUnaryReactor* GetJobTrace(grpc::CallbackServerContext* call,
-                                        const v1::GetJobTraceRequest* request,
-                                        v1::JobTrace* response) override;
-  grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* call,
-                                      const v1::DeleteJobRequest* request,
-                                      v1::DeleteJobResponse* response) override;
-  grpc::ServerWriteReactor<v1::DownloadResultResponse>* DownloadResult(
-      grpc::CallbackServerContext* call, const v1::DownloadResultRequest* request) override;
+                                        const grpc::ByteBuffer* in,
+                                        grpc::ByteBuffer* out) override {
+    return Serve(*this, &JobService::OnGetJobTrace, call, in, out);
+  }
+  grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
+                                      grpc::ByteBuffer* out) override {
+    return Serve(*this, &JobService::OnDeleteJob, call, in, out);
+  }
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* DownloadResult(grpc::CallbackServerContext* call,
+                                                             const grpc::ByteBuffer* in) override;
 
  private:
+  void OnListJobs(UnaryCall<v1::ListJobsRequest, v1::ListJobsResponse>& call);
+  void OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call);
+  void OnCancelJob(UnaryCall<v1::CancelJobRequest, v1::Job>& call);
+  void OnRefineJob(UnaryCall<v1::RefineJobRequest, v1::Job>& call);
+  void OnGetJobTrace(UnaryCall<v1::GetJobTraceRequest, v1::JobTrace>& call);
+  void OnDeleteJob(UnaryCall<v1::DeleteJobRequest, v1::DeleteJobResponse>& call);
+
+  absl::StatusOr<jobs::JobSnapshot> Cancel(const v1::CancelJobRequest& request,
+                                           const Permit& permit);
   absl::Status Delete(const v1::DeleteJobRequest& request);
 
   const Guard& guard_;

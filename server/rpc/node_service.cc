@@ -6,7 +6,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/translation/status_translation.h"
 #include "server/rpc/translation/translate.h"
 
 namespace isocenter::rpc {
@@ -60,34 +59,28 @@ void NodeService::Describe(v1::NodeStatus& response) const {
   }
 }
 
-grpc::ServerUnaryReactor* NodeService::GetNodeStatus(grpc::CallbackServerContext* call,
-                                                     const v1::GetNodeStatusRequest*,
-                                                     v1::NodeStatus* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (permit.ok()) Describe(*response);
-  return Answer(call, permit.status);
+void NodeService::OnGetNodeStatus(UnaryCall<v1::GetNodeStatusRequest, v1::NodeStatus>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
+  if (permit.ok()) Describe(call.response());
+  call.Answer(permit.status);
 }
 
-grpc::ServerUnaryReactor* NodeService::DrainNode(grpc::CallbackServerContext* call,
-                                                 const v1::DrainNodeRequest* request,
-                                                 v1::NodeStatus* response) {
+void NodeService::OnDrainNode(UnaryCall<v1::DrainNodeRequest, v1::NodeStatus>& call) {
   const absl::StatusOr<std::string> by =
-      AuthorOf(guard_.Ask(*call, roles::Role::kOperator), request->by());
-  const absl::Status drained = by.ok() ? node_.Drain(request->reason(), *by) : by.status();
-  if (drained.ok()) Describe(*response);
-  return Answer(call, drained);
+      AuthorOf(guard_.Ask(call.context(), roles::Role::kOperator), call.request().by());
+  const absl::Status drained = by.ok() ? node_.Drain(call.request().reason(), *by) : by.status();
+  if (drained.ok()) Describe(call.response());
+  call.Answer(drained);
 }
 
-grpc::ServerUnaryReactor* NodeService::ResumeNode(grpc::CallbackServerContext* call,
-                                                  const v1::ResumeNodeRequest* request,
-                                                  v1::NodeStatus* response) {
+void NodeService::OnResumeNode(UnaryCall<v1::ResumeNodeRequest, v1::NodeStatus>& call) {
   const absl::StatusOr<std::string> by =
-      AuthorOf(guard_.Ask(*call, roles::Role::kOperator), request->by());
+      AuthorOf(guard_.Ask(call.context(), roles::Role::kOperator), call.request().by());
   if (by.ok()) {
     node_.Resume(*by);
-    Describe(*response);
+    Describe(call.response());
   }
-  return Answer(call, by.status());
+  call.Answer(by.status());
 }
 
 }  // namespace isocenter::rpc

@@ -1,14 +1,12 @@
 #include "server/rpc/procedure_step_service.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/rpc/translation/field_checks.h"
-#include "server/rpc/translation/status_translation.h"
 #include "server/rpc/translation/translate.h"
 #include "server/rpc/translation/wire_enum.h"
 
@@ -64,42 +62,39 @@ absl::Status List(jobs::ProcedureStepControl& control, const v1::ListProcedureSt
 
 }  // namespace
 
-grpc::ServerUnaryReactor* ProcedureStepService::ListProcedureSteps(
-    grpc::CallbackServerContext* call, const v1::ListProcedureStepsRequest* request,
-    v1::ListProcedureStepsResponse* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (!permit.ok()) return Answer(call, permit.status);
-  return Answer(call, steps_ == nullptr ? NotConfigured() : List(*steps_, *request, *response));
+void ProcedureStepService::OnListProcedureSteps(
+    UnaryCall<v1::ListProcedureStepsRequest, v1::ListProcedureStepsResponse>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
+  if (!permit.ok()) return call.Answer(permit.status);
+  call.Answer(steps_ == nullptr ? NotConfigured() : List(*steps_, call.request(), call.response()));
 }
 
-grpc::ServerUnaryReactor* ProcedureStepService::RetryProcedureStep(
-    grpc::CallbackServerContext* call, const v1::RetryProcedureStepRequest* request,
-    v1::ProcedureStep* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
-  if (!permit.ok()) return Answer(call, permit.status);
-  if (steps_ == nullptr) return Answer(call, NotConfigured());
-  const absl::StatusOr<jobs::ProcedureStep> step = steps_->Retry(request->job_id());
+void ProcedureStepService::OnRetryProcedureStep(
+    UnaryCall<v1::RetryProcedureStepRequest, v1::ProcedureStep>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
+  if (!permit.ok()) return call.Answer(permit.status);
+  if (steps_ == nullptr) return call.Answer(NotConfigured());
+  const std::string& job_id = call.request().job_id();
+  const absl::StatusOr<jobs::ProcedureStep> step = steps_->Retry(job_id);
   if (step.ok()) {
-    *response = ToProto(*step);
-    spdlog::info("event=procedure_step_retried job={} by=\"{}\"", request->job_id(),
-                 permit.caller());
+    call.response() = ToProto(*step);
+    spdlog::info("event=procedure_step_retried job={} by=\"{}\"", job_id, permit.caller());
   }
-  return Answer(call, step.status());
+  call.Answer(step.status());
 }
 
-grpc::ServerUnaryReactor* ProcedureStepService::DropProcedureStep(
-    grpc::CallbackServerContext* call, const v1::DropProcedureStepRequest* request,
-    v1::ProcedureStep* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
-  if (!permit.ok()) return Answer(call, permit.status);
-  if (steps_ == nullptr) return Answer(call, NotConfigured());
-  const absl::StatusOr<jobs::ProcedureStep> step = steps_->Drop(request->job_id());
+void ProcedureStepService::OnDropProcedureStep(
+    UnaryCall<v1::DropProcedureStepRequest, v1::ProcedureStep>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
+  if (!permit.ok()) return call.Answer(permit.status);
+  if (steps_ == nullptr) return call.Answer(NotConfigured());
+  const std::string& job_id = call.request().job_id();
+  const absl::StatusOr<jobs::ProcedureStep> step = steps_->Drop(job_id);
   if (step.ok()) {
-    *response = ToProto(*step);
-    spdlog::warn("event=procedure_step_dropped job={} by=\"{}\"", request->job_id(),
-                 permit.caller());
+    call.response() = ToProto(*step);
+    spdlog::warn("event=procedure_step_dropped job={} by=\"{}\"", job_id, permit.caller());
   }
-  return Answer(call, step.status());
+  call.Answer(step.status());
 }
 
 }  // namespace isocenter::rpc

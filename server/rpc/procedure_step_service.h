@@ -4,26 +4,42 @@
 #include "isocenter/v1/procedure_steps.grpc.pb.h"
 #include "server/jobs/procedure_steps.h"
 #include "server/rpc/guard.h"
+#include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {
 
-class ProcedureStepService : public v1::ProcedureStepService::CallbackService {
+class ProcedureStepService
+    : public WithMethods<v1::ProcedureStepService::Service,
+                         v1::ProcedureStepService::WithRawCallbackMethod_ListProcedureSteps,
+                         v1::ProcedureStepService::WithRawCallbackMethod_RetryProcedureStep,
+                         v1::ProcedureStepService::WithRawCallbackMethod_DropProcedureStep> {
  public:
   /// `steps`: null when nobody is told; both must outlive the service.
   ProcedureStepService(const Guard& guard, jobs::ProcedureStepControl* steps)
       : guard_(guard), steps_(steps) {}
 
   grpc::ServerUnaryReactor* ListProcedureSteps(grpc::CallbackServerContext* call,
-                                               const v1::ListProcedureStepsRequest* request,
-                                               v1::ListProcedureStepsResponse* response) override;
+                                               const grpc::ByteBuffer* in,
+                                               grpc::ByteBuffer* out) override {
+    return Serve(*this, &ProcedureStepService::OnListProcedureSteps, call, in, out);
+  }
   grpc::ServerUnaryReactor* RetryProcedureStep(grpc::CallbackServerContext* call,
-                                               const v1::RetryProcedureStepRequest* request,
-                                               v1::ProcedureStep* response) override;
+                                               const grpc::ByteBuffer* in,
+                                               grpc::ByteBuffer* out) override {
+    return Serve(*this, &ProcedureStepService::OnRetryProcedureStep, call, in, out);
+  }
   grpc::ServerUnaryReactor* DropProcedureStep(grpc::CallbackServerContext* call,
-                                              const v1::DropProcedureStepRequest* request,
-                                              v1::ProcedureStep* response) override;
+                                              const grpc::ByteBuffer* in,
+                                              grpc::ByteBuffer* out) override {
+    return Serve(*this, &ProcedureStepService::OnDropProcedureStep, call, in, out);
+  }
 
  private:
+  void OnListProcedureSteps(
+      UnaryCall<v1::ListProcedureStepsRequest, v1::ListProcedureStepsResponse>& call);
+  void OnRetryProcedureStep(UnaryCall<v1::RetryProcedureStepRequest, v1::ProcedureStep>& call);
+  void OnDropProcedureStep(UnaryCall<v1::DropProcedureStepRequest, v1::ProcedureStep>& call);
+
   const Guard& guard_;
   jobs::ProcedureStepControl* const steps_;
 };

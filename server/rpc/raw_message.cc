@@ -9,6 +9,7 @@
 #include "google/protobuf/io/zero_copy_stream.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "kernels/base/status_macros.h"
+#include "server/rpc/message_limits.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -73,13 +74,28 @@ constexpr uint32_t kHasCrcTag =
 constexpr uint32_t kMatrixTag =
     Tag(v1::Frame::kMeasuredMatrixFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 
+bool IsOtherMessage(uint32_t tag) {
+  switch (WireFormatLite::GetTagFieldNumber(tag)) {
+    case v1::AcquireRequest::kHeaderFieldNumber:
+    case v1::AcquireRequest::kResumeFieldNumber:
+    case v1::AcquireRequest::kFinishFieldNumber:
+      return true;
+    default:
+      return false;
+  }
+}
+
 struct PixelRange {
   int64_t first = 0, count = 0;
 };
 
+// Of a measured matrix, whose 12 numbers take about 100; of several, which are one.
+constexpr int kLongestMatrixBytes = 1024;
+
 /// The fields of a frame up to the current limit. Where a field comes twice the last one counts, as
 /// everywhere in protobuf.
 bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
+  int matrix_bytes = 0;
   while (const uint32_t tag = in.ReadTag()) {
     uint32_t value = 0;
     int length = 0;
@@ -105,10 +121,12 @@ bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
       }
       case kMatrixTag: {
         std::string matrix;
-        if (!in.ReadVarintSizeAsInt(&length) || !in.ReadString(&matrix, length) ||
+        if (!in.ReadVarintSizeAsInt(&length) || length > kLongestMatrixBytes - matrix_bytes ||
+            !in.ReadString(&matrix, length) ||
             !fields.mutable_measured_matrix()->MergeFromString(matrix)) {
           return false;
         }
+        matrix_bytes += length;
         break;
       }
       default:
@@ -131,6 +149,11 @@ absl::Status RawMessage::NotAMessage() const {
 }
 
 absl::StatusOr<v1::AcquireRequest> RawMessage::Parse() const {
+  if (bytes_ > kLongestHeaderBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("the message has ", bytes_,
+                                                   " bytes and is no frame; legal is at most ",
+                                                   kLongestHeaderBytes));
+  }
   v1::AcquireRequest message;
   SliceStream stream(*slices_);
   if (!message.ParseFromZeroCopyStream(&stream)) return NotAMessage();
@@ -140,16 +163,26 @@ absl::StatusOr<v1::AcquireRequest> RawMessage::Parse() const {
 absl::StatusOr<std::optional<RawMessage::Frame>> RawMessage::AsFrame() const {
   SliceStream stream(*slices_);
   CodedInputStream in(&stream);
-  int length = 0;
-  if (in.ReadTag() != kFrameTag || !in.ReadVarintSizeAsInt(&length) ||
-      in.CurrentPosition() + int64_t{length} != bytes_) {
-    return AsParsedFrame();
-  }
   Frame frame;
   PixelRange pixels;
-  const auto limit = in.PushLimit(length);
-  if (!ReadFrame(in, frame.fields, pixels)) return NotAMessage();
-  in.PopLimit(limit);
+  bool is_frame = false;
+  while (const uint32_t tag = in.ReadTag()) {
+    if (IsOtherMessage(tag)) return AsParsedFrame();
+    if (tag != kFrameTag) {  // a field of a later version
+      if (!WireFormatLite::SkipField(&in, tag)) return NotAMessage();
+      continue;
+    }
+    int length = 0;
+    if (!in.ReadVarintSizeAsInt(&length) || in.CurrentPosition() + int64_t{length} > bytes_) {
+      return NotAMessage();
+    }
+    const auto limit = in.PushLimit(length);
+    if (!ReadFrame(in, frame.fields, pixels)) return NotAMessage();
+    in.PopLimit(limit);
+    is_frame = true;
+  }
+  if (!in.ConsumedEntireMessage()) return NotAMessage();
+  if (!is_frame) return std::nullopt;
   frame.pixels = Pieces(pixels.first, pixels.count);
   frame.memory = slices_;
   return frame;

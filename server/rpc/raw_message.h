@@ -21,8 +21,8 @@ class RawMessage {
 
   int64_t bytes() const { return bytes_; }
 
-  /// A frame. Its pixels stay in the message's slices where it is all of the message, as it is
-  /// sent.
+  /// A frame. Its pixels stay in the message's slices, unless the message holds another kind of
+  /// message as well.
   struct Frame {
     v1::Frame fields;  // all but the pixels
     std::vector<std::span<const std::byte>> pixels;
@@ -31,13 +31,13 @@ class RawMessage {
   /// Nothing when the message is not a frame. Errors: INVALID_ARGUMENT (not an AcquireRequest).
   absl::StatusOr<std::optional<Frame>> AsFrame() const;
 
-  /// The whole message. Errors: INVALID_ARGUMENT (not an AcquireRequest).
+  /// The whole message, of at most kLongestHeaderBytes. Errors: INVALID_ARGUMENT (longer, or not an
+  /// AcquireRequest).
   absl::StatusOr<v1::AcquireRequest> Parse() const;
 
  private:
   absl::Status NotAMessage() const;
-  /// Of a message that has more than a frame, such as a field of a later version; copies the
-  /// pixels.
+  /// Of a message of several kinds, of which the last counts; copies the pixels.
   absl::StatusOr<std::optional<Frame>> AsParsedFrame() const;
   std::vector<std::span<const std::byte>> Pieces(int64_t first, int64_t count) const;
 

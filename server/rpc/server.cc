@@ -47,6 +47,9 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
   // usual 16 KiB pieces would be handled on its own on both sides.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kHttp2FrameBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
+  // A megabyte of zeros, compressed, would be a gigabyte before any limit is asked. Ours do not
+  // compress.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   // Two servers on one port would share the clients between them.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // Finds dead peers within a minute and refuses those that ping too often.

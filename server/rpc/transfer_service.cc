@@ -10,8 +10,7 @@
 #include "absl/time/time.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
-#include "server/rpc/translation/status_translation.h"
-#include "spdlog/spdlog.h"
+#include "server/base/log.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -40,6 +39,11 @@ std::string FingerprintOf(v1::ListTransfersRequest request) {
 
 absl::StatusOr<archive::TransferFilter> FilterOf(const v1::ListTransfersRequest& request) {
   archive::TransferFilter filter{.job_id = request.job_id(), .destination = request.destination()};
+  if (request.state_size() > v1::TransferState_ARRAYSIZE) {
+    return absl::InvalidArgumentError(absl::StrCat("state has ", request.state_size(),
+                                                   " entries; legal is 0 to ",
+                                                   v1::TransferState_ARRAYSIZE));
+  }
   for (const int state : request.state()) {
     if (!v1::TransferState_IsValid(state) || state == v1::TRANSFER_STATE_UNSPECIFIED) {
       return absl::InvalidArgumentError(
@@ -114,12 +118,11 @@ std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::
   return transfers;
 }
 
-grpc::ServerUnaryReactor* TransferService::ListTransfers(grpc::CallbackServerContext* call,
-                                                         const v1::ListTransfersRequest* request,
-                                                         v1::ListTransfersResponse* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (!permit.ok() || queue_ == nullptr) return Answer(call, permit.status);
-  return Answer(call, ListPage(*queue_, *request, *response));
+void TransferService::OnListTransfers(
+    UnaryCall<v1::ListTransfersRequest, v1::ListTransfersResponse>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
+  if (!permit.ok() || queue_ == nullptr) return call.Answer(permit.status);
+  call.Answer(ListPage(*queue_, call.request(), call.response()));
 }
 
 absl::Status TransferService::Send(const v1::SendJobRequest& request, const std::string& caller,
@@ -142,32 +145,29 @@ absl::Status TransferService::Send(const v1::SendJobRequest& request, const std:
   return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* TransferService::SendJob(grpc::CallbackServerContext* call,
-                                                   const v1::SendJobRequest* request,
-                                                   v1::SendJobResponse* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
-  return Answer(call, permit.ok() ? Send(*request, permit.caller(), *response) : permit.status);
+void TransferService::OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobResponse>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
+  call.Answer(permit.ok() ? Send(call.request(), permit.caller(), call.response()) : permit.status);
 }
 
-grpc::ServerUnaryReactor* TransferService::RetryTransfers(grpc::CallbackServerContext* call,
-                                                          const v1::RetryTransfersRequest* request,
-                                                          v1::RetryTransfersResponse* response) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kOperator);
-  if (!permit.ok()) return Answer(call, permit.status);
-  if (request->job_id().empty() && request->destination().empty() && !request->all()) {
-    return Answer(call, absl::InvalidArgumentError(
-                            "job_id and destination are empty; legal is at least one of them, or "
-                            "all: true"));
+void TransferService::OnRetryTransfers(
+    UnaryCall<v1::RetryTransfersRequest, v1::RetryTransfersResponse>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
+  if (!permit.ok()) return call.Answer(permit.status);
+  const v1::RetryTransfersRequest& request = call.request();
+  if (request.job_id().empty() && request.destination().empty() && !request.all()) {
+    return call.Answer(absl::InvalidArgumentError(
+        "job_id and destination are empty; legal is at least one of them, or all: true"));
   }
-  if (queue_ == nullptr) return Answer(call, absl::OkStatus());
+  if (queue_ == nullptr) return call.Answer(absl::OkStatus());
   const absl::StatusOr<int64_t> count =
-      queue_->Retry(request->job_id(), request->destination(), clock_());
+      queue_->Retry(request.job_id(), request.destination(), clock_());
   if (count.ok()) {
-    response->set_instance_count(static_cast<uint32_t>(*count));
+    call.response().set_instance_count(static_cast<uint32_t>(*count));
     spdlog::info("event=retry_requested job={} destination='{}' instances={} by=\"{}\"",
-                 request->job_id(), request->destination(), *count, permit.caller());
+                 request.job_id(), request.destination(), *count, permit.caller());
   }
-  return Answer(call, count.status());
+  call.Answer(count.status());
 }
 
 }  // namespace isocenter::rpc

@@ -11,6 +11,7 @@
 #include "server/archive/transfer_queue.h"
 #include "server/jobs/job_table.h"
 #include "server/rpc/guard.h"
+#include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {
 
@@ -19,7 +20,11 @@ v1::Transfer ToProto(const archive::Transfer& transfer);
 /// What is on its way of a job; nothing where it is not known.
 std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::string& job_id);
 
-class TransferService : public v1::TransferService::CallbackService {
+class TransferService
+    : public WithMethods<v1::TransferService::Service,
+                         v1::TransferService::WithRawCallbackMethod_ListTransfers,
+                         v1::TransferService::WithRawCallbackMethod_SendJob,
+                         v1::TransferService::WithRawCallbackMethod_RetryTransfers> {
  public:
   /// All but the clock must outlive the service. Without a queue nothing is ever sent.
   TransferService(const Guard& guard, jobs::JobTable& table, archive::TransferQueue* queue,
@@ -27,16 +32,25 @@ class TransferService : public v1::TransferService::CallbackService {
       : guard_(guard), table_(table), queue_(queue), clock_(std::move(clock)) {}
 
   grpc::ServerUnaryReactor* ListTransfers(grpc::CallbackServerContext* call,
-                                          const v1::ListTransfersRequest* request,
-                                          v1::ListTransfersResponse* response) override;
-  grpc::ServerUnaryReactor* SendJob(grpc::CallbackServerContext* call,
-                                    const v1::SendJobRequest* request,
-                                    v1::SendJobResponse* response) override;
+                                          const grpc::ByteBuffer* in,
+                                          grpc::ByteBuffer* out) override {
+    return Serve(*this, &TransferService::OnListTransfers, call, in, out);
+  }
+  grpc::ServerUnaryReactor* SendJob(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
+                                    grpc::ByteBuffer* out) override {
+    return Serve(*this, &TransferService::OnSendJob, call, in, out);
+  }
   grpc::ServerUnaryReactor* RetryTransfers(grpc::CallbackServerContext* call,
-                                           const v1::RetryTransfersRequest* request,
-                                           v1::RetryTransfersResponse* response) override;
+                                           const grpc::ByteBuffer* in,
+                                           grpc::ByteBuffer* out) override {
+    return Serve(*this, &TransferService::OnRetryTransfers, call, in, out);
+  }
 
  private:
+  void OnListTransfers(UnaryCall<v1::ListTransfersRequest, v1::ListTransfersResponse>& call);
+  void OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobResponse>& call);
+  void OnRetryTransfers(UnaryCall<v1::RetryTransfersRequest, v1::RetryTransfersResponse>& call);
+
   absl::Status Send(const v1::SendJobRequest& request, const std::string& caller,
                     v1::SendJobResponse& response);
 

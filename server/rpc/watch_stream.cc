@@ -4,6 +4,7 @@
 
 #include "server/rpc/translation/status_translation.h"
 #include "server/rpc/translation/translate.h"
+#include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {
 
@@ -33,10 +34,11 @@ void WatchStream::Pump() {
   if (*job != sent_) {
     const auto known_preview = sent_ == nullptr ? nullptr : sent_->preview;
     sent_ = *job;
-    outgoing_ = ToProto(*sent_);
+    v1::Job message = ToProto(*sent_);
     if (previews_ && sent_->preview != nullptr && sent_->preview != known_preview) {
-      *outgoing_.mutable_preview() = PreviewToProto(*sent_->preview);
+      *message.mutable_preview() = PreviewToProto(*sent_->preview);
     }
+    outgoing_ = BytesOf(message);
     writing_ = true;
     StartWrite(&outgoing_);
   } else if (jobs::HasEnded(sent_->state)) {

@@ -6,6 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "isocenter/v1/jobs.pb.h"
 #include "server/jobs/job_table.h"
@@ -16,7 +17,7 @@ namespace isocenter::rpc {
 /// Sends the job as it is, and again when it has changed; changes that happen while a message is on
 /// its way are sent as one, with the last preview of them where previews are wanted. As in
 /// AcquisitionStream, operations are started under the mutex.
-class WatchStream : public grpc::ServerWriteReactor<v1::Job>,
+class WatchStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                     public std::enable_shared_from_this<WatchStream> {
  public:
   static WatchStream* Start(jobs::JobTable& table, CallCounter& calls,
@@ -41,7 +42,7 @@ class WatchStream : public grpc::ServerWriteReactor<v1::Job>,
   absl::Mutex mutex_;
   jobs::JobTable::Subscription subscription_ ABSL_GUARDED_BY(mutex_);
   jobs::JobSnapshot sent_ ABSL_GUARDED_BY(mutex_);
-  v1::Job outgoing_ ABSL_GUARDED_BY(mutex_);
+  grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

@@ -93,35 +93,26 @@ absl::Status List(jobs::Worklist& worklist, const jobs::WorklistQuery& query, ab
 
 }  // namespace
 
-grpc::ServerUnaryReactor* WorklistService::ListScheduledSteps(
-    grpc::CallbackServerContext* call, const v1::ListScheduledStepsRequest* request,
-    v1::ListScheduledStepsResponse* response) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  const auto refuse = [reactor](const absl::Status& status) {
-    reactor->Finish(ToGrpc(status));
-    return reactor;
-  };
-  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
-  if (!permit.ok()) return refuse(permit.status);
+void WorklistService::OnListScheduledSteps(
+    UnaryCall<v1::ListScheduledStepsRequest, v1::ListScheduledStepsResponse>& call) {
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kConsole);
+  if (!permit.ok()) return call.Answer(permit.status);
   if (worklist_ == nullptr) {
-    return refuse(absl::FailedPreconditionError(
+    return call.Answer(absl::FailedPreconditionError(
         "the server has no worklist; dicom_node.worklist in its configuration names one"));
   }
-  const absl::StatusOr<jobs::WorklistQuery> query = QueryOf(*request);
-  if (!query.ok()) return refuse(query.status());
+  const absl::StatusOr<jobs::WorklistQuery> query = QueryOf(call.request());
+  if (!query.ok()) return call.Answer(query.status());
   auto token = std::make_shared<const CallCounter::Token>(calls_);
   if (token->number() > kMostCalls) {
-    return refuse(absl::ResourceExhaustedError(
+    return call.Answer(absl::ResourceExhaustedError(
         absl::StrCat(kMostCalls, " questions wait for the worklist already")));
   }
   const absl::Time deadline =
-      std::min(absl::FromChrono(call->deadline()), absl::Now() + kLongestAnswer);
-  // gRPC keeps the response until the reactor has finished.
-  executor_.NewLane()->Submit(
-      [this, reactor, response, query = *query, deadline, token = std::move(token)] {
-        reactor->Finish(ToGrpc(List(*worklist_, query, deadline, *response)));
-      });
-  return reactor;
+      std::min(absl::FromChrono(call.context().deadline()), absl::Now() + kLongestAnswer);
+  executor_.NewLane()->Submit([this, &call, query = *query, deadline, token = std::move(token)] {
+    call.Answer(List(*worklist_, query, deadline, call.response()));
+  });
 }
 
 void WorklistService::Interrupt() {

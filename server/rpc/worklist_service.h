@@ -5,25 +5,33 @@
 #include "server/jobs/worklist.h"
 #include "server/rpc/call_counter.h"
 #include "server/rpc/guard.h"
+#include "server/rpc/unary_call.h"
 #include "server/scheduler/lane_executor.h"
 
 namespace isocenter::rpc {
 
-class WorklistService : public v1::WorklistService::CallbackService {
+class WorklistService
+    : public WithMethods<v1::WorklistService::Service,
+                         v1::WorklistService::WithRawCallbackMethod_ListScheduledSteps> {
  public:
   /// `worklist`: null when none is configured. Both must outlive the service.
   WorklistService(const Guard& guard, jobs::Worklist* worklist)
       : guard_(guard), worklist_(worklist) {}
 
   grpc::ServerUnaryReactor* ListScheduledSteps(grpc::CallbackServerContext* call,
-                                               const v1::ListScheduledStepsRequest* request,
-                                               v1::ListScheduledStepsResponse* response) override;
+                                               const grpc::ByteBuffer* in,
+                                               grpc::ByteBuffer* out) override {
+    return Serve(*this, &WorklistService::OnListScheduledSteps, call, in, out);
+  }
   /// Those that wait for the worklist.
   const CallCounter& calls() const { return calls_; }
   /// Ends them.
   void Interrupt();
 
  private:
+  void OnListScheduledSteps(
+      UnaryCall<v1::ListScheduledStepsRequest, v1::ListScheduledStepsResponse>& call);
+
   const Guard& guard_;
   jobs::Worklist* const worklist_;
   CallCounter calls_;

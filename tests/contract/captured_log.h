@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
+#include "server/base/log.h"
 #include "spdlog/sinks/ostream_sink.h"
-#include "spdlog/spdlog.h"
 
 namespace isocenter::testing {
 

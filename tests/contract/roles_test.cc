@@ -12,6 +12,7 @@
 #include "server/roles/attempt_limiter.h"
 #include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
+#include "tests/contract/generic_call.h"
 #include "tests/contract/services.h"
 #include "tests/server/test_certificates.h"
 
@@ -49,14 +50,6 @@ const std::map<std::string, Role> kLeast = {
     {"isocenter.v1.TransferService.RetryTransfers", Role::kOperator},
     {"isocenter.v1.WorklistService.ListScheduledSteps", Role::kConsole},
 };
-
-std::vector<const google::protobuf::MethodDescriptor*> AllMethods() {
-  std::vector<const google::protobuf::MethodDescriptor*> methods;
-  for (const auto* service : ContractServices()) {
-    for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
-  }
-  return methods;
-}
 
 /// The lines of the contract's file above a method.
 std::string CommentOf(const google::protobuf::MethodDescriptor& method) {
@@ -103,28 +96,7 @@ class RolesTest : public ContractTest {
     grpc::ClientContext context;
     SetDeadline(context);
     if (!authorization.empty()) context.AddMetadata("authorization", authorization);
-    grpc::GenericStub generic(channel_);
-    grpc::CompletionQueue queue;
-    const auto next = [&queue] {
-      void* tag = nullptr;
-      bool ok = false;
-      return queue.Next(&tag, &ok) && ok;
-    };
-    const auto call = generic.PrepareCall(
-        &context, absl::StrCat("/", method.service()->full_name(), "/", method.name()), &queue);
-    call->StartCall(nullptr);
-    next();
-    const grpc::Slice bytes(message);
-    call->WriteLast(grpc::ByteBuffer(&bytes, 1), grpc::WriteOptions(), nullptr);
-    next();
-    grpc::ByteBuffer answer;
-    do {
-      call->Read(&answer, nullptr);
-    } while (next());
-    grpc::Status status;
-    call->Finish(&status, nullptr);
-    next();
-    return status;
+    return CallWithBytes(channel_, context, method, message);
   }
   grpc::Status Call(const std::string& service, const std::string& method,
                     const std::string& authorization = "", const std::string& message = "") {
@@ -137,7 +109,7 @@ class RolesTest : public ContractTest {
 
 TEST_F(RolesTest, EveryMethodAsksForOne) {
   StartWithTokens();
-  const auto methods = AllMethods();
+  const auto methods = ContractMethods();
   EXPECT_EQ(methods.size(), kLeast.size());
   for (const auto* method : methods) {
     SCOPED_TRACE(method->full_name());
@@ -160,7 +132,7 @@ TEST_F(RolesTest, EveryMethodAsksForOne) {
 }
 
 TEST(Roles, TheContractSaysWhichRoleAMethodNeeds) {
-  for (const auto* method : AllMethods()) {
+  for (const auto* method : ContractMethods()) {
     EXPECT_THAT(CommentOf(*method),
                 EndsWith(absl::StrCat("Role: ", Name(kLeast.at(method->full_name())), ".")))
         << method->full_name();
@@ -169,7 +141,7 @@ TEST(Roles, TheContractSaysWhichRoleAMethodNeeds) {
 
 TEST_F(RolesTest, WithoutARosterWhoeverReachesTheServerMay) {
   StartServer();
-  for (const auto* method : AllMethods()) {
+  for (const auto* method : ContractMethods()) {
     EXPECT_FALSE(IsRefused(Call(*method, ""))) << method->full_name();
   }
 }

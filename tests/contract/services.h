@@ -27,4 +27,12 @@ inline std::vector<const google::protobuf::ServiceDescriptor*> ContractServices(
   return services;
 }
 
+inline std::vector<const google::protobuf::MethodDescriptor*> ContractMethods() {
+  std::vector<const google::protobuf::MethodDescriptor*> methods;
+  for (const auto* service : ContractServices()) {
+    for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
+  }
+  return methods;
+}
+
 }  // namespace isocenter::testing

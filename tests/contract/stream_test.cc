@@ -398,7 +398,8 @@ TEST_F(StreamTest, ADisconnectAtAnyMomentLeavesNoJobWaiting) {
   for (int i = 0; i < 200; ++i) {
     grpc::ClientContext context;
     const auto stream = acquisitions_->Acquire(&context);
-    ASSERT_TRUE(stream->Write(HeaderMessage(SmallHeader())));
+    // False where those before are so slow to leave that this one finds no place.
+    (void)stream->Write(HeaderMessage(SmallHeader()));
     absl::SleepFor(absl::Microseconds(20 * i));
     context.TryCancel();
     stream->Finish();

@@ -20,12 +20,6 @@ grpc::Status ToGrpc(const absl::Status& status) {
                       std::string(status.message().substr(0, kLongestMessage)));
 }
 
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status) {
-  grpc::ServerUnaryReactor* const reactor = call->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
 void AddRetryAfter(std::optional<absl::Duration> retry_after, grpc::ServerContextBase& call) {
   if (!retry_after || *retry_after == absl::InfiniteDuration()) return;
   const absl::Duration wait =

@@ -15,9 +15,6 @@ namespace isocenter::rpc {
 /// The same canonical code; the message is cut to what fits into HTTP/2 trailers.
 grpc::Status ToGrpc(const absl::Status& status);
 
-/// Ends a unary call with that status; what its method returns.
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* call, const absl::Status& status);
-
 /// Tells the client of a refused call when it could be accepted, in the trailing metadata
 /// "isocenter-retry-after-ms" (whole milliseconds, rounded up); nothing where that is not known.
 /// Before the call is finished.

@@ -178,6 +178,11 @@ absl::StatusOr<jobs::JobFilter> FilterFromProto(const v1::ListJobsRequest& reque
   jobs::JobFilter filter{.protocol = request.protocol(),
                          .accession_number = request.accession_number(),
                          .station_name = request.station_name()};
+  // Every job of the table is held against these, and each state names a job at most once.
+  if (request.state_size() > v1::JobState_ARRAYSIZE) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "state has ", request.state_size(), " entries; legal is 0 to ", v1::JobState_ARRAYSIZE));
+  }
   for (const int state : request.state()) {
     absl::StatusOr<jobs::JobState> translated = StateFromProto(state);
     if (!translated.ok()) return translated.status();
