@@ -1,7 +1,6 @@
 // Everything that a peer sends on one connection to the node, from the association's request to the
 // end.
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "server/base/log.h"
 #include "server/dicom/net/library.h"
 #include "server/dicom/scp/session.h"
 #include "tests/fuzz/archive.h"
