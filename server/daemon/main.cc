@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,14 @@ void SetUpHeap() {
   // cleared by the kernel for each. WaitForSignal gives it back.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
+/// As many files and connections as this process may have, which is more than it gets unasked.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// Blocked before any thread exists, so that every thread inherits it and sigwait gets them.
@@ -90,6 +99,7 @@ void Complain(const absl::Status& status) {
 
 int Main(int argc, char** argv) {
   SetUpHeap();
+  RaiseDescriptorLimit();
   Flags flags;
   if (const std::optional<int> exit_code = Parse(argc, argv, flags)) return *exit_code;
   StartLog(flags.log_level);

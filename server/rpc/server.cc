@@ -1,6 +1,9 @@
 #include "server/rpc/server.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include "server/rpc/credentials.h"
 #include "server/rpc/guard.h"
 #include "server/rpc/job_service.h"
+#include "server/rpc/listener.h"
 #include "server/rpc/node_service.h"
 #include "server/rpc/procedure_step_service.h"
 #include "server/rpc/protocol_service.h"
@@ -35,6 +39,13 @@ constexpr int kStreamWindowBytes = 8 << 20;
 // The synchronous services, reflection alone, share these threads.
 constexpr int kMaxThreads = 16;
 
+/// How many this process may have.
+int64_t Descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
+}
+
 void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.max_message_bytes()));
   // gRPC slows down and then drops clients when what it buffers for all of them exceeds this.
@@ -50,8 +61,6 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
   // A megabyte of zeros, compressed, would be a gigabyte before any limit is asked. Ours do not
   // compress.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-  // Two servers on one port would share the clients between them.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // Finds dead peers within a minute and refuses those that ping too often.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
@@ -98,6 +107,7 @@ class Server::Impl {
   absl::Mutex health_mutex_;
   bool stopped_serving_ ABSL_GUARDED_BY(health_mutex_) = false;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Listener> listener_;  // hands connections to the server
 };
 
 Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
@@ -144,18 +154,26 @@ absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetLimits(config.limits(), builder);
-  int port = 0;
-  builder.AddListeningPort(config.grpc_address(), credentials, &port);
+  const std::string& given = config.grpc_address();
+  auto listener = Listener::Open(given, MostConnections(Descriptors()));
+  if (!listener.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("grpc_address is ", given,
+                     ", which cannot be listened on: ", std::string(listener.status().message())));
+  }
+  listener_ = *std::move(listener);
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   const std::vector<NamedService> services = Services();
   for (const NamedService& each : services) builder.RegisterService(each.service);
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr || port == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("grpc_address is ", config.grpc_address(),
-                     ", which cannot be listened on (taken, or TLS files that do not match)"));
+  if (server_ == nullptr) {
+    return absl::UnavailableError(absl::StrCat(
+        "grpc_tls.certificate_file is ", config.grpc_tls().certificate_file(),
+        ", which does not go with private_key_file or client_ca_file; legal is PEM that does"));
   }
-  const std::string& given = config.grpc_address();
-  address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", port);
+  address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", listener_->port());
+  listener_->Start(std::move(acceptor));
   auto& health = *server_->GetHealthCheckService();
   for (const NamedService& each : services) health.SetServingStatus(each.name, true);
   SetReady(true);
@@ -183,6 +201,7 @@ void Server::Impl::StopServing() {
 void Server::Impl::Shutdown(absl::Time deadline) {
   // gRPC itself would wait for idle connections as well, which clients may keep for minutes.
   constexpr absl::Duration kToSendTheLastBytes = absl::Milliseconds(200);
+  listener_->Stop();
   context_.calls.WaitUntilNone(deadline);
   acquisitions_.quotes().WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);
