@@ -49,6 +49,21 @@ absl::Time ActiveJobs::EndOverdue() const {
   return next;
 }
 
+absl::Time ActiveJobs::StoreAgain() const {
+  absl::Time next = absl::InfiniteFuture();
+  const bool stops = draining();
+  for (const auto& job : All()) {
+    if (stops && job->waits_for_room()) job->Suspend();
+    next = std::min(next, job->StoreAgainIfDue());
+  }
+  return next;
+}
+
+int ActiveJobs::WaitingForRoom() const {
+  return static_cast<int>(
+      std::ranges::count_if(All(), [](const auto& job) { return job->waits_for_room(); }));
+}
+
 // ---- Runs --------------------------------------------------------------------------------------
 
 bool ActiveJobs::TakeRun(ActiveJob& job, std::shared_ptr<Run> run, std::function<void()> freed) {
