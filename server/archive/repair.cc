@@ -70,8 +70,8 @@ absl::Status Archive::Repair() {
     }
   }
 
-  // Results that were renamed but not indexed, or deleted from the index but not from the disk: or
-  // those whose row is damaged, where there is such a row.
+  // Results that were renamed but not indexed, or deleted from the index but not from the disk. But
+  // where a row of the index is damaged, it may be the one that named them.
   const bool all_whole = whole.size() == indexed.size();
   std::sort(whole.begin(), whole.end());
   ISO_ASSIGN_OR_RETURN(const std::vector<fs::path> present, Entries(directory_ / "results"));
@@ -91,7 +91,7 @@ absl::Status Archive::Repair() {
 absl::Status Archive::SetAside(const std::string& name) {
   ISO_RETURN_IF_ERROR(MakeDirectory(directory_ / "damaged"));
   ISO_RETURN_IF_ERROR(Rename(ResultDirectory(name), directory_ / "damaged" / name));
-  repairs_.push_back(absl::StrCat("its remaining files are in damaged/", name));
+  repairs_.push_back(absl::StrCat("the files of a result that is not whole are in damaged/", name));
   return absl::OkStatus();
 }
 

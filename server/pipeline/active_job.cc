@@ -163,20 +163,20 @@ absl::Status ActiveJob::FindRoom(const Job& job) {
 
 void ActiveJob::OnNoRoom(const std::shared_ptr<Run>& run, absl::Status why) {
   Duty duty;
-  bool told = true;
+  bool is_first = false;
   {
     absl::MutexLock lock(&mutex_);
     if (run_ != run) return;  // its device was lost; another run computes the volume again
     duty = Apply(LifeEvent::kNoRoom);
     if (duty == Duty::kGoOn) {
       store_again_ = Now() + environment_.store_again;
-      told = std::exchange(told_of_no_room_, true);
+      is_first = !std::exchange(found_no_room_, true);
     } else {
       why = reason_;
     }
   }
   if (duty != Duty::kGoOn) return Do(duty, why);
-  if (!told) {
+  if (is_first) {
     Warn(
         {jobs::WarningKind::kArchiveFull, std::nullopt,
          absl::StrCat("the volume waits for room in the archive and is stored when there is some: ",
@@ -187,19 +187,31 @@ void ActiveJob::OnNoRoom(const std::shared_ptr<Run>& run, absl::Status why) {
 
 bool ActiveJob::waits_for_room() const {
   absl::MutexLock lock(&mutex_);
-  return store_again_ < absl::InfiniteFuture();
+  return found_no_room_ && !IsOver(life_);
 }
 
-absl::Time ActiveJob::StoreAgainIfDue() {
+absl::Time ActiveJob::StoreAgainIfDue(bool draining) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (store_again_ == absl::InfiniteFuture()) return store_again_;
+    if (!draining && store_again_ > Now()) return store_again_;
+  }
+  if (draining) {
+    Suspend();
+  } else {
+    StoreAgain();
+  }
+  return absl::InfiniteFuture();
+}
+
+void ActiveJob::StoreAgain() {
   std::shared_ptr<Run> run;
   {
     absl::MutexLock lock(&mutex_);
-    if (store_again_ > Now()) return store_again_;
-    store_again_ = absl::InfiniteFuture();
+    if (std::exchange(store_again_, absl::InfiniteFuture()) == absl::InfiniteFuture()) return;
     run = run_;
   }
   SubmitExport(std::move(run));
-  return absl::InfiniteFuture();
 }
 
 // ---- The end -----------------------------------------------------------------------------------
@@ -229,18 +241,15 @@ void ActiveJob::Complete(const std::shared_ptr<Run>& run, const jobs::StoredSeri
 
 void ActiveJob::Stop(LifeEvent event, const absl::Status& why) {
   Duty duty;
-  bool waited_for_room = false;
   {
     absl::MutexLock lock(&mutex_);
     duty = Apply(event);
     if (duty == Duty::kNone) return;
     reason_ = why;
-    waited_for_room = store_again_ < absl::InfiniteFuture();
-    if (waited_for_room) store_again_ = absl::InfinitePast();
   }
   if (event == LifeEvent::kSuspend) OnSuspended(why);
   Do(duty, why);
-  if (waited_for_room) StoreAgainIfDue();  // the exporter gives the memory back
+  StoreAgain();  // where it waited for room: the exporter gives the memory back
 }
 
 void ActiveJob::Suspend() {

@@ -72,11 +72,11 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   /// Room on the disk that is promised to the result, until it is stored or the job has ended. A
   /// job without looks for it when it is stored.
   void TakeRoom(scheduler::DiskPromise room);
-  /// Whether its result found no room on the disk, and is to be stored again.
+  /// Whether its result found no room on the disk, and is not stored yet.
   bool waits_for_room() const;
-  /// The exporter comes again to a job that waits for room, when it has waited for long enough.
-  /// Returns when it will have, or InfiniteFuture.
-  absl::Time StoreAgainIfDue();
+  /// The exporter comes again to a job that waits for room, when it has waited for long enough; the
+  /// job is suspended when `draining`. Returns when it will have waited, or InfiniteFuture.
+  absl::Time StoreAgainIfDue(bool draining);
 
   /// Ends the job as CANCELLED. While the result is being written, the job ends a moment later, and
   /// may still complete. The first who cancels it is the one whose reason is told.
@@ -172,14 +172,15 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   void OnStoreFailed(const std::shared_ptr<Run>& run, absl::Status why);
   /// The volume is kept, and stored when there is room.
   void OnNoRoom(const std::shared_ptr<Run>& run, absl::Status why);
+  void StoreAgain();
   void Complete(const std::shared_ptr<Run>& run, const jobs::StoredSeries& stored,
                 absl::Time begin);
   void Leave();
 
   const std::shared_ptr<scheduler::LaneExecutor::Lane> export_;
   scheduler::DiskPromise room_ ABSL_GUARDED_BY(mutex_);
-  absl::Time store_again_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
-  bool told_of_no_room_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time store_again_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // unless it waits
+  bool found_no_room_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace isocenter::pipeline

@@ -52,10 +52,7 @@ absl::Time ActiveJobs::EndOverdue() const {
 absl::Time ActiveJobs::StoreAgain() const {
   absl::Time next = absl::InfiniteFuture();
   const bool stops = draining();
-  for (const auto& job : All()) {
-    if (stops && job->waits_for_room()) job->Suspend();
-    next = std::min(next, job->StoreAgainIfDue());
-  }
+  for (const auto& job : All()) next = std::min(next, job->StoreAgainIfDue(stops));
   return next;
 }
 

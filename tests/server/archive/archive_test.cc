@@ -121,6 +121,11 @@ TEST_F(ArchiveTest, JobsSurviveARestartInOrderOfCreation) {
 
 TEST_F(ArchiveTest, ADamagedRecordCostsNoOther) {
   for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(archive_->Save(TestJob(id, 1)).ok());
+  jobs::Job refinement = TestJob("e", 2);
+  refinement.source_job_ids = {"a"};
+  refinement.refinement.algorithm = "os_sqs";
+  ASSERT_TRUE(archive_->Save(refinement).ok());
+  ChangeIndex("UPDATE jobs SET record = replace(record, '[\"a\"]', '[]') WHERE id = 'e'");
   ChangeIndex("UPDATE jobs SET record = '{\"id\": \"b' WHERE id = 'b'");
   ChangeIndex("UPDATE jobs SET record = (SELECT record FROM jobs WHERE id = 'a') WHERE id = 'c'");
   ChangeIndex("UPDATE jobs SET id = '../' || char(10) WHERE id = 'd'");
@@ -136,7 +141,8 @@ TEST_F(ArchiveTest, ADamagedRecordCostsNoOther) {
   }
   EXPECT_THAT(damaged, UnorderedElementsAre(Pair("b", HasSubstr("parse error")),
                                             Pair("c", HasSubstr("job 'a'")),
-                                            Pair("../\\n", HasSubstr("its id"))));
+                                            Pair("../\\n", HasSubstr("its id")),
+                                            Pair("e", HasSubstr("has no source_job_ids"))));
 }
 
 TEST_F(ArchiveTest, ADamagedRowOfTheIndexCostsNoFile) {
