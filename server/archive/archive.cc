@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -21,6 +22,18 @@
 namespace isocenter::archive {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+absl::StatusOr<jobs::Job> ReadRecord(const std::string& id, const std::string& text) {
+  if (!jobs::CheckJobId(id).ok()) return absl::DataLossError("its id is none that a job can have");
+  ISO_ASSIGN_OR_RETURN(jobs::Job job, JobFromJson(text));
+  if (job.id == id) return job;
+  return absl::DataLossError(
+      absl::StrCat("job record: it is of job '", absl::CEscape(job.id), "'"));
+}
+
+}  // namespace
 
 Staging::Staging(std::string job_id, fs::path directory)
     : job_id_(std::move(job_id)), directory_(std::move(directory)) {}
@@ -85,19 +98,28 @@ absl::Status Archive::Save(const jobs::Job& job) {
       {job.id, std::string(jobs::Name(job.state)), created, record});
 }
 
-absl::StatusOr<std::vector<jobs::Job>> Archive::LoadAll() {
-  std::vector<std::string> records;
+absl::StatusOr<jobs::StoredJobs> Archive::LoadAll() {
+  struct Record {
+    std::string id, text;
+  };
+  std::vector<Record> records;
   {
     absl::MutexLock lock(&mutex_);
-    ISO_RETURN_IF_ERROR(database_.Query("SELECT record FROM jobs ORDER BY create_time_us, id", {},
-                                        [&](const Row& row) { records.push_back(row.Text(0)); }));
+    ISO_RETURN_IF_ERROR(database_.Query("SELECT id, record FROM jobs ORDER BY create_time_us, id",
+                                        {}, [&](const Row& row) {
+                                          records.push_back({row.Text(0), row.Text(1)});
+                                        }));
   }
-  std::vector<jobs::Job> jobs;
-  jobs.reserve(records.size());
-  for (const std::string& record : records) {
-    ISO_ASSIGN_OR_RETURN(jobs.emplace_back(), JobFromJson(record));
+  jobs::StoredJobs stored;
+  for (const Record& record : records) {
+    absl::StatusOr<jobs::Job> job = ReadRecord(record.id, record.text);
+    if (job.ok()) {
+      stored.jobs.push_back(*std::move(job));
+    } else {
+      stored.damaged.push_back({absl::CEscape(record.id), job.status()});
+    }
   }
-  return jobs;
+  return stored;
 }
 
 absl::Status Archive::SaveTrace(const std::string& job_id, const std::string& trace) {
@@ -137,13 +159,17 @@ absl::Status Archive::Delete(const std::string& job_id) {
   return absl::OkStatus();
 }
 
-absl::Status Archive::CheckRoom(uint64_t needed_bytes) const {
-  return storage::CheckFreeBytes(StagingDirectory(), needed_bytes);
+absl::StatusOr<jobs::Disk> Archive::GetDisk() const {
+  jobs::Disk disk;
+  ISO_ASSIGN_OR_RETURN(disk.id, storage::FileSystemOf(StagingDirectory()));
+  ISO_ASSIGN_OR_RETURN(const uint64_t free_bytes, storage::FreeBytes(StagingDirectory()));
+  disk.free_bytes = static_cast<int64_t>(free_bytes);
+  return disk;
 }
 
 absl::StatusOr<Staging> Archive::Stage(const std::string& job_id, uint64_t needed_bytes) {
   ISO_RETURN_IF_ERROR(jobs::CheckJobId(job_id));
-  ISO_RETURN_IF_ERROR(CheckRoom(needed_bytes));
+  ISO_RETURN_IF_ERROR(storage::CheckFreeBytes(StagingDirectory(), needed_bytes));
   // The random part tells a job's successive results apart.
   std::random_device entropy;
   const fs::path directory = StagingDirectory() / absl::StrFormat("%s.%08x", job_id, entropy());

@@ -63,13 +63,13 @@ class Archive : public jobs::JobStore {
 
   absl::Status Save(const jobs::Job& job) override;
   /// In order of creation.
-  absl::StatusOr<std::vector<jobs::Job>> LoadAll() override;
+  absl::StatusOr<jobs::StoredJobs> LoadAll() override;
   absl::Status SaveTrace(const std::string& job_id, const std::string& trace) override;
   absl::StatusOr<std::string> LoadTrace(const std::string& job_id) override;
   absl::Status Delete(const std::string& job_id) override;
 
-  /// RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
-  absl::Status CheckRoom(uint64_t needed_bytes) const;
+  /// The disk that results are stored on.
+  absl::StatusOr<jobs::Disk> GetDisk() const;
   /// A place for a result's files. RESOURCE_EXHAUSTED when fewer than `needed_bytes` are free.
   absl::StatusOr<Staging> Stage(const std::string& job_id, uint64_t needed_bytes);
   /// Writes a result's files to the disk and makes it visible at once, in place of an earlier one
@@ -101,6 +101,8 @@ class Archive : public jobs::JobStore {
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
   absl::Status Repair() ABSL_LOCKS_EXCLUDED(mutex_);
+  /// Moves a result, which is not whole, to where nobody looks for results.
+  absl::Status SetAside(const std::string& name);
   absl::Status InsertPatient(const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Insert(const std::string& job_id, const std::string& directory_name,
                       const Result& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -12,6 +12,16 @@ namespace isocenter::archive {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Of a directory in results: a damaged row may say anything.
+bool IsDirectoryName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string("/\0", 2)) == std::string::npos;
+}
+
+}  // namespace
+
 absl::Status Archive::Repair() {
   ISO_ASSIGN_OR_RETURN(const std::vector<fs::path> staged, Entries(StagingDirectory()));
   for (const fs::path& path : staged) {
@@ -36,7 +46,8 @@ absl::Status Archive::Repair() {
     const fs::path directory = ResultDirectory(entry.directory);
     std::error_code error;
     const auto raw_bytes = fs::file_size(directory / entry.raw_file_name, error);
-    if (!error && static_cast<int64_t>(raw_bytes) == entry.raw_bytes &&
+    if (!error && IsDirectoryName(entry.directory) &&
+        static_cast<int64_t>(raw_bytes) == entry.raw_bytes &&
         CountFiles(directory) == entry.files) {
       whole.push_back(entry.directory);
       continue;
@@ -53,23 +64,34 @@ absl::Status Archive::Repair() {
     }));
     repairs_.push_back(absl::StrCat("the stored result of job ", entry.job_id,
                                     " lacks files and was taken out of the index"));
-    // What is left of it may matter to somebody: it is set aside, not removed.
-    if (fs::exists(directory, error)) {
-      ISO_RETURN_IF_ERROR(MakeDirectory(directory_ / "damaged"));
-      ISO_RETURN_IF_ERROR(Rename(directory, directory_ / "damaged" / entry.directory));
-      repairs_.push_back(absl::StrCat("its remaining files are in damaged/", entry.directory));
+    // What is left of it may matter to somebody.
+    if (IsDirectoryName(entry.directory) && fs::exists(directory, error)) {
+      ISO_RETURN_IF_ERROR(SetAside(entry.directory));
     }
   }
 
-  // Results that were renamed but not indexed, or deleted from the index but not from the disk.
+  // Results that were renamed but not indexed, or deleted from the index but not from the disk. But
+  // where a row of the index is damaged, it may be the one that named them.
+  const bool all_whole = whole.size() == indexed.size();
   std::sort(whole.begin(), whole.end());
   ISO_ASSIGN_OR_RETURN(const std::vector<fs::path> present, Entries(directory_ / "results"));
   for (const fs::path& path : present) {
     const std::string name = path.filename().string();
     if (std::binary_search(whole.begin(), whole.end(), name)) continue;
+    if (!all_whole) {
+      ISO_RETURN_IF_ERROR(SetAside(name));
+      continue;
+    }
     ISO_RETURN_IF_ERROR(RemoveAll(path));
     repairs_.push_back(absl::StrCat("removed result ", name, ", which the index does not hold"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Archive::SetAside(const std::string& name) {
+  ISO_RETURN_IF_ERROR(MakeDirectory(directory_ / "damaged"));
+  ISO_RETURN_IF_ERROR(Rename(ResultDirectory(name), directory_ / "damaged" / name));
+  repairs_.push_back(absl::StrCat("the files of a result that is not whole are in damaged/", name));
   return absl::OkStatus();
 }
 

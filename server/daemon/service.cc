@@ -167,6 +167,10 @@ absl::Status Service::TakeUpJobs() {
   table_ = std::make_unique<jobs::JobTable>(
       *archive_, observer_.get(), [this](const std::string& id) { (void)spool_->Remove(id); });
   ISO_RETURN_IF_ERROR(table_->Load(absl::Now(), ResumableFrom(*spool_)));
+  for (const jobs::DamagedRecord& record : table_->damaged()) {
+    spdlog::error("event=job_record_damaged job={} error=\"{}\"", record.job_id,
+                  record.what.ToString());
+  }
   RecallSpeeds(*table_, *devices_);
   if (config.dicom_node().has_worklist()) {
     worklist_ =

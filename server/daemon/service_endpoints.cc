@@ -22,6 +22,7 @@
 #include "server/metrics/metrics.h"
 #include "server/node/job_feed.h"
 #include "server/node/node.h"
+#include "server/pipeline/engine.h"
 #include "server/rpc/server.h"
 #include "server/spool/spool.h"
 #include "server/storage/files.h"
@@ -137,7 +138,8 @@ absl::Status Service::ServeWeb() {
   if (wanted.disabled()) return absl::OkStatus();
   ISO_ASSIGN_OR_RETURN(
       volumes_, viewer::VolumeCache::Open(config::VolumeCacheDirectory(config),
-                                          static_cast<int64_t>(wanted.volume_cache_bytes())));
+                                          static_cast<int64_t>(wanted.volume_cache_bytes()),
+                                          [this] { return engine_->promised_disk_bytes(); }));
   // A deleted volume leaves nothing behind. The cache outlives the web server, not the table.
   deletions_ = table_->SubscribeAll(
       [volumes = std::weak_ptr<viewer::VolumeCache>(volumes_), this](const std::string& id) {

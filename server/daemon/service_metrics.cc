@@ -16,17 +16,20 @@
 #include "server/daemon/slots.h"
 #include "server/dicom/worklist/procedure_steps.h"
 #include "server/metrics/metrics.h"
+#include "server/pipeline/engine.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
 
 namespace isocenter::daemon {
 namespace {
 
-metrics::DiskSpace SpaceOf(const std::string& name, const std::string& directory) {
+metrics::DiskSpace SpaceOf(const std::string& name, const std::string& directory,
+                           int64_t promised_bytes) {
   std::error_code error;
   const std::filesystem::space_info disk = std::filesystem::space(directory, error);
   if (error) return {.directory = name};
-  return {name, static_cast<int64_t>(disk.capacity), static_cast<int64_t>(disk.available)};
+  return {name, static_cast<int64_t>(disk.capacity), static_cast<int64_t>(disk.available),
+          promised_bytes};
 }
 
 std::vector<metrics::DeviceMemory> MemoryOf(const scheduler::Scheduler& scheduler) {
@@ -113,9 +116,14 @@ metrics::Sources Service::MetricSources() const {
     return metrics::SpoolState{usage.capacity_bytes, usage.used_bytes, usage.reclaimable_bytes,
                                usage.last_sync_seconds};
   };
-  sources.disks = [archive = config.archive_directory(), spooled = config::SpoolDirectory(config)] {
-    return std::vector<metrics::DiskSpace>{SpaceOf("archive", archive), SpaceOf("spool", spooled)};
+  sources.disks = [this, archive = config.archive_directory(),
+                   spooled = config::SpoolDirectory(config)] {
+    return std::vector<metrics::DiskSpace>{
+        SpaceOf("archive", archive, engine_->promised_disk_bytes()),
+        SpaceOf("spool", spooled, engine_->promised_spool_disk_bytes())};
   };
+  sources.damaged_job_records = [this] { return static_cast<int>(table_->damaged().size()); };
+  sources.jobs_waiting_for_room = [this] { return engine_->jobs_waiting_for_room(); };
   sources.send_queues = [this] { return SendQueuesOf(archive_->transfers()); };
   if (procedure_steps_ != nullptr) {
     sources.procedure_steps = [this] { return StepsOf(*procedure_steps_); };

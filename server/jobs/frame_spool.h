@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/geometry/projection_matrix.h"
+#include "server/jobs/disk.h"
 
 namespace isocenter::jobs {
 
@@ -64,15 +65,27 @@ class JobSpool {
                                                                std::span<std::byte> pixels) = 0;
 };
 
+/// The disk of the spool.
+struct SpoolDisk {
+  Disk disk;
+  /// What jobs take of it that have ended, and whose frames nobody reads: FreeDisk could free it.
+  int64_t reclaimable_bytes = 0;
+};
+
 /// All spooled jobs. Thread-safe.
 class FrameSpool {
  public:
   virtual ~FrameSpool() = default;
-  /// Takes the disk space of all frames. `acquisition` is kept as it is. Errors: RESOURCE_EXHAUSTED
-  /// (the bytes that are needed, free and allowed), ALREADY_EXISTS, INTERNAL.
+  /// Takes the disk space of all frames, and leaves `spared_bytes` of the disk free, which are
+  /// promised to others. For both, jobs that have ended are removed, oldest first, if that
+  /// suffices, else none. `acquisition` is kept as it is. Errors: RESOURCE_EXHAUSTED (the bytes
+  /// that are needed, promised, free and allowed), ALREADY_EXISTS, INTERNAL.
   virtual absl::StatusOr<std::shared_ptr<JobSpool>> Create(const std::string& job_id,
                                                            const std::string& acquisition,
-                                                           int frames, int64_t frame_bytes) = 0;
+                                                           int frames, int64_t frame_bytes,
+                                                           int64_t spared_bytes) = 0;
+  /// Errors: INTERNAL.
+  virtual absl::StatusOr<SpoolDisk> GetDisk() const = 0;
   /// Ids of the jobs that are in the spool, also of those that have ended.
   virtual std::vector<std::string> Jobs() const = 0;
   /// Errors: NOT_FOUND, DATA_LOSS (not a spool file, or of another version; says which).
@@ -82,8 +95,8 @@ class FrameSpool {
   /// Others use the frames of a job that has ended: nothing is reclaimed until it is released
   /// again, also after a restart. Errors: NOT_FOUND (says how long frames are kept), INTERNAL.
   virtual absl::Status Retain(const std::string& job_id) = 0;
-  /// Others need the disk: removes jobs that have ended, oldest first, until their files were
-  /// `bytes` long or none is left.
+  /// Others need the disk: removes jobs that have ended, oldest first, until `bytes` are free, if
+  /// that suffices, else none.
   virtual void FreeDisk(int64_t bytes) = 0;
   /// Removes the job's file. OK when there is none.
   virtual absl::Status Remove(const std::string& job_id) = 0;

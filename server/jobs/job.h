@@ -106,14 +106,15 @@ enum class WarningKind {
   kShortArc,
   kDeviceReplaced,
   kStoppedEarly,
+  kArchiveFull,
   kWorklistMismatch,
   kWorklistUnavailable
 };
 constexpr auto NamesOf(WarningKind) {
   return std::to_array<absl::string_view>({"frame_gap", "late_frame", "saturated_detector",
                                            "dead_detector", "dose_dip", "matrix_jump", "short_arc",
-                                           "device_replaced", "stopped_early", "worklist_mismatch",
-                                           "worklist_unavailable"});
+                                           "device_replaced", "stopped_early", "archive_full",
+                                           "worklist_mismatch", "worklist_unavailable"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.

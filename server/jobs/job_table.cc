@@ -44,8 +44,12 @@ JobTable::Subscription::~Subscription() {
 
 absl::Status JobTable::Load(absl::Time now, const std::function<bool(const Job&)>& resumable) {
   absl::MutexLock store_lock(&store_mutex_);
-  ISO_ASSIGN_OR_RETURN(std::vector<Job> stored, store_.LoadAll());
-  for (Job& job : stored) {
+  ISO_ASSIGN_OR_RETURN(StoredJobs stored, store_.LoadAll());
+  {
+    absl::MutexLock lock(&mutex_);
+    damaged_ = std::move(stored.damaged);
+  }
+  for (Job& job : stored.jobs) {
     if (!HasEnded(job.state) && !(resumable && resumable(job))) {
       job.error = absl::AbortedError(absl::StrCat("the service stopped while this job was ",
                                                   std::string(Name(job.state)),
@@ -60,15 +64,22 @@ absl::Status JobTable::Load(absl::Time now, const std::function<bool(const Job&)
   return absl::OkStatus();
 }
 
+std::vector<DamagedRecord> JobTable::damaged() const {
+  absl::MutexLock lock(&mutex_);
+  return damaged_;
+}
+
+bool JobTable::IsDamaged(const std::string& id) const {
+  absl::MutexLock lock(&mutex_);
+  return std::ranges::find(damaged_, id, &DamagedRecord::job_id) != damaged_.end();
+}
+
 absl::Status JobTable::Insert(const Job& job) {
   Watchers watchers;
   {
     absl::MutexLock store_lock(&store_mutex_);
-    {
-      absl::MutexLock lock(&mutex_);
-      if (jobs_.contains(job.id)) {
-        return absl::AlreadyExistsError(absl::StrCat("there is a job '", job.id, "' already"));
-      }
+    if (Get(job.id).ok() || IsDamaged(job.id)) {
+      return absl::AlreadyExistsError(absl::StrCat("there is a job '", job.id, "' already"));
     }
     ISO_RETURN_IF_ERROR(store_.Save(job));
     absl::MutexLock lock(&mutex_);
@@ -191,16 +202,19 @@ absl::Status JobTable::Delete(const std::string& id) {
   Watchers watchers;
   {
     absl::MutexLock store_lock(&store_mutex_);
-    ISO_ASSIGN_OR_RETURN(const JobSnapshot job, Get(id));
-    if (!HasEnded(job->state)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "job '", id, "' is ", std::string(Name(job->state)), "; cancel it before deleting it"));
+    if (!IsDamaged(id)) {
+      ISO_ASSIGN_OR_RETURN(const JobSnapshot job, Get(id));
+      if (!HasEnded(job->state)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "job '", id, "' is ", std::string(Name(job->state)), "; cancel it before deleting it"));
+      }
     }
     ISO_RETURN_IF_ERROR(CheckUnused(id));
     ISO_RETURN_IF_ERROR(store_.Delete(id));
     absl::MutexLock lock(&mutex_);
     watchers = WatchersOf(id);
     EraseLocked(id);
+    std::erase_if(damaged_, [&](const DamagedRecord& record) { return record.job_id == id; });
   }
   for (const auto& watcher : watchers.of_job) (*watcher)();
   TellRemoved({id});

@@ -79,8 +79,13 @@ class JobTable {
 
   /// Reads the stored jobs, once, before anything else. Jobs that were active when the service
   /// stopped stay as they are where `resumable` says so; the others, and all where it is null,
-  /// become FAILED. Errors: those of the store.
+  /// become FAILED. Records that cannot be read are set aside: see damaged(). Errors: those of the
+  /// store.
   absl::Status Load(absl::Time now, const std::function<bool(const Job&)>& resumable = nullptr);
+
+  /// What Load could not read. The store keeps it, and nobody gets a job of that id.
+  std::vector<DamagedRecord> damaged() const;
+  bool IsDamaged(const std::string& id) const;
 
   /// Errors: ALREADY_EXISTS, or the store's, in which case the job is not kept.
   absl::Status Insert(const Job& job);
@@ -116,8 +121,8 @@ class JobTable {
   absl::Status SaveTrace(const std::string& id, const std::string& trace);
   absl::StatusOr<std::string> TraceOf(const std::string& id) const;
 
-  /// Removes an ended job and everything stored for it. Errors: NOT_FOUND, FAILED_PRECONDITION (it
-  /// is active, or the source of one that is), the store's.
+  /// Removes an ended job, or what is left of a damaged one, and everything stored for it. Errors:
+  /// NOT_FOUND, FAILED_PRECONDITION (it is active, or the source of one that is), the store's.
   absl::Status Delete(const std::string& id);
 
   /// Calls `changed` after every change of the job, from the thread that makes it; the callee reads
@@ -162,6 +167,7 @@ class JobTable {
   std::map<std::string, std::string> by_request_id_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, std::shared_ptr<const std::function<void(const std::string& id)>>>
       watchers_of_all_ ABSL_GUARDED_BY(mutex_);
+  std::vector<DamagedRecord> damaged_ ABSL_GUARDED_BY(mutex_);
   int64_t next_watcher_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 

@@ -8,9 +8,22 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/base/views.h"
+#include "server/jobs/disk.h"
 #include "server/jobs/job.h"
 
 namespace isocenter::jobs {
+
+/// A record that cannot be read.
+struct DamagedRecord {
+  std::string job_id;  // as the store has it; of printable characters
+  absl::Status what;   // DATA_LOSS
+};
+
+/// All that a store has.
+struct StoredJobs {
+  std::vector<Job> jobs;
+  std::vector<DamagedRecord> damaged;
+};
 
 /// Job records that survive a restart. Thread-safe.
 class JobStore {
@@ -18,7 +31,8 @@ class JobStore {
   virtual ~JobStore() = default;
   /// Inserts or replaces by id.
   virtual absl::Status Save(const Job& job) = 0;
-  virtual absl::StatusOr<std::vector<Job>> LoadAll() = 0;
+  /// One record that cannot be read costs no other.
+  virtual absl::StatusOr<StoredJobs> LoadAll() = 0;
   /// Keeps a job's trace as text, for LoadTrace. Errors of LoadTrace: NOT_FOUND.
   virtual absl::Status SaveTrace(const std::string& job_id, const std::string& trace) = 0;
   virtual absl::StatusOr<std::string> LoadTrace(const std::string& job_id) = 0;
@@ -46,9 +60,10 @@ inline void RecordStored(const StoredSeries& stored, Job& job) {
 class ResultStore {
  public:
   virtual ~ResultStore() = default;
-  /// Whether a volume of this grid could be stored now. Errors: RESOURCE_EXHAUSTED (the free and
-  /// the needed bytes are named).
-  virtual absl::Status CheckRoom(const VolumeGrid& grid) = 0;
+  /// An upper bound of what a volume of this grid takes on the disk, with all that is stored of it.
+  virtual int64_t StoredBytes(const VolumeGrid& grid, const DicomForms& forms) const = 0;
+  /// The disk that results are stored on. Errors: INTERNAL.
+  virtual absl::StatusOr<Disk> GetDisk() const = 0;
   /// Encodes and stores a volume in Hounsfield units, [z][y][x], so that either all of it becomes
   /// visible (to queries and after a restart) or nothing. Storing the same job again replaces it
   /// with the same UIDs. `await(n)` returns when the first n slices have their values, and may

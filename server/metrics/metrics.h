@@ -18,9 +18,10 @@ namespace isocenter::metrics {
 
 /// The file system that a directory of the service is on.
 struct DiskSpace {
-  std::string directory;   // "archive", "spool"
-  int64_t size_bytes = 0;  // of the whole file system
-  int64_t free_bytes = 0;  // that the service may still write
+  std::string directory;       // "archive", "spool"
+  int64_t size_bytes = 0;      // of the whole file system
+  int64_t free_bytes = 0;      // that the service may still write
+  int64_t promised_bytes = 0;  // of these, to results that are not stored yet
 };
 
 /// Memory of one device, in bytes.
@@ -65,6 +66,8 @@ struct Sources {
   double no_device_unix_seconds = 0;
   std::function<int64_t()> queue_depth;
   std::function<std::vector<DiskSpace>()> disks;
+  std::function<int()> jobs_waiting_for_room;
+  std::function<int()> damaged_job_records;
   std::function<std::vector<DeviceMemory>()> device_memory;
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;

@@ -27,13 +27,17 @@ void AddSample(prometheus::MetricFamily& family, Labels labels, double value) {
 }
 
 prometheus::MetricFamily DiskFamily(const std::vector<DiskSpace>& disks) {
-  prometheus::MetricFamily family = GaugeFamily(
-      "isocenter_disk_bytes", "File system of a directory: its size, and what may be written.");
+  prometheus::MetricFamily family =
+      GaugeFamily("isocenter_disk_bytes",
+                  "File system of a directory: its size, what may be written, and what of this is "
+                  "promised to results that are not stored yet.");
   for (const DiskSpace& disk : disks) {
-    AddSample(family, {{"directory", disk.directory}, {"kind", "size"}},
-              static_cast<double>(disk.size_bytes));
-    AddSample(family, {{"directory", disk.directory}, {"kind", "free"}},
-              static_cast<double>(disk.free_bytes));
+    for (const auto& [kind, bytes] :
+         {std::pair("size", disk.size_bytes), std::pair("free", disk.free_bytes),
+          std::pair("promised", disk.promised_bytes)}) {
+      AddSample(family, {{"directory", disk.directory}, {"kind", kind}},
+                static_cast<double>(bytes));
+    }
   }
   return family;
 }
@@ -172,6 +176,17 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
     AddSample(families.back(), {}, sources_.max_active_jobs);
   }
   if (sources_.disks) families.push_back(DiskFamily(sources_.disks()));
+  if (sources_.jobs_waiting_for_room) {
+    families.push_back(
+        GaugeFamily("isocenter_jobs_waiting_for_room",
+                    "Jobs whose volume is complete, and finds no room in the archive."));
+    AddSample(families.back(), {}, sources_.jobs_waiting_for_room());
+  }
+  if (sources_.damaged_job_records) {
+    families.push_back(GaugeFamily("isocenter_damaged_job_records",
+                                   "Records of jobs that cannot be read and were set aside."));
+    AddSample(families.back(), {}, sources_.damaged_job_records());
+  }
   if (sources_.queue_depth) {
     families.push_back(GaugeFamily("isocenter_queue_depth", "Chunks that wait for a device."));
     AddSample(families.back(), {}, static_cast<double>(sources_.queue_depth()));

@@ -54,6 +54,7 @@ bool ActiveJob::DropRun(const std::shared_ptr<Run>& run) {
     duty = Apply(LifeEvent::kRunTaken);
     if (duty == Duty::kNone) return false;
     run_ = nullptr;
+    store_again_ = absl::InfiniteFuture();
     why = reason_;
   }
   Do(duty, why);
@@ -93,24 +94,36 @@ void ActiveJob::StoreVolume(const std::shared_ptr<Run>& run) {
     duty = Apply(LifeEvent::kExporterTurn);
   }
   if (duty != Duty::kGoOn) return Do(duty, absl::OkStatus());
-  const absl::StatusOr<jobs::StoredSeries> stored = Store(run.get());
+  bool lacks_room = false;
+  const absl::StatusOr<jobs::StoredSeries> stored = Store(run.get(), lacks_room);
   if (stored.ok()) {
     Complete(run, *stored, begin);
+  } else if (lacks_room) {
+    OnNoRoom(run, stored.status());
   } else {
     OnStoreFailed(run, stored.status());
   }
 }
 
-absl::StatusOr<jobs::StoredSeries> ActiveJob::Store(Run* run) {
-  ISO_RETURN_IF_ERROR(environment_.keeper.MakeRoomFor(grid_));
+absl::StatusOr<jobs::StoredSeries> ActiveJob::Store(Run* run, bool& lacks_room) {
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(id_));
+  const absl::Status room = FindRoom(*job);
+  lacks_room = absl::IsResourceExhausted(room);
+  ISO_RETURN_IF_ERROR(room);
   ISO_ASSIGN_OR_RETURN(const Output output, OutputOf(run));
-  return environment_.results.Store(*job, output.volume, output.await, [&](int slices) {
+  absl::Status awaited;  // devices run out of memory, too
+  const auto await = [&](int slices) {
+    if (output.await) awaited = output.await(slices);
+    return awaited;
+  };
+  auto stored = environment_.results.Store(*job, output.volume, await, [&](int slices) {
     environment_.table.Update(id_,
                               [&](Job& changed) { changed.progress.slices_exported = slices; });
     absl::MutexLock lock(&mutex_);
     return !StopsStoring(life_);
   });
+  lacks_room = absl::IsResourceExhausted(stored.status()) && awaited.ok();
+  return stored;
 }
 
 void ActiveJob::OnStoreFailed(const std::shared_ptr<Run>& run, absl::Status why) {
@@ -125,6 +138,84 @@ void ActiveJob::OnStoreFailed(const std::shared_ptr<Run>& run, absl::Status why)
   Do(duty, why);
 }
 
+// ---- Room on the disk --------------------------------------------------------------------------
+
+void ActiveJob::TakeRoom(scheduler::DiskPromise room) {
+  absl::MutexLock lock(&mutex_);
+  room_ = std::move(room);
+}
+
+bool ActiveJob::has_room() const {
+  absl::MutexLock lock(&mutex_);
+  return room_.bytes() > 0;
+}
+
+absl::Status ActiveJob::FindRoom(const Job& job) {
+  const int64_t bytes = environment_.results.StoredBytes(grid_, job.dicom_forms);
+  if (!has_room()) {
+    ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room, environment_.disk.Reserve(bytes));
+    TakeRoom(std::move(room));
+  }
+  // Another program may have taken what was promised. Results matter more than kept frames.
+  environment_.disk.FreeFromSpool(bytes);
+  return absl::OkStatus();
+}
+
+void ActiveJob::OnNoRoom(const std::shared_ptr<Run>& run, absl::Status why) {
+  Duty duty;
+  bool is_first = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (run_ != run) return;  // its device was lost; another run computes the volume again
+    duty = Apply(LifeEvent::kNoRoom);
+    if (duty == Duty::kGoOn) {
+      store_again_ = Now() + environment_.store_again;
+      is_first = !std::exchange(found_no_room_, true);
+    } else {
+      why = reason_;
+    }
+  }
+  if (duty != Duty::kGoOn) return Do(duty, why);
+  if (is_first) {
+    Warn(
+        {jobs::WarningKind::kArchiveFull, std::nullopt,
+         absl::StrCat("the volume waits for room in the archive and is stored when there is some: ",
+                      why.message())});
+  }
+  environment_.keeper.OnDeadlineSet();
+}
+
+bool ActiveJob::waits_for_room() const {
+  absl::MutexLock lock(&mutex_);
+  return found_no_room_ && !IsOver(life_);
+}
+
+absl::Time ActiveJob::StoreAgainIfDue(bool draining) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (store_again_ == absl::InfiniteFuture()) return store_again_;
+    if (!draining && store_again_ > Now()) return store_again_;
+  }
+  if (draining) {
+    Suspend();
+  } else {
+    StoreAgain();
+  }
+  return absl::InfiniteFuture();
+}
+
+void ActiveJob::StoreAgain() {
+  std::shared_ptr<Run> run;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (std::exchange(store_again_, absl::InfiniteFuture()) == absl::InfiniteFuture()) return;
+    run = run_;
+  }
+  SubmitExport(std::move(run));
+}
+
+// ---- The end -----------------------------------------------------------------------------------
+
 void ActiveJob::Complete(const std::shared_ptr<Run>& run, const jobs::StoredSeries& stored,
                          absl::Time begin) {
   const absl::Time end = Now();
@@ -138,6 +229,7 @@ void ActiveJob::Complete(const std::shared_ptr<Run>& run, const jobs::StoredSeri
     if (duty == Duty::kNone) return;
     reason_ = absl::OkStatus();
   }
+  TakeRoom({});  // it is taken now
   OnStored(stored);
   Do(duty, absl::OkStatus(), [&](Job& changed) {
     jobs::RecordStored(stored, changed);
@@ -146,8 +238,6 @@ void ActiveJob::Complete(const std::shared_ptr<Run>& run, const jobs::StoredSeri
     if (summary) summary(changed);
   });
 }
-
-// ---- The end -----------------------------------------------------------------------------------
 
 void ActiveJob::Stop(LifeEvent event, const absl::Status& why) {
   Duty duty;
@@ -159,6 +249,7 @@ void ActiveJob::Stop(LifeEvent event, const absl::Status& why) {
   }
   if (event == LifeEvent::kSuspend) OnSuspended(why);
   Do(duty, why);
+  StoreAgain();  // where it waited for room: the exporter gives the memory back
 }
 
 void ActiveJob::Suspend() {
@@ -167,6 +258,7 @@ void ActiveJob::Suspend() {
 }
 
 void ActiveJob::Do(Duty duty, const absl::Status& why, const Change& change) {
+  if (duty != Duty::kNone && duty != Duty::kGoOn) TakeRoom({});  // before anybody is told
   switch (duty) {
     case Duty::kNone:
     case Duty::kGoOn:

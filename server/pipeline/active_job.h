@@ -15,24 +15,22 @@
 #include "server/pipeline/lifecycle.h"
 #include "server/pipeline/runs/run.h"
 #include "server/scheduler/lane_executor.h"
+#include "server/scheduler/promised_disk.h"
 
 namespace isocenter::pipeline {
 
 class ActiveJob;
 class RunMaker;
 
-/// Who keeps the jobs, the devices and the disk. Called from any thread.
+/// Who keeps the jobs and the devices. Called from any thread.
 class JobKeeper {
  public:
   virtual ~JobKeeper() = default;
-  /// Before a result is stored: takes disk space from what matters less, if need be. Errors:
-  /// RESOURCE_EXHAUSTED.
-  virtual absl::Status MakeRoomFor(const VolumeGrid& grid) = 0;
   /// Before each unit of work, on the slot's thread. An error is the device's.
   virtual absl::Status BeforeUnit(const RunPlace& place) = 0;
   /// A device of a run is lost. Its job waits for another run.
   virtual void OnDeviceLost(const RunPlace& place, const absl::Status& why) = 0;
-  /// What EndIfOverdue returns is earlier than before.
+  /// What EndIfOverdue or StoreAgainIfDue returns is earlier than before.
   virtual void OnDeadlineSet() = 0;
   /// The job has ended or is suspended, and its memory is free. Once; the last that it says.
   virtual void OnGone(ActiveJob& job) = 0;
@@ -44,8 +42,10 @@ struct JobEnvironment {
   jobs::ResultStore& results;
   jobs::JobObserver& observer;
   JobKeeper& keeper;
+  scheduler::PromisedDisk& disk;
   scheduler::LaneExecutor& exporter;
   std::function<absl::Time()> clock;
+  absl::Duration store_again;  // what finds no room on the disk is tried again after so long
 };
 
 /// A job that has not ended. What happens to it is decided by Next (lifecycle.h) under one lock,
@@ -68,6 +68,15 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   /// Takes the run from the job, which waits for another one, or ends if it was to be cancelled or
   /// suspended. False: it has another one or none, has ended, or its volume is complete.
   bool DropRun(const std::shared_ptr<Run>& run);
+
+  /// Room on the disk that is promised to the result, until it is stored or the job has ended. A
+  /// job without looks for it when it is stored.
+  void TakeRoom(scheduler::DiskPromise room);
+  /// Whether its result found no room on the disk, and is not stored yet.
+  bool waits_for_room() const;
+  /// The exporter comes again to a job that waits for room, when it has waited for long enough; the
+  /// job is suspended when `draining`. Returns when it will have waited, or InfiniteFuture.
+  absl::Time StoreAgainIfDue(bool draining);
 
   /// Ends the job as CANCELLED. While the result is being written, the job ends a moment later, and
   /// may still complete. The first who cancels it is the one whose reason is told.
@@ -156,13 +165,22 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   void Do(Duty duty, const absl::Status& why, const Change& change = nullptr);
   void Publish(jobs::JobState state, const absl::Status& why, const Change& change);
   void StoreVolume(const std::shared_ptr<Run>& run);
-  absl::StatusOr<jobs::StoredSeries> Store(Run* run);
+  /// `lacks_room` tells that the error is a full disk's.
+  absl::StatusOr<jobs::StoredSeries> Store(Run* run, bool& lacks_room);
+  bool has_room() const;
+  absl::Status FindRoom(const jobs::Job& job);
   void OnStoreFailed(const std::shared_ptr<Run>& run, absl::Status why);
+  /// The volume is kept, and stored when there is room.
+  void OnNoRoom(const std::shared_ptr<Run>& run, absl::Status why);
+  void StoreAgain();
   void Complete(const std::shared_ptr<Run>& run, const jobs::StoredSeries& stored,
                 absl::Time begin);
   void Leave();
 
   const std::shared_ptr<scheduler::LaneExecutor::Lane> export_;
+  scheduler::DiskPromise room_ ABSL_GUARDED_BY(mutex_);
+  absl::Time store_again_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // unless it waits
+  bool found_no_room_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace isocenter::pipeline

@@ -49,6 +49,18 @@ absl::Time ActiveJobs::EndOverdue() const {
   return next;
 }
 
+absl::Time ActiveJobs::StoreAgain() const {
+  absl::Time next = absl::InfiniteFuture();
+  const bool stops = draining();
+  for (const auto& job : All()) next = std::min(next, job->StoreAgainIfDue(stops));
+  return next;
+}
+
+int ActiveJobs::WaitingForRoom() const {
+  return static_cast<int>(
+      std::ranges::count_if(All(), [](const auto& job) { return job->waits_for_room(); }));
+}
+
 // ---- Runs --------------------------------------------------------------------------------------
 
 bool ActiveJobs::TakeRun(ActiveJob& job, std::shared_ptr<Run> run, std::function<void()> freed) {

@@ -51,6 +51,11 @@ class ActiveJobs {
   void StartWaiting(RunMaker& runs) const;
   /// Returns when the next one will be overdue.
   absl::Time EndOverdue() const;
+  /// The exporter comes again to jobs that wait for room on the disk; when draining, they are let
+  /// go of. Returns when the next one is due.
+  absl::Time StoreAgain() const;
+  /// How many there are.
+  int WaitingForRoom() const;
   /// Takes the runs from lost slots; their jobs wait again.
   void ReplaceLostRuns(const RunMaker& runs, jobs::JobObserver& observer);
   /// Takes the run from the least urgent job that gives way, which waits again, and waits until its

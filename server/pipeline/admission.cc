@@ -94,15 +94,19 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   if (screened.known) return *std::move(screened.known);
   const VolumeGrid& grid = screened.grid;
   // Better to refuse now than to lose a scan of the patient at its end.
-  ISO_RETURN_IF_ERROR(parts_.keeper.MakeRoomFor(grid));
+  ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room,
+                       parts_.disk.Reserve(parts_.results.StoredBytes(grid, request.dicom_forms)));
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, MakeRun(request, grid));
+  if (parts_.active.draining()) return ShuttingDown();
   jobs::Job job = NewRecord(request, grid);
   job.facts = FactsOf(request, run->plan());
   job.result.backend = std::string(run->place().devices[0]->backend());
   job.predicted_finish = run->predicted_finish();
-  ISO_ASSIGN_OR_RETURN(const std::shared_ptr<jobs::JobSpool> spool,
-                       parts_.spool.Create(job.id, request.record, job.progress.frames_total,
-                                           FrameBytes(request.acquisition)));
+  // Last: kept frames of ended jobs may go for it.
+  ISO_ASSIGN_OR_RETURN(
+      const std::shared_ptr<jobs::JobSpool> spool,
+      parts_.spool.Create(job.id, request.record, job.progress.frames_total,
+                          FrameBytes(request.acquisition), parts_.disk.promised_on_spool()));
   AcceptedJob accepted{.job = acquisitions_.NewJob(job.id, std::move(request), grid, spool),
                        .snapshot = std::make_shared<const jobs::Job>(job),
                        .peak_bytes = run->peak_bytes(),
@@ -113,6 +117,7 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
     (void)parts_.spool.Remove(job.id);
     return inserted;
   }
+  accepted.job->TakeRoom(std::move(room));
   acquisitions_.Begin(accepted.job);
   accepted.job->StartRun(run);
   LogAccepted(job, accepted, *run);

@@ -13,7 +13,8 @@ namespace isocenter::pipeline {
 Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> devices,
                EngineOptions options)
     : options_(std::move(options)),
-      parts_{environment, options_, *this, runs_, active_, [this] { SeekPlaces(); }},
+      parts_{environment, options_, *this, runs_, active_, disk_, [this] { SeekPlaces(); }},
+      disk_(environment.results, environment.spool),
       active_([this] { WakeWatch(); }, parts_.seek_places),
       device_loss_(parts_),
       runs_(
@@ -118,14 +119,6 @@ absl::Status Engine::Cancel(const std::string& job_id, const absl::Status& why) 
 
 // ---- What the jobs need ------------------------------------------------------------------------
 
-absl::Status Engine::MakeRoomFor(const VolumeGrid& grid) {
-  absl::Status room = parts_.results.CheckRoom(grid);
-  if (!absl::IsResourceExhausted(room)) return room;
-  // Results matter more than the frames of jobs that have ended.
-  parts_.spool.FreeDisk(2 * recon::VolumeBytes(grid));
-  return parts_.results.CheckRoom(grid);
-}
-
 void Engine::SeekPlaces() {
   if (seeking_places_.exchange(true)) return;  // the one that is under way will find them
   admission_lane_->Submit([this] {
@@ -147,7 +140,8 @@ void Engine::WatchDeadlines() {
       if (watch_ == Watch::kEnds) return;
       watch_ = Watch::kSleeps;
     }
-    const absl::Time next = std::min(active_.EndOverdue(), orders_.EndOverdue());
+    const absl::Time next =
+        std::min({active_.EndOverdue(), orders_.EndOverdue(), active_.StoreAgain()});
     absl::MutexLock lock(&mutex_);
     const auto news = [this]()
                           ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return watch_ != Watch::kSleeps; };

@@ -71,6 +71,13 @@ class Engine : private JobKeeper {
   /// refused with UNAVAILABLE and that sentence. Those that exist go on, and may be resumed.
   void SetDrained(std::optional<std::string> reason);
 
+  /// What of the archive's disk is promised to active jobs, in bytes; and of it, what lies on the
+  /// spool's disk: all or nothing.
+  int64_t promised_disk_bytes() const { return disk_.promised(); }
+  int64_t promised_spool_disk_bytes() const { return disk_.promised_on_spool(); }
+  /// Jobs whose result found no room on the disk.
+  int jobs_waiting_for_room() const { return active_.WaitingForRoom(); }
+
   /// From now on nothing is admitted, for good.
   void StopAdmitting();
   /// Whether all jobs ended before `deadline`. Jobs whose console is gone are not waited for.
@@ -86,7 +93,6 @@ class Engine : private JobKeeper {
   /// thread.
   void SeekPlaces();
 
-  absl::Status MakeRoomFor(const VolumeGrid& grid) override;
   absl::Status BeforeUnit(const RunPlace& place) override { return device_loss_.BeforeUnit(place); }
   void OnDeviceLost(const RunPlace& place, const absl::Status& why) override {
     device_loss_.OnDeviceLost(place, why);
@@ -102,6 +108,7 @@ class Engine : private JobKeeper {
   enum class Watch { kSleeps, kHasNews, kEnds };
   Watch watch_ ABSL_GUARDED_BY(mutex_) = Watch::kHasNews;
 
+  scheduler::PromisedDisk disk_;
   ActiveJobs active_;
   DeviceLoss device_loss_;
   // Whoever completes the volume of a job that has just left may still say that a device is lost:

@@ -15,6 +15,7 @@
 #include "server/pipeline/active_jobs.h"
 #include "server/pipeline/request_decoders.h"
 #include "server/pipeline/runs/run_maker.h"
+#include "server/scheduler/promised_disk.h"
 #include "server/scheduler/scheduler.h"
 
 namespace isocenter::pipeline {
@@ -47,6 +48,9 @@ struct EngineOptions {
   /// The observer tells the information system of performed procedure steps, to which results
   /// therefore refer.
   bool reports_procedure_steps = false;
+  /// A result for which the archive's disk had no room is tried again so often. Whoever makes room
+  /// is mostly another program, or a person: nobody tells us.
+  absl::Duration store_again = absl::Seconds(2);
   /// Called from any thread, also with locks held.
   std::function<absl::Time()> clock = absl::Now;
 };
@@ -57,12 +61,13 @@ struct EngineParts : EngineEnvironment {
   JobKeeper& keeper;
   RunMaker& runs;
   ActiveJobs& active;
+  scheduler::PromisedDisk& disk;
   /// Looks for a slot for every job that has none, soon. From any thread.
   std::function<void()> seek_places;
 
   absl::Time Now() const { return options.clock(); }
   JobEnvironment ForJobs(scheduler::LaneExecutor& exporter) const {
-    return {table, results, observer, keeper, exporter, options.clock};
+    return {table, results, observer, keeper, disk, exporter, options.clock, options.store_again};
   }
 };
 

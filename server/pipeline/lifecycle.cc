@@ -69,6 +69,17 @@ LifeStep OnStoreFailed(LifeState state) {
   }
 }
 
+LifeStep OnNoRoom(LifeState state) {
+  switch (state) {
+    case kStoringAhead:
+      return {kCompleting, Duty::kGoOn};
+    case kStoring:
+      return {kComplete, Duty::kGoOn};
+    default:  // it was to stop anyway
+      return OnStoreFailed(state);
+  }
+}
+
 /// Somebody wants the job to stop. `at_once`: what is due where no exporter is involved;
 /// `in_turn`: where it has not begun; else the job goes on to a state in which it is told.
 LifeStep OnStop(LifeState state, Duty at_once, Duty in_turn, LifeState ahead, LifeState storing) {
@@ -107,6 +118,8 @@ LifeStep Next(LifeState state, LifeEvent event) {
       return ExporterIsAtWork(state) ? LifeStep{kEnded, Duty::kComplete} : unchanged;
     case LifeEvent::kStoreFailed:
       return OnStoreFailed(state);
+    case LifeEvent::kNoRoom:
+      return OnNoRoom(state);
     case LifeEvent::kStoreLost:  // the job goes on without this run, unless it is to stop anyway
       return state == kStoringAhead ? unchanged : OnStoreFailed(state);
     case LifeEvent::kCancel:

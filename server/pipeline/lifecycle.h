@@ -29,6 +29,7 @@ enum class LifeEvent {
   kExporterTurn,    // the exporter has come to this job
   kStored,
   kStoreFailed,
+  kNoRoom,     // the archive's disk is full: the exporter comes to the job again
   kStoreLost,  // the volume will not come: a device is lost, with which somebody else deals
   kCancel,
   kFail,

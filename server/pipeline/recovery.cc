@@ -24,6 +24,7 @@ void Recovery::Recover() {
   }
   for (const std::string& id : parts_.spool.Jobs()) {
     const absl::StatusOr<jobs::JobSnapshot> job = parts_.table.Get(id);
+    if (parts_.table.IsDamaged(id)) continue;  // its frames may be all that is left of it
     if (!job.ok()) {
       (void)parts_.spool.Remove(id);  // nobody was told that it was accepted
     } else if (jobs::HasEnded((*job)->state)) {
@@ -69,6 +70,7 @@ absl::Status Recovery::GoOnWithAcquisition(const jobs::Job& job) {
     ISO_RETURN_IF_ERROR(parts_.table.Transition(job.id, JobState::kReceiving));
   }
   const auto recovered = acquisitions_.NewJob(job.id, std::move(request), job.grid, spool);
+  recovered->TakeRoom(parts_.disk.Renew(parts_.results.StoredBytes(job.grid, job.dicom_forms)));
   const ReconstructionJob::Input input = recovered->input();
   parts_.table.Update(job.id, [&](jobs::Job& changed) {
     changed.progress.frames_received = input.present;

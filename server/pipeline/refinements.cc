@@ -43,7 +43,19 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
                                   .frame_of_reference_uid = source->result.frame_of_reference_uid};
   const absl::Time now = parts_.Now();
   Job job = RefinementRecord(jobs::NewJobId(now), *source, stored, request, now);
-  return Add(std::move(job), std::move(request), *std::move(input));
+  absl::StatusOr<scheduler::DiskPromise> room = RoomFor(job);
+  if (!room.ok()) {
+    EndUse(source_id);
+    return room.status();
+  }
+  return Add(std::move(job), std::move(request), *std::move(input), *std::move(room));
+}
+
+absl::StatusOr<scheduler::DiskPromise> Refinements::RoomFor(const Job& job) {
+  ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room,
+                       parts_.disk.Reserve(parts_.results.StoredBytes(job.grid, job.dicom_forms)));
+  parts_.disk.FreeFromSpool(parts_.disk.promised());
+  return room;
 }
 
 absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& stored,
@@ -56,8 +68,10 @@ absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& st
   Use(source.id);
   Job job =
       RefinementRecord(absl::StrCat(source.id, "-ref"), source, stored, refinement, parts_.Now());
+  absl::StatusOr<scheduler::DiskPromise> room = RoomFor(job);
   const absl::Status added = Add(std::move(job), std::move(refinement),
-                                 {std::move(spool), request.acquisition, request.missing_frames})
+                                 {std::move(spool), request.acquisition, request.missing_frames},
+                                 room.ok() ? *std::move(room) : scheduler::DiskPromise())
                                  .status();
   return absl::IsAlreadyExists(added) ? absl::OkStatus() : added;
 }
@@ -78,7 +92,8 @@ std::shared_ptr<RefinementJob> Refinements::MakeJob(const Job& job, RefinementRe
 }
 
 absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest request,
-                                                   RefinementInput input) {
+                                                   RefinementInput input,
+                                                   scheduler::DiskPromise room) {
   const std::vector<jobs::FrameState> frames = input.spool->states();
   job.progress.frames_received =
       static_cast<int>(std::ranges::count(frames, jobs::FrameState::kPresent));
@@ -95,6 +110,7 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::Add(Job job, RefinementRequest re
       "iterations={}",
       job.id, added->source_id(), job.protocol, job.refinement.algorithm,
       std::string(jobs::Name(job.job_class)), job.progress.iterations_total);
+  added->TakeRoom(std::move(room));
   parts_.active.Add(added);
   parts_.seek_places();
   return std::make_shared<const Job>(std::move(job));
@@ -108,6 +124,7 @@ absl::Status Refinements::Recover(const Job& job) {
   const std::string source_id = job.source_job_ids.front();
   Use(source_id);
   const std::shared_ptr<RefinementJob> recovered = MakeJob(job, std::move(request));
+  recovered->TakeRoom(parts_.disk.Renew(parts_.results.StoredBytes(job.grid, job.dicom_forms)));
   parts_.active.Add(recovered);
   parts_.table.Update(job.id, [](Job& changed) { changed.progress.slices_exported = 0; });
   parts_.observer.OnJobResumed("restart");

@@ -27,7 +27,7 @@ class Refinements {
   /// Refines a completed job, as a job of its own; opens its frames on a thread of its own and
   /// calls `done` there. Errors: NOT_FOUND, FAILED_PRECONDITION (not completed; no frames of its
   /// own, or no longer), INVALID_ARGUMENT (the request id belongs to another request), DATA_LOSS,
-  /// UNAVAILABLE (stopping), those of the job store.
+  /// RESOURCE_EXHAUSTED (the archive's disk), UNAVAILABLE (stopping), those of the job store.
   void Refine(const std::string& source_id, RefinementRequest request, Done done);
 
   /// What the protocol of an acquisition asks for, when its volume is stored and before it is
@@ -50,9 +50,11 @@ class Refinements {
   absl::StatusOr<jobs::JobSnapshot> RefineNow(const std::string& source_id,
                                               RefinementRequest request);
   absl::StatusOr<RefinementInput> OpenInput(const std::string& source_id);
-  /// Stores the job's record and keeps the job.
+  /// What a refinement's volume takes on the archive's disk. Errors: PromisedDisk::Reserve.
+  absl::StatusOr<scheduler::DiskPromise> RoomFor(const jobs::Job& job);
+  /// Stores the job's record and keeps the job. Without `room` it looks for some at its end.
   absl::StatusOr<jobs::JobSnapshot> Add(jobs::Job job, RefinementRequest request,
-                                        RefinementInput input);
+                                        RefinementInput input, scheduler::DiskPromise room);
   std::shared_ptr<RefinementJob> MakeJob(const jobs::Job& job, RefinementRequest request);
 
   void Use(const std::string& source_id) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -29,6 +29,15 @@ constexpr char kBeingCreated[] = ".creating";
 SpoolOptions WithDefaults(SpoolOptions options) {
   if (!options.clock) options.clock = absl::Now;
   if (!options.sync_file) options.sync_file = fdatasync;
+  if (!options.disk) {
+    options.disk = [directory = options.directory]() -> absl::StatusOr<jobs::Disk> {
+      jobs::Disk disk;
+      ISO_ASSIGN_OR_RETURN(disk.id, storage::FileSystemOf(directory));
+      ISO_ASSIGN_OR_RETURN(const uint64_t free_bytes, storage::FreeBytes(directory));
+      disk.free_bytes = static_cast<int64_t>(free_bytes);
+      return disk;
+    };
+  }
   return options;
 }
 
@@ -103,7 +112,8 @@ absl::Status Spool::Scan() {
 
 absl::StatusOr<std::shared_ptr<jobs::JobSpool>> Spool::Create(const std::string& job_id,
                                                               const std::string& acquisition,
-                                                              int frames, int64_t frame_bytes) {
+                                                              int frames, int64_t frame_bytes,
+                                                              int64_t spared_bytes) {
   ISO_RETURN_IF_ERROR(jobs::CheckJobId(job_id));
   ISO_ASSIGN_OR_RETURN(const Layout layout, MakeLayout(frames, frame_bytes, acquisition.size()));
   {
@@ -111,7 +121,7 @@ absl::StatusOr<std::shared_ptr<jobs::JobSpool>> Spool::Create(const std::string&
     if (entries_.contains(job_id)) {
       return absl::AlreadyExistsError(absl::StrCat("job ", job_id, " is in the spool"));
     }
-    ISO_RETURN_IF_ERROR(MakeRoom(job_id, layout.file_bytes));
+    ISO_RETURN_IF_ERROR(MakeRoom(job_id, layout.file_bytes, spared_bytes));
     // Holds the room while the file is made, which takes time.
     Entry& entry = entries_[job_id];
     entry.path = PathOf(job_id, kLive);

@@ -39,6 +39,7 @@ struct SpoolOptions {
   /// What tests replace; empty means the system's.
   std::function<absl::Time()> clock;
   std::function<int(int descriptor)> sync_file;
+  std::function<absl::StatusOr<jobs::Disk>()> disk;
 };
 
 /// What operators watch.
@@ -63,12 +64,14 @@ class Spool : public jobs::FrameSpool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  /// Removes released jobs, oldest first, if that makes the room that is needed, else none. Besides
-  /// the port's errors: INVALID_ARGUMENT (the id, or sizes outside the bounds of the format).
+  /// Besides the port's errors: INVALID_ARGUMENT (the id, or sizes outside the bounds of the
+  /// format).
   absl::StatusOr<std::shared_ptr<jobs::JobSpool>> Create(const std::string& job_id,
                                                          const std::string& acquisition, int frames,
-                                                         int64_t frame_bytes) override
+                                                         int64_t frame_bytes,
+                                                         int64_t spared_bytes) override
       ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<jobs::SpoolDisk> GetDisk() const override ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::string> Jobs() const override ABSL_LOCKS_EXCLUDED(mutex_);
   /// While somebody holds the job's JobSpool, the same one.
   absl::StatusOr<std::shared_ptr<jobs::JobSpool>> Open(const std::string& job_id) override
@@ -98,7 +101,7 @@ class Spool : public jobs::FrameSpool {
   Spool(SpoolOptions options, storage::DirectoryLock lock);
 
   absl::Status Scan() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status MakeRoom(const std::string& job_id, int64_t needed)
+  absl::Status MakeRoom(const std::string& job_id, int64_t needed, int64_t spared)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::shared_ptr<JobFile>> MakeFile(const std::string& job_id,
                                                     const std::string& acquisition,

@@ -14,22 +14,23 @@ constexpr absl::Duration kRemoveAgain = absl::Minutes(1);
 
 }  // namespace
 
-absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed) {
+absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t spared) {
   ReclaimExpired();
   for (;;) {
-    ISO_ASSIGN_OR_RETURN(const uint64_t free, storage::FreeBytes(options_.directory));
+    ISO_ASSIGN_OR_RETURN(const jobs::Disk disk, options_.disk());
     const SpoolUsage usage = Count();
     const auto fits = [&](int64_t reclaimed) {
       return (options_.capacity_bytes == 0 ||
               needed <= options_.capacity_bytes - usage.used_bytes + reclaimed) &&
-             needed <= static_cast<int64_t>(free) + reclaimed;
+             needed + spared <= disk.free_bytes + reclaimed;
     };
     if (fits(0)) return absl::OkStatus();
     const auto oldest = OldestReclaimable();
     if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
       return absl::ResourceExhaustedError(absl::StrCat(
           "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ", needed,
-          " bytes are needed, ", free, " are free on the disk, ", usage.used_bytes, " of ",
+          " bytes are needed, ", disk.free_bytes, " are free on the disk, ", spared,
+          " are promised there to results, ", usage.used_bytes, " of ",
           options_.capacity_bytes == 0 ? std::string("unlimited")
                                        : absl::StrCat(options_.capacity_bytes),
           " allowed bytes are used, ", usage.reclaimable_bytes, " of them reclaimable"));
@@ -48,12 +49,21 @@ Spool::Entries::iterator Spool::OldestReclaimable() {
   return oldest;
 }
 
+absl::StatusOr<jobs::SpoolDisk> Spool::GetDisk() const {
+  ISO_ASSIGN_OR_RETURN(const jobs::Disk disk, options_.disk());
+  return jobs::SpoolDisk{disk, usage().reclaimable_bytes};
+}
+
 void Spool::FreeDisk(int64_t bytes) {
   absl::MutexLock lock(&mutex_);
-  while (bytes > 0) {
+  const absl::StatusOr<jobs::Disk> disk = options_.disk();
+  if (!disk.ok()) return;
+  int64_t lacking = bytes - disk->free_bytes;
+  if (lacking > Count().reclaimable_bytes) return;
+  while (lacking > 0) {
     const auto oldest = OldestReclaimable();
     if (oldest == entries_.end()) return;
-    bytes -= oldest->second.bytes;
+    lacking -= oldest->second.bytes;
     if (!Reclaim(oldest)) return;
   }
 }

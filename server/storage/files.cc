@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -45,6 +46,12 @@ absl::StatusOr<uint64_t> FreeBytes(const std::filesystem::path& path) {
         absl::StrCat("cannot ask for the free space of ", path.string(), ": ", strerror(errno)));
   }
   return uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+absl::StatusOr<uint64_t> FileSystemOf(const std::filesystem::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return FileError(errno, "look at", path);
+  return uint64_t{status.st_dev};
 }
 
 absl::Status CheckFreeBytes(const std::filesystem::path& path, uint64_t needed_bytes) {

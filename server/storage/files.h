@@ -23,6 +23,9 @@ absl::Status FileError(int error_number, absl::string_view action,
 /// Bytes that this process may still write to the file system of `path`.
 absl::StatusOr<uint64_t> FreeBytes(const std::filesystem::path& path);
 
+/// Which file system a path is on: a number that the paths of one share until it is unmounted.
+absl::StatusOr<uint64_t> FileSystemOf(const std::filesystem::path& path);
+
 /// RESOURCE_EXHAUSTED, naming free and needed bytes, when fewer than `needed_bytes` are free.
 absl::Status CheckFreeBytes(const std::filesystem::path& path, uint64_t needed_bytes);
 

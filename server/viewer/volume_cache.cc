@@ -29,8 +29,9 @@ void RemoveFile(const std::filesystem::path& path) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<VolumeCache>> VolumeCache::Open(std::filesystem::path directory,
-                                                               int64_t capacity_bytes) {
+absl::StatusOr<std::unique_ptr<VolumeCache>> VolumeCache::Open(
+    std::filesystem::path directory, int64_t capacity_bytes,
+    std::function<int64_t()> promised_bytes) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return storage::FileError(error.value(), "make", directory);
@@ -39,11 +40,16 @@ absl::StatusOr<std::unique_ptr<VolumeCache>> VolumeCache::Open(std::filesystem::
     if (entry.path().extension() == kSuffix) RemoveFile(entry.path());
   }
   if (error) return storage::FileError(error.value(), "list", directory);
-  return std::unique_ptr<VolumeCache>(new VolumeCache(std::move(directory), capacity_bytes));
+  return std::unique_ptr<VolumeCache>(
+      new VolumeCache(std::move(directory), capacity_bytes, std::move(promised_bytes)));
 }
 
-VolumeCache::VolumeCache(std::filesystem::path directory, int64_t capacity_bytes)
-    : directory_(std::move(directory)), capacity_(capacity_bytes), thread_([this] { Run(); }) {}
+VolumeCache::VolumeCache(std::filesystem::path directory, int64_t capacity_bytes,
+                         std::function<int64_t()> promised_bytes)
+    : directory_(std::move(directory)),
+      capacity_(capacity_bytes),
+      promised_bytes_(std::move(promised_bytes)),
+      thread_([this] { Run(); }) {}
 
 VolumeCache::~VolumeCache() {
   {
@@ -121,7 +127,7 @@ absl::Status VolumeCache::MakeRoom(int64_t bytes) {
     Erase(oldest);
   }
   // Results need the disk more.
-  return storage::CheckFreeBytes(directory_, 2 * static_cast<uint64_t>(bytes));
+  return storage::CheckFreeBytes(directory_, static_cast<uint64_t>(2 * bytes + promised_bytes_()));
 }
 
 void VolumeCache::Run() {

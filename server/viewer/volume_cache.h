@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -23,9 +24,11 @@ namespace isocenter::viewer {
 class VolumeCache {
  public:
   /// Makes the directory, readable by this user only, and empties it of what an earlier run has
-  /// left. Errors: those of storage::FileError.
-  static absl::StatusOr<std::unique_ptr<VolumeCache>> Open(std::filesystem::path directory,
-                                                           int64_t capacity_bytes);
+  /// left. `promised_bytes` tells what of its disk is promised to others. Errors: those of
+  /// storage::FileError.
+  static absl::StatusOr<std::unique_ptr<VolumeCache>> Open(
+      std::filesystem::path directory, int64_t capacity_bytes,
+      std::function<int64_t()> promised_bytes = [] { return int64_t{0}; });
   /// Interrupts what is being prepared.
   ~VolumeCache();
   VolumeCache(const VolumeCache&) = delete;
@@ -51,7 +54,8 @@ class VolumeCache {
     int64_t last_use = 0;
   };
 
-  VolumeCache(std::filesystem::path directory, int64_t capacity_bytes);
+  VolumeCache(std::filesystem::path directory, int64_t capacity_bytes,
+              std::function<int64_t()> promised_bytes);
   void Run();
   /// Removes others until `bytes` fit. Errors: RESOURCE_EXHAUSTED.
   absl::Status MakeRoom(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -59,6 +63,7 @@ class VolumeCache {
 
   const std::filesystem::path directory_;
   const int64_t capacity_;
+  const std::function<int64_t()> promised_bytes_;
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t uses_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -1,16 +1,9 @@
-// Disks without room: said before the exposure where it can be known, and nothing acknowledged is
-// lost where it cannot.
+// Disks without room: said before the exposure where it can be known, waited for where it cannot.
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -18,10 +11,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/job_client.h"
 #include "tests/fault/daemon.h"
 #include "tests/fault/metrics_page.h"
 #include "tests/fault/scan_console.h"
+#include "tests/fault/small_disk.h"
 #include "tests/fault/small_scan.h"
 #include "tests/fault/spool_file.h"
 #include "tests/server/fakes/eventually.h"
@@ -34,55 +29,14 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-bool WriteText(const char* path, const std::string& text) {
-  const int file = open(path, O_WRONLY | O_CLOEXEC);
-  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(file);
-  return written;
-}
-
-/// Gives this process mounts of its own, which disappear with it; empty, or why it may not have
-/// them. While there is one thread only.
-std::string EnterOwnMounts() {
-  const uid_t user = getuid();
-  const gid_t group = getgid();
-  if (unshare(CLONE_NEWNS) != 0) {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return std::strerror(errno);
-    WriteText("/proc/self/setgroups", "deny");
-    if (!WriteText("/proc/self/uid_map", absl::StrCat("0 ", user, " 1")) ||
-        !WriteText("/proc/self/gid_map", absl::StrCat("0 ", group, " 1"))) {
-      return "user ids cannot be mapped";
-    }
-  }
-  if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return std::strerror(errno);
-  return "";
-}
-
-std::string& WhyNoMounts() {
-  static std::string& why = *new std::string;
-  return why;
-}
-
 class FullDiskTest : public ::testing::Test {
  protected:
-  ~FullDiskTest() override {
-    daemon_.reset();
-    for (const fs::path& disk : disks_) umount2(disk.c_str(), MNT_DETACH);
-  }
-
   fs::path Path(const char* name) const { return directory_.path() / name; }
 
   /// A disk of `bytes`, or a skipped test.
   void MakeDisk(const fs::path& path, int64_t bytes) {
-    fs::create_directories(path);
-    if (WhyNoMounts().empty() && mount("none", path.c_str(), "tmpfs", 0,
-                                       absl::StrCat("size=", bytes, ",mode=700").c_str()) != 0) {
-      WhyNoMounts() = std::strerror(errno);
-    }
-    if (!WhyNoMounts().empty()) {
-      GTEST_SKIP() << "a small disk cannot be mounted here: " << WhyNoMounts();
-    }
-    disks_.push_back(path);
+    const std::string why_not = disks_.Make(path, bytes);
+    if (!why_not.empty()) GTEST_SKIP() << "a small disk cannot be mounted here: " << why_not;
   }
 
   void StartServer(const std::string& config = "") {
@@ -128,31 +82,23 @@ class FullDiskTest : public ::testing::Test {
     EXPECT_TRUE(SameBits(*volume, UndisturbedVolume()));
   }
 
-  /// Writes until `free` bytes are left.
-  static void Fill(const fs::path& disk, int64_t free) {
-    std::ofstream filler(disk / "filler", std::ios::binary | std::ios::app);
-    while (static_cast<int64_t>(fs::space(disk).available) > free) {
-      if (!(filler << std::string(4096, 'x') << std::flush)) break;
-    }
-  }
-
-  /// Streams a scan whose archive runs full in the middle, and waits for its failure. The id.
-  std::string FailAtExport(int64_t free) {
-    ScanConsole console(port_, ScanHeader("full"), {.stop_before = kScanFrames / 2});
-    EXPECT_TRUE(console.Await(
+  /// Streams a scan whose archive runs full in the middle, until its volume waits for room.
+  std::unique_ptr<ScanConsole> WaitForRoom(int64_t free) {
+    auto console = std::make_unique<ScanConsole>(
+        port_, ScanHeader("full"), ScanConsoleOptions{.stop_before = kScanFrames / 2});
+    EXPECT_TRUE(console->Await(
         [](const ScanConsole::Told& told) { return told.acknowledged.size() == kScanFrames / 2; }));
-    Fill(Path("archive"), free);
-    console.Continue();
-    EXPECT_TRUE(console.Await([](const ScanConsole::Told&) { return false; }));
-    const ScanConsole::Told told = console.told();
-    EXPECT_TRUE(absl::IsResourceExhausted(told.ended.value_or(absl::OkStatus())));
-    EXPECT_EQ(told.acknowledged.size(), kScanFrames);
-    return told.job_id;
+    FillDisk(Path("archive"), free);
+    console->Continue();
+    EXPECT_TRUE(Eventually(
+        [&] { return Metric(daemon_->metrics_port(), "isocenter_jobs_waiting_for_room") == 1.; }));
+    EXPECT_FALSE(console->told().ended) << *console->told().ended;
+    return console;
   }
 
   TemporaryDirectory directory_;
   const int port_ = PortForRestarts();
-  std::vector<fs::path> disks_;
+  SmallDisks disks_;
   std::unique_ptr<Daemon> daemon_;
 };
 
@@ -176,60 +122,72 @@ TEST_F(FullDiskTest, AScanBeyondTheSpoolsDiskIsRefusedBeforeItsExposure) {
               AllOf(HasSubstr("bytes are needed"), HasSubstr("are free on the disk")));
 }
 
-TEST_F(FullDiskTest, AnArchiveThatIsFullAtExportFailsTheJobAndKeepsItsFrames) {
+TEST_F(FullDiskTest, AScanBeyondWhatIsPromisedIsRefusedBeforeItsExposure) {
+  // Room for one result of 7 to 9 MB, as it is bounded, and not for two.
+  ASSERT_NO_FATAL_FAILURE(MakeDisk(Path("archive"), 24 << 20));
+  if (IsSkipped()) return;
+  StartServer();
+  FillDisk(Path("archive"), 12 << 20);
+  ScanConsole first(port_, ScanHeader("first"), {.stop_before = kScanFrames / 2});
+  ASSERT_TRUE(first.Await([](const ScanConsole::Told& told) { return !told.job_id.empty(); }));
+  ScanConsole second(port_, ScanHeader("second"));
+  ASSERT_TRUE(second.Await([](const ScanConsole::Told&) { return false; }));
+  EXPECT_TRUE(absl::IsResourceExhausted(*second.told().ended)) << *second.told().ended;
+  EXPECT_THAT(std::string(second.told().ended->message()),
+              AllOf(HasSubstr("bytes are needed for the result"),
+                    HasSubstr("bytes are promised to other jobs"), HasSubstr("bytes are free")));
+  EXPECT_TRUE(second.told().acknowledged.empty());
+  first.Continue();
+  ExpectTheVolume(first);
+}
+
+TEST_F(FullDiskTest, AVolumeThatFindsTheArchiveFullWaitsForRoom) {
   ASSERT_NO_FATAL_FAILURE(MakeDisk(Path("archive"), 24 << 20));
   if (IsSkipped()) return;
   ASSERT_FALSE(UndisturbedVolume().empty());
   StartServer();
-  // Enough for the job's record, and for nothing else.
-  const std::string id = FailAtExport(1 << 20);
-  const auto job = client::JobClient(ChannelTo(port_)).Get(id);
+  const auto console = WaitForRoom(0);
+  const auto job = client::JobClient(ChannelTo(port_)).Get(console->told().job_id);
   ASSERT_TRUE(job.ok()) << job.status();
-  EXPECT_EQ(job->state(), v1::JOB_STATE_FAILED);
-  EXPECT_THAT(job->error_message(), HasSubstr("bytes"));
-  // The file is renamed when the job gives its place back, a moment after its failure has been
-  // told.
-  const fs::path kept = Path("spool") / absl::StrCat(id, ".released");
-  EXPECT_TRUE(Eventually([&] { return fs::exists(kept); }));
-  EXPECT_EQ(SpoolFile(kept).IntactFrames().size(), kScanFrames);
-  // The next one is refused while it can still be repeated elsewhere.
+  ASSERT_EQ(job->warning_size(), 1);
+  EXPECT_EQ(job->warning(0).kind(), v1::WARNING_KIND_ARCHIVE_FULL);
+  EXPECT_THAT(job->warning(0).text(), HasSubstr("bytes"));
+  // The next one is refused while it can still be made elsewhere.
   ScanConsole refused(port_, ScanHeader("refused"));
   ASSERT_TRUE(refused.Await([](const ScanConsole::Told&) { return false; }));
   EXPECT_TRUE(absl::IsResourceExhausted(*refused.told().ended)) << *refused.told().ended;
-  EXPECT_THAT(std::string(refused.told().ended->message()), HasSubstr("bytes"));
 
-  fs::remove(Path("archive") / "filler");
-  ScanConsole next(port_, ScanHeader("next"));
-  ExpectTheVolume(next);
+  FreeDisk(Path("archive"));
+  ExpectTheVolume(*console);
 }
 
-// Not even the failure can be recorded: for the next start the job is under way, and it has all its
-// frames.
-TEST_F(FullDiskTest, WithoutAByteInTheArchiveTheJobCompletesAfterARestart) {
+TEST_F(FullDiskTest, AVolumeThatWaitsForRoomIsStoredAfterARestart) {
   ASSERT_NO_FATAL_FAILURE(MakeDisk(Path("archive"), 24 << 20));
   if (IsSkipped()) return;
   ASSERT_FALSE(UndisturbedVolume().empty());
   StartServer();
-  const std::string id = FailAtExport(0);
+  const auto console = WaitForRoom(0);
+  const std::string id = console->told().job_id;
+  const absl::Time begin = absl::Now();
   daemon_->Signal(SIGTERM);
   EXPECT_EQ(daemon_->Wait(), 0);
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20)) << "it waited for room";
   EXPECT_EQ(SpoolFile(SpoolFileOf(Path("spool"), id)).IntactFrames().size(), kScanFrames);
-  fs::remove(Path("archive") / "filler");
-
+  // Enough for the index, and for nothing else.
+  FreeDisk(Path("archive"));
+  FillDisk(Path("archive"), 1 << 20);
   StartServer();
-  const auto job = client::JobClient(ChannelTo(port_)).Watch(id, [](const auto&) { return true; });
-  ASSERT_TRUE(job.ok()) << job.status();
-  EXPECT_EQ(job->state(), v1::JOB_STATE_COMPLETED) << job->error_message();
-  const auto volume = VolumeOf(ChannelTo(port_), id);
-  ASSERT_TRUE(volume.ok()) << volume.status();
-  EXPECT_TRUE(SameBits(*volume, UndisturbedVolume()));
+  EXPECT_TRUE(Eventually(
+      [&] { return Metric(daemon_->metrics_port(), "isocenter_jobs_waiting_for_room") == 1.; }));
+  FreeDisk(Path("archive"));
+  ExpectTheVolume(*console);
 }
 
 }  // namespace
 }  // namespace isocenter::testing
 
 int main(int argc, char** argv) {
-  isocenter::testing::WhyNoMounts() = isocenter::testing::EnterOwnMounts();
+  isocenter::testing::EnterOwnMounts();
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -46,9 +46,8 @@ absl::StatusOr<std::unique_ptr<jobs::ResultStore>> DicomResultStore::Create(
   return std::unique_ptr<jobs::ResultStore>(new DicomResultStore(archive, std::move(routes)));
 }
 
-absl::Status DicomResultStore::CheckRoom(const VolumeGrid& grid) {
-  // In which forms it is going to be stored is not known yet.
-  return archive_.CheckRoom(VolumeWriter::StoredBytes(grid, {.ct_series = true, .xray_3d = true}));
+int64_t DicomResultStore::StoredBytes(const VolumeGrid& grid, const jobs::DicomForms& forms) const {
+  return static_cast<int64_t>(VolumeWriter::StoredBytes(grid, forms));
 }
 
 absl::StatusOr<StudyContext> DicomResultStore::ContextOf(const jobs::Job& job) {

@@ -24,7 +24,8 @@ class DicomResultStore : public jobs::ResultStore {
   static absl::StatusOr<std::unique_ptr<jobs::ResultStore>> Create(
       archive::Archive& archive, std::vector<archive::Route> routes = {});
 
-  absl::Status CheckRoom(const VolumeGrid& grid) override;
+  int64_t StoredBytes(const VolumeGrid& grid, const jobs::DicomForms& forms) const override;
+  absl::StatusOr<jobs::Disk> GetDisk() const override { return archive_.GetDisk(); }
   /// Besides the errors of the interface: INVALID_ARGUMENT (the volume's shape is not the grid's, a
   /// study UID that is none).
   absl::StatusOr<jobs::StoredSeries> Store(

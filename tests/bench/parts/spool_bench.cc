@@ -68,7 +68,7 @@ absl::Status Measure(const Options& options, const char* name, spool::SyncPolicy
   if (absl::Status status = (*spool)->Remove(id); !status.ok()) return status;
 
   const absl::Time create = absl::Now();
-  auto job = (*spool)->Create(id, "bench", options.frames, options.frame_bytes);
+  auto job = (*spool)->Create(id, "bench", options.frames, options.frame_bytes, 0);
   if (!job.ok()) return job.status();
   const absl::Duration created = absl::Now() - create;
 

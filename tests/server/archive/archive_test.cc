@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,10 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 Result TestResult(const std::string& job_id, const std::string& study_uid,
                   const std::string& patient_id = "P1", int instances = 3) {
@@ -68,6 +72,14 @@ class ArchiveTest : public ::testing::Test {
     WriteFiles(staging->directory(), result);
     return archive_->Commit(*std::move(staging), result);
   }
+  /// With the archive closed.
+  void ChangeIndex(const std::string& sql) {
+    archive_.reset();
+    auto database = Database::Open(root() / "index.sqlite");
+    ASSERT_TRUE(database.ok()) << database.status();
+    const absl::Status changed = database->Execute(sql);
+    ASSERT_TRUE(changed.ok()) << changed;
+  }
   std::vector<std::string> Jobs() {
     const auto rows = archive_->FindSeries({});
     EXPECT_TRUE(rows.ok()) << rows.status();
@@ -100,11 +112,51 @@ TEST_F(ArchiveTest, JobsSurviveARestartInOrderOfCreation) {
   Reopen();
   const auto loaded = archive_->LoadAll();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  ASSERT_THAT(*loaded, SizeIs(3));
-  EXPECT_EQ((*loaded)[0].id, "c");
-  EXPECT_EQ((*loaded)[1].id, "b");
-  EXPECT_EQ((*loaded)[2].id, "a");
-  EXPECT_EQ((*loaded)[2].state, jobs::JobState::kCompleted);
+  ASSERT_THAT(loaded->jobs, SizeIs(3));
+  EXPECT_EQ(loaded->jobs[0].id, "c");
+  EXPECT_EQ(loaded->jobs[1].id, "b");
+  EXPECT_EQ(loaded->jobs[2].id, "a");
+  EXPECT_EQ(loaded->jobs[2].state, jobs::JobState::kCompleted);
+}
+
+TEST_F(ArchiveTest, ADamagedRecordCostsNoOther) {
+  for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(archive_->Save(TestJob(id, 1)).ok());
+  jobs::Job refinement = TestJob("e", 2);
+  refinement.source_job_ids = {"a"};
+  refinement.refinement.algorithm = "os_sqs";
+  ASSERT_TRUE(archive_->Save(refinement).ok());
+  ChangeIndex("UPDATE jobs SET record = replace(record, '[\"a\"]', '[]') WHERE id = 'e'");
+  ChangeIndex("UPDATE jobs SET record = '{\"id\": \"b' WHERE id = 'b'");
+  ChangeIndex("UPDATE jobs SET record = (SELECT record FROM jobs WHERE id = 'a') WHERE id = 'c'");
+  ChangeIndex("UPDATE jobs SET id = '../' || char(10) WHERE id = 'd'");
+  Reopen();
+  const auto loaded = archive_->LoadAll();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ASSERT_THAT(loaded->jobs, SizeIs(1));
+  EXPECT_EQ(loaded->jobs[0].id, "a");
+  std::map<std::string, std::string> damaged;
+  for (const jobs::DamagedRecord& record : loaded->damaged) {
+    EXPECT_TRUE(absl::IsDataLoss(record.what)) << record.what;
+    damaged[record.job_id] = record.what.message();
+  }
+  EXPECT_THAT(damaged, UnorderedElementsAre(Pair("b", HasSubstr("parse error")),
+                                            Pair("c", HasSubstr("job 'a'")),
+                                            Pair("../\\n", HasSubstr("its id")),
+                                            Pair("e", HasSubstr("has no source_job_ids"))));
+}
+
+TEST_F(ArchiveTest, ADamagedRowOfTheIndexCostsNoFile) {
+  for (const char* id : {"a", "b"})
+    ASSERT_TRUE(Store(id, TestResult(id, absl::StrCat("1.2.", id))).ok());
+  ChangeIndex("UPDATE series SET directory = '' WHERE job_id = 'b'");
+  Reopen();
+  EXPECT_THAT(Jobs(), ElementsAre("a"));
+  EXPECT_TRUE(fs::exists(archive_->FilesOf("a")->raw));
+  EXPECT_EQ(ResultDirectories(), 1u);
+  ASSERT_TRUE(fs::exists(root() / "damaged"));
+  const fs::path aside = fs::directory_iterator(root() / "damaged")->path();
+  EXPECT_THAT(aside.filename().string(), StartsWith("b."));
+  EXPECT_TRUE(fs::exists(aside / "volume.f32"));
 }
 
 TEST_F(ArchiveTest, RefinementsSurviveWithTheirIterations) {
@@ -125,9 +177,9 @@ TEST_F(ArchiveTest, RefinementsSurviveWithTheirIterations) {
   Reopen();
   const auto loaded = archive_->LoadAll();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  const jobs::Job& again = (*loaded)[0];
+  const jobs::Job& again = loaded->jobs[0];
   EXPECT_TRUE(jobs::IsRefinement(again));
-  EXPECT_FALSE(jobs::IsRefinement((*loaded)[1]));
+  EXPECT_FALSE(jobs::IsRefinement(loaded->jobs[1]));
   EXPECT_EQ(again.source_job_ids, job.source_job_ids);
   EXPECT_EQ(again.refinement.algorithm, "os_sqs");
   EXPECT_EQ(again.refinement.projector, "joseph");
@@ -206,7 +258,7 @@ TEST_F(ArchiveTest, DeleteRemovesRecordFilesAndWhatHasNoChildren) {
   ASSERT_TRUE(Store("two", TestResult("two", "1.1")).ok());
   ASSERT_TRUE(archive_->Delete("one").ok());
   EXPECT_THAT(Jobs(), ElementsAre("two"));
-  EXPECT_THAT(*archive_->LoadAll(), IsEmpty());
+  EXPECT_THAT(archive_->LoadAll()->jobs, IsEmpty());
   EXPECT_EQ(ResultDirectories(), 1u);
   EXPECT_THAT(*archive_->FindPatients({}), SizeIs(1));
   ASSERT_TRUE(archive_->Delete("two").ok());
@@ -323,7 +375,7 @@ TEST_F(ArchiveTest, KilledProcessLosesNothingThatWasReported) {
   close(reported[0]);
   Reopen();
   EXPECT_GE(Jobs().size(), last + 1);
-  EXPECT_GE(archive_->LoadAll()->size(), last + 1);
+  EXPECT_GE(archive_->LoadAll()->jobs.size(), last + 1);
   for (const std::string& id : Jobs()) EXPECT_TRUE(fs::exists(archive_->FilesOf(id)->raw)) << id;
   EXPECT_EQ(ResultDirectories(), Jobs().size());
   EXPECT_TRUE(fs::is_empty(root() / "staging"));

@@ -77,7 +77,7 @@ TEST_F(SchemaTest, Version2KeepsAllThatItHeld) {
   MakeArchive(2, kRows);
   Open();
   EXPECT_THAT(archive_->repairs(), IsEmpty());
-  EXPECT_THAT(*archive_->LoadAll(), SizeIs(2));
+  EXPECT_THAT(archive_->LoadAll()->jobs, SizeIs(2));
   EXPECT_EQ(*archive_->LoadTrace("one"), "the trace");
   const auto series = *archive_->FindSeries({});
   ASSERT_THAT(series, SizeIs(2));

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,10 +32,16 @@ class FakeJobStore : public jobs::JobStore {
     history_.push_back({job.id, job.state});
     return absl::OkStatus();
   }
-  absl::StatusOr<std::vector<jobs::Job>> LoadAll() override {
+  absl::StatusOr<jobs::StoredJobs> LoadAll() override {
     absl::MutexLock lock(&mutex_);
-    std::vector<jobs::Job> all;
-    for (const auto& [id, job] : jobs_) all.push_back(job);
+    jobs::StoredJobs all;
+    for (const auto& [id, job] : jobs_) {
+      if (damaged_.contains(id)) {
+        all.damaged.push_back({id, absl::DataLossError("damaged")});
+      } else {
+        all.jobs.push_back(job);
+      }
+    }
     return all;
   }
   absl::Status SaveTrace(const std::string& job_id, const std::string& trace) override {
@@ -53,6 +61,11 @@ class FakeJobStore : public jobs::JobStore {
     return absl::OkStatus();
   }
 
+  /// The job's record cannot be read any more.
+  void Damage(const std::string& job_id) {
+    absl::MutexLock lock(&mutex_);
+    damaged_.insert(job_id);
+  }
   /// While closed, Save waits.
   void SetGate(bool open) {
     absl::MutexLock lock(&mutex_);
@@ -83,20 +96,25 @@ class FakeJobStore : public jobs::JobStore {
   bool saving_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> damaged_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> traces_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::pair<std::string, jobs::JobState>> history_ ABSL_GUARDED_BY(mutex_);
 };
 
-/// Keeps volumes, and writes two files per job for downloads: raw, and "slices" that are no DICOM.
+/// Keeps volumes on a disk of its own, and writes two files per job for downloads: raw, and
+/// "slices" that are no DICOM.
 class FakeResultStore : public jobs::ResultStore {
  public:
   explicit FakeResultStore(std::filesystem::path directory) : directory_(std::move(directory)) {
     std::filesystem::create_directories(directory_);
   }
 
-  absl::Status CheckRoom(const VolumeGrid&) override {
+  int64_t StoredBytes(const VolumeGrid& grid, const jobs::DicomForms&) const override {
+    return 8 * grid.voxels();
+  }
+  absl::StatusOr<jobs::Disk> GetDisk() const override {
     absl::MutexLock lock(&mutex_);
-    return room_;
+    return DiskLocked();
   }
   absl::StatusOr<jobs::StoredSeries> Store(
       const jobs::Job& job, HostView3<const float> hounsfield,
@@ -115,6 +133,12 @@ class FakeResultStore : public jobs::ResultStore {
     for (int slice = 1; slice <= hounsfield.shape().slow; ++slice) {
       if (await) ISO_RETURN_IF_ERROR(await(slice));
       if (!progress(slice)) return absl::CancelledError("cancelled between slices");
+    }
+    const int64_t bytes = StoredBytes(job.grid, job.dicom_forms);
+    {
+      absl::MutexLock lock(&mutex_);
+      if (DiskLocked().free_bytes < bytes) return absl::ResourceExhaustedError("no byte is left");
+      disk_.free_bytes -= bytes;
     }
     const auto span = hounsfield.span();
     std::ofstream(directory_ / (job.id + ".raw"), std::ios::binary)
@@ -156,9 +180,14 @@ class FakeResultStore : public jobs::ResultStore {
     absl::MutexLock lock(&mutex_);
     error_ = std::move(error);
   }
-  void RefuseRoom(absl::Status error) {
+  void SetFreeBytes(int64_t bytes) {
     absl::MutexLock lock(&mutex_);
-    room_ = std::move(error);
+    disk_.free_bytes = bytes;
+  }
+  /// The files of this directory are on the same disk, and are not counted as free.
+  void ShareDiskWith(std::filesystem::path directory) {
+    absl::MutexLock lock(&mutex_);
+    shared_ = std::move(directory);
   }
   std::vector<float> volume(const std::string& job_id) {
     absl::MutexLock lock(&mutex_);
@@ -183,6 +212,16 @@ class FakeResultStore : public jobs::ResultStore {
   }
 
  private:
+  jobs::Disk DiskLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    jobs::Disk disk = disk_;
+    if (shared_.empty()) return disk;
+    std::error_code gone;  // while it is looked at
+    for (const auto& file : std::filesystem::directory_iterator(shared_, gone)) {
+      const auto bytes = file.file_size(gone);
+      if (!gone) disk.free_bytes -= static_cast<int64_t>(bytes);
+    }
+    return disk;
+  }
   static jobs::StoredSeries SeriesOf(const jobs::Job& job) {
     return {.study_instance_uid = "1.2.3",
             .series_instance_uid = "1.2.3.4",
@@ -191,11 +230,12 @@ class FakeResultStore : public jobs::ResultStore {
   }
 
   const std::filesystem::path directory_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   bool gate_open_ ABSL_GUARDED_BY(mutex_) = true;
   bool storing_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
-  absl::Status room_ ABSL_GUARDED_BY(mutex_);
+  jobs::Disk disk_ ABSL_GUARDED_BY(mutex_) = {.id = 1, .free_bytes = int64_t{1} << 50};
+  std::filesystem::path shared_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<float>> volumes_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, jobs::Job> jobs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> stores_ ABSL_GUARDED_BY(mutex_);

@@ -25,6 +25,7 @@ struct PipelineOptions {
   int max_active_jobs = 8;
   int slots = 1;
   int64_t spool_bytes = 0;   // 0: no bound
+  bool one_disk = false;     // for results and spool
   absl::Duration retention;  // of frames of jobs that have ended
   /// How long each sync takes that a frame, a gap or the end waits for; 0: none is waited for.
   absl::Duration sync;
@@ -41,6 +42,10 @@ struct PipelineUnderTest {
     spool::SpoolOptions kept{.directory = directory.path() / "spool",
                              .capacity_bytes = options.spool_bytes,
                              .retention = options.retention};
+    if (options.one_disk) {
+      results.ShareDiskWith(kept.directory);
+      kept.disk = [this] { return results.GetDisk(); };
+    }
     if (options.sync > absl::ZeroDuration()) {
       kept.sync = spool::SyncPolicy::kAlways;
       kept.sync_file = [duration = options.sync](int) {

@@ -18,7 +18,7 @@ struct SpooledFrames {
       : acquisition(of),
         all(*spool::Spool::Open(spool::SpoolOptions{.directory = directory.path() / "spool"})),
         spool(*all->Create("job", "record", static_cast<int>(of.trajectory.size()),
-                           recon::FrameBytes(of))) {}
+                           recon::FrameBytes(of), 0)) {}
 
   void Add(int view, const std::optional<ProjectionMatrix>& measured = std::nullopt) {
     const std::string pixels = SmallFrame(acquisition, view);

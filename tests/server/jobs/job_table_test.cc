@@ -44,6 +44,22 @@ TEST_F(JobTableTest, ListsNewestFirstPageByPage) {
               ElementsAre("b", "a"));
 }
 
+TEST_F(JobTableTest, ADamagedRecordIsSetAside) {
+  ASSERT_TRUE(store_.Save(MakeJob("whole", 1)).ok());
+  ASSERT_TRUE(store_.Save(MakeJob("torn", 2)).ok());
+  store_.Damage("torn");
+  ASSERT_TRUE(table_.Load(absl::UnixEpoch()).ok());
+  EXPECT_THAT(Ids(table_.List({}, std::nullopt, 10)), ElementsAre("whole"));
+  ASSERT_EQ(table_.damaged().size(), 1u);
+  EXPECT_EQ(table_.damaged()[0].job_id, "torn");
+  EXPECT_TRUE(absl::IsAlreadyExists(table_.Insert(MakeJob("torn", 3))));
+  // Until somebody has looked at it.
+  ASSERT_TRUE(table_.Delete("torn").ok());
+  EXPECT_THAT(removed_, ElementsAre("torn"));
+  EXPECT_TRUE(table_.damaged().empty());
+  EXPECT_FALSE(store_.jobs().contains("torn"));
+}
+
 TEST_F(JobTableTest, FiltersByEachField) {
   Job job = MakeJob("x", 1);
   job.protocol = "fdk";

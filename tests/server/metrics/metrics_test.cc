@@ -62,8 +62,10 @@ class MetricsTest : public ::testing::Test {
          .queue_depth = [] { return int64_t{5}; },
          .disks =
              [] {
-               return std::vector<DiskSpace>{{"archive", 9000, 4000}};
+               return std::vector<DiskSpace>{{"archive", 9000, 4000, 1500}};
              },
+         .jobs_waiting_for_room = [] { return 2; },
+         .damaged_job_records = [] { return 1; },
          .device_memory =
              [] {
                return std::vector<DeviceMemory>{{"cpu0", 1000, 250}};
@@ -203,6 +205,9 @@ TEST_F(MetricsTest, AlertsHaveTheirSeriesFromTheStart) {
            "isocenter_device_busy_seconds_total{device=\"cuda1\"} 0\n",
            "isocenter_disk_bytes{directory=\"archive\",kind=\"size\"} 9000\n",
            "isocenter_disk_bytes{directory=\"archive\",kind=\"free\"} 4000\n",
+           "isocenter_disk_bytes{directory=\"archive\",kind=\"promised\"} 1500\n",
+           "isocenter_jobs_waiting_for_room 2\n",
+           "isocenter_damaged_job_records 1\n",
            "isocenter_max_active_jobs 16\n",
            "# TYPE process_cpu_seconds_total counter\n",
            "process_start_time_seconds ",

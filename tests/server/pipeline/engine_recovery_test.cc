@@ -12,6 +12,7 @@ namespace {
 using jobs::WarningKind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 using EngineRecoveryTest = EngineTest;
 
@@ -136,8 +137,17 @@ TEST_F(EngineRecoveryTest, AStoredSeriesIsNotStoredTwice) {
   ExpectNothingHeld();
 }
 
+TEST_F(EngineRecoveryTest, ADamagedRecordKeepsItsFramesAndStopsNobody) {
+  const std::string damaged = Begin().id, other = Begin().id;
+  service_->store.Damage(damaged);
+  Restart();
+  EXPECT_THAT(service_->spool->Jobs(), UnorderedElementsAre(damaged, other));
+  ASSERT_TRUE(Resume(other)->Send(0, kFrames).ok());
+  EXPECT_EQ(AwaitEnd(other).state, JobState::kCompleted);
+}
+
 TEST_F(EngineRecoveryTest, AFileWithoutAJobIsRemoved) {
-  ASSERT_TRUE(service_->spool->Create("orphan", "record", 4, 100).ok());
+  ASSERT_TRUE(service_->spool->Create("orphan", "record", 4, 100, 0).ok());
   Restart();
   EXPECT_TRUE(service_->spool->Jobs().empty());
 }

@@ -132,16 +132,6 @@ TEST_F(EngineTest, ALiveJobGoesBeforeABatchJob) {
 
 // ---- Admission ---------------------------------------------------------------------------------
 
-TEST_F(EngineTest, ADiskWithoutRoomRefusesTheAcquisition) {
-  service_->results.RefuseRoom(absl::ResourceExhaustedError("needs 10 bytes; 3 are free"));
-  const absl::Status refused = Accept(SmallRequest()).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("3 are free"));
-  ExpectNothingHeld();
-  service_->results.RefuseRoom(absl::OkStatus());
-  EXPECT_TRUE(Accept(SmallRequest()).ok());
-}
-
 TEST_F(EngineTest, ASpoolWithoutRoomRefusesTheAcquisition) {
   // Room for one job (40 frames of two pages each and the head of the file), not for two.
   Start({.spool_bytes = 500'000});
@@ -254,13 +244,14 @@ TEST_F(EngineTest, CancelsInEachPhase) {
             absl::StatusCode::kNotFound);
 }
 
-TEST_F(EngineTest, AFullDiskFailsTheJobWithItsReason) {
-  service_->results.FailWith(absl::ResourceExhaustedError("needs 10 bytes; 3 are free"));
+TEST_F(EngineTest, AStoreThatFailsFailsTheJobWithItsReason) {
+  service_->results.FailWith(absl::InternalError("the disk is broken"));
   const Live live = Begin();
   ASSERT_TRUE(live.console->Send(0, kFrames).ok());
   const jobs::Job job = AwaitEnd(live.id);
   EXPECT_EQ(job.state, JobState::kFailed);
-  EXPECT_EQ(job.error.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(job.error.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(service_->engine->promised_disk_bytes(), 0);
 }
 
 TEST_F(EngineTest, ManyJobsLeaveNothingBehind) {

@@ -59,6 +59,8 @@ const char* Name(LifeEvent event) {
       return "stored";
     case LifeEvent::kStoreFailed:
       return "store failed";
+    case LifeEvent::kNoRoom:
+      return "no room";
     case LifeEvent::kStoreLost:
       return "store lost";
     case LifeEvent::kCancel:
@@ -72,7 +74,7 @@ const char* Name(LifeEvent event) {
 }
 
 constexpr int kStates = 12;
-constexpr int kEvents = 11;
+constexpr int kEvents = 12;
 static_assert(kStates == static_cast<int>(kEnded) + 1);
 static_assert(kEvents == static_cast<int>(LifeEvent::kSuspend) + 1);
 
@@ -85,57 +87,57 @@ struct Row {
 constexpr LifeStep Stays(LifeState state) { return {state, Duty::kNone}; }
 
 // In the order of LifeEvent: run given, run taken, handed over, volume complete, exporter's turn,
-// stored, store failed, store lost, cancel, fail, suspend.
+// stored, store failed, no room, store lost, cancel, fail, suspend.
 // clang-format off
 constexpr std::array<Row, kStates> kTable = {{
     {kWaiting,
      {{{kComputing, Duty::kGoOn}, Stays(kWaiting), Stays(kWaiting), {kComplete, Duty::kGoOn},
        Stays(kWaiting), Stays(kWaiting), Stays(kWaiting), Stays(kWaiting),
-       {kEnded, Duty::kCancel}, {kEnded, Duty::kFail}, {kEnded, Duty::kLetGo}}}},
+       Stays(kWaiting), {kEnded, Duty::kCancel}, {kEnded, Duty::kFail}, {kEnded, Duty::kLetGo}}}},
     {kComputing,
      {{Stays(kComputing), {kWaiting, Duty::kGoOn}, {kCompleting, Duty::kGoOn}, {kComplete, Duty::kGoOn},
        Stays(kComputing), Stays(kComputing), Stays(kComputing), Stays(kComputing),
-       {kEnded, Duty::kCancel}, {kEnded, Duty::kFail}, {kEnded, Duty::kLetGo}}}},
+       Stays(kComputing), {kEnded, Duty::kCancel}, {kEnded, Duty::kFail}, {kEnded, Duty::kLetGo}}}},
     {kCompleting,
      {{Stays(kCompleting), {kWaiting, Duty::kGoOn}, Stays(kCompleting), {kComplete, Duty::kGoOn},
        {kStoringAhead, Duty::kGoOn}, Stays(kCompleting), Stays(kCompleting), Stays(kCompleting),
-       {kAbandoned, Duty::kAnnounceCancel}, Stays(kCompleting), {kAbandoned, Duty::kGoOn}}}},
+       Stays(kCompleting), {kAbandoned, Duty::kAnnounceCancel}, Stays(kCompleting), {kAbandoned, Duty::kGoOn}}}},
     {kComplete,
      {{Stays(kComplete), Stays(kComplete), Stays(kComplete), Stays(kComplete),
        {kStoring, Duty::kGoOn}, Stays(kComplete), Stays(kComplete), Stays(kComplete),
-       {kAbandoned, Duty::kAnnounceCancel}, Stays(kComplete), {kAbandoned, Duty::kGoOn}}}},
+       Stays(kComplete), {kAbandoned, Duty::kAnnounceCancel}, Stays(kComplete), {kAbandoned, Duty::kGoOn}}}},
     {kStoringAhead,
      {{Stays(kStoringAhead), {kWaiting, Duty::kGoOn}, Stays(kStoringAhead), {kStoring, Duty::kGoOn},
-       Stays(kStoringAhead), {kEnded, Duty::kComplete}, {kEnded, Duty::kFail}, Stays(kStoringAhead),
-       {kCancellingAhead, Duty::kGoOn}, Stays(kStoringAhead), {kSuspendingAhead, Duty::kGoOn}}}},
+       Stays(kStoringAhead), {kEnded, Duty::kComplete}, {kEnded, Duty::kFail}, {kCompleting, Duty::kGoOn},
+       Stays(kStoringAhead), {kCancellingAhead, Duty::kGoOn}, Stays(kStoringAhead), {kSuspendingAhead, Duty::kGoOn}}}},
     {kStoring,
      {{Stays(kStoring), Stays(kStoring), Stays(kStoring), Stays(kStoring),
-       Stays(kStoring), {kEnded, Duty::kComplete}, {kEnded, Duty::kFail}, {kEnded, Duty::kFail},
-       {kCancelling, Duty::kGoOn}, Stays(kStoring), {kSuspending, Duty::kGoOn}}}},
+       Stays(kStoring), {kEnded, Duty::kComplete}, {kEnded, Duty::kFail}, {kComplete, Duty::kGoOn},
+       {kEnded, Duty::kFail}, {kCancelling, Duty::kGoOn}, Stays(kStoring), {kSuspending, Duty::kGoOn}}}},
     {kCancellingAhead,
      {{Stays(kCancellingAhead), {kEnded, Duty::kCancel}, Stays(kCancellingAhead), {kCancelling, Duty::kGoOn},
        Stays(kCancellingAhead), {kEnded, Duty::kComplete}, {kEnded, Duty::kCancel}, {kEnded, Duty::kCancel},
-       Stays(kCancellingAhead), Stays(kCancellingAhead), Stays(kCancellingAhead)}}},
+       {kEnded, Duty::kCancel}, Stays(kCancellingAhead), Stays(kCancellingAhead), Stays(kCancellingAhead)}}},
     {kCancelling,
      {{Stays(kCancelling), Stays(kCancelling), Stays(kCancelling), Stays(kCancelling),
        Stays(kCancelling), {kEnded, Duty::kComplete}, {kEnded, Duty::kCancel}, {kEnded, Duty::kCancel},
-       Stays(kCancelling), Stays(kCancelling), Stays(kCancelling)}}},
+       {kEnded, Duty::kCancel}, Stays(kCancelling), Stays(kCancelling), Stays(kCancelling)}}},
     {kSuspendingAhead,
      {{Stays(kSuspendingAhead), {kEnded, Duty::kLetGo}, Stays(kSuspendingAhead), {kSuspending, Duty::kGoOn},
        Stays(kSuspendingAhead), {kEnded, Duty::kComplete}, {kEnded, Duty::kLetGo}, {kEnded, Duty::kLetGo},
-       Stays(kSuspendingAhead), Stays(kSuspendingAhead), Stays(kSuspendingAhead)}}},
+       {kEnded, Duty::kLetGo}, Stays(kSuspendingAhead), Stays(kSuspendingAhead), Stays(kSuspendingAhead)}}},
     {kSuspending,
      {{Stays(kSuspending), Stays(kSuspending), Stays(kSuspending), Stays(kSuspending),
        Stays(kSuspending), {kEnded, Duty::kComplete}, {kEnded, Duty::kLetGo}, {kEnded, Duty::kLetGo},
-       Stays(kSuspending), Stays(kSuspending), Stays(kSuspending)}}},
+       {kEnded, Duty::kLetGo}, Stays(kSuspending), Stays(kSuspending), Stays(kSuspending)}}},
     {kAbandoned,
      {{Stays(kAbandoned), Stays(kAbandoned), Stays(kAbandoned), Stays(kAbandoned),
        {kEnded, Duty::kLetGo}, Stays(kAbandoned), Stays(kAbandoned), Stays(kAbandoned),
-       Stays(kAbandoned), Stays(kAbandoned), Stays(kAbandoned)}}},
+       Stays(kAbandoned), Stays(kAbandoned), Stays(kAbandoned), Stays(kAbandoned)}}},
     {kEnded,
      {{Stays(kEnded), Stays(kEnded), Stays(kEnded), Stays(kEnded),
        Stays(kEnded), Stays(kEnded), Stays(kEnded), Stays(kEnded),
-       Stays(kEnded), Stays(kEnded), Stays(kEnded)}}},
+       Stays(kEnded), Stays(kEnded), Stays(kEnded), Stays(kEnded)}}},
 }};
 // clang-format on
 

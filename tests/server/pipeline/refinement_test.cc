@@ -238,10 +238,10 @@ TEST_F(RefinementTest, LiveJobsTakeItsMemory) {
 
 TEST_F(RefinementTest, AFailedStoreFailsTheRefinementOnly) {
   const std::string id = Acquire();
-  service_->results.FailWith(absl::ResourceExhaustedError("disk full"));
+  service_->results.FailWith(absl::InternalError("the disk is broken"));
   const jobs::Job job = AwaitEnd((*Refine(id, Recipe(1)))->id);
   EXPECT_EQ(job.state, JobState::kFailed);
-  EXPECT_EQ(job.error.message(), "disk full");
+  EXPECT_EQ(job.error.message(), "the disk is broken");
   EXPECT_EQ(Job(id).state, JobState::kCompleted);
   ExpectNothingHeld();
 }

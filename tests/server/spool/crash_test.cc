@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, CrashTest,
 [[noreturn]] void AppendUntilKilled(const SpoolOptions& options, int frames, int pipe) {
   auto spool = Spool::Open(options);
   if (!spool.ok()) _exit(1);
-  auto job = (*spool)->Create("job", "description of job", kFrames, kBytes);
+  auto job = (*spool)->Create("job", "description of job", kFrames, kBytes, 0);
   if (!job.ok()) _exit(2);
   for (int i = 0; i < frames; ++i) {
     (*job)->Append(FrameOf(i, kBytes), [i, pipe](const absl::Status& status) {

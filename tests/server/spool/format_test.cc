@@ -19,7 +19,7 @@ struct Line {
 TEST_F(FormatTest, ATinyFileByteForByte) {
   seconds_ = 1'800'000'000;  // 2027-01-15T08:00:00Z
   Start();
-  const auto job = spool_->Create("tiny", "acq", 2, 4);
+  const auto job = spool_->Create("tiny", "acq", 2, 4, 0);
   ASSERT_TRUE(job.ok()) << job.status();
   const std::string pixels = "\x01\x02\x03\x04";
   jobs::SpoolFrame frame;

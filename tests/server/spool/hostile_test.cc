@@ -202,7 +202,7 @@ TEST_F(HostileTest, ForeignFilesAreLeftAlone) {
   spool_->Release("garbage");
   EXPECT_THAT(spool_->Jobs(), ElementsAre("job"));
   for (const char* id : {"", "..", "a/b", "../job", "white space"}) {
-    EXPECT_EQ(spool_->Create(id, "", 1, 1).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(spool_->Create(id, "", 1, 1, 0).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(spool_->Open(id).status().code(), absl::StatusCode::kNotFound);
   }
 }

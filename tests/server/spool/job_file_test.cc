@@ -165,7 +165,7 @@ TEST_P(JobFileTest, EveryOpenerOfAJobGetsTheSameSpool) {
   const auto job = Create("job", 1, 100);
   EXPECT_EQ(*spool_->Open("job"), job);
   EXPECT_EQ(spool_->Open("other").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(spool_->Create("job", "", 1, 1).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(spool_->Create("job", "", 1, 1, 0).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
 TEST_P(JobFileTest, DoneMayAskForRecords) {

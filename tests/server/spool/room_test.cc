@@ -33,8 +33,10 @@ class RoomTest : public SpoolTest {
     options_.sync = SyncPolicy::kNever;
   }
   absl::Status TryCreate(const std::string& id) {
-    return spool_->Create(id, "description", kFrames, kBytes).status();
+    return spool_->Create(id, "description", kFrames, kBytes, 0).status();
   }
+  /// In the spool's directory, without its lock.
+  size_t Files() { return Names().size(); }
 };
 
 /// Limits the size of files, which fails as a full disk does, for as long as it lives.
@@ -111,9 +113,55 @@ TEST_F(RoomTest, ReleasedJobsGoOldestFirstAndOnlyForRoom) {
   EXPECT_THAT(spool_->Jobs(), ElementsAre("b", "d", "e", "f"));
 
   // What would not fit in any case removes nothing.
-  EXPECT_EQ(spool_->Create("g", "", 3 * kFrames, kBytes).status().code(),
+  EXPECT_EQ(spool_->Create("g", "", 3 * kFrames, kBytes, 0).status().code(),
             absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(spool_->Jobs(), ElementsAre("b", "d", "e", "f"));
+}
+
+TEST_F(RoomTest, WhatIsPromisedToOthersIsSpared) {
+  options_.retention = absl::Hours(10);
+  // A disk of five files.
+  options_.disk = [this]() -> absl::StatusOr<jobs::Disk> {
+    return jobs::Disk{.id = 1, .free_bytes = (5 - static_cast<int64_t>(Files())) * kFileBytes};
+  };
+  Start();
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(TryCreate(id).ok());
+    ++seconds_;
+    spool_->Release(id);
+  }
+  const auto create = [&](const char* id, int64_t spared) {
+    return spool_->Create(id, "description", kFrames, kBytes, spared).status();
+  };
+  // Not even without all three.
+  const absl::Status refused = create("d", 4 * kFileBytes + 1);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr(absl::StrCat(4 * kFileBytes + 1, " are promised there to results")));
+  EXPECT_THAT(spool_->Jobs(), ElementsAre("a", "b", "c"));
+  // Two files are free: one is for d, and of the promised two another is missing.
+  EXPECT_TRUE(create("d", 2 * kFileBytes).ok());
+  EXPECT_THAT(spool_->Jobs(), ElementsAre("b", "c", "d"));
+}
+
+TEST_F(RoomTest, TheDiskIsFreedForOthersIfThatSuffices) {
+  options_.retention = absl::Hours(10);
+  options_.disk = [this]() -> absl::StatusOr<jobs::Disk> {
+    return jobs::Disk{.id = 1, .free_bytes = (5 - static_cast<int64_t>(Files())) * kFileBytes};
+  };
+  Start();
+  for (const char* id : {"a", "b", "c", "active"}) ASSERT_TRUE(TryCreate(id).ok());
+  for (const char* id : {"b", "a", "c"}) {
+    ++seconds_;
+    spool_->Release(id);
+  }
+  EXPECT_EQ(spool_->GetDisk()->reclaimable_bytes, 3 * kFileBytes);
+  spool_->FreeDisk(4 * kFileBytes + 1);
+  EXPECT_THAT(spool_->Jobs(), ElementsAre("a", "active", "b", "c"));
+  spool_->FreeDisk(kFileBytes);  // it is
+  EXPECT_THAT(spool_->Jobs(), ElementsAre("a", "active", "b", "c"));
+  spool_->FreeDisk(2 * kFileBytes + 1);
+  EXPECT_THAT(spool_->Jobs(), ElementsAre("active", "c"));
 }
 
 TEST_F(RoomTest, NothingIsReclaimedWhileItIsRead) {
@@ -204,7 +252,7 @@ TEST_F(RoomTest, MoreThanTheDiskHasIsRefusedBeforeItIsTried) {
   const auto free_bytes = storage::FreeBytes(options_.directory);
   ASSERT_TRUE(free_bytes.ok());
   const absl::Status status =
-      spool_->Create("job", "", 4, static_cast<int64_t>(*free_bytes)).status();
+      spool_->Create("job", "", 4, static_cast<int64_t>(*free_bytes), 0).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()), HasSubstr("free on the disk"));
   EXPECT_THAT(Names(), IsEmpty());
@@ -242,12 +290,12 @@ TEST_F(RoomTest, SmallFileSystem) {
     int jobs = 0;
     absl::Status status;
     for (; status.ok() && jobs < 100; ++jobs) {
-      status = (*spool)->Create(absl::StrCat(jobs), "", kFrames, kBytes).status();
+      status = (*spool)->Create(absl::StrCat(jobs), "", kFrames, kBytes, 0).status();
     }
     if (status.code() != absl::StatusCode::kResourceExhausted) _exit(2);
     if ((*spool)->Jobs().size() != static_cast<size_t>(jobs - 1)) _exit(3);
     (*spool)->Release("0");
-    if (!(*spool)->Create("more", "", kFrames, kBytes).ok()) _exit(4);
+    if (!(*spool)->Create("more", "", kFrames, kBytes, 0).ok()) _exit(4);
     if ((*spool)->Open("0").status().code() != absl::StatusCode::kNotFound) _exit(5);
     _exit(0);
   }

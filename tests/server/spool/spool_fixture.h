@@ -108,7 +108,7 @@ class SpoolTest : public ::testing::Test {
     Start();
   }
   std::shared_ptr<jobs::JobSpool> Create(const std::string& id, int frames, int64_t frame_bytes) {
-    auto job = spool_->Create(id, "description of " + id, frames, frame_bytes);
+    auto job = spool_->Create(id, "description of " + id, frames, frame_bytes, 0);
     EXPECT_TRUE(job.ok()) << job.status();
     return job.ok() ? *job : nullptr;
   }

@@ -218,6 +218,14 @@ TEST_F(VolumeCacheTest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("volume_cache_bytes"));
 }
 
+TEST_F(VolumeCacheTest, WhatIsPromisedToResultsIsNotTaken) {
+  cache_ = *VolumeCache::Open(files_.path() / "cache", 10 * kOne, [] { return int64_t{1} << 60; });
+  const RawVolume a = Write({16, 16, 16}, "a");
+  const absl::Status status = Await("a", a);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the disk is full"));
+}
+
 TEST_F(VolumeCacheTest, AReplacedVolumeIsPreparedAgain) {
   Open(10 * kOne);
   const RawVolume first = Write({16, 16, 16}, "a");
