@@ -22,7 +22,7 @@ constexpr char kJob[] = "job";
 Spool& TestSpool() {
   static const std::unique_ptr<Spool> spool = [] {
     auto opened = Spool::Open({.directory = fuzz::Directory(), .sync = SyncPolicy::kNever});
-    fuzz::Require(opened.ok() && (*opened)->Create(kJob, "", 1, 1).ok(), "a spool can be made");
+    fuzz::Require(opened.ok() && (*opened)->Create(kJob, "", 1, 1, 0).ok(), "a spool can be made");
     return *std::move(opened);
   }();
   return *spool;
