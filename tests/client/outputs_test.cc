@@ -158,6 +158,17 @@ TEST(Outputs, AreCheckedBeforeTheWork) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
+TEST(Outputs, ABundleIsADirectory) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "file", "kept");
+  for (const auto& out : {directory / "file", directory / "file" / "below"}) {
+    const Outcome outcome = RunCommand({"simulate", "--phantom", "head", "--out", out});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("is not a directory"));
+  }
+  EXPECT_EQ(ReadBytes(directory / "file"), "kept");
+}
+
 TEST(Outputs, EndingsAreCheckedBeforeTheWork) {
   for (const auto& [arguments, ending] : Writers()) {
     const std::string flag = arguments.back();
