@@ -53,4 +53,4 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 CMD ["is
 ENTRYPOINT ["isocenterd"]
 # Without TLS: for a network of containers that is closed to others. Otherwise --config with certificates.
 CMD ["--grpc_address", "0.0.0.0:50051", "--metrics_address", "0.0.0.0:9464", "--dicom_address", "0.0.0.0", \
-     "--archive", "/var/lib/isocenter/archive"]
+     "--unprotected_listener", "grpc,dicom", "--archive", "/var/lib/isocenter/archive"]

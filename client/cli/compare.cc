@@ -12,6 +12,7 @@
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/output/table.h"
+#include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "client/imaging/difference.h"
@@ -95,6 +96,10 @@ absl::Status WriteJson(const Options& options, const imaging::DifferenceMeter& m
 }
 
 absl::Status Compare(const Options& options) {
+  if (!options.json.empty()) {
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
+        {.flag = "--json", .path = options.json, .inputs = {options.volume, options.truth}}));
+  }
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<Truth> truth, OpenTruth(options));
   const VolumeGrid& grid = volume.grid;

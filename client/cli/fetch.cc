@@ -6,11 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/cli/interrupt.h"
 #include "client/cli/options/deidentify_flags.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/formats/meta_image.h"
+#include "client/formats/staged_directory.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -22,30 +25,35 @@ struct Options {
   std::string job_id;
   std::filesystem::path out;
   std::string format = "dicom";
+  bool overwrite = false;
   DeidentifyFlags deidentify;
 };
 
+absl::Status Interrupted() { return absl::CancelledError("interrupted; nothing was written"); }
+
+/// The files appear together, when the last one has come.
 class DirectorySink : public client::DicomSink {
  public:
   /// `deidentifier` may be null; else every file is collected in memory and cleaned before it is
   /// written, so that no identity reaches the disk.
-  DirectorySink(std::filesystem::path directory, const formats::Deidentifier* deidentifier)
-      : directory_(std::move(directory)), deidentifier_(deidentifier) {}
+  DirectorySink(std::filesystem::path directory, const formats::Deidentifier* deidentifier,
+                const Interrupt& interrupt)
+      : directory_(std::move(directory)), deidentifier_(deidentifier), interrupt_(interrupt) {}
   absl::Status OnFileCount(int files) override {
     bar_.emplace("download", "files", files);
-    std::error_code error;
-    std::filesystem::create_directories(directory_, error);
-    if (!error) return absl::OkStatus();
-    return absl::PermissionDeniedError(
-        absl::StrCat("cannot make the directory ", directory_.string(), ": ", error.message()));
+    ISO_ASSIGN_OR_RETURN(formats::StagedDirectory staged,
+                         formats::StagedDirectory::Create(directory_));
+    staged_.emplace(std::move(staged));
+    return absl::OkStatus();
   }
   absl::Status OnFile(const std::string& name) override {
-    ISO_ASSIGN_OR_RETURN(formats::OutputFile file, formats::OutputFile::Create(directory_ / name));
+    ISO_ASSIGN_OR_RETURN(formats::OutputFile file, formats::OutputFile::Create(staged_->Add(name)));
     collected_.clear();
     file_.emplace(std::move(file));
     return absl::OkStatus();
   }
   absl::Status OnData(absl::string_view data) override {
+    if (interrupt_.happened()) return Interrupted();
     const auto bytes = std::as_bytes(std::span(data.data(), data.size()));
     if (deidentifier_ == nullptr) return file_->Write(bytes);
     try {
@@ -66,10 +74,13 @@ class DirectorySink : public client::DicomSink {
     bar_->Update(++files_);
     return absl::OkStatus();
   }
+  absl::Status Finish() { return staged_->Commit(); }
 
  private:
   std::filesystem::path directory_;
   const formats::Deidentifier* deidentifier_;
+  const Interrupt& interrupt_;
+  std::optional<formats::StagedDirectory> staged_;
   std::vector<std::byte> collected_;
   std::optional<formats::OutputFile> file_;
   std::optional<ProgressBar> bar_;
@@ -78,15 +89,19 @@ class DirectorySink : public client::DicomSink {
 
 class MetaImageSink : public client::VolumeSink {
  public:
-  explicit MetaImageSink(std::filesystem::path path) : path_(std::move(path)) {}
+  MetaImageSink(formats::Destination destination, const Interrupt& interrupt)
+      : destination_(std::move(destination)), interrupt_(interrupt) {}
   absl::Status OnGrid(const VolumeGrid& grid) override {
     bar_.emplace("download", "voxels", grid.voxels());
+    destination_.bytes = static_cast<uint64_t>(grid.voxels()) * sizeof(float);
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination_));
     ISO_ASSIGN_OR_RETURN(formats::MetaImageWriter writer,
-                         formats::MetaImageWriter::Create(path_, grid));
+                         formats::MetaImageWriter::Create(destination_.path, grid));
     writer_.emplace(std::move(writer));
     return absl::OkStatus();
   }
   absl::Status OnVoxels(std::span<const float> voxels) override {
+    if (interrupt_.happened()) return Interrupted();
     voxels_ += static_cast<int64_t>(voxels.size());
     bar_->Update(voxels_);
     return writer_->Append(voxels);
@@ -94,11 +109,33 @@ class MetaImageSink : public client::VolumeSink {
   absl::Status Finish() { return writer_->Finish(); }
 
  private:
-  std::filesystem::path path_;
+  formats::Destination destination_;
+  const Interrupt& interrupt_;
   std::optional<formats::MetaImageWriter> writer_;
   std::optional<ProgressBar> bar_;
   int64_t voxels_ = 0;
 };
+
+absl::Status FetchDicom(const Options& options, const formats::Deidentifier* deidentifier,
+                        const Interrupt& interrupt) {
+  ISO_RETURN_IF_ERROR(formats::CheckUnused("--out", options.out, options.overwrite));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  DirectorySink sink(options.out, deidentifier, interrupt);
+  ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadDicom(options.job_id, sink));
+  return sink.Finish();
+}
+
+absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
+  const formats::Destination destination{
+      .flag = "--out", .path = options.out, .endings = {".mha", ".mhd"}};
+  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  MetaImageSink sink(destination, interrupt);
+  ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job_id, sink));
+  return sink.Finish();
+}
 
 absl::Status Fetch(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const std::optional<formats::Deidentifier> deidentifier,
@@ -108,16 +145,9 @@ absl::Status Fetch(const Options& options) {
         absl::StrCat("--deidentify with --format ", options.format,
                      "; legal is dicom: the other formats carry no identity"));
   }
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
-  const client::JobClient jobs(channel);
-  if (options.format == "dicom") {
-    DirectorySink sink(options.out, deidentifier ? &*deidentifier : nullptr);
-    return jobs.DownloadDicom(options.job_id, sink);
-  }
-  MetaImageSink sink(options.out);
-  ISO_RETURN_IF_ERROR(jobs.DownloadVolume(options.job_id, sink));
-  return sink.Finish();
+  const Interrupt interrupt;
+  if (options.format == "mha") return FetchVolume(options, interrupt);
+  return FetchDicom(options, deidentifier ? &*deidentifier : nullptr, interrupt);
 }
 
 }  // namespace
@@ -134,6 +164,8 @@ void AddFetchCommand(flags::Command program) {
   command.Add("job", o.job_id, "job id").Required().Type("JOB");
   command.Add("--out", o.out, "directory (dicom) or .mha file to write").Required().Type("PATH");
   command.Add("--format", o.format, "of the result").OneOf({"dicom", "mha"}).ShowDefault();
+  command.AddSwitch("--overwrite", o.overwrite,
+                    "dicom: also into a directory with files, if this fetch replaces all of them");
   AddDeidentifyFlags(command, o.deidentify);
   AddServerFlags(command, o.server);
   command.Does([options] { return Fetch(*options); });

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,9 +17,11 @@
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/convergence_file.h"
 #include "client/cli/output/table.h"
+#include "client/formats/destination.h"
 #include "client/formats/meta_image.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
+#include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/geometry/patient_position.h"
@@ -72,29 +75,59 @@ void PrintReport(const recon::IterationReport& report) {
   std::fflush(stdout);
 }
 
-absl::Status RunFdk(const Options& options, const recon::Acquisition& acquisition,
-                    const VolumeGrid& grid, const std::vector<ops::Device*>& devices,
-                    const ops::RawFrames& frames, HostView3<float> volume) {
-  ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
-                       recon::MakePlan(acquisition, grid, options.fdk, Backends(), devices,
-                                       recon::Arrival::kComplete));
-  if (options.print_plan) std::fputs(recon::PlanText(plan).c_str(), stdout);
+/// What is known before a frame is read, of filtered back-projection or of iterations.
+using Plan = std::variant<recon::ReconstructionPlan, recon::RefinementPlan>;
+
+absl::StatusOr<Plan> MakePlan(const Options& options, const recon::Acquisition& acquisition,
+                              const VolumeGrid& grid,
+                              const std::optional<recon::IterativeSettings>& iterative,
+                              const std::vector<ops::Device*>& devices) {
+  if (iterative) {
+    return recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(),
+                                     devices);
+  }
+  return recon::MakePlan(acquisition, grid, options.fdk, Backends(), devices,
+                         recon::Arrival::kComplete);
+}
+
+/// Whether this machine has the memory for all frames, the volume, and the devices that have none
+/// of their own. Errors: RESOURCE_EXHAUSTED.
+absl::Status CheckMemory(const Plan& plan, int64_t frames_bytes,
+                         const std::vector<ops::Device*>& devices) {
+  return std::visit(
+      [&](const auto& made) {
+        int64_t bytes = frames_bytes + made.host_bytes;
+        for (const ops::Device* device : devices) {
+          if (!device->traits().own_memory) bytes += made.peak_bytes;
+        }
+        const VolumeGrid& grid = made.grid;
+        return CheckAvailableMemory(absl::StrCat("a volume of ", grid.nx, "x", grid.ny, "x",
+                                                 grid.nz, " voxels from ", made.views(), " frames"),
+                                    bytes);
+      },
+      plan);
+}
+
+absl::Status SmallerSizeHelps(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "; choose a smaller --size or --grid"));
+}
+
+absl::Status Run(const recon::ReconstructionPlan& plan, const Options&,
+                 const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
+                 HostView3<float> volume) {
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                        recon::Reconstructor::Create(plan, Backends(), devices));
   return reconstructor->Run(frames, volume);
 }
 
-absl::Status RunIterative(const Options& options, const recon::Acquisition& acquisition,
-                          const VolumeGrid& grid, const recon::IterativeSettings& settings,
-                          const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
-                          HostView3<float> volume) {
-  ISO_ASSIGN_OR_RETURN(
-      const recon::RefinementPlan plan,
-      recon::MakeRefinementPlan(acquisition, grid, options.fdk, settings, Backends(), devices));
-  if (options.print_plan) std::fputs(recon::PlanText(plan).c_str(), stdout);
+absl::Status Run(const recon::RefinementPlan& plan, const Options& options,
+                 const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
+                 HostView3<float> volume) {
   std::printf("%s, %s, %d subsets, %d iterations\n",
-              std::string(recon::AlgorithmName(settings.algorithm)).c_str(),
-              std::string(ops::ProjectorName(settings.projector)).c_str(),
+              std::string(recon::AlgorithmName(plan.settings.algorithm)).c_str(),
+              std::string(ops::ProjectorName(plan.settings.projector)).c_str(),
               static_cast<int>(plan.subsets.size()), plan.settings.iterations);
   const absl::Time begin = absl::Now();
   const auto report = [&](const recon::IterationReport& done) {
@@ -116,47 +149,78 @@ absl::Status RunIterative(const Options& options, const recon::Acquisition& acqu
   return imaging::WriteConvergence(options.curve, points);
 }
 
+formats::Destination VolumeDestination(const Options& options) {
+  return {.flag = "--out",
+          .path = options.out,
+          .endings = {".mha", ".mhd"},
+          .inputs = {options.acquisition.input, options.acquisition.projections}};
+}
+
+/// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
+absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
+  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
+  const bool iterative = options.algorithm != "fdk";
+  if (!options.curve.empty()) {
+    if (!iterative) {
+      return absl::InvalidArgumentError(
+          "--curve needs an iterative --algorithm; fdk has no passes");
+    }
+    ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
+  }
+  if (!iterative) return std::nullopt;
+  ISO_ASSIGN_OR_RETURN(const recon::IterativeSettings settings,
+                       ToSettings(options.iterative, options.algorithm, options.fdk.precision));
+  return settings;
+}
+
+absl::StatusOr<ChosenDevices> OpenDevices(const Options& options) {
+  return isocenter::OpenDevices(
+      options.backend,
+      {.host = {.memory_bytes = options.memory_mib * kMib, .threads = options.threads},
+       .own_memory = {.memory_bytes = options.memory_mib * kMib},
+       .count = options.devices});
+}
+
+absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& header) {
+  const std::string& position = header.patient_position();
+  return ParsePatientPosition(position.empty() ? "HFS" : position);
+}
+
 absl::Status Reconstruct(Options options) {
   options.fdk.window = WindowNamed(options.window);
   options.fdk.precision =
       options.precision == "fast" ? ops::Precision::kFast : ops::Precision::kExact;
-  const bool iterative = options.algorithm != "fdk";
-  recon::IterativeSettings settings;
-  if (iterative) {
-    ISO_ASSIGN_OR_RETURN(settings,
-                         ToSettings(options.iterative, options.algorithm, options.fdk.precision));
-  } else if (!options.curve.empty()) {
-    return absl::InvalidArgumentError("--curve needs an iterative --algorithm; fdk has no passes");
-  }
-  if (!options.curve.empty()) ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
+  ISO_ASSIGN_OR_RETURN(const std::optional<recon::IterativeSettings> iterative,
+                       CheckFlags(options));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
                        wire::AcquisitionFromProto(source->header()));
-  const std::string& position = source->header().patient_position();
-  ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position,
-                       ParsePatientPosition(position.empty() ? "HFS" : position));
-  ISO_ASSIGN_OR_RETURN(formats::Volume volume, [&]() -> absl::StatusOr<formats::Volume> {
-    ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, GridOf(options, acquisition));
-    ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-    return formats::Volume{.grid = grid};
-  }());
-  ISO_ASSIGN_OR_RETURN(
-      const ChosenDevices chosen,
-      OpenDevices(options.backend,
-                  {.host = {.memory_bytes = options.memory_mib * kMib, .threads = options.threads},
-                   .own_memory = {.memory_bytes = options.memory_mib * kMib},
-                   .count = options.devices}));
+  ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position, PatientPositionOf(source->header()));
+  formats::Volume volume;
+  ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, acquisition));
+  ISO_RETURN_IF_ERROR(ValidateGrid(volume.grid));
+  ISO_ASSIGN_OR_RETURN(const ChosenDevices chosen, OpenDevices(options));
   std::vector<ops::Device*> devices;
   for (const auto& device : chosen.devices) devices.push_back(device.get());
+  const absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
+  if (!plan.ok()) return SmallerSizeHelps(plan.status());
+  if (options.print_plan) {
+    std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
+               stdout);
+    std::fflush(stdout);
+  }
+  const int64_t frames_bytes = source->frame_bytes() * source->header().frame_count();
+  ISO_RETURN_IF_ERROR(SmallerSizeHelps(CheckMemory(*plan, frames_bytes, devices)));
+  formats::Destination destination = VolumeDestination(options);
+  destination.bytes = static_cast<uint64_t>(recon::VolumeBytes(volume.grid));
+  ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
+
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
   volume.voxels.resize(volume.grid.voxels());
   const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
-
   const absl::Time begin = absl::Now();
-  ISO_RETURN_IF_ERROR(
-      iterative ? RunIterative(options, acquisition, volume.grid, settings, devices, frames.view(),
-                               voxels)
-                : RunFdk(options, acquisition, volume.grid, devices, frames.view(), voxels));
+  ISO_RETURN_IF_ERROR(std::visit(
+      [&](const auto& made) { return Run(made, options, devices, frames.view(), voxels); }, *plan));
   std::printf("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", volume.grid.nx, volume.grid.ny,
               volume.grid.nz, volume.grid.spacing.x, absl::ToDoubleSeconds(absl::Now() - begin),
               static_cast<int>(devices.size()), devices[0]->description().c_str());

@@ -83,8 +83,8 @@ void AddRefineCommand(flags::Command program) {
       .Type("NAME");
   command
       .Add("--deadline", options->deadline_seconds,
-           "seconds after which the best volume so far is stored")
-      .Type("S");
+           "seconds after which the best volume so far is stored; 0: what the protocol says")
+      .Range(0.0, 604800.0);
   command
       .Add("--request_id", options->request_id,
            "repeating a request with the same id makes no second job")

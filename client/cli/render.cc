@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/formats/destination.h"
 #include "client/formats/volume_input.h"
 #include "client/imaging/contact_sheet.h"
 #include "client/imaging/resample.h"
@@ -11,6 +12,8 @@
 
 namespace isocenter::cli {
 namespace {
+
+constexpr double kMostHu = 1e6;
 
 struct Options {
   std::string volume, truth, out;
@@ -38,15 +41,17 @@ absl::StatusOr<imaging::SliceIndex> ToSliceIndex(const Options& options, const V
 }
 
 absl::Status Render(const Options& options) {
-  ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
+  ISO_RETURN_IF_ERROR(
+      formats::CheckFileDestination({.flag = "--out", .path = options.out, .endings = {".png"}}));
   ISO_ASSIGN_OR_RETURN(const imaging::Window window, ToWindow("--window", options.window));
+  ISO_ASSIGN_OR_RETURN(const imaging::Window difference_window,
+                       ToWindow("--difference-window", options.difference_window));
+  ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
   ISO_ASSIGN_OR_RETURN(const imaging::SliceIndex at, ToSliceIndex(options, volume.grid));
   if (options.truth.empty()) {
     return formats::WritePng(options.out,
                              imaging::RenderSheet({{"RECONSTRUCTION", &volume, window}}, at));
   }
-  ISO_ASSIGN_OR_RETURN(const imaging::Window difference_window,
-                       ToWindow("--difference-window", options.difference_window));
   ISO_ASSIGN_OR_RETURN(const formats::Volume given, formats::ReadVolume(options.truth));
   const formats::Volume truth =
       imaging::Resample(given, volume.grid, std::numeric_limits<float>::quiet_NaN());
@@ -81,16 +86,20 @@ void AddRenderCommand(flags::Command program) {
       .Type("C,W")
       .Separator(',')
       .Count(2)
+      .Range(-kMostHu, kMostHu)
       .ShowDefault("40,400");
   command
       .Add("--difference-window", o.difference_window, "centre and width in HU of the difference")
       .Type("C,W")
       .Separator(',')
       .Count(2)
+      .Range(-kMostHu, kMostHu)
       .ShowDefault("0,100");
   command.Add("--slice", o.slice, "voxel i,j,k that the planes go through (default: the middle)")
+      .Type("I,J,K")
       .Separator(',')
-      .Count(3);
+      .Count(3)
+      .Range(0, 4095);
   command.Does([options] { return Render(*options); });
 }
 

@@ -1,6 +1,7 @@
 // isocenter simulate: a phantom or a volume becomes an acquisition on disk.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -14,6 +15,7 @@
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/rabbitct_data_set.h"
 #include "client/formats/bundle.h"
+#include "client/formats/destination.h"
 #include "client/formats/dicom/xa_writer.h"
 #include "client/formats/meta_image.h"
 #include "client/formats/volume_input.h"
@@ -185,6 +187,60 @@ std::string FormatOf(const Options& options) {
   return ending == ".dcm" ? "dicom-xa" : "bundle";
 }
 
+/// What is written, by its format, as far as it can be told before: of a RabbitCT data set the
+/// volumes, too, and of a bundle the frames.
+absl::Status CheckOutputs(const Options& options, const std::string& format, int64_t frames) {
+  const uint64_t pixel_bytes = options.pixel == "counts" && format != "rabbitct" ? 2 : 4;
+  formats::Destination out{.flag = "--out", .path = options.out, .inputs = {options.volume}};
+  out.bytes = pixel_bytes * options.detector[0] * options.detector[1] * frames;
+  if (format == "bundle") {
+    ISO_RETURN_IF_ERROR(formats::CheckDirectoryDestination(out));
+  } else {
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(out));
+  }
+  if (!options.matrices.empty()) {
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--matrices",
+                                                       .path = options.matrices,
+                                                       .endings = {".csv"},
+                                                       .inputs = {options.trajectory.kind}}));
+  }
+  if (options.truth.empty()) return absl::OkStatus();
+  const auto size = static_cast<uint64_t>(options.truth_size);
+  return formats::CheckFileDestination({.flag = "--truth",
+                                        .path = options.truth,
+                                        .endings = {".mha", ".mhd"},
+                                        .bytes = size * size * size * sizeof(float),
+                                        .inputs = {options.volume}});
+}
+
+absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const Options& options) {
+  if (options.phantom.empty()) return OpenVolume(options);
+  return phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm);
+}
+
+absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(const Options& options,
+                                                               const std::string& format,
+                                                               const Detector& detector,
+                                                               const Trajectory& trajectory) {
+  const v1::AcquisitionHeader header = MakeHeader(options, detector, trajectory);
+  if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
+  if (format == "bundle") return formats::CreateBundle(options.out, header, Describe(options));
+  const recon::Acquisition acquisition{.detector = detector,
+                                       .pixel_type = options.pixel == "counts"
+                                                         ? recon::PixelType::kUint16Counts
+                                                         : recon::PixelType::kFloat32LineIntegrals,
+                                       .i0_counts = options.i0,
+                                       .trajectory = trajectory};
+  return CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct);
+}
+
+absl::StatusOr<VolumeGrid> TruthGrid(const Options& options, const Detector& detector,
+                                     const Trajectory& trajectory) {
+  if (options.truth_voxel_mm == 0) return AutoGrid(trajectory, detector, options.truth_size);
+  const double s = options.truth_voxel_mm;
+  return CenteredGrid(options.truth_size, options.truth_size, options.truth_size, {s, s, s});
+}
+
 absl::Status Simulate(const Options& options) {
   const Interrupt interrupt;
   const Detector detector{.columns = options.detector[0],
@@ -194,40 +250,16 @@ absl::Status Simulate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(Trajectory trajectory, MakeTrajectory(options.trajectory, detector));
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
+  ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
+  ISO_ASSIGN_OR_RETURN(const std::unique_ptr<phantom::Phantom> object, OpenObject(options));
+  ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
+                       CreateSink(options, format, detector, trajectory));
   if (!options.matrices.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(trajectory)));
   }
-  std::unique_ptr<phantom::Phantom> object;
-  if (options.phantom.empty()) {
-    ISO_ASSIGN_OR_RETURN(object, OpenVolume(options));
-  } else {
-    ISO_ASSIGN_OR_RETURN(object,
-                         phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm));
-  }
-  const v1::AcquisitionHeader header = MakeHeader(options, detector, trajectory);
-  std::unique_ptr<formats::FrameSink> sink;
-  if (format == "rabbitct") {
-    const recon::Acquisition acquisition{
-        .detector = detector,
-        .pixel_type = options.pixel == "counts" ? recon::PixelType::kUint16Counts
-                                                : recon::PixelType::kFloat32LineIntegrals,
-        .i0_counts = options.i0,
-        .trajectory = trajectory};
-    ISO_ASSIGN_OR_RETURN(sink, CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct));
-  } else if (format == "dicom-xa") {
-    ISO_ASSIGN_OR_RETURN(sink, formats::CreateXaRun(options.out, header, trajectory));
-  } else {
-    ISO_ASSIGN_OR_RETURN(sink, formats::CreateBundle(options.out, header, Describe(options)));
-  }
   ThreadPool pool(UsableCores());
   if (!options.truth.empty()) {
-    VolumeGrid grid;
-    if (options.truth_voxel_mm > 0) {
-      const double s = options.truth_voxel_mm;
-      grid = CenteredGrid(options.truth_size, options.truth_size, options.truth_size, {s, s, s});
-    } else {
-      ISO_ASSIGN_OR_RETURN(grid, AutoGrid(trajectory, detector, options.truth_size));
-    }
+    ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, TruthGrid(options, detector, trajectory));
     ISO_RETURN_IF_ERROR(WriteTruth(options, *object, grid, pool, interrupt));
   }
   return WriteFrames(options, *object, detector, trajectory, *sink, pool, interrupt);
@@ -249,12 +281,14 @@ void AddObjectFlags(flags::Command command, Options& o) {
   command.Add("--raw-shape", o.raw_shape, "voxels of a .raw volume")
       .Type("NXxNYxNZ")
       .Separator('x')
-      .Count(3);
+      .Count(3)
+      .Range(1, 4096);
   command.Add("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm")
       .Type("X,Y,Z")
       .ShowDefault("1,1,1")
       .Separator(',')
-      .Count(3);
+      .Count(3)
+      .Range(0.001, 100.0);
   command.Add("--raw-type", o.raw_type, "voxel type of a .raw volume")
       .OneOf({"int16", "float32"})
       .ShowDefault();
@@ -292,11 +326,19 @@ void AddGeometryFlags(flags::Command command, Options& o) {
   command.Add("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
       .Range(2, 10000);
   command.Add("--start-deg", o.trajectory.start_deg, "angle of the first source position")
-      .ShowDefault();
-  command.Add("--arc-deg", o.trajectory.arc_deg,
-              "signed angle from first to last frame; 360 is a closed circle");
-  command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance").ShowDefault();
-  command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance").ShowDefault();
+      .ShowDefault()
+      .Range(-36000.0, 36000.0);
+  command
+      .Add("--arc-deg", o.trajectory.arc_deg,
+           "signed angle from first to last frame, not 0; 360 is a closed circle")
+      .Range(-720.0, 720.0)
+      .NotZero();
+  command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
+      .ShowDefault()
+      .Range(10.0, 10000.0);
+  command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance, above --sid-mm")
+      .ShowDefault()
+      .Range(10.0, 20000.0);
   command.Add("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
       .ShowDefault()
       .Range(0.0, 10.0);
@@ -331,13 +373,15 @@ void AddPixelFlags(flags::Command command, Options& o) {
            "standard deviation of the read-out noise in counts")
       .ShowDefault()
       .Range(0.0, 65535.0);
-  command.AddSetter<uint64_t>(
-      "--seed",
-      [&o](uint64_t seed) {
-        o.noise.seed = seed;
-        o.trajectory.seed = seed;
-      },
-      "of noise and wobble (default 1)");
+  command
+      .AddSetter<uint64_t>(
+          "--seed",
+          [&o](uint64_t seed) {
+            o.noise.seed = seed;
+            o.trajectory.seed = seed;
+          },
+          "of noise and wobble (default 1)")
+      .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
 }
 
 /// What is known of the object and of the arm, for comparison.

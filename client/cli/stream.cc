@@ -21,6 +21,7 @@
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -130,6 +131,16 @@ absl::Status CheckTogether(const Options& options) {
   return absl::OkStatus();
 }
 
+/// A result that cannot be written would be known after the exposure.
+absl::Status CheckOutputs(const Options& options) {
+  ISO_RETURN_IF_ERROR(CheckPreviewFile(options.preview));
+  if (options.json.empty()) return absl::OkStatus();
+  return formats::CheckFileDestination(
+      {.flag = "--json",
+       .path = options.json,
+       .inputs = {options.acquisition.input, options.acquisition.projections}});
+}
+
 absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
     const Options& options, const client::ServiceChannel& channel,
     const v1::AcquisitionHeader& header, WarningPrinter& warnings, PreviewFile& preview) {
@@ -148,9 +159,11 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
 absl::Status Stream(const Options& options) {
   Interrupt interrupt;
   ISO_RETURN_IF_ERROR(CheckTogether(options));
-  ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped, ParseFrameList(options.skip_frames));
+  ISO_RETURN_IF_ERROR(CheckOutputs(options));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSource> source,
                        OpenAcquisition(options.acquisition));
+  ISO_ASSIGN_OR_RETURN(const std::set<uint32_t> skipped,
+                       ParseFrameList(options.skip_frames, source->header().frame_count()));
   v1::AcquisitionHeader header = source->header();
   ISO_RETURN_IF_ERROR(ApplyOverrides(options, header));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,

@@ -6,6 +6,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -20,6 +21,7 @@ struct Options {
 };
 
 absl::Status Trace(const Options& options) {
+  ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out", .path = options.out}));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const std::string trace, client::JobClient(channel).Trace(options.job_id));

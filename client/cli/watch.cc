@@ -61,6 +61,7 @@ class Display {
 };
 
 absl::Status Watch(const Options& options) {
+  ISO_RETURN_IF_ERROR(CheckPreviewFile(options.preview));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   PreviewFile preview(options.preview);

@@ -38,10 +38,14 @@ class Option {
   Option& Environment(const std::string& variable);
   Option& OneOf(const std::vector<std::string>& legal);
   Option& OneOfNumbers(const std::vector<int>& legal);
-  /// Closed range.
+  /// Closed range of finite numbers; a value outside of it is wrong usage. Flags of numbers without
+  /// one take what their type can hold, infinity and not-a-number excluded.
   Option& Range(int least, int most);
   Option& Range(int64_t least, int64_t most);
+  Option& Range(uint64_t least, uint64_t most);
   Option& Range(double least, double most);
+  /// Of the range all but 0.
+  Option& NotZero();
   /// Values in one argument, e.g. "1248x960".
   Option& Separator(char between);
   /// How many values there must be.
@@ -91,7 +95,8 @@ class Program {
 
   Command root() { return {app_.get(), &action_}; }
 
-  /// Parses, and does what was asked. The exit code: 0 success, 1 failure, 2 wrong usage.
+  /// Parses, and does what was asked. The exit code: 0 success, 1 failure (too little memory
+  /// included, in whatever thread), 2 wrong usage.
   int Run(int argc, char** argv);
 
  private:

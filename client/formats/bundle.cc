@@ -82,6 +82,9 @@ class BundleSink : public FrameSink {
       return absl::FailedPreconditionError(
           absl::StrCat(written_, " of ", header_.frame_count(), " frames were written"));
     }
+    // Until here a bundle that was there before is whole; from here on there is none.
+    std::error_code none;
+    std::filesystem::remove(directory_ / kDescriptionFile, none);
     ISO_RETURN_IF_ERROR(frames_.Commit());
     std::string text;
     google::protobuf::TextFormat::Printer printer;
@@ -161,7 +164,6 @@ absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::p
     return absl::PermissionDeniedError(
         absl::StrCat("cannot make the directory ", directory.string(), ": ", error.message()));
   }
-  std::filesystem::remove(directory / kDescriptionFile, error);
   ISO_ASSIGN_OR_RETURN(OutputFile frames, OutputFile::Create(directory / kFramesFile));
   return std::make_unique<BundleSink>(directory, header, description, std::move(frames),
                                       frame_bytes);

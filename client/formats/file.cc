@@ -35,9 +35,15 @@ absl::Status ErrnoStatus(int error, const std::string& what) {
 absl::StatusOr<InputFile> InputFile::Open(const std::filesystem::path& path) {
   InputFile input;
   input.name_ = path.string();
+  // Before it is opened: a pipe would wait for its writer.
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
+  const std::filesystem::file_status there = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(there)) {
     return absl::InvalidArgumentError(absl::StrCat(input.name_, " is a directory, not a file"));
+  }
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(input.name_, " is a device or pipe, not a regular file"));
   }
   input.file_.reset(std::fopen(path.c_str(), "rb"));
   if (!input.file_) return ErrnoStatus(errno, absl::StrCat("cannot open ", input.name_));

@@ -21,7 +21,8 @@ using FileHandle = std::unique_ptr<std::FILE, FileCloser>;
 /// A regular file that is read at given offsets. Not thread-safe.
 class InputFile {
  public:
-  /// Errors: NOT_FOUND, INVALID_ARGUMENT (a directory), PERMISSION_DENIED.
+  /// Errors: NOT_FOUND, INVALID_ARGUMENT (a directory, a pipe, a device),
+  /// PERMISSION_DENIED.
   static absl::StatusOr<InputFile> Open(const std::filesystem::path& path);
 
   uint64_t size() const { return size_; }

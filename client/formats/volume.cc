@@ -1,10 +1,10 @@
 #include "client/formats/volume.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <new>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -51,23 +51,23 @@ absl::StatusOr<std::vector<float>> ReadVoxels(
     absl::FunctionRef<absl::Status(uint64_t offset, std::span<std::byte> bytes)> read) {
   constexpr size_t kPieceVoxels = 1 << 18;
   const size_t total = static_cast<size_t>(count);
-  const uint64_t memory =
-      uint64_t(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  if (total > memory / sizeof(float)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(where, ": ", total, " voxels of 4 bytes are more than the ", memory,
-                     " bytes of this machine's memory; legal is at most ", memory / sizeof(float)));
-  }
-  std::vector<std::byte> stored(std::min(total, kPieceVoxels) * ElementBytes(coding.type));
+  ISO_RETURN_IF_ERROR(CheckAvailableMemory(absl::StrCat(where, ": a volume of ", total, " voxels"),
+                                           count * int64_t{sizeof(float)}));
   std::vector<float> voxels;
-  voxels.reserve(std::min<uint64_t>(total, file_bytes));
-  while (voxels.size() < total) {
-    const size_t piece = std::min(total - voxels.size(), kPieceVoxels);
-    const std::span bytes = std::span(stored).first(piece * ElementBytes(coding.type));
-    ISO_RETURN_IF_ERROR(read(voxels.size() * ElementBytes(coding.type), bytes));
-    voxels.resize(voxels.size() + piece);
-    ToFloat(bytes, coding.type, coding.big_endian, coding.slope, coding.intercept,
-            std::span(voxels).last(piece));
+  try {
+    std::vector<std::byte> stored(std::min(total, kPieceVoxels) * ElementBytes(coding.type));
+    voxels.reserve(std::min<uint64_t>(total, file_bytes));
+    while (voxels.size() < total) {
+      const size_t piece = std::min(total - voxels.size(), kPieceVoxels);
+      const std::span bytes = std::span(stored).first(piece * ElementBytes(coding.type));
+      ISO_RETURN_IF_ERROR(read(voxels.size() * ElementBytes(coding.type), bytes));
+      voxels.resize(voxels.size() + piece);
+      ToFloat(bytes, coding.type, coding.big_endian, coding.slope, coding.intercept,
+              std::span(voxels).last(piece));
+    }
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        where, ": no memory for more than ", voxels.size(), " of ", total, " voxels of 4 bytes"));
   }
   return voxels;
 }

@@ -48,8 +48,8 @@ struct VoxelCoding {
 
 /// Reads `count` voxels front to back; `read` fills its bytes from an offset into the voxels' data.
 /// Memory is taken for as many voxels as the file has bytes, and for more, which only compressed
-/// data have, as they come. Errors: those of `read`; INVALID_ARGUMENT when all the voxels are more
-/// than the memory of this machine.
+/// data have, as they come. Errors: those of `read`; RESOURCE_EXHAUSTED when all the voxels are
+/// more than the memory that there is.
 absl::StatusOr<std::vector<float>> ReadVoxels(
     const std::string& where, int64_t count, const VoxelCoding& coding, uint64_t file_bytes,
     absl::FunctionRef<absl::Status(uint64_t offset, std::span<std::byte> bytes)> read);

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "kernels/base/regular_file.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/geometry/trajectory.h"
 
 namespace isocenter {
@@ -36,6 +38,7 @@ absl::StatusOr<ProjectionMatrix> ParseLine(absl::string_view line) {
 }  // namespace
 
 absl::StatusOr<Trajectory> ReadTrajectoryCsv(const std::string& path) {
+  ISO_RETURN_IF_ERROR(CheckRegularFile("the trajectory", path));
   std::ifstream file(path);
   if (!file) {
     return absl::NotFoundError(

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <vector>
 
@@ -12,10 +10,12 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
+#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/addresses.h"
 #include "server/config/cluster.h"
 #include "server/config/dicom_config.h"
+#include "server/config/exposure.h"
 #include "server/config/fields.h"
 
 namespace isocenter::config {
@@ -167,11 +167,9 @@ absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
 }
 
 absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return absl::NotFoundError(absl::StrCat("cannot read the configuration ", path));
-  return ParseServerConfig(text.str(), path);
+  constexpr uint64_t kMostBytes = 16 << 20;  // thousands of protocols
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile("--config", path, kMostBytes));
+  return ParseServerConfig(text, path);
 }
 
 void ApplyDefaults(v1::ServerConfig& config) {
@@ -238,6 +236,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
   ISO_RETURN_IF_ERROR(ValidateDicomNode(config));
   ISO_RETURN_IF_ERROR(CheckListeners(config));
+  ISO_RETURN_IF_ERROR(CheckExposure(config));
   ISO_RETURN_IF_ERROR(ValidateCluster(config.cluster()));
   ISO_RETURN_IF_ERROR(CheckAudit(config.audit()));
   const v1::LimitsConfig& limits = config.limits();

@@ -15,7 +15,7 @@ namespace isocenter::config {
 absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
                                                    absl::string_view file_name);
 
-/// Errors: NOT_FOUND (cannot be read), and those of ParseServerConfig.
+/// An empty file is legal. Errors: those of ReadRegularFile and of ParseServerConfig.
 absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path);
 
 /// Puts the documented default wherever a field is unset.

@@ -4,30 +4,27 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/crypto/owners.h"
 
 namespace isocenter::crypto {
 namespace {
 
+constexpr uint64_t kMostBytes = 16 << 20;  // the authorities of a country
+
 absl::StatusOr<std::string> ReadFile(absl::string_view field, const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    return absl::NotFoundError(
-        absl::StrCat(field, " is ", path, ", which cannot be read; legal is a PEM file"));
-  }
-  return text.str();
+  return ReadRegularFile(field, path, kMostBytes);
 }
 
 absl::Time TimeOf(const ASN1_TIME* asn1) {
@@ -121,7 +118,21 @@ absl::Status CheckKey(absl::string_view field, const std::string& key_file,
     return absl::InvalidArgumentError(absl::StrCat(
         field, " is ", key_file, ", which is not the key of the certificate ", certificate_file));
   }
-  return absl::OkStatus();
+  return CheckSecrecy(field, key_file);
+}
+
+absl::Status CheckSecrecy(absl::string_view field, const std::string& file) {
+  namespace fs = std::filesystem;
+  constexpr fs::perms kOwnerAndReadingGroup = fs::perms::owner_all | fs::perms::group_read;
+  std::error_code error;
+  const fs::perms mode = fs::status(file, error).permissions();
+  if (error || (mode & fs::perms::all & ~kOwnerAndReadingGroup) == fs::perms::none) {
+    return absl::OkStatus();  // what is not there is for whoever reads it to complain of
+  }
+  return absl::PermissionDeniedError(
+      absl::StrFormat("%s is %s, which has mode 0%03o; legal is 0600 or 0640, or less: whoever "
+                      "reads it can pretend to be this service or its users",
+                      field, file, static_cast<unsigned>(mode & fs::perms::all)));
 }
 
 absl::Time FirstExpiry(const std::vector<Certificate>& certificates) {

@@ -35,9 +35,14 @@ absl::StatusOr<std::vector<Certificate>> ReadValidCertificates(absl::string_view
                                                                const std::string& file);
 
 /// Whether the private key is that of the first certificate of `certificate_file`. Errors:
-/// NOT_FOUND (cannot be read), INVALID_ARGUMENT (no key, or the key of another certificate).
+/// those of CheckSecrecy, NOT_FOUND (cannot be read), INVALID_ARGUMENT (no key, or the key of
+/// another certificate).
 absl::Status CheckKey(absl::string_view field, const std::string& key_file,
                       const std::string& certificate_file);
+
+/// Whether nobody but its owner and its group can read a file of secrets, and only its owner write
+/// it. PERMISSION_DENIED otherwise, naming `field`, the file, its mode and what is legal.
+absl::Status CheckSecrecy(absl::string_view field, const std::string& file);
 
 /// The one of the certificates that expires first. `certificates` is not empty.
 absl::Time FirstExpiry(const std::vector<Certificate>& certificates);

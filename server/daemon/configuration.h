@@ -34,7 +34,7 @@ struct Configuration {
 
 /// Certificates are valid now, and each key is that of its certificate. Errors, each with the field
 /// or flag (and the file), its value and what is legal: NOT_FOUND (a file that cannot be read),
-/// PERMISSION_DENIED (tokens that others may write), INVALID_ARGUMENT.
+/// PERMISSION_DENIED (keys and tokens that others may read), INVALID_ARGUMENT.
 absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags);
 
 }  // namespace isocenter::daemon

@@ -90,6 +90,19 @@ void DeclareEndpoints(SettingFlags& flags) {
   flags.Add("--dicom_aet", "Application entity title of the DICOM node", kDicom,
             &Dicom::mutable_ae_title);
   flags.AddSwitch("--no_dicom", "Do not start the DICOM node", kDicom, &Dicom::set_disabled);
+  flags
+      .Add<std::vector<std::string>>(
+          "--unprotected_listener",
+          "What may listen beyond this machine without TLS or without knowing who calls, because "
+          "the network keeps strangers away: grpc, dicom or grpc,dicom",
+          [](ServerConfig& config, const std::vector<std::string>& names) {
+            for (const std::string& name : names) {
+              config.add_unprotected_listener(name == "grpc" ? v1::LISTENER_GRPC
+                                                             : v1::LISTENER_DICOM);
+            }
+          })
+      ->delimiter(',')
+      ->check(CLI::IsMember({"grpc", "dicom"}));
   constexpr auto kTls = &ServerConfig::mutable_grpc_tls;
   flags.Add("--tls_certificate", "PEM file; turns TLS on", kTls,
             &v1::TlsConfig::mutable_certificate_file);
@@ -173,8 +186,8 @@ std::optional<int> Parse(int argc, const char* const* argv, Flags& flags) {
 
 absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
   v1::ServerConfig config;
-  if (!flags.config_file.empty()) {
-    ISO_ASSIGN_OR_RETURN(config, config::ReadServerConfig(flags.config_file));
+  if (flags.config_file) {  // given and empty is a mistake: of a variable that is not set
+    ISO_ASSIGN_OR_RETURN(config, config::ReadServerConfig(*flags.config_file));
   }
   if (flags.node_name) config.mutable_cluster()->set_node_name(*flags.node_name);
   config::ApplyDefaults(config);

@@ -16,7 +16,7 @@ namespace isocenter::daemon {
 inline constexpr int kExitBadConfiguration = 2;
 
 struct Flags {
-  std::string config_file;
+  std::optional<std::string> config_file;
   std::optional<std::string> node_name;
   /// What the flags that were given put over the file and the defaults.
   std::vector<std::function<void(v1::ServerConfig&)>> settings;

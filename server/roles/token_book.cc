@@ -3,14 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/crypto/certificates.h"
 #include "server/crypto/digests.h"
 
 namespace isocenter::roles {
@@ -75,22 +75,18 @@ absl::StatusOr<std::unique_ptr<TokenBook>> TokenBook::Open(std::string path) {
 }
 
 absl::Status TokenBook::Read() {
+  constexpr uint64_t kMostBytes = 16 << 20;
   struct stat about {};
-  std::ifstream file(path_);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (stat(path_.c_str(), &about) != 0 || !file) {
+  ISO_ASSIGN_OR_RETURN(const std::string text,
+                       ReadRegularFile("web.tokens_file", path_, kMostBytes));
+  if (stat(path_.c_str(), &about) != 0) {
     return absl::NotFoundError(
         absl::StrCat("web.tokens_file is ", path_, ", which cannot be read"));
   }
-  // Whoever writes it gives out roles.
-  if ((about.st_mode & S_IWOTH) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "web.tokens_file is ", path_, ", which everybody may write; take that away (chmod o-w)"));
-  }
+  ISO_RETURN_IF_ERROR(crypto::CheckSecrecy("web.tokens_file", path_));
   stamp_ = {about.st_ino, about.st_size,
             int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
-  ISO_ASSIGN_OR_RETURN(holders_, ParseTokens(text.str(), path_));
+  ISO_ASSIGN_OR_RETURN(holders_, ParseTokens(text, path_));
   return absl::OkStatus();
 }
 

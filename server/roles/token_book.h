@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<TokenHolder>> ParseTokens(absl::string_view text,
 /// Thread-safe.
 class TokenBook {
  public:
-  /// Errors: NOT_FOUND (cannot be read), PERMISSION_DENIED (others may write it), those of
+  /// Errors: NOT_FOUND (cannot be read), PERMISSION_DENIED (others may read or write it), those of
   /// ParseTokens.
   static absl::StatusOr<std::unique_ptr<TokenBook>> Open(std::string path);
 

@@ -186,11 +186,6 @@ TEST(Cli, WarningsAndPreviewsOfAStreamAndAJob) {
   ASSERT_EQ(watch.exit_code, 0) << watch.err;
   EXPECT_EQ(watch.err, "isocenter: warning: frame 3 is dark\n");  // once, not once per change
   EXPECT_EQ(ReadBytes(directory / "w.png"), ReadBytes(directory / "p.png"));
-  // The job is done whatever becomes of its previews.
-  const Outcome unwritable = RunCommand(
-      {"stream", directory / "b", "--server", server.address(), "--preview", "/nonexistent/p.png"});
-  EXPECT_EQ(unwritable.exit_code, 0);
-  EXPECT_THAT(unwritable.err, HasSubstr("/nonexistent/p.png"));
 }
 
 TEST(Cli, PacingKeepsToTheClock) {

@@ -1,6 +1,7 @@
 #include "client/formats/meta_image.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <numeric>
@@ -114,6 +115,9 @@ TEST(MetaImage, HostileHeadersAreRefusedByName) {
       {Header("DimSize = -2 1 1\nElementType = MET_CHAR\n"), "DimSize"},
       {Header("DimSize = 0 1 1\nElementType = MET_CHAR\n"), "DimSize"},
       {Header("DimSize = 99999999999999999999 1 1\nElementType = MET_CHAR\n"), "DimSize"},
+      {Header("DimSize = 2147483648 1 1\nElementType = MET_CHAR\n"), "DimSize"},
+      {Header("DimSize = 4294967296 4294967296 1\nElementType = MET_CHAR\n"), "DimSize"},
+      {Header("DimSize = -4096 -4096 4096\nElementType = MET_CHAR\n"), "DimSize"},
       {Header("DimSize = 2 1\nElementType = MET_CHAR\n"), "DimSize"},
       {Header("ElementType = MET_CHAR\n"), "DimSize is missing"},
       {Header("DimSize = 2 1 1\n"), "ElementType is missing"},
@@ -149,10 +153,28 @@ TEST(MetaImage, ALargeFileMayNotClaimMoreThanThereIs) {
   const absl::Status status = ReadMetaImage(path).status();
   // On machines whose memory would do, the data are none.
   EXPECT_THAT(status.code(),
-              testing::AnyOf(absl::StatusCode::kInvalidArgument, absl::StatusCode::kDataLoss));
+              testing::AnyOf(absl::StatusCode::kResourceExhausted, absl::StatusCode::kDataLoss));
   EXPECT_THAT(std::string(status.message()),
-              testing::AnyOf(HasSubstr("68719476736 voxels of 4 bytes are more than the "),
+              testing::AnyOf(HasSubstr("68719476736 voxels needs 274877906944 bytes of memory; "),
                              HasSubstr("damaged")));
+}
+
+// A pipe would wait for its writer, a device would never end.
+TEST(InputFile, IsARegularFile) {
+  TemporaryDirectory directory;
+  mkfifo((directory / "pipe").c_str(), 0600);
+  for (const auto& [path, said] :
+       {std::pair{directory.path(), "is a directory, not a file"},
+        {directory / "pipe", "is a device or pipe, not a regular file"},
+        {std::filesystem::path("/dev/zero"), "is a device or pipe, not a regular file"}}) {
+    const absl::Status status = InputFile::Open(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path.string() + " " + said));
+  }
+  // The data of a .mhd, too.
+  WriteBytes(directory / "v.mhd", Header("DimSize = 2 1 1\nElementType = MET_CHAR\n", "pipe"));
+  EXPECT_THAT(std::string(ReadMetaImage(directory / "v.mhd").status().message()),
+              HasSubstr("not a regular file"));
 }
 
 TEST(MetaImage, AnUnfinishedFileDoesNotAppear) {

@@ -82,6 +82,7 @@ class RolesTest : public ContractTest {
            << "\n";
     }
     file.close();
+    std::filesystem::permissions(File("tokens"), std::filesystem::perms(0640));
     return *roles::TokenBook::Open(File("tokens"));
   }
   static std::string TokenOf(Role role) { return absl::StrCat(Name(role), "-token"); }

@@ -63,6 +63,7 @@ def node_command(manifests, folder):
     subprocess.run(argv, capture_output=True, check=True)
     shutil.copy(f"{folder}/tls.crt", f"{folder}/ca.crt")
     (folder / "tokens").write_text(f"operator {'0123456789abcdef' * 4} ward 3\n")
+    (folder / "tokens").chmod(0o440)
     config = folder / "isocenterd.textproto"
     config.write_text(re.sub("/etc/isocenter/(tls|access)", str(folder), node_config(manifests)))
     program = pathlib.Path(os.environ.get("ISOCENTER_BIN", ROOT / "build/release/bin")) / "isocenterd"

@@ -1,6 +1,7 @@
 """`isocenterd --check` refuses what the start refuses as wrong configuration (exit code 2), in the same words. What the
 start cannot have for another reason (exit code 1) is the machine's state, which --check does not ask for."""
 
+import os
 import re
 import socket
 
@@ -12,7 +13,7 @@ ADDRESSES = ("grpc_address", "metrics_address", "web_address")
 PEER = 'peer { ae_title: "PACS" host: "pacs" port: 104 '
 
 # The fragment of a configuration, and what both say of it. The folder holds good.pem, good.key, old.pem (expired),
-# old.key, tokens (that everybody may write) and text (none of these).
+# old.key, open.key (good.key, that everybody may read), tokens (that everybody may write) and text (none of these).
 WRONG = (
     ("no_such_field: 1", "no_such_field"),
     ('default_protocol: "none"', "default_protocol"),
@@ -28,7 +29,23 @@ WRONG = (
     ('web { tls { certificate_file: "text" private_key_file: "good.key" } }', "web.tls.certificate_file is"),
     ('web { tokens_file: "missing" }', "web.tokens_file is"),
     ('web { tokens_file: "text" }', "text"),
-    ('web { tokens_file: "tokens" }', "everybody may write"),
+    ('web { tokens_file: "tokens" }', "tokens, which has mode 0666; legal is 0600 or 0640"),
+    (
+        'grpc_tls { certificate_file: "good.pem" private_key_file: "open.key" }',
+        "grpc_tls.private_key_file is open.key, which has mode 0644; legal is 0600 or 0640",
+    ),
+    (
+        'web { tls { certificate_file: "good.pem" private_key_file: "open.key" } }',
+        "web.tls.private_key_file is open.key, which has mode 0644",
+    ),
+    (
+        'dicom_node { tls { certificate_file: "good.pem" private_key_file: "open.key" ca_file: "good.pem" } }',
+        "dicom_node.tls.private_key_file is open.key, which has mode 0644",
+    ),
+    # Beyond this machine.
+    ('dicom_node { address: "0.0.0.0" }', "dicom_node.address is '0.0.0.0'; legal is 127.0.0.1 or localhost"),
+    ('dicom_node { address: "0.0.0.0" } unprotected_listener: LISTENER_GRPC', "dicom_node.address is '0.0.0.0'"),
+    ("unprotected_listener: LISTENER_UNSPECIFIED", "unprotected_listener is 0"),
     ('audit { syslog { host: "siem" ca_file: "missing" } }', "audit.syslog.ca_file is"),
     (
         'audit { syslog { host: "siem" ca_file: "good.pem" certificate_file: "good.pem"'
@@ -65,6 +82,29 @@ WRONG_FLAGS = (
     (("--web_address", "127.0.0.999:0"), "web.address is '127.0.0.999:0'"),
     (("--grpc_address", "127.0.0.1:5000", "--metrics_address", "0.0.0.0:5000"), "metrics_address is '0.0.0.0:5000'"),
     (("--no_such_flag",), "--no_such_flag"),
+    (("--grpc_address", "0.0.0.0:0"), "grpc_address is '0.0.0.0:0'; legal is 127.0.0.1:port or localhost:port"),
+    (("--dicom_address", "0.0.0.0"), "dicom_node.address is '0.0.0.0'"),
+    (("--unprotected_listener", "web"), "web"),
+    (("--config", ""), "--config is '', which cannot be read"),
+    (("--config", "."), "--config is ., which is a directory; legal is a file"),
+    (("--config", "pipe"), "--config is pipe, which is a pipe; legal is a file"),
+    (("--config", "/dev/zero"), "--config is /dev/zero, which is a device; legal is a file"),
+    (("--config", "large"), "--config is large, which has 1073741824 bytes; legal is at most 16777216"),
+    (("--config", "missing"), "--config is missing, which cannot be read: No such file or directory"),
+)
+
+# Every field that names a file that is read at the start.
+FILES = (
+    'grpc_tls {{ certificate_file: "{0}" private_key_file: "good.key" }}',
+    'grpc_tls {{ certificate_file: "good.pem" private_key_file: "{0}" }}',
+    'grpc_tls {{ certificate_file: "good.pem" private_key_file: "good.key" client_ca_file: "{0}" }}',
+    'web {{ tls {{ certificate_file: "{0}" private_key_file: "good.key" }} }}',
+    'web {{ tls {{ certificate_file: "good.pem" private_key_file: "good.key" client_ca_file: "{0}" }} }}',
+    'web {{ tokens_file: "{0}" }}',
+    'audit {{ syslog {{ host: "siem" ca_file: "{0}" }} }}',
+    'dicom_node {{ tls {{ certificate_file: "{0}" private_key_file: "good.key" ca_file: "good.pem" }} }}',
+    'dicom_node {{ tls {{ certificate_file: "good.pem" private_key_file: "{0}" ca_file: "good.pem" }} }}',
+    'dicom_node {{ tls {{ certificate_file: "good.pem" private_key_file: "good.key" ca_file: "{0}" }} }}',
 )
 
 
@@ -78,15 +118,21 @@ class ConfigurationTest(support.ServiceTest):
         tokens = self.folder / "tokens"
         tokens.write_text("")
         tokens.chmod(0o666)
+        (self.folder / "open.key").write_bytes((self.folder / "good.key").read_bytes())
+        (self.folder / "open.key").chmod(0o644)
+        os.mkfifo(self.folder / "pipe")
+        with open(self.folder / "large", "wb") as large:
+            large.truncate(1 << 30)  # a hole
         self.config = self.folder / "isocenterd.textproto"
         self.config.write_text("")
 
     def isocenterd(self, *flags):
         """Its exit code (None: it serves) and its complaint, but for the time at which it is made."""
         own = {"--dicom_port": "0", "--archive": "archive"} | {f"--{name}": "127.0.0.1:0" for name in ADDRESSES}
+        config = [] if "--config" in flags else ["--config", self.config]
         own = [f"{flag}={value}" for flag, value in own.items() if flag not in flags]
         child = process.Process(
-            [isocenter.binary("isocenterd"), "--config", self.config, "--log_level=off", *own, *flags],
+            [isocenter.binary("isocenterd"), *config, "--log_level=off", *own, *flags],
             self.folder / "log",
             cwd=self.folder,
         )
@@ -119,6 +165,20 @@ class ConfigurationTest(support.ServiceTest):
                 self.assertIn(word, check[1])
                 self.assertEqual(start, check)
 
+    def test_what_is_no_file(self):
+        for text in FILES:
+            for path, said in (
+                (".", "which is a directory; legal is a file"),
+                ("pipe", "which is a pipe; legal is a file"),
+                ("/dev/zero", "which is a device; legal is a file"),
+                ("large", "which has 1073741824 bytes; legal is at most"),
+            ):
+                with self.subTest(text=text, path=path):
+                    self.config.write_text(text.format(path))
+                    code, complaint = self.isocenterd("--check")
+                    self.assertEqual(code, 2, complaint)
+                    self.assertIn(f" is {path}, {said}", complaint)
+
     def test_the_state_of_the_machine(self):
         """Nothing of it is wrong configuration: another start may succeed."""
         taken = socket.create_server(("127.0.0.1", 0))
@@ -130,7 +190,7 @@ class ConfigurationTest(support.ServiceTest):
             (("--metrics_address", f"127.0.0.1:{port}"), ""),
             (("--web_address", f"127.0.0.1:{port}"), ""),
             (("--dicom_port", str(port)), ""),
-            (("--dicom_address", "no-such-host.invalid"), ""),
+            (("--dicom_address", "no-such-host.invalid", "--unprotected_listener", "dicom"), ""),
             (("--spool", "file/spool"), ""),
             (("--archive", "file/archive"), ""),
             ((), 'web { volume_cache_directory: "file/viewer" }'),

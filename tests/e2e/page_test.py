@@ -227,6 +227,7 @@ class RolesTest(PageTest):
         tokens = self.folder / "tokens"
         digests = {role: hashlib.sha256(f"{role}-token".encode()).hexdigest() for role in self.MAY}
         tokens.write_text("".join(f"{role} {digest} the {role}\n" for role, digest in digests.items()))
+        tokens.chmod(0o640)
         port = process.free_port()
         service = self.service(
             web=f'tls {{ certificate_file: "{self.folder}/server.pem" private_key_file: "{self.folder}/server.key" '

@@ -83,6 +83,7 @@ class WebTest(support.ServiceTest):
             own.write_text(f"{role}-secret\n")
             flags[role] = ("--token-file", own)
         tokens.write_text("".join(lines))
+        tokens.chmod(0o640)
         audit = self.folder / "audit.jsonl"
         service = self.service(web=f'tokens_file: "{tokens}"', config=f'audit {{ file: "{audit}" }}')
 

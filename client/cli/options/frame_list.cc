@@ -8,13 +8,8 @@
 #include "absl/strings/str_split.h"
 
 namespace isocenter::cli {
-namespace {
 
-constexpr uint32_t kMaxIndex = 9999;  // AcquisitionHeader.frame_count is at most 10000
-
-}  // namespace
-
-absl::StatusOr<std::set<uint32_t>> ParseFrameList(const std::string& text) {
+absl::StatusOr<std::set<uint32_t>> ParseFrameList(const std::string& text, uint32_t frame_count) {
   std::set<uint32_t> frames;
   if (text.empty()) return frames;
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
@@ -22,11 +17,16 @@ absl::StatusOr<std::set<uint32_t>> ParseFrameList(const std::string& text) {
     if (absl::StrContains(item, "-")) ends = absl::StrSplit(item, absl::MaxSplits('-', 1));
     uint32_t first = 0, last = 0;
     if (!absl::SimpleAtoi(ends.first, &first) || !absl::SimpleAtoi(ends.second, &last) ||
-        first > last || last > kMaxIndex) {
+        first > last || last >= frame_count) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "the list of frames has '", item, "'; legal is e.g. 10,20-22 with 0 to ", kMaxIndex));
+          "the list of frames has '", item, "'; legal is e.g. 10,20-22 with frames from 0 to ",
+          int64_t{frame_count} - 1));
     }
     for (uint32_t i = first; i <= last; ++i) frames.insert(i);
+  }
+  if (frames.size() == frame_count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the list of frames is '", text, "', which is all ", frame_count, "; legal is fewer"));
   }
   return frames;
 }

@@ -6,6 +6,8 @@ namespace isocenter::cli {
 namespace {
 
 constexpr char kGroup[] = "Iterative algorithms";
+// Where the settings themselves have open ends.
+constexpr double kLeast = 1e-6, kBelowOne = 0.999999, kBelowTwo = 1.999999;
 
 }  // namespace
 
@@ -27,21 +29,26 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
              "nearly the same");
   add("--iterations", s.iterations, "passes over all views").Range(1, 1000);
   add("--subsets", s.subsets, "ordered subsets; 0: what suits the algorithm").Range(0, 10000);
-  add("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs");
-  add("--relaxation-decay", s.relaxation_decay, "factor of it after each pass");
+  add("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs")
+      .Range(kLeast, kBelowTwo);
+  add("--relaxation-decay", s.relaxation_decay, "factor of it after each pass").Range(kLeast, 1.0);
   add_switch("--allow-negative", flags.allow_negative, "let voxels fall below air");
   add_switch("--from-zero", flags.from_zero, "begin with nothing instead of with FDK");
   add_switch("--statistical-weights", s.statistical_weights,
              "weigh rays by the photons that they are left with");
-  add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none");
+  add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none")
+      .Range(0.0, 1000.0);
   add("--huber-delta", s.huber_delta_per_mm,
-      "difference of neighbouring voxels in 1/mm above which it is an edge");
-  add("--tv-steps", s.tv_steps, "steps of total variation per pass");
+      "difference of neighbouring voxels in 1/mm above which it is an edge")
+      .Range(1e-7, 1.0);
+  add("--tv-steps", s.tv_steps, "steps of total variation per pass").Range(1, 1000);
   add("--stop-residual", s.stop_residual,
-      "ends when the relative residual falls below it; 0: never");
+      "ends when the relative residual falls below it; 0: never")
+      .Range(0.0, kBelowOne);
   add("--surroundings", s.surroundings_factor,
       "keep what lies outside of the grid in voxels this many times as coarse; 0: nothing is "
-      "there");
+      "there")
+      .Range(0, 16);
 }
 
 std::vector<std::string> AlgorithmChoices() {

@@ -2,16 +2,14 @@
 
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "client/formats/destination.h"
 #include "client/imaging/convergence_plot.h"
 
 namespace isocenter::cli {
 
 absl::Status CheckConvergenceFile(const std::string& path) {
-  if (absl::EndsWith(path, ".csv") || absl::EndsWith(path, ".png")) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--curve is '", path, "'; legal is a file that ends in .csv or .png"));
+  return formats::CheckFileDestination(
+      {.flag = "--curve", .path = path, .endings = {".csv", ".png"}});
 }
 
 absl::Status WriteConvergence(const v1::Job& job, const std::string& path) {

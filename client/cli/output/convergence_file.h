@@ -8,7 +8,7 @@
 
 namespace isocenter::cli {
 
-/// Whether it can be written to, as far as its name says. Errors: INVALID_ARGUMENT.
+/// Whether it can be written to. Errors: those of formats::CheckFileDestination.
 absl::Status CheckConvergenceFile(const std::string& path);
 /// Table or picture, by the ending. Errors: those of imaging::WriteConvergence.
 absl::Status WriteConvergence(const v1::Job& job, const std::string& path);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/formats/destination.h"
 #include "client/imaging/preview_image.h"
 #include "kernels/base/status_macros.h"
 
@@ -17,6 +18,11 @@ absl::Status Write(const std::filesystem::path& path, const v1::Preview& preview
 }
 
 }  // namespace
+
+absl::Status CheckPreviewFile(const std::filesystem::path& path) {
+  if (path.empty()) return absl::OkStatus();
+  return formats::CheckFileDestination({.flag = "--preview", .path = path, .endings = {".png"}});
+}
 
 PreviewFile::PreviewFile(std::filesystem::path path) : path_(std::move(path)) {
   if (!path_.empty()) thread_ = std::thread([this] { Run(); });

@@ -12,6 +12,10 @@
 
 namespace isocenter::cli {
 
+/// Whether what --preview names can be written; an empty path: there is none. Errors: those of
+/// formats::CheckFileDestination.
+absl::Status CheckPreviewFile(const std::filesystem::path& path);
+
 /// Writes in a thread of its own, so that a slow disk holds up no stream; previews that come faster
 /// than they are written are left out, but for the last. A reader of the file sees a whole one.
 class PreviewFile {

@@ -39,6 +39,7 @@ std::string Complaint(const char* grpc, const char* metrics) {
   ApplyDefaults(config);
   config.set_grpc_address(grpc);
   config.set_metrics_address(metrics);
+  config.add_unprotected_listener(v1::LISTENER_GRPC);
   return std::string(ValidateServerConfig(config).message());
 }
 

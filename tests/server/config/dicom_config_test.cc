@@ -33,7 +33,7 @@ TEST(DicomConfig, LegalValues) {
            std::string("ae_title: 'A'"),
            std::string("ae_title: 'SIXTEEN-LETTERS!'"),
            std::string("ae_title: 'CATH LAB 2'"),
-           std::string("address: '10.0.0.1' port: 1"),
+           std::string("address: '127.0.0.2' port: 1"),
            std::string("port: 65535"),
            std::string("disabled: true"),
            std::string("max_associations: 1"),
@@ -74,6 +74,29 @@ TEST(DicomConfig, LegalValues) {
                         "commitment_seconds: 604800 role: RESULT_ROLE_REFINEMENT }"),
        }) {
     EXPECT_TRUE(Check(fields).ok()) << fields << "\n" << Check(fields);
+  }
+}
+
+TEST(DicomConfig, IsReachedFromBeyondThisMachineOnlyWithTlsOrWhereThatIsMeant) {
+  const std::string beyond = "address: '10.0.0.1' ";
+  const std::string anonymous =
+      "tls { certificate_file: 'c' private_key_file: 'k' anonymous_callers: true } tls_only: true ";
+  const std::string caller = "allowed_caller { ae_title: 'PACS' } ";
+  for (const std::string& open :
+       {beyond, beyond + caller, beyond + kTls, beyond + anonymous, std::string("address: 'ct'")}) {
+    const absl::Status status = Check(open);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << open;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("dicom_node.address is '"), HasSubstr("dicom_node.tls_only"),
+                      HasSubstr("unprotected_listener: LISTENER_DICOM")));
+    // The message ends here, another field follows.
+    EXPECT_TRUE(Check(open + " } unprotected_listener: LISTENER_DICOM audit {").ok()) << open;
+    EXPECT_FALSE(Check(open + " } unprotected_listener: LISTENER_GRPC audit {").ok()) << open;
+  }
+  for (const std::string& closed :
+       {beyond + kTls + "tls_only: true", beyond + anonymous + caller, beyond + "disabled: true",
+        std::string("address: 'localhost'"), std::string("address: '127.0.0.2'")}) {
+    EXPECT_TRUE(Check(closed).ok()) << closed << Check(closed);
   }
 }
 

@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace isocenter::config {
 namespace {
 
@@ -143,6 +145,13 @@ TEST(ServerConfig, MistakesAreReportedWithTheirPlace) {
   EXPECT_THAT(MessageOf(ParseServerConfig("drain_seconds: \"soon\"", "site.txt").status()),
               HasSubstr("site.txt:1:"));
   EXPECT_EQ(ReadServerConfig("/nowhere/site.txt").status().code(), absl::StatusCode::kNotFound);
+  // A directory was once read as an empty file: all defaults.
+  const absl::Status directory = ReadServerConfig("/tmp").status();
+  EXPECT_EQ(directory.message(), "--config is /tmp, which is a directory; legal is a file");
+  EXPECT_EQ(ReadServerConfig("").status().message(),
+            "--config is '', which cannot be read: No such file or directory");
+  EXPECT_EQ(ReadServerConfig("/dev/null").status().message(),
+            "--config is /dev/null, which is a device; legal is a file");
 }
 
 TEST(ServerConfig, EachFieldHasItsRange) {
@@ -252,6 +261,51 @@ TEST(ServerConfig, TheWebIsServedBeyondThisMachineOnlyWithTlsAndSignIn) {
                 Web("0.0.0.0:80", false, false)(c);
                 c.mutable_web()->set_disabled(true);
               }).ok());
+}
+
+/// gRPC on an address.
+std::function<void(v1::ServerConfig&)> Grpc(const char* address, bool tls, bool authority,
+                                            bool tokens) {
+  return [=](v1::ServerConfig& c) {
+    c.set_grpc_address(address);
+    if (tls) {
+      c.mutable_grpc_tls()->set_certificate_file("c.pem");
+      c.mutable_grpc_tls()->set_private_key_file("k.pem");
+    }
+    if (authority) c.mutable_grpc_tls()->set_client_ca_file("ca.pem");
+    if (tokens) c.mutable_web()->set_tokens_file("tokens");
+  };
+}
+
+TEST(ServerConfig, GrpcIsServedBeyondThisMachineOnlyWithTlsAndKnownCallers) {
+  for (const char* loopback : {"127.0.0.1:80", "[::1]:80", "localhost:80"}) {
+    EXPECT_TRUE(Validated(Grpc(loopback, false, false, false)).ok()) << loopback;
+    EXPECT_TRUE(Validated(Grpc(loopback, false, false, true)).ok()) << loopback;
+  }
+  for (const char* beyond : {"0.0.0.0:80", "[::]:80", "10.0.0.1:80", "ct:80"}) {
+    EXPECT_THAT(Complaint(Grpc(beyond, false, false, false)),
+                AllOf(HasSubstr(absl::StrCat("grpc_address is '", beyond)),
+                      HasSubstr("unprotected_listener: LISTENER_GRPC")));
+    EXPECT_THAT(Complaint(Grpc(beyond, true, false, false)), HasSubstr("web.tokens_file"));
+    EXPECT_THAT(Complaint(Grpc(beyond, false, false, true)), HasSubstr("grpc_tls.certificate_fi"));
+    EXPECT_TRUE(Validated(Grpc(beyond, true, true, false)).ok()) << beyond;
+    EXPECT_TRUE(Validated(Grpc(beyond, true, false, true)).ok()) << beyond;
+    const auto meant = [beyond](v1::Listener listener, bool tokens) {
+      return [=](v1::ServerConfig& c) {
+        Grpc(beyond, false, false, tokens)(c);
+        c.add_unprotected_listener(listener);
+      };
+    };
+    EXPECT_TRUE(Validated(meant(v1::LISTENER_GRPC, false)).ok()) << beyond;
+    EXPECT_THAT(Complaint(meant(v1::LISTENER_DICOM, false)), HasSubstr("grpc_address is"));
+    EXPECT_THAT(Complaint(meant(v1::LISTENER_GRPC, true)), HasSubstr("in plain text"));
+  }
+  for (const int listener : {0, 7}) {
+    EXPECT_THAT(Complaint([=](auto& c) {
+                  c.add_unprotected_listener(static_cast<v1::Listener>(listener));
+                }),
+                HasSubstr(absl::StrCat("unprotected_listener is ", listener)));
+  }
 }
 
 TEST(ServerConfig, WebCertificatesNeedAnAuthorityAndARole) {

@@ -1,7 +1,11 @@
 #include "server/crypto/certificates.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "tests/server/archive/temporary_directory.h"
@@ -74,6 +78,43 @@ TEST_F(CertificatesTest, KeyOfAnotherCertificate) {
               AllOf(HasSubstr("not the key"), HasSubstr("other.key"), HasSubstr("node.pem")));
   EXPECT_THAT(Message(CheckKey("field", files_.Pem("node"), files_.Pem("node"))),
               HasSubstr("no private key"));
+}
+
+TEST_F(CertificatesTest, KeyThatOthersMayRead) {
+  const auto set = [&](int mode) {
+    std::filesystem::permissions(files_.Key("node"), std::filesystem::perms(mode));
+  };
+  for (const int mode : {0666, 0644, 0660, 0604}) {
+    set(mode);
+    const absl::Status status =
+        CheckKey("grpc_tls.private_key_file", files_.Key("node"), files_.Pem("node"));
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(Message(status), AllOf(HasSubstr("grpc_tls.private_key_file is"),
+                                       HasSubstr(absl::StrFormat("has mode 0%o; legal", mode))));
+  }
+  for (const int mode : {0600, 0640, 0440, 0700}) {
+    set(mode);
+    EXPECT_TRUE(CheckKey("field", files_.Key("node"), files_.Pem("node")).ok()) << mode;
+  }
+}
+
+// Not one of them is opened: a pipe would wait for its writer.
+TEST_F(CertificatesTest, WhatIsNoFile) {
+  const std::string pipe = (directory_.path() / "pipe").string();
+  mkfifo(pipe.c_str(), 0600);
+  const std::string large = (directory_.path() / "large").string();
+  std::ofstream(large) << "";
+  std::filesystem::resize_file(large, 1 << 30);  // a hole
+  for (const auto& [file, said] :
+       {std::pair{directory_.path().string(), "which is a directory; legal is a file"},
+        {pipe, "which is a pipe; legal is a file"},
+        {std::string("/dev/zero"), "which is a device; legal is a file"},
+        {large, "which has 1073741824 bytes; legal is at most 16777216"}}) {
+    const absl::Status status = ReadCertificates("grpc_tls.certificate_file", file).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(Message(status),
+                AllOf(HasSubstr("grpc_tls.certificate_file is"), HasSubstr(file), HasSubstr(said)));
+  }
 }
 
 TEST(ParseSha256, TakesBothForms) {

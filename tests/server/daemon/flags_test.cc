@@ -32,6 +32,7 @@ TEST(Flags, EachSetsItsField) {
                          "--dicom_address=127.0.0.5",
                          "--dicom_aet=AET",
                          "--no_dicom",
+                         "--unprotected_listener=grpc,dicom",
                          "--tls_certificate=cert",
                          "--tls_key=key",
                          "--tls_client_ca=ca",
@@ -64,6 +65,8 @@ TEST(Flags, EachSetsItsField) {
   expected.mutable_dicom_node()->set_address("127.0.0.5");
   expected.mutable_dicom_node()->set_ae_title("AET");
   expected.mutable_dicom_node()->set_disabled(true);
+  expected.add_unprotected_listener(v1::LISTENER_GRPC);
+  expected.add_unprotected_listener(v1::LISTENER_DICOM);
   expected.mutable_grpc_tls()->set_certificate_file("cert");
   expected.mutable_grpc_tls()->set_private_key_file("key");
   expected.mutable_grpc_tls()->set_client_ca_file("ca");

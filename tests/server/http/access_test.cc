@@ -15,7 +15,10 @@ namespace {
 
 class AccessTest : public ::testing::Test {
  protected:
-  void Write(const std::string& text) { std::ofstream(path_) << text; }
+  void Write(const std::string& text) {
+    std::ofstream(path_) << text;
+    std::filesystem::permissions(path_, std::filesystem::perms(0640));
+  }
   void Open() {
     Write(absl::StrCat("# comment\n\noperator ", crypto::Sha256Hex("secret"), " ward 3\n"));
     Start(std::make_unique<roles::Roster>(*roles::TokenBook::Open(path_),

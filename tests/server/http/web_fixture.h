@@ -113,6 +113,7 @@ class WebTest : public ::testing::Test {
     for (const auto& [role, token] : tokens) {
       file << role << " " << crypto::Sha256Hex(token) << " the " << role << "\n";
     }
+    std::filesystem::permissions(tokens_file(), std::filesystem::perms(0640));
   }
   std::string tokens_file() const { return (files_.path() / "tokens").string(); }
 

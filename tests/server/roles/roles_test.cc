@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "server/crypto/digests.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/roster.h"
@@ -33,12 +34,21 @@ TEST(Tokens, SayWhichLineIsWrongWithoutRepeatingIt) {
   }
 }
 
-TEST(Tokens, ThatEverybodyMayWriteAreRefused) {
+TEST(Tokens, ThatOthersMayReadOrWriteAreRefused) {
   const testing::TemporaryDirectory files;
   const std::string path = (files.path() / "tokens").string();
   std::ofstream(path) << "";
-  chmod(path.c_str(), 0666);
-  EXPECT_TRUE(absl::IsPermissionDenied(TokenBook::Open(path).status()));
+  for (const mode_t mode : {0666, 0644, 0604, 0602, 0660, 0641}) {
+    chmod(path.c_str(), mode);
+    const absl::Status status = TokenBook::Open(path).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrFormat("mode 0%o; legal is 0600 or 0640", mode)));
+  }
+  for (const mode_t mode : {0600, 0640, 0400, 0440}) {
+    chmod(path.c_str(), mode);
+    EXPECT_TRUE(TokenBook::Open(path).ok()) << mode;
+  }
   EXPECT_TRUE(absl::IsNotFound(TokenBook::Open(path + "x").status()));
 }
 
@@ -56,6 +66,7 @@ TEST(Roster, KnowsTokensAndCertificates) {
   const testing::TemporaryDirectory files;
   const std::string path = (files.path() / "tokens").string();
   std::ofstream(path) << "console " << crypto::Sha256Hex("secret") << " room 2\n";
+  chmod(path.c_str(), 0600);
   const Roster roster(*TokenBook::Open(path), {{"CN=admin", Role::kAdministrator}});
   EXPECT_FALSE(roster.is_open());
   ASSERT_TRUE(roster.FindToken("secret").has_value());

@@ -1,0 +1,32 @@
+// Where a command is told to write: checked before its work, which would be lost after it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace isocenter::formats {
+
+/// A file or directory that is to be written.
+struct Destination {
+  std::string flag;  // that names it
+  std::filesystem::path path;
+  std::vector<std::string> endings = {};  // that its name may have; none: any
+  uint64_t bytes = 0;                     // that it will take, as far as is known
+  /// Files that are read, and that it must not replace.
+  std::vector<std::filesystem::path> inputs = {};
+};
+
+/// Whether OutputFile can write such a file, as far as can be told without writing it; of a .mhd
+/// also the .raw beside it. Errors, naming the flag, the path and what is legal: INVALID_ARGUMENT
+/// (ending; a directory; no regular file; an input), NOT_FOUND (no such directory),
+/// PERMISSION_DENIED, RESOURCE_EXHAUSTED (what is needed, what is free).
+absl::Status CheckFileDestination(const Destination& destination);
+
+/// The same of a directory, which with those above it need not be there yet.
+absl::Status CheckDirectoryDestination(const Destination& destination);
+
+}  // namespace isocenter::formats

@@ -1,0 +1,248 @@
+// Where the `isocenter` binary writes: what is refused before the work, what is never mixed,
+// replaced or left half.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "client/formats/bundle.h"
+#include "client/formats/meta_image.h"
+#include "client/formats/staged_directory.h"
+#include "proto/wire/geometry.h"
+#include "tests/client/command.h"
+#include "tests/client/fake_server.h"
+#include "tests/client/test_files.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::set<std::string> NamesIn(const std::filesystem::path& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.insert(entry.path().filename());
+  }
+  return names;
+}
+
+using Names = std::set<std::string>;
+
+Outcome Fetch(const FakeServer& server, const std::filesystem::path& out,
+              std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"fetch", "job-1", "--out", out, "--server", server.address()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunCommand(arguments);
+}
+
+TEST(Fetch, TakesANewOrAnEmptyDirectory) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  std::filesystem::create_directory(directory / "empty");
+  for (const char* name : {"empty", "new", "new/below", "slash/"}) {
+    const std::filesystem::path out = directory / name;
+    const Outcome outcome = Fetch(server, out);
+    EXPECT_EQ(outcome.exit_code, 0) << name << outcome.err;
+    EXPECT_EQ(ReadBytes(out / "slice1.dcm"), "first second") << name;
+  }
+  EXPECT_EQ(NamesIn(directory / "empty"), (Names{"slice0.dcm", "slice1.dcm"}));
+  EXPECT_EQ(NamesIn(directory.path()), (Names{"empty", "new", "slash"}));
+}
+
+TEST(Fetch, NeverMixesSeries) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  const auto out = directory / "used";
+  std::filesystem::create_directory(out);
+  WriteBytes(out / "slice0.dcm", "older");
+  WriteBytes(out / "slice9.dcm", "older");
+  const Outcome refused = Fetch(server, out);
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("used', which holds 2 files (slice0.dcm, slice9.dcm)"),
+                                 HasSubstr("--overwrite")));
+  // What it does not replace would be mixed with it.
+  const Outcome left_over = Fetch(server, out, {"--overwrite"});
+  EXPECT_EQ(left_over.exit_code, 1);
+  EXPECT_THAT(left_over.err, HasSubstr("used also holds 1 file (slice9.dcm)"));
+  EXPECT_EQ(NamesIn(out), (Names{"slice0.dcm", "slice9.dcm"}));
+  EXPECT_EQ(ReadBytes(out / "slice0.dcm"), "older");
+  std::filesystem::remove(out / "slice9.dcm");
+  EXPECT_EQ(Fetch(server, out, {"--overwrite"}).exit_code, 0);
+  EXPECT_EQ(NamesIn(out), (Names{"slice0.dcm", "slice1.dcm"}));
+  EXPECT_EQ(ReadBytes(out / "slice0.dcm"), "first second");
+}
+
+TEST(Fetch, LeavesNothingHalf) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.announced_files = 3;  // of which two come
+  FakeServer server(behaviour);
+  EXPECT_EQ(Fetch(server, directory / "new").exit_code, 1);
+  std::filesystem::create_directory(directory / "there");
+  EXPECT_EQ(Fetch(server, directory / "there").exit_code, 1);
+  EXPECT_EQ(NamesIn(directory.path()), Names{"there"});
+  EXPECT_EQ(NamesIn(directory / "there"), Names{});
+}
+
+TEST(StagedDirectory, IsThereAsAWholeOrNotAtAll) {
+  TemporaryDirectory directory;
+  const auto out = directory / "out";
+  {
+    auto staged = formats::StagedDirectory::Create(out);
+    ASSERT_TRUE(staged.ok()) << staged.status();
+    WriteBytes(staged->Add("a"), "1");
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+  // A directory where a file is to go.
+  std::filesystem::create_directories(out / "a");
+  auto staged = formats::StagedDirectory::Create(out);
+  ASSERT_TRUE(staged.ok()) << staged.status();
+  WriteBytes(staged->Add("a"), "1");
+  WriteBytes(staged->Add("b"), "2");
+  EXPECT_THAT(std::string(staged->Commit().message()), HasSubstr("also holds 1 file (a)"));
+  EXPECT_FALSE(std::filesystem::exists(out / "b"));
+}
+
+/// Commands that write, with everything that they need but the destination. The inputs do not
+/// exist: a destination that is refused is refused before any of them is read.
+std::vector<std::pair<std::vector<std::string>, std::string>> Writers() {
+  const std::string none = "/nonexistent/input";
+  const std::string volume = none + ".mha";
+  return {
+      {{"reconstruct", none, "--out"}, ".mha"},
+      {{"reconstruct", none, "--out", "here.mha", "--algorithm", "sirt", "--curve"}, ".csv"},
+      {{"render", volume, "--out"}, ".png"},
+      {{"compare", volume, "--phantom", "head", "--json"}, ".json"},
+      {{"simulate", "--phantom", "head", "--out", "here.rct", "--truth"}, ".mha"},
+      {{"simulate", "--phantom", "head", "--out", "here.rct", "--matrices"}, ".csv"},
+      {{"simulate", "--volume", volume, "--out"}, ".dcm"},
+      {{"simulate", "--volume", volume, "--out"}, ".rct"},
+      {{"stream", none, "--json"}, ".json"},
+      {{"stream", none, "--preview"}, ".png"},
+      {{"watch", "job-1", "--server", "127.0.0.1:1", "--preview"}, ".png"},
+      {{"fetch", "job-1", "--server", "127.0.0.1:1", "--format", "mha", "--out"}, ".mha"},
+      {{"refine", "job-1", "--protocol", "r", "--server", "127.0.0.1:1", "--curve"}, ".png"},
+      {{"trace", "job-1", "--server", "127.0.0.1:1", "--out"}, ".json"},
+  };
+}
+
+TEST(Outputs, AreCheckedBeforeTheWork) {
+  TemporaryDirectory directory;
+  for (const auto& [arguments, ending] : Writers()) {
+    const std::string flag = arguments.back();
+    const auto error = [&](const std::filesystem::path& path) {
+      std::vector<std::string> all = arguments;
+      all.push_back(path);
+      const Outcome outcome = RunCommand(all);
+      EXPECT_EQ(outcome.exit_code, 1) << arguments[0] << " " << path;
+      EXPECT_THAT(outcome.err, HasSubstr(absl::StrCat(flag, " is '", path.string(), "'")));
+      return outcome.err;
+    };
+    const auto name = [&](const char* stem) { return directory / (stem + ending); };
+    EXPECT_THAT(error(directory / "absent" / ("file" + ending)),
+                HasSubstr("there is no directory"));
+    std::filesystem::create_directory(name("directory"));
+    EXPECT_THAT(error(name("directory")), HasSubstr("a directory; legal is"));
+    mkfifo(name("fifo").c_str(), 0600);
+    EXPECT_THAT(error(name("fifo")), HasSubstr("a device or pipe; legal is"));
+    WriteBytes(name("file"), "");
+    EXPECT_THAT(error(name("file") / ("below" + ending)), HasSubstr("is not a directory"));
+    std::filesystem::remove_all(name("directory"));
+    std::filesystem::remove(name("fifo"));
+    std::filesystem::remove(name("file"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(Outputs, ABundleIsADirectory) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "file", "kept");
+  for (const auto& out : {directory / "file", directory / "file" / "below"}) {
+    const Outcome outcome = RunCommand({"simulate", "--phantom", "head", "--out", out});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("is not a directory"));
+  }
+  EXPECT_EQ(ReadBytes(directory / "file"), "kept");
+}
+
+TEST(Outputs, EndingsAreCheckedBeforeTheWork) {
+  for (const auto& [arguments, ending] : Writers()) {
+    const std::string flag = arguments.back();
+    if (flag == "--json" || arguments[0] == "trace") continue;
+    if (arguments[0] == "simulate" && flag == "--out") continue;  // it chooses by the ending
+    std::vector<std::string> all = arguments;
+    all.push_back("/tmp/x.txt");
+    const Outcome outcome = RunCommand(all);
+    EXPECT_EQ(outcome.exit_code, 1) << arguments[0];
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr(flag + " is '/tmp/x.txt'"),
+                                   HasSubstr("legal is a file that ends in"), HasSubstr(ending)));
+  }
+}
+
+TEST(Outputs, DoNotReplaceWhatIsRead) {
+  TemporaryDirectory directory;
+  const std::string volume = directory / "v.mha";
+  formats::Volume made{.grid = CenteredGrid(2, 2, 2, {1, 1, 1})};
+  made.voxels.assign(8, 0);
+  ASSERT_TRUE(formats::WriteMetaImage(volume, made).ok());
+  const std::string before = ReadBytes(volume);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"simulate", "--volume", volume, "--out", directory / "b",
+                                 "--truth", volume},
+        {"compare", volume, "--phantom", "head", "--json", volume}}) {
+    const Outcome outcome = RunCommand(arguments);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("which is read, too"));
+  }
+  EXPECT_EQ(ReadBytes(volume), before);
+  // The data of a .mhd go to the .raw beside it.
+  WriteBytes(directory / "w.raw", "12345678");
+  const Outcome raw =
+      RunCommand({"simulate", "--volume", directory / "w.raw", "--raw-shape", "2x2x1", "--out",
+                  directory / "b", "--truth", directory / "w.mhd"});
+  EXPECT_THAT(raw.err, HasSubstr("w.raw', which is read, too"));
+}
+
+TEST(Outputs, TheDiskHasRoomForWhatIsKnown) {
+  TemporaryDirectory directory;
+  // 4096^3 voxels of 4 bytes; 10000 frames of 8192 x 8192 pixels of 2 bytes.
+  const Outcome truth =
+      RunCommand({"simulate", "--phantom", "head", "--out", directory / "b", "--frames", "2",
+                  "--truth", directory / "t.mha", "--truth-size", "4096"});
+  EXPECT_THAT(truth.err, AllOf(HasSubstr("--truth is '"), HasSubstr("needs 274877906944 bytes; "),
+                               HasSubstr(" are free there")));
+  const Outcome frames = RunCommand({"simulate", "--phantom", "head", "--out", directory / "b",
+                                     "--frames", "10000", "--detector", "8192x8192"});
+  EXPECT_THAT(frames.err, HasSubstr("needs 1342177280000 bytes; "));
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+// Whatever becomes of the preview's place later, the job is done.
+TEST(Outputs, APreviewThatIsLostSpoilsNoJob) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  v1::AcquisitionHeader header;
+  header.set_pixel_type(v1::PIXEL_TYPE_UINT16_COUNTS);
+  header.set_i0_counts(60000);
+  *header.mutable_detector() =
+      wire::ToProto(Detector{.columns = 4, .rows = 2, .pitch_u_mm = 1, .pitch_v_mm = 1});
+  header.set_frame_count(20);
+  auto sink = formats::CreateBundle(directory / "b", header, {});
+  ASSERT_TRUE(sink.ok()) << sink.status();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE((*sink)->Append(std::vector<std::byte>(16)).ok());
+  ASSERT_TRUE((*sink)->Finish().ok());
+  std::filesystem::create_directory(directory / "pictures");
+  Command command({"stream", directory / "b", "--server", server.address(), "--fps", "20",
+                   "--preview", directory / "pictures" / "p.png"});
+  EXPECT_TRUE(server.WaitForFrames(1));
+  std::filesystem::remove_all(directory / "pictures");
+  const Outcome outcome = command.Wait();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+}  // namespace
+}  // namespace isocenter::client_test
