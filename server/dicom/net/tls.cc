@@ -48,10 +48,9 @@ class Connection : public DcmTLSConnection {
       return -1;
     }
     const ssize_t received = session_.Read(buffer, bytes, allowance_.deadline);
-    if (received > 0) allowance_.bytes -= received;
     const int on = 1;  // as for plain connections, see association.cc
     (void)setsockopt(getSocket(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
-    return received;
+    return allowance_.Take(buffer, received);
   }
 
   ssize_t write(void* buffer, size_t bytes) override {

@@ -170,8 +170,9 @@ bool Negotiate(Session& session, bool overloaded, bool caller_has_place) {
 }
 
 absl::Status ServeEcho(Session& session, uint8_t context, const T_DIMSE_C_EchoRQ& request) {
-  const absl::Status sent = ToStatus(DIMSE_sendEchoResponse(session.association.get(), context,
-                                                            &request, STATUS_Success, nullptr));
+  const absl::Status sent =
+      ToStatus(session.association, DIMSE_sendEchoResponse(session.association.get(), context,
+                                                           &request, STATUS_Success, nullptr));
   session.node.Report(NodeOperation::kEcho,
                       sent.ok() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
   return sent;
@@ -225,7 +226,7 @@ absl::Status ServeRequests(Session& session) {
     if (condition == DUL_PEERABORTEDASSOCIATION || condition == DUL_NETWORKCLOSED) {
       session.association.MarkEnded();
     }
-    ISO_RETURN_IF_ERROR(ToStatus(condition));
+    ISO_RETURN_IF_ERROR(ToStatus(session.association, condition));
     ISO_RETURN_IF_ERROR(Dispatch(session, command.context, command.message));
   }
 }
@@ -287,9 +288,18 @@ absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char
   return Query::Parse(RootOf(sop_class_uid), KeysOf(*dataset));
 }
 
-bool IsCancelled(Session& session, uint8_t context, uint16_t message_id) {
+absl::StatusOr<bool> IsCancelled(Session& session, uint8_t context, uint16_t message_id) {
   session.association.AllowMessage();
-  return DIMSE_checkForCancelRQ(session.association.get(), context, message_id).good();
+  Command command;
+  const OFCondition received = ReceiveCommand(session.association, /*timeout_seconds=*/0, command);
+  if (received == DIMSE_NODATAAVAILABLE) return false;
+  ISO_RETURN_IF_ERROR(ToStatus(session.association, received));
+  if (command.message.CommandField != DIMSE_C_CANCEL_RQ) {
+    return absl::UnavailableError("another request comes before one is answered");
+  }
+  // It may be that of a request that was finished meanwhile.
+  return command.context == context &&
+         command.message.msg.CCancelRQ.MessageIDBeingRespondedTo == message_id;
 }
 
 }  // namespace isocenter::dicom

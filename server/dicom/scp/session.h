@@ -70,7 +70,8 @@ absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& 
 /// INVALID_ARGUMENT: the identifier is no query of this class.
 absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char* sop_class_uid);
 
-/// Whether the peer has asked to cancel the request.
-bool IsCancelled(Session& session, uint8_t context, uint16_t message_id);
+/// Whether the peer has asked to cancel the request. UNAVAILABLE: the association is broken, or
+/// asks for something else.
+absl::StatusOr<bool> IsCancelled(Session& session, uint8_t context, uint16_t message_id);
 
 }  // namespace isocenter::dicom
