@@ -163,6 +163,9 @@ const absl::Status& Association::refused() const { return state_->allowance.guar
 void Association::AllowMessage() { state_->allowance.Renew(); }
 void Association::MarkEnded() { state_->ended = true; }
 const std::string& Association::certificate_subject() const { return state_->tls_peer.subject; }
+const std::string& Association::certificate_sha256() const {
+  return state_->tls_peer.certificate_sha256;
+}
 
 void Association::Release() { state_->ended = ASC_releaseAssociation(state_->association).good(); }
 

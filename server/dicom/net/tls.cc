@@ -61,6 +61,7 @@ class Connection : public DcmTLSConnection {
   OFCondition Check(const absl::StatusOr<crypto::Certificate>& shown) {
     if (!shown.ok()) return Failed(std::string(shown.status().message()));
     peer_.subject = shown->subject;
+    peer_.certificate_sha256 = shown->sha256;
     if (!certificate_sha256_.empty() && shown->sha256 != certificate_sha256_) {
       return Failed(absl::StrCat("the other side's certificate is not the expected one: its ",
                                  "SHA-256 is ", shown->sha256));

@@ -13,6 +13,7 @@
 #include "server/dicom/net/commitment_report.h"
 #include "server/dicom/net/dimse.h"
 #include "server/dicom/net/store_contexts.h"
+#include "server/dicom/net/tls.h"
 #include "server/dicom/scp/identifier.h"
 
 namespace isocenter::dicom {
@@ -115,22 +116,36 @@ std::string CallingAeTitle(const Session& session) {
   return CleanAeTitle(calling);
 }
 
+/// Where its AE title is that of a peer, whether it comes from the peer's address, or has the
+/// certificate that the peer must have. Of others nothing is known.
+bool IsWhoItSays(const Session& session) {
+  const std::vector<Peer>& peers = session.node.options.peers;
+  const auto peer = std::ranges::find(peers, session.calling_ae_title, &Peer::ae_title);
+  if (peer == peers.end()) return true;
+  const std::string certificate = peer->tls == nullptr ? "" : peer->tls->certificate_sha256();
+  return (!certificate.empty() && certificate == session.association.certificate_sha256()) ||
+         session.node.peer_addresses.Contain(peer->ae_title, session.address);
+}
+
 /// Whether the association was accepted.
-bool Negotiate(Session& session, bool overloaded, bool caller_has_place) {
+bool Negotiate(Session& session, const std::string& refusal, bool caller_has_place) {
   const NodeOptions& options = session.node.options;
   T_ASC_Parameters* const parameters = session.association.get()->params;
   char called[DUL_LEN_TITLE + 1] = {};
   ASC_getAPTitles(parameters, nullptr, 0, called, sizeof called, nullptr, 0);
 
-  if (overloaded) {
+  if (!refusal.empty()) {
     Reject(session, ASC_RESULT_REJECTEDTRANSIENT, ASC_SOURCE_SERVICEPROVIDER_PRESENTATION_RELATED,
-           ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED,
-           absl::StrCat("all ", options.max_associations, " associations are in use"));
+           ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED, refusal);
     return false;
   }
-  if (!IsAllowed(options.allowed_callers, session.calling_ae_title, session.address)) {
+  if (!IsAllowed(options.allowed_callers, session.calling_ae_title, session.address,
+                 [&] { return IsWhoItSays(session); })) {
     Reject(session, ASC_RESULT_REJECTEDPERMANENT, ASC_SOURCE_SERVICEUSER,
-           ASC_REASON_SU_CALLINGAETITLENOTRECOGNIZED, "it is no allowed caller");
+           ASC_REASON_SU_CALLINGAETITLENOTRECOGNIZED,
+           IsWhoItSays(session)
+               ? "it is no allowed caller"
+               : "it is no allowed caller: the peer of this AE title is elsewhere");
     return false;
   }
   if (!caller_has_place) {
@@ -252,7 +267,7 @@ void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& inter
   Session session{node, *std::move(association), interruptor, "", incoming.address, {}, ""};
   session.calling_ae_title = CallingAeTitle(session);
   const CallerCounts::Place place(node.counts, session.calling_ae_title, incoming.address);
-  if (!Negotiate(session, incoming.overloaded, place.taken())) return;
+  if (!Negotiate(session, incoming.refusal, place.taken())) return;
   session.Audit({.action = audit::Action::kAssociate});
   const absl::Status status = ServeRequests(session);
   node.Report(NodeOperation::kAssociation,
