@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/formats/bundle.h"
+#include "client/formats/dicom/file_bounds.h"
 #include "client/formats/dicom/xa_run.h"
 #include "client/formats/rabbitct.h"
 #include "client/formats/rtk_acquisition.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/formats/dicom/file_bounds.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -80,6 +81,10 @@ absl::Status ReadPixels(DcmDataset& data, Slice& slice) {
 
 /// Nothing when the file is not a CT image.
 absl::StatusOr<std::vector<Slice>> ReadSlice(const std::filesystem::path& path) {
+  if (!IsDicomFile(path)) return std::vector<Slice>();
+  if (const absl::Status bounded = CheckDicomFile(path); !bounded.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", bounded.message()));
+  }
   DcmFileFormat format;
   if (format.loadFile(path.c_str()).bad()) return std::vector<Slice>();
   DcmDataset& data = *format.getDataset();

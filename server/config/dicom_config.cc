@@ -51,6 +51,8 @@ absl::Status CheckDicomSecurity(const v1::DicomNodeConfig& node) {
   }
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations_per_caller",
                                  node.max_associations_per_caller(), 1, 256));
+  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations_per_address",
+                                 node.max_associations_per_address(), 1, 256));
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_pdu_bytes", node.max_pdu_bytes(), 4096, 131072));
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.idle_seconds", node.idle_seconds(), 1, 86400));
   ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_find_matches", node.max_find_matches(), 1, 1e6));
@@ -143,6 +145,9 @@ void ApplyDicomDefaults(v1::DicomNodeConfig& node) {
   Default(node, &v1::DicomNodeConfig::tls_port, &v1::DicomNodeConfig::set_tls_port, 2762u);
   Default(node, &v1::DicomNodeConfig::max_associations_per_caller,
           &v1::DicomNodeConfig::set_max_associations_per_caller, node.max_associations());
+  Default(node, &v1::DicomNodeConfig::max_associations_per_address,
+          &v1::DicomNodeConfig::set_max_associations_per_address,
+          std::max(1u, node.max_associations() / 2));
   Default(node, &v1::DicomNodeConfig::max_pdu_bytes, &v1::DicomNodeConfig::set_max_pdu_bytes,
           131072u);
   Default(node, &v1::DicomNodeConfig::idle_seconds, &v1::DicomNodeConfig::set_idle_seconds, 60.0);
@@ -194,6 +199,21 @@ absl::Status ValidateDicomNode(const v1::ServerConfig& config) {
     ISO_RETURN_IF_ERROR(CheckIsPeer("dicom_node.mpps.peer", node.mpps().peer(), titles));
   }
   return CheckDestinations(config, titles);
+}
+
+std::vector<std::string> DicomWarnings(const v1::DicomNodeConfig& node) {
+  std::vector<std::string> warnings;
+  for (int i = 0; i < node.allowed_caller_size() && !node.disabled(); ++i) {
+    const v1::DicomCaller& caller = node.allowed_caller(i);
+    const bool is_peer = std::ranges::any_of(node.peer(), [&](const v1::DicomPeer& peer) {
+      return peer.ae_title() == caller.ae_title();
+    });
+    if (!caller.address().empty() || is_peer) continue;
+    warnings.push_back(absl::StrCat("dicom_node.allowed_caller[", i, "] is '", caller.ae_title(),
+                                    "' at any address: whoever says that it has this AE title "
+                                    "passes; give its address too"));
+  }
+  return warnings;
 }
 
 }  // namespace isocenter::config

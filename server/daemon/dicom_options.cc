@@ -1,9 +1,12 @@
 #include "server/daemon/dicom_options.h"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/config/dicom_config.h"
 #include "server/dicom/net/tls.h"
 #include "server/dicom/objects/study_context.h"
 
@@ -113,6 +116,7 @@ absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& confi
       .tls_port = static_cast<int>(config.tls_port()),
       .tls_only = config.tls_only(),
       .max_associations_per_caller = static_cast<int>(config.max_associations_per_caller()),
+      .max_associations_per_address = static_cast<int>(config.max_associations_per_address()),
       .max_find_matches = static_cast<int>(config.max_find_matches())};
   const v1::DicomTlsConfig& tls = config.tls();
   const dicom::TlsIdentity identity = {.certificate_file = tls.certificate_file(),
@@ -132,6 +136,9 @@ absl::StatusOr<dicom::NodeOptions> DicomOptions(const v1::DicomNodeConfig& confi
                          ReadPeer(peer, identity, tls.ca_file(), expiries));
   }
   ISO_RETURN_IF_ERROR(dicom::CheckOptions(options));
+  for (const std::string& warning : config::DicomWarnings(config)) {
+    spdlog::warn("dicom: {}", warning);
+  }
   return options;
 }
 

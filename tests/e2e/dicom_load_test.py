@@ -32,7 +32,7 @@ class DicomLoadTest(support.ServiceTest):
         pacs_port, sink_port = process.free_port(), process.free_port()
         # A tool may be rejected for the moment in which its forerunner's association ends.
         service = self.service(
-            peers=[(orthanc.AE_TITLE, pacs_port), (SINK, sink_port)], dicom=f"max_associations: {2 * ASSOCIATIONS}"
+            peers=[(orthanc.AE_TITLE, pacs_port), (SINK, sink_port)], dicom=f"max_associations: {2 * ASSOCIATIONS} max_associations_per_address: {2 * ASSOCIATIONS}"
         )
         result = self.stream(service)
         self.orthanc(service, pacs_port)

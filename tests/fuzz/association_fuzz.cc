@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const dicom::NodeOptions options{.negotiation_seconds = 2, .idle_seconds = 1};
   static const dicom::NodeObserver observer;
   static dicom::CallerCounts counts(options.max_associations_per_caller);
-  static const dicom::NodeContext node{options, fuzz::TestArchive(), observer, counts};
+  static const dicom::PeerAddresses peers(options.peers);
+  static const dicom::NodeContext node{options, fuzz::TestArchive(), observer, counts, peers};
 
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 0;
@@ -34,8 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const timeval patience = {.tv_sec = 0, .tv_usec = 100'000};
   setsockopt(ends[1], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   dicom::Interruptor interruptor;
-  dicom::Serve({.socket = ends[1], .secure = false, .overloaded = false, .address = "127.0.0.1"},
-               node, interruptor);
+  dicom::Serve({.socket = ends[1], .secure = false, .address = "127.0.0.1", .refusal = {}}, node,
+               interruptor);
   close(ends[0]);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "client/formats/dicom/file_bounds.h"
 #include "client/formats/dicom/xa_run.h"
 #include "tests/fuzz/frames.h"
 

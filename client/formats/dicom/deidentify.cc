@@ -23,6 +23,7 @@
 #include "absl/time/civil_time.h"
 #include "client/formats/dicom/deidentify_rules.h"
 #include "client/formats/dicom/dictionary.h"
+#include "client/formats/dicom/file_bounds.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -282,6 +283,7 @@ std::string Deidentifier::Uid(absl::string_view uid) const {
 }
 
 absl::StatusOr<std::vector<std::byte>> Deidentifier::Clean(std::span<const std::byte> file) const {
+  ISO_RETURN_IF_ERROR(CheckDicomFile(file));
   DcmFileFormat format;
   DcmInputBufferStream stream;
   stream.setBuffer(file.data(), static_cast<offile_off_t>(file.size()));

@@ -20,11 +20,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/formats/dicom/dictionary.h"
+#include "client/formats/dicom/file_bounds.h"
 #include "client/formats/dicom/xa_attributes.h"
 #include "client/formats/dicom/xa_geometry.h"
 #include "client/formats/dicom/xa_identity.h"
 #include "client/formats/dicom/xa_intensity.h"
-#include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
@@ -178,6 +178,7 @@ absl::StatusOr<Trajectory> Matrices(const std::filesystem::path& path, int frame
 absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& path,
                                                   const std::filesystem::path& matrices,
                                                   std::optional<double> i0_counts) {
+  ISO_RETURN_IF_ERROR(CheckDicomFile(path));
   auto file = std::make_unique<DcmFileFormat>();
   if (const OFCondition loaded = file->loadFile(path.c_str()); loaded.bad()) {
     return absl::InvalidArgumentError(absl::StrCat("not a DICOM file: ", loaded.text()));
@@ -229,16 +230,6 @@ absl::StatusOr<std::unique_ptr<FrameSource>> Open(const std::filesystem::path& p
 }
 
 }  // namespace
-
-bool IsDicomFile(const std::filesystem::path& path) {
-  constexpr int kPreamble = 128;
-  constexpr char kPrefix[] = {'D', 'I', 'C', 'M'};
-  absl::StatusOr<InputFile> file = InputFile::Open(path);
-  char prefix[sizeof kPrefix] = {};
-  return file.ok() && file->size() > kPreamble + sizeof prefix &&
-         file->ReadAt(kPreamble, std::as_writable_bytes(std::span(prefix))).ok() &&
-         std::memcmp(prefix, kPrefix, sizeof prefix) == 0;
-}
 
 absl::StatusOr<std::unique_ptr<FrameSource>> OpenXaRun(const std::filesystem::path& path,
                                                        const std::filesystem::path& matrices,

@@ -10,9 +10,6 @@
 
 namespace isocenter::formats {
 
-/// Whether the file begins as DICOM files do (PS3.10).
-bool IsDicomFile(const std::filesystem::path& path);
-
 /// Opens a multi-frame object of the classes X-Ray Angiographic Image or Enhanced XA Image, in any
 /// transfer syntax that DCMTK decodes: uncompressed, RLE, JPEG, JPEG-LS. Frames are decoded one at
 /// a time; the file is never in memory as a whole. `matrices` names a trajectory table with one

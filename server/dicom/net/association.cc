@@ -43,12 +43,11 @@ class BoundedConnection : public DcmTCPConnection {
       return -1;
     }
     const ssize_t received = DcmTCPConnection::read(buffer, bytes);
-    if (received > 0) allowance_.bytes -= received;
     // Peers that send a message in several small pieces wait for each to be acknowledged; an
     // acknowledgement that is delayed as usual costs 40 ms per message. Holds until the next read.
     const int on = 1;
     (void)setsockopt(getSocket(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
-    return received;
+    return allowance_.Take(buffer, received);
   }
 
  private:
@@ -79,8 +78,21 @@ class Layer : public DcmTransportLayer {
   std::function<void(int socket)> on_connection_;
 };
 
-absl::Status Unavailable(absl::string_view action, const OFCondition& condition) {
-  return absl::UnavailableError(absl::StrCat("cannot ", action, ": ", condition.text()));
+absl::Status Unavailable(absl::string_view action, absl::string_view why) {
+  return absl::UnavailableError(absl::StrCat("cannot ", action, ": ", why));
+}
+
+/// How data sets are written in a context that both sides have agreed on. DCMTK would take any
+/// transfer syntax of the other side's; ours are all little endian and not deflated.
+std::optional<DataSetEncoding> EncodingOf(T_ASC_Parameters* parameters, uint8_t context) {
+  T_ASC_PresentationContext found;
+  if (ASC_findAcceptedPresentationContext(parameters, context, &found).bad()) return std::nullopt;
+  const DcmXfer syntax(found.acceptedTransferSyntax);
+  if (syntax.getXfer() == EXS_Unknown || syntax.isBigEndian() ||
+      syntax.getStreamCompression() != ESC_none) {
+    return std::nullopt;
+  }
+  return DataSetEncoding{.implicit_vr = static_cast<bool>(syntax.isImplicitVR())};
 }
 
 }  // namespace
@@ -122,6 +134,16 @@ struct Association::State {
     socket = connected;
     interruptor.Watch(socket);
   }
+  void LetMessagesIn() {
+    allowance.guard.set_contexts([parameters = association->params](uint8_t context) {
+      return EncodingOf(parameters, context);
+    });
+  }
+  /// Why an operation has failed.
+  std::string Reason(const OFCondition& condition) const {
+    const absl::Status& refused = allowance.guard.status();
+    return refused.ok() ? condition.text() : std::string(refused.message());
+  }
   Interruptor& interruptor;
   int socket = -1;  // closed by DCMTK
   Allowance allowance;
@@ -137,9 +159,13 @@ Association::Association(Association&&) noexcept = default;
 Association::~Association() = default;
 
 T_ASC_Association* Association::get() const { return state_->association; }
-void Association::AllowMessage() { state_->allowance = Allowance{}; }
+const absl::Status& Association::refused() const { return state_->allowance.guard.status(); }
+void Association::AllowMessage() { state_->allowance.Renew(); }
 void Association::MarkEnded() { state_->ended = true; }
 const std::string& Association::certificate_subject() const { return state_->tls_peer.subject; }
+const std::string& Association::certificate_sha256() const {
+  return state_->tls_peer.certificate_sha256;
+}
 
 void Association::Release() { state_->ended = ASC_releaseAssociation(state_->association).good(); }
 
@@ -183,7 +209,11 @@ absl::StatusOr<Association> Association::Receive(int socket, bool secure,
     dcmExternalSocketHandle.set(DCMNET_INVALID_SOCKET);
     close(socket);
   }
-  if (condition.bad()) return Unavailable("receive an association request", condition);
+  // DCMTK takes a header that cannot be read for a request without content.
+  if (condition.bad() || !state->allowance.guard.status().ok()) {
+    return Unavailable("receive an association request", state->Reason(condition));
+  }
+  state->LetMessagesIn();
   return Association(std::move(state));
 }
 
@@ -199,7 +229,7 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
   T_ASC_Parameters* parameters = nullptr;
   if (condition.good())
     condition = ASC_createAssociationParameters(&parameters, options.max_pdu_bytes);
-  if (condition.bad()) return Unavailable("prepare an association", condition);
+  if (condition.bad()) return Unavailable("prepare an association", condition.text());
 
   ASC_setAPTitles(parameters, options.ae_title.c_str(), peer.ae_title.c_str(), nullptr);
   const std::string address = absl::StrCat(peer.host, ":", peer.port);
@@ -216,9 +246,11 @@ absl::StatusOr<Association> Association::Request(const Peer& peer, const NodeOpt
                                      nullptr, DUL_NOBLOCK, kConnectSeconds);
   if (condition.bad()) {
     state->ended = true;
-    return Unavailable(absl::StrCat("associate with ", peer.ae_title, " at ", address), condition);
+    return Unavailable(absl::StrCat("associate with ", peer.ae_title, " at ", address),
+                       state->Reason(condition));
   }
-  state->allowance = Allowance{};
+  state->allowance.Renew();
+  state->LetMessagesIn();
   return Association(std::move(state));
 }
 

@@ -56,6 +56,10 @@ class Association {
   T_ASC_Association* get() const;
   /// The subject of the certificate that the other side has shown; empty: none.
   const std::string& certificate_subject() const;
+  /// Its SHA-256 in lower case; empty: none.
+  const std::string& certificate_sha256() const;
+  /// INVALID_ARGUMENT: what the other side has sent that is not legal; every operation fails then.
+  const absl::Status& refused() const;
   /// Allows the peer to send one more message of up to 1 MiB. A peer that sends more than it was
   /// allowed is cut off: this node receives commands and keys, never images.
   void AllowMessage();

@@ -52,12 +52,12 @@ absl::Status CheckCaller(absl::string_view field, const Caller& caller) {
 }
 
 bool IsAllowed(const std::vector<Caller>& callers, const std::string& ae_title,
-               const std::string& address) {
+               const std::string& address, absl::FunctionRef<bool()> is_who_it_says) {
   if (callers.empty()) return true;
   const std::optional<uint32_t> from = ParseAddress(address);
   return std::any_of(callers.begin(), callers.end(), [&](const Caller& caller) {
     if (!caller.ae_title.empty() && caller.ae_title != ae_title) return false;
-    if (caller.address.empty()) return true;
+    if (caller.address.empty()) return is_who_it_says();
     const std::optional<Network> network = ParseNetwork(caller.address);
     return from && network && (*from & network->mask) == network->address;
   });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -19,8 +20,9 @@ namespace isocenter::dicom {
 absl::Status CheckCaller(absl::string_view field, const Caller& caller);
 
 /// Whether one of the legal `callers` covers a peer; with none of them everybody is allowed.
+/// `is_who_it_says` is asked where nothing but the AE title speaks for it.
 bool IsAllowed(const std::vector<Caller>& callers, const std::string& ae_title,
-               const std::string& address);
+               const std::string& address, absl::FunctionRef<bool()> is_who_it_says);
 
 /// Counts the associations of each caller. Thread-safe.
 class CallerCounts {

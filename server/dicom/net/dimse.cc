@@ -2,8 +2,10 @@
 
 namespace isocenter::dicom {
 
-absl::Status ToStatus(const OFCondition& condition) {
-  return condition.good() ? absl::OkStatus() : absl::UnavailableError(condition.text());
+absl::Status ToStatus(const Association& association, const OFCondition& condition) {
+  if (condition.good()) return absl::OkStatus();
+  const absl::Status& refused = association.refused();
+  return absl::UnavailableError(refused.ok() ? condition.text() : refused.message());
 }
 
 OFCondition ReceiveCommand(Association& association, int timeout_seconds, Command& command) {
@@ -22,13 +24,14 @@ absl::StatusOr<std::unique_ptr<DcmDataset>> ReceiveDataSet(Association& associat
   const OFCondition received = DIMSE_receiveDataSetInMemory(
       association.get(), DIMSE_NONBLOCKING, timeout_seconds, &context, &data, nullptr, nullptr);
   std::unique_ptr<DcmDataset> owner(data);
-  if (received.bad()) return ToStatus(received);
+  if (received.bad()) return ToStatus(association, received);
   return owner;
 }
 
 absl::Status SendMessage(Association& association, T_ASC_PresentationContextID context,
                          T_DIMSE_Message& message, DcmDataset* data) {
-  return ToStatus(DIMSE_sendMessageUsingMemoryData(association.get(), context, &message, nullptr,
+  return ToStatus(association,
+                  DIMSE_sendMessageUsingMemoryData(association.get(), context, &message, nullptr,
                                                    data, nullptr, nullptr));
 }
 

@@ -15,8 +15,8 @@
 
 namespace isocenter::dicom {
 
-/// UNAVAILABLE: the association is broken.
-absl::Status ToStatus(const OFCondition& condition);
+/// UNAVAILABLE: the association is broken, with what the other side has sent where that is why.
+absl::Status ToStatus(const Association& association, const OFCondition& condition);
 
 /// Puts text into a field of a message, as much of it as fits.
 template <size_t kSize>

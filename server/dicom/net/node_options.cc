@@ -41,6 +41,8 @@ absl::Status CheckOptions(const NodeOptions& options) {
   ISO_RETURN_IF_ERROR(CheckRange("tls_port", options.tls_port, 0, 65535));
   ISO_RETURN_IF_ERROR(
       CheckRange("max_associations_per_caller", options.max_associations_per_caller, 1, 256));
+  ISO_RETURN_IF_ERROR(
+      CheckRange("max_associations_per_address", options.max_associations_per_address, 1, 256));
   ISO_RETURN_IF_ERROR(CheckRange("max_find_matches", options.max_find_matches, 1, 1000000));
   if (options.tls_only && options.tls == nullptr) {
     return absl::InvalidArgumentError(

@@ -40,13 +40,14 @@ struct NodeOptions {
   int max_pdu_bytes = 131072;          // 4096 to 131072
   double negotiation_seconds = 15;     // more than 0; connection to accepted association
   double idle_seconds = 60;            // more than 0; silence after which an association is aborted
-  std::shared_ptr<const TlsContext> tls;  // for an acceptor; null: no associations over TLS
-  int tls_port = 2762;                    // 0 to 65535, another than `port`; 0 picks a free one
-  bool tls_only = false;                  // do not listen on `port`
-  std::vector<Caller> allowed_callers;    // empty: everybody
-  int max_associations_per_caller = 256;  // 1 to 256, of one AE title at one address
-  int max_find_matches = 100000;          // 1 to 1000000; more end a query with status A700
-  audit::Recorder* audit = nullptr;       // outlives the node; null: nothing is recorded
+  std::shared_ptr<const TlsContext> tls;   // for an acceptor; null: no associations over TLS
+  int tls_port = 2762;                     // 0 to 65535, another than `port`; 0 picks a free one
+  bool tls_only = false;                   // do not listen on `port`
+  std::vector<Caller> allowed_callers;     // empty: everybody
+  int max_associations_per_caller = 256;   // 1 to 256, of one AE title at one address
+  int max_associations_per_address = 256;  // 1 to 256, of all AE titles at one address
+  int max_find_matches = 100000;           // 1 to 1000000; more end a query with status A700
+  audit::Recorder* audit = nullptr;        // outlives the node; null: nothing is recorded
 };
 
 /// INVALID_ARGUMENT: it is not 1 to 16 printable ASCII characters (PS3.5, VR AE). `field` names it.

@@ -42,7 +42,7 @@ StoreOutcome StoreInstance(Association& association, const archive::InstanceRow&
       DIMSE_NONBLOCKING, options.timeout_seconds, &response, &detail, options.cancel);
   delete detail;
   if (condition.bad()) {
-    return {.kind = Kind::kBroken, .error = ToStatus(condition)};
+    return {.kind = Kind::kBroken, .error = ToStatus(association, condition)};
   }
   return {.kind = Kind::kAnswered, .status = response.DimseStatus};
 }

@@ -48,10 +48,9 @@ class Connection : public DcmTLSConnection {
       return -1;
     }
     const ssize_t received = session_.Read(buffer, bytes, allowance_.deadline);
-    if (received > 0) allowance_.bytes -= received;
     const int on = 1;  // as for plain connections, see association.cc
     (void)setsockopt(getSocket(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
-    return received;
+    return allowance_.Take(buffer, received);
   }
 
   ssize_t write(void* buffer, size_t bytes) override {
@@ -62,6 +61,7 @@ class Connection : public DcmTLSConnection {
   OFCondition Check(const absl::StatusOr<crypto::Certificate>& shown) {
     if (!shown.ok()) return Failed(std::string(shown.status().message()));
     peer_.subject = shown->subject;
+    peer_.certificate_sha256 = shown->sha256;
     if (!certificate_sha256_.empty() && shown->sha256 != certificate_sha256_) {
       return Failed(absl::StrCat("the other side's certificate is not the expected one: its ",
                                  "SHA-256 is ", shown->sha256));

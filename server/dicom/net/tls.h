@@ -28,7 +28,8 @@ struct TlsIdentity {
 
 /// The other side of a session, for the records of who did what.
 struct TlsPeer {
-  std::string subject;  // of its certificate, RFC 2253; empty: it showed none
+  std::string subject;             // of its certificate, RFC 2253; empty: it showed none
+  std::string certificate_sha256;  // lower case; empty: it showed none
 };
 
 /// Settings, keys and authorities from which the sessions of one role are made. Thread-safe.
@@ -55,6 +56,8 @@ class TlsContext {
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
+  /// The only certificate that is taken; empty: any.
+  const std::string& certificate_sha256() const { return check_.certificate_sha256; }
   /// The files' certificates that expire first; `certificate` is the name of their field.
   const std::vector<crypto::Expiry>& expiries() const { return expiries_; }
 

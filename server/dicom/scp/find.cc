@@ -18,7 +18,8 @@ absl::Status Respond(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& 
                      uint16_t status, DcmDataset* identifiers) {
   auto response = ResponseTo<T_DIMSE_C_FindRSP>(request, status, identifiers);
   response.opts = O_FIND_AFFECTEDSOPCLASSUID;
-  return ToStatus(DIMSE_sendFindResponse(session.association.get(), context, &request, &response,
+  return ToStatus(session.association,
+                  DIMSE_sendFindResponse(session.association.get(), context, &request, &response,
                                          identifiers, nullptr));
 }
 
@@ -88,7 +89,9 @@ absl::Status ServeFind(Session& session, uint8_t context, const T_DIMSE_C_FindRQ
   absl::Status sent;
   const absl::Status searched = query->ForEachMatch(
       session.node.archive, session.node.options.ae_title, [&](const KeyValues& values) {
-        if ((cancelled = IsCancelled(session, context, request.MessageID))) return false;
+        const absl::StatusOr<bool> asked = IsCancelled(session, context, request.MessageID);
+        sent = asked.status();
+        if (!sent.ok() || (cancelled = *asked)) return false;
         if ((exhausted = matches == session.node.options.max_find_matches)) return false;
         DcmDataset answer;
         for (const auto& [tag, value] : values) Insert(answer, tag, value);

@@ -22,14 +22,11 @@
 #include "server/dicom/net/library.h"
 #include "server/dicom/net/listener.h"
 #include "server/dicom/objects/dictionary.h"
+#include "server/dicom/scp/places.h"
 #include "server/dicom/scp/session.h"
 
 namespace isocenter::dicom {
 namespace {
-
-// Beyond the associations that are served, this many connections get a proper rejection; more are
-// closed at once.
-constexpr int kRejectedAtOnce = 16;
 
 struct Listener {
   Descriptor socket;
@@ -45,7 +42,8 @@ class Node::Impl {
       : options_(std::move(options)),
         observer_(std::move(observer)),
         counts_(options_.max_associations_per_caller),
-        context_{options_, archive, observer_, counts_},
+        peer_addresses_(options_.peers),
+        context_{options_, archive, observer_, counts_, peer_addresses_},
         listeners_(std::move(listeners)),
         wake_(std::move(wake)),
         acceptor_([this] { Accept(); }) {}
@@ -72,6 +70,8 @@ class Node::Impl {
  private:
   struct Connection {
     Interruptor interruptor;
+    std::string address;
+    bool is_peer = false, is_served = false;  // else it is being rejected
     std::atomic<bool> done = false;
     std::thread thread;
   };
@@ -108,18 +108,37 @@ class Node::Impl {
     }
   }
 
+  Occupancy OccupancyFor(const std::string& address) const {
+    Occupancy now;
+    for (const Connection& connection : connections_) {
+      const int here = connection.address == address ? 1 : 0;
+      if (connection.is_served) {
+        ++now.served;
+        now.served_of_address += here;
+        now.served_of_others += connection.is_peer ? 0 : 1;
+      } else {
+        ++now.rejected;
+        now.rejected_of_address += here;
+      }
+    }
+    return now;
+  }
+
   void StartThread(int socket, bool secure) {
-    const int active = static_cast<int>(connections_.size());
-    if (active >= options_.max_associations + kRejectedAtOnce) {
+    const std::string address = PeerAddress(socket);
+    const bool is_peer = peer_addresses_.Contain(address);
+    const Admission admission = Admit(OccupancyFor(address), is_peer, options_);
+    if (admission.kind == Admission::Kind::kClose) {
       context_.Report(NodeOperation::kAssociation, NodeOutcome::kRejected);
       close(socket);
       return;
     }
-    const Incoming incoming = {.socket = socket,
-                               .secure = secure,
-                               .overloaded = active >= options_.max_associations,
-                               .address = PeerAddress(socket)};
+    const Incoming incoming = {
+        .socket = socket, .secure = secure, .address = address, .refusal = admission.reason};
     Connection& connection = connections_.emplace_back();
+    connection.address = address;
+    connection.is_peer = is_peer;
+    connection.is_served = admission.kind == Admission::Kind::kServe;
     connection.thread = std::thread([this, incoming, &connection] {
       Serve(incoming, context_, connection.interruptor);
       connection.done = true;
@@ -141,6 +160,7 @@ class Node::Impl {
   const NodeOptions options_;
   const NodeObserver observer_;
   CallerCounts counts_;
+  const PeerAddresses peer_addresses_;
   const NodeContext context_;
   const std::vector<Listener> listeners_;
   const Descriptor wake_;

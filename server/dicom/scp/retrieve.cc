@@ -131,10 +131,11 @@ absl::Status SendAll(Session& session, NodeOperation operation, const Responder&
       continue;
     }
     // In a C-GET the cancellation may arrive where the response to a C-STORE is awaited.
-    if (cancel.cancelEncountered || IsCancelled(session, context, message_id)) {
-      cancelled = true;
-      break;
+    cancelled = cancel.cancelEncountered;
+    if (!cancelled) {
+      ISO_ASSIGN_OR_RETURN(cancelled, IsCancelled(session, context, message_id));
     }
+    if (cancelled) break;
     const Sent sent = SendInstance(target, row, options);
     session.node.Report(NodeOperation::kStore, sent == Sent::kCompleted || sent == Sent::kWarning
                                                    ? NodeOutcome::kSuccess

@@ -36,8 +36,8 @@ Responder With(OFCondition (*send)(T_ASC_Association*, T_ASC_PresentationContext
         status == STATUS_MOVE_Cancel_SubOperationsTerminatedDueToCancelIndication) {
       response.opts |= O_MOVE_NUMBEROFREMAININGSUBOPERATIONS;
     }
-    return ToStatus(
-        send(session.association.get(), context, &request, &response, identifiers, nullptr));
+    return ToStatus(session.association, send(session.association.get(), context, &request,
+                                              &response, identifiers, nullptr));
   };
 }
 

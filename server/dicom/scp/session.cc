@@ -12,6 +12,7 @@
 #include "server/dicom/net/commitment_report.h"
 #include "server/dicom/net/dimse.h"
 #include "server/dicom/net/store_contexts.h"
+#include "server/dicom/net/tls.h"
 #include "server/dicom/scp/identifier.h"
 
 namespace isocenter::dicom {
@@ -114,22 +115,36 @@ std::string CallingAeTitle(const Session& session) {
   return CleanAeTitle(calling);
 }
 
+/// Where its AE title is that of a peer, whether it comes from the peer's address, or has the
+/// certificate that the peer must have. Of others nothing is known.
+bool IsWhoItSays(const Session& session) {
+  const std::vector<Peer>& peers = session.node.options.peers;
+  const auto peer = std::ranges::find(peers, session.calling_ae_title, &Peer::ae_title);
+  if (peer == peers.end()) return true;
+  const std::string certificate = peer->tls == nullptr ? "" : peer->tls->certificate_sha256();
+  return (!certificate.empty() && certificate == session.association.certificate_sha256()) ||
+         session.node.peer_addresses.Contain(peer->ae_title, session.address);
+}
+
 /// Whether the association was accepted.
-bool Negotiate(Session& session, bool overloaded, bool caller_has_place) {
+bool Negotiate(Session& session, const std::string& refusal, bool caller_has_place) {
   const NodeOptions& options = session.node.options;
   T_ASC_Parameters* const parameters = session.association.get()->params;
   char called[DUL_LEN_TITLE + 1] = {};
   ASC_getAPTitles(parameters, nullptr, 0, called, sizeof called, nullptr, 0);
 
-  if (overloaded) {
+  if (!refusal.empty()) {
     Reject(session, ASC_RESULT_REJECTEDTRANSIENT, ASC_SOURCE_SERVICEPROVIDER_PRESENTATION_RELATED,
-           ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED,
-           absl::StrCat("all ", options.max_associations, " associations are in use"));
+           ASC_REASON_SP_PRES_LOCALLIMITEXCEEDED, refusal);
     return false;
   }
-  if (!IsAllowed(options.allowed_callers, session.calling_ae_title, session.address)) {
+  if (!IsAllowed(options.allowed_callers, session.calling_ae_title, session.address,
+                 [&] { return IsWhoItSays(session); })) {
     Reject(session, ASC_RESULT_REJECTEDPERMANENT, ASC_SOURCE_SERVICEUSER,
-           ASC_REASON_SU_CALLINGAETITLENOTRECOGNIZED, "it is no allowed caller");
+           ASC_REASON_SU_CALLINGAETITLENOTRECOGNIZED,
+           IsWhoItSays(session)
+               ? "it is no allowed caller"
+               : "it is no allowed caller: the peer of this AE title is elsewhere");
     return false;
   }
   if (!caller_has_place) {
@@ -169,8 +184,9 @@ bool Negotiate(Session& session, bool overloaded, bool caller_has_place) {
 }
 
 absl::Status ServeEcho(Session& session, uint8_t context, const T_DIMSE_C_EchoRQ& request) {
-  const absl::Status sent = ToStatus(DIMSE_sendEchoResponse(session.association.get(), context,
-                                                            &request, STATUS_Success, nullptr));
+  const absl::Status sent =
+      ToStatus(session.association, DIMSE_sendEchoResponse(session.association.get(), context,
+                                                           &request, STATUS_Success, nullptr));
   session.node.Report(NodeOperation::kEcho,
                       sent.ok() ? NodeOutcome::kSuccess : NodeOutcome::kFailure);
   return sent;
@@ -224,7 +240,7 @@ absl::Status ServeRequests(Session& session) {
     if (condition == DUL_PEERABORTEDASSOCIATION || condition == DUL_NETWORKCLOSED) {
       session.association.MarkEnded();
     }
-    ISO_RETURN_IF_ERROR(ToStatus(condition));
+    ISO_RETURN_IF_ERROR(ToStatus(session.association, condition));
     ISO_RETURN_IF_ERROR(Dispatch(session, command.context, command.message));
   }
 }
@@ -250,7 +266,7 @@ void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& inter
   Session session{node, *std::move(association), interruptor, "", incoming.address, {}, ""};
   session.calling_ae_title = CallingAeTitle(session);
   const CallerCounts::Place place(node.counts, session.calling_ae_title, incoming.address);
-  if (!Negotiate(session, incoming.overloaded, place.taken())) return;
+  if (!Negotiate(session, incoming.refusal, place.taken())) return;
   session.Audit({.action = audit::Action::kAssociate});
   const absl::Status status = ServeRequests(session);
   node.Report(NodeOperation::kAssociation,
@@ -286,9 +302,18 @@ absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char
   return Query::Parse(RootOf(sop_class_uid), KeysOf(*dataset));
 }
 
-bool IsCancelled(Session& session, uint8_t context, uint16_t message_id) {
+absl::StatusOr<bool> IsCancelled(Session& session, uint8_t context, uint16_t message_id) {
   session.association.AllowMessage();
-  return DIMSE_checkForCancelRQ(session.association.get(), context, message_id).good();
+  Command command;
+  const OFCondition received = ReceiveCommand(session.association, /*timeout_seconds=*/0, command);
+  if (received == DIMSE_NODATAAVAILABLE) return false;
+  ISO_RETURN_IF_ERROR(ToStatus(session.association, received));
+  if (command.message.CommandField != DIMSE_C_CANCEL_RQ) {
+    return absl::UnavailableError("another request comes before one is answered");
+  }
+  // It may be that of a request that was finished meanwhile.
+  return command.context == context &&
+         command.message.msg.CCancelRQ.MessageIDBeingRespondedTo == message_id;
 }
 
 }  // namespace isocenter::dicom

@@ -12,6 +12,7 @@
 #include "server/dicom/net/callers.h"
 #include "server/dicom/net/node_options.h"
 #include "server/dicom/net/operations.h"
+#include "server/dicom/net/peer_addresses.h"
 #include "server/dicom/scp/query.h"
 
 class DcmDataset;
@@ -27,6 +28,7 @@ struct NodeContext {
   archive::Archive& archive;
   const NodeObserver& observer;
   CallerCounts& counts;
+  const PeerAddresses& peer_addresses;
 
   void Report(NodeOperation operation, NodeOutcome outcome) const {
     if (observer) observer(operation, outcome);
@@ -52,9 +54,9 @@ struct Session {
 /// A connection that has come in.
 struct Incoming {
   int socket;
-  bool secure;      // TLS is spoken on it
-  bool overloaded;  // it is to be rejected
+  bool secure;  // TLS is spoken on it
   std::string address;
+  std::string refusal;  // why it is to be rejected; empty: it is served
 };
 
 /// Serves a connected socket, which it takes over, from the association's request to its end.
@@ -70,7 +72,8 @@ absl::Status ServeGet(Session& session, uint8_t context, const T_DIMSE_C_GetRQ& 
 /// INVALID_ARGUMENT: the identifier is no query of this class.
 absl::StatusOr<Query> ReceiveQuery(Session& session, uint8_t context, const char* sop_class_uid);
 
-/// Whether the peer has asked to cancel the request.
-bool IsCancelled(Session& session, uint8_t context, uint16_t message_id);
+/// Whether the peer has asked to cancel the request. UNAVAILABLE: the association is broken, or
+/// asks for something else.
+absl::StatusOr<bool> IsCancelled(Session& session, uint8_t context, uint16_t message_id);
 
 }  // namespace isocenter::dicom

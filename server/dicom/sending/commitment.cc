@@ -50,7 +50,7 @@ absl::Status RequestCommitment(Association& association, const archive::Commitme
   ISO_RETURN_IF_ERROR(SendMessage(association, context, message, information.get()));
 
   Command answer;
-  ISO_RETURN_IF_ERROR(ToStatus(ReceiveCommand(association, timeout_seconds, answer)));
+  ISO_RETURN_IF_ERROR(ToStatus(association, ReceiveCommand(association, timeout_seconds, answer)));
   if (answer.message.CommandField != DIMSE_N_ACTION_RSP) {
     return absl::UnavailableError("the destination answers N-ACTION with another message");
   }

@@ -101,7 +101,7 @@ absl::StatusOr<ProcedureStepAnswer> SendProcedureStep(
   }
   Command answer;
   const OFCondition received = ReceiveCommand(association, kAnswerSeconds, answer);
-  if (received.bad()) return Broken(ToStatus(received));
+  if (received.bad()) return Broken(ToStatus(association, received));
   const bool creates = message.creates;
   const T_DIMSE_Message& response = answer.message;
   if (response.CommandField != (creates ? DIMSE_N_CREATE_RSP : DIMSE_N_SET_RSP)) {

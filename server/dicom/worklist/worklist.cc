@@ -107,8 +107,8 @@ absl::StatusOr<jobs::WorklistAnswer> DicomWorklist::Ask(const jobs::WorklistQuer
     return absl::DeadlineExceededError(absl::StrCat(peer_.ae_title, " did not answer in time"));
   }
   if (condition.bad()) {
-    return absl::UnavailableError(
-        absl::StrCat(peer_.ae_title, " broke the connection: ", condition.text()));
+    return absl::UnavailableError(absl::StrCat(
+        peer_.ae_title, " broke the connection: ", ToStatus(association, condition).message()));
   }
   association.Release();
   const bool complete = response.DimseStatus == STATUS_FIND_Success_MatchingIsComplete;

@@ -1,4 +1,6 @@
 // Every field of dicom_node, with values that are legal and values that are not.
+#include "server/config/dicom_config.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +14,9 @@ namespace isocenter::config {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // What fields that name a peer or a certificate need beside them.
 constexpr char kPeer[] = "peer { ae_title: 'PACS' host: 'pacs' port: 104 } ";
@@ -117,6 +121,8 @@ TEST(DicomConfig, IllegalValuesAreNamed) {
            Case{"ae_title: 'R\\303\\266NTGEN'", "dicom_node.ae_title is", "printable"},
            Case{"port: 65536", "dicom_node.port is 65536", "0 to 65535"},
            Case{"max_associations: 257", "dicom_node.max_associations is 257", "1 to 256"},
+           Case{"max_associations_per_address: 257",
+                "dicom_node.max_associations_per_address is 257", "1 to 256"},
            Case{"max_associations_per_caller: 257", "dicom_node.max_associations_per_caller is 257",
                 "1 to 256"},
            Case{"max_pdu_bytes: 4095", "dicom_node.max_pdu_bytes is 4095", "4096 to 131072"},
@@ -179,10 +185,23 @@ TEST(DicomConfig, DefaultsAreThoseOfTheReference) {
   EXPECT_EQ(node.port(), 11112u);
   EXPECT_EQ(node.tls_port(), 2762u);
   EXPECT_EQ(node.max_associations_per_caller(), 7u);
+  EXPECT_EQ(node.max_associations_per_address(), 3u);
   EXPECT_EQ(node.max_pdu_bytes(), 131072u);
   EXPECT_EQ(node.idle_seconds(), 60);
   EXPECT_EQ(node.max_find_matches(), 100000u);
   EXPECT_EQ(node.worklist().timeout_seconds(), 10);
+}
+
+TEST(DicomConfig, CallersByTitleAloneAreWarnedOf) {
+  const auto warnings = [](const std::string& fields) {
+    const auto config = ParseServerConfig(absl::StrCat("dicom_node { ", kPeer, fields, " }"), "");
+    return DicomWarnings(config->dicom_node());
+  };
+  EXPECT_THAT(warnings("allowed_caller { ae_title: 'PACS' } allowed_caller { ae_title: 'A' }"),
+              ElementsAre(HasSubstr("dicom_node.allowed_caller[1] is 'A' at any address")));
+  EXPECT_THAT(warnings("allowed_caller { ae_title: 'A' address: '10.0.0.1' }"), IsEmpty());
+  EXPECT_THAT(warnings("allowed_caller { address: '10.0.0.1' }"), IsEmpty());
+  EXPECT_THAT(warnings("disabled: true allowed_caller { ae_title: 'A' }"), IsEmpty());
 }
 
 /// In which forms the protocol "p" with these fields is stored.

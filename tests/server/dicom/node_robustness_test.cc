@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "tests/server/dicom/node_fixture.h"
+#include "tests/server/dicom/raw_messages.h"
 #include "tests/server/fakes/eventually.h"
 
 namespace isocenter::dicom {
@@ -29,9 +30,14 @@ using ::testing::Not;
 
 class NodeRobustnessTest : public NodeTest {
  protected:
-  int Connect() const {
+  /// `from`: an address of loopback.
+  int Connect(const char* from = "127.0.0.1") const {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (socket < 0) return -1;
+    sockaddr_in own = {};
+    own.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &own.sin_addr);
+    EXPECT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -120,6 +126,27 @@ TEST_F(NodeRobustnessTest, AssociationsBeyondTheLimitAreRejected) {
   first->releaseAssociation();
   second->releaseAssociation();
   // The node's threads end a moment after they have agreed to.
+  EXPECT_TRUE(Eventually([&] { return Echoes(); }));
+}
+
+// Silent connections of one address held all places, so that a peer was refused.
+TEST_F(NodeRobustnessTest, OneAddressDoesNotGetAllPlaces) {
+  StartNode({.peers = {{.ae_title = "PACS", .host = "127.0.0.2", .port = 104}},
+             .max_associations = 8,
+             .max_associations_per_address = 4});
+  std::vector<int> silent;
+  for (int i = 0; i < 30; ++i) silent.push_back(Connect());
+  // Those that are rejected for one more are closed at once.
+  EXPECT_TRUE(IsClosedWithin(silent.back(), 12'000));
+  EXPECT_FALSE(Echoes());
+  const int peer = Connect("127.0.0.2");
+  const std::string request = AssociateRequest("1.2.840.10008.1.1", "1.2.840.10008.1.2");
+  ASSERT_EQ(send(peer, request.data(), request.size(), MSG_NOSIGNAL), ssize_t(request.size()));
+  char type = 0;
+  EXPECT_EQ(recv(peer, &type, 1, 0), 1);
+  EXPECT_EQ(type, 2);  // it is accepted
+  close(peer);
+  for (const int socket : silent) close(socket);
   EXPECT_TRUE(Eventually([&] { return Echoes(); }));
 }
 

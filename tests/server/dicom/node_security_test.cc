@@ -11,13 +11,18 @@
 #include "gmock/gmock.h"
 #include "server/crypto/certificates.h"
 #include "server/dicom/net/callers.h"
+#include "server/dicom/net/peer_addresses.h"
 #include "server/dicom/net/tls.h"
+#include "server/dicom/scp/places.h"
 #include "tests/server/dicom/node_fixture.h"
 #include "tests/server/dicom/store_scp.h"
+#include "tests/server/fakes/eventually.h"
 #include "tests/server/test_certificates.h"
 
 namespace isocenter::dicom {
 namespace {
+
+using isocenter::testing::Eventually;
 
 namespace fs = std::filesystem;
 using ::testing::Contains;
@@ -237,16 +242,21 @@ TEST_F(NodeSecurityTest, OnlyAllowedCallersAssociate) {
 }
 
 TEST(Callers, TitlesAndNetworks) {
-  EXPECT_TRUE(IsAllowed({}, "ANY", "10.1.2.3"));
+  const auto allowed = [](const std::vector<Caller>& callers, const std::string& title,
+                          const std::string& address, bool is_who_it_says = true) {
+    return IsAllowed(callers, title, address, [=] { return is_who_it_says; });
+  };
+  EXPECT_TRUE(allowed({}, "ANY", "10.1.2.3", false));
   const std::vector<Caller> callers = {{"A", ""}, {"B", "10.1.0.0/16"}, {"", "192.0.2.7"}};
   for (const Caller& caller : callers) EXPECT_TRUE(CheckCaller("caller", caller).ok());
-  EXPECT_TRUE(IsAllowed(callers, "A", "203.0.113.9"));
-  EXPECT_TRUE(IsAllowed(callers, "B", "10.1.255.255"));
-  EXPECT_FALSE(IsAllowed(callers, "B", "10.2.0.0"));
-  EXPECT_TRUE(IsAllowed(callers, "ANY", "192.0.2.7"));
-  EXPECT_FALSE(IsAllowed(callers, "ANY", "192.0.2.8"));
-  EXPECT_FALSE(IsAllowed(callers, "B", ""));
-  EXPECT_TRUE(IsAllowed({{"", "0.0.0.0/0"}}, "X", "8.8.8.8"));
+  EXPECT_TRUE(allowed(callers, "A", "203.0.113.9"));
+  EXPECT_FALSE(allowed(callers, "A", "203.0.113.9", false));
+  EXPECT_TRUE(allowed(callers, "B", "10.1.255.255", false));
+  EXPECT_FALSE(allowed(callers, "B", "10.2.0.0"));
+  EXPECT_TRUE(allowed(callers, "ANY", "192.0.2.7", false));
+  EXPECT_FALSE(allowed(callers, "ANY", "192.0.2.8"));
+  EXPECT_FALSE(allowed(callers, "B", ""));
+  EXPECT_TRUE(allowed({{"", "0.0.0.0/0"}}, "X", "8.8.8.8"));
   EXPECT_THAT(std::string(CheckCaller("allowed_caller[2]", {"", ""}).message()),
               HasSubstr("allowed_caller[2] has neither ae_title nor address"));
   for (const Caller& wrong :
@@ -256,6 +266,63 @@ TEST(Callers, TitlesAndNetworks) {
   }
   EXPECT_THAT(std::string(CheckCaller("caller", {"SEVENTEEN LETTERS", ""}).message()),
               HasSubstr("caller.ae_title is 'SEVENTEEN LETTERS'; legal is"));
+}
+
+// Its title alone let everybody in who claimed it.
+TEST_F(NodeSecurityTest, TitleOfAPeerIsHeldAgainstItsAddress) {
+  StartWith({.peers = {{.ae_title = "PACS", .host = "192.0.2.1", .port = 104},
+                       {.ae_title = "HERE", .host = "127.0.0.1", .port = 104},
+                       {.ae_title = "NAMED", .host = "localhost", .port = 104}},
+             .allowed_callers = {{"PACS", ""}, {"HERE", ""}, {"NAMED", ""}, {"OTHER", ""}}});
+  const ToolOutput refused = Scu("echoscu", "-aet PACS");
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.text, HasSubstr("Calling AE Title Not Recognized"));
+  EXPECT_EQ(Scu("echoscu", "-aet HERE").exit_code, 0);
+  EXPECT_EQ(Scu("echoscu", "-aet OTHER").exit_code, 0);
+  EXPECT_TRUE(Eventually([&] { return Scu("echoscu", "-aet NAMED").exit_code == 0; }));
+}
+
+TEST(PeerAddressesTest, NamesAreResolvedAndWhatWasKnownStays) {
+  const PeerAddresses peers({{.ae_title = "A", .host = "10.0.0.1"},
+                             {.ae_title = "B", .host = "b.example"},
+                             {.ae_title = "C", .host = "unknown.example"}},
+                            [](const std::string& host) -> std::set<std::string> {
+                              if (host == "b.example") return {"10.0.0.2", "10.0.0.3"};
+                              return {};
+                            });
+  EXPECT_TRUE(peers.Contain("A", "10.0.0.1"));
+  EXPECT_FALSE(peers.Contain("A", "10.0.0.2"));
+  EXPECT_TRUE(Eventually([&] { return peers.Contain("B", "10.0.0.3"); }));
+  EXPECT_TRUE(peers.Contain("10.0.0.2"));
+  EXPECT_FALSE(peers.Contain("10.0.0.4"));
+  EXPECT_FALSE(peers.Contain("C", ""));
+}
+
+TEST(Places, NoAddressGetsAllAndPeersHaveTheirs) {
+  using Kind = Admission::Kind;
+  NodeOptions options{.peers = {{.ae_title = "PACS", .host = "10.0.0.1"}},
+                      .max_associations = 32,
+                      .max_associations_per_address = 16};
+  const auto kind = [&](const Occupancy& now, bool is_peer) {
+    return Admit(now, is_peer, options).kind;
+  };
+  EXPECT_EQ(kind({}, false), Kind::kServe);
+  EXPECT_EQ(kind({.served = 15, .served_of_others = 15, .served_of_address = 15}, false),
+            Kind::kServe);
+  const Occupancy greedy{.served = 16, .served_of_others = 16, .served_of_address = 16};
+  EXPECT_EQ(kind(greedy, false), Kind::kReject);
+  EXPECT_EQ(Admit(greedy, false, options).reason, "the 16 associations of its address are in use");
+  // Others have 24 places, peers all.
+  const Occupancy crowded{.served = 24, .served_of_others = 24};
+  EXPECT_EQ(kind(crowded, false), Kind::kReject);
+  EXPECT_EQ(kind(crowded, true), Kind::kServe);
+  EXPECT_EQ(kind({.served = 32, .served_of_others = 24}, true), Kind::kReject);
+  // One address does not take all rejections either.
+  EXPECT_EQ(kind({.served = 32, .rejected = 4, .rejected_of_address = 4}, false), Kind::kClose);
+  EXPECT_EQ(kind({.served = 32, .rejected = 15}, true), Kind::kReject);
+  EXPECT_EQ(kind({.served = 32, .rejected = 16}, true), Kind::kClose);
+  options.peers.clear();
+  EXPECT_EQ(kind(crowded, false), Kind::kServe);
 }
 
 TEST(CallerCounts, LimitsEachCallerByItself) {
