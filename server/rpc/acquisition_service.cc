@@ -39,13 +39,18 @@ grpc::ServerUnaryReactor* AcquisitionService::QuoteAcquisition(
   const auto quoting = std::make_shared<const Quoting>(quotes_, call);
   absl::StatusOr<pipeline::AcquisitionRequest> translated =
       [&]() -> absl::StatusOr<pipeline::AcquisitionRequest> {
-    ISO_RETURN_IF_ERROR(shared_.guard.Ask(*call, roles::Role::kConsole).status);
+    const Permit permit = shared_.guard.Ask(*call, roles::Role::kConsole);
+    ISO_RETURN_IF_ERROR(permit.status);
     if (quoting->token.number() > shared_.max_streams) {
       return absl::ResourceExhaustedError(
           absl::StrCat("1 quote is asked for; 0 are free of ", shared_.max_streams));
     }
     ISO_RETURN_IF_ERROR(CheckAddressee(*call, shared_.cluster.node_name()));
-    return TranslateHeader(request->header(), shared_.protocols, shared_.max_message_bytes);
+    ISO_ASSIGN_OR_RETURN(
+        pipeline::AcquisitionRequest wanted,
+        TranslateHeader(request->header(), shared_.protocols, shared_.max_message_bytes));
+    wanted.caller = permit.identity;
+    return wanted;
   }();
   if (!translated.ok()) {
     reactor->Finish(ToGrpc(translated.status()));
