@@ -32,6 +32,13 @@ grpc::ByteBuffer Serialize(const v1::AcquireRequest& request) {
 
 }  // namespace
 
+v1::AcquireRequest ResumeRequest(const std::string& job_id, const v1::AcquisitionHeader& header) {
+  v1::AcquireRequest request;
+  request.mutable_resume()->set_job_id(job_id);
+  *request.mutable_resume()->mutable_header() = header;
+  return request;
+}
+
 void AcquisitionStream::State::StartNextWrite() {
   if (writable == nullptr || writing) return;
   if (const grpc::ByteBuffer* message = window.Next()) {
@@ -205,7 +212,7 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
       return;
     }
     mutex.AwaitWithTimeout(absl::Condition(&cancelled), reconnect.Pause());
-    opening.mutable_resume()->set_job_id(accepted->job_id());
+    opening = ResumeRequest(accepted->job_id(), header);
     limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
   }
 }

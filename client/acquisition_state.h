@@ -25,6 +25,9 @@ namespace isocenter::client {
 /// What gRPC has done for a call.
 enum CallEvent { kStarted, kRead, kWritten, kFinished };
 
+/// What takes a job up again; the header proves that the frames to come are the job's.
+v1::AcquireRequest ResumeRequest(const std::string& job_id, const v1::AcquisitionHeader& header);
+
 /// One thread runs the calls, one after the other, and reads. Whoever finds no write under way
 /// starts the next one: the thread, or the caller of SendFrame.
 struct AcquisitionStream::State {
@@ -47,8 +50,9 @@ struct AcquisitionStream::State {
   };
 
   State(const ServiceChannel& channel, AcquisitionStreamOptions stream_options,
-        const v1::AcquisitionHeader& header, int64_t bytes, std::string on_node)
+        const v1::AcquisitionHeader& begun_with, int64_t bytes, std::string on_node)
       : options(std::move(stream_options)),
+        header(begun_with),
         node(std::move(on_node)),
         stub(channel.grpc_channel()),
         frame_count(header.frame_count()),
@@ -57,7 +61,8 @@ struct AcquisitionStream::State {
                options.max_bytes_in_flight) {}
 
   const AcquisitionStreamOptions options;
-  const std::string node;  // that all calls are meant for; empty: there is no choice
+  const v1::AcquisitionHeader header;  // which every resumption repeats
+  const std::string node;              // that all calls are meant for; empty: there is no choice
   RawStub stub;
   const uint32_t frame_count;
   const int64_t frame_bytes;

@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "client/acquisition_state.h"
 #include "client/frame_message.h"
 #include "client/nodes.h"
+#include "client/opening.h"
+#include "client/rpc_status.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 
@@ -14,6 +17,8 @@ namespace isocenter::client {
 namespace {
 
 bool AnotherNodeMayTake(const absl::Status& refusal) {
+  // A node whose connection broke may have admitted the acquisition, and is asked again first.
+  if (BreakOf(refusal) == Break::kConnection) return false;
   return absl::IsResourceExhausted(refusal) || absl::IsUnavailable(refusal);
 }
 
@@ -46,13 +51,13 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
   return absl::InternalError("the server ended the call without an answer");
 }
 
-absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
+absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header,
-    AcquisitionStreamOptions options) {
+    const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
   const std::vector<std::string> nodes = RankNodes(channel, header, options.admission_timeout);
-  if (nodes.empty()) return Start(channel, header, std::move(opening), std::move(options), "");
+  if (nodes.empty()) return Start(channel, header, std::move(opening), options, "");
   absl::Status refusal;
   for (const std::string& node : nodes) {
     auto stream = Start(channel, header, opening, options, node);
@@ -62,13 +67,36 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
   return refusal;
 }
 
+absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Repeat(
+    const ServiceChannel& channel, const AcquisitionStreamOptions& options,
+    const Attempt& attempt) {
+  Opening opening(options.reconnect_timeout);
+  for (;;) {
+    auto stream = attempt();
+    if (stream.ok()) return stream;
+    ISO_RETURN_IF_ERROR(opening.MayRepeat(stream.status(), absl::Now()));
+    if (options.on_interrupted) options.on_interrupted(stream.status());
+    absl::SleepFor(opening.Pause());
+    const absl::Time now = absl::Now();
+    channel.grpc_channel()->WaitForConnected(absl::ToChronoTime(now + opening.Left(now)));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
+    const ServiceChannel& channel, const v1::AcquisitionHeader& header,
+    AcquisitionStreamOptions options) {
+  v1::AcquisitionHeader named = header;
+  if (named.request_id().empty()) named.set_request_id(NewRequestId());
+  return Repeat(channel, options, [&] { return OpenOnce(channel, named, options); });
+}
+
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
     AcquisitionStreamOptions options) {
-  v1::AcquireRequest opening;
-  opening.mutable_resume()->set_job_id(job_id);
-  const std::string node = NodeOfJob(channel, job_id, options.admission_timeout);
-  return Start(channel, header, std::move(opening), std::move(options), node);
+  return Repeat(channel, options, [&] {
+    const std::string node = NodeOfJob(channel, job_id, options.admission_timeout);
+    return Start(channel, header, ResumeRequest(job_id, header), options, node);
+  });
 }
 
 const v1::Accepted& AcquisitionStream::accepted() const {

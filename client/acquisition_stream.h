@@ -34,7 +34,7 @@ struct AcquisitionStreamOptions {
   /// For each frame that SendFrame took, once, when the server has it.
   std::function<void(uint32_t frame_index)> on_acknowledged;
   /// The connection has broken, for this reason, and is about to be tried again. All that the
-  /// server had sent through it has been told before.
+  /// server had sent through it has been told before. Within Open it is called by Open's caller.
   std::function<void(const absl::Status& why)> on_interrupted;
 };
 
@@ -47,6 +47,8 @@ struct AcquisitionStreamOptions {
 ///
 /// When the connection breaks, before or after Finish, the stream makes a new one, takes up the job
 /// where it stands and sends again what the server lacks. Only SendFrame and Finish take longer.
+/// Also Open repeats what broke before the answer; the header's request_id, or one that Open makes,
+/// keeps that from becoming a second job.
 ///
 /// Where there are several nodes behind the address, Open asks each what it would make of the
 /// acquisition and sends it to the best that takes it; later calls go to the same one
@@ -56,13 +58,16 @@ struct AcquisitionStreamOptions {
 class AcquisitionStream {
  public:
   /// Sends the header and waits until the server admits it. Errors: those of
-  /// AcquisitionService.Acquire, DEADLINE_EXCEEDED after options.admission_timeout, UNAVAILABLE.
+  /// AcquisitionService.Acquire, DEADLINE_EXCEEDED after options.admission_timeout, UNAVAILABLE: at
+  /// once where no server can be reached, after options.reconnect_timeout where the connection
+  /// broke.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Open(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
       AcquisitionStreamOptions options = {});
 
   /// Goes on with a job that another stream or process began with this header. Errors: as Open;
-  /// NOT_FOUND when the server does not know the job.
+  /// NOT_FOUND when the server does not know the job, INVALID_ARGUMENT when it was begun with
+  /// another acquisition, PERMISSION_DENIED when another caller began it.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Resume(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
       AcquisitionStreamOptions options = {});
@@ -103,6 +108,15 @@ class AcquisitionStream {
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Start(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
       v1::AcquireRequest opening, AcquisitionStreamOptions options, const std::string& node);
+  /// One attempt, at the best node that takes it.
+  static absl::StatusOr<std::unique_ptr<AcquisitionStream>> OpenOnce(
+      const ServiceChannel& channel, const v1::AcquisitionHeader& header,
+      const AcquisitionStreamOptions& options);
+  using Attempt = std::function<absl::StatusOr<std::unique_ptr<AcquisitionStream>>()>;
+  /// Attempts until one does not break.
+  static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Repeat(
+      const ServiceChannel& channel, const AcquisitionStreamOptions& options,
+      const Attempt& attempt);
   std::unique_ptr<State> state_;
 };
 

@@ -5,13 +5,23 @@
 #include <initializer_list>
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 
 namespace isocenter::client {
 namespace {
+
+constexpr char kBreak[] = "isocenter/break";
+
+absl::Status Broken(Break how, absl::string_view message) {
+  absl::Status status = absl::UnavailableError(message);
+  status.SetPayload(kBreak, absl::Cord(absl::StrCat(static_cast<int>(how))));
+  return status;
+}
 
 bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view> words) {
   for (const absl::string_view word : words) {
@@ -36,7 +46,20 @@ absl::string_view Advice(absl::string_view text) {
   return "check that isocenterd runs and that the address is right";
 }
 
+/// Ends of a handshake that a network may have brought about as well as a server.
+bool IsCut(absl::string_view text) {
+  return ContainsAny(text,
+                     {"Socket closed", "handshake failed", "Connection reset", "Broken pipe"});
+}
+
 }  // namespace
+
+Break BreakOf(const absl::Status& status) {
+  const absl::optional<absl::Cord> how = status.GetPayload(kBreak);
+  int number = 0;
+  if (!how || !absl::SimpleAtoi(std::string(*how), &number)) return Break::kNone;
+  return static_cast<Break>(number);
+}
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
@@ -45,15 +68,19 @@ absl::Status FromGrpc(const grpc::Status& status) {
     return absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
   }
   if (ContainsAny(text, {"failed to connect", "connections to all backends", "DNS resolution"})) {
-    return absl::UnavailableError(
-        absl::StrCat("the server cannot be reached (", text, "); ", Advice(text)));
+    const bool wrong_certificate = ContainsAny(text, {"certificate"});
+    return Broken(IsCut(text) && !wrong_certificate ? Break::kHandshake : Break::kUnreachable,
+                  absl::StrCat("the server cannot be reached (", text, "); ", Advice(text)));
   }
   // gRPC's words for a connection that was there, and a proxy's answer.
   if (text.empty() ||
       ContainsAny(text, {"Socket closed", "Connection reset", "Broken pipe", "GOAWAY", "ransport",
                          "Endpoint", "keepalive", "http2", "Stream removed"})) {
-    return absl::UnavailableError(absl::StrCat(
-        "the connection to the server broke, or it is shutting down (", text, "); try again"));
+    // 503: a proxy has no server for the call, which therefore began nothing.
+    const bool no_server = ContainsAny(text, {"http2 header with status: 503"});
+    return Broken(no_server ? Break::kUnreachable : Break::kConnection,
+                  absl::StrCat("the connection to the server broke, or it is shutting down (", text,
+                               "); try again"));
   }
   return absl::UnavailableError(text);
 }

@@ -11,6 +11,17 @@ class ClientContext;
 
 namespace isocenter::client {
 
+/// What the transport says of a call that no server ended.
+enum class Break {
+  kNone,         // a server ended it, with a sentence of its own
+  kUnreachable,  // there was none to a server: nobody listens, no such name, the wrong certificate
+  kHandshake,    // a connection ended before it stood
+  kConnection,   // a connection that stood broke
+};
+
+/// Of an error of FromGrpc. With other codes than UNAVAILABLE kNone: a server may have meant them.
+Break BreakOf(const absl::Status& status);
+
 /// The canonical codes of gRPC and Abseil are the same numbers. Where no server answered, or the
 /// connection broke, the message says so, with what gRPC knows and what to look at; the server's
 /// own sentences stay as they are.

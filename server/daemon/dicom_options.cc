@@ -1,11 +1,10 @@
 #include "server/daemon/dicom_options.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/base/log.h"
 #include "server/config/dicom_config.h"
 #include "server/dicom/net/tls.h"
 #include "server/dicom/objects/study_context.h"

@@ -248,6 +248,8 @@ struct Job {
   Order order;
   AcquisitionFacts facts;
   std::string protocol, station_name, request_id;
+  /// Whose acquisition it is, by the token or certificate shown; empty: nobody was asked.
+  std::string begun_by;
   JobClass job_class = JobClass::kLive;
   absl::Time deadline = absl::InfiniteFuture();  // until when the volume is wanted
   std::string pair_id;                           // empty: of no pair

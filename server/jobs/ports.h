@@ -76,6 +76,9 @@ class ResultStore {
                                              const std::function<bool(int slices)>& progress) = 0;
   /// What has been stored of a job. Errors: NOT_FOUND.
   virtual absl::StatusOr<StoredSeries> Find(const Job& job) = 0;
+  /// The patient id under which results of a study are stored; empty: they have none. Errors:
+  /// NOT_FOUND (nothing is stored of the study).
+  virtual absl::StatusOr<std::string> PatientIdOfStudy(const std::string& study_instance_uid) = 0;
   /// DICOM files of a completed job, by series, then in slice order. Errors: NOT_FOUND.
   virtual absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
       const std::string& job_id) = 0;

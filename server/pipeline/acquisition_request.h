@@ -38,6 +38,8 @@ struct AcquisitionRequest {
   std::string laterality, performing_physician_name, operators_name;
   jobs::Equipment equipment;
   std::string protocol, station_name, request_id;
+  /// Who sends it, as Job::begun_by; not kept with the frames, but with the job.
+  std::string caller;
   jobs::JobClass job_class = jobs::JobClass::kLive;
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
   double frame_rate_hz = 0;                            // 0: unknown
@@ -52,6 +54,15 @@ struct AcquisitionRequest {
   std::variant<AutoGridSize, VolumeGrid> grid;
   /// This request as it is kept with the frames, for a RequestDecoder.
   std::string record;
+};
+
+/// What a console says that goes on with a job.
+struct ResumeRequest {
+  std::string job_id;
+  std::string caller;  // as AcquisitionRequest::caller
+  /// What the console sends, as it says, without the settings of a protocol. Unset: it does not
+  /// say, as consoles of before the field did.
+  std::optional<AcquisitionRequest> acquisition;
 };
 
 /// One frame as it arrives.

@@ -4,11 +4,15 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "server/base/log.h"
+#include "server/jobs/private_error.h"
 #include "server/pipeline/facts.h"
 #include "server/pipeline/frames/frame_monitor.h"
+#include "server/pipeline/identity/same_acquisition.h"
+#include "server/pipeline/identity/study_patient.h"
 #include "server/pipeline/pair.h"
 
 namespace isocenter::pipeline {
@@ -27,8 +31,10 @@ absl::Status ShuttingDown() {
   return absl::UnavailableError("the service is shutting down; use another one");
 }
 
-const std::string& HeaderAccessionNumber(const jobs::Job& job) {
-  return job.order.settled ? job.order.header_accession_number : job.patient_study.accession_number;
+/// The same error, in a sentence.
+absl::Status Explained(const absl::Status& why, absl::string_view before, absl::string_view after) {
+  absl::Status explained(why.code(), absl::StrCat(before, why.message(), after));
+  return jobs::IsPrivate(why) ? jobs::MarkPrivate(explained) : explained;
 }
 
 void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const ReconstructionRun& run) {
@@ -73,6 +79,7 @@ absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
   if (!request.pair_id.empty()) {
     ISO_ASSIGN_OR_RETURN(screened.has_other_half, JoinPair(parts_.table, request));
   }
+  ISO_RETURN_IF_ERROR(CheckStudyPatient(parts_, request.patient_study));
   ISO_ASSIGN_OR_RETURN(screened.grid, ResolveGrid(request));
   return screened;
 }
@@ -109,6 +116,8 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
                           FrameBytes(request.acquisition), parts_.disk.promised_on_spool()));
   AcceptedJob accepted{.job = acquisitions_.NewJob(job.id, std::move(request), grid, spool),
                        .snapshot = std::make_shared<const jobs::Job>(job),
+                       .is_new = true,
+                       .is_proven = true,
                        .peak_bytes = run->peak_bytes(),
                        .predicted_seconds = run->predicted_seconds()};
   const absl::Status inserted =
@@ -152,6 +161,7 @@ jobs::Job AcquisitionAdmission::NewRecord(const AcquisitionRequest& request,
   job.protocol = request.protocol;
   job.station_name = request.station_name;
   job.request_id = request.request_id;
+  job.begun_by = request.caller;
   job.job_class = request.job_class;
   job.deadline = now + request.deadline;
   job.pair_id = request.pair_id;
@@ -166,16 +176,34 @@ jobs::Job AcquisitionAdmission::NewRecord(const AcquisitionRequest& request,
 
 absl::StatusOr<AcceptedJob> AcquisitionAdmission::Existing(const AcquisitionRequest& request,
                                                            const jobs::JobSnapshot& job) const {
-  if (job->protocol != request.protocol ||
-      HeaderPatientId(*job) != request.patient_study.patient_id ||
-      HeaderAccessionNumber(*job) != request.patient_study.accession_number ||
-      job->facts.patient_position != request.patient_position ||
-      job->facts.trajectory_hash != TrajectoryHash(request.acquisition.trajectory)) {
-    return absl::InvalidArgumentError(
+  ISO_RETURN_IF_ERROR(CheckSameCaller(*job, request.caller));
+  const absl::Status same = CheckSameAcquisition(*job, request);
+  if (!same.ok()) {
+    return Explained(
+        same,
         absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", job->id,
-                     "' of another acquisition; legal is an id that was never used"));
+                     "' of another acquisition: "),
+        "; legal is an id that was never used");
   }
-  return AcceptedJob{.job = parts_.active.Find<ReconstructionJob>(job->id), .snapshot = job};
+  return AcceptedJob{
+      .job = parts_.active.Find<ReconstructionJob>(job->id), .snapshot = job, .is_proven = true};
+}
+
+absl::StatusOr<AcceptedJob> AcquisitionAdmission::Resume(const ResumeRequest& request) const {
+  AcceptedJob accepted{.job = parts_.active.Find<ReconstructionJob>(request.job_id),
+                       .is_proven = request.acquisition.has_value()};
+  ISO_ASSIGN_OR_RETURN(accepted.snapshot, parts_.table.Get(request.job_id));
+  ISO_RETURN_IF_ERROR(CheckSameCaller(*accepted.snapshot, request.caller));
+  if (request.acquisition) {
+    const absl::Status same = CheckSameAcquisition(*accepted.snapshot, *request.acquisition);
+    if (!same.ok()) {
+      return Explained(same,
+                       absl::StrCat("resume.header is not that of job '", request.job_id, "': "),
+                       "; legal is the header with which the job was begun");
+    }
+  }
+  if (jobs::HasEnded(accepted.snapshot->state)) accepted.job = nullptr;
+  return accepted;
 }
 
 }  // namespace isocenter::pipeline

@@ -20,6 +20,8 @@ struct AcceptedJob {
   /// Where the frames go; null when the job has ended already.
   std::shared_ptr<ReconstructionJob> job;
   jobs::JobSnapshot snapshot;
+  bool is_new = false;     // not begun before
+  bool is_proven = false;  // what the console says it sends is what the job was begun with
   int64_t peak_bytes = 0;
   double predicted_seconds = 0;  // 0 until something has been measured
 };
@@ -43,6 +45,8 @@ class AcquisitionAdmission {
   absl::StatusOr<AcceptedJob> Admit(AcquisitionRequest request);
   /// Errors: as Engine::Predict.
   absl::StatusOr<AdmissionQuote> Quote(AcquisitionRequest request);
+  /// Any thread. Errors: as Engine::Resume.
+  absl::StatusOr<AcceptedJob> Resume(const ResumeRequest& request) const;
 
   /// While there is a reason, an operator wants nothing new here.
   void SetDrained(std::optional<std::string> reason);
@@ -56,10 +60,11 @@ class AcquisitionAdmission {
     VolumeGrid grid;
     bool has_other_half = false;  // of its pair, from which the request now has what it lacked
   };
-  /// Errors: INVALID_ARGUMENT, UNAVAILABLE (drained, stopping).
+  /// Errors: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE (drained, stopping), those of the
+  /// result store.
   absl::StatusOr<Screened> Screen(AcquisitionRequest& request) const;
   /// The job that was made for the request id of `request` before. Errors: INVALID_ARGUMENT (for
-  /// another acquisition).
+  /// another acquisition), PERMISSION_DENIED (by another caller).
   absl::StatusOr<AcceptedJob> Existing(const AcquisitionRequest& request,
                                        const jobs::JobSnapshot& job) const;
   /// Takes memory; for a live acquisition also that of what gives way.

@@ -90,10 +90,8 @@ void Engine::Predict(AcquisitionRequest request, std::function<bool()> wanted, Q
       [this](AcquisitionRequest&& wanted_one) { return admission_.Quote(std::move(wanted_one)); }));
 }
 
-absl::StatusOr<Engine::Accepted> Engine::Resume(const std::string& job_id) {
-  Accepted accepted{.job = active_.Find<ReconstructionJob>(job_id)};
-  ISO_ASSIGN_OR_RETURN(accepted.snapshot, parts_.table.Get(job_id));
-  if (jobs::HasEnded(accepted.snapshot->state)) accepted.job = nullptr;
+absl::StatusOr<Engine::Accepted> Engine::Resume(const ResumeRequest& request) {
+  ISO_ASSIGN_OR_RETURN(Accepted accepted, admission_.Resume(request));
   if (accepted.job != nullptr) parts_.observer.OnJobResumed("console");
   return accepted;
 }

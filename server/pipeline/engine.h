@@ -46,9 +46,9 @@ class Engine : private JobKeeper {
   /// Plans and admits on a thread of its own, one acquisition after the other, and calls `done`
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning. A
   /// request id that is known gives the job that it belongs to. Errors: INVALID_ARGUMENT,
-  /// RESOURCE_EXHAUSTED (memory, spool or disk: what is needed and what is free; see
-  /// scheduler::RetryAfter), UNAVAILABLE (drained, stopping, no device), CANCELLED (not wanted any
-  /// more), those of the job store.
+  /// PERMISSION_DENIED (the request id is another caller's), RESOURCE_EXHAUSTED (memory, spool or
+  /// disk: what is needed and what is free; see scheduler::RetryAfter), UNAVAILABLE (drained,
+  /// stopping, no device), CANCELLED (not wanted any more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
 
   using Quote = AdmissionQuote;
@@ -58,8 +58,10 @@ class Engine : private JobKeeper {
   /// with its arguments. Errors: as Accept, but for the spool's and the disk's.
   void Predict(AcquisitionRequest request, std::function<bool()> wanted, QuoteDone done);
 
-  /// The job of a stream that broke. Errors: NOT_FOUND.
-  absl::StatusOr<Accepted> Resume(const std::string& job_id);
+  /// The job of a stream that broke. Nothing is taken over yet. Errors: NOT_FOUND,
+  /// PERMISSION_DENIED (another caller began it), INVALID_ARGUMENT (with another acquisition; names
+  /// what differs).
+  absl::StatusOr<Accepted> Resume(const ResumeRequest& request);
 
   /// As Refinements::Refine; also UNAVAILABLE (drained, or stopping).
   void Refine(const std::string& job_id, RefinementRequest request, Refinements::Done done);

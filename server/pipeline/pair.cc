@@ -38,6 +38,10 @@ const std::string& HeaderPatientId(const jobs::Job& job) {
   return job.order.settled ? job.order.header_patient_id : job.patient_study.patient_id;
 }
 
+const std::string& HeaderAccessionNumber(const jobs::Job& job) {
+  return job.order.settled ? job.order.header_accession_number : job.patient_study.accession_number;
+}
+
 absl::StatusOr<bool> JoinPair(const jobs::JobTable& table, AcquisitionRequest& request) {
   const Pair pair = FindPair(table, request.pair_id);
   const bool is_mask = request.pair_role == jobs::PairRole::kMask;

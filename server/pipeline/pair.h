@@ -17,6 +17,7 @@ Pair FindPair(const jobs::JobTable& table, const std::string& pair_id);
 
 /// What a job's header said, before the worklist completed it.
 const std::string& HeaderPatientId(const jobs::Job& job);
+const std::string& HeaderAccessionNumber(const jobs::Job& job);
 
 /// Holds one half of a pair against the other, from which it takes what it does not say itself.
 /// Whether the other half is there. Errors: INVALID_ARGUMENT (they do not belong together).

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,20 +74,26 @@ class ReconstructionJob : public ActiveJob {
     return std::static_pointer_cast<ReconstructionRun>(ActiveJob::run());
   }
 
-  /// A stream begins; the one before, if any, is refused. Returns the number that AddFrame wants.
-  /// Errors: that with which the job has ended.
+  /// A stream takes the job over; the one before, if any, is refused. Returns the number that
+  /// AddFrame wants, from 1. Errors: that with which the job has ended.
   absl::StatusOr<int64_t> Attach(std::weak_ptr<FrameProducer> producer);
+  /// The same where no other stream has the job; else 0, and the producer is told only when the
+  /// service stops. It may attach later.
+  absl::StatusOr<int64_t> AttachIfFree(std::weak_ptr<FrameProducer> producer);
+  /// Whether a frame could be one of this acquisition. Errors: INVALID_ARGUMENT (index, payload,
+  /// measured matrix), naming the value and what is legal.
+  absl::Status CheckFrame(const Frame& frame) const { return MatrixOf(frame).status(); }
   /// Checks a frame and sends it to the spool. True when there is room for the next, false when the
-  /// caller must wait for OnRoom. An error ends the stream; INVALID_ARGUMENT the job, too. Errors,
-  /// each naming the value and what is legal: INVALID_ARGUMENT (index, payload, measured matrix),
-  /// FAILED_PRECONDITION (after the end of input), ABORTED (not the newest stream), that with which
-  /// the job has ended.
+  /// caller must wait for OnRoom. An error ends the stream: by Reject, or by Detach. Errors:
+  /// CheckFrame's, FAILED_PRECONDITION (after the end of input), ABORTED (not the newest stream),
+  /// that with which the job has ended.
   absl::StatusOr<bool> AddFrame(int64_t stream, Frame frame);
   /// The console has sent all. What is missing is given up or ends the job, as the protocol says.
   absl::Status FinishInput(int64_t stream);
   /// The console has gone. The job waits for another stream until console_deadline.
   void Detach(int64_t stream);
-  /// The console is at fault: ends the job as FAILED, unless it has sent all.
+  /// The console that began the job is at fault: ends the job as FAILED, unless it has sent all.
+  /// One that went on with it later only loses its stream (Detach).
   void Reject(int64_t stream, const absl::Status& why);
 
   /// Frames at the beginning that are in the spool (or given up), and those beyond the first that
@@ -118,6 +125,9 @@ class ReconstructionJob : public ActiveJob {
   void OnSuspended(const absl::Status& why) override;
   void OnEnded() override { acquisitions_.OnEnded(*this); }
 
+  int64_t AttachNow(std::weak_ptr<FrameProducer> producer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  /// The measured matrix of a frame that could be one of this acquisition. Errors: CheckFrame's.
+  absl::StatusOr<std::optional<ProjectionMatrix>> MatrixOf(const Frame& frame) const;
   absl::StatusOr<jobs::SpoolFrame> CheckedFrame(Frame frame) const;
   /// Counts a checked frame, which is written next, and says whether there is room for another.
   struct Intake {
@@ -166,6 +176,7 @@ class ReconstructionJob : public ActiveJob {
   int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the newest
   std::weak_ptr<FrameProducer> producer_ ABSL_GUARDED_BY(mutex_);
   std::weak_ptr<FrameProducer> waits_for_room_ ABSL_GUARDED_BY(mutex_);  // producer_, or nobody
+  std::vector<std::weak_ptr<FrameProducer>> listeners_ ABSL_GUARDED_BY(mutex_);  // not attached
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time console_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   absl::Time first_frame_time_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();

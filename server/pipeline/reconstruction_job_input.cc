@@ -11,6 +11,14 @@ namespace isocenter::pipeline {
 
 using jobs::Job;
 
+int64_t ReconstructionJob::AttachNow(std::weak_ptr<FrameProducer> producer) {
+  producer_ = std::move(producer);
+  waits_for_room_.reset();
+  console_deadline_ = absl::InfiniteFuture();
+  ledger_.BeginStream();
+  return ++stream_;
+}
+
 absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> producer) {
   std::shared_ptr<FrameProducer> previous;
   int64_t stream = 0;
@@ -22,11 +30,7 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
       return reason_;
     }
     previous = producer_.lock();
-    producer_ = std::move(producer);
-    waits_for_room_.reset();
-    console_deadline_ = absl::InfiniteFuture();
-    ledger_.BeginStream();
-    stream = ++stream_;
+    stream = AttachNow(std::move(producer));
   }
   if (previous != nullptr) {
     previous->OnRefused(
@@ -35,7 +39,20 @@ absl::StatusOr<int64_t> ReconstructionJob::Attach(std::weak_ptr<FrameProducer> p
   return stream;
 }
 
-absl::StatusOr<jobs::SpoolFrame> ReconstructionJob::CheckedFrame(Frame frame) const {
+absl::StatusOr<int64_t> ReconstructionJob::AttachIfFree(std::weak_ptr<FrameProducer> producer) {
+  absl::MutexLock lock(&mutex_);
+  if (IsOver(life_)) {
+    if (reason_.ok()) return ++stream_;  // as Attach
+    return reason_;
+  }
+  if (producer_.expired()) return AttachNow(std::move(producer));
+  std::erase_if(listeners_, [](const auto& listener) { return listener.expired(); });
+  listeners_.push_back(std::move(producer));
+  return 0;
+}
+
+absl::StatusOr<std::optional<ProjectionMatrix>> ReconstructionJob::MatrixOf(
+    const Frame& frame) const {
   const recon::Acquisition& acquisition = request_.acquisition;
   if (frame.index >= static_cast<uint32_t>(frames())) {
     return absl::InvalidArgumentError(
@@ -50,20 +67,21 @@ absl::StatusOr<jobs::SpoolFrame> ReconstructionJob::CheckedFrame(Frame frame) co
                      acquisition.detector.columns, " columns of ",
                      recon::PixelBytes(acquisition.pixel_type), " bytes)"));
   }
-  jobs::SpoolFrame spooled{.index = static_cast<int>(frame.index),
-                           .pixels = std::move(frame.pixels),
-                           .crc32c = frame.crc32c,
-                           .memory = std::move(frame.memory)};
-  if (frame.measured_matrix) {
-    absl::StatusOr<ProjectionMatrix> matrix = CheckedMeasuredMatrix(
-        *frame.measured_matrix, acquisition.trajectory[frame.index], acquisition.detector);
-    if (!matrix.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", frame.index,
-                                                     ": ", matrix.status().message()));
-    }
-    spooled.measured_matrix = *matrix;
-  }
-  return spooled;
+  if (!frame.measured_matrix) return std::nullopt;
+  const absl::StatusOr<ProjectionMatrix> matrix = CheckedMeasuredMatrix(
+      *frame.measured_matrix, acquisition.trajectory[frame.index], acquisition.detector);
+  if (matrix.ok()) return *matrix;
+  return absl::InvalidArgumentError(absl::StrCat("frame.measured_matrix of frame ", frame.index,
+                                                 ": ", matrix.status().message()));
+}
+
+absl::StatusOr<jobs::SpoolFrame> ReconstructionJob::CheckedFrame(Frame frame) const {
+  ISO_ASSIGN_OR_RETURN(const std::optional<ProjectionMatrix> matrix, MatrixOf(frame));
+  return jobs::SpoolFrame{.index = static_cast<int>(frame.index),
+                          .pixels = std::move(frame.pixels),
+                          .crc32c = frame.crc32c,
+                          .measured_matrix = matrix,
+                          .memory = std::move(frame.memory)};
 }
 
 absl::StatusOr<ReconstructionJob::Intake> ReconstructionJob::TakeIn(int64_t stream, int index,
@@ -260,12 +278,15 @@ absl::Time ReconstructionJob::EndIfOverdue() {
 }
 
 void ReconstructionJob::OnSuspended(const absl::Status& why) {
-  std::shared_ptr<FrameProducer> producer;
+  std::vector<std::weak_ptr<FrameProducer>> told;
   {
     absl::MutexLock lock(&mutex_);
-    producer = producer_.lock();
+    told = std::exchange(listeners_, {});
+    told.push_back(producer_);
   }
-  if (producer != nullptr) producer->OnRefused(why);
+  for (const auto& each : told) {
+    if (const auto producer = each.lock()) producer->OnRefused(why);
+  }
 }
 
 void ReconstructionJob::GiveUpConsole() {

@@ -29,13 +29,18 @@ void AcquisitionService::OnQuoteAcquisition(
   const auto token = std::make_shared<const CallCounter::Token>(quotes_);
   absl::StatusOr<pipeline::AcquisitionRequest> translated =
       [&]() -> absl::StatusOr<pipeline::AcquisitionRequest> {
-    ISO_RETURN_IF_ERROR(shared_.guard.Ask(call.context(), roles::Role::kConsole).status);
+    const Permit permit = shared_.guard.Ask(call.context(), roles::Role::kConsole);
+    ISO_RETURN_IF_ERROR(permit.status);
     if (token->number() > shared_.max_streams) {
       return absl::ResourceExhaustedError(
           absl::StrCat("1 quote is asked for; 0 are free of ", shared_.max_streams));
     }
     ISO_RETURN_IF_ERROR(CheckAddressee(call.context(), shared_.cluster.node_name()));
-    return TranslateHeader(call.request().header(), shared_.protocols, shared_.max_message_bytes);
+    ISO_ASSIGN_OR_RETURN(
+        pipeline::AcquisitionRequest wanted,
+        TranslateHeader(call.request().header(), shared_.protocols, shared_.max_message_bytes));
+    wanted.caller = permit.identity;
+    return wanted;
   }();
   if (!translated.ok()) return call.Answer(translated.status());
   shared_.engine.Predict(

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/log.h"
+#include "server/jobs/private_error.h"
 #include "server/rpc/addressee.h"
 #include "server/rpc/translation/status_translation.h"
 #include "server/scheduler/retry_after.h"
@@ -68,21 +69,27 @@ void AcquisitionStream::OnRefused(const absl::Status& why) {
 void AcquisitionStream::Refuse(const absl::Status& why) {
   std::shared_ptr<pipeline::ReconstructionJob> job;
   int64_t stream = 0;
+  bool began_job = false;
   {
     absl::MutexLock lock(&mutex_);
     if (phase_ == Phase::kClosed) return;
     job = job_;
     stream = stream_;
+    began_job = began_job_;
     if (job_id_.empty()) {
-      shared_.observer.OnRefused(Publishable(why));
-      shared_.audit.Record(audit::Action::kAcquire, permit_.actor, jobs::Job(), why);
+      shared_.observer.OnRefused(jobs::Publishable(why));
+      const absl::StatusOr<jobs::JobSnapshot> asked_for = shared_.table.Get(asked_for_);
+      shared_.audit.Record(audit::Action::kAcquire, permit_.actor,
+                           asked_for.ok() ? **asked_for : jobs::Job(), why);
     }
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
-                 job_id_.empty() ? "none" : job_id_, Loggable(why));
+                 job_id_.empty() ? "none" : job_id_, jobs::Loggable(why));
     AddRetryAfter(scheduler::RetryAfter(why), *call_);
     Close(why);
   }
-  if (job != nullptr) job->Reject(stream, why);
+  if (job == nullptr) return;
+  // What a second console sends is its own matter, not the job's.
+  began_job ? job->Reject(stream, why) : job->Detach(stream);
 }
 
 void AcquisitionStream::HandleLoss() {
@@ -114,8 +121,8 @@ void AcquisitionStream::HandleLeft(const absl::Status& why) {
   }
   if (job == nullptr) return;
   // A console that gave its call a deadline does not want the volume any more; one whose connection
-  // broke does.
-  if (DeadlineHasPassed(*call_, begin_)) {
+  // broke does. One that has only asked for the job has no say in it.
+  if (stream != 0 && DeadlineHasPassed(*call_, begin_)) {
     job->Cancel(absl::DeadlineExceededError("the deadline of the console's call has passed"));
   } else {
     job->Detach(stream);

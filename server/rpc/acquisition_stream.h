@@ -79,9 +79,14 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   absl::Status HandleMessage();
   absl::Status HandleFirst(const RawMessage& raw);
   absl::Status HandleHeader(const v1::AcquisitionHeader& header);
+  absl::Status HandleResume(const v1::Resume& resume);
   void HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted);
   absl::Status HandleFrame(RawMessage::Frame frame);
   absl::Status HandleFinish(const v1::Finish& finish);
+  /// Makes this the job's stream: its number. Errors: Attach's.
+  absl::StatusOr<int64_t> TakeOver(pipeline::ReconstructionJob& job);
+  /// Keeps the number of an attached stream, unless the call is closed: then it lets go.
+  void KeepAttached(pipeline::ReconstructionJob& job, int64_t stream);
   /// Called whenever the job has changed.
   void OnJobChanged();
   /// The console will send nothing more; it may still listen.
@@ -113,9 +118,12 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   absl::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kHeader;
   std::shared_ptr<pipeline::ReconstructionJob> job_ ABSL_GUARDED_BY(mutex_);
-  int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;  // of the job
+  int64_t stream_ ABSL_GUARDED_BY(mutex_) = 0;      // of the job; 0: another stream has it
+  bool began_job_ ABSL_GUARDED_BY(mutex_) = false;  // and did not go on with one
+  bool is_proven_ ABSL_GUARDED_BY(mutex_) = false;  // AcceptedJob::is_proven
   int64_t frame_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::string job_id_ ABSL_GUARDED_BY(mutex_);  // empty until accepted
+  std::string job_id_ ABSL_GUARDED_BY(mutex_);     // empty until accepted
+  std::string asked_for_ ABSL_GUARDED_BY(mutex_);  // the job that a resumption names
   jobs::JobTable::Subscription subscription_ ABSL_GUARDED_BY(mutex_);
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
+#include "server/base/log.h"
 #include "server/rpc/acquisition_stream.h"
 #include "server/rpc/message_limits.h"
 #include "server/rpc/translation/translate_header.h"
@@ -67,18 +68,28 @@ absl::Status AcquisitionStream::HandleFirst(const RawMessage& raw) {
     return absl::FailedPreconditionError(
         "the first message is neither header nor resume; legal is one of them");
   }
+  return HandleResume(message.resume());
+}
+
+absl::Status AcquisitionStream::HandleResume(const v1::Resume& resume) {
   {
     absl::MutexLock lock(&mutex_);
     if (phase_ == Phase::kClosed) return absl::OkStatus();
     phase_ = Phase::kPlanning;
+    asked_for_ = resume.job_id();
   }
-  HandleAccepted(shared_.engine.Resume(message.resume().job_id()));
+  pipeline::ResumeRequest request{.job_id = resume.job_id(), .caller = permit_.identity};
+  if (resume.has_header()) {
+    ISO_ASSIGN_OR_RETURN(request.acquisition, TranslateRepeated(resume.header()));
+  }
+  HandleAccepted(shared_.engine.Resume(request));
   return absl::OkStatus();
 }
 
 absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header) {
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
                        TranslateHeader(header, shared_.protocols, shared_.max_message_bytes));
+  request.caller = permit_.identity;
   {
     absl::MutexLock lock(&mutex_);
     if (phase_ == Phase::kClosed) return absl::OkStatus();
@@ -100,9 +111,13 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
   if (!accepted.ok()) return Refuse(accepted.status());
   const jobs::Job& job = *accepted->snapshot;
   shared_.audit.Record(audit::Action::kAcquire, permit_.actor, job, absl::OkStatus());
+  if (!accepted->is_proven) {
+    spdlog::warn("event=resume_unproven job={} by=\"{}\"", job.id, permit_.caller());
+  }
   int64_t stream = 0;
   if (accepted->job != nullptr) {
-    const absl::StatusOr<int64_t> attached = accepted->job->Attach(weak_from_this());
+    // Whoever has the job keeps it until this console has shown what it sends.
+    const absl::StatusOr<int64_t> attached = accepted->job->AttachIfFree(weak_from_this());
     if (attached.ok()) {
       stream = *attached;
     } else if (absl::IsUnavailable(attached.status())) {
@@ -118,6 +133,8 @@ void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted
     if (!closed) {
       job_ = accepted->job;
       stream_ = stream;
+      began_job_ = accepted->is_new;
+      is_proven_ = accepted->is_proven;
       job_id_ = job.id;
       v1::Accepted& message = *accepted_.emplace().mutable_accepted();
       message.set_job_id(job.id);
@@ -167,15 +184,37 @@ absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
     }
     frame.measured_matrix = *matrix;
   }
+  if (stream == 0) {
+    ISO_RETURN_IF_ERROR(job->CheckFrame(frame));
+    ISO_ASSIGN_OR_RETURN(stream, TakeOver(*job));
+  }
   ISO_ASSIGN_OR_RETURN(const bool room, job->AddFrame(stream, std::move(frame)));
   if (room) OnRoom();  // else the job calls when there is
   return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> AcquisitionStream::TakeOver(pipeline::ReconstructionJob& job) {
+  ISO_ASSIGN_OR_RETURN(const int64_t stream, job.Attach(weak_from_this()));
+  KeepAttached(job, stream);
+  return stream;
+}
+
+void AcquisitionStream::KeepAttached(pipeline::ReconstructionJob& job, int64_t stream) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (phase_ != Phase::kClosed) {
+      stream_ = stream;
+      return;
+    }
+  }
+  job.Detach(stream);
 }
 
 absl::Status AcquisitionStream::HandleFinish(const v1::Finish& finish) {
   ISO_RETURN_IF_ERROR(CheckExposure("finish.exposure", finish.exposure()));
   std::shared_ptr<pipeline::ReconstructionJob> job;
   int64_t stream = 0;
+  bool is_proven = false;
   {
     absl::MutexLock lock(&mutex_);
     if (phase_ == Phase::kResult && job_ != nullptr) {
@@ -183,6 +222,16 @@ absl::Status AcquisitionStream::HandleFinish(const v1::Finish& finish) {
     }
     job = job_;
     stream = stream_;
+    is_proven = is_proven_;
+  }
+  if (job != nullptr && stream == 0) {
+    if (is_proven) {
+      ISO_ASSIGN_OR_RETURN(stream, TakeOver(*job));
+    } else {
+      ISO_ASSIGN_OR_RETURN(stream, job->AttachIfFree(weak_from_this()));
+      if (stream != 0) KeepAttached(*job, stream);
+    }
+    if (stream == 0) job = nullptr;  // another stream will say when all is sent
   }
   if (finish.has_exposure() && job != nullptr) {
     shared_.table.Update(job->id(), [&](jobs::Job& changed) {

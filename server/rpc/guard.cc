@@ -18,7 +18,7 @@ std::string HostOf(const std::string& address) { return address.substr(0, addres
 Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const {
   Permit permit{.actor = ActorOf(call)};
   if (roster_ == nullptr || roster_->is_open()) return permit;
-  permit.status = Check(call, least, permit.actor);
+  permit.status = Check(call, least, permit);
   if (permit.ok()) return permit;
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.
@@ -33,7 +33,7 @@ Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const 
 }
 
 absl::Status Guard::Check(const grpc::ServerContextBase& call, roles::Role least,
-                          audit::Actor& actor) const {
+                          Permit& permit) const {
   std::optional<roles::Role> role;
   const auto& metadata = call.client_metadata();
   if (const auto given = metadata.find(kTokenMetadata); given != metadata.end()) {
@@ -47,9 +47,12 @@ absl::Status Guard::Check(const grpc::ServerContextBase& call, roles::Role least
           "the server's tokens");
     }
     role = holder->role;
-    actor.name = std::move(holder->name);
+    permit.actor.name = std::move(holder->name);
+    permit.identity = absl::StrCat("token ", permit.actor.name);
   } else if (call.auth_context() != nullptr && call.auth_context()->IsPeerAuthenticated()) {
-    role = roster_->FindCertificate(actor.certificate_subject).value_or(roles::Role::kConsole);
+    const std::string& subject = permit.actor.certificate_subject;
+    role = roster_->FindCertificate(subject).value_or(roles::Role::kConsole);
+    permit.identity = absl::StrCat("certificate ", subject);
   }
   if (!role) {
     return absl::UnauthenticatedError(

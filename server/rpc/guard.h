@@ -24,6 +24,9 @@ inline constexpr char kTokenMetadata[] = "authorization";
 struct Permit {
   absl::Status status;  // OK: it may
   audit::Actor actor;   // with the name of the token's holder, where there is one
+  /// Whose jobs are the caller's: "token NAME" or "certificate SUBJECT". Empty where nobody is
+  /// asked.
+  std::string identity;
   bool ok() const { return status.ok(); }
   /// Who makes it, for the log: the holder of the token or certificate, else the address.
   const std::string& caller() const { return actor.name.empty() ? actor.address : actor.name; }
@@ -43,8 +46,8 @@ class Guard {
   Permit Ask(const grpc::ServerContextBase& call, roles::Role least) const;
 
  private:
-  absl::Status Check(const grpc::ServerContextBase& call, roles::Role least,
-                     audit::Actor& actor) const;
+  /// Completes `permit`, but for its status.
+  absl::Status Check(const grpc::ServerContextBase& call, roles::Role least, Permit& permit) const;
 
   const roles::Roster* const roster_;
   const std::function<absl::Time()> clock_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
 #include "server/rpc/translation/status_translation.h"
 
@@ -31,8 +32,9 @@ absl::Status CheckDateRange(const std::string& range) {
 }
 
 absl::StatusOr<jobs::WorklistQuery> QueryOf(const v1::ListScheduledStepsRequest& request) {
-  ISO_RETURN_IF_ERROR(MarkPrivate(CheckText("accession_number", request.accession_number(), 16)));
-  ISO_RETURN_IF_ERROR(MarkPrivate(CheckText("patient_id", request.patient_id(), 64)));
+  ISO_RETURN_IF_ERROR(
+      jobs::MarkPrivate(CheckText("accession_number", request.accession_number(), 16)));
+  ISO_RETURN_IF_ERROR(jobs::MarkPrivate(CheckText("patient_id", request.patient_id(), 64)));
   ISO_RETURN_IF_ERROR(CheckText("station_ae_title", request.station_ae_title(), 16));
   ISO_RETURN_IF_ERROR(CheckDateRange(request.date()));
   if (request.max_results() < 0 || request.max_results() > kMostResults) {

@@ -30,7 +30,9 @@ namespace isocenter::client_test {
 struct Behaviour {
   grpc::Status refuse = grpc::Status::OK;  // answer to the header
   bool never_answer = false;               // to the header
-  int64_t fail_at_frame = -1;              // ends the call with `failure` instead of an ack
+  /// Openings that are admitted and end, with `break_status`, before the console is told.
+  int break_openings = 0;
+  int64_t fail_at_frame = -1;  // ends the call with `failure` instead of an ack
   grpc::Status failure = grpc::Status::OK;
   uint32_t next_frame_index = 0;
   bool no_result = false;
@@ -55,7 +57,8 @@ class FakeServer final : public v1::AcquisitionService::Service,
       : behaviour_(std::move(behaviour)),
         break_at_frames_(behaviour_.break_at_frames),
         refuse_resumes_(behaviour_.refuse_resumes),
-        breaks_after_finish_(behaviour_.breaks_after_finish) {
+        breaks_after_finish_(behaviour_.breaks_after_finish),
+        break_openings_(behaviour_.break_openings) {
     Start();
   }
   ~FakeServer() override { Stop(); }
@@ -107,6 +110,16 @@ class FakeServer final : public v1::AcquisitionService::Service,
     absl::MutexLock lock(&mutex_);
     return resumes_;
   }
+  /// Headers that came, repeated ones included.
+  int64_t openings() const {
+    absl::MutexLock lock(&mutex_);
+    return openings_;
+  }
+  /// That the last resumption repeated.
+  v1::AcquisitionHeader resumed_with() const {
+    absl::MutexLock lock(&mutex_);
+    return resumed_with_;
+  }
   int64_t acquisitions() const {
     absl::MutexLock lock(&mutex_);
     return static_cast<int64_t>(held_.size());
@@ -129,6 +142,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
       if (!behaviour_.refuse.ok()) {
         absl::MutexLock lock(&mutex_);
         header_ = request.header();
+        ++openings_;
         return behaviour_.refuse;
       }
       if (behaviour_.never_answer) {
@@ -136,6 +150,8 @@ class FakeServer final : public v1::AcquisitionService::Service,
         return {grpc::StatusCode::CANCELLED, ""};
       }
       Accept(request.header(), *response.mutable_accepted());
+      absl::MutexLock lock(&mutex_);
+      if (break_openings_-- > 0) return behaviour_.break_status;
     }
     const std::string job = response.accepted().job_id();
     stream->Write(response);
@@ -275,7 +291,10 @@ class FakeServer final : public v1::AcquisitionService::Service,
   void Accept(const v1::AcquisitionHeader& header, v1::Accepted& accepted) {
     absl::MutexLock lock(&mutex_);
     header_ = header;
-    accepted.set_job_id(absl::StrCat("job-", held_.size() + 1));
+    ++openings_;
+    std::string& job = jobs_[header.request_id()];
+    if (job.empty()) job = absl::StrCat("job-", held_.size() + 1);
+    accepted.set_job_id(job);
     accepted.set_next_frame_index(behaviour_.next_frame_index);
     std::set<uint32_t>& held = held_[accepted.job_id()];
     for (uint32_t i = 0; i < behaviour_.next_frame_index; ++i) held.insert(i);
@@ -283,6 +302,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
   grpc::Status Resume(const v1::Resume& resume, v1::Accepted& accepted) {
     absl::MutexLock lock(&mutex_);
     ++resumes_;
+    resumed_with_ = resume.header();
     if (!refuse_resumes_.empty()) {
       const grpc::Status status = refuse_resumes_.front();
       refuse_resumes_.pop_front();
@@ -403,11 +423,14 @@ class FakeServer final : public v1::AcquisitionService::Service,
   v1::AcquisitionHeader header_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::Frame> frames_ ABSL_GUARDED_BY(mutex_);
   std::string cancelled_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> jobs_ ABSL_GUARDED_BY(mutex_);         // by request id
   std::map<std::string, std::set<uint32_t>> held_ ABSL_GUARDED_BY(mutex_);  // frames, by job
   std::deque<int64_t> break_at_frames_ ABSL_GUARDED_BY(mutex_);
   std::deque<grpc::Status> refuse_resumes_ ABSL_GUARDED_BY(mutex_);
   int breaks_after_finish_ ABSL_GUARDED_BY(mutex_);
-  int64_t resumes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int break_openings_ ABSL_GUARDED_BY(mutex_);
+  int64_t resumes_ ABSL_GUARDED_BY(mutex_) = 0, openings_ ABSL_GUARDED_BY(mutex_) = 0;
+  v1::AcquisitionHeader resumed_with_ ABSL_GUARDED_BY(mutex_);
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -100,11 +100,16 @@ class ContractTest : public ::testing::Test {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
   }
 
+  void SignIn(grpc::ClientContext& context) const {
+    if (!authorization_.empty()) context.AddMetadata("authorization", authorization_);
+  }
+
   /// Sends the messages, closes the sending side, reads to the end. A server that refuses early
   /// ends the sending; that is no failure here.
   Answer Acquire(const std::vector<v1::AcquireRequest>& messages) {
     grpc::ClientContext context;
     SetDeadline(context);
+    SignIn(context);
     const auto stream = acquisitions_->Acquire(&context);
     for (const v1::AcquireRequest& message : messages) {
       if (!stream->Write(message)) break;
@@ -162,6 +167,7 @@ class ContractTest : public ::testing::Test {
   std::unique_ptr<Call> Begin(const v1::AcquireRequest& first = HeaderMessage(SmallHeader())) {
     auto call = std::make_unique<Call>();
     SetDeadline(call->context);
+    SignIn(call->context);
     call->stream = acquisitions_->Acquire(&call->context);
     EXPECT_TRUE(call->stream->Write(first));
     v1::AcquireResponse response;
@@ -190,6 +196,7 @@ class ContractTest : public ::testing::Test {
   v1::Job GetJob(const std::string& id) {
     grpc::ClientContext context;
     SetDeadline(context);
+    SignIn(context);
     v1::GetJobRequest request;
     request.set_job_id(id);
     v1::Job job;
@@ -208,6 +215,7 @@ class ContractTest : public ::testing::Test {
   rpc::Partners partners_;  // what a test adds counts from the next start
   config::ProtocolBook protocols_;
   std::unique_ptr<roles::Roster> roster_;  // null: whoever reaches the server may
+  std::string authorization_;              // of acquisitions and GetJob; empty: none is sent
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<rpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

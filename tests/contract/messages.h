@@ -72,6 +72,14 @@ inline v1::AcquireRequest ResumeMessage(const std::string& job_id) {
   return message;
 }
 
+/// As a console that proves which acquisition it sends.
+inline v1::AcquireRequest ResumeMessage(const std::string& job_id,
+                                        const v1::AcquisitionHeader& header) {
+  v1::AcquireRequest message = ResumeMessage(job_id);
+  *message.mutable_resume()->mutable_header() = header;
+  return message;
+}
+
 inline v1::AcquireRequest FinishMessage() {
   v1::AcquireRequest message;
   message.mutable_finish();

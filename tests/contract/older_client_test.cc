@@ -2,6 +2,7 @@
 // ever: a failure here means that a field was renumbered, retyped or given another meaning.
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {
@@ -69,6 +70,24 @@ TEST_F(OlderClientTest, TheStreamIsReconstructed) {
   ASSERT_NE(answer.result(), nullptr) << answer.status.error_message();
   EXPECT_EQ(answer.result()->instance_count(), 3u);
   EXPECT_EQ(service_.results.job(answer.result()->job_id()).patient_study.patient_id, "P7");
+}
+
+// A resumption was the job id alone: field 4, of which field 1. An upgrade must not end the scan.
+TEST_F(OlderClientTest, ItsResumptionIsTakenUp) {
+  const auto call = Begin();
+  ASSERT_TRUE(call->Write(0, 10));
+  ASSERT_TRUE(call->ReadAcknowledgement(9));
+  call->Break();
+  const std::string id = call->job_id;
+  const std::string inner = absl::StrCat("\x0a", std::string(1, static_cast<char>(id.size())), id);
+  v1::AcquireRequest resume;
+  ASSERT_TRUE(resume.ParseFromString(
+      absl::StrCat("\x22", std::string(1, static_cast<char>(inner.size())), inner)));
+  const auto again = Begin(resume);
+  EXPECT_EQ(again->job_id, id);
+  EXPECT_EQ(again->next_frame_index, 10u);
+  ASSERT_TRUE(again->Write(10, 40));
+  EXPECT_NE(again->End().result(), nullptr);
 }
 
 }  // namespace

@@ -336,9 +336,10 @@ TEST_F(StreamTest, ASecondStreamTakesOver) {
   ASSERT_TRUE(first->Write(0, 10));
   ASSERT_TRUE(first->ReadAcknowledgement(9));
   const auto second = Resume(first->job_id);
+  ASSERT_TRUE(second->Write(10, 11));
   EXPECT_THAT(first->End().status,
               Refused(StatusCode::ABORTED, std::vector<const char*>({"taken over"})));
-  ASSERT_TRUE(second->Write(10, 40));
+  ASSERT_TRUE(second->Write(11, 40));
   ASSERT_TRUE(second->stream->Write(FinishMessage()));
   EXPECT_NE(second->End().result(), nullptr);
 }

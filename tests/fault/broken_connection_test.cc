@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/acquisition_stream.h"
+#include "client/job_client.h"
 #include "grpcpp/channel.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
@@ -67,6 +68,44 @@ TEST_F(BrokenConnectionTest, CutAtAnyByte) {
   }
   std::printf("%d scans, %d connections cut, %d jobs taken up again\n", rounds, cuts, resumed);
   EXPECT_GT(resumed, 0);
+}
+
+// From the first packet on, also before the server has admitted the scan: one job, one series.
+TEST_F(BrokenConnectionTest, CutAtAnyMomentOfTheFirstSecond) {
+  const int rounds = Rounds(20, 200);
+  int cuts = 0, before_admission = 0;
+  for (int round = 0; round < rounds && !HasFailure(); ++round) {
+    std::vector<ConnectionFate> fates(chance_.Integer(1, 3));
+    for (ConnectionFate& fate : fates) {
+      // An opening takes some 10 ms here: most of them are cut within it.
+      fate.lifetime = absl::Microseconds(chance_.Integer(0, chance_.OneIn(4) ? 1'000'000 : 20'000));
+      fate.reset = chance_.OneIn(2);
+      fate.delay = absl::Microseconds(chance_.Integer(0, 1000));
+    }
+    Proxy proxy(daemon_.grpc_port(), [fates](int connection) {
+      return connection < static_cast<int>(fates.size()) ? fates[connection] : ConnectionFate{};
+    });
+    const std::string request_id = chance_.OneIn(2) ? absl::StrCat("second-", round) : "";
+    int interruptions = 0;
+    auto stream = client::AcquisitionStream::Open(
+        *client::ServiceChannel::Open({.address = absl::StrCat("127.0.0.1:", proxy.port())}),
+        ScanHeader(request_id),
+        {.on_interrupted = [&interruptions](const absl::Status&) { ++interruptions; }});
+    ASSERT_TRUE(stream.ok()) << stream.status();
+    before_admission += interruptions;
+    for (int i = 0; i < kScanFrames; ++i) ASSERT_TRUE((*stream)->SendFrame(i, ScanFrame(i)).ok());
+    const auto result = (*stream)->Finish();
+    ASSERT_TRUE(result.ok()) << result.status();
+    cuts += proxy.connections() - 1;
+    if (round % 10 == 0) ExpectTheVolumeOf(result->job_id());
+  }
+  // Each scan is one job.
+  const auto jobs = client::JobClient(ChannelTo(daemon_.grpc_port())).List({}, 2 * rounds);
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  EXPECT_EQ(static_cast<int>(jobs->size()), rounds);
+  std::printf("%d scans, %d connections cut, %d openings repeated\n", rounds, cuts,
+              before_admission);
+  EXPECT_GT(before_admission, 0);
 }
 
 TEST_F(BrokenConnectionTest, StallsAndDelaysBreakNothing) {

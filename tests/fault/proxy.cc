@@ -70,7 +70,8 @@ void Proxy::Forward(int client, const ConnectionFate& fate) {
   bool alive = connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   std::vector<char> piece(fate.largest_piece);
   int64_t bytes = 0;
-  while (alive && !stopping_) {
+  const absl::Time cut_at = absl::Now() + fate.lifetime;
+  while (alive && !stopping_ && absl::Now() < cut_at) {
     if (frozen_) {
       absl::SleepFor(absl::Milliseconds(kPatienceMs));
       continue;

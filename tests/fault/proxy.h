@@ -14,8 +14,9 @@ namespace isocenter::testing {
 
 /// What happens to one connection. Bytes are those of both directions together.
 struct ConnectionFate {
-  int64_t cut_after = INT64_MAX;  // bytes
-  bool reset = false;             // cut with RST, as by a crashed machine, instead of FIN
+  int64_t cut_after = INT64_MAX;                       // bytes
+  absl::Duration lifetime = absl::InfiniteDuration();  // then it is cut
+  bool reset = false;  // cut with RST, as by a crashed machine, instead of FIN
   int64_t stall_after = INT64_MAX;
   absl::Duration stall;
   int largest_piece = 65536;  // bytes that go on at once

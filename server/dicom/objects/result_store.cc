@@ -137,6 +137,17 @@ absl::StatusOr<jobs::StoredSeries> DicomResultStore::Find(const jobs::Job& job) 
   return stored;
 }
 
+absl::StatusOr<std::string> DicomResultStore::PatientIdOfStudy(
+    const std::string& study_instance_uid) {
+  ISO_ASSIGN_OR_RETURN(std::vector<archive::StudyRow> found,
+                       archive_.FindStudies({.study_uids = {study_instance_uid}}));
+  if (found.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("nothing is stored of study '", study_instance_uid, "'"));
+  }
+  return std::move(found.front().patient.id);
+}
+
 absl::StatusOr<std::vector<std::filesystem::path>> DicomResultStore::DicomFiles(
     const std::string& job_id) {
   ISO_ASSIGN_OR_RETURN(archive::ResultFiles files, archive_.FilesOf(job_id));

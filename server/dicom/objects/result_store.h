@@ -33,6 +33,7 @@ class DicomResultStore : public jobs::ResultStore {
       const std::function<absl::Status(int slices)>& await,
       const std::function<bool(int slices)>& progress) override;
   absl::StatusOr<jobs::StoredSeries> Find(const jobs::Job& job) override;
+  absl::StatusOr<std::string> PatientIdOfStudy(const std::string& study_instance_uid) override;
   absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(const std::string& job_id) override;
   absl::StatusOr<std::filesystem::path> RawFile(const std::string& job_id) override;
 

@@ -74,11 +74,6 @@ bool Contradicts(const std::string& header, const std::string& worklist) {
   return !header.empty() && !worklist.empty() && header != worklist;
 }
 
-bool NamesContradict(const PatientStudy& header, const PatientStudy& worklist) {
-  return !header.patient_name.empty() && !worklist.patient_name.empty() &&
-         !SameName(header.patient_name, worklist.patient_name);
-}
-
 std::vector<std::string ScheduledStep::*> OrderFields() {
   return {&ScheduledStep::requested_procedure_id, &ScheduledStep::requested_procedure_description,
           &ScheduledStep::step_id, &ScheduledStep::step_description, &ScheduledStep::modality};
@@ -163,6 +158,11 @@ void Take(const ScheduledStep& step, OrderMatch& match) {
 }
 
 }  // namespace
+
+bool NamesContradict(const PatientStudy& header, const PatientStudy& other) {
+  return !header.patient_name.empty() && !other.patient_name.empty() &&
+         !SameName(header.patient_name, other.patient_name);
+}
 
 bool CanBeAsked(const PatientStudy& header) {
   return !header.accession_number.empty() || !header.patient_id.empty();

@@ -15,6 +15,10 @@ struct OrderMatch {
   std::vector<jobs::JobWarning> warnings;  // without patient data
 };
 
+/// Whether both have a name, and not the same one: letters of either case are the same, and
+/// component groups that only one has say nothing.
+bool NamesContradict(const jobs::PatientStudy& header, const jobs::PatientStudy& other);
+
 /// What the worklist is asked about an acquisition; nothing can be asked where neither accession
 /// number nor patient id is given.
 bool CanBeAsked(const jobs::PatientStudy& header);

@@ -1,8 +1,8 @@
 #include "server/rpc/translation/status_translation.h"
 
 #include <algorithm>
+#include <string>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 namespace isocenter::rpc {
@@ -10,7 +10,6 @@ namespace {
 
 // Trailers are limited to 8 KiB by default and percent-encoding triples what is not ASCII.
 constexpr size_t kLongestMessage = 2000;
-constexpr char kPrivate[] = "isocenter/private";
 constexpr char kRetryAfter[] = "isocenter-retry-after-ms";
 
 }  // namespace
@@ -25,20 +24,6 @@ void AddRetryAfter(std::optional<absl::Duration> retry_after, grpc::ServerContex
   const absl::Duration wait =
       absl::Ceil(std::max(*retry_after, absl::ZeroDuration()), absl::Milliseconds(1));
   call.AddTrailingMetadata(kRetryAfter, absl::StrCat(absl::ToInt64Milliseconds(wait)));
-}
-
-absl::Status MarkPrivate(absl::Status status) {
-  if (!status.ok()) status.SetPayload(kPrivate, absl::Cord());
-  return status;
-}
-
-absl::Status Publishable(const absl::Status& status) {
-  return {status.code(), status.GetPayload(kPrivate) ? "" : status.message()};
-}
-
-std::string Loggable(const absl::Status& status) {
-  if (status.GetPayload(kPrivate)) return absl::StatusCodeToString(status.code());
-  return Publishable(status).ToString();
 }
 
 }  // namespace isocenter::rpc

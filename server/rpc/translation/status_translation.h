@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -19,14 +18,5 @@ grpc::Status ToGrpc(const absl::Status& status);
 /// "isocenter-retry-after-ms" (whole milliseconds, rounded up); nothing where that is not known.
 /// Before the call is finished.
 void AddRetryAfter(std::optional<absl::Duration> retry_after, grpc::ServerContextBase& call);
-
-/// Marks an error whose message repeats a field that may identify a patient. Such messages go to
-/// the client that sent the field, and nowhere else.
-absl::Status MarkPrivate(absl::Status status);
-
-/// What others than the client may be shown of an error: the code alone when it was marked.
-absl::Status Publishable(const absl::Status& status);
-/// The same as text, for the log.
-std::string Loggable(const absl::Status& status);
 
 }  // namespace isocenter::rpc

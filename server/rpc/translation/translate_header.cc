@@ -10,8 +10,8 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
+#include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
-#include "server/rpc/translation/status_translation.h"
 #include "server/rpc/translation/translate.h"
 #include "server/rpc/translation/translate_refinement.h"
 
@@ -103,9 +103,10 @@ absl::Status CheckEquipment(const v1::Equipment& equipment) {
 absl::Status CheckSystem(const v1::AcquisitionHeader& header) {
   ISO_RETURN_IF_ERROR(CheckEquipment(header.equipment()));
   ISO_RETURN_IF_ERROR(CheckExposure("exposure", header.exposure()));
-  ISO_RETURN_IF_ERROR(MarkPrivate(
+  ISO_RETURN_IF_ERROR(jobs::MarkPrivate(
       CheckPersonName("performing_physician_name", header.performing_physician_name())));
-  ISO_RETURN_IF_ERROR(MarkPrivate(CheckPersonName("operators_name", header.operators_name())));
+  ISO_RETURN_IF_ERROR(
+      jobs::MarkPrivate(CheckPersonName("operators_name", header.operators_name())));
   const std::string& laterality = header.laterality();
   if (laterality.empty() || laterality == "L" || laterality == "R") return absl::OkStatus();
   return Illegal("laterality", Shown(laterality), "\"L\", \"R\" or empty");
@@ -121,7 +122,7 @@ jobs::Equipment EquipmentOf(const v1::Equipment& equipment) {
 }
 
 absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
-  ISO_RETURN_IF_ERROR(MarkPrivate(CheckIdentity(header.patient_study())));
+  ISO_RETURN_IF_ERROR(jobs::MarkPrivate(CheckIdentity(header.patient_study())));
   ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", header.station_name()));
   ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
   if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
@@ -129,7 +130,7 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   }
   ISO_RETURN_IF_ERROR(CheckCodeString("body_part_examined", header.body_part_examined()));
   ISO_RETURN_IF_ERROR(
-      MarkPrivate(CheckText("series_description", header.series_description(), 64)));
+      jobs::MarkPrivate(CheckText("series_description", header.series_description(), 64)));
   if (!(header.deadline_seconds() >= 0 && header.deadline_seconds() <= kLongestDeadline)) {
     return Illegal("deadline_seconds", absl::StrCat(header.deadline_seconds()),
                    absl::StrCat("0 to ", kLongestDeadline));
@@ -214,6 +215,14 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::Acquisiti
   *record.mutable_protocol() = protocol->description;
   request.record = record.SerializeAsString();
   return request;
+}
+
+absl::StatusOr<pipeline::AcquisitionRequest> TranslateRepeated(
+    const v1::AcquisitionHeader& header) {
+  config::Protocol only_named;
+  only_named.description.set_name(header.protocol());
+  // Frames were accepted at this size already, whatever the limit is now.
+  return Translate(header, only_named, std::numeric_limits<int64_t>::max());
 }
 
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record) {

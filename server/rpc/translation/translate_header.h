@@ -23,6 +23,11 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::Acquisiti
                                                              const config::ProtocolBook& protocols,
                                                              int64_t max_message_bytes);
 
+/// The header that a console repeats to go on with a job, which keeps the protocol that it has: one
+/// that is named need not exist any more, and its settings are not there. Errors: INVALID_ARGUMENT,
+/// as above.
+absl::StatusOr<pipeline::AcquisitionRequest> TranslateRepeated(const v1::AcquisitionHeader& header);
+
 /// AcquisitionRequest::record as TranslateHeader made it, perhaps before a restart: the acquisition
 /// with the protocol as it was. Errors: DATA_LOSS, INVALID_ARGUMENT.
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record);

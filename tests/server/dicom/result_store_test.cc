@@ -338,6 +338,20 @@ std::vector<jobs::Job> TestPair(const std::string& patient_id) {
   return pair;
 }
 
+TEST_F(ResultStoreTest, AStudyHasThePatientUnderWhomItIsStored) {
+  EXPECT_EQ(store_->PatientIdOfStudy("1.2.3").status().code(), absl::StatusCode::kNotFound);
+  jobs::Job job = TestJob("a");
+  job.patient_study.study_instance_uid = "1.2.3";
+  StoreAndList(job, TestVolume(job.grid));
+  jobs::Job nameless = TestJob("b");
+  nameless.patient_study.study_instance_uid = "1.2.4";
+  nameless.patient_study.patient_id.clear();
+  StoreAndList(nameless, TestVolume(nameless.grid));
+  Open();
+  EXPECT_EQ(*store_->PatientIdOfStudy("1.2.3"), "PAT-a");
+  EXPECT_EQ(*store_->PatientIdOfStudy("1.2.4"), "");
+}
+
 TEST_F(ResultStoreTest, TheJobsOfAPairShareStudyAndFrameOfReference) {
   for (const jobs::Job& job : TestPair("P1")) StoreAndList(job, TestVolume(job.grid));
   const auto series = archive_->FindSeries({});

@@ -158,6 +158,15 @@ class FakeResultStore : public jobs::ResultStore {
     if (!volumes_.contains(job.id)) return absl::NotFoundError("no volume");
     return SeriesOf(job);
   }
+  absl::StatusOr<std::string> PatientIdOfStudy(const std::string& study_instance_uid) override {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, job] : jobs_) {
+      if (job.patient_study.study_instance_uid == study_instance_uid) {
+        return job.patient_study.patient_id;
+      }
+    }
+    return absl::NotFoundError("no such study");
+  }
   absl::StatusOr<std::vector<std::filesystem::path>> DicomFiles(
       const std::string& job_id) override {
     return std::vector<std::filesystem::path>{directory_ / (job_id + "-0.dcm"),

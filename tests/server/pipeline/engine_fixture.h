@@ -76,7 +76,7 @@ class EngineTest : public ::testing::Test {
   }
   /// A new stream into a job.
   std::shared_ptr<Console> Resume(const std::string& id) {
-    const auto accepted = service_->engine->Resume(id);
+    const auto accepted = service_->engine->Resume({.job_id = id});
     EXPECT_TRUE(accepted.ok()) << accepted.status();
     EXPECT_NE(accepted->job, nullptr);
     return *Console::Attach(accepted->job);

@@ -207,7 +207,7 @@ TEST_F(EngineInputTest, ABrokenStreamGoesOnLater) {
   live.console->Detach();
   AwaitSpooled(live.id, 12);
   EXPECT_EQ(Job(live.id).state, JobState::kReceiving);
-  const auto accepted = *service_->engine->Resume(live.id);
+  const auto accepted = *service_->engine->Resume({.job_id = live.id});
   EXPECT_LT(accepted.job->console_deadline(), absl::InfiniteFuture());
   const ReconstructionJob::Input input = accepted.job->input();
   EXPECT_EQ(input.prefix, 10);
@@ -222,7 +222,8 @@ TEST_F(EngineInputTest, ABrokenStreamGoesOnLater) {
   EXPECT_EQ(job.state, JobState::kCompleted);
   EXPECT_EQ(job.progress.frames_lost, 0);
   EXPECT_EQ(VolumeOf(live.id), Batch());
-  EXPECT_EQ(service_->engine->Resume("nobody").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(service_->engine->Resume({.job_id = "nobody"}).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST_F(EngineInputTest, AConsoleThatDoesNotComeBackFailsItsJob) {

@@ -31,7 +31,7 @@ TEST_F(EngineRecoveryTest, ReceivingGoesOnAfterARestart) {
     return live.id;
   }();
   Restart();
-  const auto accepted = *service_->engine->Resume(id);
+  const auto accepted = *service_->engine->Resume({.job_id = id});
   EXPECT_EQ(accepted.job->input().prefix, 20);
   EXPECT_THAT(accepted.job->input().beyond, ElementsAre(FrameRange{22, 24}));
   EXPECT_EQ(Job(id).progress.frames_received, 23);
@@ -130,7 +130,7 @@ TEST_F(EngineRecoveryTest, AStoredSeriesIsNotStoredTwice) {
   EXPECT_EQ(job.result.series_instance_uid, "1.2.3.4");
   EXPECT_EQ(job.progress.slices_exported, 32);
   EXPECT_EQ(service_->results.stores(id), 1);
-  const auto accepted = service_->engine->Resume(id);
+  const auto accepted = service_->engine->Resume({.job_id = id});
   ASSERT_TRUE(accepted.ok());
   EXPECT_EQ(accepted->job, nullptr);
   EXPECT_EQ(service_->observer.count("completed"), 1);
@@ -179,7 +179,7 @@ TEST_F(EngineRecoveryTest, TheServiceStopsWhileFramesAreBeingWritten) {
   }
   Restart();
   EXPECT_EQ(Job(id).state, JobState::kReceiving);
-  EXPECT_EQ((*service_->engine->Resume(id)).job->input().prefix, 2);
+  EXPECT_EQ((*service_->engine->Resume({.job_id = id})).job->input().prefix, 2);
 }
 
 TEST_F(EngineRecoveryTest, TheServiceStopsWhileAJobIsBeingAccepted) {
@@ -200,7 +200,7 @@ TEST_F(EngineRecoveryTest, TheServiceStopsWhileAJobIsBeingAccepted) {
   ASSERT_TRUE(accepted);
   Restart();
   ASSERT_EQ(service_->store.jobs().size(), 1u);
-  EXPECT_TRUE(service_->engine->Resume(service_->store.jobs().begin()->first).ok());
+  EXPECT_TRUE(service_->engine->Resume({.job_id = service_->store.jobs().begin()->first}).ok());
 }
 
 // ---- The device is lost ------------------------------------------------------------------------

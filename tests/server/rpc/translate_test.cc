@@ -136,6 +136,7 @@ TEST(TranslateJob, EveryMemberIsOnTheWire) {
   job.state = jobs::JobState::kCompleted;
   const v1::Job proto = ToProto(job);
   jobs::VisitMembers(WireCheck(proto, {"request_id",      // its console knows it
+                                       "begun_by",        // nobody's business but the guard's
                                        "source_job_ids",  // of a refinement: refines_job_id
                                        "deadline",        // as the console asked for
                                        "error",           // error_code, error_message

@@ -1,0 +1,23 @@
+// Whether what a console repeats, to go on with a job, is what the job was begun with.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/jobs/job.h"
+#include "server/pipeline/acquisition_request.h"
+
+namespace isocenter::pipeline {
+
+/// Holds a repeated header against a job: number, size and kind of its frames, planned trajectory,
+/// position and identity of the patient, study, protocol. A protocol, a name or a Study Instance
+/// UID that the header does not give is not compared, because server and worklist may have given
+/// the job one. Errors: INVALID_ARGUMENT naming each difference, the header's value and the job's
+/// (marked private where one may identify a patient).
+absl::Status CheckSameAcquisition(const jobs::Job& job, const AcquisitionRequest& repeated);
+
+/// Whether the caller began the job, or nobody was or is asked who calls. Errors:
+/// PERMISSION_DENIED.
+absl::Status CheckSameCaller(const jobs::Job& job, const std::string& caller);
+
+}  // namespace isocenter::pipeline
