@@ -137,7 +137,7 @@ TEST_F(ArchiveTest, ADamagedRecordCostsNoOther) {
   std::map<std::string, std::string> damaged;
   for (const jobs::DamagedRecord& record : loaded->damaged) {
     EXPECT_TRUE(absl::IsDataLoss(record.what)) << record.what;
-    damaged[record.job_id] = record.what.message();
+    damaged[record.job_id] = std::string(record.what.message());
   }
   EXPECT_THAT(damaged, UnorderedElementsAre(Pair("b", HasSubstr("parse error")),
                                             Pair("c", HasSubstr("job 'a'")),
