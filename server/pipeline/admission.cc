@@ -37,6 +37,25 @@ absl::Status Explained(const absl::Status& why, absl::string_view before, absl::
   return jobs::IsPrivate(why) ? jobs::MarkPrivate(explained) : explained;
 }
 
+/// Room for the result. A live acquisition also gets that of refinements which have not got so far
+/// as to need it, the newest first: they look for some again, and can wait; a patient cannot.
+absl::StatusOr<scheduler::DiskPromise> ReserveRoom(const EngineParts& parts,
+                                                   const AcquisitionRequest& request,
+                                                   const VolumeGrid& grid) {
+  const int64_t bytes = parts.results.StoredBytes(grid, request.dicom_forms);
+  auto room = parts.disk.Reserve(bytes);
+  if (request.job_class != jobs::JobClass::kLive) return room;
+  auto others = parts.active.All();
+  for (; absl::IsResourceExhausted(room.status()) && !others.empty(); others.pop_back()) {
+    ActiveJob& other = *others.back();
+    const absl::StatusOr<jobs::JobSnapshot> job = parts.table.Get(other.id());
+    if (!other.gives_way() || !job.ok() || (*job)->state >= jobs::JobState::kExporting) continue;
+    other.TakeRoom({});
+    room = parts.disk.Reserve(bytes);
+  }
+  return room;
+}
+
 void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const ReconstructionRun& run) {
   const Detector& detector = accepted.job->request().acquisition.detector;
   spdlog::info(
@@ -101,8 +120,7 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   if (screened.known) return *std::move(screened.known);
   const VolumeGrid& grid = screened.grid;
   // Better to refuse now than to lose a scan of the patient at its end.
-  ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room,
-                       parts_.disk.Reserve(parts_.results.StoredBytes(grid, request.dicom_forms)));
+  ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room, ReserveRoom(parts_, request, grid));
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<ReconstructionRun> run, MakeRun(request, grid));
   if (parts_.active.draining()) return ShuttingDown();
   jobs::Job job = NewRecord(request, grid);

@@ -109,6 +109,23 @@ TEST_F(EngineDiskTest, RefinementsArePromisedRoomToo) {
   EXPECT_EQ(promised(), 0);
 }
 
+TEST_F(EngineDiskTest, ALiveScanTakesTheRoomOfARefinement) {
+  const std::string id = Acquire();
+  service_->results.SetFreeBytes(kResultBytes + 1000);
+  const std::string refining = (*Refine(id, Recipe(1000)))->id;
+  AwaitRefining(refining);
+  EXPECT_EQ(Accept(Request(jobs::JobClass::kBatch)).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  const Live live = Begin(Request(jobs::JobClass::kLive));
+  EXPECT_EQ(promised(), kResultBytes);
+  // Not that of another acquisition.
+  EXPECT_EQ(Accept(Request(jobs::JobClass::kLive)).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(live.console->Send(0, kFrames).ok());
+  EXPECT_EQ(AwaitEnd(live.id).state, JobState::kCompleted) << Job(live.id).error;
+  EXPECT_EQ(Job(refining).state, JobState::kRefining);
+}
+
 // ---- What gives way ----------------------------------------------------------------------------
 
 TEST_F(EngineDiskTest, ARefusedScanHasRemovedNothing) {
