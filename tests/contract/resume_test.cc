@@ -288,14 +288,15 @@ class KeptAudit : public audit::Recorder {
 class OwnerTest : public ResumeTest {
  protected:
   void SetUp() override {
-    std::ofstream file(service_.directory.path() / "tokens");
+    const std::filesystem::path tokens = service_.directory.path() / "tokens";
+    std::ofstream file(tokens);
     for (const char* room : {"room-1", "room-2"}) {
       file << "console " << crypto::Sha256Hex(absl::StrCat(room, "-token")) << " " << room << "\n";
     }
     file.close();
-    roster_ = std::make_unique<roles::Roster>(
-        *roles::TokenBook::Open((service_.directory.path() / "tokens").string()),
-        std::vector<roles::CertificateHolder>());
+    std::filesystem::permissions(tokens, std::filesystem::perms(0600));
+    roster_ = std::make_unique<roles::Roster>(*roles::TokenBook::Open(tokens.string()),
+                                              std::vector<roles::CertificateHolder>());
     partners_.audit = &audit_;
     StartServer();
     In("room-1");
