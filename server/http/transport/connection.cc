@@ -33,6 +33,11 @@ std::string HeadOf(const Response& response, bool has_length, bool closes) {
   return absl::StrCat(head, closes ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
+// How long a connection may wait for a request, in patiences. Browsers open some in advance and
+// keep them; one that ends while a request is on its way to it is an error on the page. Places run
+// out no sooner for it: who comes when all are taken gets the one that has been silent for longest.
+constexpr int kIdlePatiences = 12;
+
 }  // namespace
 
 /// Tells the connection, whose thread does the rest.
@@ -75,7 +80,7 @@ std::unique_ptr<Stream> Connection::NewStream() { return std::make_unique<OpenSt
 
 void Connection::Begin() {
   if (!tls_) {
-    Enter(Stage::kIdle, limits_.patience);
+    Enter(Stage::kIdle, kIdlePatiences * limits_.patience);
     Read();
     return;
   }
@@ -84,7 +89,7 @@ void Connection::Begin() {
       asio::ssl::stream_base::server, [self = shared_from_this()](ErrorCode error) {
         if (error) return self->Close();
         self->certificate_subject_ = crypto::SubjectOfPeer(self->tls_->native_handle());
-        self->Enter(Stage::kIdle, self->limits_.patience);
+        self->Enter(Stage::kIdle, kIdlePatiences * self->limits_.patience);
         self->Read();
       });
 }
@@ -206,7 +211,7 @@ void Connection::OnWritten(ErrorCode error) {
   if (closed_) return;
   if (error) return Close();
   if (ending_) return WriteMore();
-  Enter(Stage::kIdle, limits_.patience);
+  Enter(Stage::kIdle, kIdlePatiences * limits_.patience);
   Advance();
 }
 

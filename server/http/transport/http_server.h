@@ -20,8 +20,8 @@ struct HttpOptions {
   size_t connections = 256;
   int threads = 8;  // that call the handler
   size_t largest_body = 16 << 10;
-  /// To shake hands, to begin a request, for its header, for its body; and to take an answer,
-  /// besides what its length takes.
+  /// To shake hands, for a request's header, for its body; and to take an answer, besides what its
+  /// length takes. A request may begin twelve times as late.
   absl::Duration patience = absl::Seconds(5);
   /// Requests that a thread of their own answers, however long others take; null: none.
   std::function<bool(const Request&)> urgent;
