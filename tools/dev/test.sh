@@ -39,9 +39,8 @@ if [ -n "$packages" ]; then
   logged 'A fresh Debian system' "$tree.debian.log" python3 -B tests/deploy/debian_root.py
 fi
 
-# Twice as many as there are cores: half of the tests wait for processes and timers most of the time.
 status=0
-logged "Testing ($preset)" "$output" ctest --test-dir "$tree" -j $((2 * jobs)) --output-on-failure --no-tests=error \
+logged "Testing ($preset)" "$output" ctest --test-dir "$tree" -j "$jobs" --output-on-failure --no-tests=error \
   "${rest[@]}" || status=$?
 
 tests() { grep -acE "^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* $1" "$output" || true; }
