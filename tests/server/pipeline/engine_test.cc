@@ -86,6 +86,8 @@ TEST_F(EngineTest, StatesFollowEachOtherHoweverSlowTheDiskIs) {
     EXPECT_EQ(job.state, JobState::kCompleted) << job.error;
     EXPECT_EQ(job.progress.frames_received, kFrames);
     EXPECT_GT(job.result.timings.backproject, 0);
+    // The observer is told a moment after everybody else.
+    EXPECT_TRUE(Eventually([&] { return service_->observer.states(live.id).size() == 3; }));
     EXPECT_THAT(service_->observer.states(live.id),
                 ElementsAre(JobState::kReconstructing, JobState::kExporting, JobState::kCompleted));
   }

@@ -37,6 +37,8 @@ TEST_F(RefinementTest, FollowsTheVolumeThatItRefines) {
             job.refinement.iterations[0].relative_residual);
   EXPECT_GT(job.result.timings.refine, 0);
   EXPECT_TRUE(job.warnings.empty());
+  // The observer is told a moment after everybody else.
+  EXPECT_TRUE(Eventually([&] { return service_->observer.states(job.id).size() == 3; }));
   EXPECT_THAT(service_->observer.states(job.id),
               ElementsAre(JobState::kRefining, JobState::kExporting, JobState::kCompleted));
   EXPECT_EQ(VolumeOf(job.id), RefinedBatch(Recipe(3)));
