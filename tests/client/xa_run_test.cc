@@ -168,8 +168,8 @@ int64_t ResidentBytes() {
 TEST(XaRun, AFileIsNeverInMemoryAsAWhole) {
   constexpr int kFrames = 24, kSize = 512;
   XaFile run{.frames = kFrames, .columns = 1, .rows = 1, .step_deg = 4};
-  // Noise: no codec makes it small. Of 12 bits: of 16, a frame grows when it is compressed, and DCMTK 3.6.7's
-  // JPEG-LS encoder then writes past the end of its buffer.
+  // Noise: no codec makes it small. Of 12 bits: of 16, a frame grows when it is compressed, and
+  // DCMTK 3.6.7's JPEG-LS encoder then writes past the end of its buffer.
   run.change = [](DcmDataset& data) {
     std::vector<Uint16> noise(kFrames * kSize * kSize);
     std::mt19937 generator(1);
