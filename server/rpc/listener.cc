@@ -198,10 +198,4 @@ void Listener::ForgetClosed() {
   });
 }
 
-int Listener::connections() {
-  absl::MutexLock lock(&mutex_);
-  ForgetClosed();
-  return static_cast<int>(connections_.size());
-}
-
 }  // namespace isocenter::rpc

@@ -40,9 +40,6 @@ class Listener {
   /// No further connections; before the server shuts down.
   void Stop();
 
-  /// Of those that are open.
-  int connections();
-
  private:
   /// gRPC closes connections without a word, and the number may then be another file's: the inode
   /// says whether it still is this one.

@@ -124,9 +124,3 @@ TEST_F(ArchiveFilledTest, EveryAcceptedScanEndsInItsVolume) {
 
 }  // namespace
 }  // namespace isocenter::testing
-
-int main(int argc, char** argv) {
-  isocenter::testing::EnterOwnMounts();
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

@@ -185,9 +185,3 @@ TEST_F(FullDiskTest, AVolumeThatWaitsForRoomIsStoredAfterARestart) {
 
 }  // namespace
 }  // namespace isocenter::testing
-
-int main(int argc, char** argv) {
-  isocenter::testing::EnterOwnMounts();
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

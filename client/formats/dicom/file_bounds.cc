@@ -15,6 +15,7 @@
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
 #include "proto/dicom/data_set_scanner.h"
+#include "proto/dicom/little_endian.h"
 
 namespace isocenter::formats {
 namespace {
@@ -35,9 +36,7 @@ constexpr int64_t kElements = 1 << 20;
 using ReadAt = absl::FunctionRef<absl::Status(uint64_t offset, std::span<std::byte> bytes)>;
 
 uint32_t Number(absl::string_view bytes) {
-  uint32_t number = 0;
-  for (size_t i = bytes.size(); i-- > 0;) number = number << 8 | static_cast<uint8_t>(bytes[i]);
-  return number;
+  return dicom::LittleEndian(std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
 absl::Status Refuse(const std::string& what) {

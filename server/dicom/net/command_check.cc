@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
+#include "proto/dicom/little_endian.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -15,21 +16,15 @@ constexpr uint32_t kLongestValue = 16 << 10;
 // C-STORE, C-ECHO (both ways), C-CANCEL. DCMTK and we do not read what would follow these.
 constexpr std::array<uint32_t, 4> kWithoutDataSet = {0x8001, 0x0030, 0x8030, 0x0fff};
 
-uint32_t Number(std::span<const std::byte> bytes) {
-  uint32_t number = 0;
-  for (size_t i = bytes.size(); i-- > 0;)
-    number = number << 8 | std::to_integer<uint32_t>(bytes[i]);
-  return number;
-}
-
 }  // namespace
 
 absl::StatusOr<CommandFacts> CheckCommand(std::span<const std::byte> bytes) {
   uint32_t field = 0, type = kNoDataSet;
   int64_t previous = -1;
   while (bytes.size() >= kHeaderBytes) {
-    const uint32_t group = Number(bytes.first(2)), element = Number(bytes.subspan(2, 2));
-    const uint32_t length = Number(bytes.subspan(4, 4));
+    const uint32_t group = LittleEndian(bytes.first(2)),
+                   element = LittleEndian(bytes.subspan(2, 2));
+    const uint32_t length = LittleEndian(bytes.subspan(4, 4));
     if (group != 0 || int64_t{element} <= previous) {
       return absl::InvalidArgumentError(absl::StrFormat(
           "DICOM command: (%04x,%04x) follows (0000,%04x); legal are elements of group 0000 in "
@@ -42,8 +37,9 @@ absl::StatusOr<CommandFacts> CheckCommand(std::span<const std::byte> bytes) {
           length, kLongestValue));
     }
     if (bytes.size() - kHeaderBytes < length) break;
-    if (length >= 2 && element == kCommandField) field = Number(bytes.subspan(kHeaderBytes, 2));
-    if (length >= 2 && element == kDataSetType) type = Number(bytes.subspan(kHeaderBytes, 2));
+    if (length >= 2 && element == kCommandField)
+      field = LittleEndian(bytes.subspan(kHeaderBytes, 2));
+    if (length >= 2 && element == kDataSetType) type = LittleEndian(bytes.subspan(kHeaderBytes, 2));
     previous = element;
     bytes = bytes.subspan(kHeaderBytes + length);
   }
