@@ -40,6 +40,12 @@ class RabbitCtDataSet : public formats::FrameSink {
     ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan plan,
                          recon::MakePlan(acquisition, BenchmarkGrid(kSmallest),
                                          {.mu_water_per_mm = kMuWaterPerMm}, registry, *device));
+    if (plan.filtered_detector.columns != acquisition.detector.columns) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the detector is displaced: filtered, its ", acquisition.detector.columns,
+                       " columns spread to ", plan.filtered_detector.columns,
+                       ", which a RabbitCT data set cannot hold; legal is a centred detector"));
+    }
     ISO_ASSIGN_OR_RETURN(
         formats::RabbitCtWriter writer,
         formats::RabbitCtWriter::Create(

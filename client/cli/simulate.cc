@@ -339,6 +339,12 @@ void AddGeometryFlags(flags::Command command, Options& o) {
   command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance, above --sid-mm")
       .ShowDefault()
       .Range(10.0, 20000.0);
+  command
+      .Add("--displace-px", o.trajectory.displacement_px,
+           "move the image along the detector's rows, as a detector that stands beside the middle "
+           "does to see more of the patient on a full turn")
+      .ShowDefault()
+      .Range(-8192.0, 8192.0);
   command.Add("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
       .ShowDefault()
       .Range(0.0, 10.0);

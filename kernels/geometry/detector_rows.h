@@ -1,4 +1,4 @@
-// What of a detector a part of a volume needs.
+// What of a detector a part of a volume needs, and the matrices of detectors that are cut or wider.
 #pragma once
 
 #include <span>
@@ -22,5 +22,8 @@ RowRange RowsSeen(std::span<const ProjectionMatrix> matrices, const VolumeGrid& 
 
 /// The matrix of a detector that begins with row `first`.
 ProjectionMatrix WithoutRowsBefore(const ProjectionMatrix& matrix, int first);
+
+/// The matrix of a detector that has `count` more columns before its first.
+ProjectionMatrix WithColumnsBefore(const ProjectionMatrix& matrix, int count);
 
 }  // namespace isocenter

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/geometry/redundancy.h"
 
 namespace isocenter {
 namespace {
@@ -33,7 +34,8 @@ absl::StatusOr<FieldOfView> ComputeFieldOfView(const Trajectory& trajectory,
   }
   const double last[] = {detector.columns - 1.0, detector.rows - 1.0};
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  FieldOfView field{.radius_mm = kInfinity, .half_height_mm = kInfinity};
+  double reach[] = {kInfinity, kInfinity};  // towards the first and the last column
+  FieldOfView field{.half_height_mm = kInfinity};
   for (size_t view = 0; view < trajectory.size(); ++view) {
     const ProjectionMatrix& p = trajectory[view];
     const Projected isocenter = p.Project({0, 0, 0});
@@ -46,15 +48,19 @@ absl::StatusOr<FieldOfView> ComputeFieldOfView(const Trajectory& trajectory,
                        detector.rows, " pixels; legal is inside"));
     }
     for (int row = 0; row < 2; ++row) {
-      for (double position : {0.0, last[row]}) {
-        const EdgePlane edge = MakeEdgePlane(p, row, position);
+      for (int side = 0; side < 2; ++side) {
+        const EdgePlane edge = MakeEdgePlane(p, row, side * last[row]);
         const double distance = std::abs(edge.offset);
         // Where the plane cuts z = 0, and where it cuts the axis (both infinite when parallel).
-        field.radius_mm = std::min(field.radius_mm, distance / std::hypot(edge.nx, edge.ny));
+        const double radius = distance / std::hypot(edge.nx, edge.ny);
+        if (row == 0) reach[side] = std::min(reach[side], radius);
+        if (row == 1) reach[0] = std::min(reach[0], radius), reach[1] = std::min(reach[1], radius);
         field.half_height_mm = std::min(field.half_height_mm, distance / std::abs(edge.nz));
       }
     }
   }
+  field.radius_mm =
+      CoversCircle(trajectory) ? std::max(reach[0], reach[1]) : std::min(reach[0], reach[1]);
   return field;
 }
 

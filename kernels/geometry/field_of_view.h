@@ -9,7 +9,9 @@
 namespace isocenter {
 
 struct FieldOfView {
-  /// Of the largest disc around the isocentre in the plane z = 0 that every view sees whole.
+  /// Of the largest disc around the isocentre in the plane z = 0 of which every line is measured:
+  /// that every view sees whole, or, where the sources go all around, of which every view sees the
+  /// same half.
   double radius_mm = 0;
   /// The axis is seen by every view for |z| up to this.
   double half_height_mm = 0;

@@ -31,6 +31,10 @@ struct RedundancyTable {
   /// and both sides. Completeness hangs on the wider side of an asymmetric fan.
   double fan_angle = 0;
   bool full_scan = false;
+  /// Columns that a displaced detector lacks, before its first and after its last, to reach as far
+  /// on its narrow side as on the other; 0 for others.
+  int columns_lacking_before = 0;
+  int columns_lacking_after = 0;
 };
 
 /// Sources: Parker, Med. Phys. 9 (1982) 254; over-scan as in Silver, Med. Phys. 27 (2000) 773.
@@ -39,14 +43,23 @@ struct RedundancyTable {
 /// view keep a weight, because the arc reaches half a step beyond them. Arcs of more than one turn
 /// are weighted so that each direction counts once.
 ///
+/// A detector that is displaced beside the axis sees more of the object on a full turn
+/// (displaced_detector.h); there the rays of its two sides count differently.
+///
 /// Errors: INVALID_ARGUMENT with the arc found and the arc needed, when the trajectory is too short
 /// for the weighting, when short-scan weights are asked for more than a turn, when the angle is not
-/// strictly monotonic, or with fewer than 2 views. Full scan needs 2π less one step. Short scan
+/// strictly monotonic, when the detector is displaced further than the scan can bear (on a full
+/// turn 8 columns must reach beyond the axis, on a short scan a tenth of the columns may be
+/// missing), or with fewer than 2 views. Full scan needs 2π less one step. Short scan
 /// needs π plus 90 % of the fan angle: what lies within the cylinder of radius
 /// source_to_isocenter · sin((arc - π) / 2) is weighted exactly on any arc, and C-arms are built to
 /// stop where that is a little less than the detector's field of view.
 absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting);
+
+/// Whether the sources go all around: what one side of a detector misses, the other sees from
+/// opposite. False for a trajectory that ComputeRedundancy refuses.
+bool CoversCircle(const Trajectory& trajectory);
 
 }  // namespace isocenter

@@ -26,23 +26,38 @@ absl::Status CheckWeights(std::span<const ViewWeights> weights, const Shape3& fr
   return absl::OkStatus();
 }
 
+// Where a stack is wider than the frames.
+absl::Status CheckPlace(const Shape3& frames, int64_t first_column, const Shape3& stack) {
+  Shape3 widened = frames;
+  widened.fast = std::max(frames.fast, stack.fast);
+  ISO_RETURN_IF_ERROR(CheckSlices("frames", 0, widened, stack));
+  const int64_t last = stack.fast - frames.fast;
+  if (first_column < 0 || first_column > last || first_column % kColumnAlignment != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "frames of ", frames.fast, " columns from column ", first_column, " of ", stack.fast,
+        " on; legal is a multiple of ", kColumnAlignment, " up to ", last));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Preprocess::Run(const RawFrames& frames, const CountRange& range,
-                             std::span<const ViewWeights> weights, ProjectionStack& out) {
+                             std::span<const ViewWeights> weights, ProjectionStack& out,
+                             int64_t first_column) {
   if (static_cast<bool>(frames.counts) == static_cast<bool>(frames.line_integrals)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the frames have ", frames.counts ? "both" : "neither",
                      " counts and line integrals; legal is one of them"));
   }
   ISO_RETURN_IF_ERROR(CheckUse(out, StackUse::kLineIntegrals));
-  ISO_RETURN_IF_ERROR(CheckSlices("frames", 0, frames.shape(), out.shape()));
+  ISO_RETURN_IF_ERROR(CheckPlace(frames.shape(), first_column, out.shape()));
   if (frames.counts) {
     ISO_RETURN_IF_ERROR(CheckPositive("i0", range.i0));
     ISO_RETURN_IF_ERROR(CheckPositive("the lowest count", range.lowest));
   }
   ISO_RETURN_IF_ERROR(CheckWeights(weights, frames.shape()));
-  return DoRun(frames, range, weights, out);
+  return DoRun(frames, range, weights, first_column, out);
 }
 
 absl::Status CheckRampFilter(const RampFilterSpec& spec) {

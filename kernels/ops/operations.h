@@ -63,20 +63,25 @@ struct ViewWeights {
 /// cosine(u,v) = 1 / (|m3| · |M⁻¹ (u,v,1)|): the angle between ray and detector normal (Feldkamp,
 /// Davis, Kress 1984), from the matrix alone (M its left 3x3 part, m3 its third row).
 ///
-/// Errors: INVALID_ARGUMENT (shapes that differ, stack of another use or backend, frames of both
-/// kinds or none, counts or matrices out of range).
+/// Errors: INVALID_ARGUMENT (frames that do not lie in the stack, stack of another use or backend,
+/// frames of both kinds or none, counts or matrices out of range).
 class Preprocess {
  public:
   virtual ~Preprocess() = default;
   /// Frame i of `frames` goes to view i of `out`, weights[i] with it. Frames beyond `frames` keep
-  /// what they had.
+  /// what they had. `out` may be wider than the frames: their columns go to those from
+  /// `first_column` on, a multiple of kColumnAlignment, and the columns on both sides become 0.
   absl::Status Run(const RawFrames& frames, const CountRange& range,
-                   std::span<const ViewWeights> weights, ProjectionStack& out);
+                   std::span<const ViewWeights> weights, ProjectionStack& out,
+                   int64_t first_column = 0);
 
  private:
   virtual absl::Status DoRun(const RawFrames& frames, const CountRange& range,
-                             std::span<const ViewWeights> weights, ProjectionStack& out) = 0;
+                             std::span<const ViewWeights> weights, int64_t first_column,
+                             ProjectionStack& out) = 0;
 };
+/// A cache line of pixels, which is the longest vector of any backend.
+inline constexpr int64_t kColumnAlignment = 16;
 
 enum class FilterWindow { kRamLak, kSheppLogan, kCosine, kHamming, kHann };
 

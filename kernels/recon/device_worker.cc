@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<DeviceWorker>> DeviceWorker::Create(
   std::unique_ptr<DeviceWorker> self(new DeviceWorker(plan, slabs, std::move(own)));
   ISO_ASSIGN_OR_RETURN(
       const FdkMethods methods,
-      FdkMethods::Find(plan.settings, plan.acquisition.detector, registry, device.backend()));
+      FdkMethods::Find(plan.settings, plan.filtered_detector, registry, device.backend()));
   ISO_ASSIGN_OR_RETURN(self->filter_, ChunkFilter::Create(plan, methods, *self->session_));
   ISO_ASSIGN_OR_RETURN(self->backproject_, methods.backproject(*self->session_));
   ISO_ASSIGN_OR_RETURN(self->to_hounsfield_, methods.to_hounsfield(*self->session_));
@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<DeviceWorker>> DeviceWorker::Create(
 DeviceWorker::~DeviceWorker() { session_->Synchronize().IgnoreError(); }
 
 absl::Status DeviceWorker::AllocateBuffers() {
-  const Detector& detector = plan_.acquisition.detector;
+  const Detector& detector = plan_.filtered_detector;
   Shape3 shape{LargestChunk(plan_), detector.rows, detector.columns};
   ISO_ASSIGN_OR_RETURN(line_integrals_,
                        session_->NewProjectionStack(shape, ops::StackUse::kLineIntegrals));
@@ -131,7 +131,7 @@ absl::Status DeviceWorker::MakePreview() {
   const bool all_rows = !session_->device().traits().own_memory ||
                         GridOf(plan_.grid, ServedSlabs()).nz == plan_.grid.nz;
   if (all_rows) return absl::OkStatus();
-  const Shape3 view{1, plan_.acquisition.detector.rows, plan_.acquisition.detector.columns};
+  const Shape3 view{1, plan_.filtered_detector.rows, plan_.filtered_detector.columns};
   ISO_ASSIGN_OR_RETURN(preview_.line_integrals,
                        session_->NewProjectionStack(view, ops::StackUse::kLineIntegrals));
   ISO_ASSIGN_OR_RETURN(preview_.filtered.stack,

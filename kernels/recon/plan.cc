@@ -81,6 +81,8 @@ absl::StatusOr<std::vector<float>> ColumnWeights(const Acquisition& acquisition,
   return weights;
 }
 
+int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
 int64_t WeightBytes(const Acquisition& acquisition, size_t bytes_each) {
   return static_cast<int64_t>(acquisition.trajectory.size() * acquisition.detector.columns *
                               bytes_each);
@@ -149,8 +151,6 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(ValidateFdkSettings(settings));
   const Detector& detector = acquisition.detector;
-  ISO_ASSIGN_OR_RETURN(const FdkMethods methods,
-                       FdkMethods::Find(settings, detector, registry, devices[0]->backend()));
   ISO_ASSIGN_OR_RETURN(const RedundancyTable redundancy,
                        ComputeRedundancy(acquisition.trajectory, detector, settings.redundancy));
 
@@ -158,6 +158,11 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   plan.arc = redundancy.arc;
   plan.fan_angle = redundancy.fan_angle;
   plan.full_scan = redundancy.full_scan;
+  plan.first_column = RoundUp(redundancy.columns_lacking_before, ops::kColumnAlignment);
+  plan.filtered_detector = detector;
+  plan.filtered_detector.columns += plan.first_column + redundancy.columns_lacking_after;
+  ISO_ASSIGN_OR_RETURN(const FdkMethods methods, FdkMethods::Find(settings, plan.filtered_detector,
+                                                                  registry, devices[0]->backend()));
   plan.methods = methods.description;
   plan.chunks = MakeChunks(plan.views(), TableFor(devices[0]->traits(), arrival));
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();
@@ -167,7 +172,7 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
       Division division,
       DivideVolume({.grid = grid,
                     .views = plan.views(),
-                    .chunk = {LargestChunk(plan), detector.rows, detector.columns},
+                    .chunk = {LargestChunk(plan), detector.rows, plan.filtered_detector.columns},
                     .arrival = arrival,
                     .workspace_bytes =
                         [&](const ops::Device& device, const ops::Extents& extents) {

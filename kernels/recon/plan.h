@@ -55,7 +55,11 @@ struct ReconstructionPlan {
   VolumeGrid grid;
   FdkSettings settings;
   std::vector<float>
-      column_weight;     // [view][u]: redundancy, angular step and pixel pitch at the isocentre
+      column_weight;  // [view][u]: redundancy, angular step and pixel pitch at the isocentre
+  /// What filtered projections are on: the acquisition's, whose columns begin at `first_column`,
+  /// and where it is displaced those that it lacks to be centred: filtering spreads to them, too.
+  Detector filtered_detector;
+  int first_column = 0;
   double arc = 0;        // radians
   double fan_angle = 0;  // radians; see RedundancyTable
   bool full_scan = false;

@@ -55,10 +55,15 @@ absl::string_view Window(ops::FilterWindow window) {
 
 std::string Weights(const ReconstructionPlan& plan) {
   const double sum = std::accumulate(plan.column_weight.begin(), plan.column_weight.end(), 0.0);
-  return absl::StrFormat("%s over %.2f degrees, fan of %.2f degrees, mean %.6g",
+  std::string displaced;
+  if (plan.filtered_detector.columns > plan.acquisition.detector.columns) {
+    displaced = absl::StrFormat(", displaced detector widened to %d columns",
+                                plan.filtered_detector.columns);
+  }
+  return absl::StrFormat("%s over %.2f degrees, fan of %.2f degrees, mean %.6g%s",
                          plan.full_scan ? "full scan" : "short scan",
                          plan.arc / DegreesToRadians(1), plan.fan_angle / DegreesToRadians(1),
-                         sum / static_cast<double>(plan.column_weight.size()));
+                         sum / static_cast<double>(plan.column_weight.size()), displaced);
 }
 
 absl::string_view OrderText(const ReconstructionPlan& plan) {

@@ -12,7 +12,7 @@ namespace {
 class PreprocessPlain final : public ops::Preprocess {
  public:
   absl::Status DoRun(const ops::RawFrames& frames, const ops::CountRange& range,
-                     std::span<const ops::ViewWeights> weights,
+                     std::span<const ops::ViewWeights> weights, int64_t first_column,
                      ops::ProjectionStack& out) override {
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
     const Shape3 shape = frames.shape();
@@ -24,6 +24,7 @@ class PreprocessPlain final : public ops::Preprocess {
       const double determinant = Dot(a, Cross(b, c));
       const Vec3 bc = Cross(b, c), ca = Cross(c, a), ab = Cross(a, b);
       for (int64_t v = 0; v < shape.middle; ++v) {
+        for (int64_t u = 0; u < stack->shape().fast; ++u) stack->view()(i, v, u) = 0;
         for (int64_t u = 0; u < shape.fast; ++u) {
           double line = 0;
           if (frames.counts) {
@@ -34,7 +35,7 @@ class PreprocessPlain final : public ops::Preprocess {
           }
           const Vec3 ray = (1 / determinant) * (double(u) * bc + double(v) * ca + ab);
           const double cosine = weights[i].cosine ? 1 / (Norm(c) * Norm(ray)) : 1;
-          stack->view()(i, v, u) = line * cosine * weights[i].column_weight[u];
+          stack->view()(i, v, first_column + u) = line * cosine * weights[i].column_weight[u];
         }
       }
     }

@@ -220,6 +220,62 @@ TEST(Accuracy, ExtendedRowsRescueATruncatedObject) {
   EXPECT_LT(extended.rmse, cut.rmse / 2);
 }
 
+// A detector that reaches 96 mm to one side and 32 to the other sees all of a cylinder of 85 mm on
+// a full turn, as well as one that reaches 96 mm to both.
+class DisplacedDetector : public ::testing::TestWithParam<double> {
+ protected:
+  static constexpr int kViews = 360;
+
+  static Scan Displaced(double offset_u_px, int columns) {
+    Scan scan = ScanOf(kViews, 359);
+    scan.acquisition.detector.columns = columns;
+    scan.acquisition.trajectory =
+        *MakeCircularOrbit(OrbitOf(offset_u_px), scan.acquisition.detector);
+    scan.grid = CenteredGrid(128, 128, 24, {1.5, 1.5, 1.5});
+    return scan;
+  }
+  static CircularOrbit OrbitOf(double offset_u_px) {
+    return {.views = kViews,
+            .source_to_isocenter_mm = 750,
+            .source_to_detector_mm = 1200,
+            .start_angle = 0.7,
+            .arc = DegreesToRadians(359),
+            .offset_u_px = offset_u_px};
+  }
+  static bool Inside(Vec3 p) { return std::hypot(p.x, p.y) < 78 && std::abs(p.z) < 10; }
+};
+
+TEST_P(DisplacedDetector, SeesAsMuchAsOneThatIsTwiceAsWide) {
+  const Error centred = Measure(Displaced(0, 192), "cylinder", 85, Inside);
+  const Error displaced = Measure(Displaced(GetParam(), 128), "cylinder", 85, Inside);
+  EXPECT_LT(displaced.rmse, centred.rmse + 0.5);
+  EXPECT_LT(std::abs(displaced.bias), 1);
+}
+
+TEST_P(DisplacedDetector, AlsoOnAWobblingArmWhichIsNeverEquallyDisplacedTwice) {
+  const auto measure = [](double offset_u_px, int columns) {
+    Scan scan = Displaced(offset_u_px, columns);
+    scan.acquisition.trajectory =
+        *MakeWobblingOrbit(OrbitOf(offset_u_px), scan.acquisition.detector, 2, 7);
+    return Measure(scan, "cylinder", 85, Inside);
+  };
+  const Error centred = measure(0, 192), displaced = measure(GetParam(), 128);
+  EXPECT_LT(displaced.rmse, centred.rmse + 0.5);
+  EXPECT_LT(std::abs(displaced.bias), 1);
+}
+
+TEST_P(DisplacedDetector, WhereTheWideSideIsCutItsRowsGoOn) {
+  Scan scan = Displaced(GetParam(), 104);
+  const auto inner = [](Vec3 p) { return std::hypot(p.x, p.y) < 40 && std::abs(p.z) < 10; };
+  const Error cut = Measure(scan, "cylinder", 115, inner);
+  scan.settings.extend_truncated_rows = true;
+  const Error extended = Measure(scan, "cylinder", 115, inner);
+  EXPECT_GT(cut.rmse, 50);
+  EXPECT_LT(extended.rmse, cut.rmse / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(BothSides, DisplacedDetector, ::testing::Values(32.0, -32.0));
+
 TEST(Accuracy, SheppLoganInTheCentralSlab) {
   // R 60 mm: the central slab inside the skull. Contrasts of 10 to 20 HU and their edges, blurred
   // by 1.5 mm voxels.

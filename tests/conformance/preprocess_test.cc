@@ -138,6 +138,43 @@ TEST_P(PreprocessTest, StacksAreReshaped) {
             Run(GetParam().backend, GetParam().name, frames, {}, weights.views).values);
 }
 
+// A stack that is wider than the frames: they are where they were asked for, bit for bit, and 0 is
+// beside them, whatever was there before.
+TEST_P(PreprocessTest, FramesMayGoToSomeOfTheColumns) {
+  const Shape3 shape{2, 7, 45};
+  const Array integrals = Noise(shape, 21);
+  const Weights weights(shape, 22);
+  const ops::RawFrames frames{.line_integrals = integrals.view()};
+  const Array alone = Run(GetParam().backend, GetParam().name, frames, {}, weights.views);
+  const auto session = OpenSession(GetParam().backend);
+  const auto operation =
+      (*AllMethods().preprocess.Find(GetParam().backend, GetParam().name))(*session);
+  for (const auto& [columns, first] :
+       {std::pair<int64_t, int64_t>{61, 16}, {77, 0}, {93, 32}, {46, 0}}) {
+    const Shape3 wide{2, 7, columns};
+    const Array before = Noise(wide, 23);
+    const auto stack = NewStack(*session, wide, ops::StackUse::kLineIntegrals);
+    ASSERT_TRUE(stack->Upload(0, before.view()).ok());
+    const absl::Status status = (*operation)->Run(frames, {}, weights.views, *stack, first);
+    ASSERT_TRUE(status.ok()) << status;
+    const Array got = Downloaded(*stack);
+    for (int64_t view = 0; view < 2; ++view) {
+      for (int64_t v = 0; v < 7; ++v) {
+        for (int64_t u = 0; u < columns; ++u) {
+          const bool inside = u >= first && u < first + 45;
+          ASSERT_EQ(got.view()(view, v, u), inside ? alone.view()(view, v, u - first) : 0)
+              << columns << " " << first << " " << u;
+        }
+      }
+    }
+  }
+  const auto stack = NewStack(*session, {2, 7, 61}, ops::StackUse::kLineIntegrals);
+  for (const int64_t first : {-16, 8, 32}) {
+    const absl::Status status = (*operation)->Run(frames, {}, weights.views, *stack, first);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
 TEST_P(PreprocessTest, RefusesFramesThatAreNoneOrBothAndSettingsOutOfRange) {
   const auto session = OpenSession(GetParam().backend);
   const auto operation =

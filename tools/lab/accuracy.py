@@ -23,6 +23,7 @@ HEAD_SCALE = ("--scale-mm", 128)
 def cases(csv):
     yield "200 degrees", (*WIDE, "--arc-deg", 200)
     yield "360 degrees", WIDE
+    yield "360 degrees, displaced", (*WIDE, "--displace-px", 156)
     if csv:
         yield "measured arm", ("--trajectory", csv, "--binning", 2, "--detector", "620x480", "--pitch-mm", 0.616)
 

@@ -28,10 +28,8 @@ absl::StatusOr<Trajectory> Thinned(const Trajectory& all, int count) {
   return thinned;
 }
 
-}  // namespace
-
-absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
-                                          const Detector& detector) {
+absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
+                                              const Detector& detector) {
   if (absl::EndsWithIgnoreCase(choice.kind, ".csv")) {
     ISO_ASSIGN_OR_RETURN(Trajectory trajectory, ReadTrajectoryCsv(choice.kind));
     if (choice.binning > 1) trajectory = Binned(trajectory, choice.binning);
@@ -51,6 +49,23 @@ absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
   if (choice.kind == "carm") return MakeWobblingOrbit(orbit, detector, choice.wobble, choice.seed);
   return absl::InvalidArgumentError(
       absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
+}
+
+// A detector that is moved by `pixels` towards smaller columns images every point that much further
+// on.
+void Displace(double pixels, Trajectory& trajectory) {
+  for (ProjectionMatrix& p : trajectory) {
+    for (int column = 0; column < 4; ++column) p.m[column] += pixels * p(2, column);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
+                                          const Detector& detector) {
+  ISO_ASSIGN_OR_RETURN(Trajectory trajectory, CenteredTrajectory(choice, detector));
+  Displace(choice.displacement_px, trajectory);
+  return trajectory;
 }
 
 std::string TrajectoryCsv(const Trajectory& trajectory) {

@@ -21,6 +21,7 @@ struct TrajectoryChoice {
   double wobble = 1.0;
   uint64_t seed = 1;
   int binning = 1;
+  double displacement_px = 0;  // of the detector along its rows
 };
 
 /// Errors: those of kernels/geometry/trajectory.h, in the words of the flags.

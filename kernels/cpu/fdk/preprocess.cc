@@ -103,7 +103,7 @@ class PreprocessSimd final : public ops::Preprocess {
   explicit PreprocessSimd(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
   absl::Status DoRun(const ops::RawFrames& frames, const ops::CountRange& range,
-                     std::span<const ops::ViewWeights> weights,
+                     std::span<const ops::ViewWeights> weights, int64_t first_column,
                      ops::ProjectionStack& out) override {
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
     const Shape3 shape = frames.shape();
@@ -131,7 +131,10 @@ class PreprocessSimd final : public ops::Preprocess {
         } else {
           row.start[0] = 1;
         }
-        float* target = stack->data() + view * layout.view_stride + v * layout.row_stride;
+        float* whole = stack->data() + view * layout.view_stride + v * layout.row_stride;
+        float* target = whole + first_column;
+        std::fill(whole, target, 0.f);
+        std::fill(target + shape.fast, whole + stack->shape().fast, 0.f);
         if (frames.counts) {
           weight_counts(frames.counts.row(view, v), row, target);
         } else {

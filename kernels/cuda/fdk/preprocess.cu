@@ -33,21 +33,33 @@ __device__ float LineIntegral(uint16_t count, float lowest, float log_i0) {
 }
 __device__ float LineIntegral(float line, float, float) { return isfinite(line) ? line : 0.f; }
 
+// The columns of a frame, and where they begin among those of the stack.
+struct Columns {
+  int of_frame, of_stack, first;
+};
+
 template <class Pixel>
 __global__ void PreprocessKernel(const Pixel* frames, const ViewGeometry* geometry,
-                                 const float* column_weight, int rows, int columns, float lowest,
-                                 float log_i0, float* out) {
-  const int u = blockIdx.x * blockDim.x + threadIdx.x;
+                                 const float* column_weight, int rows, Columns columns,
+                                 float lowest, float log_i0, float* out) {
+  const int u_out = blockIdx.x * blockDim.x + threadIdx.x;
   const int v = blockIdx.y;
   const int view = blockIdx.z;
-  if (u >= columns) return;
+  if (u_out >= columns.of_stack) return;
+  const int64_t row = static_cast<int64_t>(view) * rows + v;
+  const int u = u_out - columns.first;
+  if (u < 0 || u >= columns.of_frame) {
+    out[row * columns.of_stack + u_out] = 0;
+    return;
+  }
   const ViewGeometry g = geometry[view];
   const float x = fmaf(u, g.a[0], fmaf(v, g.b[0], g.c[0]));
   const float y = fmaf(u, g.a[1], fmaf(v, g.b[1], g.c[1]));
   const float z = fmaf(u, g.a[2], fmaf(v, g.b[2], g.c[2]));
   const float cosine = g.inverse_norm / sqrtf(x * x + y * y + z * z);
-  const int64_t at = (static_cast<int64_t>(view) * rows + v) * columns + u;
-  out[at] = LineIntegral(frames[at], lowest, log_i0) * cosine * column_weight[view * columns + u];
+  out[row * columns.of_stack + u_out] =
+      LineIntegral(frames[row * columns.of_frame + u], lowest, log_i0) * cosine *
+      column_weight[view * columns.of_frame + u];
 }
 
 // What one call works with on the device.
@@ -71,19 +83,20 @@ class Preprocess final : public ops::Preprocess {
       : session_(session), inputs_{std::move(first), std::move(second)} {}
 
   absl::Status DoRun(const ops::RawFrames& frames, const ops::CountRange& range,
-                     std::span<const ops::ViewWeights> weights,
+                     std::span<const ops::ViewWeights> weights, int64_t first_column,
                      ops::ProjectionStack& out) override {
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
     if (frames.shape().slow == 0) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
-    if (frames.counts) return Process(frames.counts, range, weights, *stack);
-    return Process(frames.line_integrals, range, weights, *stack);
+    if (frames.counts) return Process(frames.counts, range, weights, first_column, *stack);
+    return Process(frames.line_integrals, range, weights, first_column, *stack);
   }
 
  private:
   template <class Pixel>
   absl::Status Process(StridedView3<const Pixel> frames, const ops::CountRange& range,
-                       std::span<const ops::ViewWeights> weights, Stack& out) {
+                       std::span<const ops::ViewWeights> weights, int64_t first_column,
+                       Stack& out) {
     Inputs& inputs = inputs_[next_];
     next_ = 1 - next_;
     // Room for the largest chunk at once: growing would wait for the device.
@@ -105,10 +118,12 @@ class Preprocess final : public ops::Preprocess {
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(kernels, inputs.uploaded.get()));
     session_.timeline().BeginNow();
     const dim3 block(256);
-    const dim3 grid((shape.fast + block.x - 1) / block.x, shape.middle, shape.slow);
+    const Columns columns{static_cast<int>(shape.fast), static_cast<int>(out.shape().fast),
+                          static_cast<int>(first_column)};
+    const dim3 grid((columns.of_stack + block.x - 1) / block.x, shape.middle, shape.slow);
     PreprocessKernel<Pixel><<<grid, block, 0, kernels>>>(
         reinterpret_cast<const Pixel*>(inputs.frames.data()), inputs.geometry.data(),
-        inputs.column_weight.data(), shape.middle, shape.fast, static_cast<float>(range.lowest),
+        inputs.column_weight.data(), shape.middle, columns, static_cast<float>(range.lowest),
         static_cast<float>(std::log(range.i0)), out.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.consumed.get(), kernels));
@@ -119,7 +134,7 @@ class Preprocess final : public ops::Preprocess {
   absl::Status UploadWeights(std::span<const ops::ViewWeights> weights, const Stack& out,
                              Inputs& inputs) {
     const Shape3& capacity = out.capacity();
-    const int64_t columns = out.shape().fast;
+    const size_t columns = weights.front().column_weight.size();
     ISO_RETURN_IF_ERROR(inputs.geometry.Reserve(session_.memory(), capacity.slow));
     ISO_RETURN_IF_ERROR(
         inputs.column_weight.Reserve(session_.memory(), capacity.slow * capacity.fast));

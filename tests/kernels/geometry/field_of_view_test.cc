@@ -22,6 +22,13 @@ Trajectory Orbit(double offset_u) {
   return *MakeCircularOrbit(orbit, kDetector);
 }
 
+Trajectory HalfTurn(double offset_u) {
+  CircularOrbit orbit = kOrbit;
+  orbit.arc = 1.2 * kPi;
+  orbit.offset_u_px = offset_u;
+  return *MakeCircularOrbit(orbit, kDetector);
+}
+
 constexpr double kRounding = 1e-9;
 
 // The outermost columns are seen under atan(200/1000); their rays pass the axis at
@@ -33,14 +40,24 @@ TEST(ComputeFieldOfView, IsTheTangentCircle) {
   EXPECT_NEAR(field->half_height_mm, 75, kRounding);
 }
 
-TEST(ComputeFieldOfView, TakesTheNearerEdge) {
-  const auto field = ComputeFieldOfView(Orbit(-100), kDetector);
+TEST(ComputeFieldOfView, TakesTheNearerEdgeOfAShortScan) {
+  const auto field = ComputeFieldOfView(HalfTurn(-100), kDetector);
   ASSERT_TRUE(field.ok()) << field.status();
   EXPECT_NEAR(field->radius_mm, 500 * std::sin(std::atan(0.1)), kRounding);
 }
 
+// On a full turn what one side misses is seen by the other from opposite.
+TEST(ComputeFieldOfView, TakesTheFartherEdgeOfAFullTurn) {
+  for (double offset : {-100.0, 100.0}) {
+    const auto field = ComputeFieldOfView(Orbit(offset), kDetector);
+    ASSERT_TRUE(field.ok()) << field.status();
+    EXPECT_NEAR(field->radius_mm, 500 * std::sin(std::atan(0.3)), kRounding);
+    EXPECT_NEAR(field->half_height_mm, 75, kRounding);
+  }
+}
+
 TEST(ComputeFieldOfView, EveryViewSeesTheWholeDisc) {
-  Trajectory trajectory = Orbit(30);
+  Trajectory trajectory = HalfTurn(30);
   Camera tilted =
       *Decompose(trajectory[7]);  // a view from above with a detector turned in its plane
   tilted.source.z = 200;

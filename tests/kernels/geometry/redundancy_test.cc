@@ -50,12 +50,14 @@ class LineCounter {
     const Vec3 foot = distance * normal;
     double sum = 0;
     met = 0;
-    for (size_t view = 0; view + 1 < sources_.size(); ++view) {
+    const bool closed = table_.arc == 2 * kPi;
+    for (size_t view = 0; view + (closed ? 0 : 1) < sources_.size(); ++view) {
+      const size_t next = (view + 1) % sources_.size();
       const double before = Dot(sources_[view], normal) - distance;
-      const double after = Dot(sources_[view + 1], normal) - distance;
+      const double after = Dot(sources_[next], normal) - distance;
       if ((before < 0) == (after < 0)) continue;
       const double share = before / (before - after);
-      const auto first = WeightAt(view, foot), second = WeightAt(view + 1, foot);
+      const auto first = WeightAt(view, foot), second = WeightAt(next, foot);
       if (!first || !second) continue;
       sum += (1 - share) * *first + share * *second;
       ++met;
@@ -127,14 +129,16 @@ INSTANTIATE_TEST_SUITE_P(Arcs, ShortScan,
                          ::testing::Values(ShortScanCase{"minimal", 200.3, 0},
                                            ShortScanCase{"over_scan", 240, 0},
                                            ShortScanCase{"nearly_a_circle", 355, 0},
-                                           ShortScanCase{"displaced", 212, 40},
-                                           ShortScanCase{"displaced_back", 212, -40}),
+                                           ShortScanCase{"displaced", 212, 10},
+                                           ShortScanCase{"displaced_back", 212, -10}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ComputeRedundancy, WeightsBelongToTheWiderSideOfADisplacedFan) {
-  const auto table = ComputeRedundancy(Orbit(500, 212, 40), kDetector, RedundancyWeighting::kAuto);
+  const auto table = ComputeRedundancy(Orbit(500, 212, 10), kDetector, RedundancyWeighting::kAuto);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_NEAR(table->fan_angle, 2 * std::atan(147 * 2 / kDistance), 1e-9);
+  EXPECT_NEAR(table->fan_angle, 2 * std::atan(117 * 2 / kDistance), 1e-9);
+  EXPECT_EQ(table->columns_lacking_before, 0);
+  EXPECT_EQ(table->columns_lacking_after, 0);
 }
 
 // By hand, from Parker's paper: arc π + 2Γ, central ray (fan 0): sin²(π/4 · β/Γ) until β = 2Γ.
@@ -236,6 +240,49 @@ TEST(ComputeRedundancy, FullScanCountsEachLineTwiceByHalf) {
   }
 }
 
+// Offsets in pixels of 215: from hardly displaced to nearly beside the axis, to both sides.
+class Displaced : public ::testing::TestWithParam<double> {};
+
+TEST_P(Displaced, EachLineCountsOnceUpToTheWideSide) {
+  const double offset = GetParam();
+  for (double arc : {359.8, -359.8, 400.0}) {
+    SCOPED_TRACE(arc);
+    const Trajectory trajectory = Orbit(2000, arc, offset);
+    const auto table = ComputeRedundancy(trajectory, kDetector, RedundancyWeighting::kAuto);
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_TRUE(table->full_scan);
+    EXPECT_EQ(table->columns_lacking_before, offset < 0 ? std::round(-2 * offset) : 0);
+    EXPECT_EQ(table->columns_lacking_after, offset > 0 ? std::round(2 * offset) : 0);
+    const double wide = 107 + std::abs(offset);  // pixels on the wide side
+    const double radius = 0.995 * kRadius * std::sin(std::atan(wide * 2 / kDistance));
+    const LineCounter lines(trajectory, *table);
+    RandomNumbers random(3);
+    for (int repeat = 0; repeat < 3000; ++repeat) {
+      int met = 0;
+      const double phi = random.Uniform(0, kPi), distance = random.Uniform(-radius, radius);
+      // A weight changes over as many columns as the sides differ, or over all that both see.
+      EXPECT_NEAR(lines.Weight(phi, distance, met), 1, 0.02) << phi << " " << distance;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Offsets, Displaced,
+                         ::testing::Values(5.0, -12.0, 53.0, -53.0, 80.0, -97.0));
+
+TEST(ComputeRedundancy, ADetectorThatIsHardlyDisplacedKeepsTheWeightsOfACentredOne) {
+  for (double offset : {0.4, -0.4}) {
+    const auto table =
+        ComputeRedundancy(Orbit(360, 359, offset), kDetector, RedundancyWeighting::kAuto);
+    ASSERT_TRUE(table.ok()) << table.status();
+    for (double weight : table->weight) EXPECT_EQ(weight, 0.5);
+    EXPECT_EQ(table->columns_lacking_before + table->columns_lacking_after, 0);
+  }
+  // And one that is displaced by 4 of 215 columns changes only the outermost 8.
+  const auto table = ComputeRedundancy(Orbit(360, 359, 4), kDetector, RedundancyWeighting::kAuto);
+  ASSERT_TRUE(table.ok()) << table.status();
+  for (int u = 16; u < 199; ++u) EXPECT_EQ(table->weight[u], 0.5) << u;
+}
+
 TEST(ComputeRedundancy, TheGapOfAMeasuredCircleIsShared) {
   // 360 views over 359.3°: the gap is 0.7°.
   const auto table =
@@ -280,6 +327,18 @@ TEST(ComputeRedundancy, NamesTheArcFoundAndNeeded) {
   ExpectRefused(Orbit(181, -190), RedundancyWeighting::kShortScan, {"191.056"});
   ExpectRefused(Orbit(301, 300), RedundancyWeighting::kFullScan, {"300.000", "359.000"});
   ExpectRefused(Orbit(401, 400), RedundancyWeighting::kShortScan, {"401.000", "360"});
+}
+
+TEST(ComputeRedundancy, NamesTheColumnsThatADisplacedDetectorLacks) {
+  // Of 107 pixels beside the middle: 7 are left, or none, or the axis is off the detector.
+  ExpectRefused(Orbit(360, 359, 100), RedundancyWeighting::kAuto,
+                {"displaced", "reaches 7.0 columns", "1.0 are missing", "legal is 8 or more"});
+  ExpectRefused(Orbit(360, 359, -120), RedundancyWeighting::kAuto,
+                {"reaches -13.0 columns", "21.0 are missing"});
+  ExpectRefused(Orbit(500, 212, 20), RedundancyWeighting::kAuto,
+                {"displaced", "of its 215 columns", "short scan is up to 21.5", "full turn"});
+  ExpectRefused(Orbit(500, 250, -60), RedundancyWeighting::kShortScan, {"displaced"});
+  ExpectRefused(Orbit(500, 355, 60), RedundancyWeighting::kAuto, {"displaced"});
 }
 
 TEST(ComputeRedundancy, RefusesWhatHasNoArc) {

@@ -105,6 +105,28 @@ TEST(Plan, WeightsOfAFullCircleAddUpToHalfAsManyRadians) {
   EXPECT_NEAR(sum, kPi * (1200.0 / 750.0) / 8.0, 1e-5);
 }
 
+// What it filters reaches as far on both sides of the axis; what arrives begins where whole vectors
+// do.
+TEST(Plan, WidensADisplacedDetector) {
+  const auto device = OpenReference();
+  Acquisition acquisition = CircleOf(60);
+  for (const bool after : {true, false}) {
+    acquisition.trajectory = *MakeCircularOrbit({.views = 60,
+                                                 .source_to_isocenter_mm = 750,
+                                                 .source_to_detector_mm = 1200,
+                                                 .arc = 2 * kPi * 59 / 60,
+                                                 .offset_u_px = after ? 3. : -3.},
+                                                acquisition.detector);
+    const auto plan = MakePlan(acquisition, kGrid, {}, TestRegistry(), *device);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->first_column, after ? 0 : 16);
+    EXPECT_EQ(plan->filtered_detector.columns, after ? 24 + 6 : 16 + 24);
+    EXPECT_EQ(plan->column_weight.size(), 60 * 24);
+    EXPECT_GT(plan->peak_bytes,
+              MakePlan(CircleOf(60), kGrid, {}, TestRegistry(), *device)->peak_bytes);
+  }
+}
+
 TEST(Plan, KnowsItsMethodsAndRefusesOthers) {
   const auto plan = *MakePlan(CircleOf(40), kGrid, {}, TestRegistry(), *OpenReference());
   EXPECT_THAT(plan.methods, HasSubstr("back-projection voxel"));
