@@ -25,6 +25,8 @@ class Chance {
     std::printf("seed: ISOCENTER_FAULT_SEED=%u\n", seed_);
     std::fflush(stdout);  // also when the test is ended from outside
   }
+  /// One of several that an earlier one has given its seed.
+  explicit Chance(uint64_t seed) : random_(seed) {}
   /// Uniform in [first, last].
   int64_t Integer(int64_t first, int64_t last) {
     return std::uniform_int_distribution<int64_t>(first, last)(random_);

@@ -23,14 +23,15 @@ namespace {
 /// The defaults that `flags` do not set, then `flags`.
 std::vector<std::string> Arguments(const std::string& archive,
                                    const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = {ISOCENTERD, "--archive=" + archive, "--no_dicom",
-                                        "--no_web"};
-  for (const auto& [name, value] :
-       {std::pair("--grpc_address=", "127.0.0.1:0"), std::pair("--metrics_address=", "127.0.0.1:0"),
-        std::pair("--log_level=", "err")}) {
+  std::vector<std::string> arguments = {ISOCENTERD, "--archive=" + archive};
+  for (const auto& [name, otherwise] :
+       {std::pair("--grpc_address=", "--grpc_address=127.0.0.1:0"),
+        std::pair("--metrics_address=", "--metrics_address=127.0.0.1:0"),
+        std::pair("--log_level=", "--log_level=err"), std::pair("--web_address=", "--no_web"),
+        std::pair("--dicom_port=", "--no_dicom")}) {
     const bool is_set = std::ranges::any_of(
         flags, [name = name](const std::string& flag) { return absl::StartsWith(flag, name); });
-    if (!is_set) arguments.push_back(absl::StrCat(name, value));
+    if (!is_set) arguments.emplace_back(otherwise);
   }
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   return arguments;

@@ -19,7 +19,8 @@ int PortForRestarts();
 class Daemon {
  public:
   /// Starts the binary and waits for its "ready" line; the ports are 0 when there was none.
-  /// Flags are "--name=value"; those given here replace the defaults.
+  /// Flags are "--name=value"; those given here replace the defaults, which have neither page nor
+  /// DICOM node.
   Daemon(const std::string& archive, const std::vector<std::string>& flags = {});
   ~Daemon();
   Daemon(const Daemon&) = delete;

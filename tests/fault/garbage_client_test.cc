@@ -21,6 +21,7 @@
 #include "grpcpp/security/credentials.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
+#include "tests/attack/http2_frames.h"
 #include "tests/contract/messages.h"
 #include "tests/fault/daemon.h"
 #include "tests/fault/raw_connection.h"
@@ -40,21 +41,6 @@ constexpr absl::Duration kToGiveBack = absl::Seconds(60);
 // records.
 constexpr bool kMemoryComesBack = !ISOCENTER_SANITIZED;
 constexpr int kRepeats = 4;
-
-// HTTP/2 (RFC 9113): the client's preface, and frames.
-constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-constexpr char kSettings = 4, kHeaders = 1, kData = 0, kPing = 6;
-
-std::string Http2Frame(char type, char flags, uint32_t stream, const std::string& payload,
-                       int64_t claimed = -1) {
-  const auto length = static_cast<uint32_t>(claimed < 0 ? payload.size() : claimed);
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame += static_cast<char>(length >> shift);
-  frame += type;
-  frame += flags;
-  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift);
-  return frame + payload;
-}
 
 class GarbageClientTest : public ::testing::Test {
  protected:
@@ -166,7 +152,7 @@ TEST_F(GarbageClientTest, TruncatedAndMalformedHttp2) {
     for (int i = 0; i < 300; ++i) {
       RawConnection connection(daemon_->grpc_port());
       ASSERT_TRUE(connection.connected());
-      std::string bytes = kPreface + settings;
+      std::string bytes = kHttp2Preface + settings;
       switch (i % 6) {
         case 0:  // cut off anywhere
           bytes.resize(random_() % bytes.size());
@@ -322,7 +308,7 @@ TEST_F(GarbageClientTest, ThousandQuickConnects) {
     for (int i = 0; i < 1000; ++i) {
       RawConnection connection(daemon_->grpc_port());
       ASSERT_TRUE(connection.connected());
-      if (i % 2 == 0) connection.Send(std::string(kPreface) + Http2Frame(kSettings, 0, 0, ""));
+      if (i % 2 == 0) connection.Send(std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, ""));
     }
     // And by a hundred that speak gRPC, take a header's worth of work, and leave.
     for (int i = 0; i < 100; ++i) {

@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "absl/time/time.h"
+
 namespace isocenter::testing {
 
 class RawConnection {
@@ -14,6 +16,9 @@ class RawConnection {
   explicit RawConnection(int port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    // A server that reads no more does not hold the test.
+    const timeval patience{.tv_sec = 2, .tv_usec = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
   ~RawConnection() { close(socket_); }
@@ -21,21 +26,25 @@ class RawConnection {
   RawConnection& operator=(const RawConnection&) = delete;
 
   bool connected() const { return connected_; }
-  /// The server may close at any time: a failure to send is no failure of the test.
-  void Send(const std::string& bytes) {
+  /// False: the server has closed, which it may at any time, or reads no more.
+  bool Send(const std::string& bytes) {
     for (size_t sent = 0; sent < bytes.size();) {
       const ssize_t n = send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-      if (n <= 0) return;
+      if (n <= 0) return false;
       sent += static_cast<size_t>(n);
     }
+    return true;
   }
   /// Waits a little for an answer and drops it.
-  void Read() {
-    timeval patience{.tv_sec = 0, .tv_usec = 2000};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  void Read() { ReadAll(absl::Milliseconds(2)); }
+  /// What comes until the server closes, or says nothing for that long.
+  std::string ReadAll(absl::Duration patience) {
+    const timeval wait = absl::ToTimeval(patience);
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+    std::string all;
     char buffer[4096];
-    while (recv(socket_, buffer, sizeof(buffer), 0) > 0) {
-    }
+    for (ssize_t n; (n = recv(socket_, buffer, sizeof(buffer), 0)) > 0;) all.append(buffer, n);
+    return all;
   }
 
  private:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up, builds and tests: test.sh [--preset P] [--fault|--packages] [CTEST ARGS..]. The last line is always "N passed, N failed".
+# Sets up, builds and tests: test.sh [--preset P] [--fault|--attack|--packages] [CTEST ARGS..]. The last line is always "N passed, N failed".
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
 source tools/dev/common.sh
@@ -11,6 +11,11 @@ output=$tree.test.log
 if [ "${rest[0]:-}" = --fault ]; then
   rest=(-C long -L fault_long --verbose "${rest[@]:1}")
   output=$tree.fault.log
+fi
+# --attack: an hour of hostile callers at every door, beside rooms that scan.
+if [ "${rest[0]:-}" = --attack ]; then
+  rest=(-C long -L attack_long --verbose "${rest[@]:1}")
+  output=$tree.attack.log
 fi
 # --packages: makes what is delivered and installs it in a fresh Debian system.
 packages=
@@ -44,7 +49,9 @@ logged "Testing ($preset)" "$output" ctest --test-dir "$tree" -j "$jobs" --outpu
   "${rest[@]}" || status=$?
 
 tests() { grep -acE "^ *[0-9]+/[0-9]+ Test +#[0-9]+: .* $1" "$output" || true; }
-if [ "$output" = "$tree.fault.log" ]; then say "Seeds and tables: $output"; fi
+case $output in
+  "$tree.fault.log" | "$tree.attack.log") say "Seeds and tables: $output" ;;
+esac
 passed=$(tests 'Passed')
 skipped=$(tests '\*\*\*Skipped')
 total=$(grep -acE '^ *[0-9]+/[0-9]+ Test +#[0-9]+: ' "$output" || true)
