@@ -51,6 +51,6 @@ STOPSIGNAL SIGTERM
 # With TLS, ISOCENTER_SERVER, ISOCENTER_CA, ISOCENTER_CERT and ISOCENTER_KEY say how to ask.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 CMD ["isocenter", "health"]
 ENTRYPOINT ["isocenterd"]
-# Without TLS: for a network of containers that is closed to others. Otherwise --config with certificates.
-CMD ["--grpc_address", "0.0.0.0:50051", "--metrics_address", "0.0.0.0:9464", "--dicom_address", "0.0.0.0", \
-     "--unprotected_listener", "grpc,dicom", "--archive", "/var/lib/isocenter/archive"]
+# Without arguments nobody outside of the container reaches it. What listens beyond takes --config with certificates and sign-in, or
+# says that the network keeps strangers away (--unprotected_listener).
+CMD ["--archive", "/var/lib/isocenter/archive"]

@@ -1,9 +1,12 @@
 #include "client/acquisition_stream.h"
 
+#include <algorithm>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/acquisition_state.h"
 #include "client/frame_message.h"
@@ -15,6 +18,29 @@
 
 namespace isocenter::client {
 namespace {
+
+// For the answer to an attempt under way, when Open is to end.
+constexpr absl::Duration kToBeAnswered = absl::Seconds(1);
+
+absl::Status Stopped() {
+  return absl::CancelledError("stopped before the server had admitted the acquisition");
+}
+
+/// Less after a stop.
+void Sleep(absl::Duration duration, const std::stop_token& stop) {
+  absl::Notification stopped;
+  const std::stop_callback wake(stop, [&stopped] { stopped.Notify(); });
+  stopped.WaitForNotificationWithTimeout(duration);
+}
+
+/// Until there is a connection, a stop, or `deadline` has come.
+void AwaitConnection(grpc::Channel& channel, absl::Time deadline, const std::stop_token& stop) {
+  constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);  // gRPC's wait has no end
+  while (!stop.stop_requested() && absl::Now() < deadline) {
+    const absl::Time look = std::min(deadline, absl::Now() + kBetweenLooks);
+    if (channel.WaitForConnected(absl::ToChronoTime(look))) return;
+  }
+}
 
 bool AnotherNodeMayTake(const absl::Status& refusal) {
   // A node whose connection broke may have admitted the acquisition, and is asked again first.
@@ -35,18 +61,26 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, v1::AcquireRequest opening,
     AcquisitionStreamOptions options, const std::string& node) {
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
+  if (options.stop.stop_requested()) return Stopped();
   auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes, node);
   State& s = *state;
   s.thread =
       std::thread([&s, opening = std::move(opening)]() mutable { s.Run(std::move(opening)); });
   // From here on the destructor ends the call and joins the thread.
   auto stream = std::unique_ptr<AcquisitionStream>(new AcquisitionStream(std::move(state)));
+  // A condition is looked at when the mutex is released.
+  const std::stop_callback wake(s.options.stop, [&s] { absl::MutexLock look(&s.mutex); });
   absl::MutexLock lock(&s.mutex);
   const auto answered = [&s]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(s.mutex) {
     return s.accepted.has_value() || s.ended.has_value();
   };
-  s.mutex.Await(absl::Condition(&answered));
+  const auto answered_or_stopped = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(s.mutex) {
+    return answered() || s.options.stop.stop_requested();
+  };
+  s.mutex.Await(absl::Condition(&answered_or_stopped));
+  s.mutex.AwaitWithTimeout(absl::Condition(&answered), kToBeAnswered);
   if (s.accepted) return stream;
+  if (!s.ended) return Stopped();
   if (!s.ended->ok()) return *s.ended;
   return absl::InternalError("the server ended the call without an answer");
 }
@@ -56,7 +90,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  const std::vector<std::string> nodes = RankNodes(channel, header, options.admission_timeout);
+  const std::vector<std::string> nodes =
+      RankNodes(channel, header, options.admission_timeout, options.stop);
   if (nodes.empty()) return Start(channel, header, std::move(opening), options, "");
   absl::Status refusal;
   for (const std::string& node : nodes) {
@@ -74,11 +109,13 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Repeat(
   for (;;) {
     auto stream = attempt();
     if (stream.ok()) return stream;
+    if (options.stop.stop_requested()) return Stopped();
     ISO_RETURN_IF_ERROR(opening.MayRepeat(stream.status(), absl::Now()));
     if (options.on_interrupted) options.on_interrupted(stream.status());
-    absl::SleepFor(opening.Pause());
+    Sleep(opening.Pause(), options.stop);
     const absl::Time now = absl::Now();
-    channel.grpc_channel()->WaitForConnected(absl::ToChronoTime(now + opening.Left(now)));
+    AwaitConnection(*channel.grpc_channel(), now + opening.Left(now), options.stop);
+    if (options.stop.stop_requested()) return Stopped();
   }
 }
 
@@ -94,7 +131,7 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
     AcquisitionStreamOptions options) {
   return Repeat(channel, options, [&] {
-    const std::string node = NodeOfJob(channel, job_id, options.admission_timeout);
+    const std::string node = NodeOfJob(channel, job_id, options.admission_timeout, options.stop);
     return Start(channel, header, ResumeRequest(job_id, header), options, node);
   });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct AcquisitionStreamOptions {
   absl::Duration admission_timeout = absl::Seconds(30);
   /// How long a broken connection is tried again; zero: its error ends the acquisition.
   absl::Duration reconnect_timeout = absl::Seconds(120);
+  /// Ends Open and Resume early. An attempt under way has a second left to be answered, so that a
+  /// job that has just begun can be cancelled by its name; after it they return CANCELLED.
+  std::stop_token stop;
   std::function<void(const v1::JobProgress&)> on_progress;
   std::function<void(const v1::JobWarning&)> on_warning;
   std::function<void(const v1::Preview&)> on_preview;
@@ -58,9 +62,9 @@ struct AcquisitionStreamOptions {
 class AcquisitionStream {
  public:
   /// Sends the header and waits until the server admits it. Errors: those of
-  /// AcquisitionService.Acquire, DEADLINE_EXCEEDED after options.admission_timeout, UNAVAILABLE: at
-  /// once where no server can be reached, after options.reconnect_timeout where the connection
-  /// broke.
+  /// AcquisitionService.Acquire, DEADLINE_EXCEEDED after options.admission_timeout, CANCELLED by
+  /// options.stop, UNAVAILABLE: at once where no server can be reached, after
+  /// options.reconnect_timeout where the connection broke.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Open(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
       AcquisitionStreamOptions options = {});

@@ -4,9 +4,8 @@
 #include <grpcpp/support/client_interceptor.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdint>
 #include <memory>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -15,18 +14,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/nodes.h"
+#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
 namespace {
 
-absl::StatusOr<std::string> ReadCredential(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return absl::NotFoundError(absl::StrCat("cannot read the credential file ", path));
-  }
-  return text.str();
+constexpr uint64_t kMostPemBytes = 16 << 20;  // the authorities of a country
+constexpr uint64_t kMostTokenBytes = 4096;
+
+/// `name` is what the file is for.
+absl::StatusOr<std::string> ReadPem(absl::string_view name, const std::string& path) {
+  ISO_ASSIGN_OR_RETURN(std::string text, ReadRegularFile(name, path, kMostPemBytes));
+  if (absl::StrContains(text, "-----BEGIN ")) return text;
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", path, ", which is not PEM; legal is a PEM file"));
 }
 
 /// Without the network in between.
@@ -43,7 +45,8 @@ absl::StatusOr<std::string> ReadToken(const ServerAddress& address) {
         absl::StrCat("the token would cross the network in plain text to ", address.address,
                      ": give the certificate authority (CA) of the server, too"));
   }
-  ISO_ASSIGN_OR_RETURN(const std::string text, ReadCredential(address.token_file));
+  ISO_ASSIGN_OR_RETURN(const std::string text,
+                       ReadRegularFile("the token file", address.token_file, kMostTokenBytes));
   const absl::string_view token =
       absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n')));
   if (token.empty() || !std::ranges::all_of(token, absl::ascii_isgraph)) {
@@ -97,10 +100,12 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   }
   if (!address.ca_file.empty()) {
     grpc::SslCredentialsOptions options;
-    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadCredential(address.ca_file));
+    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem("the CA file", address.ca_file));
     if (!address.certificate_file.empty()) {
-      ISO_ASSIGN_OR_RETURN(options.pem_cert_chain, ReadCredential(address.certificate_file));
-      ISO_ASSIGN_OR_RETURN(options.pem_private_key, ReadCredential(address.private_key_file));
+      ISO_ASSIGN_OR_RETURN(options.pem_cert_chain,
+                           ReadPem("the certificate file", address.certificate_file));
+      ISO_ASSIGN_OR_RETURN(options.pem_private_key,
+                           ReadPem("the private key file", address.private_key_file));
     }
     credentials = grpc::SslCredentials(options);
   } else if (!address.certificate_file.empty()) {

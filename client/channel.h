@@ -28,8 +28,8 @@ struct ServerAddress {
 /// connection.
 class ServiceChannel {
  public:
-  /// Errors: NOT_FOUND (a credential file), INVALID_ARGUMENT (certificate without key or CA; a
-  /// token that is none, or that the network could read).
+  /// Errors: those of ReadRegularFile (a credential file), INVALID_ARGUMENT (one that is not PEM;
+  /// certificate without key or CA; a token that is none, or that the network could read).
   static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
   explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel, std::string node = "")
       : channel_(std::move(channel)), node_(std::move(node)) {}

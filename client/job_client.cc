@@ -146,10 +146,10 @@ absl::StatusOr<v1::Job> JobClient::Watch(const std::string& job_id,
   return job;
 }
 
-absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& job_id,
-                                          v1::CancelReason reason) const {
+absl::StatusOr<v1::Job> JobClient::Cancel(const std::string& job_id, v1::CancelReason reason,
+                                          absl::Duration timeout) const {
   grpc::ClientContext context;
-  SetShortDeadline(context);
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   v1::CancelJobRequest request;
   request.set_job_id(job_id);
   request.set_reason(reason);

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "client/channel.h"
 #include "isocenter/v1/jobs.pb.h"
 #include "isocenter/v1/protocols.pb.h"
@@ -52,7 +53,8 @@ class JobClient {
                                 const std::function<bool(const v1::Job&)>& on_change,
                                 bool previews = false) const;
   absl::StatusOr<v1::Job> Cancel(const std::string& job_id,
-                                 v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED) const;
+                                 v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED,
+                                 absl::Duration timeout = absl::Seconds(30)) const;
   /// Returns the new job, which has only been accepted.
   absl::StatusOr<v1::Job> Refine(const v1::RefineJobRequest& request) const;
   /// `force`: also when DICOM destinations have not confirmed that they have it.

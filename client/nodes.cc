@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <tuple>
 
 #include "absl/synchronization/blocking_counter.h"
@@ -19,9 +20,11 @@ namespace {
 // A list comes from memory.
 constexpr absl::Duration kToList = absl::Seconds(5);
 
-std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Time deadline) {
+std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Time deadline,
+                                   const std::stop_token& stop) {
   if (!channel.node().empty()) return {};
   grpc::ClientContext context;
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   context.set_deadline(absl::ToChronoTime(std::min(deadline, absl::Now() + kToList)));
   v1::ListNodesResponse response;
   const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
@@ -38,10 +41,11 @@ struct Question {
   grpc::Status status;
 };
 
-/// Asks all nodes at once and waits for the last answer. `ask(question, done)` starts one.
+/// Asks all nodes at once and waits for the last answer, or a stop. `ask(question, done)` starts
+/// one.
 template <class Response>
 std::vector<std::unique_ptr<Question<Response>>> AskAll(
-    const std::vector<std::string>& nodes, absl::Time deadline,
+    const std::vector<std::string>& nodes, absl::Time deadline, const std::stop_token& stop,
     const std::function<void(Question<Response>&, std::function<void(grpc::Status)>)>& ask) {
   std::vector<std::unique_ptr<Question<Response>>> questions;
   absl::BlockingCounter open(static_cast<int>(nodes.size()));
@@ -55,6 +59,9 @@ std::vector<std::unique_ptr<Question<Response>>> AskAll(
       open.DecrementCount();
     });
   }
+  const std::stop_callback cancel(stop, [&questions] {
+    for (const auto& question : questions) question->context.TryCancel();
+  });
   open.Wait();
   return questions;
 }
@@ -75,16 +82,17 @@ bool Answered(const grpc::Status& status) {
 }  // namespace
 
 std::vector<std::string> RankNodes(const ServiceChannel& channel,
-                                   const v1::AcquisitionHeader& header, absl::Duration timeout) {
+                                   const v1::AcquisitionHeader& header, absl::Duration timeout,
+                                   const std::stop_token& stop) {
   const absl::Time deadline = absl::Now() + timeout;
-  const std::vector<std::string> nodes = ListNodes(channel, deadline);
+  const std::vector<std::string> nodes = ListNodes(channel, deadline, stop);
   if (nodes.empty()) return {};
   const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
   v1::QuoteAcquisitionRequest request;
   *request.mutable_header() = header;
   using Quote = Question<v1::AcquisitionQuote>;
   auto quotes = AskAll<v1::AcquisitionQuote>(
-      nodes, deadline, [&](Quote& question, std::function<void(grpc::Status)> done) {
+      nodes, deadline, stop, [&](Quote& question, std::function<void(grpc::Status)> done) {
         stub->async()->QuoteAcquisition(&question.context, &request, &question.response,
                                         std::move(done));
       });
@@ -102,15 +110,16 @@ std::vector<std::string> RankNodes(const ServiceChannel& channel,
 }
 
 std::string NodeOfJob(const ServiceChannel& channel, const std::string& job_id,
-                      absl::Duration timeout) {
+                      absl::Duration timeout, const std::stop_token& stop) {
   const absl::Time deadline = absl::Now() + timeout;
-  const std::vector<std::string> nodes = ListNodes(channel, deadline);
+  const std::vector<std::string> nodes = ListNodes(channel, deadline, stop);
   if (nodes.empty()) return "";
   const auto stub = v1::JobService::NewStub(channel.grpc_channel());
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   const auto answers = AskAll<v1::Job>(
-      nodes, deadline, [&](Question<v1::Job>& question, std::function<void(grpc::Status)> done) {
+      nodes, deadline, stop,
+      [&](Question<v1::Job>& question, std::function<void(grpc::Status)> done) {
         stub->async()->GetJob(&question.context, &request, &question.response, std::move(done));
       });
   const auto found = std::ranges::find_if(answers, [](const auto& a) { return a->status.ok(); });

@@ -1,6 +1,7 @@
 // Which of several nodes an acquisition goes to. For .cc files of client/ only.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,14 @@ inline constexpr char kNodeMetadata[] = "isocenter-node";
 /// then the earliest predicted finish, the shortest wait, the fewest jobs. A node that is full now
 /// comes after those that are not: it may make room for a live scan. Nodes that cannot be reached
 /// or drain are left out, unless that leaves none. Empty where there is no choice: one node, a
-/// channel to a certain one, a service that knows no nodes or does not answer within `timeout`.
+/// channel to a certain one, a service that knows no nodes or does not answer within `timeout`, or
+/// before a stop.
 std::vector<std::string> RankNodes(const ServiceChannel& channel,
-                                   const v1::AcquisitionHeader& header, absl::Duration timeout);
+                                   const v1::AcquisitionHeader& header, absl::Duration timeout,
+                                   const std::stop_token& stop = {});
 
 /// The node that knows a job; empty where there is no choice, or when none that answers does.
 std::string NodeOfJob(const ServiceChannel& channel, const std::string& job_id,
-                      absl::Duration timeout);
+                      absl::Duration timeout, const std::stop_token& stop = {});
 
 }  // namespace isocenter::client

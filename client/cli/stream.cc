@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 
 #include "absl/cleanup/cleanup.h"
@@ -143,8 +144,13 @@ absl::Status CheckOutputs(const Options& options) {
 
 absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
     const Options& options, const client::ServiceChannel& channel,
-    const v1::AcquisitionHeader& header, WarningPrinter& warnings, PreviewFile& preview) {
+    const v1::AcquisitionHeader& header, WarningPrinter& warnings, PreviewFile& preview,
+    Interrupt& interrupt) {
+  std::stop_source stop;
+  interrupt.SetHandler([&stop] { stop.request_stop(); });
+  const absl::Cleanup no_handler = [&interrupt] { interrupt.SetHandler(nullptr); };
   client::AcquisitionStreamOptions stream;
+  stream.stop = stop.get_token();
   stream.on_warning = [&warnings](const v1::JobWarning& w) { warnings.Print(w.text()); };
   stream.on_preview = [&preview](const v1::Preview& p) { preview.Show(p); };
   stream.on_interrupted = [&warnings](const absl::Status& why) {
@@ -154,6 +160,16 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
     return client::AcquisitionStream::Open(channel, header, std::move(stream));
   }
   return client::AcquisitionStream::Resume(channel, header, options.resume, std::move(stream));
+}
+
+/// Who has interrupted does not wait longer for a server that is out of reach.
+absl::Status CancelJob(client::ServerAddress server, const v1::Accepted& job) {
+  constexpr absl::Duration kToBeTold = absl::Seconds(2);
+  server.node = job.node();
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel direct, client::ServiceChannel::Open(server));
+  return client::JobClient(direct)
+      .Cancel(job.job_id(), v1::CANCEL_REASON_UNSPECIFIED, kToBeTold)
+      .status();
 }
 
 absl::Status Stream(const Options& options) {
@@ -171,21 +187,22 @@ absl::Status Stream(const Options& options) {
   WarningPrinter warnings;
   PreviewFile preview(options.preview);
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<client::AcquisitionStream> stream,
-                       OpenStream(options, channel, header, warnings, preview));
+                       OpenStream(options, channel, header, warnings, preview, interrupt));
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
+  absl::Status told;
   interrupt.SetHandler([&] {
-    client::ServerAddress there = options.server;
-    there.node = stream->accepted().node();
-    if (const auto direct = client::ServiceChannel::Open(there); direct.ok()) {
-      client::JobClient(*direct).Cancel(stream->accepted().job_id()).IgnoreError();
-    }
+    told = CancelJob(options.server, stream->accepted());
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
   const auto explained = [&](const absl::Status& status) {
     const std::string& job_id = stream->accepted().job_id();
     if (interrupt.happened()) {
-      return absl::CancelledError(absl::StrCat("interrupted; job ", job_id, " was cancelled"));
+      interrupt.SetHandler(nullptr);  // waits until the server has been told
+      return absl::CancelledError(told.ok()
+                                      ? absl::StrCat("interrupted; job ", job_id, " was cancelled")
+                                      : absl::StrCat("interrupted; job ", job_id,
+                                                     " could not be cancelled: ", told.message()));
     }
     if (!absl::IsUnavailable(status)) return status;
     return absl::UnavailableError(

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -44,6 +45,17 @@ absl::Status CheckTls(absl::string_view field, const v1::TlsConfig& tls) {
   if (tls.private_key_file().empty()) {
     return Illegal(absl::StrCat(field, ".private_key_file"), "''",
                    "a PEM file, when certificate_file is set");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckProxies(const v1::ServerConfig& config) {
+  for (int i = 0; i < config.grpc_proxy_size(); ++i) {
+    const std::string& subject = config.grpc_proxy(i);
+    if (!config.grpc_tls().client_ca_file().empty() && absl::StrContains(subject, '=')) continue;
+    return Illegal(absl::StrCat("grpc_proxy[", i, "]"), absl::StrCat("'", subject, "'"),
+                   "the subject of a certificate, e.g. \"CN=isocenter-proxy\", and only with "
+                   "grpc_tls.client_ca_file, which says who signs it");
   }
   return absl::OkStatus();
 }
@@ -232,6 +244,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(
       CheckAddress("metrics_address", config.metrics_address(), AddressFamily::kIpv4));
   ISO_RETURN_IF_ERROR(CheckTls("grpc_tls", config.grpc_tls()));
+  ISO_RETURN_IF_ERROR(CheckProxies(config));
   ISO_RETURN_IF_ERROR(CheckWeb(config.web(), config.grpc_tls()));
   ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
   ISO_RETURN_IF_ERROR(ValidateDicomNode(config));

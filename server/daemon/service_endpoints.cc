@@ -43,6 +43,15 @@ absl::Status CheckDisk(const std::string& directory) {
   return absl::OkStatus();
 }
 
+/// What the result of a scan takes whose header names neither protocol nor grid.
+int64_t BytesOfUsualScan(const config::ProtocolBook& protocols, const jobs::ResultStore& results) {
+  const config::Protocol& usual = protocols.all().at(protocols.default_name());
+  const int size = usual.auto_grid_size;
+  return results.StoredBytes(
+      usual.fixed_grid.value_or(CenteredGrid(size, size, size, {.x = 1, .y = 1, .z = 1})),
+      usual.dicom_forms);
+}
+
 /// Where the page is: as configured, beside an installed program, or in the source tree.
 std::filesystem::path PageDirectory(const v1::WebConfig& config) {
   if (!config.page_directory().empty()) return config.page_directory();
@@ -79,6 +88,7 @@ node::NodeOptions Service::NodeOptions() const {
           .version = ISOCENTER_VERSION,
           .backend = devices_->backend,
           .max_active_jobs = static_cast<int>(config.limits().max_active_jobs()),
+          .scan_bytes = BytesOfUsualScan(configuration_.protocols, *results_),
           .spool = [this, directory = config::SpoolDirectory(config)] {
             const spool::SpoolUsage usage = spool_->usage();
             const absl::StatusOr<uint64_t> free = storage::FreeBytes(directory);

@@ -44,6 +44,16 @@ void CheckSpool(const SpoolState& spool, std::vector<Reason>& reasons) {
                                   : "the spool's disk is full"});
 }
 
+void CheckArchive(const absl::StatusOr<int64_t>& room, int64_t scan_bytes,
+                  std::vector<Reason>& reasons) {
+  if (!room.ok()) {
+    reasons.push_back({"archive", std::string(room.status().message())});
+  } else if (*room < scan_bytes) {
+    reasons.push_back({"archive", absl::StrCat("the archive's disk has no room for the ",
+                                               scan_bytes, " bytes of a scan's result")});
+  }
+}
+
 jobs::JobFilter Active() {
   return {.states = {jobs::JobState::kReceiving, jobs::JobState::kReconstructing,
                      jobs::JobState::kRefining, jobs::JobState::kExporting}};
@@ -148,6 +158,7 @@ std::vector<Reason> Node::ReasonsOf(const SpoolState& spool, int active_jobs) co
   }
   CheckDevices(scheduler_, reasons);
   CheckSpool(spool, reasons);
+  CheckArchive(engine_.RoomForLive(), options_.scan_bytes, reasons);
   return reasons;
 }
 

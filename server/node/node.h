@@ -21,7 +21,7 @@ namespace isocenter::node {
 
 /// Why acquisitions are not taken.
 struct Reason {
-  std::string component;  // "devices", "spool", "admission" or "service"
+  std::string component;  // "devices", "spool", "archive", "admission" or "service"
   std::string message;    // a sentence for operators
   friend bool operator==(const Reason&, const Reason&) = default;
 };
@@ -73,6 +73,7 @@ struct NodeOptions {
   std::string server;  // host name
   std::string version, backend;
   int max_active_jobs = 0;
+  int64_t scan_bytes = 0;  // that the result of a usual scan takes in the archive
   std::function<SpoolState()> spool;
   std::function<absl::Time()> clock = absl::Now;
 };

@@ -145,14 +145,14 @@ void ActiveJob::TakeRoom(scheduler::DiskPromise room) {
   room_ = std::move(room);
 }
 
-bool ActiveJob::has_room() const {
+int64_t ActiveJob::room_bytes() const {
   absl::MutexLock lock(&mutex_);
-  return room_.bytes() > 0;
+  return room_.bytes();
 }
 
 absl::Status ActiveJob::FindRoom(const Job& job) {
   const int64_t bytes = environment_.results.StoredBytes(grid_, job.dicom_forms);
-  if (!has_room()) {
+  if (room_bytes() == 0) {
     ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room, environment_.disk.Reserve(bytes));
     TakeRoom(std::move(room));
   }

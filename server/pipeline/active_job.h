@@ -72,6 +72,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   /// Room on the disk that is promised to the result, until it is stored or the job has ended. A
   /// job without looks for it when it is stored.
   void TakeRoom(scheduler::DiskPromise room);
+  int64_t room_bytes() const;
   /// Whether its result found no room on the disk, and is not stored yet.
   bool waits_for_room() const;
   /// The exporter comes again to a job that waits for room, when it has waited for long enough; the
@@ -167,7 +168,6 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   void StoreVolume(const std::shared_ptr<Run>& run);
   /// `lacks_room` tells that the error is a full disk's.
   absl::StatusOr<jobs::StoredSeries> Store(Run* run, bool& lacks_room);
-  bool has_room() const;
   absl::Status FindRoom(const jobs::Job& job);
   void OnStoreFailed(const std::shared_ptr<Run>& run, absl::Status why);
   /// The volume is kept, and stored when there is room.

@@ -37,6 +37,12 @@ absl::Status Explained(const absl::Status& why, absl::string_view before, absl::
   return jobs::IsPrivate(why) ? jobs::MarkPrivate(explained) : explained;
 }
 
+/// Whether a live acquisition may take its room.
+bool GivesUpRoom(const EngineParts& parts, const ActiveJob& other) {
+  const absl::StatusOr<jobs::JobSnapshot> job = parts.table.Get(other.id());
+  return other.gives_way() && job.ok() && (*job)->state < jobs::JobState::kExporting;
+}
+
 /// Room for the result. A live acquisition also gets that of refinements which have not got so far
 /// as to need it, the newest first: they look for some again, and can wait; a patient cannot.
 absl::StatusOr<scheduler::DiskPromise> ReserveRoom(const EngineParts& parts,
@@ -48,8 +54,7 @@ absl::StatusOr<scheduler::DiskPromise> ReserveRoom(const EngineParts& parts,
   auto others = parts.active.All();
   for (; absl::IsResourceExhausted(room.status()) && !others.empty(); others.pop_back()) {
     ActiveJob& other = *others.back();
-    const absl::StatusOr<jobs::JobSnapshot> job = parts.table.Get(other.id());
-    if (!other.gives_way() || !job.ok() || (*job)->state >= jobs::JobState::kExporting) continue;
+    if (!GivesUpRoom(parts, other)) continue;
     other.TakeRoom({});
     room = parts.disk.Reserve(bytes);
   }
@@ -68,6 +73,14 @@ void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const Recons
 }
 
 }  // namespace
+
+absl::StatusOr<int64_t> RoomForLive(const EngineParts& parts) {
+  ISO_ASSIGN_OR_RETURN(int64_t room, parts.disk.room());
+  for (const auto& other : parts.active.All()) {
+    if (GivesUpRoom(parts, *other)) room += other->room_bytes();
+  }
+  return room;
+}
 
 void AcquisitionAdmission::SetDrained(std::optional<std::string> reason) {
   absl::MutexLock lock(&mutex_);

@@ -34,6 +34,10 @@ struct AdmissionQuote {
   bool holds_related_job = false;
 };
 
+/// What the results of live acquisitions may take of the archive's disk now, with what refinements
+/// would give up. Any thread. Errors: INTERNAL.
+absl::StatusOr<int64_t> RoomForLive(const EngineParts& parts);
+
 /// Plans an acquisition, gets it memory and a spool, and makes it a job. Admit and Quote are called
 /// by one thread, which is the one that makes runs; the others from any thread.
 class AcquisitionAdmission {

@@ -77,6 +77,8 @@ class Engine : private JobKeeper {
   /// spool's disk: all or nothing.
   int64_t promised_disk_bytes() const { return disk_.promised(); }
   int64_t promised_spool_disk_bytes() const { return disk_.promised_on_spool(); }
+  /// What results of live acquisitions may take of the archive's disk now. Errors: INTERNAL.
+  absl::StatusOr<int64_t> RoomForLive() const { return pipeline::RoomForLive(parts_); }
   /// Jobs whose result found no room on the disk.
   int jobs_waiting_for_room() const { return active_.WaitingForRoom(); }
 

@@ -1,29 +1,26 @@
 #include "server/rpc/credentials.h"
 
-#include <fstream>
-#include <sstream>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::rpc {
 namespace {
 
+constexpr uint64_t kMostBytes = 16 << 20;  // the authorities of a country
+
 absl::StatusOr<std::string> ReadPem(absl::string_view field, const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    return absl::NotFoundError(absl::StrCat("grpc_tls.", field, " is ", path,
-                                            ", which cannot be read; legal is a PEM file"));
-  }
-  if (!absl::StrContains(text.str(), "-----BEGIN ")) {
+  const std::string name = absl::StrCat("grpc_tls.", field);
+  ISO_ASSIGN_OR_RETURN(std::string text, ReadRegularFile(name, path, kMostBytes));
+  if (!absl::StrContains(text, "-----BEGIN ")) {
     return absl::InvalidArgumentError(
-        absl::StrCat("grpc_tls.", field, " is ", path, ", which is not PEM; legal is a PEM file"));
+        absl::StrCat(name, " is ", path, ", which is not PEM; legal is a PEM file"));
   }
-  return text.str();
+  return text;
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace isocenter::rpc {
 
-/// No certificate: plain text. With a client authority: mutual TLS. Errors: NOT_FOUND (a file that
-/// cannot be read), INVALID_ARGUMENT (not PEM), both naming the field and the file.
+/// No certificate: plain text. With a client authority: mutual TLS. Errors: those of
+/// ReadRegularFile, INVALID_ARGUMENT (not PEM), naming the field and the file.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const v1::TlsConfig& tls);
 

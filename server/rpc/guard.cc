@@ -1,11 +1,16 @@
 #include "server/rpc/guard.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "grpcpp/security/auth_context.h"
+#include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/rpc/call_audit.h"
+#include "server/rpc/proxied_caller.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -17,8 +22,10 @@ std::string HostOf(const std::string& address) { return address.substr(0, addres
 
 Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const {
   Permit permit{.actor = ActorOf(call)};
-  if (roster_ == nullptr || roster_->is_open()) return permit;
-  permit.status = Check(call, least, permit);
+  permit.status = Identify(call, permit.actor);
+  if (permit.ok() && roster_ != nullptr && !roster_->is_open()) {
+    permit.status = Check(call, least, permit);
+  }
   if (permit.ok()) return permit;
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.
@@ -30,6 +37,16 @@ Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const 
   }
   logged_.OnFailure(host, now);
   return permit;
+}
+
+absl::Status Guard::Identify(const grpc::ServerContextBase& call, audit::Actor& actor) const {
+  const std::shared_ptr<const grpc::AuthContext> context = call.auth_context();
+  if (context == nullptr || !context->IsPeerAuthenticated() ||
+      std::ranges::find(proxies_, actor.certificate_subject) == proxies_.end()) {
+    return absl::OkStatus();
+  }
+  ISO_ASSIGN_OR_RETURN(actor, ProxiedCaller(call));
+  return absl::OkStatus();
 }
 
 absl::Status Guard::Check(const grpc::ServerContextBase& call, roles::Role least,

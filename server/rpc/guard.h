@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -35,21 +36,27 @@ struct Permit {
 /// Thread-safe.
 class Guard {
  public:
-  /// Null, or a roster without anybody: whoever reaches the server may. Must outlive this.
-  Guard(const roles::Roster* roster, std::function<absl::Time()> clock)
-      : roster_(roster), clock_(std::move(clock)) {}
+  /// `roster`: null, or without anybody: whoever reaches the server may. Must outlive this.
+  /// `proxies`: the subjects of the certificates of those that say who calls through them.
+  Guard(const roles::Roster* roster, std::vector<std::string> proxies,
+        std::function<absl::Time()> clock)
+      : roster_(roster), proxies_(std::move(proxies)), clock_(std::move(clock)) {}
 
   /// By the token of the call, else by its client certificate: of the role that the roster gives
-  /// its subject, else a console's, whose authority gRPC has checked. Every method of every service
-  /// asks this first. Errors: UNAUTHENTICATED (neither, or a token that is not known),
-  /// PERMISSION_DENIED (the role may not).
+  /// its subject, else a console's, whose authority gRPC has checked. Of a call through a proxy the
+  /// certificate is that of the proxy's client. Every method of every service asks this first.
+  /// Errors: UNAUTHENTICATED (neither, a token that is not known, or a proxy that does not say who
+  /// calls), PERMISSION_DENIED (the role may not).
   Permit Ask(const grpc::ServerContextBase& call, roles::Role least) const;
 
  private:
+  /// Who calls. Errors: those of ProxiedCaller.
+  absl::Status Identify(const grpc::ServerContextBase& call, audit::Actor& actor) const;
   /// Completes `permit`, but for its status.
   absl::Status Check(const grpc::ServerContextBase& call, roles::Role least, Permit& permit) const;
 
   const roles::Roster* const roster_;
+  const std::vector<std::string> proxies_;
   const std::function<absl::Time()> clock_;
   mutable roles::AttemptLimiter logged_;  // lines of refused calls
 };

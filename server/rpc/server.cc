@@ -114,7 +114,8 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                    jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
                    jobs::JobObserver& observer, const Partners& partners)
     : cluster_(config.cluster()),
-      guard_(partners.roster, partners.clock),
+      guard_(partners.roster, {config.grpc_proxy().begin(), config.grpc_proxy().end()},
+             partners.clock),
       context_{.guard = guard_,
                .engine = engine,
                .table = table,

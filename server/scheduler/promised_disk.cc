@@ -50,6 +50,12 @@ int64_t PromisedDisk::ReclaimableOf(const jobs::Disk& disk) const {
   return spool.ok() && spool->disk.id == disk.id ? spool->reclaimable_bytes : 0;
 }
 
+absl::StatusOr<int64_t> PromisedDisk::room() const {
+  absl::MutexLock lock(&mutex_);
+  ISO_ASSIGN_OR_RETURN(const jobs::Disk disk, results_.GetDisk());
+  return disk.free_bytes + ReclaimableOf(disk) - promised_;
+}
+
 int64_t PromisedDisk::promised() const {
   absl::MutexLock lock(&mutex_);
   return promised_;

@@ -48,6 +48,8 @@ class PromisedDisk {
   /// Has kept frames make way until `bytes` are free, if that suffices.
   void FreeFromSpool(int64_t bytes);
 
+  /// What Reserve would give. Errors: INTERNAL.
+  absl::StatusOr<int64_t> room() const;
   int64_t promised() const;
   /// What of it the spool's disk has to have free: all or nothing.
   int64_t promised_on_spool() const;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
@@ -212,6 +213,42 @@ TEST(Cli, CtrlCCancelsTheJob) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("job job-1 was cancelled"));
   EXPECT_LT(server.frames_read(), 1000);
+}
+
+TEST(Cli, CtrlCEndsAnOpening) {
+  TemporaryDirectory directory;
+  absl::Notification asked;
+  Behaviour behaviour;
+  behaviour.never_answer = true;
+  behaviour.before_answer = [&] { asked.Notify(); };
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 2);
+  Command command({"stream", directory / "b", "--server", server.address()});
+  asked.WaitForNotification();
+  const absl::Time begin = absl::Now();
+  command.Signal(SIGINT);
+  const Outcome outcome = command.Wait();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(15));  // and not the 30 s of an admission
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("stopped before the server had admitted the acquisition"));
+}
+
+TEST(Cli, CtrlCInAnOpeningCancelsTheJobThatItBegan) {
+  TemporaryDirectory directory;
+  absl::Notification asked, interrupted;
+  Behaviour behaviour;
+  behaviour.before_answer = [&] {
+    asked.Notify();
+    interrupted.WaitForNotification();
+  };
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 1000);
+  Command command({"stream", directory / "b", "--server", server.address(), "--fps", "1"});
+  asked.WaitForNotification();
+  command.Signal(SIGINT);
+  interrupted.Notify();
+  EXPECT_TRUE(server.WaitForCancel("job-1"));
+  EXPECT_THAT(command.Wait().err, HasSubstr("job job-1 was cancelled"));
 }
 
 TEST(Cli, ServerErrorsAreShownAsTheyAre) {

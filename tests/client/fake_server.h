@@ -28,8 +28,9 @@ namespace isocenter::client_test {
 
 /// What the fake does with an acquisition.
 struct Behaviour {
-  grpc::Status refuse = grpc::Status::OK;  // answer to the header
-  bool never_answer = false;               // to the header
+  grpc::Status refuse = grpc::Status::OK;       // answer to the header
+  bool never_answer = false;                    // to the header
+  std::function<void()> before_answer = [] {};  // to the header
   /// Openings that are admitted and end, with `break_status`, before the console is told.
   int break_openings = 0;
   int64_t fail_at_frame = -1;  // ends the call with `failure` instead of an ack
@@ -145,6 +146,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
         ++openings_;
         return behaviour_.refuse;
       }
+      behaviour_.before_answer();
       if (behaviour_.never_answer) {
         stream->Read(&request);  // until the client gives up
         return {grpc::StatusCode::CANCELLED, ""};

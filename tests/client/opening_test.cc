@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stop_token>
 
 #include "client/acquisition_stream.h"
 #include "client/rpc_status.h"
@@ -124,6 +125,65 @@ TEST(OpeningTest, WithoutReconnectingABreakIsTheError) {
   EXPECT_EQ(Open(server, Header(""), {.reconnect_timeout = absl::ZeroDuration()}).status().code(),
             absl::StatusCode::kUnavailable);
   EXPECT_EQ(server.openings(), 1);
+}
+
+// ---- Stopped -----------------------------------------------------------------------------------
+
+// What an opening may last otherwise, and what it may last here on a machine that is busy.
+constexpr absl::Duration kLong = absl::Seconds(120);
+constexpr absl::Duration kSoon = absl::Seconds(20);
+
+AcquisitionStreamOptions LongUnless(const std::stop_source& stop) {
+  return {.admission_timeout = kLong, .reconnect_timeout = kLong, .stop = stop.get_token()};
+}
+
+TEST(StoppedOpening, EndsWhileTheServerDoesNotAnswer) {
+  std::stop_source stop;
+  Behaviour behaviour;
+  behaviour.never_answer = true;
+  behaviour.before_answer = [&] { stop.request_stop(); };
+  FakeServer server(behaviour);
+  const absl::Time begin = absl::Now();
+  EXPECT_EQ(Open(server, Header(""), LongUnless(stop)).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_LT(absl::Now() - begin, kSoon);
+}
+
+TEST(StoppedOpening, EndsBetweenAttempts) {
+  std::stop_source stop;
+  Behaviour behaviour;
+  behaviour.break_openings = 1000;
+  behaviour.break_status = kBroken;
+  FakeServer server(behaviour);
+  AcquisitionStreamOptions options = LongUnless(stop);
+  options.on_interrupted = [&](const absl::Status&) {
+    server.Stop();  // so that there is no connection to wait for
+    stop.request_stop();
+  };
+  const absl::Time begin = absl::Now();
+  EXPECT_EQ(Open(server, Header(""), std::move(options)).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_LT(absl::Now() - begin, kSoon);
+  EXPECT_EQ(server.openings(), 1);
+}
+
+TEST(StoppedOpening, SendsNothingAfterwards) {
+  std::stop_source stop;
+  stop.request_stop();
+  FakeServer server;
+  EXPECT_EQ(Open(server, Header(""), LongUnless(stop)).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(server.openings(), 0);
+}
+
+TEST(StoppedOpening, AnAnswerOnItsWayIsTaken) {
+  std::stop_source stop;
+  Behaviour behaviour;
+  behaviour.before_answer = [&] { stop.request_stop(); };
+  FakeServer server(behaviour);
+  const auto stream = Open(server, Header(""), LongUnless(stop));
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_EQ((*stream)->accepted().job_id(), "job-1");
 }
 
 TEST(OpeningTest, RequestIdsAreLegalAndDiffer) {

@@ -2,7 +2,9 @@
 
 import contextlib
 import fcntl
+import hashlib
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +35,34 @@ def base():
     return _CACHE
 
 
+def with_dependencies(deb):
+    """An archive of that system with all that a package depends on; made where there is none yet. Needs the mirror."""
+    depends = _must(["dpkg-deb", "-f", deb, "Depends"], 60).strip()
+    archive = _CACHE.with_name(f"{_CACHE.stem}-{hashlib.sha256(depends.encode()).hexdigest()[:12]}.tar")
+    if archive.exists():
+        return archive
+    root = DebianRoot(base())
+    try:
+        # Of alternatives the first.
+        names = [re.match(r"\s*([^\s(|]+)", part)[1] for part in depends.split(",")]
+        shutil.copy("/etc/resolv.conf", root.file("/etc/resolv.conf"))
+        root.must("apt-get", "update", seconds=600)
+        root.must("apt-get", "install", "--yes", "--no-install-recommends", *names, seconds=1200)
+        _must(["tar", "-C", root.path, "--exclude=./proc/*", "-cf", f"{archive}.part", "."], 300)
+        pathlib.Path(f"{archive}.part").rename(archive)
+    finally:
+        root.close()
+    return archive
+
+
+def package():
+    """The Debian package that `./dev package` has left."""
+    found = sorted((ROOT / "dist").glob("isocenter_*.deb"))
+    if not found:
+        raise process.LabError("dist/ has no package; make it with: ./dev package")
+    return found[-1]
+
+
 def _must(argv, seconds):
     done = process.run(argv, seconds)
     if done.returncode != 0:
@@ -43,9 +73,10 @@ def _must(argv, seconds):
 class DebianRoot:
     """Unpacked for one test; /proc is there, services are never started by packages."""
 
-    def __init__(self):
+    def __init__(self, archive):
+        """`archive`: base() or with_dependencies()."""
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="isocenter-root-"))
-        _must(["tar", "-C", self.path, "-xpf", base()], 300)
+        _must(["tar", "-C", self.path, "-xpf", archive], 300)
         # /proc, for programs that look where they are. (The mount ends with the test's mount name space, at the latest.)
         _must(["mount", "-t", "proc", "proc", self.path / "proc"], 10)
         policy = self.path / "usr/sbin/policy-rc.d"
@@ -75,3 +106,4 @@ class DebianRoot:
 
 if __name__ == "__main__":
     print(base())
+    print(with_dependencies(package()))

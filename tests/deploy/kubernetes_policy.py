@@ -1,5 +1,7 @@
 """What the manifests of a clinical service have to fulfil beyond being legal. Each rule yields sentences."""
 
+import ipaddress
+
 RULES = []
 
 
@@ -181,6 +183,19 @@ def isolated(manifests):
             for peer in ingress.get("from", []):
                 if peer.get("ipBlock", {}).get("cidr") == "0.0.0.0/0":
                     yield f"{name(p)} admits every network"
+
+
+@_rule
+def dicom_callers_are_named(manifests):
+    """Not whole networks of a hospital, in which everything is that speaks DICOM."""
+    for p in of_kind(manifests, "NetworkPolicy"):
+        for ingress in p["spec"].get("ingress", []):
+            if "dicom" not in [port["port"] for port in ingress["ports"]]:
+                continue
+            for peer in ingress["from"]:
+                block = peer.get("ipBlock", {}).get("cidr")
+                if block and ipaddress.ip_network(block).num_addresses > 256:
+                    yield f"{name(p)} admits {block} to port dicom"
 
 
 @_rule

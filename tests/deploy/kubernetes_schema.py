@@ -36,11 +36,12 @@ _CUSTOM = {
     "cert-manager.io/v1/Certificate": {
         "spec": {
             *("secretName", "duration", "renewBefore", "privateKey", "commonName", "dnsNames", "ipAddresses"),
-            *("usages", "issuerRef", "subject"),
+            *("usages", "issuerRef", "subject", "isCA"),
         },
         "spec.privateKey": {"algorithm", "size", "encoding", "rotationPolicy"},
         "spec.issuerRef": {"name", "kind", "group"},
     },
+    "cert-manager.io/v1/Issuer": {"spec": {"selfSigned", "ca"}, "spec.ca": {"secretName"}},
 }
 
 

@@ -4,10 +4,8 @@ import contextlib
 import copy
 import http.client
 import json
-import os
 import pathlib
 import re
-import shutil
 import ssl
 import subprocess
 import sys
@@ -15,9 +13,8 @@ import tempfile
 import unittest
 import urllib.request
 
-EXIT_SKIPPED = 77
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+from kubernetes_lab import EXIT_SKIPPED, FOLDER, OVERLAYS, ROOT, kustomize, node_command, node_config, only
+
 try:
     import yaml
 
@@ -28,46 +25,8 @@ except ImportError as error:
     print(f"{error}; install it with: ./dev setup test")
     sys.exit(EXIT_SKIPPED)
 
-FOLDER = ROOT / "deploy" / "kubernetes"
 PROMETHEUS = ROOT / "deploy" / "prometheus"
 DASHBOARDS = ROOT / "deploy" / "grafana" / "dashboards"
-OVERLAYS = sorted(p.name for p in (FOLDER / "overlays").iterdir())
-
-
-def kustomize(folder):
-    """The manifests of a folder."""
-    for command in (["kubectl", "kustomize"], ["kustomize", "build"]):
-        if shutil.which(command[0]):
-            done = subprocess.run([*command, folder], capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                raise AssertionError(f"{folder}: {done.stderr}")
-            return [m for m in yaml.safe_load_all(done.stdout) if m]
-    print("neither kubectl nor kustomize was found; install one of them (4.1 or newer)")
-    sys.exit(EXIT_SKIPPED)
-
-
-def only(manifests, kind, name):
-    found = [m for m in manifests if m["kind"] == kind and re.fullmatch(name, m["metadata"]["name"])]
-    assert len(found) == 1, f"{len(found)} of {kind} {name}"
-    return found[0]
-
-
-def node_config(manifests):
-    return only(manifests, "ConfigMap", "isocenter-config-.*")["data"]["isocenterd.textproto"]
-
-
-def node_command(manifests, folder):
-    """isocenterd as in the pod; configuration and what the secrets bring are in the folder."""
-    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=node"]
-    argv += ["-keyout", f"{folder}/tls.key", "-out", f"{folder}/tls.crt"]
-    subprocess.run(argv, capture_output=True, check=True)
-    shutil.copy(f"{folder}/tls.crt", f"{folder}/ca.crt")
-    (folder / "tokens").write_text(f"operator {'0123456789abcdef' * 4} ward 3\n")
-    (folder / "tokens").chmod(0o440)
-    config = folder / "isocenterd.textproto"
-    config.write_text(re.sub("/etc/isocenter/(tls|access)", str(folder), node_config(manifests)))
-    program = pathlib.Path(os.environ.get("ISOCENTER_BIN", ROOT / "build/release/bin")) / "isocenterd"
-    return [program, "--config", config, "--node_name", "isocenter-0"]
 
 
 class Overlays(unittest.TestCase):
@@ -171,7 +130,7 @@ class Balancer(unittest.TestCase):
         cls.made = kustomize(FOLDER / "overlays" / "ha")
         text = only(cls.made, "ConfigMap", "isocenter-proxy-config-.*")["data"]["envoy.yaml"]
         cls.envoy = yaml.safe_load(text)
-        cls.clusters = {c["name"]: c for c in cls.envoy["static_resources"]["clusters"]}
+        cls.clusters = {c["name"]: c for c in cls.envoy["static_resources"]["clusters"] if c["name"] != "admin"}
 
     def manager(self):
         chain = self.envoy["static_resources"]["listeners"][0]["filter_chains"][0]
@@ -222,8 +181,8 @@ class Balancer(unittest.TestCase):
             for v in w["spec"]["template"]["spec"]["volumes"]
             if "secret" in v
         }
-        # Who signs in is no matter of certificates.
-        self.assertEqual(issued | {"isocenter-access"}, mounted)
+        # Who signs in is no matter of certificates, and the PACS has its own.
+        self.assertEqual(issued | {"isocenter-access", "isocenter-pacs-ca"}, mounted)
 
     def test_only_proxies_reach_the_nodes(self):
         ingress = only(self.made, "NetworkPolicy", "isocenter-node")["spec"]["ingress"]
@@ -269,6 +228,9 @@ class TheChecksThemselves(unittest.TestCase):
             "service without pods": lambda m: only(m, "Service", "isocenter-dicom")["spec"].update(selector={"a": "b"}),
             "misspelt rule": lambda m: only(m, "PrometheusRule", "isocenter-alerts")["spec"]["groups"][0].update(rule=[]),
             "token": lambda m: pod(m).pop("automountServiceAccountToken"),
+            "DICOM for all": lambda m: only(m, "NetworkPolicy", "isocenter-node")["spec"]["ingress"][1]["from"].append(
+                {"ipBlock": {"cidr": "10.0.0.0/8"}}
+            ),
         }
         self.assertEqual(self.found(lambda m: None), [])
         for name, fault in faults.items():

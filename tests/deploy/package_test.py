@@ -13,22 +13,17 @@ import unittest
 import urllib.request
 
 import debian_root
+from debian_root import package
 from lab import process
 
 CONFIG = "/etc/isocenter/isocenterd.textproto"
 DATA = "/var/lib/isocenter"
 
 
-def package():
-    found = sorted((debian_root.ROOT / "dist").glob("isocenter_*.deb"))
-    if not found:
-        raise process.LabError("dist/ has no package; make it with: ./dev package")
-    return found[-1]
-
-
 class PackageTest(unittest.TestCase):
     def setUp(self):
-        self.root = debian_root.DebianRoot()
+        # What the package depends on is there already: this test has no network.
+        self.root = debian_root.DebianRoot(debian_root.with_dependencies(package()))
         self.addCleanup(self.root.close)
         self.daemon = None
 
@@ -111,6 +106,15 @@ class PackageTest(unittest.TestCase):
         with urllib.request.urlopen(f"{address}/runbook.html", timeout=10) as answer:
             self.assertIn(b'id="isocenterdown"', answer.read())
 
+    def libraries_are_the_systems(self):
+        """Those that read the bytes of strangers are replaced by the system's updates."""
+        mapped = pathlib.Path(f"/proc/{self.daemon.pid}/maps").read_text()
+        for library in ("libssl", "libgrpc", "libprotobuf", "libdcmdata", "libsqlite3"):
+            found = set(re.findall(rf"\S+/{library}[^/]*$", mapped, re.M))
+            self.assertTrue(found, library)
+            for path in found:
+                self.assertRegex(path, r"(^|/)(usr/)?lib/[a-z0-9_]+-linux-gnu/", path)
+
     def newer(self, change=lambda tree: None):
         """The package as its next version."""
         tree = self.root.file("/tmp/newer")
@@ -139,6 +143,7 @@ class PackageTest(unittest.TestCase):
         self.wait_for("WATCHDOG=1")
         self.root.must("isocenter", "health", user="isocenter")
         self.documentation_is_there()
+        self.libraries_are_the_systems()
         job = self.scan()
         self.stop()
         self.assertEqual(self.root.run("isocenter", "health", user="isocenter").returncode, 1)

@@ -31,15 +31,17 @@ class SeveralNodesTest(support.ServiceTest):
 
     def certificates(self):
         curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-        self.ssl("req", "-x509", *curve, "-days", "2", "-subj", "/CN=hospital", "-keyout", "ca.key", "-out", "ca.pem")
+        for authority in ("ca", "consoles-ca"):
+            files = ("-keyout", f"{authority}.key", "-out", f"{authority}.pem")
+            self.ssl("req", "-x509", *curve, "-days", "2", "-subj", f"/CN={authority}", *files)
         self.path("names").write_text(
             "subjectAltName=IP:127.0.0.1," + ",".join(f"DNS:{node}.example.org" for node in NODES) + "\n"
         )
-        for name in ("server", "proxy", "console"):
+        for name, authority in (("server", "ca"), ("proxy", "ca"), ("console", "consoles-ca")):
             self.ssl("req", *curve, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
             self.ssl(
-                *("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"),
-                *("-days", "2", "-extfile", "names", "-out", f"{name}.pem"),
+                *("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key"),
+                *("-CAcreateserial", "-days", "2", "-extfile", "names", "-out", f"{name}.pem"),
             )
         # HAProxy reads certificate and key from one file.
         with open(self.path("proxy.pem"), "a") as file:
@@ -56,7 +58,8 @@ class SeveralNodesTest(support.ServiceTest):
                     "client_ca_file": self.path("ca.pem"),
                 },
                 flags=("--node_name", name, *(flags or {}).get(name, ())),
-                config="cluster { " + " ".join(f'node: "{node}"' for node in NODES) + " }\n" + limits,
+                config="cluster { " + " ".join(f'node: "{node}"' for node in NODES) + " }\n"
+                + 'grpc_proxy: "CN=proxy"\n' + limits,
             )
         self.address = f"127.0.0.1:{process.free_port()}"
         self.start_proxy()
@@ -72,9 +75,11 @@ class SeveralNodesTest(support.ServiceTest):
         self.proxy.wait_for(lambda: self.call("protocols").returncode == 0, 120, "an answer through it")
 
     def server(self, address=None):
+        """A node itself (`address`) knows no console."""
+        who = "server" if address else "console"
         return (
             *("--server", address or self.address, "--ca", self.path("ca.pem")),
-            *("--cert", self.path("console.pem"), "--key", self.path("console.key")),
+            *("--cert", self.path(f"{who}.pem"), "--key", self.path(f"{who}.key")),
         )
 
     def call(self, *arguments, address=None):
@@ -234,6 +239,27 @@ class SeveralNodesTest(support.ServiceTest):
         console.signal(signal.SIGKILL)
         again = self.console("again", 0, "--resume", job)
         self.assertEqual(self.summary(again, "again")["node"], node)
+
+    def test_nodes_know_who_calls_through_the_proxy(self):
+        """As the proxy says, and not as the caller does."""
+        self.start()
+        curl = support.need("curl", "curl")
+        self.path("empty").write_bytes(bytes(5))  # a message without fields
+        files = ("--cacert", self.path("ca.pem"), "--cert", self.path("console.pem"), "--key", self.path("console.key"))
+        claims = ("isocenter-caller-subject: CN=chief", "isocenter-caller-address: 192.0.2.7:1", "isocenter-node: recon2")
+        grpc = ("content-type: application/grpc", "te: trailers")
+        headers = [f"-H{header}" for header in (*grpc, *claims)]
+        url = f"https://{self.address}/isocenter.v1.NodeService/DrainNode"
+        done = process.run([curl, "-sS", "--http2", *files, *headers, "--data-binary", f"@{self.path('empty')}", "-o", "/dev/null", url])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        log = self.nodes["recon2"].process.output()
+        self.assertRegex(log, r'event=node_drained by="console"')
+        self.assertNotIn("chief", log)
+        # Whoever is a proxy, and does not say who calls, is nobody.
+        direct = ("--server", self.nodes["recon1"].grpc, "--ca", self.path("ca.pem"), "--cert", self.path("proxy.pem"))
+        done = isocenter.call("drain", *direct, "--key", self.path("proxy.key"), seconds=90)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the proxy says 0 times who calls", done.stderr)
 
     def test_a_call_for_another_node_is_refused(self):
         self.start()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes dist/isocenter-VERSION-ARCH.tar.gz: the programs with their shared libraries, which run wherever they are
-# unpacked on a Linux with glibc 2.36 or newer. Then unpacks it and runs what came out. And the same as a Debian package,
-# dist/isocenter_VERSION_ARCH.deb, which `./dev test --packages` installs.
+# Makes two packages in dist/. isocenter_VERSION_ARCH.deb links the libraries of the system that it is built on, and depends on their
+# packages; `./dev test --packages` installs it. isocenter-VERSION-ARCH.tar.gz brings copies of them along and runs wherever it is
+# unpacked on a Linux with glibc 2.36 or newer; this unpacks it and runs what came out (docs/adr/0038-hardened-programs-and-the-systems-libraries.md).
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
 source tools/dev/common.sh
@@ -20,31 +20,21 @@ name=isocenter-$version-$(uname -m)
 tree=dist/$name
 rm -rf "$tree" "$tree.tar.gz"
 mkdir -p "$tree/bin" "$tree/lib" "$tree/share/isocenter"
+deb=dist/isocenter_${version}_$(dpkg --print-architecture).deb
 
 for program in "${programs[@]}"; do cp "build/release/bin/$program" "$tree/bin/"; done
 cp "build/release/lib/$module" "$tree/lib/"
+strip --strip-unneeded "$tree"/bin/* "$tree"/lib/*
 for file in "${programs[@]/#/build/release/bin/}" "build/release/lib/$module"; do
   ldd "$file" | awk '$3 ~ /^\// {print $3}'
 done | sort -u >dist/libraries.txt
 taken=()
 while read -r library; do
-  [[ $(basename "$library") =~ $left_out ]] && continue
-  cp -L "$library" "$tree/lib/"
-  taken+=("$library")
+  [[ $(basename "$library") =~ $left_out ]] || taken+=("$library")
 done <dist/libraries.txt
 rm dist/libraries.txt
 tools/dev/sbom.py "$version" "${taken[@]}" >"$tree/sbom.spdx.json"
 
-strip --strip-unneeded "$tree"/bin/* "$tree"/lib/*
-for file in "$tree"/bin/*; do
-  # The old kind of run path also reaches the libraries' own libraries.
-  patchelf --force-rpath --set-rpath "\$ORIGIN/../lib" "$file"
-done
-for file in "$tree"/lib/*; do patchelf --force-rpath --set-rpath "\$ORIGIN" "$file"; done
-
-dictionary=$(find /usr/share -path '*dcmtk*/dicom.dic' | head -n 1)
-[ -n "$dictionary" ] || die 'dicom.dic was not found under /usr/share' 'install it with: ./dev setup (package libdcmtk17)'
-cp "$dictionary" "$tree/share/isocenter/"
 cp LICENSE README.md "$tree/"
 # The operator page: built where npm is, else the one that somebody put into web/dist.
 if command -v npm >/dev/null; then tools/dev/page.sh; fi
@@ -59,9 +49,22 @@ cp -r docs "$tree/"
 mkdir "$tree/deploy"
 cp deploy/isocenterd.textproto deploy/isocenterd.service "$tree/deploy/"
 cp -r deploy/haproxy deploy/prometheus deploy/grafana deploy/kubernetes "$tree/deploy/"
-tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
-deb=dist/isocenter_${version}_$(dpkg --print-architecture).deb
 tools/dev/deb.sh "$tree" "$version" "$deb"
+
+# What the system has comes along in the archive only.
+for library in "${taken[@]}"; do
+  cp -L "$library" "$tree/lib/"
+  strip --strip-unneeded "$tree/lib/$(basename "$library")"
+done
+for file in "$tree"/bin/*; do
+  # The old kind of run path also reaches the libraries' own libraries.
+  patchelf --force-rpath --set-rpath "\$ORIGIN/../lib" "$file"
+done
+for file in "$tree"/lib/*; do patchelf --force-rpath --set-rpath "\$ORIGIN" "$file"; done
+dictionary=$(find /usr/share -path '*dcmtk*/dicom.dic' | head -n 1)
+[ -n "$dictionary" ] || die 'dicom.dic was not found under /usr/share' 'install it with: ./dev setup (package libdcmtk17)'
+cp "$dictionary" "$tree/share/isocenter/"
+tar --sort=name --owner=0 --group=0 --numeric-owner -C dist -czf "$tree.tar.gz" "$name"
 rm -rf "$tree"
 
 # The smoke test: unpacked elsewhere, with nothing of the build or of the loader's settings in reach.

@@ -26,6 +26,7 @@ test('each reason of a node that is not ready leads to its cure', () => {
   const place = (component: string, status: Status) => placeOf({ component, message: '' }, status);
   assert.equal(place('devices', full), 'noDevice');
   assert.equal(place('spool', full), 'spoolFull');
+  assert.equal(place('archive', full), 'archiveFull');
   assert.equal(place('admission', full), 'refusing');
   assert.equal(place('admission', drained), 'drained');
   assert.equal(place('service', full), 'whereToLook');

@@ -277,6 +277,22 @@ std::function<void(v1::ServerConfig&)> Grpc(const char* address, bool tls, bool 
   };
 }
 
+TEST(ServerConfig, ProxiesAreKnownByCertificates) {
+  const auto proxy = [](const std::string& subject, bool authority) {
+    return [=](v1::ServerConfig& c) {
+      Grpc("127.0.0.1:80", true, authority, false)(c);
+      c.add_grpc_proxy("CN=a");
+      c.add_grpc_proxy(subject);
+    };
+  };
+  EXPECT_TRUE(Validated(proxy("CN=isocenter-proxy,O=Hospital", true)).ok());
+  EXPECT_THAT(Complaint(proxy("isocenter-proxy", true)),
+              HasSubstr("grpc_proxy[1] is 'isocenter-proxy'"));
+  EXPECT_THAT(Complaint(proxy("", true)), HasSubstr("grpc_proxy[1] is ''"));
+  EXPECT_THAT(Complaint(proxy("CN=b", false)),
+              AllOf(HasSubstr("grpc_proxy[0] is 'CN=a'"), HasSubstr("grpc_tls.client_ca_file")));
+}
+
 TEST(ServerConfig, GrpcIsServedBeyondThisMachineOnlyWithTlsAndKnownCallers) {
   for (const char* loopback : {"127.0.0.1:80", "[::1]:80", "localhost:80"}) {
     EXPECT_TRUE(Validated(Grpc(loopback, false, false, false)).ok()) << loopback;

@@ -151,6 +151,9 @@ TEST_F(HealthTest, ReadinessSaysWhatIsMissing) {
   spool_.error = absl::InternalError("the spool's disk is read-only");
   EXPECT_EQ(WhyNotReady(), "spool");
   spool_.error = absl::OkStatus();
+  service_.results.SetFreeBytes(kScanBytes - 1);
+  EXPECT_EQ(WhyNotReady(), "archive");
+  service_.results.SetFreeBytes(int64_t{1} << 40);
   std::vector<std::string> ids;
   for (int i = 0; i < service_.options.max_active_jobs; ++i) ids.push_back(Accept());
   EXPECT_EQ(WhyNotReady(), "admission");

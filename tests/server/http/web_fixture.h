@@ -33,6 +33,7 @@
 
 namespace isocenter::testing {
 
+inline constexpr int64_t kScanBytes = 1000;  // that a scan is said to take in the archive
 inline constexpr char kViewerToken[] = "viewer-token-1f0c";
 inline constexpr char kConsoleToken[] = "console-token-0b3d";
 inline constexpr char kOperatorToken[] = "operator-token-2a9e";
@@ -63,6 +64,7 @@ class WebTest : public ::testing::Test {
                           .version = "1.2.3",
                           .backend = "reference",
                           .max_active_jobs = service_.options.max_active_jobs,
+                          .scan_bytes = kScanBytes,
                           .spool = [this] { return spool_; }},
         *service_.engine, *service_.scheduler, *service_.table);
     feed_ = std::make_unique<node::JobFeed>(*service_.table);

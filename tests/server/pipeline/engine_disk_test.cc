@@ -70,6 +70,7 @@ TEST_F(EngineDiskTest, RoomIsPromisedToEveryAcceptedScan) {
               AllOf(HasSubstr(absl::StrCat(kResultBytes, " bytes are needed")),
                     HasSubstr(absl::StrCat(2 * kResultBytes, " bytes are promised")),
                     HasSubstr(absl::StrCat(2 * kResultBytes + 1000, " bytes are free"))));
+  EXPECT_EQ(*service_->engine->RoomForLive(), 1000);
   EXPECT_EQ(service_->scheduler->active_jobs(), 2);
   EXPECT_EQ(service_->observer.count("accepted"), 2);
 
@@ -116,7 +117,9 @@ TEST_F(EngineDiskTest, ALiveScanTakesTheRoomOfARefinement) {
   AwaitRefining(refining);
   EXPECT_EQ(Accept(Request(jobs::JobClass::kBatch)).status().code(),
             absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(*service_->engine->RoomForLive(), kResultBytes + 1000);
   const Live live = Begin(Request(jobs::JobClass::kLive));
+  EXPECT_EQ(*service_->engine->RoomForLive(), 1000);
   EXPECT_EQ(promised(), kResultBytes);
   // Not that of another acquisition.
   EXPECT_EQ(Accept(Request(jobs::JobClass::kLive)).status().code(),

@@ -13,6 +13,7 @@ export const DOCS = {
   refusing: 'docs/runbook.html#isocenterrefusing',
   drained: 'docs/user-guide/operator.html#take-a-node-out-of-service',
   spoolFull: 'docs/runbook.html#isocenterspoolfull',
+  archiveFull: 'docs/runbook.html#isocenterdiskfull',
   destinationStuck: 'docs/runbook.html#isocenterdicomqueuestuck',
   sendFailed: 'docs/runbook.html#isocenterdicomsendfailed',
   jobFailed: 'docs/troubleshooting.html#a-job-fails',
@@ -28,6 +29,7 @@ export function placeOf(reason: Reason, status: Status): DocsPlace {
   switch (reason.component) {
     case 'devices': return 'noDevice';
     case 'spool': return 'spoolFull';
+    case 'archive': return 'archiveFull';
     case 'admission': return status.draining ? 'drained' : 'refusing';
     default: return 'whereToLook';
   }
