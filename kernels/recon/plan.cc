@@ -81,6 +81,16 @@ absl::StatusOr<std::vector<float>> ColumnWeights(const Acquisition& acquisition,
   return weights;
 }
 
+// Matrices that image on columns 0 and 1 what the planned ones image on the first and the last
+// column. Arc, fan angle and what is wrong with them hang on these two columns alone: from one to
+// the other the fan angle only grows, or only falls.
+Trajectory EdgeColumns(Trajectory trajectory, const Detector& detector) {
+  for (ProjectionMatrix& matrix : trajectory) {
+    for (int i = 0; i < 4; ++i) matrix.m[i] /= std::max(detector.columns - 1, 1);
+  }
+  return trajectory;
+}
+
 int64_t WeightBytes(const Acquisition& acquisition, size_t bytes_each) {
   return static_cast<int64_t>(acquisition.trajectory.size() * acquisition.detector.columns *
                               bytes_each);
@@ -140,28 +150,29 @@ int64_t PlanningBytes(const Acquisition& acquisition) {
   return WeightBytes(acquisition, sizeof(double) + sizeof(float));
 }
 
-absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
-                                            const FdkSettings& settings,
-                                            const ops::Registry& registry,
-                                            std::span<const ops::Device* const> devices,
-                                            Arrival arrival, int frames_on_their_way) {
+absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
+                                               const VolumeGrid& grid, const FdkSettings& settings,
+                                               const ops::Registry& registry,
+                                               std::span<const ops::Device* const> devices,
+                                               Arrival arrival, int frames_on_their_way) {
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(ValidateFdkSettings(settings));
   const Detector& detector = acquisition.detector;
   ISO_ASSIGN_OR_RETURN(const FdkMethods methods,
                        FdkMethods::Find(settings, detector, registry, devices[0]->backend()));
-  ISO_ASSIGN_OR_RETURN(const RedundancyTable redundancy,
-                       ComputeRedundancy(acquisition.trajectory, detector, settings.redundancy));
+  ISO_ASSIGN_OR_RETURN(
+      const RedundancyTable edges,
+      ComputeRedundancy(EdgeColumns(acquisition.trajectory, detector),
+                        Detector{.columns = std::min(detector.columns, 2)}, settings.redundancy));
 
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
-  plan.arc = redundancy.arc;
-  plan.fan_angle = redundancy.fan_angle;
-  plan.full_scan = redundancy.full_scan;
+  plan.arc = edges.arc;
+  plan.fan_angle = edges.fan_angle;
+  plan.full_scan = edges.full_scan;
   plan.methods = methods.description;
   plan.chunks = MakeChunks(plan.views(), TableFor(devices[0]->traits(), arrival));
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();
-  ISO_ASSIGN_OR_RETURN(plan.column_weight, ColumnWeights(acquisition, redundancy));
 
   ISO_ASSIGN_OR_RETURN(
       Division division,
@@ -184,6 +195,23 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   plan.peak_bytes = division.peak_bytes;
   plan.host_parts = HostPartsOf(plan, frames_on_their_way);
   plan.host_bytes = TotalBytes(plan.host_parts);
+  return plan;
+}
+
+absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
+                                            const FdkSettings& settings,
+                                            const ops::Registry& registry,
+                                            std::span<const ops::Device* const> devices,
+                                            Arrival arrival, int frames_on_their_way) {
+  ISO_ASSIGN_OR_RETURN(ReconstructionPlan plan, OutlinePlan(acquisition, grid, settings, registry,
+                                                            devices, arrival, frames_on_their_way));
+  ISO_ASSIGN_OR_RETURN(
+      const RedundancyTable redundancy,
+      ComputeRedundancy(acquisition.trajectory, acquisition.detector, settings.redundancy));
+  plan.arc = redundancy.arc;
+  plan.fan_angle = redundancy.fan_angle;
+  plan.full_scan = redundancy.full_scan;
+  ISO_ASSIGN_OR_RETURN(plan.column_weight, ColumnWeights(acquisition, redundancy));
   return plan;
 }
 

@@ -102,6 +102,15 @@ inline absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisitio
   return MakePlan(acquisition, grid, settings, registry, one, arrival);
 }
 
+/// The same without column_weight, and with the same errors: what the reconstruction would take and
+/// how it would be divided, at once and with next to no memory. Nothing can be executed with it.
+absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
+                                               const VolumeGrid& grid, const FdkSettings& settings,
+                                               const ops::Registry& registry,
+                                               std::span<const ops::Device* const> devices,
+                                               Arrival arrival = Arrival::kStreamed,
+                                               int frames_on_their_way = 0);
+
 /// Host memory that MakePlan itself takes for a while, at most.
 int64_t PlanningBytes(const Acquisition& acquisition);
 
