@@ -8,7 +8,7 @@
 
 namespace isocenter {
 
-FanSides MeasureFanSides(const std::vector<double>& fan, int columns) {
+FanSides MeasureFanSides(std::span<const FanEdges> views) {
   struct Side {
     double reach = std::numeric_limits<double>::infinity();
     double column = 0;
@@ -18,15 +18,13 @@ FanSides MeasureFanSides(const std::vector<double>& fan, int columns) {
   const auto note = [](Side& side, double reach, double column, int view) {
     if (reach < side.reach) side = {reach, column, view};
   };
-  const int views = static_cast<int>(fan.size() / columns);
-  for (int view = 0; view < views; ++view) {
-    const double* row = &fan[static_cast<size_t>(view) * columns];
-    const double first = row[0], last = row[columns - 1];
-    const double first_column = columns > 1 ? std::abs(row[1] - first) : 0;
-    const double last_column = columns > 1 ? std::abs(last - row[columns - 2]) : 0;
-    const bool rising = last > first;
-    note(positive, std::max(first, last), rising ? last_column : first_column, view);
-    note(negative, -std::min(first, last), rising ? first_column : last_column, view);
+  for (int view = 0; view < static_cast<int>(views.size()); ++view) {
+    const FanEdges& edges = views[view];
+    const bool rising = edges.last > edges.first;
+    const double at_first = std::abs(edges.second - edges.first);
+    const double at_last = std::abs(edges.last - edges.before_last);
+    note(positive, std::max(edges.first, edges.last), rising ? at_last : at_first, view);
+    note(negative, -std::min(edges.first, edges.last), rising ? at_first : at_last, view);
   }
   const bool positive_is_wide = positive.reach >= negative.reach;
   const Side& wide = positive_is_wide ? positive : negative;

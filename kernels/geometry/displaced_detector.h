@@ -2,11 +2,17 @@
 // and of the other a part; on a full turn the view from opposite brings what is missing.
 #pragma once
 
-#include <vector>
+#include <span>
 
 namespace isocenter {
 
-/// How far a fan reaches to both sides of the ray through the axis, in every view. Radians;
+/// Fan angles of one view's first and last columns: radians from the ray through the axis.
+struct FanEdges {
+  double first = 0, second = 0;
+  double before_last = 0, last = 0;
+};
+
+/// How far the fan reaches to both sides of the ray through the axis, in every view. Radians;
 /// negative where some view does not see the axis.
 struct FanSides {
   double narrow = 0;
@@ -19,8 +25,8 @@ struct FanSides {
   double column = 0;
 };
 
-/// `fan`: [view][column], radians, as they come out of a view's matrix: monotonic within a view.
-FanSides MeasureFanSides(const std::vector<double>& fan, int columns);
+/// Of at least one view.
+FanSides MeasureFanSides(std::span<const FanEdges> views);
 
 /// Whether the sides differ by more than a column.
 bool IsDisplaced(const FanSides& sides);

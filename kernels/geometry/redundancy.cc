@@ -1,6 +1,7 @@
 #include "kernels/geometry/redundancy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -9,82 +10,44 @@
 #include "kernels/base/units.h"
 #include "kernels/geometry/displaced_detector.h"
 #include "kernels/geometry/orbit_axis.h"
+#include "kernels/geometry/scan_arc.h"
 
 namespace isocenter {
 namespace {
 
 double SineSquared(double x) { return std::sin(x) * std::sin(x); }
 
-// Positions of the sources along the arc, in the direction of rotation.
-struct Arc {
-  std::vector<double> beta;  // [view], radians from half a step before the first source
-  std::vector<double> step;  // [view], share of the arc
-  double length = 0;  // from half a step before the first source to half a step after the last
-  double mean_step = 0;
-  int direction = 1;  // of the rotation around z
+// Fan angles of one view on the row that images the isocentre: the angle from the direction to the
+// axis to the ray, both seen along z, positive in the direction of rotation.
+class Fan {
+ public:
+  Fan(const ProjectionMatrix& p, int direction)
+      : inverse_(InverseLeft(p)),
+        row_(p(1, 3) / p(2, 3)),
+        // The isocentre lies in the direction M⁻¹·(its homogeneous image) from the source.
+        center_(DirectionOf(p(0, 3), p(1, 3), p(2, 3))),
+        direction_(direction) {}
+
+  double AngleOf(int column) const {
+    const Vec3 ray = DirectionOf(column, row_, 1);
+    return direction_ * std::atan2(Cross(center_, ray).z, Dot(center_, ray));
+  }
+  FanEdges Edges(int columns) const {
+    return {AngleOf(0), AngleOf(std::min(1, columns - 1)), AngleOf(std::max(0, columns - 2)),
+            AngleOf(columns - 1)};
+  }
+
+ private:
+  Vec3 DirectionOf(double uw, double vw, double w) const {
+    return {inverse_[0] * uw + inverse_[1] * vw + inverse_[2] * w,
+            inverse_[3] * uw + inverse_[4] * vw + inverse_[5] * w, 0};
+  }
+
+  std::array<double, 9> inverse_;
+  double row_;
+  Vec3 center_;
+  int direction_;
 };
-
-absl::StatusOr<Arc> MeasureArc(const Trajectory& trajectory) {
-  const int views = static_cast<int>(trajectory.size());
-  if (views < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the trajectory has ", views, " views; legal is 2 or more"));
-  }
-  ISO_ASSIGN_OR_RETURN(const std::vector<double> angle, SourceAngles(trajectory));
-  const double swept = angle.back() - angle.front();
-  Arc arc;
-  arc.direction = swept < 0 ? -1 : 1;
-  arc.mean_step = std::abs(swept) / (views - 1);
-  arc.length = std::abs(swept) + arc.mean_step;
-  for (int view = 0; view < views; ++view) {
-    arc.beta.push_back(arc.direction * (angle[view] - angle[0]) + 0.5 * arc.mean_step);
-    if (view > 0 && !(arc.beta[view] > arc.beta[view - 1])) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "trajectory, view %d: the source's angle goes from %.4f to %.4f deg against the "
-          "direction of the arc (%+.4f deg in all); legal is a monotonic rotation",
-          view, RadiansToDegrees(angle[view - 1]), RadiansToDegrees(angle[view]),
-          RadiansToDegrees(swept)));
-    }
-  }
-  // Each view stands for the arc up to the middle between it and its neighbours.
-  for (int view = 0; view < views; ++view) {
-    const double begin = view == 0 ? 0 : 0.5 * (arc.beta[view - 1] + arc.beta[view]);
-    const double end = view == views - 1 ? arc.length : 0.5 * (arc.beta[view] + arc.beta[view + 1]);
-    arc.step.push_back(end - begin);
-  }
-  return arc;
-}
-
-// Measured circles close to within half a step.
-bool IsClosed(const Arc& arc) { return std::abs(arc.length - 2 * kPi) <= 0.5 * arc.mean_step; }
-
-// The gap between the last and the first view counts as a step like any other.
-void Close(Arc& arc) {
-  const double gap = 2 * kPi - (arc.length - arc.mean_step);
-  for (double& beta : arc.beta) beta += 0.5 * (gap - arc.mean_step);
-  arc.step.front() += 0.5 * (gap - arc.mean_step);
-  arc.step.back() += 0.5 * (gap - arc.mean_step);
-  arc.length = 2 * kPi;
-}
-
-// Fan angles of the columns of one view, on the row that images the isocentre: the angle from the
-// direction to the axis to the ray, both seen along z, positive in the direction of rotation.
-std::vector<double> FanAngles(const ProjectionMatrix& p, int columns, int direction) {
-  const std::array<double, 9> inverse = InverseLeft(p);
-  const double v = p(1, 3) / p(2, 3);
-  // The isocentre lies in the direction M⁻¹·(its homogeneous image) from the source.
-  const auto direction_of = [&inverse](double uw, double vw, double w) {
-    return Vec3{inverse[0] * uw + inverse[1] * vw + inverse[2] * w,
-                inverse[3] * uw + inverse[4] * vw + inverse[5] * w, 0};
-  };
-  const Vec3 center = direction_of(p(0, 3), p(1, 3), p(2, 3));
-  std::vector<double> fan(columns);
-  for (int u = 0; u < columns; ++u) {
-    const Vec3 ray = direction_of(u, v, 1);
-    fan[u] = direction * std::atan2(Cross(center, ray).z, Dot(center, ray));
-  }
-  return fan;
-}
 
 // Beyond the axis a displaced detector must reach so far that its weights change slowly: with 8
 // columns the error of a head grows from 2.4 to 4.5 HU, with 4 to 16, with 2 to 22.
@@ -95,34 +58,35 @@ constexpr double kFewestColumnsBeyondAxis = 8;
 // columns is missing, by 12 where it is a fifth and by 70 where it is a third.
 constexpr double kLargestMissingShare = 0.1;
 
-absl::Status CheckDisplacement(const FanSides& sides, const RedundancyTable& table) {
-  const double missing = MissingColumns(sides), bearable = kLargestMissingShare * table.columns;
+absl::Status CheckDisplacement(const FanSides& sides, int columns, bool full_scan) {
+  const double missing = MissingColumns(sides), bearable = kLargestMissingShare * columns;
   const double beyond = sides.narrow / sides.column;
-  if (table.full_scan && IsDisplaced(sides) && !(beyond >= kFewestColumnsBeyondAxis)) {
+  if (full_scan && IsDisplaced(sides) && !(beyond >= kFewestColumnsBeyondAxis)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the detector is displaced so far that in view %d its narrow side reaches %.1f columns "
         "beyond the axis: %.1f are missing; legal is %.0f or more",
         sides.narrowest_view, beyond, kFewestColumnsBeyondAxis - beyond, kFewestColumnsBeyondAxis));
   }
-  if (!table.full_scan && !(missing <= bearable)) {
+  if (!full_scan && !(missing <= bearable)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the detector is displaced: %.1f of its %d columns are missing on its narrow side (view "
         "%d); legal on a short scan is up to %.1f, a tenth, and more on a full turn",
-        missing, table.columns, sides.narrowest_view, bearable));
+        missing, columns, sides.narrowest_view, bearable));
   }
   return absl::OkStatus();
 }
 
 // By how much one side of the detector is narrower than the other, seen from the axis.
-void CountLackingColumns(const Trajectory& trajectory, bool before, RedundancyTable& table) {
+void CountLackingColumns(const Trajectory& trajectory, int columns, bool before,
+                         RedundancyOutline& outline) {
   constexpr double kRounding = 1e-6;  // columns
   double lacking = 0;
   for (const ProjectionMatrix& p : trajectory) {
     const double axis = p(0, 3) / p(2, 3);
-    const double more_after = table.columns - 1 - 2 * axis;
+    const double more_after = columns - 1 - 2 * axis;
     lacking = std::max(lacking, before ? more_after : -more_after);
   }
-  (before ? table.columns_lacking_before : table.columns_lacking_after) =
+  (before ? outline.columns_lacking_before : outline.columns_lacking_after) =
       static_cast<int>(std::ceil(lacking - kRounding));
 }
 
@@ -168,20 +132,20 @@ absl::Status CheckRowAngle(const Trajectory& upright) {
 }
 
 // Whether the arc is long enough for the weights that were chosen, and not too long.
-absl::Status CheckArc(const Arc& arc, const RedundancyTable& table, bool covers_circle) {
-  if (table.full_scan && !covers_circle) {
+absl::Status CheckArc(const Arc& arc, const RedundancyOutline& outline, bool covers_circle) {
+  if (outline.full_scan && !covers_circle) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the trajectory's arc is %.3f deg; a full scan needs 360 deg less one step (%.3f deg)",
         RadiansToDegrees(arc.length - arc.mean_step), RadiansToDegrees(2 * kPi - arc.mean_step)));
   }
-  if (table.full_scan) return absl::OkStatus();
-  const double needed = kPi + kCompleteShareOfFan * table.fan_angle;
+  if (outline.full_scan) return absl::OkStatus();
+  const double needed = kPi + kCompleteShareOfFan * outline.fan_angle;
   if (!(arc.length >= needed)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the trajectory's arc is %.3f deg with half a step beyond both ends; a short scan needs "
         "%.3f deg (180 plus %.0f %% of the fan angle of %.3f deg)",
         RadiansToDegrees(arc.length), RadiansToDegrees(needed), 100 * kCompleteShareOfFan,
-        RadiansToDegrees(table.fan_angle)));
+        RadiansToDegrees(outline.fan_angle)));
   }
   if (arc.length > 2 * kPi) {
     return absl::InvalidArgumentError(absl::StrFormat(
@@ -192,55 +156,78 @@ absl::Status CheckArc(const Arc& arc, const RedundancyTable& table, bool covers_
   return absl::OkStatus();
 }
 
+// All that is measured before there are weights.
+struct Measured {
+  Trajectory upright;  // turned so that the axis is z
+  Arc arc;
+  FanSides sides;
+  RedundancyOutline outline;
+};
+
+absl::StatusOr<Measured> Measure(const Trajectory& planned, const Detector& detector,
+                                 RedundancyWeighting weighting) {
+  const int columns = detector.columns;
+  if (columns < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("detector.columns is ", columns, "; legal is 1 or more"));
+  }
+  Measured measured;
+  ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(planned));
+  measured.upright = TurnedToAxis(planned, axis);
+  ISO_RETURN_IF_ERROR(CheckRowAngle(measured.upright));
+  ISO_ASSIGN_OR_RETURN(measured.arc, MeasureArc(measured.upright));
+  Arc& arc = measured.arc;
+  if (IsClosed(arc)) Close(arc);
+
+  std::vector<FanEdges> edges;
+  double half_fan = 0;
+  for (const ProjectionMatrix& p : measured.upright) {
+    edges.push_back(Fan(p, arc.direction).Edges(columns));
+    half_fan = std::max({half_fan, std::abs(edges.back().first), std::abs(edges.back().last)});
+  }
+  RedundancyOutline& outline = measured.outline;
+  outline.arc = arc.length;
+  outline.fan_angle = 2 * half_fan;
+  outline.full_scan = weighting == RedundancyWeighting::kFullScan ||
+                      (weighting == RedundancyWeighting::kAuto && GoesAround(arc));
+  ISO_RETURN_IF_ERROR(CheckArc(arc, outline, GoesAround(arc)));
+
+  measured.sides = MeasureFanSides(edges);
+  ISO_RETURN_IF_ERROR(CheckDisplacement(measured.sides, columns, outline.full_scan));
+  if (outline.full_scan && IsDisplaced(measured.sides)) {
+    const bool rising = edges[0].last > edges[0].first;
+    const bool before = rising == (measured.sides.wide_sign > 0);
+    CountLackingColumns(measured.upright, columns, before, outline);
+  }
+  return measured;
+}
+
 }  // namespace
 
-absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& planned,
+absl::StatusOr<RedundancyOutline> OutlineRedundancy(const Trajectory& trajectory,
+                                                    const Detector& detector,
+                                                    RedundancyWeighting weighting) {
+  ISO_ASSIGN_OR_RETURN(const Measured measured, Measure(trajectory, detector, weighting));
+  return measured.outline;
+}
+
+absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting) {
-  if (detector.columns < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("detector.columns is ", detector.columns, "; legal is 1 or more"));
-  }
-  ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(planned));
-  const Trajectory trajectory = TurnedToAxis(planned, axis);
-  ISO_RETURN_IF_ERROR(CheckRowAngle(trajectory));
-  ISO_ASSIGN_OR_RETURN(Arc arc, MeasureArc(trajectory));
-  const int views = static_cast<int>(trajectory.size());
-  const int columns = detector.columns;
-
-  const bool closed = IsClosed(arc);
-  if (closed) Close(arc);
-
-  RedundancyTable table{.views = views, .columns = columns};
-  table.arc = arc.length;
-  table.angular_step = arc.step;
-  // First the fan angles, in the place where the weights will be.
+  ISO_ASSIGN_OR_RETURN(const Measured measured, Measure(trajectory, detector, weighting));
+  const Arc& arc = measured.arc;
+  const int views = static_cast<int>(trajectory.size()), columns = detector.columns;
+  RedundancyTable table{
+      .outline = measured.outline, .views = views, .columns = columns, .angular_step = arc.step};
   table.weight.reserve(static_cast<size_t>(views) * columns);
-  double half_fan = 0;
-  for (const ProjectionMatrix& p : trajectory) {
-    for (double fan : FanAngles(p, columns, arc.direction)) {
-      table.weight.push_back(fan);
-      half_fan = std::max(half_fan, std::abs(fan));
-    }
-  }
-  table.fan_angle = 2 * half_fan;
-  const bool covers_circle = closed || arc.length > 2 * kPi;
-  table.full_scan = weighting == RedundancyWeighting::kFullScan ||
-                    (weighting == RedundancyWeighting::kAuto && covers_circle);
-
-  ISO_RETURN_IF_ERROR(CheckArc(arc, table, covers_circle));
-  const FanSides sides = MeasureFanSides(table.weight, columns);
-  ISO_RETURN_IF_ERROR(CheckDisplacement(sides, table));
-  if (table.full_scan && IsDisplaced(sides)) {
-    const bool rising = table.weight[columns - 1] > table.weight[0];
-    CountLackingColumns(trajectory, /*before=*/rising == (sides.wide_sign > 0), table);
-  }
   for (int view = 0; view < views; ++view) {
-    double* row = &table.weight[static_cast<size_t>(view) * columns];
+    const Fan fan(measured.upright[view], arc.direction);
+    const double beta = arc.beta[view];
     for (int u = 0; u < columns; ++u) {
-      row[u] = table.full_scan
-                   ? FullScanWeight(arc.beta[view], arc.length) * DisplacedWeight(row[u], sides)
-                   : ShortScanWeight(arc.beta[view], row[u], arc.length);
+      const double angle = fan.AngleOf(u);
+      table.weight.push_back(measured.outline.full_scan ? FullScanWeight(beta, arc.length) *
+                                                              DisplacedWeight(angle, measured.sides)
+                                                        : ShortScanWeight(beta, angle, arc.length));
     }
   }
   return table;
@@ -250,7 +237,7 @@ bool CoversCircle(const Trajectory& trajectory) {
   const absl::StatusOr<Vec3> axis = OrbitAxis(trajectory);
   if (!axis.ok()) return false;
   const absl::StatusOr<Arc> arc = MeasureArc(TurnedToAxis(trajectory, *axis));
-  return arc.ok() && (IsClosed(*arc) || arc->length > 2 * kPi);
+  return arc.ok() && GoesAround(*arc);
 }
 
 }  // namespace isocenter

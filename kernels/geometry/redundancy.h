@@ -15,15 +15,8 @@ enum class RedundancyWeighting {
   kFullScan,   // one half everywhere
 };
 
-/// A line's share of ∫dβ is the sum over the views that measure it of weight · angular_step.
-struct RedundancyTable {
-  int views = 0;
-  int columns = 0;
-  /// [view][column], float64, dimensionless; the weights of conjugate rays add up to 1.
-  std::vector<double> weight;
-  /// [view], radians: half of the angle from the view before to the view after. They add up to
-  /// `arc`.
-  std::vector<double> angular_step;
+/// What is known of the weights before there is one for each ray.
+struct RedundancyOutline {
   /// Radians, positive: from half a mean step before the first source to half a mean step after the
   /// last; exactly 2π for a circle that closes to within half a step.
   double arc = 0;
@@ -35,6 +28,18 @@ struct RedundancyTable {
   /// on its narrow side as on the other; 0 for others.
   int columns_lacking_before = 0;
   int columns_lacking_after = 0;
+};
+
+/// A line's share of ∫dβ is the sum over the views that measure it of weight · angular_step.
+struct RedundancyTable {
+  RedundancyOutline outline;
+  int views = 0;
+  int columns = 0;
+  /// [view][column], float64, dimensionless; the weights of conjugate rays add up to 1.
+  std::vector<double> weight;
+  /// [view], radians: half of the angle from the view before to the view after. They add up to
+  /// the outline's arc.
+  std::vector<double> angular_step;
 };
 
 /// Sources: Parker, Med. Phys. 9 (1982) 254; over-scan as in Silver, Med. Phys. 27 (2000) 773.
@@ -57,6 +62,12 @@ struct RedundancyTable {
 absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting);
+
+/// The same without the weights, which it takes as many steps for as there are views and not rays.
+/// Errors: those of ComputeRedundancy.
+absl::StatusOr<RedundancyOutline> OutlineRedundancy(const Trajectory& trajectory,
+                                                    const Detector& detector,
+                                                    RedundancyWeighting weighting);
 
 /// Whether the sources go all around: what one side of a detector misses, the other sees from
 /// opposite. False for a trajectory that ComputeRedundancy refuses.

@@ -142,17 +142,17 @@ int64_t PlanningBytes(const Acquisition& acquisition) {
   return WeightBytes(acquisition, sizeof(double) + sizeof(float));
 }
 
-absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
-                                            const FdkSettings& settings,
-                                            const ops::Registry& registry,
-                                            std::span<const ops::Device* const> devices,
-                                            Arrival arrival, int frames_on_their_way) {
+absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
+                                               const VolumeGrid& grid, const FdkSettings& settings,
+                                               const ops::Registry& registry,
+                                               std::span<const ops::Device* const> devices,
+                                               Arrival arrival, int frames_on_their_way) {
   ISO_RETURN_IF_ERROR(ValidateAcquisition(acquisition));
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(ValidateFdkSettings(settings));
   const Detector& detector = acquisition.detector;
-  ISO_ASSIGN_OR_RETURN(const RedundancyTable redundancy,
-                       ComputeRedundancy(acquisition.trajectory, detector, settings.redundancy));
+  ISO_ASSIGN_OR_RETURN(const RedundancyOutline redundancy,
+                       OutlineRedundancy(acquisition.trajectory, detector, settings.redundancy));
 
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
   plan.arc = redundancy.arc;
@@ -166,7 +166,6 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   plan.methods = methods.description;
   plan.chunks = MakeChunks(plan.views(), TableFor(devices[0]->traits(), arrival));
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();
-  ISO_ASSIGN_OR_RETURN(plan.column_weight, ColumnWeights(acquisition, redundancy));
 
   ISO_ASSIGN_OR_RETURN(
       Division division,
@@ -189,6 +188,20 @@ absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, cons
   plan.peak_bytes = division.peak_bytes;
   plan.host_parts = HostPartsOf(plan, frames_on_their_way);
   plan.host_bytes = TotalBytes(plan.host_parts);
+  return plan;
+}
+
+absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisition, const VolumeGrid& grid,
+                                            const FdkSettings& settings,
+                                            const ops::Registry& registry,
+                                            std::span<const ops::Device* const> devices,
+                                            Arrival arrival, int frames_on_their_way) {
+  ISO_ASSIGN_OR_RETURN(ReconstructionPlan plan, OutlinePlan(acquisition, grid, settings, registry,
+                                                            devices, arrival, frames_on_their_way));
+  ISO_ASSIGN_OR_RETURN(
+      const RedundancyTable redundancy,
+      ComputeRedundancy(acquisition.trajectory, acquisition.detector, settings.redundancy));
+  ISO_ASSIGN_OR_RETURN(plan.column_weight, ColumnWeights(acquisition, redundancy));
   return plan;
 }
 

@@ -61,7 +61,7 @@ struct ReconstructionPlan {
   Detector filtered_detector;
   int first_column = 0;
   double arc = 0;        // radians
-  double fan_angle = 0;  // radians; see RedundancyTable
+  double fan_angle = 0;  // radians; see RedundancyOutline
   bool full_scan = false;
   std::vector<Chunk> chunks;  // in order; they cover all views
   Order order = Order::kChunksFirst;
@@ -105,6 +105,15 @@ inline absl::StatusOr<ReconstructionPlan> MakePlan(const Acquisition& acquisitio
   const ops::Device* const one[] = {&device};
   return MakePlan(acquisition, grid, settings, registry, one, arrival);
 }
+
+/// The same without column_weight, and with the same errors: what the reconstruction would take and
+/// how it would be divided, at once and with next to no memory. Nothing can be executed with it.
+absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
+                                               const VolumeGrid& grid, const FdkSettings& settings,
+                                               const ops::Registry& registry,
+                                               std::span<const ops::Device* const> devices,
+                                               Arrival arrival = Arrival::kStreamed,
+                                               int frames_on_their_way = 0);
 
 /// Host memory that MakePlan itself takes for a while, at most.
 int64_t PlanningBytes(const Acquisition& acquisition);

@@ -164,6 +164,29 @@ absl::Status CheckSpool(const v1::ServerConfig& config) {
   return CheckRange("spool.retain_seconds", spool.retain_seconds(), 0, 31536000);
 }
 
+void ApplyCallerDefaults(v1::LimitsConfig& limits) {
+  using Limits = v1::LimitsConfig;
+  Default(limits, &Limits::calls_per_caller, &Limits::set_calls_per_caller, 256u);
+  Default(limits, &Limits::calls_per_second_per_caller, &Limits::set_calls_per_second_per_caller,
+          2000u);
+  Default(limits, &Limits::downloads_per_caller, &Limits::set_downloads_per_caller, 16u);
+  Default(limits, &Limits::streams_per_caller, &Limits::set_streams_per_caller,
+          limits.max_active_jobs() + 16);
+  Default(limits, &Limits::batch_jobs_per_caller, &Limits::set_batch_jobs_per_caller,
+          std::max(limits.max_active_jobs() / 2, 1u));
+}
+
+absl::Status CheckCallerLimits(const v1::LimitsConfig& limits) {
+  ISO_RETURN_IF_ERROR(CheckRange("limits.calls_per_caller", limits.calls_per_caller(), 16, 1024));
+  ISO_RETURN_IF_ERROR(CheckRange("limits.calls_per_second_per_caller",
+                                 limits.calls_per_second_per_caller(), 10, 100000));
+  ISO_RETURN_IF_ERROR(
+      CheckRange("limits.downloads_per_caller", limits.downloads_per_caller(), 1, 32));
+  ISO_RETURN_IF_ERROR(
+      CheckRange("limits.streams_per_caller", limits.streams_per_caller(), 1, 1040));
+  return CheckRange("limits.batch_jobs_per_caller", limits.batch_jobs_per_caller(), 1, 1024);
+}
+
 }  // namespace
 
 absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
@@ -220,6 +243,7 @@ void ApplyDefaults(v1::ServerConfig& config) {
           &v1::LimitsConfig::set_idle_stream_seconds, 60.0);
   Default(limits, &v1::LimitsConfig::reconnect_seconds, &v1::LimitsConfig::set_reconnect_seconds,
           120.0);
+  ApplyCallerDefaults(limits);
 
   // The directory and the capacity depend on what flags and the disk say.
   v1::SpoolConfig& spool = *config.mutable_spool();
@@ -273,6 +297,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   ISO_RETURN_IF_ERROR(
       CheckRange("limits.idle_stream_seconds", limits.idle_stream_seconds(), 1, 3600));
   ISO_RETURN_IF_ERROR(CheckRange("limits.reconnect_seconds", limits.reconnect_seconds(), 1, 86400));
+  ISO_RETURN_IF_ERROR(CheckCallerLimits(limits));
   return CheckSpool(config);
 }
 

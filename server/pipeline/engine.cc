@@ -37,9 +37,11 @@ Engine::~Engine() {
   parts_.scheduler.WhenFreed(nullptr);
   StopAdmitting();
   const auto await_admission = [this] {
-    absl::Notification done;
-    admission_lane_->Submit([&done] { done.Notify(); });
-    done.WaitForNotification();
+    for (const auto& lane : {quote_lane_, admission_lane_}) {
+      absl::Notification done;
+      lane->Submit([&done] { done.Notify(); });
+      done.WaitForNotification();
+    }
   };
   await_admission();  // what is being accepted at this moment becomes active first
   SuspendAll();       // with those that the last jobs ask for, too
@@ -85,7 +87,7 @@ void Engine::Accept(AcquisitionRequest request, std::function<bool()> wanted, Ac
 }
 
 void Engine::Predict(AcquisitionRequest request, std::function<bool()> wanted, QuoteDone done) {
-  admission_lane_->Submit(WhileWanted(
+  quote_lane_->Submit(WhileWanted(
       std::move(request), std::move(wanted), std::move(done),
       [this](AcquisitionRequest&& wanted_one) { return admission_.Quote(std::move(wanted_one)); }));
 }

@@ -54,8 +54,9 @@ class Engine : private JobKeeper {
   using Quote = AdmissionQuote;
   using QuoteDone = std::function<void(absl::StatusOr<Quote>)>;
 
-  /// What Accept would answer, without taking anything; in its turn among the acquisitions, and
-  /// with its arguments. Errors: as Accept, but for the spool's and the disk's.
+  /// What Accept would answer, without taking anything; with its arguments, and when nothing waits
+  /// to be accepted, or else now and then between two of those. Errors: as Accept, but for the
+  /// spool's and the disk's.
   void Predict(AcquisitionRequest request, std::function<bool()> wanted, QuoteDone done);
 
   /// The job of a stream that broke. Nothing is taken over yet. Errors: NOT_FOUND,
@@ -120,6 +121,8 @@ class Engine : private JobKeeper {
   scheduler::LaneExecutor admission_thread_{"iso-admission"};
   const std::shared_ptr<scheduler::LaneExecutor::Lane> admission_lane_ =
       admission_thread_.NewLane();
+  const std::shared_ptr<scheduler::LaneExecutor::Lane> quote_lane_ =
+      admission_thread_.NewLane({.job_class = jobs::JobClass::kBatch});
   RunMaker runs_;
   // Their threads end before what is above.
   scheduler::LaneExecutor exporter_{"iso-export"};

@@ -31,10 +31,6 @@ void AcquisitionService::OnQuoteAcquisition(
       [&]() -> absl::StatusOr<pipeline::AcquisitionRequest> {
     const Permit permit = shared_.guard.Ask(call.context(), roles::Role::kConsole);
     ISO_RETURN_IF_ERROR(permit.status);
-    if (token->number() > shared_.max_streams) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("1 quote is asked for; 0 are free of ", shared_.max_streams));
-    }
     ISO_RETURN_IF_ERROR(CheckAddressee(call.context(), shared_.cluster.node_name()));
     ISO_ASSIGN_OR_RETURN(
         pipeline::AcquisitionRequest wanted,

@@ -9,27 +9,18 @@
 namespace isocenter::rpc {
 
 /// Messages of Acquire arrive as raw bytes as well; AcquisitionStream parses them.
-class AcquisitionService
-    : public WithMethods<v1::AcquisitionService::Service,
-                         v1::AcquisitionService::WithRawCallbackMethod_Acquire,
-                         v1::AcquisitionService::WithRawCallbackMethod_QuoteAcquisition,
-                         v1::AcquisitionService::WithRawCallbackMethod_ListNodes> {
+class AcquisitionService : public v1::AcquisitionService::WithRawCallbackMethod_Acquire<
+                               SingleRequestService<v1::AcquisitionService>> {
  public:
-  explicit AcquisitionService(AcquisitionContext& shared) : shared_(shared) {}
+  explicit AcquisitionService(AcquisitionContext& shared) : shared_(shared) {
+    Add(shared.guard, "QuoteAcquisition", &AcquisitionService::OnQuoteAcquisition,
+        {.longest = kLongestHeaderBytes, .kind = CallKind::kQuote});
+    Add(shared.guard, "ListNodes", &AcquisitionService::OnListNodes);
+  }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Acquire(
       grpc::CallbackServerContext* call) override {
     return AcquisitionStream::Start(shared_, call);
-  }
-  grpc::ServerUnaryReactor* QuoteAcquisition(grpc::CallbackServerContext* call,
-                                             const grpc::ByteBuffer* in,
-                                             grpc::ByteBuffer* out) override {
-    return Serve(*this, &AcquisitionService::OnQuoteAcquisition, call, in, out,
-                 kLongestHeaderBytes);
-  }
-  grpc::ServerUnaryReactor* ListNodes(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
-                                      grpc::ByteBuffer* out) override {
-    return Serve(*this, &AcquisitionService::OnListNodes, call, in, out);
   }
 
   /// Quotes that are being made.

@@ -27,25 +27,48 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
                                             grpc::CallbackServerContext* call) {
   std::shared_ptr<AcquisitionStream> stream(new AcquisitionStream(shared, call));
   stream->self_ = stream;
-  absl::MutexLock lock(&stream->mutex_);
-  if (!stream->permit_.ok()) {
-    shared.audit.Record(audit::Action::kAcquire, stream->permit_.actor, jobs::Job(),
-                        stream->permit_.status);
-    stream->Close(stream->permit_.status);
-  } else if (stream->token_.number() > shared.max_streams) {
-    const absl::Status full = absl::ResourceExhaustedError(
-        absl::StrCat("1 acquisition stream is needed; 0 are free of ", shared.max_streams,
-                     "; try again when other acquisitions have ended"));
-    shared.observer.OnRefused(full);
-    stream->Close(full);
-  } else if (const absl::Status status = CheckAddressee(*call, shared.cluster.node_name());
-             !status.ok()) {
-    stream->Close(status);
+  const absl::Status admitted = stream->Admit();
+  if (admitted.ok()) {
+    // Its own alarm limits silence.
+    shared.guard.reception().Enter(*stream, stream->permit_.account, absl::InfiniteDuration());
   } else {
-    stream->ArmIdleAlarm();
-    stream->ReadNext();
+    absl::MutexLock lock(&stream->mutex_);
+    stream->Close(admitted);
   }
   return stream.get();
+}
+
+absl::Status AcquisitionStream::Admit() {
+  if (!permit_.ok()) {
+    shared_.audit.Record(audit::Action::kAcquire, permit_.actor, jobs::Job(), permit_.status);
+    return permit_.status;
+  }
+  absl::StatusOr<CallerQuotas::Place> place =
+      shared_.guard.quotas().Enter(permit_.account, CallKind::kAcquisition);
+  absl::Status room = place.status();
+  if (room.ok() && token_.number() > shared_.max_streams) {
+    room = absl::ResourceExhaustedError(
+        absl::StrCat("1 acquisition stream is needed; 0 are free of ", shared_.max_streams,
+                     "; try again when other acquisitions have ended"));
+  }
+  if (!room.ok()) {
+    shared_.observer.OnRefused(room);
+    return room;
+  }
+  place_ = *std::move(place);
+  return CheckAddressee(*call_, shared_.cluster.node_name());
+}
+
+void AcquisitionStream::Receive() {
+  absl::MutexLock lock(&mutex_);
+  if (phase_ != Phase::kHeader) return;
+  ArmIdleAlarm();
+  ReadNext();
+}
+
+void AcquisitionStream::TurnAway(const absl::Status& why) {
+  absl::MutexLock lock(&mutex_);
+  Close(why);
 }
 
 AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackServerContext* call)
@@ -129,9 +152,13 @@ void AcquisitionStream::HandleLeft(const absl::Status& why) {
   }
 }
 
-void AcquisitionStream::OnCancel() { HandleLeft(absl::CancelledError("the call was cancelled")); }
+void AcquisitionStream::OnCancel() {
+  shared_.guard.reception().LeaveQueue(*this);
+  HandleLeft(absl::CancelledError("the call was cancelled"));
+}
 
 void AcquisitionStream::OnDone() {
+  shared_.guard.reception().Leave(*this);
   std::shared_ptr<AcquisitionStream> last;
   jobs::JobTable::Subscription subscription;
   absl::MutexLock lock(&mutex_);

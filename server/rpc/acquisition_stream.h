@@ -53,6 +53,7 @@ struct AcquisitionContext {
 /// from its own threads, never from within those calls.
 class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                           public pipeline::FrameProducer,
+                          private Reception::Guest,
                           public std::enable_shared_from_this<AcquisitionStream> {
  public:
   /// A reactor that lives until gRPC is done with it.
@@ -69,6 +70,10 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
   AcquisitionStream(AcquisitionContext& shared, grpc::CallbackServerContext* call);
 
+  /// Whether there is a place for it. Errors: the final status.
+  absl::Status Admit();
+  void Receive() override;
+  void TurnAway(const absl::Status& why) override;
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -109,11 +114,13 @@ class AcquisitionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   const CallCounter::Token token_;
   grpc::CallbackServerContext* const call_;
   const Permit permit_;
+  CallerQuotas::Place place_;
   const absl::Time begin_ = absl::Now();     // the deadlines of calls are of the system's clock
   std::shared_ptr<AcquisitionStream> self_;  // held until OnDone
 
   // Of the thread that handles the one message that is being read.
   grpc::ByteBuffer incoming_;
+  bool arrived_ = false;  // the first message, or that there is none
 
   absl::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kHeader;

@@ -13,6 +13,7 @@
 namespace isocenter::rpc {
 
 void AcquisitionStream::OnReadDone(bool ok) {
+  if (!std::exchange(arrived_, true)) shared_.guard.reception().Leave(*this);
   {
     absl::MutexLock lock(&mutex_);
     reading_ = false;

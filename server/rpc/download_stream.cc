@@ -1,11 +1,13 @@
 #include "server/rpc/download_stream.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 #include "server/rpc/translation/status_translation.h"
@@ -13,23 +15,44 @@
 
 namespace isocenter::rpc {
 
-DownloadStream* DownloadStream::Start(const jobs::JobTable& table, jobs::ResultStore& results,
-                                      CallCounter& calls, const v1::DownloadResultRequest& request,
-                                      OnEnd on_end) {
-  auto* stream = new DownloadStream(calls, std::move(on_end));
-  const absl::Status opened = stream->Open(table, results, request);
-  if (opened.ok()) {
-    stream->SendPiece();
-  } else {
-    stream->outcome_ = opened;
-    stream->Finish(ToGrpc(opened));
-  }
-  return stream;
+DownloadStream* DownloadStream::New(const DownloadContext& shared,
+                                    grpc::CallbackServerContext& context, const Method& method) {
+  std::shared_ptr<DownloadStream> stream(new DownloadStream(shared, context, method));
+  stream->self_ = stream;
+  return stream.get();
 }
 
-absl::Status DownloadStream::Open(const jobs::JobTable& table, jobs::ResultStore& results,
-                                  const v1::DownloadResultRequest& request) {
-  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, table.Get(request.job_id()));
+void DownloadStream::OnRequest(const grpc::ByteBuffer& bytes) {
+  v1::DownloadResultRequest request;
+  const absl::Status parsed = ParseRequest(bytes, request);
+  if (!parsed.ok()) return Finish(ToGrpc(parsed));
+  const Permit permit = shared_.guard.Ask(context(), roles::Role::kConsole);
+  job_id_ = request.job_id();
+  actor_ = permit.actor;
+  const absl::Status opened = permit.ok() ? Open(request) : permit.status;
+  if (!opened.ok()) {
+    outcome_ = opened;
+    return Finish(ToGrpc(opened));
+  }
+  WatchReader();
+  SendPiece();
+}
+
+void DownloadStream::WatchReader() {
+  absl::MutexLock lock(&mutex_);
+  if (!taken_) return context().TryCancel();
+  taken_ = false;
+  alarm_ = std::make_unique<grpc::Alarm>();
+  // The alarm belongs to the stream and keeps its callback, which must not keep the stream.
+  alarm_->Set(absl::ToChronoTime(absl::Now() + shared_.idle_limit),
+              [weak = weak_from_this()](bool expired) {
+                const auto self = weak.lock();
+                if (expired && self != nullptr) self->WatchReader();
+              });
+}
+
+absl::Status DownloadStream::Open(const v1::DownloadResultRequest& request) {
+  ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, shared_.table.Get(request.job_id()));
   if (job->state != jobs::JobState::kCompleted) {
     return absl::FailedPreconditionError(absl::StrCat("job '", job->id, "' is ",
                                                       std::string(jobs::Name(job->state)),
@@ -37,13 +60,13 @@ absl::Status DownloadStream::Open(const jobs::JobTable& table, jobs::ResultStore
   }
   switch (request.format()) {
     case v1::RESULT_FORMAT_DICOM: {
-      ISO_ASSIGN_OR_RETURN(files_, results.DicomFiles(job->id));
+      ISO_ASSIGN_OR_RETURN(files_, shared_.results.DicomFiles(job->id));
       piece_.set_file_count(static_cast<uint32_t>(files_.size()));
       named_ = true;
       return absl::OkStatus();
     }
     case v1::RESULT_FORMAT_RAW_FLOAT32: {
-      ISO_ASSIGN_OR_RETURN(std::filesystem::path file, results.RawFile(job->id));
+      ISO_ASSIGN_OR_RETURN(std::filesystem::path file, shared_.results.RawFile(job->id));
       files_ = {std::move(file)};
       *piece_.mutable_grid() = wire::ToProto(PatientGrid(job->grid, job->facts.patient_position));
       return absl::OkStatus();
@@ -86,6 +109,10 @@ absl::Status DownloadStream::ReadPiece() {
 }
 
 void DownloadStream::OnWriteDone(bool ok) {
+  {
+    absl::MutexLock lock(&mutex_);
+    taken_ = true;
+  }
   if (!ok) return Finish(grpc::Status::CANCELLED);
   const absl::Status status = ReadPiece();
   if (!status.ok() || done_) {
@@ -100,9 +127,12 @@ void DownloadStream::SendPiece() {
   StartWrite(&outgoing_);
 }
 
-void DownloadStream::OnDone() {
-  on_end_(outcome_);
-  delete this;
+void DownloadStream::OnEnd() {
+  if (!job_id_.empty()) shared_.audit.Record(audit::Action::kDownload, actor_, job_id_, outcome_);
+  std::shared_ptr<DownloadStream> last;
+  absl::MutexLock lock(&mutex_);
+  alarm_.reset();
+  last = std::move(self_);
 }
 
 }  // namespace isocenter::rpc

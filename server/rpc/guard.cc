@@ -23,9 +23,13 @@ std::string HostOf(const std::string& address) { return address.substr(0, addres
 Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const {
   Permit permit{.actor = ActorOf(call)};
   permit.status = Identify(call, permit.actor);
+  const std::string& subject = permit.actor.certificate_subject;
+  permit.account =
+      subject.empty() ? HostOf(permit.actor.address) : absl::StrCat("certificate ", subject);
   if (permit.ok() && roster_ != nullptr && !roster_->is_open()) {
     permit.status = Check(call, least, permit);
   }
+  if (!permit.identity.empty()) permit.account = permit.identity;
   if (permit.ok()) return permit;
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.

@@ -1,4 +1,4 @@
-// Who may call what (docs/adr/0023-roles-on-grpc.md).
+// Who may call what, and how much of it (docs/adr/0023-roles-on-grpc.md).
 #pragma once
 
 #include <functional>
@@ -9,12 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "grpcpp/server_context.h"
-#include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/server_callback.h"
 #include "server/audit/event.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/roster.h"
-#include "server/rpc/translation/status_translation.h"
+#include "server/rpc/caller_quotas.h"
+#include "server/rpc/reception.h"
 
 namespace isocenter::rpc {
 
@@ -28,6 +27,9 @@ struct Permit {
   /// Whose jobs are the caller's: "token NAME" or "certificate SUBJECT". Empty where nobody is
   /// asked.
   std::string identity;
+  /// Whose quotas the call counts in: the identity, else the subject of a certificate, else the
+  /// address without its port.
+  std::string account;
   bool ok() const { return status.ok(); }
   /// Who makes it, for the log: the holder of the token or certificate, else the address.
   const std::string& caller() const { return actor.name.empty() ? actor.address : actor.name; }
@@ -39,8 +41,12 @@ class Guard {
   /// `roster`: null, or without anybody: whoever reaches the server may. Must outlive this.
   /// `proxies`: the subjects of the certificates of those that say who calls through them.
   Guard(const roles::Roster* roster, std::vector<std::string> proxies,
-        std::function<absl::Time()> clock)
-      : roster_(roster), proxies_(std::move(proxies)), clock_(std::move(clock)) {}
+        const v1::LimitsConfig& limits, std::function<absl::Time()> clock)
+      : roster_(roster),
+        proxies_(std::move(proxies)),
+        clock_(clock),
+        quotas_(limits, clock),
+        reception_(clock) {}
 
   /// By the token of the call, else by its client certificate: of the role that the roster gives
   /// its subject, else a console's, whose authority gRPC has checked. Of a call through a proxy the
@@ -48,6 +54,11 @@ class Guard {
   /// Errors: UNAUTHENTICATED (neither, a token that is not known, or a proxy that does not say who
   /// calls), PERMISSION_DENIED (the role may not).
   Permit Ask(const grpc::ServerContextBase& call, roles::Role least) const;
+
+  /// How much callers may take.
+  CallerQuotas& quotas() const { return quotas_; }
+  /// Where calls wait until their first message is read.
+  Reception& reception() const { return reception_; }
 
  private:
   /// Who calls. Errors: those of ProxiedCaller.
@@ -59,13 +70,8 @@ class Guard {
   const std::vector<std::string> proxies_;
   const std::function<absl::Time()> clock_;
   mutable roles::AttemptLimiter logged_;  // lines of refused calls
-};
-
-/// A stream of answers that ends at once, with an error.
-class RefusedStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit RefusedStream(const absl::Status& why) { Finish(ToGrpc(why)); }
-  void OnDone() override { delete this; }
+  mutable CallerQuotas quotas_;
+  mutable Reception reception_;
 };
 
 }  // namespace isocenter::rpc

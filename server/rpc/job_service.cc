@@ -58,6 +58,43 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
 
 }  // namespace
 
+JobService::JobService(const Guard& guard, jobs::JobTable& table, pipeline::Engine& engine,
+                       jobs::ResultStore& results, const config::ProtocolBook& protocols,
+                       CallAudit audit, archive::TransferQueue* transfers,
+                       absl::Duration idle_limit)
+    : guard_(guard),
+      table_(table),
+      engine_(engine),
+      protocols_(protocols),
+      audit_(audit),
+      transfers_(transfers),
+      downloads_{guard, table, results, audit_, calls_, idle_limit} {
+  Add(guard, "ListJobs", &JobService::OnListJobs);
+  Add(guard, "GetJob", &JobService::OnGetJob);
+  Add(guard, "CancelJob", &JobService::OnCancelJob,
+      {.on_stranger = Records(audit::Action::kCancel)});
+  Add(guard, "RefineJob", &JobService::OnRefineJob,
+      {.on_stranger = Records(audit::Action::kRefine)});
+  Add(guard, "GetJobTrace", &JobService::OnGetJobTrace);
+  Add(guard, "DeleteJob", &JobService::OnDeleteJob,
+      {.on_stranger = Records(audit::Action::kDelete)});
+  AddCalls("WatchJob", [this, method = Method()](grpc::CallbackServerContext* context) {
+    return WatchStream::New(guard_, *context, method, table_, calls_);
+  });
+  AddCalls("DownloadResult",
+           [this, method = Method{.kind = CallKind::kDownload,
+                                  .on_stranger = Records(audit::Action::kDownload)}](
+               grpc::CallbackServerContext* context) {
+             return DownloadStream::New(downloads_, *context, method);
+           });
+}
+
+std::function<void(const Permit& permit)> JobService::Records(audit::Action action) const {
+  return [this, action](const Permit& permit) {
+    audit_.Record(action, permit.actor, jobs::Job(), permit.status);
+  };
+}
+
 void JobService::OnListJobs(UnaryCall<v1::ListJobsRequest, v1::ListJobsResponse>& call) {
   const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
   if (!permit.ok()) return call.Answer(permit.status);
@@ -73,16 +110,6 @@ void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
     AddTransfers(transfers_, call.response());
   }
   call.Answer(job.status());
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* JobService::WatchJob(grpc::CallbackServerContext* call,
-                                                                 const grpc::ByteBuffer* in) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kViewer);
-  if (!permit.ok()) return new RefusedStream(permit.status);
-  v1::WatchJobRequest request;
-  const absl::Status parsed = ParseRequest(*in, kLongestRequestBytes, request);
-  if (!parsed.ok()) return new RefusedStream(parsed);
-  return WatchStream::Start(table_, calls_, request);
 }
 
 absl::StatusOr<jobs::JobSnapshot> JobService::Cancel(const v1::CancelJobRequest& request,
@@ -160,23 +187,6 @@ void JobService::OnDeleteJob(UnaryCall<v1::DeleteJobRequest, v1::DeleteJobRespon
                  permit.caller());
   }
   call.Answer(status);
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* JobService::DownloadResult(
-    grpc::CallbackServerContext* call, const grpc::ByteBuffer* in) {
-  const Permit permit = guard_.Ask(*call, roles::Role::kConsole);
-  v1::DownloadResultRequest request;
-  const absl::Status parsed = ParseRequest(*in, kLongestRequestBytes, request);
-  if (!parsed.ok()) return new RefusedStream(parsed);
-  if (!permit.ok()) {
-    audit_.Record(audit::Action::kDownload, permit.actor, request.job_id(), permit.status);
-    return new RefusedStream(permit.status);
-  }
-  return DownloadStream::Start(
-      table_, results_, calls_, request,
-      [this, actor = permit.actor, job_id = request.job_id()](const absl::Status& outcome) {
-        audit_.Record(audit::Action::kDownload, actor, job_id, outcome);
-      });
 }
 
 }  // namespace isocenter::rpc

@@ -11,14 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "server/base/log.h"
 
 namespace isocenter::rpc {
@@ -32,14 +30,6 @@ constexpr int kMillisecondsWithoutDescriptors = 100;
 
 void SetOption(int socket, int level, int option, int value) {
   (void)setsockopt(socket, level, option, &value, sizeof(value));
-}
-
-std::string HostOf(const sockaddr_storage& address, socklen_t length) {
-  std::array<char, NI_MAXHOST> host;
-  return getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host.data(), host.size(),
-                     nullptr, 0, NI_NUMERICHOST) == 0
-             ? host.data()
-             : "";
 }
 
 int PortOf(int socket) {
@@ -112,7 +102,10 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& addr
 }
 
 Listener::Listener(std::vector<int> sockets, int port, int most)
-    : sockets_(std::move(sockets)), port_(port), most_(most), stop_(eventfd(0, EFD_CLOEXEC)) {}
+    : sockets_(std::move(sockets)),
+      port_(port),
+      stop_(eventfd(0, EFD_CLOEXEC)),
+      connections_(most) {}
 
 Listener::~Listener() {
   Stop();
@@ -158,7 +151,7 @@ void Listener::Accept(int socket) {
     (void)poll(&stop, 1, kMillisecondsWithoutDescriptors);
     return;
   }
-  if (!Admit(descriptor, HostOf(address, length))) {
+  if (!connections_.Admit(descriptor, PeerOf(address))) {
     close(descriptor);
     return;
   }
@@ -167,35 +160,6 @@ void Listener::Accept(int socket) {
   connection.listener_fd = socket;
   connection.fd = descriptor;
   acceptor_->HandleNewConnection(&connection);
-}
-
-bool Listener::Admit(int descriptor, const std::string& host) {
-  struct stat file;
-  if (fstat(descriptor, &file) != 0) return false;
-  absl::MutexLock lock(&mutex_);
-  const auto is_full = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return static_cast<int>(connections_.size()) >= most_ ||
-           std::ranges::count(connections_, host, &Connection::host) >= most_ / 2;
-  };
-  if (is_full()) ForgetClosed();
-  if (is_full()) {
-    // At most one line a second: there may be thousands.
-    const absl::Time now = absl::Now();
-    if (now - told_ < absl::Seconds(1)) return false;
-    told_ = now;
-    spdlog::warn("event=connection_refused endpoint=grpc address={} open={} most={} of_one_host={}",
-                 host, connections_.size(), most_, most_ / 2);
-    return false;
-  }
-  connections_.push_back({descriptor, file.st_ino, host});
-  return true;
-}
-
-void Listener::ForgetClosed() {
-  std::erase_if(connections_, [](const Connection& connection) {
-    struct stat file;
-    return fstat(connection.descriptor, &file) != 0 || file.st_ino != connection.inode;
-  });
 }
 
 }  // namespace isocenter::rpc

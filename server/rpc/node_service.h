@@ -8,26 +8,13 @@
 
 namespace isocenter::rpc {
 
-class NodeService : public WithMethods<v1::NodeService::Service,
-                                       v1::NodeService::WithRawCallbackMethod_GetNodeStatus,
-                                       v1::NodeService::WithRawCallbackMethod_DrainNode,
-                                       v1::NodeService::WithRawCallbackMethod_ResumeNode> {
+class NodeService : public SingleRequestService<v1::NodeService> {
  public:
   /// Both must outlive the service.
-  NodeService(const Guard& guard, node::Node& node) : guard_(guard), node_(node) {}
-
-  grpc::ServerUnaryReactor* GetNodeStatus(grpc::CallbackServerContext* call,
-                                          const grpc::ByteBuffer* in,
-                                          grpc::ByteBuffer* out) override {
-    return Serve(*this, &NodeService::OnGetNodeStatus, call, in, out);
-  }
-  grpc::ServerUnaryReactor* DrainNode(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
-                                      grpc::ByteBuffer* out) override {
-    return Serve(*this, &NodeService::OnDrainNode, call, in, out);
-  }
-  grpc::ServerUnaryReactor* ResumeNode(grpc::CallbackServerContext* call,
-                                       const grpc::ByteBuffer* in, grpc::ByteBuffer* out) override {
-    return Serve(*this, &NodeService::OnResumeNode, call, in, out);
+  NodeService(const Guard& guard, node::Node& node) : guard_(guard), node_(node) {
+    Add(guard, "GetNodeStatus", &NodeService::OnGetNodeStatus);
+    Add(guard, "DrainNode", &NodeService::OnDrainNode);
+    Add(guard, "ResumeNode", &NodeService::OnResumeNode);
   }
 
  private:

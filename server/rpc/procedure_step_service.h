@@ -8,30 +8,14 @@
 
 namespace isocenter::rpc {
 
-class ProcedureStepService
-    : public WithMethods<v1::ProcedureStepService::Service,
-                         v1::ProcedureStepService::WithRawCallbackMethod_ListProcedureSteps,
-                         v1::ProcedureStepService::WithRawCallbackMethod_RetryProcedureStep,
-                         v1::ProcedureStepService::WithRawCallbackMethod_DropProcedureStep> {
+class ProcedureStepService : public SingleRequestService<v1::ProcedureStepService> {
  public:
   /// `steps`: null when nobody is told; both must outlive the service.
   ProcedureStepService(const Guard& guard, jobs::ProcedureStepControl* steps)
-      : guard_(guard), steps_(steps) {}
-
-  grpc::ServerUnaryReactor* ListProcedureSteps(grpc::CallbackServerContext* call,
-                                               const grpc::ByteBuffer* in,
-                                               grpc::ByteBuffer* out) override {
-    return Serve(*this, &ProcedureStepService::OnListProcedureSteps, call, in, out);
-  }
-  grpc::ServerUnaryReactor* RetryProcedureStep(grpc::CallbackServerContext* call,
-                                               const grpc::ByteBuffer* in,
-                                               grpc::ByteBuffer* out) override {
-    return Serve(*this, &ProcedureStepService::OnRetryProcedureStep, call, in, out);
-  }
-  grpc::ServerUnaryReactor* DropProcedureStep(grpc::CallbackServerContext* call,
-                                              const grpc::ByteBuffer* in,
-                                              grpc::ByteBuffer* out) override {
-    return Serve(*this, &ProcedureStepService::OnDropProcedureStep, call, in, out);
+      : guard_(guard), steps_(steps) {
+    Add(guard, "ListProcedureSteps", &ProcedureStepService::OnListProcedureSteps);
+    Add(guard, "RetryProcedureStep", &ProcedureStepService::OnRetryProcedureStep);
+    Add(guard, "DropProcedureStep", &ProcedureStepService::OnDropProcedureStep);
   }
 
  private:

@@ -8,23 +8,13 @@
 
 namespace isocenter::rpc {
 
-class ProtocolService : public WithMethods<v1::ProtocolService::Service,
-                                           v1::ProtocolService::WithRawCallbackMethod_ListProtocols,
-                                           v1::ProtocolService::WithRawCallbackMethod_GetProtocol> {
+class ProtocolService : public SingleRequestService<v1::ProtocolService> {
  public:
   /// Both must outlive the service.
   ProtocolService(const Guard& guard, const config::ProtocolBook& protocols)
-      : guard_(guard), protocols_(protocols) {}
-
-  grpc::ServerUnaryReactor* ListProtocols(grpc::CallbackServerContext* call,
-                                          const grpc::ByteBuffer* in,
-                                          grpc::ByteBuffer* out) override {
-    return Serve(*this, &ProtocolService::OnListProtocols, call, in, out);
-  }
-  grpc::ServerUnaryReactor* GetProtocol(grpc::CallbackServerContext* call,
-                                        const grpc::ByteBuffer* in,
-                                        grpc::ByteBuffer* out) override {
-    return Serve(*this, &ProtocolService::OnGetProtocol, call, in, out);
+      : guard_(guard), protocols_(protocols) {
+    Add(guard, "ListProtocols", &ProtocolService::OnListProtocols);
+    Add(guard, "GetProtocol", &ProtocolService::OnGetProtocol);
   }
 
  private:

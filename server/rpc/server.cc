@@ -24,6 +24,8 @@
 #include "server/rpc/node_service.h"
 #include "server/rpc/procedure_step_service.h"
 #include "server/rpc/protocol_service.h"
+#include "server/rpc/stream_watch.h"
+#include "server/rpc/ticker.h"
 #include "server/rpc/transfer_service.h"
 #include "server/rpc/worklist_service.h"
 
@@ -35,9 +37,11 @@ namespace {
 constexpr int kSpareStreams = 16;
 constexpr int kMaxStreamsPerConnection = 100;
 constexpr int kHttp2FrameBytes = 1 << 20;
-constexpr int kStreamWindowBytes = 8 << 20;
+// What a client may send on a stream that nobody reads.
+constexpr int kStreamWindowBytes = 1 << 20;
 // The synchronous services, reflection alone, share these threads.
 constexpr int kMaxThreads = 16;
+constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);
 
 /// How many this process may have.
 int64_t Descriptors() {
@@ -46,18 +50,31 @@ int64_t Descriptors() {
   return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
 }
 
+/// What gRPC holds at most of what clients send: a message for each acquisition and each place of
+/// the reception, and what fits the windows of the others.
+size_t MostBuffered(const v1::LimitsConfig& limits) {
+  const size_t messages = limits.max_active_jobs() + kSpareStreams + Reception::kPlaces;
+  return messages * limits.max_message_bytes() +
+         size_t{CallerQuotas::kMostCalls} * kStreamWindowBytes;
+}
+
 void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.max_message_bytes()));
-  // gRPC slows down and then drops clients when what it buffers for all of them exceeds this.
+  // Beyond this gRPC drops any stream, a scan as well: what it buffers has other bounds.
   grpc::ResourceQuota quota("isocenter");
   quota.SetMaxThreads(kMaxThreads);
-  quota.Resize(std::max<size_t>(size_t{512} << 20, size_t{8} * limits.max_message_bytes()));
+  quota.Resize(MostBuffered(limits));
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   // HTTP/2 in large pieces and with a wide window: a detector frame has megabytes, and each of its
   // usual 16 KiB pieces would be handled on its own on both sides.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kHttp2FrameBytes);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
+  // Probing would widen the window to what the network carries: for each stream that is not read,
+  // as much memory again.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  // The accounts that StreamWatch reads.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 1);
   // A megabyte of zeros, compressed, would be a gigabyte before any limit is asked. Ours do not
   // compress.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
@@ -108,6 +125,8 @@ class Server::Impl {
   bool stopped_serving_ ABSL_GUARDED_BY(health_mutex_) = false;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Listener> listener_;  // hands connections to the server
+  std::unique_ptr<StreamWatch> stream_watch_;
+  std::unique_ptr<Ticker> ticker_;  // until the server shuts down
 };
 
 Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& protocols,
@@ -115,7 +134,7 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                    jobs::JobObserver& observer, const Partners& partners)
     : cluster_(config.cluster()),
       guard_(partners.roster, {config.grpc_proxy().begin(), config.grpc_proxy().end()},
-             partners.clock),
+             config.limits(), partners.clock),
       context_{.guard = guard_,
                .engine = engine,
                .table = table,
@@ -129,7 +148,7 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                .clock = partners.clock},
       acquisitions_(context_),
       jobs_(guard_, table, engine, results, protocols, CallAudit(partners.audit, table),
-            partners.transfers),
+            partners.transfers, absl::Seconds(config.limits().idle_stream_seconds())),
       protocols_(guard_, protocols),
       worklist_(guard_, partners.worklist),
       transfers_(guard_, table, partners.transfers, partners.clock),
@@ -174,6 +193,12 @@ absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
         ", which does not go with private_key_file or client_ca_file; legal is PEM that does"));
   }
   address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", listener_->port());
+  stream_watch_ = std::make_unique<StreamWatch>(Channelz::OfNewestServer(),
+                                                listener_->connections(), absl::Now);
+  ticker_ = std::make_unique<Ticker>("iso-callers", kBetweenLooks, [this] {
+    guard_.reception().Sweep();
+    stream_watch_->Look();
+  });
   listener_->Start(std::move(acceptor));
   auto& health = *server_->GetHealthCheckService();
   for (const NamedService& each : services) health.SetServingStatus(each.name, true);
@@ -207,6 +232,7 @@ void Server::Impl::Shutdown(absl::Time deadline) {
   acquisitions_.quotes().WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);
   worklist_.Interrupt();
+  ticker_ = nullptr;
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
   server_->Wait();
   // gRPC is done with every call, but the job table or the engine may still be telling one, which

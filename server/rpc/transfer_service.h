@@ -20,30 +20,15 @@ v1::Transfer ToProto(const archive::Transfer& transfer);
 /// What is on its way of a job; nothing where it is not known.
 std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::string& job_id);
 
-class TransferService
-    : public WithMethods<v1::TransferService::Service,
-                         v1::TransferService::WithRawCallbackMethod_ListTransfers,
-                         v1::TransferService::WithRawCallbackMethod_SendJob,
-                         v1::TransferService::WithRawCallbackMethod_RetryTransfers> {
+class TransferService : public SingleRequestService<v1::TransferService> {
  public:
   /// All but the clock must outlive the service. Without a queue nothing is ever sent.
   TransferService(const Guard& guard, jobs::JobTable& table, archive::TransferQueue* queue,
                   std::function<absl::Time()> clock)
-      : guard_(guard), table_(table), queue_(queue), clock_(std::move(clock)) {}
-
-  grpc::ServerUnaryReactor* ListTransfers(grpc::CallbackServerContext* call,
-                                          const grpc::ByteBuffer* in,
-                                          grpc::ByteBuffer* out) override {
-    return Serve(*this, &TransferService::OnListTransfers, call, in, out);
-  }
-  grpc::ServerUnaryReactor* SendJob(grpc::CallbackServerContext* call, const grpc::ByteBuffer* in,
-                                    grpc::ByteBuffer* out) override {
-    return Serve(*this, &TransferService::OnSendJob, call, in, out);
-  }
-  grpc::ServerUnaryReactor* RetryTransfers(grpc::CallbackServerContext* call,
-                                           const grpc::ByteBuffer* in,
-                                           grpc::ByteBuffer* out) override {
-    return Serve(*this, &TransferService::OnRetryTransfers, call, in, out);
+      : guard_(guard), table_(table), queue_(queue), clock_(std::move(clock)) {
+    Add(guard, "ListTransfers", &TransferService::OnListTransfers);
+    Add(guard, "SendJob", &TransferService::OnSendJob);
+    Add(guard, "RetryTransfers", &TransferService::OnRetryTransfers);
   }
 
  private:

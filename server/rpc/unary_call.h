@@ -1,44 +1,26 @@
-// Calls with one request: its bytes are bounded before they are parsed.
+// Calls with one request and one answer, and the services that consist of them.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "server/rpc/message_limits.h"
+#include "server/rpc/single_request_call.h"
 #include "server/rpc/translation/status_translation.h"
 
 namespace isocenter::rpc {
 
-namespace internal {
-
-template <class Service, template <class> class... Methods>
-struct Nested {
-  using Type = Service;
-};
-template <class Service, template <class> class First, template <class> class... Rest>
-struct Nested<Service, First, Rest...> {
-  using Type = First<typename Nested<Service, Rest...>::Type>;
-};
-
-}  // namespace internal
-
-/// A generated service with some of its generated WithRawCallbackMethod_..., whose requests arrive
-/// as bytes, which Serve() bounds.
-template <class Service, template <class> class... Methods>
-using WithMethods = typename internal::Nested<Service, Methods...>::Type;
-
-/// Reads a request of at most `longest` bytes. Errors: INVALID_ARGUMENT.
+/// Reads a request. Errors: INVALID_ARGUMENT.
 template <class Request>
-absl::Status ParseRequest(const grpc::ByteBuffer& bytes, int64_t longest, Request& request) {
-  if (static_cast<int64_t>(bytes.Length()) > longest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the request has ", bytes.Length(), " bytes; legal is at most ", longest));
-  }
+absl::Status ParseRequest(const grpc::ByteBuffer& bytes, Request& request) {
   grpc::ByteBuffer copy = bytes;  // of the reference: reading takes it
   if (grpc::SerializationTraits<Request>::Deserialize(&copy, &request).ok()) {
     return absl::OkStatus();
@@ -60,46 +42,75 @@ grpc::ByteBuffer BytesOf(const Message& message) {
 
 /// One call; deletes itself when gRPC is done with it.
 template <class Request, class Response>
-class UnaryCall : public grpc::ServerUnaryReactor {
+class UnaryCall : public SingleRequestCall {
  public:
-  UnaryCall(grpc::CallbackServerContext& context, grpc::ByteBuffer& answer)
-      : context_(context), answer_(answer) {}
+  /// Gets the call when its request has been read.
+  using Handler = std::function<void(UnaryCall& call)>;
 
-  grpc::CallbackServerContext& context() { return context_; }
+  UnaryCall(const Guard& guard, grpc::CallbackServerContext& context, const Method& method,
+            const Handler& handler)
+      : SingleRequestCall(guard, context, method), handler_(handler) {}
+
   Request& request() { return request_; }
   Response& response() { return response_; }
 
   /// Sends the response, or why there is none. Once, and the last use of this.
   void Answer(const absl::Status& status) {
-    if (status.ok()) answer_ = BytesOf(response_);
-    Finish(ToGrpc(status));
+    if (!status.ok()) return Finish(ToGrpc(status));
+    answer_ = BytesOf(response_);
+    StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
   }
 
  private:
-  void OnDone() override { delete this; }
+  void OnRequest(const grpc::ByteBuffer& bytes) override {
+    const absl::Status parsed = ParseRequest(bytes, request_);
+    parsed.ok() ? handler_(*this) : Answer(parsed);
+  }
 
-  grpc::CallbackServerContext& context_;
-  grpc::ByteBuffer& answer_;
+  const Handler& handler_;
   Request request_;
   Response response_;
+  grpc::ByteBuffer answer_;
 };
 
-/// Lets `method` of `service` answer a call, unless its request has more than `longest` bytes
-/// or is none. `method` asks the guard first, and calls Answer, then or later.
-template <class Service, class Request, class Response>
-grpc::ServerUnaryReactor* Serve(Service& service,
-                                void (Service::*method)(UnaryCall<Request, Response>&),
-                                grpc::CallbackServerContext* context,
-                                const grpc::ByteBuffer* request, grpc::ByteBuffer* answer,
-                                int64_t longest = kLongestRequestBytes) {
-  auto* const call = new UnaryCall<Request, Response>(*context, *answer);
-  const absl::Status parsed = ParseRequest(*request, longest, call->request());
-  if (parsed.ok()) {
-    (service.*method)(*call);
-  } else {
-    call->Answer(parsed);
+/// A generated service, `Contract`::Service, whose methods with one request are given by Add.
+template <class Contract>
+class SingleRequestService : public Contract::Service {
+ protected:
+  using Method = SingleRequestCall::Method;
+
+  /// Lets `handler` of `service`, which this is, answer calls of `name`. It asks the guard first,
+  /// and calls Answer, then or later. In the constructor.
+  template <class Service, class Request, class Response>
+  void Add(const Guard& guard, const char* name,
+           void (Service::*handler)(UnaryCall<Request, Response>&), Method method = {}) {
+    using Call = UnaryCall<Request, Response>;
+    typename Call::Handler handle = [this, handler](Call& call) {
+      (static_cast<Service*>(this)->*handler)(call);
+    };
+    AddCalls(name, [&guard, handle = std::move(handle),
+                    method = std::move(method)](grpc::CallbackServerContext* context) {
+      return new Call(guard, *context, method, handle);
+    });
   }
-  return call;
-}
+
+  /// Lets what `make(context)` returns, a new SingleRequestCall, be a call of `name`.
+  template <class Maker>
+  void AddCalls(const char* name, Maker make) {
+    using Handler = grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+    const int index = google::protobuf::DescriptorPool::generated_pool()
+                          ->FindServiceByName(Contract::service_full_name())
+                          ->FindMethodByName(name)
+                          ->index();
+    const auto begin = [make = std::move(make)](grpc::CallbackServerContext* context) {
+      SingleRequestCall* const call = make(context);
+      call->Begin();
+      return call;
+    };
+    // The first says that requests are a stream, the second who gets them.
+    this->MarkMethodStreamed(index, new Handler(begin));
+    this->MarkMethodRawCallback(index, new Handler(begin));
+  }
+};
 
 }  // namespace isocenter::rpc

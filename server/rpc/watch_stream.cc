@@ -8,34 +8,42 @@
 
 namespace isocenter::rpc {
 
-WatchStream* WatchStream::Start(jobs::JobTable& table, CallCounter& calls,
-                                const v1::WatchJobRequest& request) {
-  std::shared_ptr<WatchStream> stream(new WatchStream(table, calls, request));
+WatchStream* WatchStream::New(const Guard& guard, grpc::CallbackServerContext& context,
+                              const Method& method, jobs::JobTable& table, CallCounter& calls) {
+  std::shared_ptr<WatchStream> stream(new WatchStream(guard, context, method, table, calls));
   stream->self_ = stream;
-  std::weak_ptr<WatchStream> weak = stream;
+  return stream.get();
+}
+
+void WatchStream::OnRequest(const grpc::ByteBuffer& bytes) {
+  v1::WatchJobRequest request;
+  const absl::Status parsed = ParseRequest(bytes, request);
+  if (!parsed.ok()) return Finish(ToGrpc(parsed));
+  std::weak_ptr<WatchStream> weak = weak_from_this();
   absl::StatusOr<jobs::JobTable::Subscription> subscription =
-      table.Subscribe(request.job_id(), [weak] {
+      table_.Subscribe(request.job_id(), [weak] {
         if (const auto self = weak.lock()) {
           absl::MutexLock lock(&self->mutex_);
           self->Pump();
         }
       });
-  absl::MutexLock lock(&stream->mutex_);
-  if (subscription.ok()) stream->subscription_ = *std::move(subscription);
-  stream->Pump();
-  return stream.get();
+  absl::MutexLock lock(&mutex_);
+  if (subscription.ok()) subscription_ = *std::move(subscription);
+  request_ = std::move(request);
+  begun_ = true;
+  Pump();
 }
 
 void WatchStream::Pump() {
-  if (writing_ || finished_) return;
+  if (!begun_ || writing_ || finished_) return;
   if (cancelled_) return End(grpc::Status::CANCELLED);
-  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(job_id_);
+  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request_.job_id());
   if (!job.ok()) return End(ToGrpc(job.status()));
   if (*job != sent_) {
     const auto known_preview = sent_ == nullptr ? nullptr : sent_->preview;
     sent_ = *job;
     v1::Job message = ToProto(*sent_);
-    if (previews_ && sent_->preview != nullptr && sent_->preview != known_preview) {
+    if (request_.previews() && sent_->preview != nullptr && sent_->preview != known_preview) {
       *message.mutable_preview() = PreviewToProto(*sent_->preview);
     }
     outgoing_ = BytesOf(message);
@@ -59,12 +67,13 @@ void WatchStream::OnWriteDone(bool ok) {
 }
 
 void WatchStream::OnCancel() {
+  SingleRequestCall::OnCancel();
   absl::MutexLock lock(&mutex_);
   cancelled_ = true;
   Pump();
 }
 
-void WatchStream::OnDone() {
+void WatchStream::OnEnd() {
   std::shared_ptr<WatchStream> last;
   jobs::JobTable::Subscription subscription;
   absl::MutexLock lock(&mutex_);

@@ -10,19 +10,14 @@
 
 namespace isocenter::rpc {
 
-class WorklistService
-    : public WithMethods<v1::WorklistService::Service,
-                         v1::WorklistService::WithRawCallbackMethod_ListScheduledSteps> {
+class WorklistService : public SingleRequestService<v1::WorklistService> {
  public:
   /// `worklist`: null when none is configured. Both must outlive the service.
   WorklistService(const Guard& guard, jobs::Worklist* worklist)
-      : guard_(guard), worklist_(worklist) {}
-
-  grpc::ServerUnaryReactor* ListScheduledSteps(grpc::CallbackServerContext* call,
-                                               const grpc::ByteBuffer* in,
-                                               grpc::ByteBuffer* out) override {
-    return Serve(*this, &WorklistService::OnListScheduledSteps, call, in, out);
+      : guard_(guard), worklist_(worklist) {
+    Add(guard, "ListScheduledSteps", &WorklistService::OnListScheduledSteps);
   }
+
   /// Those that wait for the worklist.
   const CallCounter& calls() const { return calls_; }
   /// Ends them.

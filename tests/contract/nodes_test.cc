@@ -1,4 +1,6 @@
 // Several nodes: what each says of itself, and of an acquisition before it is sent.
+#include <thread>
+
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {
@@ -65,6 +67,33 @@ TEST_F(NodesTest, AQuoteIsRefusedAsTheAcquisitionWouldBe) {
   server_->StopServing();
   service_.engine->StopAdmitting();
   EXPECT_EQ(Quote(SmallHeader(), quote).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(NodesTest, QuotesCostNoPlanAndDelayNoAcceptance) {
+  service_.options.memory_bytes = int64_t{8} << 30;
+  RestartService();
+  v1::AcquisitionHeader largest = SmallHeader();
+  largest.set_frame_count(10000);
+  largest.mutable_circular()->set_arc_deg(360. * 9999 / 10000);
+  largest.mutable_detector()->set_columns(8192);
+  largest.mutable_detector()->set_pitch_u_mm(0.05);
+  const absl::Time begin = absl::Now();
+  std::vector<std::thread> others;
+  for (int i = 0; i < 24; ++i) {
+    others.emplace_back([&] {
+      v1::AcquisitionQuote quote;
+      const grpc::Status status = Quote(largest, quote);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+    });
+  }
+  absl::SleepFor(absl::Milliseconds(100));  // for some to be under way
+  const absl::Time asked = absl::Now();
+  Begin()->Break();
+  const absl::Duration accepted = absl::Now() - asked;
+  for (std::thread& other : others) other.join();
+  // A plan of such an acquisition takes seconds.
+  EXPECT_LT(accepted, absl::Seconds(1));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
 }
 
 TEST_F(NodesTest, AnAcquisitionBelongsWhereItsJobIs) {

@@ -15,14 +15,6 @@ namespace {
 /// and two on their way through the wire's layers.
 constexpr int kFramesOnTheirWay = kMostAppends + 2;
 
-absl::StatusOr<recon::ReconstructionPlan> PlanFor(const AcquisitionRequest& request,
-                                                  const VolumeGrid& grid,
-                                                  const ops::Registry& registry,
-                                                  const SlotDevices& devices) {
-  return recon::MakePlan(request.acquisition, grid, request.settings, registry, devices,
-                         recon::Arrival::kStreamed, kFramesOnTheirWay);
-}
-
 double VoxelUpdates(const recon::Acquisition& acquisition, const VolumeGrid& grid) {
   return static_cast<double>(grid.voxels()) * static_cast<double>(acquisition.trajectory.size());
 }
@@ -84,7 +76,7 @@ absl::StatusOr<RunForecast> RunMaker::Predict(const AcquisitionRequest& request,
       const std::shared_ptr<Placement> placement,
       OnBestSlot<Placement>(VoxelUpdates(request.acquisition, grid), urgency.job_class,
                             [&](const scheduler::Forecast& forecast) {
-                              return PlaceOn(forecast, request, grid, urgency);
+                              return PlaceOn(forecast, {request, grid, true}, urgency);
                             }));
   return placement->forecast;
 }
@@ -100,24 +92,35 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
       });
 }
 
+absl::StatusOr<recon::ReconstructionPlan> RunMaker::PlanFor(const PlanSource& source,
+                                                            const SlotDevices& devices) const {
+  const AcquisitionRequest& request = source.request;
+  return source.outline
+             ? recon::OutlinePlan(request.acquisition, source.grid, request.settings, registry_,
+                                  devices, recon::Arrival::kStreamed, kFramesOnTheirWay)
+             : recon::MakePlan(request.acquisition, source.grid, request.settings, registry_,
+                               devices, recon::Arrival::kStreamed, kFramesOnTheirWay);
+}
+
 absl::StatusOr<std::shared_ptr<RunMaker::Placement>> RunMaker::PlaceOn(
-    const scheduler::Forecast& forecast, const AcquisitionRequest& request, const VolumeGrid& grid,
+    const scheduler::Forecast& forecast, const PlanSource& source,
     const scheduler::Urgency& urgency) {
+  const recon::Acquisition& acquisition = source.request.acquisition;
   const SlotDevices& planned = devices_[forecast.slot];
   const bool own_memory = planned[0]->traits().own_memory;
   std::vector<int> slots{forecast.slot};
   std::unique_ptr<recon::ReconstructionPlan> plan;
   {
     // Refuses what is hopeless before it costs time, and accounts for the planning.
-    const int64_t volume_bytes = recon::VolumeBytes(grid);
-    ISO_ASSIGN_OR_RETURN(const scheduler::Admission planning,
-                         scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
-                                          recon::PlanningBytes(request.acquisition) + volume_bytes,
-                                          urgency.job_class));
-    ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan made,
-                         PlanFor(request, grid, registry_, planned));
+    const int64_t volume_bytes = recon::VolumeBytes(source.grid);
+    ISO_ASSIGN_OR_RETURN(
+        const scheduler::Admission planning,
+        scheduler_.Admit(forecast.slot, own_memory ? 0 : volume_bytes,
+                         volume_bytes + (source.outline ? 0 : recon::PlanningBytes(acquisition)),
+                         urgency.job_class));
+    ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan made, PlanFor(source, planned));
     if (own_memory && made.order != recon::Order::kChunksFirst) {
-      ISO_ASSIGN_OR_RETURN(slots, WidenPlan(forecast.slot, request, grid, made));
+      ISO_ASSIGN_OR_RETURN(slots, WidenPlan(forecast.slot, source, made));
     }
     plan = std::make_unique<recon::ReconstructionPlan>(std::move(made));
   }
@@ -134,7 +137,7 @@ absl::StatusOr<std::shared_ptr<RunMaker::Placement>> RunMaker::PlaceOn(
   placement->devices = std::move(devices);
   placement->admission = std::move(admission);
   placement->forecast = {.wait = forecast.wait,
-                         .finish = std::max(forecast.finish(), AcquisitionTime(request))};
+                         .finish = std::max(forecast.finish(), AcquisitionTime(source.request))};
   return placement;
 }
 
@@ -142,7 +145,7 @@ absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
     const scheduler::Forecast& forecast, const AcquisitionRequest& request, const VolumeGrid& grid,
     const scheduler::Urgency& urgency) {
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<Placement> placement,
-                       PlaceOn(forecast, request, grid, urgency));
+                       PlaceOn(forecast, {request, grid, false}, urgency));
   const absl::Time end = clock_() + placement->forecast.finish;
   placement->admission.ExpectEnd(end);
   return ReconstructionRun::Create(std::move(placement->plan),
@@ -171,8 +174,7 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementOn(
                                std::move(admission), registry_, urgency);
 }
 
-absl::StatusOr<std::vector<int>> RunMaker::WidenPlan(int first, const AcquisitionRequest& request,
-                                                     const VolumeGrid& grid,
+absl::StatusOr<std::vector<int>> RunMaker::WidenPlan(int first, const PlanSource& source,
                                                      recon::ReconstructionPlan& plan) const {
   std::vector<int> slots{first};
   SlotDevices devices = devices_[first];
@@ -183,8 +185,7 @@ absl::StatusOr<std::vector<int>> RunMaker::WidenPlan(int first, const Acquisitio
     }
     slots.push_back(slot);
     devices.insert(devices.end(), devices_[slot].begin(), devices_[slot].end());
-    ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan wider,
-                         PlanFor(request, grid, registry_, devices));
+    ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan wider, PlanFor(source, devices));
     if (wider.order != recon::Order::kChunksFirst) continue;
     plan = std::move(wider);
     return slots;

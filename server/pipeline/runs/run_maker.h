@@ -38,7 +38,8 @@ class RunMaker {
                                                           const VolumeGrid& grid,
                                                           const scheduler::Urgency& urgency);
 
-  /// What Make would find now, without taking anything. Errors: as Make.
+  /// What Make would find now, without taking anything, and without the cost of a plan. Errors: as
+  /// Make.
   absl::StatusOr<RunForecast> Predict(const AcquisitionRequest& request, const VolumeGrid& grid,
                                       const scheduler::Urgency& urgency);
 
@@ -63,9 +64,16 @@ class RunMaker {
     scheduler::Admission admission;
     RunForecast forecast;
   };
+  /// Of what a plan is made, in whole or as an outline.
+  struct PlanSource {
+    const AcquisitionRequest& request;
+    const VolumeGrid& grid;
+    bool outline;
+  };
+  absl::StatusOr<recon::ReconstructionPlan> PlanFor(const PlanSource& source,
+                                                    const SlotDevices& devices) const;
   absl::StatusOr<std::shared_ptr<Placement>> PlaceOn(const scheduler::Forecast& forecast,
-                                                     const AcquisitionRequest& request,
-                                                     const VolumeGrid& grid,
+                                                     const PlanSource& source,
                                                      const scheduler::Urgency& urgency);
   absl::StatusOr<std::shared_ptr<ReconstructionRun>> MakeOn(const scheduler::Forecast& forecast,
                                                             const AcquisitionRequest& request,
@@ -79,8 +87,7 @@ class RunMaker {
   absl::StatusOr<std::shared_ptr<Run>> OnBestSlot(double voxel_updates, jobs::JobClass job_class,
                                                   const Maker& make);
   /// `first` and further slots of its kind, as many as hold the volume at once.
-  absl::StatusOr<std::vector<int>> WidenPlan(int first, const AcquisitionRequest& request,
-                                             const VolumeGrid& grid,
+  absl::StatusOr<std::vector<int>> WidenPlan(int first, const PlanSource& source,
                                              recon::ReconstructionPlan& plan) const;
 
   const ops::Registry& registry_;

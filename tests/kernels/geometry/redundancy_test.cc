@@ -50,7 +50,7 @@ class LineCounter {
     const Vec3 foot = distance * normal;
     double sum = 0;
     met = 0;
-    const bool closed = table_.arc == 2 * kPi;
+    const bool closed = table_.outline.arc == 2 * kPi;
     for (size_t view = 0; view + (closed ? 0 : 1) < sources_.size(); ++view) {
       const size_t next = (view + 1) % sources_.size();
       const double before = Dot(sources_[view], normal) - distance;
@@ -117,8 +117,8 @@ TEST_P(ShortScan, EachLineCountsOnceInBothDirections) {
     const Trajectory trajectory = Orbit(2001, arc_deg, GetParam().offset_u_px);
     const auto table = ComputeRedundancy(trajectory, kDetector, RedundancyWeighting::kShortScan);
     ASSERT_TRUE(table.ok()) << table.status();
-    EXPECT_FALSE(table->full_scan);
-    EXPECT_NEAR(RadiansToDegrees(table->arc), GetParam().arc_deg * 2001 / 2000, 1e-9);
+    EXPECT_FALSE(table->outline.full_scan);
+    EXPECT_NEAR(RadiansToDegrees(table->outline.arc), GetParam().arc_deg * 2001 / 2000, 1e-9);
     const double narrow = 107 - std::abs(GetParam().offset_u_px);  // pixels on the narrow side
     const double radius = 0.995 * kRadius * std::sin(std::atan(narrow * 2 / kDistance));
     ExpectEachLineCountsOnce(trajectory, *table, radius, kLineTolerance);
@@ -136,9 +136,9 @@ INSTANTIATE_TEST_SUITE_P(Arcs, ShortScan,
 TEST(ComputeRedundancy, WeightsBelongToTheWiderSideOfADisplacedFan) {
   const auto table = ComputeRedundancy(Orbit(500, 212, 10), kDetector, RedundancyWeighting::kAuto);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_NEAR(table->fan_angle, 2 * std::atan(117 * 2 / kDistance), 1e-9);
-  EXPECT_EQ(table->columns_lacking_before, 0);
-  EXPECT_EQ(table->columns_lacking_after, 0);
+  EXPECT_NEAR(table->outline.fan_angle, 2 * std::atan(117 * 2 / kDistance), 1e-9);
+  EXPECT_EQ(table->outline.columns_lacking_before, 0);
+  EXPECT_EQ(table->outline.columns_lacking_after, 0);
 }
 
 // By hand, from Parker's paper: arc π + 2Γ, central ray (fan 0): sin²(π/4 · β/Γ) until β = 2Γ.
@@ -204,7 +204,7 @@ TEST(ComputeRedundancy, MeasuredNoiseAndUnevenStepsKeepTheSum) {
   ASSERT_TRUE(table.ok()) << table.status();
   double sum = 0;
   for (double step : table->angular_step) sum += step;
-  EXPECT_NEAR(sum, table->arc, 1e-9);
+  EXPECT_NEAR(sum, table->outline.arc, 1e-9);
   // The radius of the source is not the same at both ends of a line, so its two fan angles differ
   // by up to 0.5 % of 10°: 0.05° of ramps that rise over 20 to 50°.
   ExpectEachLineCountsOnce(trajectory, *table,
@@ -222,8 +222,8 @@ TEST(ComputeRedundancy, MeasuredArm) {
                           .pitch_v_mm = kMeasuredPitchMm};
   const auto table = ComputeRedundancy(*trajectory, detector, RedundancyWeighting::kAuto);
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_FALSE(table->full_scan);
-  EXPECT_NEAR(RadiansToDegrees(table->arc), 197.18 + 0.40, 0.01);
+  EXPECT_FALSE(table->outline.full_scan);
+  EXPECT_NEAR(RadiansToDegrees(table->outline.arc), 197.18 + 0.40, 0.01);
   // Complete within 792 mm · sin(8.8°) = 121 mm. The angles of the sources jitter by 0.015° and
   // their heights and radii differ by up to 1 % between the ends of a line.
   ExpectEachLineCountsOnce(*trajectory, *table, 119, 0.02);
@@ -233,8 +233,8 @@ TEST(ComputeRedundancy, FullScanCountsEachLineTwiceByHalf) {
   for (double arc : {359.0, -359.0}) {
     const auto table = ComputeRedundancy(Orbit(360, arc), kDetector, RedundancyWeighting::kAuto);
     ASSERT_TRUE(table.ok()) << table.status();
-    EXPECT_TRUE(table->full_scan);
-    EXPECT_EQ(table->arc, 2 * kPi);
+    EXPECT_TRUE(table->outline.full_scan);
+    EXPECT_EQ(table->outline.arc, 2 * kPi);
     for (double weight : table->weight) EXPECT_EQ(weight, 0.5);
     for (double step : table->angular_step) EXPECT_NEAR(step, 2 * kPi / 360, 1e-9);
   }
@@ -250,9 +250,9 @@ TEST_P(Displaced, EachLineCountsOnceUpToTheWideSide) {
     const Trajectory trajectory = Orbit(2000, arc, offset);
     const auto table = ComputeRedundancy(trajectory, kDetector, RedundancyWeighting::kAuto);
     ASSERT_TRUE(table.ok()) << table.status();
-    EXPECT_TRUE(table->full_scan);
-    EXPECT_EQ(table->columns_lacking_before, offset < 0 ? std::round(-2 * offset) : 0);
-    EXPECT_EQ(table->columns_lacking_after, offset > 0 ? std::round(2 * offset) : 0);
+    EXPECT_TRUE(table->outline.full_scan);
+    EXPECT_EQ(table->outline.columns_lacking_before, offset < 0 ? std::round(-2 * offset) : 0);
+    EXPECT_EQ(table->outline.columns_lacking_after, offset > 0 ? std::round(2 * offset) : 0);
     const double wide = 107 + std::abs(offset);  // pixels on the wide side
     const double radius = 0.995 * kRadius * std::sin(std::atan(wide * 2 / kDistance));
     const LineCounter lines(trajectory, *table);
@@ -275,7 +275,7 @@ TEST(ComputeRedundancy, ADetectorThatIsHardlyDisplacedKeepsTheWeightsOfACentredO
         ComputeRedundancy(Orbit(360, 359, offset), kDetector, RedundancyWeighting::kAuto);
     ASSERT_TRUE(table.ok()) << table.status();
     for (double weight : table->weight) EXPECT_EQ(weight, 0.5);
-    EXPECT_EQ(table->columns_lacking_before + table->columns_lacking_after, 0);
+    EXPECT_EQ(table->outline.columns_lacking_before + table->outline.columns_lacking_after, 0);
   }
   // And one that is displaced by 4 of 215 columns changes only the outermost 8.
   const auto table = ComputeRedundancy(Orbit(360, 359, 4), kDetector, RedundancyWeighting::kAuto);
@@ -302,7 +302,7 @@ TEST(ComputeRedundancy, MoreThanACircleStillCountsOnce) {
     const int views = static_cast<int>(arc) + 1;
     const auto table = ComputeRedundancy(Orbit(views, arc), kDetector, RedundancyWeighting::kAuto);
     ASSERT_TRUE(table.ok()) << table.status();
-    EXPECT_TRUE(table->full_scan);
+    EXPECT_TRUE(table->outline.full_scan);
     std::vector<double> per_degree(360);
     for (int view = 0; view < views; ++view) {
       per_degree[view % 360] += table->weight[view * 215 + 3];

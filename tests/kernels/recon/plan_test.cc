@@ -148,6 +148,28 @@ TEST(Plan, HostBytesAreOfAllThatAJobHolds) {
   EXPECT_EQ(plan.host_bytes, (16 + 6) * 24 * 16 * 2 + 8 * 8 * 8 * 4 + 40 * 24 * 4);
 }
 
+TEST(Plan, ItsOutlineIsTheSameWithoutWeights) {
+  const auto device = OpenReference();
+  const ops::Device* const devices[] = {device.get()};
+  for (const int views : {40, 500}) {
+    Acquisition acquisition = CircleOf(views);
+    // Turned, so that every view has a fan of its own, and off the middle.
+    for (ProjectionMatrix& matrix : acquisition.trajectory) {
+      for (int i = 0; i < 4; ++i) matrix.m[i] += 3 * matrix(2, i);
+    }
+    const auto plan = *MakePlan(acquisition, kGrid, {}, TestRegistry(), devices);
+    const auto outline = *OutlinePlan(acquisition, kGrid, {}, TestRegistry(), devices);
+    EXPECT_TRUE(outline.column_weight.empty());
+    EXPECT_EQ(outline.chunks, plan.chunks);
+    EXPECT_EQ(outline.order, plan.order);
+    EXPECT_EQ(outline.peak_bytes, plan.peak_bytes);
+    EXPECT_EQ(outline.host_bytes, plan.host_bytes);
+    EXPECT_EQ(outline.full_scan, plan.full_scan);
+    EXPECT_NEAR(outline.arc, plan.arc, 1e-12);
+    EXPECT_NEAR(outline.fan_angle, plan.fan_angle, 1e-12);
+  }
+}
+
 struct BadInput {
   const char* message;
   void (*spoil)(Acquisition&, VolumeGrid&, FdkSettings&);
@@ -163,6 +185,10 @@ TEST_P(PlanRefuses, BadInputByName) {
   const auto plan = MakePlan(acquisition, grid, settings, TestRegistry(), *OpenReference());
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(plan.status().message(), HasSubstr(GetParam().message));
+  const auto device = OpenReference();
+  const ops::Device* const devices[] = {device.get()};
+  EXPECT_EQ(OutlinePlan(acquisition, grid, settings, TestRegistry(), devices).status(),
+            plan.status());
 }
 
 INSTANTIATE_TEST_SUITE_P(

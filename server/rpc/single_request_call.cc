@@ -1,0 +1,54 @@
+#include "server/rpc/single_request_call.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::rpc {
+namespace {
+
+// For a request of at most 2 MiB.
+constexpr absl::Duration kPatience = absl::Seconds(10);
+
+}  // namespace
+
+void SingleRequestCall::Begin() {
+  const Permit permit = guard_.Ask(context_, roles::Role::kViewer);
+  if (!permit.ok()) {
+    if (method_.on_stranger) method_.on_stranger(permit);
+    return Finish(ToGrpc(permit.status));
+  }
+  absl::StatusOr<CallerQuotas::Place> place = guard_.quotas().Enter(permit.account, method_.kind);
+  if (!place.ok()) return Finish(ToGrpc(place.status()));
+  place_ = *std::move(place);
+  guard_.reception().Enter(*this, permit.account, kPatience);
+}
+
+void SingleRequestCall::OnReadDone(bool ok) {
+  if (!guard_.reception().Leave(*this)) return;  // it was turned away
+  if (!ok) {
+    return Finish(context_.IsCancelled() ? grpc::Status::CANCELLED
+                                         : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                                                        "the call ended without a request"));
+  }
+  const auto bytes = static_cast<int64_t>(incoming_.Length());
+  if (bytes > method_.longest) {
+    return Finish(ToGrpc(absl::InvalidArgumentError(
+        absl::StrCat("the request has ", bytes, " bytes; legal is at most ", method_.longest))));
+  }
+  const grpc::ByteBuffer request = std::move(incoming_);
+  incoming_.Clear();
+  OnRequest(request);
+}
+
+void SingleRequestCall::OnCancel() {
+  // While it reads, that fails.
+  if (guard_.reception().LeaveQueue(*this)) Finish(grpc::Status::CANCELLED);
+}
+
+void SingleRequestCall::OnDone() {
+  guard_.reception().Leave(*this);
+  OnEnd();
+}
+
+}  // namespace isocenter::rpc
