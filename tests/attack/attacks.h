@@ -27,6 +27,10 @@ std::vector<Attack> DicomAttacks();
 /// How long an attack holds what it has opened.
 inline constexpr int kHoldSeconds = 3;
 
+/// Where the attackers' raw connections come from: not from the rooms' address, which a node that
+/// cuts off a host would cut off, too.
+inline constexpr char kAttacker[] = "127.0.0.66";
+
 inline std::string RandomBytes(Chance& chance, int64_t longest) {
   std::string bytes(static_cast<size_t>(chance.Integer(0, longest)), '\0');
   for (char& byte : bytes) byte = static_cast<char>(chance.Integer(0, 255));

@@ -17,7 +17,7 @@ std::string Request() { return dicom::AssociateRequest(kStudyRootFind, kImplicit
 void SilentAssociations(const Target& target, Chance& chance) {
   std::deque<RawConnection> held;
   for (int i = 0; i < 60; ++i) {
-    held.emplace_back(target.dicom_port());
+    held.emplace_back(target.dicom_port(), kAttacker);
     if (chance.OneIn(2)) held.back().Send(Request());
   }
   absl::SleepFor(absl::Seconds(kHoldSeconds));
@@ -25,7 +25,7 @@ void SilentAssociations(const Target& target, Chance& chance) {
 
 void NestedSequences(const Target& target, Chance& chance) {
   for (int i = 0; i < 20; ++i) {
-    RawConnection connection(target.dicom_port());
+    RawConnection connection(target.dicom_port(), kAttacker);
     connection.Send(Request());
     connection.Read();
     connection.Send(dicom::DataPdu(true, true, dicom::Command(kStudyRootFind, kFindRequest, true)));
@@ -46,7 +46,7 @@ void MutatedPdus(const Target& target, Chance& chance) {
       bytes[chance.Integer(0, bytes.size() - 1)] = static_cast<char>(chance.Integer(0, 255));
     }
     if (chance.OneIn(3)) bytes.resize(chance.Integer(0, bytes.size()));
-    RawConnection connection(target.dicom_port());
+    RawConnection connection(target.dicom_port(), kAttacker);
     connection.Send(bytes);
     connection.Read();
   }
@@ -55,7 +55,7 @@ void MutatedPdus(const Target& target, Chance& chance) {
 void ClaimsOfLength(const Target& target, Chance& chance) {
   std::deque<RawConnection> held;
   for (int i = 0; i < 20; ++i) {
-    held.emplace_back(target.dicom_port());
+    held.emplace_back(target.dicom_port(), kAttacker);
     held.back().Send(dicom::Bytes(static_cast<uint32_t>(chance.Integer(1, 7)), 2) +
                      std::string("\xff\xff\xff\xf0") + RandomBytes(chance, 100000));
   }

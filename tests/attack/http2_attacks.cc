@@ -19,7 +19,7 @@ std::string Token(Chance& chance) {
 void SilentConnections(const Target& target, Chance& chance) {
   std::deque<RawConnection> held;
   for (int i = 0; i < 400; ++i) {
-    held.emplace_back(target.grpc_port());
+    held.emplace_back(target.grpc_port(), kAttacker);
     if (chance.OneIn(2)) held.back().Send(Begin());
   }
   absl::SleepFor(absl::Seconds(kHoldSeconds));
@@ -27,7 +27,7 @@ void SilentConnections(const Target& target, Chance& chance) {
 
 // CVE-2023-44487: calls that are begun and reset at once.
 void RapidReset(const Target& target, Chance& chance) {
-  RawConnection connection(target.grpc_port());
+  RawConnection connection(target.grpc_port(), kAttacker);
   connection.Send(Begin());
   const std::string headers = CallHeaders(kAcquire, Token(chance));
   const absl::Time end = absl::Now() + absl::Seconds(kHoldSeconds);
@@ -45,7 +45,7 @@ void RapidReset(const Target& target, Chance& chance) {
 void UnfinishedMessages(const Target& target, Chance& chance) {
   std::deque<RawConnection> held;
   for (int i = 0; i < 40; ++i) {
-    held.emplace_back(target.grpc_port());
+    held.emplace_back(target.grpc_port(), kAttacker);
     std::string bytes = Begin();
     for (uint32_t stream = 1; stream < 40; stream += 2) {
       bytes += Http2Frame(kHeaders, kEndHeaders, stream, CallHeaders(kAcquire, Token(chance)));
@@ -57,7 +57,7 @@ void UnfinishedMessages(const Target& target, Chance& chance) {
 }
 
 void CompressedMessages(const Target& target, Chance& chance) {
-  RawConnection connection(target.grpc_port());
+  RawConnection connection(target.grpc_port(), kAttacker);
   std::string bytes = Begin();
   for (uint32_t stream = 1; stream < 60; stream += 2) {
     const std::string message = RandomBytes(chance, 4000);
@@ -71,7 +71,7 @@ void CompressedMessages(const Target& target, Chance& chance) {
 
 void RandomFrames(const Target& target, Chance& chance) {
   for (int i = 0; i < 100; ++i) {
-    RawConnection connection(target.grpc_port());
+    RawConnection connection(target.grpc_port(), kAttacker);
     std::string bytes = chance.OneIn(5) ? RandomBytes(chance, 2000) : Begin();
     for (int frame = 0; frame < 20; ++frame) {
       bytes += Http2Frame(static_cast<char>(chance.Integer(0, 11)),
@@ -84,7 +84,7 @@ void RandomFrames(const Target& target, Chance& chance) {
 }
 
 void PingsWithoutEnd(const Target& target, Chance&) {
-  RawConnection connection(target.grpc_port());
+  RawConnection connection(target.grpc_port(), kAttacker);
   std::string pings;
   for (int i = 0; i < 1000; ++i) pings += Http2Frame(kPing, 0, 0, "12345678");
   connection.Send(Begin());

@@ -16,7 +16,7 @@ int AnyPort(const Target& target, Chance& chance) {
 void SlowRequests(const Target& target, Chance& chance) {
   const std::string request = "GET /api/v1/jobs HTTP/1.1\r\nHost: a\r\nX-Header: some value\r\n";
   std::deque<RawConnection> held;
-  for (int i = 0; i < 300; ++i) held.emplace_back(AnyPort(target, chance));
+  for (int i = 0; i < 300; ++i) held.emplace_back(AnyPort(target, chance), kAttacker);
   for (int byte = 0; byte < 10 * kHoldSeconds; ++byte) {
     for (RawConnection& connection : held) connection.Send(request.substr(byte, 1));
     absl::SleepFor(absl::Milliseconds(100));
@@ -27,7 +27,7 @@ void SlowRequests(const Target& target, Chance& chance) {
 void IdleConnections(const Target& target, Chance& chance) {
   std::deque<RawConnection> held;
   for (int i = 0; i < 300; ++i) {
-    held.emplace_back(AnyPort(target, chance));
+    held.emplace_back(AnyPort(target, chance), kAttacker);
     held.back().Send("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
   }
   absl::SleepFor(absl::Seconds(kHoldSeconds));
@@ -43,7 +43,7 @@ void MalformedRequests(const Target& target, Chance& chance) {
       request[chance.Integer(0, request.size() - 1)] = static_cast<char>(chance.Integer(0, 255));
     }
     if (chance.OneIn(4)) request = RandomBytes(chance, 3000);
-    RawConnection connection(AnyPort(target, chance));
+    RawConnection connection(AnyPort(target, chance), kAttacker);
     connection.Send(request);
     if (chance.OneIn(3)) connection.Read();
   }
@@ -57,7 +57,7 @@ void LargeRequests(const Target& target, Chance& chance) {
         absl::StrCat("POST /api/v1/session HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", much),
         absl::StrCat("POST /api/v1/session HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
                      "fffffff\r\n", much)}) {
-    RawConnection connection(AnyPort(target, chance));
+    RawConnection connection(AnyPort(target, chance), kAttacker);
     connection.Send(request);
     connection.Read();
   }
@@ -65,7 +65,7 @@ void LargeRequests(const Target& target, Chance& chance) {
 
 void WrongTokens(const Target& target, Chance& chance) {
   for (int i = 0; i < 300; ++i) {
-    RawConnection connection(target.web_port());
+    RawConnection connection(target.web_port(), kAttacker);
     connection.Send(absl::StrCat("DELETE /api/v1/jobs/", chance.Integer(1, 1 << 30),
                                  " HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ",
                                  chance.Integer(1, 1 << 30), "\r\nConnection: close\r\n\r\n"));

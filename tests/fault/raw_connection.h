@@ -13,13 +13,21 @@ namespace isocenter::testing {
 
 class RawConnection {
  public:
-  explicit RawConnection(int port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+  /// `from`: the address that the server sees, of the loopback network 127.0.0.0/8.
+  explicit RawConnection(int port, const char* from = "127.0.0.1")
+      : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    const auto address_of = [](const char* host, int number) {
+      sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(number))};
+      inet_pton(AF_INET, host, &address.sin_addr);
+      return address;
+    };
+    const sockaddr_in source = address_of(from, 0), address = address_of("127.0.0.1", port);
+    bind(socket_, reinterpret_cast<const sockaddr*>(&source), sizeof(source));
     // A server that reads no more does not hold the test.
     const timeval patience{.tv_sec = 2, .tv_usec = 0};
     setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    connected_ =
+        connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   }
   ~RawConnection() { close(socket_); }
   RawConnection(const RawConnection&) = delete;

@@ -49,7 +49,7 @@ class FakePreprocess final : public Preprocess {
 
  private:
   absl::Status DoRun(const RawFrames&, const CountRange&, std::span<const ViewWeights>,
-                     ProjectionStack&) override {
+                     int64_t, ProjectionStack&) override {
     ++runs;
     return absl::OkStatus();
   }

@@ -50,7 +50,8 @@ class CountingPreprocess final : public ops::Preprocess, Workspace {
  public:
   using Workspace::Workspace;
   absl::Status DoRun(const ops::RawFrames&, const ops::CountRange&,
-                     std::span<const ops::ViewWeights>, ops::ProjectionStack& out) override {
+                     std::span<const ops::ViewWeights>, int64_t,
+                     ops::ProjectionStack& out) override {
     return Grow(out);
   }
 };
