@@ -39,8 +39,11 @@ class Guard {
  public:
   /// Null, or a roster without anybody: whoever reaches the server may. Must outlive this.
   Guard(const roles::Roster* roster, const v1::LimitsConfig& limits,
-        std::function<absl::Time()> clock)
-      : roster_(roster), clock_(clock), quotas_(limits, clock), reception_(clock) {}
+        std::function<absl::Time()> clock, CallerQuotas::OnRefused on_refused)
+      : roster_(roster),
+        clock_(clock),
+        quotas_(limits, clock, std::move(on_refused)),
+        reception_(clock) {}
 
   /// By the token of the call, else by its client certificate: of the role that the roster gives
   /// its subject, else a console's, whose authority gRPC has checked. Every method of every service

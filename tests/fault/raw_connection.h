@@ -5,14 +5,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 namespace isocenter::testing {
 
 class RawConnection {
  public:
-  explicit RawConnection(int port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(static_cast<uint16_t>(port))};
+  /// `from`: an address of the loopback network, to be another host than others.
+  explicit RawConnection(int port, const char* from = "127.0.0.1")
+      : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &own.sin_addr);
+    if (bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof(own)) != 0) return;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
     connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
@@ -28,6 +37,14 @@ class RawConnection {
       if (n <= 0) return;
       sent += static_cast<size_t>(n);
     }
+  }
+  /// Whether the server has ended it. Drops what has come.
+  bool IsClosed() {
+    char buffer[4096];
+    ssize_t n = 0;
+    while ((n = recv(socket_, buffer, sizeof(buffer), MSG_DONTWAIT)) > 0) {
+    }
+    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
   }
   /// Waits a little for an answer and drops it.
   void Read() {
