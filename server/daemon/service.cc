@@ -215,7 +215,8 @@ void Service::StartEngine() {
           .decoders = {.acquisition = rpc::TranslateRecord,
                        .refinement = rpc::TranslateRefinementRecord},
           .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
-          .reports_procedure_steps = procedure_steps_ != nullptr});
+          .reports_procedure_steps = procedure_steps_ != nullptr,
+          .batch_jobs_per_caller = static_cast<int>(config.limits().batch_jobs_per_caller())});
   engine_->Recover();
   node_ = std::make_unique<node::Node>(NodeOptions(), *engine_, *scheduler_, *table_);
   feed_ = std::make_unique<node::JobFeed>(*table_);

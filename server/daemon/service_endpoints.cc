@@ -111,14 +111,18 @@ absl::Status Service::ServeMetrics() {
 }
 
 absl::Status Service::ServeGrpc() {
-  ISO_ASSIGN_OR_RETURN(grpc_, rpc::Server::Start(configuration_.config, configuration_.protocols,
-                                                 *table_, *engine_, *results_, *observer_,
-                                                 {.worklist = worklist_.get(),
-                                                  .audit = audit_.get(),
-                                                  .transfers = &archive_->transfers(),
-                                                  .node = node_.get(),
-                                                  .roster = configuration_.roster.get(),
-                                                  .procedure_steps = procedure_steps_.get()}));
+  ISO_ASSIGN_OR_RETURN(
+      grpc_, rpc::Server::Start(configuration_.config, configuration_.protocols, *table_, *engine_,
+                                *results_, *observer_,
+                                {.worklist = worklist_.get(),
+                                 .audit = audit_.get(),
+                                 .transfers = &archive_->transfers(),
+                                 .node = node_.get(),
+                                 .roster = configuration_.roster.get(),
+                                 .procedure_steps = procedure_steps_.get(),
+                                 .on_caller_refused = [this](absl::string_view limit) {
+                                   metrics_->OnCallerRefused(limit);
+                                 }}));
   addresses_.grpc = grpc_->address();
   return absl::OkStatus();
 }

@@ -69,6 +69,13 @@ struct Metrics::Impl {
           .Name("isocenter_refused_total")
           .Help("Acquisitions that were refused before a job existed, by status code.")
           .Register(*registry);
+  prometheus::Family<Counter>& caller_refused =
+      prometheus::BuildCounter()
+          .Name("isocenter_caller_refused_total")
+          .Help(
+              "gRPC calls that were refused, and connections that were cut, because their caller "
+              "took more than he may, by limit.")
+          .Register(*registry);
   prometheus::Family<Counter>& dicom =
       prometheus::BuildCounter()
           .Name("isocenter_dicom_operations_total")
@@ -212,6 +219,10 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
   for (const char* reason : {"resource_exhausted", "unavailable", "invalid_argument"}) {
     impl_->refused.Add({{"reason", reason}});
   }
+  for (const char* limit :
+       {"acquisitions", "calls", "calls_per_second", "downloads", "quotes", "streams"}) {
+    impl_->caller_refused.Add({{"limit", limit}});
+  }
   for (const jobs::JobClass job_class : jobs::AllOf<jobs::JobClass>()) {
     impl_->accepted.Add(ClassLabel(job_class));
     for (const jobs::JobState state :
@@ -341,6 +352,10 @@ void Metrics::SetCertificateExpiry(const std::string& certificate, double unix_s
 
 void Metrics::OnDicomSend(const std::string& destination, absl::string_view event) {
   impl_->dicom_send.Add({{"destination", destination}, {"event", std::string(event)}}).Increment();
+}
+
+void Metrics::OnCallerRefused(absl::string_view limit) {
+  impl_->caller_refused.Add({{"limit", std::string(limit)}}).Increment();
 }
 
 void Metrics::OnDicomOperation(absl::string_view operation, absl::string_view outcome) {

@@ -112,6 +112,8 @@ class Metrics : public jobs::JobObserver {
   void OnAcquisitionBegan(const jobs::Job&) override {}
   /// One finished operation of the DICOM node; both are from small fixed sets.
   void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
+  /// A call or connection beyond the limits of one caller; `limit` is from a small fixed set.
+  void OnCallerRefused(absl::string_view limit);
   /// When a certificate in use ends, in seconds since 1970; `certificate` is its field in the
   /// configuration.
   void SetCertificateExpiry(const std::string& certificate, double unix_seconds);

@@ -61,6 +61,24 @@ absl::StatusOr<scheduler::DiskPromise> ReserveRoom(const EngineParts& parts,
   return room;
 }
 
+/// Whether the caller may have one more batch job: one who has thousands of scans to send does not
+/// keep the others' out.
+absl::Status CheckShare(const EngineParts& parts, const AcquisitionRequest& request) {
+  if (request.job_class != jobs::JobClass::kBatch || request.caller.empty()) {
+    return absl::OkStatus();
+  }
+  int has = 0;
+  for (const auto& active : parts.active.All<ReconstructionJob>()) {
+    const absl::StatusOr<jobs::JobSnapshot> job = parts.table.Get(active->id());
+    has += job.ok() && (*job)->begun_by == request.caller &&
+           (*job)->job_class == jobs::JobClass::kBatch;
+  }
+  if (has < parts.options.batch_jobs_per_caller) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(request.caller, " has ", has, " batch jobs; legal is at most ",
+                   parts.options.batch_jobs_per_caller, "; try again when one has ended"));
+}
+
 void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const ReconstructionRun& run) {
   const Detector& detector = accepted.job->request().acquisition.detector;
   spdlog::info(
@@ -107,6 +125,7 @@ absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
     }
   }
   ISO_RETURN_IF_ERROR(CheckNotDrained());
+  ISO_RETURN_IF_ERROR(CheckShare(parts_, request));
   ISO_RETURN_IF_ERROR(recon::ValidateAcquisition(request.acquisition));
   if (!request.pair_id.empty()) {
     ISO_ASSIGN_OR_RETURN(screened.has_other_half, JoinPair(parts_.table, request));

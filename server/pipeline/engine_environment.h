@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -51,6 +52,8 @@ struct EngineOptions {
   /// A result for which the archive's disk had no room is tried again so often. Whoever makes room
   /// is mostly another program, or a person: nobody tells us.
   absl::Duration store_again = absl::Seconds(2);
+  /// Batch acquisitions that one caller may have at once, where callers are known.
+  int batch_jobs_per_caller = std::numeric_limits<int>::max();
   /// Called from any thread, also with locks held.
   std::function<absl::Time()> clock = absl::Now;
 };

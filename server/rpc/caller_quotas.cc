@@ -15,17 +15,14 @@ constexpr double kLongestCredit = 2;
 
 }  // namespace
 
-CallerQuotas::CallerQuotas(const v1::LimitsConfig& limits, std::function<absl::Time()> clock)
+CallerQuotas::CallerQuotas(const v1::LimitsConfig& limits, std::function<absl::Time()> clock,
+                           OnRefused on_refused)
     : most_calls_(static_cast<int>(limits.calls_per_caller())),
       most_downloads_(static_cast<int>(limits.downloads_per_caller())),
       most_streams_(static_cast<int>(limits.streams_per_caller())),
       calls_per_second_(limits.calls_per_second_per_caller()),
       clock_(std::move(clock)),
-      refusals_{{"acquisitions", 0},
-                {"calls", 0},
-                {"calls_per_second", 0},
-                {"downloads", 0},
-                {"quotes", 0}} {}
+      on_refused_(std::move(on_refused)) {}
 
 int CallerQuotas::Use::calls() const { return std::accumulate(open.begin(), open.end(), 0); }
 
@@ -54,17 +51,17 @@ CallerQuotas::Use& CallerQuotas::UseOf(const std::string& caller, absl::Time now
   return use;
 }
 
-absl::Status CallerQuotas::Refuse(const char* quota, const std::string& use_and_limit) {
-  ++refusals_[quota];
+absl::Status CallerQuotas::Refuse(const char* quota, const std::string& use_and_limit) const {
+  if (on_refused_) on_refused_(quota);
   return absl::ResourceExhaustedError(use_and_limit);
 }
 
-absl::Status CallerQuotas::Check(const std::string& caller, const Use& use, CallKind kind) {
-  const auto refuse = [&](const char* quota, int has, int most) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+absl::Status CallerQuotas::Check(const std::string& caller, const Use& use, CallKind kind) const {
+  const auto refuse = [&](const char* quota, int has, int most) {
     return Refuse(
         quota, absl::StrCat(caller, " has ", has, " ", quota, " at once; legal is at most ", most));
   };
-  const auto full = [&](const char* quota, int most) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const auto full = [&](const char* quota, int most) {
     return Refuse(quota, absl::StrCat("all callers together have ", most, " ", quota,
                                       " at once; legal is at most that"));
   };
@@ -118,9 +115,9 @@ void CallerQuotas::Leave(const std::string& caller, CallKind kind) {
   --all_.open[static_cast<size_t>(kind)];
 }
 
-std::map<std::string, int64_t> CallerQuotas::refusals() const {
+size_t CallerQuotas::callers() const {
   absl::MutexLock lock(&mutex_);
-  return refusals_;
+  return callers_.size();
 }
 
 }  // namespace isocenter::rpc

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/server_config.pb.h"
@@ -28,7 +28,12 @@ class CallerQuotas {
   /// Quotes of one caller, and of all. A console asks for one before a scan.
   static constexpr int kQuotesPerCaller = 32, kMostQuotes = 64;
 
-  CallerQuotas(const v1::LimitsConfig& limits, std::function<absl::Time()> clock);
+  /// Told of a refused call, by the name of the quota: "acquisitions", "calls", "calls_per_second",
+  /// "downloads" or "quotes". May be empty; must not call the quotas.
+  using OnRefused = std::function<void(absl::string_view quota)>;
+
+  CallerQuotas(const v1::LimitsConfig& limits, std::function<absl::Time()> clock,
+               OnRefused on_refused = nullptr);
 
   /// Given back when destroyed. Move-only.
   class Place {
@@ -47,9 +52,8 @@ class CallerQuotas {
   /// Errors: RESOURCE_EXHAUSTED with the caller, what he has and what is legal.
   absl::StatusOr<Place> Enter(const std::string& caller, CallKind kind);
 
-  /// Calls that were refused, by the name of the quota ("acquisitions", "calls",
-  /// "calls_per_second", "downloads", "quotes").
-  std::map<std::string, int64_t> refusals() const;
+  /// Those that it knows.
+  size_t callers() const;
 
  private:
   static constexpr size_t kKinds = 4;
@@ -61,19 +65,18 @@ class CallerQuotas {
   };
   /// Of all callers that have a call, or had one of late.
   Use& UseOf(const std::string& caller, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Check(const std::string& caller, const Use& use, CallKind kind)
+  absl::Status Check(const std::string& caller, const Use& use, CallKind kind) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Refuse(const char* quota, const std::string& use_and_limit)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Refuse(const char* quota, const std::string& use_and_limit) const;
   void Leave(const std::string& caller, CallKind kind);
 
   const int most_calls_, most_downloads_, most_streams_;
   const double calls_per_second_;
   const std::function<absl::Time()> clock_;
+  const OnRefused on_refused_;
   mutable absl::Mutex mutex_;
   std::map<std::string, Use> callers_ ABSL_GUARDED_BY(mutex_);
   Use all_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int64_t> refusals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace isocenter::rpc

@@ -83,15 +83,16 @@ bool Connections::Admit(int descriptor, const Peer& peer) {
   return false;
 }
 
-void Connections::Cut(const std::vector<Peer>& peers) {
+bool Connections::Cut(const Peer& peer) {
   absl::MutexLock lock(&mutex_);
-  std::erase_if(connections_,
-                [&](const Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                  if (std::ranges::find(peers, connection.peer) == peers.end()) return false;
-                  Reset(connection.descriptor, connection.inode);
-                  return true;
-                });
-  for (const Peer& peer : peers) shunned_[peer.host] = absl::Now() + kPenalty;
+  // A port may have been another connection's before.
+  const auto last = std::find_if(connections_.rbegin(), connections_.rend(),
+                                 [&](const Connection& each) { return each.peer == peer; });
+  if (last == connections_.rend()) return false;
+  Reset(last->descriptor, last->inode);
+  connections_.erase(std::next(last).base());
+  shunned_[peer.host] = absl::Now() + kPenalty;
+  return true;
 }
 
 void Connections::Shun(const std::string& host) {

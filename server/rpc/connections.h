@@ -35,9 +35,9 @@ class Connections {
 
   /// Whether a connection may go to gRPC, which will close it. Else it is the caller's to close.
   bool Admit(int descriptor, const Peer& peer);
-  /// Ends connections at once, with what they have sent and nobody has read, and lets no other of
-  /// their hosts in for a while.
-  void Cut(const std::vector<Peer>& peers);
+  /// Ends a connection at once, with what it has sent and nobody has read, and lets no other of its
+  /// host in for a while. False: there is none.
+  bool Cut(const Peer& peer);
   /// Lets no connection of a host in for a while.
   void Shun(const std::string& host);
   /// Forgets those that are closed: how many of which host.

@@ -41,11 +41,12 @@ class Guard {
   /// `roster`: null, or without anybody: whoever reaches the server may. Must outlive this.
   /// `proxies`: the subjects of the certificates of those that say who calls through them.
   Guard(const roles::Roster* roster, std::vector<std::string> proxies,
-        const v1::LimitsConfig& limits, std::function<absl::Time()> clock)
+        const v1::LimitsConfig& limits, std::function<absl::Time()> clock,
+        CallerQuotas::OnRefused on_refused)
       : roster_(roster),
         proxies_(std::move(proxies)),
         clock_(clock),
-        quotas_(limits, clock),
+        quotas_(limits, clock, std::move(on_refused)),
         reception_(clock) {}
 
   /// By the token of the call, else by its client certificate: of the role that the roster gives

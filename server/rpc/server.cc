@@ -112,6 +112,7 @@ class Server::Impl {
 
   const v1::ClusterConfig cluster_;
   const Guard guard_;
+  const std::function<void(absl::string_view limit)> on_caller_refused_;
   AcquisitionContext context_;
   AcquisitionService acquisitions_;
   JobService jobs_;
@@ -134,7 +135,8 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                    jobs::JobObserver& observer, const Partners& partners)
     : cluster_(config.cluster()),
       guard_(partners.roster, {config.grpc_proxy().begin(), config.grpc_proxy().end()},
-             config.limits(), partners.clock),
+             config.limits(), partners.clock, partners.on_caller_refused),
+      on_caller_refused_(partners.on_caller_refused),
       context_{.guard = guard_,
                .engine = engine,
                .table = table,
@@ -193,8 +195,8 @@ absl::Status Server::Impl::Start(const v1::ServerConfig& config) {
         ", which does not go with private_key_file or client_ca_file; legal is PEM that does"));
   }
   address_ = absl::StrCat(given.substr(0, given.rfind(':')), ":", listener_->port());
-  stream_watch_ = std::make_unique<StreamWatch>(Channelz::OfNewestServer(),
-                                                listener_->connections(), absl::Now);
+  stream_watch_ = std::make_unique<StreamWatch>(
+      Channelz::OfNewestServer(), listener_->connections(), absl::Now, on_caller_refused_);
   ticker_ = std::make_unique<Ticker>("iso-callers", kBetweenLooks, [this] {
     guard_.reception().Sweep();
     stream_watch_->Look();

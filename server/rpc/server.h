@@ -30,6 +30,9 @@ struct Partners {
   node::Node* node = nullptr;
   const roles::Roster* roster = nullptr;  // who may call what; null: whoever reaches the server
   jobs::ProcedureStepControl* procedure_steps = nullptr;
+  /// Told of calls and connections beyond what one caller may take, by the name of the limit. From
+  /// any thread; may be empty.
+  std::function<void(absl::string_view limit)> on_caller_refused;
   std::function<absl::Time()> clock = absl::Now;  // but for deadlines of calls, which are gRPC's
 };
 

@@ -28,8 +28,12 @@ bool Budget::Spend(double times, absl::Time now) {
 bool Budget::is_full(absl::Time now) const { return Credit(now) >= kAtOnce; }
 
 StreamWatch::StreamWatch(Channelz channelz, Connections& connections,
-                         std::function<absl::Time()> clock)
-    : channelz_(channelz), connections_(connections), clock_(std::move(clock)) {}
+                         std::function<absl::Time()> clock,
+                         std::function<void(absl::string_view limit)> on_refused)
+    : channelz_(channelz),
+      connections_(connections),
+      clock_(std::move(clock)),
+      on_refused_(std::move(on_refused)) {}
 
 void StreamWatch::Look() {
   const int64_t begun = channelz_.StreamsBegun();
@@ -56,18 +60,20 @@ int64_t StreamWatch::ChargeOpen(absl::Time now) {
     if (more > kQuiet) busy.emplace_back(connection.peer, more);
   }
   known_ = std::move(seen);
-  std::vector<Peer> cut;
   for (const auto& [host, more] : of_host) {
     if (hosts_[host].Spend(static_cast<double>(more), now)) continue;
     for (const auto& [peer, streams] : busy) {
-      if (peer.host != host) continue;
-      cut.push_back(peer);
-      spdlog::warn("event=connection_cut endpoint=grpc address={} port={} streams_unanswered={}",
-                   host, peer.port, streams);
+      if (peer.host == host) Cut(peer, streams);
     }
   }
-  if (!cut.empty()) connections_.Cut(cut);
   return begun;
+}
+
+void StreamWatch::Cut(const Peer& peer, int64_t streams) {
+  if (!connections_.Cut(peer)) return;  // before, and gRPC has yet to see it
+  spdlog::warn("event=connection_cut endpoint=grpc address={} port={} streams_unanswered={}",
+               peer.host, peer.port, streams);
+  if (on_refused_) on_refused_("streams");
 }
 
 void StreamWatch::ChargeClosed(int64_t begun, absl::Time now) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/rpc/channelz.h"
 #include "server/rpc/connections.h"
@@ -33,7 +34,9 @@ class Budget {
 class StreamWatch {
  public:
   /// `connections` must outlive this.
-  StreamWatch(Channelz channelz, Connections& connections, std::function<absl::Time()> clock);
+  /// `on_refused`: told "streams" for each connection that is cut; may be empty.
+  StreamWatch(Channelz channelz, Connections& connections, std::function<absl::Time()> clock,
+              std::function<void(absl::string_view limit)> on_refused);
 
   /// To be called several times a second; looks at all connections only when something happens.
   void Look();
@@ -45,12 +48,14 @@ class StreamWatch {
   /// Charges hosts with the streams of their open connections, and cuts. How many were begun since
   /// the last look.
   int64_t ChargeOpen(absl::Time now);
+  void Cut(const Peer& peer, int64_t streams);
   /// The same for those that came and went between two looks.
   void ChargeClosed(int64_t begun, absl::Time now);
 
   const Channelz channelz_;
   Connections& connections_;
   const std::function<absl::Time()> clock_;
+  const std::function<void(absl::string_view limit)> on_refused_;
   int64_t begun_ = 0;                // until the last look, on all connections
   std::map<int64_t, Counts> known_;  // at the last look
   std::map<std::string, Budget> hosts_;

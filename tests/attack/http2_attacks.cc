@@ -2,15 +2,13 @@
 
 #include "absl/time/clock.h"
 #include "tests/attack/attacks.h"
-#include "tests/attack/http2_frames.h"
+#include "tests/fault/http2_frames.h"
 #include "tests/fault/raw_connection.h"
 
 namespace isocenter::testing {
 namespace {
 
 constexpr char kAcquire[] = "/isocenter.v1.AcquisitionService/Acquire";
-
-std::string Begin() { return kHttp2Preface + Http2Frame(kSettings, 0, 0, ""); }
 
 std::string Token(Chance& chance) {
   return chance.OneIn(2) ? "" : Target::Token(Role::kOtherConsole);
@@ -20,7 +18,7 @@ void SilentConnections(const Target& target, Chance& chance) {
   std::deque<RawConnection> held;
   for (int i = 0; i < 400; ++i) {
     held.emplace_back(target.grpc_port(), kAttacker);
-    if (chance.OneIn(2)) held.back().Send(Begin());
+    if (chance.OneIn(2)) held.back().Send(Http2Opening());
   }
   absl::SleepFor(absl::Seconds(kHoldSeconds));
 }
@@ -28,15 +26,12 @@ void SilentConnections(const Target& target, Chance& chance) {
 // CVE-2023-44487: calls that are begun and reset at once.
 void RapidReset(const Target& target, Chance& chance) {
   RawConnection connection(target.grpc_port(), kAttacker);
-  connection.Send(Begin());
-  const std::string headers = CallHeaders(kAcquire, Token(chance));
+  connection.Send(Http2Opening());
+  const std::string token = Token(chance);
   const absl::Time end = absl::Now() + absl::Seconds(kHoldSeconds);
   for (uint32_t stream = 1; absl::Now() < end;) {
     std::string bytes;
-    for (int i = 0; i < 500; ++i, stream += 2) {
-      bytes += Http2Frame(kHeaders, kEndHeaders, stream, headers);
-      bytes += Http2Frame(kResetStream, 0, stream, BigEndian32(8));
-    }
+    for (int i = 0; i < 500; ++i, stream += 2) bytes += ResetCall(stream, kAcquire, token);
     if (!connection.Send(bytes)) return;
   }
 }
@@ -46,10 +41,10 @@ void UnfinishedMessages(const Target& target, Chance& chance) {
   std::deque<RawConnection> held;
   for (int i = 0; i < 40; ++i) {
     held.emplace_back(target.grpc_port(), kAttacker);
-    std::string bytes = Begin();
+    std::string bytes = Http2Opening();
     for (uint32_t stream = 1; stream < 40; stream += 2) {
-      bytes += Http2Frame(kHeaders, kEndHeaders, stream, CallHeaders(kAcquire, Token(chance)));
-      bytes += Http2Frame(kData, 0, stream, MessagePrefix(60 << 20) + RandomBytes(chance, 2000));
+      bytes += CallHeaders(stream, kAcquire, Token(chance));
+      bytes += MessageBeginning(stream, 60 << 20, RandomBytes(chance, 2000));
     }
     held.back().Send(bytes);
   }
@@ -58,12 +53,11 @@ void UnfinishedMessages(const Target& target, Chance& chance) {
 
 void CompressedMessages(const Target& target, Chance& chance) {
   RawConnection connection(target.grpc_port(), kAttacker);
-  std::string bytes = Begin();
+  std::string bytes = Http2Opening();
   for (uint32_t stream = 1; stream < 60; stream += 2) {
     const std::string message = RandomBytes(chance, 4000);
-    bytes += Http2Frame(kHeaders, kEndHeaders, stream, CallHeaders(kAcquire, Token(chance)));
-    bytes += Http2Frame(kData, kEndStream, stream,
-                        MessagePrefix(static_cast<uint32_t>(message.size()), true) + message);
+    bytes += CallHeaders(stream, kAcquire, Token(chance));
+    bytes += MessageBeginning(stream, static_cast<uint32_t>(message.size()), message, true);
   }
   connection.Send(bytes);
   connection.Read();
@@ -72,7 +66,7 @@ void CompressedMessages(const Target& target, Chance& chance) {
 void RandomFrames(const Target& target, Chance& chance) {
   for (int i = 0; i < 100; ++i) {
     RawConnection connection(target.grpc_port(), kAttacker);
-    std::string bytes = chance.OneIn(5) ? RandomBytes(chance, 2000) : Begin();
+    std::string bytes = chance.OneIn(5) ? RandomBytes(chance, 2000) : Http2Opening();
     for (int frame = 0; frame < 20; ++frame) {
       bytes += Http2Frame(static_cast<char>(chance.Integer(0, 11)),
                           static_cast<char>(chance.Integer(0, 255)),
@@ -87,7 +81,7 @@ void PingsWithoutEnd(const Target& target, Chance&) {
   RawConnection connection(target.grpc_port(), kAttacker);
   std::string pings;
   for (int i = 0; i < 1000; ++i) pings += Http2Frame(kPing, 0, 0, "12345678");
-  connection.Send(Begin());
+  connection.Send(Http2Opening());
   for (int i = 0; i < 100; ++i) {
     if (!connection.Send(pings)) return;
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -21,9 +22,9 @@
 #include "grpcpp/security/credentials.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
-#include "tests/attack/http2_frames.h"
 #include "tests/contract/messages.h"
 #include "tests/fault/daemon.h"
+#include "tests/fault/http2_frames.h"
 #include "tests/fault/raw_connection.h"
 #include "tests/server/fakes/temporary_directory.h"
 
@@ -308,7 +309,7 @@ TEST_F(GarbageClientTest, ThousandQuickConnects) {
     for (int i = 0; i < 1000; ++i) {
       RawConnection connection(daemon_->grpc_port());
       ASSERT_TRUE(connection.connected());
-      if (i % 2 == 0) connection.Send(std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, ""));
+      if (i % 2 == 0) connection.Send(Http2Opening());
     }
     // And by a hundred that speak gRPC, take a header's worth of work, and leave.
     for (int i = 0; i < 100; ++i) {
@@ -320,6 +321,57 @@ TEST_F(GarbageClientTest, ThousandQuickConnects) {
       stream->Finish();
     }
   });
+}
+
+// CVE-2023-44487: 400,000 of them ended the service, at some 17 KiB of memory each.
+TEST_F(GarbageClientTest, StreamsThatAreResetAsSoonAsBegun) {
+  int64_t largest = 0;
+  Withstands([&] {
+    for (const char* method : {"/isocenter.v1.AcquisitionService/Acquire",
+                               "/isocenter.v1.JobService/ListJobs", "/no.such/Method"}) {
+      RawConnection connection(daemon_->grpc_port(), "127.0.0.2");
+      connection.Send(Http2Opening());
+      std::string resets;
+      for (uint32_t stream = 1; stream < 100'000 && !connection.IsClosed(); stream += 2) {
+        resets += ResetCall(stream, method);
+        if (stream % 200 != 1) continue;
+        connection.Send(resets);
+        resets.clear();
+      }
+      EXPECT_TRUE(connection.IsClosed()) << method;
+      largest = std::max(largest, daemon_->ResidentBytes());
+      // Other hosts are not concerned.
+      EXPECT_TRUE(ReconstructsAValidJob());
+    }
+  });
+  std::printf("resident at most: %.1f MiB\n", largest / 1048576.);
+  if (kMemoryComesBack) EXPECT_LT(largest - resident_before_, int64_t{256} << 20);
+}
+
+// Each claims nearly the longest legal message and sends a part of it.
+TEST_F(GarbageClientTest, MessagesThatAreNeverFinished) {
+  int64_t largest = 0;
+  Withstands([&] {
+    std::vector<std::unique_ptr<RawConnection>> connections;
+    const std::string part(1000, 'x');
+    for (int i = 0; i < 20; ++i) {
+      connections.push_back(std::make_unique<RawConnection>(daemon_->grpc_port(), "127.0.0.2"));
+      connections.back()->Send(Http2Opening());
+      for (uint32_t stream = 1; stream < 60; stream += 2) {
+        connections.back()->Send(
+            CallHeaders(stream, stream % 4 == 1 ? "/isocenter.v1.JobService/GetJob"
+                                                : "/isocenter.v1.AcquisitionService/Acquire") +
+            MessageBeginning(stream, 60 << 20, part));
+        for (int more = 0; more < 40; ++more) {
+          connections.back()->Send(Http2Frame(kData, 0, stream, std::string(10'000, 'x')));
+        }
+      }
+    }
+    EXPECT_TRUE(ReconstructsAValidJob());
+    largest = std::max(largest, daemon_->ResidentBytes());
+  });
+  std::printf("resident at most: %.1f MiB\n", largest / 1048576.);
+  if (kMemoryComesBack) EXPECT_LT(largest - resident_before_, int64_t{640} << 20);
 }
 
 }  // namespace

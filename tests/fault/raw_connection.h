@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 #include "absl/time/time.h"
@@ -13,7 +14,7 @@ namespace isocenter::testing {
 
 class RawConnection {
  public:
-  /// `from`: the address that the server sees, of the loopback network 127.0.0.0/8.
+  /// `from`: an address of the loopback network, to be another host than others.
   explicit RawConnection(int port, const char* from = "127.0.0.1")
       : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
     const auto address_of = [](const char* host, int number) {
@@ -21,13 +22,12 @@ class RawConnection {
       inet_pton(AF_INET, host, &address.sin_addr);
       return address;
     };
-    const sockaddr_in source = address_of(from, 0), address = address_of("127.0.0.1", port);
-    bind(socket_, reinterpret_cast<const sockaddr*>(&source), sizeof(source));
+    const sockaddr_in own = address_of(from, 0), server = address_of("127.0.0.1", port);
     // A server that reads no more does not hold the test.
     const timeval patience{.tv_sec = 2, .tv_usec = 0};
     setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    connected_ =
-        connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    connected_ = bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof(own)) == 0 &&
+                 connect(socket_, reinterpret_cast<const sockaddr*>(&server), sizeof(server)) == 0;
   }
   ~RawConnection() { close(socket_); }
   RawConnection(const RawConnection&) = delete;
@@ -42,6 +42,14 @@ class RawConnection {
       sent += static_cast<size_t>(n);
     }
     return true;
+  }
+  /// Whether the server has ended it. Drops what has come.
+  bool IsClosed() {
+    char buffer[4096];
+    ssize_t n = 0;
+    while ((n = recv(socket_, buffer, sizeof(buffer), MSG_DONTWAIT)) > 0) {
+    }
+    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
   }
   /// Waits a little for an answer and drops it.
   void Read() { ReadAll(absl::Milliseconds(2)); }

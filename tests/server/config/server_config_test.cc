@@ -42,6 +42,11 @@ TEST(ServerConfig, AnEmptyFileIsLegal) {
   EXPECT_EQ(config->limits().max_active_jobs(), 16u);
   EXPECT_GT(config->limits().memory_bytes(), 0u);
   EXPECT_EQ(config->limits().reconnect_seconds(), 120);
+  EXPECT_EQ(config->limits().calls_per_caller(), 256u);
+  EXPECT_EQ(config->limits().calls_per_second_per_caller(), 2000u);
+  EXPECT_EQ(config->limits().downloads_per_caller(), 16u);
+  EXPECT_EQ(config->limits().streams_per_caller(), 32u) << "as many as there may be";
+  EXPECT_EQ(config->limits().batch_jobs_per_caller(), 8u);
   EXPECT_EQ(config->spool().sync(), v1::SYNC_POLICY_INTERVAL);
   EXPECT_EQ(config->spool().sync_interval_seconds(), 0.2);
   EXPECT_EQ(config->spool().capacity_bytes(), 0u);
@@ -182,6 +187,16 @@ TEST(ServerConfig, EachFieldHasItsRange) {
               HasSubstr("dicom_node.peer[1].ae_title is 'PACS'"));
   EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_memory_bytes(1000); }),
               HasSubstr("limits.memory_bytes is 1000"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_calls_per_caller(15); }),
+              HasSubstr("limits.calls_per_caller is 15; legal is 16 to 1024"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_calls_per_second_per_caller(9); }),
+              HasSubstr("limits.calls_per_second_per_caller is 9; legal is 10 to 100000"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_downloads_per_caller(33); }),
+              HasSubstr("limits.downloads_per_caller is 33; legal is 1 to 32"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_streams_per_caller(1041); }),
+              HasSubstr("limits.streams_per_caller is 1041; legal is 1 to 1040"));
+  EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_batch_jobs_per_caller(1025); }),
+              HasSubstr("limits.batch_jobs_per_caller is 1025; legal is 1 to 1024"));
   EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_max_message_bytes(1000); }),
               HasSubstr("limits.max_message_bytes is 1000"));
   EXPECT_THAT(Complaint([](auto& c) { c.mutable_limits()->set_max_active_jobs(1025); }),

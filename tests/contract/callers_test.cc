@@ -1,0 +1,203 @@
+// What one caller may take, and what is read of whom.
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "server/crypto/digests.h"
+#include "tests/contract/contract_fixture.h"
+#include "tests/contract/services.h"
+#include "tests/fault/http2_frames.h"
+#include "tests/fault/raw_connection.h"
+
+namespace isocenter::testing {
+namespace {
+
+using grpc::StatusCode;
+using ::testing::HasSubstr;
+
+class CallersTest : public ContractTest {
+ protected:
+  int Port() const {
+    int port = 0;
+    EXPECT_TRUE(
+        absl::SimpleAtoi(server_->address().substr(server_->address().rfind(':') + 1), &port));
+    return port;
+  }
+
+  /// A fetch of a result whose client takes nothing of it.
+  struct Unread {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::DownloadResultResponse>> reader;
+    ~Unread() { context.TryCancel(); }
+  };
+  std::unique_ptr<Unread> FetchUnread(v1::JobService::Stub& stub, const std::string& id) {
+    auto unread = std::make_unique<Unread>();
+    v1::DownloadResultRequest request;
+    request.set_job_id(id);
+    request.set_format(v1::RESULT_FORMAT_RAW_FLOAT32);
+    unread->reader = stub.DownloadResult(&unread->context, request);
+    return unread;
+  }
+  grpc::Status Fetch(const std::string& id) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::DownloadResultRequest request;
+    request.set_job_id(id);
+    request.set_format(v1::RESULT_FORMAT_RAW_FLOAT32);
+    const auto reader = jobs_->DownloadResult(&context, request);
+    v1::DownloadResultResponse piece;
+    while (reader->Read(&piece)) {
+    }
+    return reader->Finish();
+  }
+  /// Whose streams hold less than a result.
+  std::unique_ptr<v1::JobService::Stub> NarrowStub() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 16 << 10);
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    return v1::JobService::NewStub(grpc::CreateCustomChannel(
+        server_->address(), grpc::InsecureChannelCredentials(), arguments));
+  }
+};
+
+TEST_F(CallersTest, NothingIsReadOfAStranger) {
+  const std::string path = (service_.directory.path() / "tokens").string();
+  {
+    std::ofstream file(path);
+    file << "console " << crypto::Sha256Hex("secret") << " room 1\n";
+  }
+  std::filesystem::permissions(path, std::filesystem::perms(0600));
+  roster_ = std::make_unique<roles::Roster>(*roles::TokenBook::Open(path),
+                                            std::vector<roles::CertificateHolder>());
+  server_.reset();
+  StartServer();
+  grpc::GenericStub generic(channel_);
+  for (const auto* method : ContractMethods()) {
+    SCOPED_TRACE(method->full_name());
+    // The call begins, and its request never comes.
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    grpc::CompletionQueue queue;
+    void* tag = nullptr;
+    bool ok = false;
+    const auto call = generic.PrepareCall(
+        &context, absl::StrCat("/", method->service()->full_name(), "/", method->name()), &queue);
+    call->StartCall(nullptr);
+    queue.Next(&tag, &ok);
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    queue.Next(&tag, &ok);
+    EXPECT_EQ(status.error_code(), StatusCode::UNAUTHENTICATED) << status.error_message();
+  }
+}
+
+TEST_F(CallersTest, MessagesThatAreNotFinishedKeepNobodyOut) {
+  RawConnection slow(Port(), "127.0.0.2");
+  slow.Send(Http2Opening());
+  for (uint32_t stream = 1; stream < 60; stream += 2) {
+    slow.Send(CallHeaders(stream, "/isocenter.v1.JobService/GetJob") +
+              MessageBeginning(stream, 60 << 20, "x"));
+  }
+  absl::SleepFor(absl::Milliseconds(100));
+  const absl::Time begin = absl::Now();
+  Begin()->Break();
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(1));
+  // Also one of their own host is served after a while.
+  slow.Send(CallHeaders(101, "/isocenter.v1.JobService/GetJob") +
+            Http2Frame(kData, 1, 101, std::string(5, '\0')));
+  EXPECT_FALSE(slow.IsClosed());
+}
+
+TEST_F(CallersTest, ADownloadThatIsNotReadLosesItsPlace) {
+  server_.reset();
+  StartServer([](v1::ServerConfig& config) {
+    config.mutable_limits()->set_idle_stream_seconds(1);
+    config.mutable_limits()->set_downloads_per_caller(3);
+  });
+  const Answer answer = Acquire(WholeAcquisition(SmallHeader()));
+  ASSERT_NE(answer.result(), nullptr) << answer.status.error_message();
+  const std::string id = answer.result()->job_id();
+  const auto stub = NarrowStub();
+  std::vector<std::unique_ptr<Unread>> unread;
+  for (int i = 0; i < 3; ++i) unread.push_back(FetchUnread(*stub, id));
+  EXPECT_TRUE(Eventually([&] {
+    return Fetch(id).error_message() == "127.0.0.1 has 3 downloads at once; legal is at most 3";
+  }));
+  EXPECT_TRUE(Eventually([&] { return Fetch(id).ok(); }));
+  for (const auto& each : unread) {
+    v1::DownloadResultResponse piece;
+    while (each->reader->Read(&piece)) {
+    }
+    EXPECT_FALSE(each->reader->Finish().ok());
+  }
+}
+
+TEST_F(CallersTest, CallsAreCountedAtOnceAndByTheSecond) {
+  std::vector<std::string> refused;
+  absl::Mutex mutex;
+  partners_.on_caller_refused = [&](absl::string_view limit) {
+    absl::MutexLock lock(&mutex);
+    refused.emplace_back(limit);
+  };
+  server_.reset();
+  StartServer([](v1::ServerConfig& config) {
+    config.mutable_limits()->set_calls_per_second_per_caller(10);
+  });
+  grpc::Status last;
+  for (int i = 0; i < 30; ++i) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::ListJobsResponse response;
+    last = jobs_->ListJobs(&context, {}, &response);
+  }
+  EXPECT_EQ(last.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(last.error_message(), HasSubstr("127.0.0.1 calls more often than 10 times a second"));
+  // A scan goes on, and another one begins.
+  EXPECT_NE(Acquire(WholeAcquisition(SmallHeader())).result(), nullptr);
+  server_.reset();  // which tells
+  absl::MutexLock lock(&mutex);
+  EXPECT_THAT(refused, ::testing::Each("calls_per_second"));
+  EXPECT_FALSE(refused.empty());
+}
+
+TEST_F(CallersTest, WhoResetsStreamsWithoutEndIsCutAndALiveScanIsNot) {
+  const auto live = Begin();
+  ASSERT_TRUE(live->Write(0, 20));
+  RawConnection attacker(Port(), "127.0.0.2");
+  attacker.Send(Http2Opening());
+  const absl::Time begin = absl::Now();
+  uint32_t stream = 1;
+  while (!attacker.IsClosed() && absl::Now() - begin < absl::Seconds(30)) {
+    std::string resets;
+    for (int i = 0; i < 100; ++i, stream += 2) {
+      resets += ResetCall(stream, "/isocenter.v1.JobService/ListJobs");
+    }
+    attacker.Send(resets);
+  }
+  EXPECT_TRUE(attacker.IsClosed());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+  // The same host is kept out for a while, another one is not.
+  RawConnection again(Port(), "127.0.0.2");
+  EXPECT_TRUE(Eventually([&] { return again.IsClosed(); }));
+  ASSERT_TRUE(live->Write(20, 40));
+  live->stream->Write(FinishMessage());
+  live->stream->WritesDone();
+  EXPECT_NE(live->End().result(), nullptr);
+}
+
+TEST_F(CallersTest, AnswersAreNoAttackWhateverTheySay) {
+  for (int i = 0; i < 1500; ++i) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::GetJobRequest request;
+    request.set_job_id("none");
+    v1::Job job;
+    ASSERT_EQ(jobs_->GetJob(&context, request, &job).error_code(), StatusCode::NOT_FOUND) << i;
+  }
+}
+
+}  // namespace
+}  // namespace isocenter::testing
