@@ -30,6 +30,7 @@
 #include "server/http/web_server.h"
 #include "server/metrics/metrics.h"
 #include "server/node/activity.h"
+#include "server/node/job_audit.h"
 #include "server/node/job_feed.h"
 #include "server/node/monitor.h"
 #include "server/node/node.h"
@@ -222,12 +223,15 @@ void Service::StartEngine() {
 }
 
 absl::Status Service::StartSender() {
+  sent_ = std::make_unique<node::SubjectsOfJobs>(*table_, *audit_);
+  dicom::SenderOptions options =
+      SenderOptionsOf(configuration_.config.dicom_node(), configuration_.dicom);
+  options.node.audit = sent_.get();
   ISO_ASSIGN_OR_RETURN(
-      sender_, dicom::Sender::Start(
-                   SenderOptionsOf(configuration_.config.dicom_node(), configuration_.dicom),
-                   *archive_, [this](const std::string& destination, dicom::SendEvent event) {
-                     metrics_->OnDicomSend(destination, dicom::Name(event));
-                   }));
+      sender_, dicom::Sender::Start(std::move(options), *archive_,
+                                    [this](const std::string& destination, dicom::SendEvent event) {
+                                      metrics_->OnDicomSend(destination, dicom::Name(event));
+                                    }));
   return absl::OkStatus();
 }
 

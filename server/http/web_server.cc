@@ -17,7 +17,9 @@ bool IsProbe(const std::string& path) {
 }  // namespace
 
 WebServer::WebServer(Page page, const WebEnvironment& environment)
-    : access_(environment.roster, environment.clock), page_(std::move(page)) {
+    : access_(environment.roster, environment.clock, environment.audit),
+      page_(std::move(page)),
+      router_(access_, environment.table, environment.audit) {
   AddHealthRoutes(environment, router_);
   AddSessionRoutes(access_, router_);
   AddNodeRoutes(environment, router_);

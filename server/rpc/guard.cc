@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/log.h"
+#include "server/node/job_audit.h"
 #include "server/rpc/call_audit.h"
 
 namespace isocenter::rpc {
@@ -15,11 +16,22 @@ std::string HostOf(const std::string& address) { return address.substr(0, addres
 
 }  // namespace
 
+void Permit::Record(audit::Action action, const jobs::Job& job, const absl::Status& outcome,
+                    const std::function<void(audit::Event&)>& more) const {
+  if (recorder == nullptr) return;
+  audit::Event event = node::EventAbout(action, actor, "grpc", job, outcome);
+  if (more != nullptr) more(event);
+  recorder->Record(std::move(event));
+}
+
 Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const {
-  Permit permit{.actor = ActorOf(call)};
+  Permit permit{.actor = ActorOf(call), .recorder = recorder_};
   if (roster_ == nullptr || roster_->is_open()) return permit;
   permit.status = Check(call, least, permit);
+  permit.actor.is_known = !permit.identity.empty();
   if (permit.ok()) return permit;
+  permit.Record(permit.actor.is_known ? audit::Action::kCall : audit::Action::kSignIn, jobs::Job(),
+                permit.status);
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.
   const std::string host = HostOf(permit.actor.address);

@@ -61,7 +61,12 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
 void JobService::OnListJobs(UnaryCall<v1::ListJobsRequest, v1::ListJobsResponse>& call) {
   const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
   if (!permit.ok()) return call.Answer(permit.status);
-  call.Answer(ListPage(table_, call.request(), transfers_, call.response()));
+  const absl::Status listed = ListPage(table_, call.request(), transfers_, call.response());
+  permit.Record(audit::Action::kQuery, jobs::Job(), listed, [&call](audit::Event& event) {
+    event.query.push_back("jobs");
+    event.matches = call.response().job_size();
+  });
+  call.Answer(listed);
 }
 
 void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
@@ -71,6 +76,7 @@ void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
   if (job.ok()) {
     call.response() = ToProto(**job);
     AddTransfers(transfers_, call.response());
+    permit.Record(audit::Action::kView, **job, job.status());
   }
   call.Answer(job.status());
 }
@@ -82,6 +88,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* JobService::WatchJob(grpc::CallbackS
   v1::WatchJobRequest request;
   const absl::Status parsed = ParseRequest(*in, kLongestRequestBytes, request);
   if (!parsed.ok()) return new RefusedStream(parsed);
+  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request.job_id());
+  if (job.ok()) permit.Record(audit::Action::kView, **job, job.status());
   return WatchStream::Start(table_, calls_, request);
 }
 
@@ -117,7 +125,10 @@ void JobService::OnRefineJob(UnaryCall<v1::RefineJobRequest, v1::Job>& call) {
   }
   absl::StatusOr<pipeline::RefinementRequest> translated =
       TranslateRefineRequest(call.request(), protocols_);
-  if (!translated.ok()) return call.Answer(translated.status());
+  if (!translated.ok()) {
+    audit_.Record(audit::Action::kRefine, permit.actor, source, translated.status());
+    return call.Answer(translated.status());
+  }
   engine_.Refine(source, *std::move(translated),
                  [this, &call, actor = permit.actor,
                   token = std::make_shared<const CallCounter::Token>(calls_)](

@@ -114,7 +114,7 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                    jobs::JobTable& table, pipeline::Engine& engine, jobs::ResultStore& results,
                    jobs::JobObserver& observer, const Partners& partners)
     : cluster_(config.cluster()),
-      guard_(partners.roster, partners.clock),
+      guard_(partners.roster, partners.clock, partners.audit),
       context_{.guard = guard_,
                .engine = engine,
                .table = table,
