@@ -170,11 +170,12 @@ absl::Status AuditFile::PutAside() {
 void AuditFile::State(std::string what, int64_t torn_bytes) {
   spdlog::error("event=audit_damaged file={} what=\"{}\" torn_bytes={}", options_.path, what,
                 torn_bytes);
-  statement_ = Event{.action = Action::kTrail,
-                     .outcome = Outcome::kFailure,
-                     .detail = std::move(what),
-                     .time = options_.clock(),
-                     .torn_bytes = torn_bytes};
+  Event& event = statement_.emplace();
+  event.action = Action::kTrail;
+  event.outcome = Outcome::kFailure;
+  event.detail = std::move(what);
+  event.time = options_.clock();
+  event.torn_bytes = torn_bytes;
 }
 
 absl::Status AuditFile::MakeRoom() {
