@@ -1,5 +1,5 @@
 // Records that are numbered, each with the digest of the one before it: what was changed or taken
-// away between two of them shows (docs/adr/0035-audit-trail-of-strangers.md).
+// away between two of them shows (docs/adr/0035-strangers-and-the-audit-trail.md).
 #pragma once
 
 #include <cstdint>

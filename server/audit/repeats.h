@@ -1,5 +1,5 @@
 // Which events get a record of their own. What comes again and again is counted, so that nobody
-// fills the trail with nothing (docs/adr/0035-audit-trail-of-strangers.md).
+// fills the trail with nothing (docs/adr/0035-strangers-and-the-audit-trail.md).
 #pragma once
 
 #include <cstddef>

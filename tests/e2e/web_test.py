@@ -120,7 +120,7 @@ class WebTest(support.ServiceTest):
             self.assertEqual(records(action), [("the operator", "success")])
         self.assertIn(("the viewer", "refused"), records("call"))
         self.assertIn((None, "refused"), records("sign_in"))
-        done = process.run([support.ISOCENTERD, "--verify_audit", str(audit.parent)])
+        done = process.run([isocenter.binary("isocenterd"), "--verify_audit", audit.parent])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("whole: records 1 to ", done.stdout)
         self.assertIn('event=call_refused address=127.0.0.1:', service.process.output())
