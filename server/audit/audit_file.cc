@@ -178,6 +178,17 @@ void AuditFile::State(std::string what, int64_t torn_bytes) {
   event.torn_bytes = torn_bytes;
 }
 
+void AuditFile::Look() {
+  looked_ = options_.clock();
+  closed_ = ClosedFiles(options_.path);
+  struct stat ours = {}, there = {};
+  if (descriptor_ >= 0 && fstat(descriptor_, &ours) == 0 &&
+      (stat(options_.path.c_str(), &there) != 0 || ours.st_ino != there.st_ino)) {
+    spdlog::warn("event=audit_file_taken_away file={} last={}", options_.path, last_.number);
+    close(std::exchange(descriptor_, -1));
+  }
+}
+
 absl::Status AuditFile::MakeRoom() {
   const auto limit = static_cast<size_t>(options_.max_files);
   if (closed_.size() >= limit && options_.clock() - looked_ >= kBetweenLooks) {

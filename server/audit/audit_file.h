@@ -50,6 +50,10 @@ class AuditFile {
   /// are there and the oldest has not been exported) and others; the next write tries again.
   absl::Status Write(const Event& event);
 
+  /// Finds out which closed files have been collected, and whether the open one was taken away:
+  /// then the next write begins another.
+  void Look();
+
   /// That of the last record.
   const Link& last() const { return last_; }
   Fill fill() const;

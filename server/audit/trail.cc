@@ -15,6 +15,7 @@ namespace {
 
 // Of what the files may take; then strangers get no records of their own.
 constexpr double kScarce = 0.75;
+constexpr absl::Duration kBetweenLooks = absl::Minutes(1);
 
 size_t BytesOf(const Event& event) {
   size_t bytes = sizeof event + event.actor.name.size() + event.actor.address.size() +
@@ -109,7 +110,7 @@ bool Trail::Await(std::deque<Event>& events) {
     return stopping_ || !waiting_.empty();
   };
   absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithDeadline(absl::Condition(&has_work), repeats_.next());
+  mutex_.AwaitWithDeadline(absl::Condition(&has_work), std::min(repeats_.next(), next_look_));
   events = std::exchange(waiting_, {});
   waiting_bytes_ = 0;
   untold_ += turned_away_;
@@ -120,7 +121,9 @@ bool Trail::Await(std::deque<Event>& events) {
 void Trail::Run() {
   pthread_setname_np(pthread_self(), "iso-audit");
   std::deque<Event> events;
+  next_look_ = file_ ? absl::Now() + kBetweenLooks : absl::InfiniteFuture();
   while (Await(events)) {
+    if (absl::Now() >= next_look_) Look();
     for (Event& event : events) {
       for (Event& record : repeats_.Take(std::move(event), IsScarce())) Write(std::move(record));
     }
@@ -141,13 +144,9 @@ void Trail::Write(Event event) {
     if (untold_ > 0) syslog_->Send({++number_, Loss(std::exchange(untold_, 0))});
     return syslog_->Send({++number_, std::move(event)});
   }
-  absl::Status written;
-  if (untold_ > 0) {
-    written = file_->Write(Loss(untold_));
-    if (written.ok()) untold_ = 0;
-  }
+  absl::Status written = WriteLoss();
   if (written.ok()) written = file_->Write(event);
-  Tell(written);
+  Tell(written, 1);
   if (syslog_ == nullptr) return;
   // The repository gets what the disk does not take.
   if (written.ok()) {
@@ -157,17 +156,30 @@ void Trail::Write(Event event) {
   }
 }
 
-void Trail::Tell(const absl::Status& written) {
+absl::Status Trail::WriteLoss() {
+  if (untold_ == 0) return absl::OkStatus();
+  const absl::Status written = file_->Write(Loss(untold_));
+  if (written.ok()) untold_ = 0;
+  return written;
+}
+
+void Trail::Look() {
+  next_look_ = absl::Now() + kBetweenLooks;
+  file_->Look();
+  Tell(WriteLoss(), 0);
+}
+
+void Trail::Tell(const absl::Status& written, int records) {
   const bool scarce = IsScarce();
   if (scarce && !was_scarce_) {
     spdlog::error("event=audit_nearly_full bytes={} of={} cure=\"collect the closed files\"",
                   file_->fill().used_bytes, file_->fill().limit_bytes);
   }
   was_scarce_ = scarce;
-  if (!written.ok()) ++untold_;
+  if (!written.ok()) untold_ += records;
   absl::MutexLock lock(&mutex_);
   state_.fill = file_->fill();
-  state_.lost += written.ok() ? 0 : 1;
+  state_.lost += written.ok() ? 0 : records;
   if (!written.ok() && !state_.is_failing) {
     spdlog::error("event=audit_records_lost error=\"{}\"", written.ToString());
   }

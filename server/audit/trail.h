@@ -55,7 +55,12 @@ class Trail : public Recorder {
   /// Waits until there is something to write; false: the trail ends and nothing is left.
   bool Await(std::deque<Event>& events);
   void Write(Event event);
-  void Tell(const absl::Status& written);
+  /// The record of what was lost, where something was.
+  absl::Status WriteLoss();
+  /// Looks at what has happened to the files, and tries again to write of what was lost.
+  void Look();
+  /// After an attempt to write so many records.
+  void Tell(const absl::Status& written, int records);
   bool IsScarce() const;
 
   // Of the writing thread.
@@ -65,6 +70,7 @@ class Trail : public Recorder {
   int64_t number_ = 0;                    // of the last record, where there is no file
   int64_t untold_ = 0;                    // records lost since the last one was written
   bool was_scarce_ = false;
+  absl::Time next_look_ = absl::InfinitePast();
 
   mutable absl::Mutex mutex_;
   std::deque<Event> waiting_ ABSL_GUARDED_BY(mutex_);

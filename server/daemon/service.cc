@@ -35,6 +35,7 @@
 #include "server/node/monitor.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translation/translate_header.h"
 #include "server/rpc/translation/translate_refinement.h"
@@ -108,6 +109,7 @@ Service::Service(Configuration configuration, std::function<void()> on_no_device
     : configuration_(std::move(configuration)), on_no_device_left_(std::move(on_no_device_left)) {}
 
 Service::~Service() {
+  rpc::TellOfHandshakes(nullptr);
   // Whoever reads what happens to jobs, or the metrics, waits for more, or asks rooms that go.
   if (feed_ != nullptr) feed_->Stop();
   if (metrics_ != nullptr) metrics_->Stop();

@@ -230,6 +230,26 @@ TEST_F(FileTest, WhatWasCollectedMakesRoom) {
   EXPECT_TRUE(Verify(directory_.path().string()).ok()) << Verdict();
 }
 
+TEST_F(FileTest, WhatWasCollectedCountsNoMore) {
+  auto file = *AuditFile::Open(Options());
+  for (int i = 0; i < 13; ++i) ASSERT_TRUE(file.Write(TestEvent()).ok());
+  const uint64_t before = file.fill().used_bytes;
+  const auto closed = ClosedFiles(path());
+  fs::remove(closed[0].path);
+  file.Look();
+  EXPECT_EQ(file.fill().used_bytes, before - closed[0].bytes);
+}
+
+TEST_F(FileTest, AnOpenFileThatIsTakenAwayIsReplacedAndTheChainGoesOn) {
+  auto file = *AuditFile::Open(Options());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(file.Write(TestEvent()).ok());
+  fs::rename(path(), path(".taken"));
+  file.Look();
+  ASSERT_TRUE(file.Write(TestEvent()).ok());
+  EXPECT_EQ(Records(path())[0].at("seq"), 4);
+  EXPECT_EQ(Verdict(), "1 to 4");
+}
+
 TEST_F(FileTest, WhatWasSentMakesRoomAndNoMore) {
   int64_t sent = 0;
   exported_ = [&sent] { return sent; };
