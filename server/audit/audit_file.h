@@ -1,48 +1,86 @@
-// Audit records as JSON lines in a file that is renamed when it has grown. docs/audit.md describes
-// the members of a line.
+// Audit records as JSON lines in a file that is closed when it has grown. docs/audit.md describes
+// the files and the members of a line.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "server/audit/chain.h"
 #include "server/audit/event.h"
+#include "server/audit/trail_files.h"
 
 namespace isocenter::audit {
 
 struct FileOptions {
   std::string path;
-  uint64_t max_bytes = 64 << 20;  // then it becomes PATH.1, and PATH.1 becomes PATH.2
-  int max_files = 100;            // renamed ones that are kept
+  uint64_t max_bytes = 64 << 20;  // then it is closed
+  int max_files = 100;            // closed ones that may be there
+  /// The number of the last record that has been exported; null: none ever is.
+  std::function<int64_t()> exported;
+  std::function<absl::Time()> clock = absl::Now;
 };
 
-/// One event as a line of JSON, without the line's end.
-std::string ToJsonLine(const Event& event);
+/// What the files take of what they may take.
+struct Fill {
+  uint64_t used_bytes = 0, limit_bytes = 0;
+};
 
 /// Not thread-safe.
 class AuditFile {
  public:
-  /// Creates the file, readable by its owner only, or appends to it. Errors: PERMISSION_DENIED,
-  /// NOT_FOUND (its directory), and what else opening a file may give, with the path.
+  /// Creates the file, readable by its owner only, or goes on behind its last record. What a crash
+  /// has left of a record, and other bytes that are none, are kept and stated by a record of their
+  /// own. Errors: PERMISSION_DENIED, NOT_FOUND (its directory), and what else opening a file may
+  /// give, with the path.
   static absl::StatusOr<AuditFile> Open(FileOptions options);
   AuditFile(AuditFile&& other) noexcept;
   AuditFile& operator=(AuditFile&&) = delete;
   ~AuditFile();
 
-  /// Appends a line in one write, so that a crash tears at most the last line. Errors:
-  /// RESOURCE_EXHAUSTED (disk full) and others; the next write tries again.
-  absl::Status Write(const std::string& line);
+  /// Appends a record in one write, so that a crash tears at most the last line. The event is
+  /// bounded (bounds.h). Errors: RESOURCE_EXHAUSTED (the disk is full, or max_files closed files
+  /// are there and the oldest has not been exported) and others; the next write tries again.
+  absl::Status Write(const Event& event);
+
+  /// Finds out which closed files have been collected, and whether the open one was taken away:
+  /// then the next write begins another.
+  void Look();
+
+  /// That of the last record.
+  const Link& last() const { return last_; }
+  Fill fill() const;
 
  private:
-  AuditFile(FileOptions options, int descriptor, uint64_t bytes);
+  explicit AuditFile(FileOptions options) : options_(std::move(options)) {}
   absl::Status Reopen();
-  /// Renames the files; the current one is closed.
-  void Rotate();
+  /// Finds `last_` and `first_` in a file that is not empty, and what has to be stated of its end.
+  absl::Status FindEnd();
+  /// Puts a file aside in which no record is, and creates another.
+  absl::Status PutAside();
+  void State(std::string what, int64_t torn_bytes);
+  absl::Status Append(const Event& event);
+  absl::Status WriteText(const std::string& text);
+  absl::Status Rotate();
+  /// Makes room for one more closed file.
+  absl::Status MakeRoom();
 
   FileOptions options_;
-  int descriptor_;  // -1: to be opened
-  uint64_t bytes_;
+  int descriptor_ = -1;  // -1: to be opened
+  uint64_t bytes_ = 0;
+  int64_t first_ = 0;  // of the file's records; 0: it has none
+  Link last_;
+  std::optional<Event> statement_;  // to be written before the next record
+  bool ends_torn_ = false;          // the file, with a line that has no end
+  std::vector<ClosedFile> closed_;
+  absl::Time looked_ = absl::InfinitePast();  // for files that have been collected
 };
 
 }  // namespace isocenter::audit

@@ -1,6 +1,5 @@
 #include "server/audit/audit_message.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <pugixml.hpp>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "server/audit/text.h"
 
 namespace isocenter::audit {
 namespace {
@@ -31,55 +31,34 @@ Kind KindOf(Action action) {
     case Action::kQuery:
       return {"110112", "Query", "E", nullptr, nullptr};
     case Action::kRetrieve:
+    case Action::kTransmit:
       return {"110104", "DICOM Instances Transferred", "R", nullptr, nullptr};
     case Action::kAcquire:
       return {"110107", "Import", "C", nullptr, nullptr};
     case Action::kRefine:
     case Action::kCancel:
+    case Action::kProcedureStep:
       return {"110111", "Procedure Record", "U", nullptr, nullptr};
     case Action::kDelete:
       return {"110105", "DICOM Study Deleted", "D", nullptr, nullptr};
     case Action::kDownload:
+    case Action::kSend:
+    case Action::kRetry:
       return {"110106", "Export", "R", nullptr, nullptr};
+    case Action::kView:
+      return {"110103", "DICOM Instances Accessed", "R", nullptr, nullptr};
+    case Action::kDrain:
+    case Action::kUndrain:
+    case Action::kCall:
+      return {"110113", "Security Alert", "E", "110132", "Use of Restricted Function"};
+    case Action::kSignIn:
+      return {"110114", "User Authentication", "E", "110122", "Login"};
+    case Action::kSignOut:
+      return {"110114", "User Authentication", "E", "110123", "Logout"};
+    case Action::kTrail:
+      return {"110113", "Security Alert", "E", "110133", "Audit Recording Stopped"};
   }
   return {"110100", "Application Activity", "E", nullptr, nullptr};
-}
-
-/// Bytes of the character in front; 0: there is none that XML takes.
-size_t LengthOfCharacter(absl::string_view text) {
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs so many bytes
-  const auto first = static_cast<uint8_t>(text.front());
-  if (first < 0x80) return 1;
-  if (first < 0xc0 || first > 0xf4) return 0;
-  const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (text.size() < length) return 0;
-  uint32_t code = first & (0x7fu >> length);
-  for (const char c : text.substr(1, length - 1)) {
-    const auto next = static_cast<uint8_t>(c);
-    if ((next & 0xc0) != 0x80) return 0;
-    code = code << 6 | (next & 0x3f);
-  }
-  const bool is_surrogate = code >= 0xd800 && code < 0xe000;
-  const bool is_none = code == 0xfffe || code == 0xffff || code > 0x10ffff;
-  return code < kLeast[length] || is_surrogate || is_none ? 0 : length;
-}
-
-/// Text that every parser reads, whatever a peer has sent: blanks for control characters, U+FFFD
-/// for each byte of what is no character.
-std::string Legal(absl::string_view text) {
-  std::string legal;
-  while (!text.empty()) {
-    const size_t length = LengthOfCharacter(text);
-    if (length == 0) {
-      legal += "\xef\xbf\xbd";
-    } else if (static_cast<uint8_t>(text.front()) < 0x20) {
-      legal += ' ';
-    } else {
-      absl::StrAppend(&legal, text.substr(0, length));
-    }
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return legal;
 }
 
 void Set(pugi::xml_node& node, const char* name, absl::string_view value) {
@@ -140,23 +119,41 @@ const char* OutcomeIndicator(Outcome outcome) {
   return "12";
 }
 
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+}
+
+/// The detail, and what the record says of others.
+std::string DescriptionOf(const Event& event) {
+  std::string text = event.detail;
+  const auto add = [&text](const auto&... words) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", words...);
+  };
+  if (event.count > 0) add(event.count, " further events since ", TimeText(event.since));
+  if (event.parts > 0) add("part ", event.part, " of ", event.parts);
+  if (event.lost > 0) add(event.lost, " records before this one are lost");
+  if (event.torn_bytes > 0) add(event.torn_bytes, " bytes of another record are left");
+  return text;
+}
+
 void AddEvent(pugi::xml_node& message, const Event& event) {
   const Kind kind = KindOf(event.action);
   pugi::xml_node identification = message.append_child("EventIdentification");
   Set(identification, "EventActionCode", kind.action);
-  Set(identification, "EventDateTime",
-      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", event.time, absl::UTCTimeZone()));
+  Set(identification, "EventDateTime", TimeText(event.time));
   Set(identification, "EventOutcomeIndicator", OutcomeIndicator(event.outcome));
   AddCoded(identification, "EventID", kind.code, "DCM", kind.name);
   if (kind.type_code != nullptr) {
     AddCoded(identification, "EventTypeCode", kind.type_code, "DCM", kind.type_name);
   }
-  if (event.detail.empty()) return;
-  identification.append_child("EventOutcomeDescription").text() = Legal(event.detail).c_str();
+  const std::string description = DescriptionOf(event);
+  if (description.empty()) return;
+  identification.append_child("EventOutcomeDescription").text() = Legal(description).c_str();
 }
 
 void AddParticipants(pugi::xml_node& message, const Event& event, const std::string& source) {
-  if (event.action == Action::kServiceStart || event.action == Action::kServiceStop) {
+  if (event.action == Action::kServiceStart || event.action == Action::kServiceStop ||
+      event.action == Action::kTrail) {
     AddParticipant(message, {.name = source}, /*requests=*/true, "110150", "Application");
   } else {
     Actor actor = event.actor;
@@ -197,13 +194,17 @@ std::string ToAuditMessage(const Event& event, const std::string& source) {
   return text.str();
 }
 
-std::string ToSyslogFrame(const Event& event, const std::string& source, const std::string& host,
-                          int process_id) {
+std::string ToSyslogFrame(const NumberedEvent& record, const std::string& source,
+                          const std::string& host, int process_id) {
+  constexpr int64_t kLargestSequence = 2147483647;  // then it begins again at 1
+  const std::string data =
+      record.number == 0
+          ? "-"
+          : absl::StrCat("[meta sequenceId=\"", (record.number - 1) % kLargestSequence + 1, "\"]");
   // Facility 10 (security), severity 5 (notice); the text begins with the mark of UTF-8.
   const std::string message = absl::StrCat(
-      "<85>1 ", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", event.time, absl::UTCTimeZone()), " ",
-      host.empty() ? "-" : host, " isocenterd ", process_id, " DICOM+RFC3881 - \xef\xbb\xbf",
-      ToAuditMessage(event, source));
+      "<85>1 ", TimeText(record.event.time), " ", host.empty() ? "-" : host, " isocenterd ",
+      process_id, " DICOM+RFC3881 ", data, " \xef\xbb\xbf", ToAuditMessage(record.event, source));
   return absl::StrCat(message.size(), " ", message);
 }
 

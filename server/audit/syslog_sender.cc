@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -14,22 +15,25 @@
 namespace isocenter::audit {
 namespace {
 
-constexpr size_t kMaximumWaiting = 20000;
 constexpr absl::Duration kFirstPause = absl::Seconds(1), kLongestPause = absl::Seconds(60);
 constexpr absl::Duration kToFinish = absl::Seconds(3);
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SyslogSender>> SyslogSender::Start(SyslogOptions options,
-                                                                  std::string source) {
+                                                                  std::string source,
+                                                                  std::unique_ptr<Outbox> outbox) {
   ISO_ASSIGN_OR_RETURN(auto client, crypto::TlsClient::Create("audit.syslog", std::move(options)));
-  return std::unique_ptr<SyslogSender>(new SyslogSender(std::move(client), std::move(source)));
+  return std::unique_ptr<SyslogSender>(
+      new SyslogSender(std::move(client), std::move(source), std::move(outbox)));
 }
 
-SyslogSender::SyslogSender(std::unique_ptr<crypto::TlsClient> client, std::string source)
+SyslogSender::SyslogSender(std::unique_ptr<crypto::TlsClient> client, std::string source,
+                           std::unique_ptr<Outbox> outbox)
     : client_(std::move(client)),
       source_(std::move(source)),
       host_(HostName()),
+      outbox_(std::move(outbox)),
       thread_([this] { Run(); }) {}
 
 SyslogSender::~SyslogSender() {
@@ -40,51 +44,52 @@ SyslogSender::~SyslogSender() {
   thread_.join();
 }
 
-void SyslogSender::Send(const Event& event) {
-  if (!HasMessage(event)) return;
-  std::string frame = ToSyslogFrame(event, source_, host_, static_cast<int>(getpid()));
+void SyslogSender::Send(const NumberedEvent& record) {
+  outbox_->Add(record);
   absl::MutexLock lock(&mutex_);
-  if (waiting_.size() >= kMaximumWaiting) {
-    waiting_.pop_front();
-    if (given_up_++ == 0) {
-      spdlog::error("audit: more than {} messages wait for the repository; the oldest are lost",
-                    kMaximumWaiting);
-    }
-  }
-  waiting_.push_back(std::move(frame));
+  has_news_ = true;
+}
+
+void SyslogSender::Await(absl::Time& end) {
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(
+      +[](SyslogSender* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+        return self->stopping_ || self->has_news_;
+      },
+      this));
+  has_news_ = false;
+  if (stopping_ && end == absl::InfiniteFuture()) end = absl::Now() + kToFinish;
 }
 
 void SyslogSender::Run() {
   Backoff backoff(kFirstPause, kLongestPause);
   absl::Time end = absl::InfiniteFuture();
+  std::optional<NumberedEvent> oldest = outbox_->Oldest();
   while (true) {
-    std::string frame;
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(
-          +[](SyslogSender* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
-            return self->stopping_ || !self->waiting_.empty();
-          },
-          this));
-      if (stopping_ && end == absl::InfiniteFuture()) end = absl::Now() + kToFinish;
-      if (waiting_.empty() || absl::Now() > end) {
-        if (!waiting_.empty()) {
-          spdlog::error("audit: {} messages were not sent to the repository", waiting_.size());
-        }
-        return;
-      }
-      frame = waiting_.front();
+    if (!oldest) {
+      Await(end);
+      oldest = outbox_->Oldest();
+      if (!oldest && end != absl::InfiniteFuture()) return;
+      continue;
     }
-    const absl::Status sent = client_->Send(frame);
-    absl::MutexLock lock(&mutex_);
+    if (absl::Now() > end) {
+      spdlog::error("event=audit_not_sent messages={}", outbox_->waiting());
+      return;
+    }
+    const absl::Status sent =
+        HasMessage(oldest->event)
+            ? client_->Send(ToSyslogFrame(*oldest, source_, host_, static_cast<int>(getpid())))
+            : absl::OkStatus();
     if (sent.ok()) {
-      if (!waiting_.empty() && waiting_.front() == frame) waiting_.pop_front();
-      if (given_up_ > 0) spdlog::error("audit: {} messages were lost", given_up_);
-      given_up_ = 0;
       backoff.Succeed();
+      outbox_->MarkSent();
+      oldest = outbox_->Oldest();
+      absl::MutexLock lock(&mutex_);
+      if (stopping_ && end == absl::InfiniteFuture()) end = absl::Now() + kToFinish;
       continue;
     }
     if (backoff.failures() == 0) spdlog::error("audit: syslog repository: {}", sent.ToString());
+    absl::MutexLock lock(&mutex_);
     mutex_.AwaitWithTimeout(absl::Condition(&stopping_), backoff.Fail());
     if (stopping_ && end == absl::InfiniteFuture()) end = absl::Now();
   }

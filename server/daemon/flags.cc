@@ -168,6 +168,9 @@ void Declare(CLI::App& app, Flags& flags) {
                  "For tests: SLOT@CHUNKS makes that device (e.g. cpu0) fail after so many chunks")
       ->group("Testing");
   app.add_flag("--check", flags.check, "Validate the configuration and exit");
+  app.add_option(
+      "--verify_audit", flags.verify_audit,
+      "Say whether the audit trail in this directory is whole, and exit: 0 it is, 1 it is not");
   app.set_version_flag("--version", "isocenterd " ISOCENTER_VERSION);
 }
 

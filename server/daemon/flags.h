@@ -24,6 +24,7 @@ struct Flags {
   std::string backend;
   std::string log_level = "info";
   bool check = false;
+  std::optional<std::string> verify_audit;  // the directory of an audit trail
 };
 
 /// Reads the command line. Empty: the program goes on. Else it ends with this exit code, having

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
+#include "server/audit/verification.h"
 #include "server/base/log.h"
 #include "server/daemon/configuration.h"
 #include "server/daemon/flags.h"
@@ -97,11 +98,26 @@ void Complain(const absl::Status& status) {
   std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
 }
 
+int VerifyAudit(const std::string& directory) {
+  const absl::StatusOr<audit::Verification> verified = audit::Verify(directory);
+  if (!verified.ok()) {
+    Complain(verified.status());
+    return kExitFailed;
+  }
+  for (const std::string& note : verified->notes) std::printf("note: %s\n", note.c_str());
+  std::printf("whole: records %lld to %lld in %d files, last hash %s\n",
+              static_cast<long long>(verified->first),
+              static_cast<long long>(verified->last.number), verified->files,
+              verified->last.hash.c_str());
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   SetUpHeap();
   RaiseDescriptorLimit();
   Flags flags;
   if (const std::optional<int> exit_code = Parse(argc, argv, flags)) return *exit_code;
+  if (flags.verify_audit) return VerifyAudit(*flags.verify_audit);
   StartLog(flags.log_level);
   rpc::RedirectLibraryLogs();
 

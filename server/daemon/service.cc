@@ -30,10 +30,12 @@
 #include "server/http/web_server.h"
 #include "server/metrics/metrics.h"
 #include "server/node/activity.h"
+#include "server/node/job_audit.h"
 #include "server/node/job_feed.h"
 #include "server/node/monitor.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/rpc/translation/translate_header.h"
 #include "server/rpc/translation/translate_refinement.h"
@@ -107,6 +109,7 @@ Service::Service(Configuration configuration, std::function<void()> on_no_device
     : configuration_(std::move(configuration)), on_no_device_left_(std::move(on_no_device_left)) {}
 
 Service::~Service() {
+  rpc::TellOfHandshakes(nullptr);
   // Whoever reads what happens to jobs, or the metrics, waits for more, or asks rooms that go.
   if (feed_ != nullptr) feed_->Stop();
   if (metrics_ != nullptr) metrics_->Stop();
@@ -223,12 +226,15 @@ void Service::StartEngine() {
 }
 
 absl::Status Service::StartSender() {
+  sent_ = std::make_unique<node::SubjectsOfJobs>(*table_, *audit_);
+  dicom::SenderOptions options =
+      SenderOptionsOf(configuration_.config.dicom_node(), configuration_.dicom);
+  options.node.audit = sent_.get();
   ISO_ASSIGN_OR_RETURN(
-      sender_, dicom::Sender::Start(
-                   SenderOptionsOf(configuration_.config.dicom_node(), configuration_.dicom),
-                   *archive_, [this](const std::string& destination, dicom::SendEvent event) {
-                     metrics_->OnDicomSend(destination, dicom::Name(event));
-                   }));
+      sender_, dicom::Sender::Start(std::move(options), *archive_,
+                                    [this](const std::string& destination, dicom::SendEvent event) {
+                                      metrics_->OnDicomSend(destination, dicom::Name(event));
+                                    }));
   return absl::OkStatus();
 }
 

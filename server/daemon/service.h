@@ -15,8 +15,9 @@ namespace isocenter::archive {
 class Archive;
 }
 namespace isocenter::audit {
+class Recorder;
 class Trail;
-}
+}  // namespace isocenter::audit
 namespace isocenter::dicom {
 class Node;
 class ProcedureSteps;
@@ -125,6 +126,7 @@ class Service {
   std::unique_ptr<pipeline::Engine> engine_;
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<node::JobFeed> feed_;
+  std::unique_ptr<audit::Recorder> sent_;  // of what the sender sends
   std::unique_ptr<dicom::Sender> sender_;
   std::unique_ptr<rpc::Server> grpc_;
   std::unique_ptr<dicom::Node> dicom_node_;       // null: disabled

@@ -23,6 +23,7 @@
 #include "server/node/job_feed.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
+#include "server/rpc/library_log.h"
 #include "server/rpc/server.h"
 #include "server/spool/spool.h"
 #include "server/storage/files.h"
@@ -111,6 +112,12 @@ absl::Status Service::ServeMetrics() {
 }
 
 absl::Status Service::ServeGrpc() {
+  rpc::TellOfHandshakes([this](const std::string& why) {
+    audit_->Record({.action = audit::Action::kAssociate,
+                    .outcome = audit::Outcome::kRefused,
+                    .service = "grpc",
+                    .detail = absl::StrCat("TLS: ", why)});
+  });
   ISO_ASSIGN_OR_RETURN(
       grpc_, rpc::Server::Start(configuration_.config, configuration_.protocols, *table_, *engine_,
                                 *results_, *observer_,

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/archive/archive.h"
+#include "server/audit/trail.h"
 #include "server/base/log.h"
 #include "server/config/server_config.h"
 #include "server/daemon/no_device_record.h"
@@ -123,6 +124,17 @@ metrics::Sources Service::MetricSources() const {
         SpaceOf("spool", spooled, engine_->promised_spool_disk_bytes())};
   };
   sources.damaged_job_records = [this] { return static_cast<int>(table_->damaged().size()); };
+  if (audit_->State().has_file) {
+    sources.audit_file = [this] {
+      const audit::TrailState state = audit_->State();
+      return metrics::AuditFileState{static_cast<int64_t>(state.fill.used_bytes),
+                                     static_cast<int64_t>(state.fill.limit_bytes), state.lost,
+                                     !state.is_failing};
+    };
+  }
+  if (audit_->State().has_syslog) {
+    sources.audit_waiting = [this] { return audit_->State().waiting_to_send; };
+  }
   sources.jobs_waiting_for_room = [this] { return engine_->jobs_waiting_for_room(); };
   sources.send_queues = [this] { return SendQueuesOf(archive_->transfers()); };
   if (procedure_steps_ != nullptr) {

@@ -28,8 +28,21 @@ bool NamesThisMachine(absl::string_view name) {
 
 }  // namespace
 
-Access::Access(const roles::Roster& roster, std::function<absl::Time()> clock)
-    : roster_(roster), clock_(std::move(clock)), secret_(crypto::RandomToken()) {}
+Access::Access(const roles::Roster& roster, std::function<absl::Time()> clock,
+               audit::Recorder* recorder)
+    : roster_(roster),
+      clock_(std::move(clock)),
+      recorder_(recorder),
+      secret_(crypto::RandomToken()) {}
+
+void Access::Record(audit::Action action, audit::Actor actor, const absl::Status& outcome) const {
+  if (recorder_ == nullptr) return;
+  recorder_->Record({.action = action,
+                     .outcome = outcome.ok() ? audit::Outcome::kSuccess : audit::Outcome::kRefused,
+                     .actor = std::move(actor),
+                     .service = "http",
+                     .detail = outcome.ok() ? "" : outcome.ToString()});
+}
 
 std::string Access::CsrfToken(absl::string_view bound_to) const {
   return crypto::HmacHex(secret_, bound_to);
@@ -40,13 +53,18 @@ absl::StatusOr<roles::TokenHolder> Access::CheckToken(absl::string_view token,
   const absl::Time now = clock_();
   // Also the right token has to wait: else the answer would say that it is.
   if (limiter_.Wait(address, now) > absl::ZeroDuration()) {
-    return absl::ResourceExhaustedError("too many failed sign-ins from this address; wait");
+    const auto wait =
+        absl::ResourceExhaustedError("too many failed sign-ins from this address; wait");
+    Record(audit::Action::kSignIn, {.address = address}, wait);
+    return wait;
   }
   const std::optional<roles::TokenHolder> holder = roster_.FindToken(token);
   if (holder) return *holder;
   limiter_.OnFailure(address, now);
   spdlog::warn("event=sign_in_failed address={}", address);
-  return absl::UnauthenticatedError("this token is not known");
+  const auto unknown = absl::UnauthenticatedError("this token is not known");
+  Record(audit::Action::kSignIn, {.address = address}, unknown);
+  return unknown;
 }
 
 absl::StatusOr<Caller> Access::Identify(const Request& request) {
@@ -115,6 +133,8 @@ absl::StatusOr<Access::NewSession> Access::SignIn(const std::string& token,
   const std::string digest = crypto::Sha256Hex(id);
   spdlog::info("event=signed_in name=\"{}\" role={} address={}", holder.name,
                std::string(Name(holder.role)), address);
+  Record(audit::Action::kSignIn, {.name = holder.name, .address = address, .is_known = true},
+         absl::OkStatus());
   absl::MutexLock lock(&mutex_);
   std::erase_if(sessions_, [now](const auto& entry) { return entry.second.expires <= now; });
   if (sessions_.size() >= kMostSessions) {
@@ -152,7 +172,12 @@ void Access::SignOut(const Request& request) {
   const absl::string_view cookie = request.Cookie(kCookie);
   if (cookie.empty()) return;
   absl::MutexLock lock(&mutex_);
-  sessions_.erase(crypto::Sha256Hex(cookie));
+  const auto session = sessions_.find(crypto::Sha256Hex(cookie));
+  if (session == sessions_.end()) return;
+  Record(audit::Action::kSignOut,
+         {.name = session->second.holder.name, .address = request.remote_address, .is_known = true},
+         absl::OkStatus());
+  sessions_.erase(session);
 }
 
 }  // namespace isocenter::http

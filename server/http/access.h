@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/audit/event.h"
 #include "server/http/transport/http.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/role.h"
@@ -39,8 +40,9 @@ class Access {
   static constexpr size_t kMostSessions = 1000;
   static constexpr char kCookie[] = "isocenter_session";
 
-  /// The roster must outlive this.
-  explicit Access(const roles::Roster& roster, std::function<absl::Time()> clock = absl::Now);
+  /// The roster must outlive this, as the recorder of who signs in and out, which may be null.
+  explicit Access(const roles::Roster& roster, std::function<absl::Time()> clock = absl::Now,
+                  audit::Recorder* recorder = nullptr);
 
   /// Nobody has a role: whoever reaches the server may.
   bool is_open() const { return roster_.is_open(); }
@@ -75,6 +77,7 @@ class Access {
 
   absl::StatusOr<roles::TokenHolder> CheckToken(absl::string_view token,
                                                 const std::string& address);
+  void Record(audit::Action action, audit::Actor actor, const absl::Status& outcome) const;
   std::optional<Caller> FindSession(const std::string& id);
   Caller CallerOf(const Session& session, const std::string& digest) const;
   /// Bound to whom it is given; another one after a restart.
@@ -82,6 +85,7 @@ class Access {
 
   const roles::Roster& roster_;
   const std::function<absl::Time()> clock_;
+  audit::Recorder* const recorder_;
   const std::string secret_;
   roles::AttemptLimiter limiter_;
   absl::Mutex mutex_;

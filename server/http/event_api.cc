@@ -163,10 +163,13 @@ class EventApi {
 }  // namespace
 
 void AddEventRoutes(const WebEnvironment& environment, Access& access, Router& router) {
-  router.Add("GET", "/api/v1/events", Role::kViewer,
-             [api = std::make_shared<EventApi>(environment, access)](const Call& call) {
-               return api->Open(call);
-             });
+  router.Add(
+      "GET", "/api/v1/events", Role::kViewer,
+      [api = std::make_shared<EventApi>(environment, access)](const Call& call) {
+        call.about.query.push_back("events of jobs");
+        return api->Open(call);
+      },
+      audit::Action::kQuery);
 }
 
 }  // namespace isocenter::http

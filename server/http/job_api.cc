@@ -13,7 +13,6 @@
 #include "server/http/job_json.h"
 #include "server/http/parameters.h"
 #include "server/http/transport/answers.h"
-#include "server/node/job_audit.h"
 
 namespace isocenter::http {
 namespace {
@@ -35,6 +34,7 @@ absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& cal
   if (more) page.pop_back();
   Json jobs = Json::array();
   for (const jobs::JobSnapshot& job : page) jobs.push_back(JsonOf(environment, *job));
+  call.about.query.push_back("jobs");
   Json next = nullptr;
   if (more) next = EncodePageToken({page.back()->create_time, page.back()->id}, call.request);
   return JsonAnswer({{"jobs", std::move(jobs)}, {"next_page_token", std::move(next)}});
@@ -108,27 +108,10 @@ absl::StatusOr<Response> GetPreview(const WebEnvironment& environment, const Cal
                  JsonAnswer(PreviewJson(*job->preview)));
 }
 
-/// `job`: its snapshot from before, or null.
-void Record(const WebEnvironment& environment, audit::Action action, const Call& call,
-            const jobs::JobSnapshot& job, const absl::Status& outcome) {
-  if (environment.audit == nullptr) return;
-  jobs::Job unknown;
-  unknown.id = call.arguments[0];
-  environment.audit->Record(
-      node::EventAbout(action,
-                       {.name = call.caller.name,
-                        .address = call.request.remote_address,
-                        .certificate_subject = call.request.certificate_subject},
-                       "http", job == nullptr ? unknown : *job, outcome));
-}
-
 absl::StatusOr<Response> Cancel(const WebEnvironment& environment, const Call& call) {
   const std::string& id = call.arguments[0];
-  const jobs::JobSnapshot before = environment.table.Get(id).value_or(nullptr);
-  const absl::Status cancelled = environment.engine.Cancel(
-      id, absl::CancelledError(absl::StrCat("the job was cancelled by ", call.caller.name)));
-  Record(environment, audit::Action::kCancel, call, before, cancelled);
-  ISO_RETURN_IF_ERROR(cancelled);
+  ISO_RETURN_IF_ERROR(environment.engine.Cancel(
+      id, absl::CancelledError(absl::StrCat("the job was cancelled by ", call.caller.name))));
   spdlog::info("event=cancel_requested job={} by=\"{}\"", id, call.caller.name);
   ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment.table.Get(id));
   return JsonAnswer(JsonOf(environment, *job));
@@ -136,12 +119,10 @@ absl::StatusOr<Response> Cancel(const WebEnvironment& environment, const Call& c
 
 absl::StatusOr<Response> Delete(const WebEnvironment& environment, const Call& call) {
   const std::string& id = call.arguments[0];
-  const jobs::JobSnapshot before = environment.table.Get(id).value_or(nullptr);
-  absl::Status deleted;
-  if (environment.transfers != nullptr) deleted = environment.transfers->CheckDelivered(id);
-  if (deleted.ok()) deleted = environment.table.Delete(id);
-  Record(environment, audit::Action::kDelete, call, before, deleted);
-  ISO_RETURN_IF_ERROR(deleted);
+  if (environment.transfers != nullptr) {
+    ISO_RETURN_IF_ERROR(environment.transfers->CheckDelivered(id));
+  }
+  ISO_RETURN_IF_ERROR(environment.table.Delete(id));
   spdlog::info("event=job_deleted job={} by=\"{}\"", id, call.caller.name);
   return Response{.status = 204};
 }
@@ -150,16 +131,19 @@ absl::StatusOr<Response> Delete(const WebEnvironment& environment, const Call& c
 
 void AddJobRoutes(const WebEnvironment& environment, Router& router) {
   const auto add = [&](const char* method, const char* pattern, Role least,
-                       absl::StatusOr<Response> (*handler)(const WebEnvironment&, const Call&)) {
-    router.Add(method, pattern, least,
-               [environment, handler](const Call& call) { return handler(environment, call); });
+                       absl::StatusOr<Response> (*handler)(const WebEnvironment&, const Call&),
+                       audit::Action action) {
+    router.Add(
+        method, pattern, least,
+        [environment, handler](const Call& call) { return handler(environment, call); }, action);
   };
-  add("GET", "/api/v1/jobs", Role::kViewer, List);
-  add("GET", "/api/v1/jobs/{}", Role::kViewer, Get);
-  add("GET", "/api/v1/jobs/{}/trace", Role::kViewer, Trace);
-  add("GET", "/api/v1/jobs/{}/preview", Role::kViewer, GetPreview);
-  add("POST", "/api/v1/jobs/{}:cancel", Role::kConsole, Cancel);
-  add("DELETE", "/api/v1/jobs/{}", Role::kAdministrator, Delete);
+  using audit::Action;
+  add("GET", "/api/v1/jobs", Role::kViewer, List, Action::kQuery);
+  add("GET", "/api/v1/jobs/{}", Role::kViewer, Get, Action::kView);
+  add("GET", "/api/v1/jobs/{}/trace", Role::kViewer, Trace, Action::kView);
+  add("GET", "/api/v1/jobs/{}/preview", Role::kViewer, GetPreview, Action::kView);
+  add("POST", "/api/v1/jobs/{}:cancel", Role::kConsole, Cancel, Action::kCancel);
+  add("DELETE", "/api/v1/jobs/{}", Role::kAdministrator, Delete, Action::kDelete);
 }
 
 }  // namespace isocenter::http

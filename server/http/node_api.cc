@@ -21,6 +21,7 @@ Json StatusNow(const WebEnvironment& environment) {
 absl::StatusOr<Response> Drain(const WebEnvironment& environment, const Call& call) {
   ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
   ISO_ASSIGN_OR_RETURN(const std::string reason, TextOf(body, "reason"));
+  call.about.detail = reason;
   ISO_RETURN_IF_ERROR(environment.node.Drain(reason, call.caller.name));
   return JsonAnswer(StatusNow(environment));
 }
@@ -107,12 +108,16 @@ absl::StatusOr<Response> History(const WebEnvironment& environment, const Call& 
 void AddNodeRoutes(const WebEnvironment& environment, Router& router) {
   router.Add("GET", "/api/v1/status", Role::kViewer,
              [environment](const Call&) { return JsonAnswer(StatusNow(environment)); });
-  router.Add("POST", "/api/v1/node:drain", Role::kOperator,
-             [environment](const Call& call) { return Drain(environment, call); });
-  router.Add("POST", "/api/v1/node:resume", Role::kOperator, [environment](const Call& call) {
-    environment.node.Resume(call.caller.name);
-    return JsonAnswer(StatusNow(environment));
-  });
+  router.Add(
+      "POST", "/api/v1/node:drain", Role::kOperator,
+      [environment](const Call& call) { return Drain(environment, call); }, audit::Action::kDrain);
+  router.Add(
+      "POST", "/api/v1/node:resume", Role::kOperator,
+      [environment](const Call& call) {
+        environment.node.Resume(call.caller.name);
+        return JsonAnswer(StatusNow(environment));
+      },
+      audit::Action::kUndrain);
   router.Add("GET", "/api/v1/devices", Role::kViewer,
              [environment](const Call&) { return Devices(environment); });
   router.Add("GET", "/api/v1/queue", Role::kViewer,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
 #include "server/http/transport/answers.h"
+#include "server/node/job_audit.h"
 
 namespace isocenter::http {
 namespace {
@@ -49,12 +50,14 @@ absl::Status CheckContentType(const Request& request) {
 
 }  // namespace
 
-void Router::Add(std::string method, const std::string& pattern, Role least, Handler handler) {
-  routes_.push_back({std::move(method), PartsOf(pattern), least, std::move(handler)});
+void Router::Add(std::string method, const std::string& pattern, Role least, Handler handler,
+                 std::optional<audit::Action> action) {
+  routes_.push_back({std::move(method), PartsOf(pattern), least, std::move(handler), action});
 }
 
 void Router::AddOpen(std::string method, const std::string& pattern, Handler handler) {
-  routes_.push_back({std::move(method), PartsOf(pattern), std::nullopt, std::move(handler)});
+  routes_.push_back(
+      {std::move(method), PartsOf(pattern), std::nullopt, std::move(handler), std::nullopt});
 }
 
 Response Router::Answer(const Request& request) const {
@@ -68,7 +71,8 @@ Response Router::Answer(const Request& request) const {
       allowed.push_back(route.method);
       continue;
     }
-    absl::StatusOr<Response> answer = Answer(route, {request, *std::move(arguments), {}});
+    audit::Event about;
+    absl::StatusOr<Response> answer = Answer(route, {request, *std::move(arguments), {}, about});
     if (answer.ok()) return *std::move(answer);
     // Waiting is the cure where too many sign-ins have failed.
     const absl::Duration wait = access_.RetryAfter(request.remote_address);
@@ -88,19 +92,70 @@ Response Router::Answer(const Request& request) const {
       .Set("Allow", names);
 }
 
-absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
+absl::Status Router::Admit(const Route& route, Call& call) const {
   ISO_RETURN_IF_ERROR(CheckContentType(call.request));
-  if (route.least) {
-    ISO_ASSIGN_OR_RETURN(call.caller, access_.Identify(call.request));
-    if (call.caller.role < *route.least) {
-      return absl::PermissionDeniedError(absl::StrCat("the role is ", Name(call.caller.role),
-                                                      "; this needs ", Name(*route.least)));
-    }
-    if (Changes(call.request.method)) {
-      ISO_RETURN_IF_ERROR(access_.CheckOrigin(call.request, call.caller));
-    }
+  if (!route.least) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(call.caller, access_.Identify(call.request));
+  if (call.caller.role < *route.least) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the role is ", Name(call.caller.role), "; this needs ", Name(*route.least)));
   }
-  return route.handler(call);
+  if (!Changes(call.request.method)) return absl::OkStatus();
+  return access_.CheckOrigin(call.request, call.caller);
+}
+
+void Router::Record(audit::Action action, const Call& call, const jobs::JobSnapshot& job,
+                    const absl::Status& outcome) const {
+  if (recorder_ == nullptr) return;
+  jobs::Job unknown;
+  if (!call.arguments.empty()) {
+    unknown.id = call.arguments[0];
+  } else if (!call.about.job_ids.empty()) {
+    unknown.id = call.about.job_ids.front();
+  }
+  const bool is_known = !call.caller.name.empty() && call.caller.via != Via::kLoopback;
+  audit::Event event = node::EventAbout(action,
+                                        {.name = call.caller.name,
+                                         .address = call.request.remote_address,
+                                         .certificate_subject = call.request.certificate_subject,
+                                         .is_known = is_known},
+                                        "http", job == nullptr ? unknown : *job, outcome);
+  event.destination = call.about.destination;
+  event.query = call.about.query;
+  event.matches = call.about.matches;
+  if (event.detail.empty()) event.detail = call.about.detail;
+  recorder_->Record(std::move(event));
+}
+
+void Router::RecordTurnedAway(const Route& route, const Call& call, const jobs::JobSnapshot& job,
+                              const absl::Status& why) const {
+  if (absl::IsPermissionDenied(why)) {
+    Record(audit::Action::kCall, call, nullptr, why);
+  } else if (absl::IsUnauthenticated(why) && call.request.Header("authorization").empty()) {
+    Record(audit::Action::kSignIn, call, nullptr,
+           why);  // tokens are recorded where they are checked
+  }
+  // What was not to be seen needs no record of its own; what was to be changed does.
+  if (route.action && Changes(call.request.method)) Record(*route.action, call, job, why);
+}
+
+absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
+  jobs::JobSnapshot job;  // as it was before
+  if (!call.arguments.empty()) job = table_.Get(call.arguments[0]).value_or(nullptr);
+  const absl::Status admitted = Admit(route, call);
+  if (!admitted.ok()) {
+    RecordTurnedAway(route, call, job, admitted);
+    return admitted;
+  }
+  absl::StatusOr<Response> answer = route.handler(call);
+  if (!route.action) return answer;
+  if (job == nullptr && !call.about.job_ids.empty()) {
+    job = table_.Get(call.about.job_ids.front()).value_or(nullptr);
+  }
+  if (answer.ok() || Changes(call.request.method)) {
+    Record(*route.action, call, job, answer.status());
+  }
+  return answer;
 }
 
 }  // namespace isocenter::http

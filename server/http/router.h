@@ -8,8 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "server/audit/event.h"
 #include "server/http/access.h"
 #include "server/http/transport/http.h"
+#include "server/jobs/job_table.h"
 
 namespace isocenter::http {
 
@@ -18,6 +20,7 @@ struct Call {
   const Request& request;
   std::vector<std::string> arguments;  // what stood for each {}
   Caller caller;                       // without name where the route is open and nobody signed in
+  audit::Event& about;  // what the audit trail is to know besides who, what and whose
 };
 
 /// An error is answered as such.
@@ -25,10 +28,15 @@ using Handler = std::function<absl::StatusOr<Response>(const Call&)>;
 
 class Router {
  public:
-  explicit Router(Access& access) : access_(access) {}
+  /// `recorder`: may be null. All must outlive this.
+  Router(Access& access, const jobs::JobTable& table, audit::Recorder* recorder)
+      : access_(access), table_(table), recorder_(recorder) {}
 
-  /// `pattern`: "/api/v1/jobs/{}:cancel"; {} stands for one part of the path, without '/' and ':'.
-  void Add(std::string method, const std::string& pattern, Role least, Handler handler);
+  /// `pattern`: "/api/v1/jobs/{}:cancel"; {} stands for one part of the path, without '/' and ':',
+  /// the first for a job. `action`: what it is in the audit trail; empty: only callers that are
+  /// turned away are recorded.
+  void Add(std::string method, const std::string& pattern, Role least, Handler handler,
+           std::optional<audit::Action> action = std::nullopt);
   /// Answers also who has not signed in; checks for itself who may.
   void AddOpen(std::string method, const std::string& pattern, Handler handler);
 
@@ -41,10 +49,19 @@ class Router {
     std::vector<std::string> parts;
     std::optional<Role> least;  // empty: open
     Handler handler;
+    std::optional<audit::Action> action;
   };
   absl::StatusOr<Response> Answer(const Route& route, Call call) const;
+  /// Whether the caller may.
+  absl::Status Admit(const Route& route, Call& call) const;
+  void Record(audit::Action action, const Call& call, const jobs::JobSnapshot& job,
+              const absl::Status& outcome) const;
+  void RecordTurnedAway(const Route& route, const Call& call, const jobs::JobSnapshot& job,
+                        const absl::Status& why) const;
 
   Access& access_;
+  const jobs::JobTable& table_;
+  audit::Recorder* const recorder_;
   std::vector<Route> routes_;
 };
 

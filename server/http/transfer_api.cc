@@ -67,6 +67,8 @@ absl::StatusOr<Response> Retry(const WebEnvironment& environment, const Call& ca
   ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
   ISO_ASSIGN_OR_RETURN(const std::string job_id, TextOf(body, "job_id"));
   ISO_ASSIGN_OR_RETURN(const std::string destination, TextOf(body, "destination"));
+  call.about.job_ids = {job_id};
+  call.about.destination = destination;
   if (job_id.empty() && destination.empty()) {
     return absl::InvalidArgumentError("job_id and destination are empty; legal is one or both");
   }
@@ -84,8 +86,9 @@ absl::StatusOr<Response> Retry(const WebEnvironment& environment, const Call& ca
 void AddTransferRoutes(const WebEnvironment& environment, Router& router) {
   router.Add("GET", "/api/v1/transfers", Role::kViewer,
              [environment](const Call& call) { return List(environment, call); });
-  router.Add("POST", "/api/v1/transfers:retry", Role::kOperator,
-             [environment](const Call& call) { return Retry(environment, call); });
+  router.Add(
+      "POST", "/api/v1/transfers:retry", Role::kOperator,
+      [environment](const Call& call) { return Retry(environment, call); }, audit::Action::kRetry);
 }
 
 }  // namespace isocenter::http

@@ -121,10 +121,12 @@ absl::StatusOr<Response> Slice(const WebEnvironment& environment, const Call& ca
 }  // namespace
 
 void AddVolumeRoutes(const WebEnvironment& environment, Router& router) {
-  router.Add("GET", "/api/v1/jobs/{}/volume", Role::kViewer,
-             [environment](const Call& call) { return Volume(environment, call); });
-  router.Add("GET", "/api/v1/jobs/{}/slices/{}/{}", Role::kViewer,
-             [environment](const Call& call) { return Slice(environment, call); });
+  router.Add(
+      "GET", "/api/v1/jobs/{}/volume", Role::kViewer,
+      [environment](const Call& call) { return Volume(environment, call); }, audit::Action::kView);
+  router.Add(
+      "GET", "/api/v1/jobs/{}/slices/{}/{}", Role::kViewer,
+      [environment](const Call& call) { return Slice(environment, call); }, audit::Action::kView);
 }
 
 }  // namespace isocenter::http

@@ -17,7 +17,9 @@ bool IsProbe(const std::string& path) {
 }  // namespace
 
 WebServer::WebServer(Page page, const WebEnvironment& environment)
-    : access_(environment.roster, environment.clock), page_(std::move(page)) {
+    : access_(environment.roster, environment.clock, environment.audit),
+      page_(std::move(page)),
+      router_(access_, environment.table, environment.audit) {
   AddHealthRoutes(environment, router_);
   AddSessionRoutes(access_, router_);
   AddNodeRoutes(environment, router_);
@@ -29,10 +31,20 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
 
 absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& options,
                                                             const WebEnvironment& environment) {
-  HttpOptions http{.address = options.address,
-                   .threads = options.threads,
-                   .patience = options.patience,
-                   .urgent = [](const Request& request) { return IsProbe(request.path); }};
+  HttpOptions http{
+      .address = options.address,
+      .threads = options.threads,
+      .patience = options.patience,
+      .urgent = [](const Request& request) { return IsProbe(request.path); },
+      .handshake_failed =
+          [recorder = environment.audit](const std::string& address, const std::string& why) {
+            if (recorder == nullptr) return;
+            recorder->Record({.action = audit::Action::kAssociate,
+                              .outcome = audit::Outcome::kRefused,
+                              .actor = {.address = address},
+                              .service = "http",
+                              .detail = absl::StrCat("TLS: ", why)});
+          }};
   if (!options.tls.certificate_file.empty()) {
     ISO_ASSIGN_OR_RETURN(http.tls, crypto::MakeServerContext("web.tls", options.tls));
   }

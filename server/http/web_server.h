@@ -42,7 +42,7 @@ class WebServer {
 
   Access access_;
   const Page page_;
-  Router router_{access_};
+  Router router_;
   std::unique_ptr<HttpServer> http_;  // last: it ends before what it asks
 };
 

@@ -45,6 +45,13 @@ struct SpoolState {
   double last_sync_seconds = 0;
 };
 
+/// The files of the audit trail.
+struct AuditFileState {
+  int64_t used_bytes = 0, limit_bytes = 0;
+  int64_t records_lost = 0;  // since the start
+  bool is_writable = true;
+};
+
 /// What is in the queue of one DICOM destination.
 struct SendQueue {
   std::string destination;
@@ -71,6 +78,8 @@ struct Sources {
   std::function<std::vector<DeviceMemory>()> device_memory;
   std::function<std::vector<DeviceHealth>()> devices_healthy;
   std::function<SpoolState()> spool;
+  std::function<AuditFileState()> audit_file;
+  std::function<int64_t()> audit_waiting;  // records that the repository has not got
   std::function<std::vector<SendQueue>()> send_queues;
   std::function<ProcedureSteps()> procedure_steps;
 };

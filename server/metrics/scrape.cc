@@ -123,6 +123,22 @@ prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
   return family;
 }
 
+void AddAuditFile(const AuditFileState& audit, std::vector<prometheus::MetricFamily>& families) {
+  prometheus::MetricFamily bytes = GaugeFamily(
+      "isocenter_audit_bytes", "Files of the audit trail: what they take, and what they may take.");
+  AddSample(bytes, {{"kind", "used"}}, static_cast<double>(audit.used_bytes));
+  AddSample(bytes, {{"kind", "limit"}}, static_cast<double>(audit.limit_bytes));
+  families.push_back(std::move(bytes));
+  families.push_back(GaugeFamily("isocenter_audit_writable",
+                                 "1: the audit file takes records; 0: it did not take the last."));
+  AddSample(families.back(), {}, audit.is_writable ? 1 : 0);
+  prometheus::MetricFamily& lost = families.emplace_back();
+  lost.name = "isocenter_audit_records_lost_total";
+  lost.help = "Audit records that are in no file.";
+  lost.type = prometheus::MetricType::Counter;
+  lost.metric.emplace_back().counter.value = static_cast<double>(audit.records_lost);
+}
+
 void AddSendQueues(const std::vector<SendQueue>& queues,
                    std::vector<prometheus::MetricFamily>& families) {
   prometheus::MetricFamily instances = GaugeFamily(
@@ -207,6 +223,12 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
     families.push_back(GaugeFamily("isocenter_spool_last_sync_seconds",
                                    "How long the last sync of the frame spool took."));
     AddSample(families.back(), {}, spool.last_sync_seconds);
+  }
+  if (sources_.audit_file) AddAuditFile(sources_.audit_file(), families);
+  if (sources_.audit_waiting) {
+    families.push_back(GaugeFamily("isocenter_audit_waiting_records",
+                                   "Audit records that the syslog repository has not got yet."));
+    AddSample(families.back(), {}, static_cast<double>(sources_.audit_waiting()));
   }
   if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
   if (sources_.procedure_steps) AddProcedureSteps(sources_.procedure_steps(), families);

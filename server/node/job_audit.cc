@@ -23,7 +23,24 @@ audit::Outcome OutcomeOf(const absl::Status& status) {
   }
 }
 
+/// Whose job it is.
+void AddSubject(const jobs::Job& job, audit::Event& event) {
+  const jobs::PatientStudy& subject = job.patient_study;
+  if (!subject.patient_id.empty()) event.patient_ids.push_back(subject.patient_id);
+  const bool is_stored = !job.result.study_instance_uid.empty();
+  const std::string& study = is_stored ? job.result.study_instance_uid : subject.study_instance_uid;
+  if (!study.empty()) event.study_uids.push_back(study);
+}
+
 }  // namespace
+
+void SubjectsOfJobs::Record(audit::Event event) {
+  if (event.job_ids.size() == 1 && event.patient_ids.empty() && event.study_uids.empty()) {
+    const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(event.job_ids.front());
+    if (job.ok()) AddSubject(**job, event);
+  }
+  next_.Record(std::move(event));
+}
 
 audit::Event EventAbout(audit::Action action, const audit::Actor& actor, std::string service,
                         const jobs::Job& job, const absl::Status& outcome) {
@@ -32,11 +49,7 @@ audit::Event EventAbout(audit::Action action, const audit::Actor& actor, std::st
                      .actor = actor,
                      .service = std::move(service)};
   if (!job.id.empty()) event.job_ids.push_back(job.id);
-  const jobs::PatientStudy& subject = job.patient_study;
-  if (!subject.patient_id.empty()) event.patient_ids.push_back(subject.patient_id);
-  const bool is_stored = !job.result.study_instance_uid.empty();
-  const std::string& study = is_stored ? job.result.study_instance_uid : subject.study_instance_uid;
-  if (!study.empty()) event.study_uids.push_back(study);
+  AddSubject(job, event);
   if (!outcome.ok()) event.detail = outcome.ToString();
   return event;
 }

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "server/audit/event.h"
 #include "server/jobs/job.h"
+#include "server/jobs/job_table.h"
 
 namespace isocenter::node {
 
@@ -13,5 +14,17 @@ namespace isocenter::node {
 /// than its id, or nothing.
 audit::Event EventAbout(audit::Action action, const audit::Actor& actor, std::string service,
                         const jobs::Job& job, const absl::Status& outcome);
+
+/// Adds to events that name a job alone whose it is, for rooms that do not know jobs. Thread-safe.
+class SubjectsOfJobs : public audit::Recorder {
+ public:
+  /// Both must outlive this.
+  SubjectsOfJobs(const jobs::JobTable& table, audit::Recorder& next) : table_(table), next_(next) {}
+  void Record(audit::Event event) override;
+
+ private:
+  const jobs::JobTable& table_;
+  audit::Recorder& next_;
+};
 
 }  // namespace isocenter::node

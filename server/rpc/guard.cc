@@ -9,6 +9,7 @@
 #include "grpcpp/security/auth_context.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/node/job_audit.h"
 #include "server/rpc/call_audit.h"
 #include "server/rpc/proxied_caller.h"
 
@@ -20,8 +21,16 @@ std::string HostOf(const std::string& address) { return address.substr(0, addres
 
 }  // namespace
 
+void Permit::Record(audit::Action action, const jobs::Job& job, const absl::Status& outcome,
+                    const std::function<void(audit::Event&)>& more) const {
+  if (recorder == nullptr) return;
+  audit::Event event = node::EventAbout(action, actor, "grpc", job, outcome);
+  if (more != nullptr) more(event);
+  recorder->Record(std::move(event));
+}
+
 Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const {
-  Permit permit{.actor = ActorOf(call)};
+  Permit permit{.actor = ActorOf(call), .recorder = recorder_};
   permit.status = Identify(call, permit.actor);
   const std::string& subject = permit.actor.certificate_subject;
   permit.account =
@@ -29,8 +38,11 @@ Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const 
   if (permit.ok() && roster_ != nullptr && !roster_->is_open()) {
     permit.status = Check(call, least, permit);
   }
-  if (!permit.identity.empty()) permit.account = permit.identity;
+  permit.actor.is_known = !permit.identity.empty();
+  if (permit.actor.is_known) permit.account = permit.identity;
   if (permit.ok()) return permit;
+  permit.Record(permit.actor.is_known ? audit::Action::kCall : audit::Action::kSignIn, jobs::Job(),
+                permit.status);
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.
   const std::string host = HostOf(permit.actor.address);

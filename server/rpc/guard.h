@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/server_context.h"
 #include "server/audit/event.h"
+#include "server/jobs/job.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/roster.h"
 #include "server/rpc/caller_quotas.h"
@@ -30,24 +31,38 @@ struct Permit {
   /// Whose quotas the call counts in: the identity, else the subject of a certificate, else the
   /// address without its port.
   std::string account;
+  audit::Recorder* recorder = nullptr;  // null: nobody wants to know
   bool ok() const { return status.ok(); }
   /// Who makes it, for the log: the holder of the token or certificate, else the address.
   const std::string& caller() const { return actor.name.empty() ? actor.address : actor.name; }
+
+  /// Puts into the audit trail what the caller has done, or wanted to. `job` may be nothing, or
+  /// have no more than its id; `more` says what else there is to say.
+  void Record(audit::Action action, const jobs::Job& job, const absl::Status& outcome,
+              const std::function<void(audit::Event&)>& more = nullptr) const;
 };
 
 /// Thread-safe.
 class Guard {
  public:
-  /// `roster`: null, or without anybody: whoever reaches the server may. Must outlive this.
-  /// `proxies`: the subjects of the certificates of those that say who calls through them.
-  Guard(const roles::Roster* roster, std::vector<std::string> proxies,
-        const v1::LimitsConfig& limits, std::function<absl::Time()> clock,
-        CallerQuotas::OnRefused on_refused)
-      : roster_(roster),
-        proxies_(std::move(proxies)),
-        clock_(clock),
-        quotas_(limits, clock, std::move(on_refused)),
-        reception_(clock) {}
+  struct Settings {
+    /// Null, or a roster without anybody: whoever reaches the server may. Must outlive the guard.
+    const roles::Roster* roster = nullptr;
+    /// Subjects of the certificates of those that say who calls through them.
+    std::vector<std::string> proxies;
+    v1::LimitsConfig limits;
+    std::function<absl::Time()> clock;
+    CallerQuotas::OnRefused on_refused;
+    /// Of those that are turned away, and for permits; may be null. Must outlive the guard.
+    audit::Recorder* recorder = nullptr;
+  };
+  explicit Guard(Settings settings)
+      : roster_(settings.roster),
+        proxies_(std::move(settings.proxies)),
+        clock_(settings.clock),
+        recorder_(settings.recorder),
+        quotas_(settings.limits, settings.clock, std::move(settings.on_refused)),
+        reception_(settings.clock) {}
 
   /// By the token of the call, else by its client certificate: of the role that the roster gives
   /// its subject, else a console's, whose authority gRPC has checked. Of a call through a proxy the
@@ -70,6 +85,7 @@ class Guard {
   const roles::Roster* const roster_;
   const std::vector<std::string> proxies_;
   const std::function<absl::Time()> clock_;
+  audit::Recorder* const recorder_;
   mutable roles::AttemptLimiter logged_;  // lines of refused calls
   mutable CallerQuotas quotas_;
   mutable Reception reception_;

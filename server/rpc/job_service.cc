@@ -98,7 +98,12 @@ std::function<void(const Permit& permit)> JobService::Records(audit::Action acti
 void JobService::OnListJobs(UnaryCall<v1::ListJobsRequest, v1::ListJobsResponse>& call) {
   const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
   if (!permit.ok()) return call.Answer(permit.status);
-  call.Answer(ListPage(table_, call.request(), transfers_, call.response()));
+  const absl::Status listed = ListPage(table_, call.request(), transfers_, call.response());
+  permit.Record(audit::Action::kQuery, jobs::Job(), listed, [&call](audit::Event& event) {
+    event.query.push_back("jobs");
+    event.matches = call.response().job_size();
+  });
+  call.Answer(listed);
 }
 
 void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
@@ -108,6 +113,7 @@ void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
   if (job.ok()) {
     call.response() = ToProto(**job);
     AddTransfers(transfers_, call.response());
+    permit.Record(audit::Action::kView, **job, job.status());
   }
   call.Answer(job.status());
 }
@@ -144,7 +150,10 @@ void JobService::OnRefineJob(UnaryCall<v1::RefineJobRequest, v1::Job>& call) {
   }
   absl::StatusOr<pipeline::RefinementRequest> translated =
       TranslateRefineRequest(call.request(), protocols_);
-  if (!translated.ok()) return call.Answer(translated.status());
+  if (!translated.ok()) {
+    audit_.Record(audit::Action::kRefine, permit.actor, source, translated.status());
+    return call.Answer(translated.status());
+  }
   engine_.Refine(source, *std::move(translated),
                  [this, &call, actor = permit.actor,
                   token = std::make_shared<const CallCounter::Token>(calls_)](

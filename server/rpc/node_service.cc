@@ -23,6 +23,14 @@ absl::StatusOr<std::string> AuthorOf(const Permit& permit, const std::string& by
   return permit.actor.name.empty() && !by.empty() ? by : permit.caller();
 }
 
+/// Who has neither token nor certificate may have said who he is.
+void RecordOf(const Permit& permit, audit::Action action, const absl::Status& outcome,
+              const absl::StatusOr<std::string>& by, const std::string& reason) {
+  permit.Record(action, jobs::Job(), outcome, [&](audit::Event& event) {
+    if (outcome.ok()) event.detail = absl::StrCat("by '", *by, "': ", reason);
+  });
+}
+
 }  // namespace
 
 void NodeService::Describe(v1::NodeStatus& response) const {
@@ -66,20 +74,22 @@ void NodeService::OnGetNodeStatus(UnaryCall<v1::GetNodeStatusRequest, v1::NodeSt
 }
 
 void NodeService::OnDrainNode(UnaryCall<v1::DrainNodeRequest, v1::NodeStatus>& call) {
-  const absl::StatusOr<std::string> by =
-      AuthorOf(guard_.Ask(call.context(), roles::Role::kOperator), call.request().by());
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
+  const absl::StatusOr<std::string> by = AuthorOf(permit, call.request().by());
   const absl::Status drained = by.ok() ? node_.Drain(call.request().reason(), *by) : by.status();
   if (drained.ok()) Describe(call.response());
+  if (permit.ok()) RecordOf(permit, audit::Action::kDrain, drained, by, call.request().reason());
   call.Answer(drained);
 }
 
 void NodeService::OnResumeNode(UnaryCall<v1::ResumeNodeRequest, v1::NodeStatus>& call) {
-  const absl::StatusOr<std::string> by =
-      AuthorOf(guard_.Ask(call.context(), roles::Role::kOperator), call.request().by());
+  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
+  const absl::StatusOr<std::string> by = AuthorOf(permit, call.request().by());
   if (by.ok()) {
     node_.Resume(*by);
     Describe(call.response());
   }
+  if (permit.ok()) RecordOf(permit, audit::Action::kUndrain, by.status(), by, "");
   call.Answer(by.status());
 }
 

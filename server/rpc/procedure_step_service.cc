@@ -60,6 +60,16 @@ absl::Status List(jobs::ProcedureStepControl& control, const v1::ListProcedureSt
   return absl::OkStatus();
 }
 
+/// The job's procedure step is told of by the job's id.
+void RecordOf(const Permit& permit, const std::string& job_id, const char* what,
+              const absl::Status& outcome) {
+  jobs::Job job;
+  job.id = job_id;
+  permit.Record(audit::Action::kProcedureStep, job, outcome, [&](audit::Event& event) {
+    event.detail = absl::StrCat(what, event.detail.empty() ? "" : ": ", event.detail);
+  });
+}
+
 }  // namespace
 
 void ProcedureStepService::OnListProcedureSteps(
@@ -80,6 +90,7 @@ void ProcedureStepService::OnRetryProcedureStep(
     call.response() = ToProto(*step);
     spdlog::info("event=procedure_step_retried job={} by=\"{}\"", job_id, permit.caller());
   }
+  RecordOf(permit, job_id, "retry", step.status());
   call.Answer(step.status());
 }
 
@@ -94,6 +105,7 @@ void ProcedureStepService::OnDropProcedureStep(
     call.response() = ToProto(*step);
     spdlog::warn("event=procedure_step_dropped job={} by=\"{}\"", job_id, permit.caller());
   }
+  RecordOf(permit, job_id, "drop", step.status());
   call.Answer(step.status());
 }
 

@@ -13,15 +13,15 @@ constexpr absl::Duration kPatience = absl::Seconds(10);
 }  // namespace
 
 void SingleRequestCall::Begin() {
-  const Permit permit = guard_.Ask(context_, roles::Role::kViewer);
-  if (!permit.ok()) {
-    if (method_.on_stranger) method_.on_stranger(permit);
-    return Finish(ToGrpc(permit.status));
+  permit_ = guard_.Ask(context_, roles::Role::kViewer);
+  if (!permit_.ok()) {
+    if (method_.on_stranger) method_.on_stranger(permit_);
+    return Finish(ToGrpc(permit_.status));
   }
-  absl::StatusOr<CallerQuotas::Place> place = guard_.quotas().Enter(permit.account, method_.kind);
+  absl::StatusOr<CallerQuotas::Place> place = guard_.quotas().Enter(permit_.account, method_.kind);
   if (!place.ok()) return Finish(ToGrpc(place.status()));
   place_ = *std::move(place);
-  guard_.reception().Enter(*this, permit.account, kPatience);
+  guard_.reception().Enter(*this, permit_.account, kPatience);
 }
 
 void SingleRequestCall::OnReadDone(bool ok) {

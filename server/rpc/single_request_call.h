@@ -46,6 +46,8 @@ class SingleRequestCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   virtual void OnEnd() { delete this; }
 
   const Guard& guard() const { return guard_; }
+  /// Of who may call something; what he may call is the method's matter.
+  const Permit& permit() const { return permit_; }
 
  private:
   void Receive() override { StartRead(&incoming_); }
@@ -56,6 +58,7 @@ class SingleRequestCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   const Guard& guard_;
   grpc::CallbackServerContext& context_;
   const Method& method_;
+  Permit permit_;
   CallerQuotas::Place place_;
   grpc::ByteBuffer incoming_;
 };

@@ -29,6 +29,15 @@ void SetTime(absl::Time time, google::protobuf::Timestamp& proto) {
       static_cast<int>((time - absl::FromUnixSeconds(proto.seconds())) / absl::Nanoseconds(1)));
 }
 
+/// A job for the audit trail; one that is not known has its id alone.
+jobs::Job JobOf(const jobs::JobTable& table, const std::string& id) {
+  const absl::StatusOr<jobs::JobSnapshot> known = table.Get(id);
+  if (known.ok()) return **known;
+  jobs::Job unknown;
+  unknown.id = id;
+  return unknown;
+}
+
 /// The same for requests that differ in their page only.
 std::string FingerprintOf(v1::ListTransfersRequest request) {
   request.clear_page_size();
@@ -147,7 +156,15 @@ absl::Status TransferService::Send(const v1::SendJobRequest& request, const std:
 
 void TransferService::OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobResponse>& call) {
   const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
-  call.Answer(permit.ok() ? Send(call.request(), permit.caller(), call.response()) : permit.status);
+  if (!permit.ok()) return call.Answer(permit.status);
+  const v1::SendJobRequest& request = call.request();
+  const absl::Status sent = Send(request, permit.caller(), call.response());
+  permit.Record(audit::Action::kSend, JobOf(table_, request.job_id()), sent,
+                [&](audit::Event& event) {
+                  event.destination =
+                      sent.ok() ? call.response().transfer().destination() : request.destination();
+                });
+  call.Answer(sent);
 }
 
 void TransferService::OnRetryTransfers(
@@ -159,7 +176,7 @@ void TransferService::OnRetryTransfers(
     return call.Answer(absl::InvalidArgumentError(
         "job_id and destination are empty; legal is at least one of them, or all: true"));
   }
-  if (queue_ == nullptr) return call.Answer(absl::OkStatus());
+  if (queue_ == nullptr) return call.Answer(absl::OkStatus());  // nothing was done
   const absl::StatusOr<int64_t> count =
       queue_->Retry(request.job_id(), request.destination(), clock_());
   if (count.ok()) {
@@ -167,6 +184,8 @@ void TransferService::OnRetryTransfers(
     spdlog::info("event=retry_requested job={} destination='{}' instances={} by=\"{}\"",
                  request.job_id(), request.destination(), *count, permit.caller());
   }
+  permit.Record(audit::Action::kRetry, JobOf(table_, request.job_id()), count.status(),
+                [&](audit::Event& event) { event.destination = request.destination(); });
   call.Answer(count.status());
 }
 

@@ -19,6 +19,9 @@ void WatchStream::OnRequest(const grpc::ByteBuffer& bytes) {
   v1::WatchJobRequest request;
   const absl::Status parsed = ParseRequest(bytes, request);
   if (!parsed.ok()) return Finish(ToGrpc(parsed));
+  if (const auto job = table_.Get(request.job_id()); job.ok()) {
+    permit().Record(audit::Action::kView, **job, job.status());
+  }
   std::weak_ptr<WatchStream> weak = weak_from_this();
   absl::StatusOr<jobs::JobTable::Subscription> subscription =
       table_.Subscribe(request.job_id(), [weak] {

@@ -49,6 +49,19 @@ absl::StatusOr<jobs::WorklistQuery> QueryOf(const v1::ListScheduledStepsRequest&
       .limit = request.max_results() == 0 ? kDefaultResults : request.max_results()};
 }
 
+/// As the audit trail names them.
+std::vector<std::string> KeysOf(const jobs::WorklistQuery& query) {
+  std::vector<std::string> keys = {"worklist"};
+  const auto add = [&keys](const char* name, const std::string& value) {
+    if (!value.empty()) keys.push_back(absl::StrCat(name, "=", value));
+  };
+  add("accession_number", query.accession_number);
+  add("patient_id", query.patient_id);
+  add("station_ae_title", query.station_ae_title);
+  add("date", query.date);
+  return keys;
+}
+
 v1::ScheduledStep ToProto(const jobs::ScheduledStep& step) {
   v1::ScheduledStep proto;
   const jobs::PatientStudy& from = step.patient_study;
@@ -112,9 +125,15 @@ void WorklistService::OnListScheduledSteps(
   }
   const absl::Time deadline =
       std::min(absl::FromChrono(call.context().deadline()), absl::Now() + kLongestAnswer);
-  executor_.NewLane()->Submit([this, &call, query = *query, deadline, token = std::move(token)] {
-    call.Answer(List(*worklist_, query, deadline, call.response()));
-  });
+  executor_.NewLane()->Submit(
+      [this, &call, query = *query, deadline, permit, token = std::move(token)] {
+        const absl::Status listed = List(*worklist_, query, deadline, call.response());
+        permit.Record(audit::Action::kQuery, jobs::Job(), listed, [&](audit::Event& event) {
+          event.query = KeysOf(query);
+          event.matches = call.response().step_size();
+        });
+        call.Answer(listed);
+      });
 }
 
 void WorklistService::Interrupt() {

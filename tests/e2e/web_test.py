@@ -108,9 +108,21 @@ class WebTest(support.ServiceTest):
         isocenter.must("health", "--server", service.grpc, "--timeout", 60)
         self.assertEqual(self.get(service, "/readyz")[0], 200)
 
-        records = [json.loads(line) for line in audit.read_text().splitlines()]
-        deletions = [(each["actor"], each["outcome"]) for each in records if each["action"] == "delete"]
-        self.assertEqual(deletions, [("the operator", "refused"), ("the administrator", "success")])
+        def records(action):
+            """(actor, outcome) of each; records follow the answers."""
+            lines = audit.read_text().rpartition("\n")[0].splitlines()
+            found = [record for record in map(json.loads, lines) if record["action"] == action]
+            return [(record.get("actor"), record["outcome"]) for record in found]
+
+        wanted = [("the operator", "refused"), ("the administrator", "success")]
+        process.wait_until(lambda: records("delete") == wanted, 60, "the records of both deletions")
+        for action in ("drain", "undrain"):
+            self.assertEqual(records(action), [("the operator", "success")])
+        self.assertIn(("the viewer", "refused"), records("call"))
+        self.assertIn((None, "refused"), records("sign_in"))
+        done = process.run([isocenter.binary("isocenterd"), "--verify_audit", audit.parent])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("whole: records 1 to ", done.stdout)
         self.assertIn('event=call_refused address=127.0.0.1:', service.process.output())
         for role in flags:
             self.assertNotIn(f"{role}-secret", service.process.output() + audit.read_text())

@@ -12,8 +12,6 @@
 namespace isocenter::dicom {
 namespace {
 
-constexpr size_t kMaximumAuditedValue = 1024;  // bytes of a key's value
-
 absl::Status Respond(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& request,
                      uint16_t status, DcmDataset* identifiers) {
   auto response = ResponseTo<T_DIMSE_C_FindRSP>(request, status, identifiers);
@@ -62,8 +60,8 @@ void AuditQuery(const Session& session, const Query& query, int matches, bool ca
   if (!status.ok()) event.detail = status.ToString();
   for (const auto& [tag, value] : query.keys()) {
     if (value.empty()) continue;
-    event.query.push_back(absl::StrFormat("(%04x,%04x)=%s", tag >> 16 & 0xffff, tag & 0xffff,
-                                          value.substr(0, kMaximumAuditedValue)));
+    event.query.push_back(
+        absl::StrFormat("(%04x,%04x)=%s", tag >> 16 & 0xffff, tag & 0xffff, value));
   }
   session.Audit(std::move(event));
 }
@@ -72,6 +70,12 @@ void AuditQuery(const Session& session, const Query& query, int matches, bool ca
 
 absl::Status ServeFind(Session& session, uint8_t context, const T_DIMSE_C_FindRQ& request) {
   const absl::StatusOr<Query> query = ReceiveQuery(session, context, request.AffectedSOPClassUID);
+  if (!query.ok()) {
+    session.Audit({.action = audit::Action::kQuery,
+                   .outcome = absl::IsInvalidArgument(query.status()) ? audit::Outcome::kRefused
+                                                                      : audit::Outcome::kFailure,
+                   .detail = query.status().ToString()});
+  }
   if (absl::IsInvalidArgument(query.status())) {
     session.node.Report(NodeOperation::kFind, NodeOutcome::kFailure);
     return Respond(session, context, request, STATUS_FIND_Error_DataSetDoesNotMatchSOPClass,

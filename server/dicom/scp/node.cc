@@ -130,6 +130,13 @@ class Node::Impl {
     const Admission admission = Admit(OccupancyFor(address), is_peer, options_);
     if (admission.kind == Admission::Kind::kClose) {
       context_.Report(NodeOperation::kAssociation, NodeOutcome::kRejected);
+      if (options_.audit != nullptr) {
+        options_.audit->Record({.action = audit::Action::kAssociate,
+                                .outcome = audit::Outcome::kRefused,
+                                .actor = {.address = address},
+                                .service = "dicom",
+                                .detail = admission.reason});
+      }
       close(socket);
       return;
     }

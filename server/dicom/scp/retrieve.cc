@@ -161,6 +161,7 @@ absl::StatusOr<std::optional<std::vector<archive::InstanceRow>>> ReceiveInstance
     const char* sop_class_uid) {
   const absl::StatusOr<Query> query = ReceiveQuery(session, context, sop_class_uid);
   if (!query.ok() && !absl::IsInvalidArgument(query.status())) {
+    Audit(session, audit::Outcome::kFailure, RetrieveCounts(), query.status().ToString());
     session.node.Report(operation, NodeOutcome::kFailure);
     return query.status();
   }

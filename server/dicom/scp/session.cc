@@ -276,6 +276,9 @@ void Serve(const Incoming& incoming, const NodeContext& node, Interruptor& inter
   } else {
     spdlog::warn("dicom: association of '{}' broke off: {}", session.calling_ae_title,
                  status.ToString());
+    session.Audit({.action = audit::Action::kAssociate,
+                   .outcome = audit::Outcome::kFailure,
+                   .detail = status.ToString()});
   }
 }
 
@@ -286,7 +289,10 @@ int Session::idle_seconds() const {
 void Session::Audit(audit::Event event) const {
   if (node.options.audit == nullptr) return;
   event.service = "dicom";
-  event.actor = {calling_ae_title, address, association.certificate_subject()};
+  event.actor = {.name = calling_ae_title,
+                 .address = address,
+                 .certificate_subject = association.certificate_subject()};
+  event.actor.is_known = !event.actor.certificate_subject.empty();
   node.options.audit->Record(std::move(event));
 }
 

@@ -110,23 +110,55 @@ absl::Status Sender::Lane::Send(const std::vector<std::string>& sop_classes) {
     Postpone(reason);
     return queue_.Explain(title_, reason, options_.now());
   }
+  SentByJob sent;
+  const absl::Status status = SendOn(*association, sop_classes, sent);
+  Audit(sent);
+  return status;
+}
+
+absl::Status Sender::Lane::SendOn(Association& association,
+                                  const std::vector<std::string>& sop_classes, SentByJob& sent) {
   while (true) {
     ISO_ASSIGN_OR_RETURN(const std::vector<archive::Outgoing> batch,
                          queue_.Claim(title_, sop_classes, kBatch, options_.now()));
     if (batch.empty()) break;
-    ISO_ASSIGN_OR_RETURN(const bool may_go_on, SendBatch(*association, batch));
+    ISO_ASSIGN_OR_RETURN(const bool may_go_on, SendBatch(association, batch, sent));
     if (!may_go_on) return absl::OkStatus();
   }
-  association->Release();
+  association.Release();
   return absl::OkStatus();
 }
 
+void Sender::Lane::Audit(const SentByJob& sent) const {
+  if (options_.node.audit == nullptr) return;
+  for (const auto& [job_id, of_job] : sent) {
+    options_.node.audit->Record(
+        {.action = audit::Action::kTransmit,
+         .outcome = of_job.failed == 0 ? audit::Outcome::kSuccess : audit::Outcome::kFailure,
+         .actor = {.name = options_.node.ae_title, .is_known = true},
+         .service = "dicom",
+         .destination = title_,
+         .job_ids = {job_id},
+         .instances = of_job.instances,
+         .failed = of_job.failed,
+         .detail = of_job.reason});
+  }
+}
+
 absl::StatusOr<bool> Sender::Lane::SendBatch(Association& association,
-                                             const std::vector<archive::Outgoing>& batch) {
+                                             const std::vector<archive::Outgoing>& batch,
+                                             SentByJob& sent) {
   for (size_t i = 0; i < batch.size(); ++i) {
     const archive::Outgoing& outgoing = batch[i];
     const StoreAnswer answer =
         SendInstance(association, destination_.peer, outgoing.instance, kAnswerSeconds);
+    if (answer.verdict == StoreVerdict::kStored) {
+      ++sent[outgoing.job_id].instances;
+    } else {
+      Sent& of_job = sent[outgoing.job_id];
+      ++of_job.failed;
+      of_job.reason = answer.reason;
+    }
     switch (answer.verdict) {
       case StoreVerdict::kStored:
         ISO_RETURN_IF_ERROR(Record([&] { return queue_.MarkSent(outgoing.key, options_.now()); }));

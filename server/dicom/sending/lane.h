@@ -1,7 +1,9 @@
 // The threads that send to one destination.
 #pragma once
 
+#include <cstdint>
 #include <list>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -31,9 +33,18 @@ class Sender::Lane {
   absl::StatusOr<bool> Work();
   /// Sends on one association until nothing of these classes is due or something goes wrong.
   absl::Status Send(const std::vector<std::string>& sop_classes);
+  struct Sent {
+    int64_t instances = 0, failed = 0;
+    std::string reason;  // of the last that failed
+  };
+  using SentByJob = std::map<std::string, Sent>;
+  absl::Status SendOn(Association& association, const std::vector<std::string>& sop_classes,
+                      SentByJob& sent);
+  /// One record for each job of an association.
+  void Audit(const SentByJob& sent) const;
   /// Sends the instances in order. False: the rest was put back, and the association must end.
   absl::StatusOr<bool> SendBatch(Association& association,
-                                 const std::vector<archive::Outgoing>& batch);
+                                 const std::vector<archive::Outgoing>& batch, SentByJob& sent);
   /// What the destination takes no instances of.
   absl::Status Decline(const archive::Outgoing& outgoing, const std::string& reason);
   absl::Status PutBack(const std::vector<archive::Outgoing>& batch, size_t first,

@@ -2,6 +2,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/status.hpp>
 #include <utility>
@@ -87,7 +88,13 @@ void Connection::Begin() {
   Enter(Stage::kHandshake, limits_.patience);
   tls_->async_handshake(
       asio::ssl::stream_base::server, [self = shared_from_this()](ErrorCode error) {
-        if (error) return self->Close();
+        if (error) {
+          // A client that only goes away is none to tell of.
+          if (error.category() == asio::error::get_ssl_category()) {
+            self->host_.OnHandshakeFailed(*self, error.message());
+          }
+          return self->Close();
+        }
         self->certificate_subject_ = crypto::SubjectOfPeer(self->tls_->native_handle());
         self->Enter(Stage::kIdle, kIdlePatiences * self->limits_.patience);
         self->Read();

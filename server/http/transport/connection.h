@@ -35,6 +35,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     /// Has the request answered: `connection` is sent the response.
     virtual void Ask(std::shared_ptr<Connection> connection, Request request) = 0;
     virtual void OnClosed(const std::shared_ptr<Connection>& connection) = 0;
+    /// TLS was refused, by the client or to it.
+    virtual void OnHandshakeFailed(const Connection& connection, const std::string& why) = 0;
   };
   struct Limits {
     size_t largest_body;

@@ -41,6 +41,9 @@ struct HttpServer::Impl : Connection::Host {
   void Stop();
   void Ask(std::shared_ptr<Connection> connection, Request request) override;
   void OnClosed(const std::shared_ptr<Connection>& connection) override;
+  void OnHandshakeFailed(const Connection& connection, const std::string& why) override {
+    if (options.handshake_failed) options.handshake_failed(connection.address(), why);
+  }
 
   HttpOptions options;
   const Handler handler;

@@ -25,6 +25,8 @@ struct HttpOptions {
   absl::Duration patience = absl::Seconds(5);
   /// Requests that a thread of their own answers, however long others take; null: none.
   std::function<bool(const Request&)> urgent;
+  /// Called where TLS fails, with the client's address and why; must return at once. May be null.
+  std::function<void(const std::string& address, const std::string& why)> handshake_failed;
 };
 
 /// Receives requests and calls one handler for all of them, from a few threads. One thread moves

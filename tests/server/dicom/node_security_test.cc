@@ -241,6 +241,20 @@ TEST_F(NodeSecurityTest, OnlyAllowedCallersAssociate) {
   EXPECT_EQ(associations[1].actor.name, "STRANGER");
 }
 
+TEST_F(NodeSecurityTest, QueriesThatAreNoneAreRecorded) {
+  StartWith({});
+  Scu("findscu -S", "-k QueryRetrieveLevel=NOWHERE");
+  Scu("getscu -S", "-k QueryRetrieveLevel=NOWHERE");
+  node_->Stop();
+  const auto queries = audit_.Of(audit::Action::kQuery);
+  ASSERT_THAT(queries, SizeIs(1));
+  EXPECT_EQ(queries[0].outcome, audit::Outcome::kRefused);
+  EXPECT_THAT(queries[0].detail, HasSubstr("INVALID_ARGUMENT"));
+  const auto retrieved = audit_.Of(audit::Action::kRetrieve);
+  ASSERT_THAT(retrieved, SizeIs(1));
+  EXPECT_EQ(retrieved[0].outcome, audit::Outcome::kFailure);
+}
+
 TEST(Callers, TitlesAndNetworks) {
   const auto allowed = [](const std::vector<Caller>& callers, const std::string& title,
                           const std::string& address, bool is_who_it_says = true) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -40,6 +41,23 @@ using ::testing::SizeIs;
 
 constexpr uint16_t kOutOfResources = 0xa700, kCannotUnderstand = 0xc001;
 
+/// Counts what is recorded as sent.
+class SentEvents : public audit::Recorder {
+ public:
+  void Record(audit::Event event) override {
+    absl::MutexLock lock(&mutex_);
+    events_.push_back(std::move(event));
+  }
+  std::vector<audit::Event> events() const {
+    absl::MutexLock lock(&mutex_);
+    return events_;
+  }
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::vector<audit::Event> events_ ABSL_GUARDED_BY(mutex_);
+};
+
 class SenderTest : public ::testing::Test {
  protected:
   void SetUp() override { OpenArchive(); }
@@ -63,6 +81,7 @@ class SenderTest : public ::testing::Test {
   }
   void StartSender(int associations = 1) {
     SenderOptions options;
+    options.node.audit = &sent_;
     options.await_report = await_report_;
     options.destinations.push_back({.peer = {"PACS", "127.0.0.1", port_},
                                     .route = {.destination = {"PACS", commitment_}},
@@ -128,6 +147,7 @@ class SenderTest : public ::testing::Test {
   std::unique_ptr<archive::Archive> archive_;
   std::unique_ptr<jobs::ResultStore> store_;
   std::unique_ptr<Node> node_;
+  SentEvents sent_;
   std::unique_ptr<Sender> sender_;
 };
 
@@ -135,6 +155,24 @@ class CommittingSenderTest : public SenderTest {
  protected:
   CommittingSenderTest() { commitment_ = true; }
 };
+
+TEST_F(SenderTest, WhatIsSentIsRecordedForEachJobAndDestination) {
+  StartPacs();
+  StartSender();
+  const size_t slices = Store("a", 40).size();
+  ASSERT_TRUE(EventuallyDone("a"));
+  Stop();
+  int64_t instances = 0;
+  for (const audit::Event& event : sent_.events()) {  // one for each association
+    EXPECT_EQ(event.action, audit::Action::kTransmit);
+    EXPECT_EQ(event.outcome, audit::Outcome::kSuccess);
+    EXPECT_EQ(event.destination, "PACS");
+    EXPECT_THAT(event.job_ids, ElementsAre("a"));
+    instances += event.instances;
+  }
+  EXPECT_GE(instances, static_cast<int64_t>(slices));  // and the other form
+  EXPECT_LE(sent_.events().size(), 3u);
+}
 
 TEST_F(SenderTest, SendsEverythingOnceAndInOrderOnOneAssociation) {
   StartPacs();

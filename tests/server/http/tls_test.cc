@@ -40,6 +40,18 @@ class TlsTest : public WebTest {
                      .client_ca_file = File("ca.pem")};
     });
   }
+  /// In the audit trail.
+  int RefusedHandshakes() const {
+    int refused = 0;
+    for (const audit::Event& event : audit_.events()) {
+      if (event.action != audit::Action::kAssociate) continue;
+      EXPECT_EQ(event.outcome, audit::Outcome::kRefused);
+      EXPECT_EQ(event.actor.address, "127.0.0.1");
+      EXPECT_EQ(event.service, "http");
+      ++refused;
+    }
+    return refused;
+  }
   /// What the server answers to GET `target`.
   std::string Ask(const std::string& target, const std::string& flags) const {
     const std::string command = absl::StrCat(
@@ -68,6 +80,7 @@ TEST_F(TlsTest, CertificatesSignIn) {
   // Without one there is no sign-in, and one of another authority does not come in at all.
   EXPECT_THAT(Ask("/api/v1/status", ""), HasSubstr("401"));
   EXPECT_EQ(Ask("/api/v1/status", "-cert other.pem -key other.key"), "");
+  EXPECT_TRUE(Eventually([&] { return RefusedHandshakes() >= 1; }));
   EXPECT_EQ(Ask("/livez", "-tls1_1"), "") << "old protocols";
   EXPECT_THAT(Ask("/livez", "-tls1_2"), HasSubstr("200 OK"));
 }

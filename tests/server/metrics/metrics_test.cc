@@ -81,6 +81,11 @@ class MetricsTest : public ::testing::Test {
                                  .reclaimable_bytes = 2000,
                                  .last_sync_seconds = 0.25};
              },
+         .audit_file =
+             [] {
+               return AuditFileState{300, 1000, 7, false};
+             },
+         .audit_waiting = [] { return int64_t{12}; },
          .procedure_steps =
              [] {
                return ProcedureSteps{.steps = {{"failed", 2}}, .oldest_seconds = 30};
@@ -208,6 +213,11 @@ TEST_F(MetricsTest, AlertsHaveTheirSeriesFromTheStart) {
            "isocenter_disk_bytes{directory=\"archive\",kind=\"promised\"} 1500\n",
            "isocenter_jobs_waiting_for_room 2\n",
            "isocenter_damaged_job_records 1\n",
+           "isocenter_audit_bytes{kind=\"used\"} 300\n",
+           "isocenter_audit_bytes{kind=\"limit\"} 1000\n",
+           "isocenter_audit_writable 0\n",
+           "isocenter_audit_records_lost_total 7\n",
+           "isocenter_audit_waiting_records 12\n",
            "isocenter_max_active_jobs 16\n",
            "# TYPE process_cpu_seconds_total counter\n",
            "process_start_time_seconds ",
