@@ -171,7 +171,7 @@ void ApplyCallerDefaults(v1::LimitsConfig& limits) {
           2000u);
   Default(limits, &Limits::downloads_per_caller, &Limits::set_downloads_per_caller, 16u);
   Default(limits, &Limits::streams_per_caller, &Limits::set_streams_per_caller,
-          limits.max_active_jobs() + 16);
+          (limits.max_active_jobs() + 16) * 3 / 4);
   Default(limits, &Limits::batch_jobs_per_caller, &Limits::set_batch_jobs_per_caller,
           std::max(limits.max_active_jobs() / 2, 1u));
 }

@@ -16,8 +16,8 @@
 #include "isocenter/v1/jobs.pb.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
-#include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
+#include "server/rpc/callers/call_audit.h"
 #include "server/rpc/single_request_call.h"
 
 namespace isocenter::rpc {

@@ -7,10 +7,10 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
-#include "server/rpc/call_audit.h"
 #include "server/rpc/call_counter.h"
+#include "server/rpc/callers/call_audit.h"
+#include "server/rpc/callers/guard.h"
 #include "server/rpc/download_stream.h"
-#include "server/rpc/guard.h"
 #include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {

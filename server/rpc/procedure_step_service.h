@@ -3,7 +3,7 @@
 
 #include "isocenter/v1/procedure_steps.grpc.pb.h"
 #include "server/jobs/procedure_steps.h"
-#include "server/rpc/guard.h"
+#include "server/rpc/callers/guard.h"
 #include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {

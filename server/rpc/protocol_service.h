@@ -3,7 +3,7 @@
 
 #include "isocenter/v1/protocols.grpc.pb.h"
 #include "server/config/protocol_book.h"
-#include "server/rpc/guard.h"
+#include "server/rpc/callers/guard.h"
 #include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {

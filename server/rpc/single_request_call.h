@@ -7,10 +7,10 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "server/rpc/caller_quotas.h"
-#include "server/rpc/guard.h"
+#include "server/rpc/callers/caller_quotas.h"
+#include "server/rpc/callers/guard.h"
+#include "server/rpc/callers/reception.h"
 #include "server/rpc/message_limits.h"
-#include "server/rpc/reception.h"
 #include "server/rpc/translation/status_translation.h"
 
 namespace isocenter::rpc {

@@ -10,7 +10,7 @@
 #include "isocenter/v1/transfers.grpc.pb.h"
 #include "server/archive/transfer_queue.h"
 #include "server/jobs/job_table.h"
-#include "server/rpc/guard.h"
+#include "server/rpc/callers/guard.h"
 #include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {

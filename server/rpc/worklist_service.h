@@ -4,7 +4,7 @@
 #include "isocenter/v1/worklist.grpc.pb.h"
 #include "server/jobs/worklist.h"
 #include "server/rpc/call_counter.h"
-#include "server/rpc/guard.h"
+#include "server/rpc/callers/guard.h"
 #include "server/rpc/unary_call.h"
 #include "server/scheduler/lane_executor.h"
 

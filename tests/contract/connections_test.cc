@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "isocenter/v1/node.grpc.pb.h"
-#include "server/rpc/listener.h"
+#include "server/rpc/connections/listener.h"
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "isocenter/v1/node.grpc.pb.h"
-#include "server/rpc/proxied_caller.h"
+#include "server/rpc/callers/proxied_caller.h"
 #include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/server/test_certificates.h"

@@ -1,4 +1,4 @@
-#include "server/rpc/caller_quotas.h"
+#include "server/rpc/callers/caller_quotas.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

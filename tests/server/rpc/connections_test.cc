@@ -1,4 +1,4 @@
-#include "server/rpc/connections.h"
+#include "server/rpc/connections/connections.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "server/rpc/stream_watch.h"
+#include "server/rpc/connections/stream_watch.h"
 
 namespace isocenter::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/rpc/reception.h"
+#include "server/rpc/callers/reception.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/rpc/connections.h"
+#include "server/rpc/connections/connections.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "server/rpc/channelz.h"
+#include "server/rpc/connections/channelz.h"
 
 #include <arpa/inet.h>
 

@@ -1,4 +1,4 @@
-#include "server/rpc/listener.h"
+#include "server/rpc/connections/listener.h"
 
 #include <fcntl.h>
 #include <netdb.h>

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "grpcpp/server_builder.h"
-#include "server/rpc/connections.h"
+#include "server/rpc/connections/connections.h"
 
 namespace isocenter::rpc {
 

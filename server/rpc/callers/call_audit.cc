@@ -1,4 +1,4 @@
-#include "server/rpc/call_audit.h"
+#include "server/rpc/callers/call_audit.h"
 
 #include <memory>
 

@@ -13,8 +13,8 @@
 #include "server/jobs/job.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/roster.h"
-#include "server/rpc/caller_quotas.h"
-#include "server/rpc/reception.h"
+#include "server/rpc/callers/caller_quotas.h"
+#include "server/rpc/callers/reception.h"
 
 namespace isocenter::rpc {
 

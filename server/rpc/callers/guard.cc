@@ -1,4 +1,4 @@
-#include "server/rpc/guard.h"
+#include "server/rpc/callers/guard.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,8 +10,8 @@
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/node/job_audit.h"
-#include "server/rpc/call_audit.h"
-#include "server/rpc/proxied_caller.h"
+#include "server/rpc/callers/call_audit.h"
+#include "server/rpc/callers/proxied_caller.h"
 
 namespace isocenter::rpc {
 namespace {

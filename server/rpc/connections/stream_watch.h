@@ -8,8 +8,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "server/rpc/channelz.h"
-#include "server/rpc/connections.h"
+#include "server/rpc/connections/channelz.h"
+#include "server/rpc/connections/connections.h"
 
 namespace isocenter::rpc {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/rpc/connections.h"
+#include "server/rpc/connections/connections.h"
 
 namespace isocenter::rpc {
 

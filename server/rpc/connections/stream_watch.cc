@@ -1,4 +1,4 @@
-#include "server/rpc/stream_watch.h"
+#include "server/rpc/connections/stream_watch.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "server/rpc/proxied_caller.h"
+#include "server/rpc/callers/proxied_caller.h"
 
 #include <algorithm>
 #include <cstddef>
