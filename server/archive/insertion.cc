@@ -71,15 +71,18 @@ absl::Status Archive::Insert(const std::string& job_id, const std::string& direc
                              const Result& result) {
   ISO_RETURN_IF_ERROR(InsertPatient(result));
   const Study& study = result.study;
+  // A result that knows no patient id does not take the study's other series from their patient.
   ISO_RETURN_IF_ERROR(database_.Execute(
       "INSERT INTO studies (patient_key, instance_uid, date, time, accession_number, id, "
       "description, referring_physician_name) "
       "VALUES ((SELECT key FROM patients WHERE identity = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-      "ON CONFLICT (instance_uid) DO UPDATE SET patient_key = excluded.patient_key, date = ?3, "
+      "ON CONFLICT (instance_uid) DO UPDATE SET patient_key = "
+      "  CASE WHEN ?9 = '' AND (SELECT id FROM patients WHERE key = studies.patient_key) <> '' "
+      "  THEN studies.patient_key ELSE excluded.patient_key END, date = ?3, "
       "time = ?4, accession_number = ?5, id = ?6, description = ?7, "
       "referring_physician_name = ?8",
       {PatientIdentity(result), study.instance_uid, study.date, study.time, study.accession_number,
-       study.id, study.description, study.referring_physician_name}));
+       study.id, study.description, study.referring_physician_name, result.patient.id}));
   ISO_RETURN_IF_ERROR(
       InsertSeries(job_id, directory_name, result, result.series, result.instances));
   for (const SeriesFiles& further : result.further_series) {

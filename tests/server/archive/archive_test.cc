@@ -290,6 +290,19 @@ TEST_F(ArchiveTest, StudyThatChangesItsPatientLeavesNoOrphan) {
   EXPECT_EQ(patients[0].patient.id, "FINAL");
 }
 
+TEST_F(ArchiveTest, AResultWithoutPatientIdLeavesItsStudyWithThePatient) {
+  ASSERT_TRUE(Store("a", TestResult("a", "1.1", "P1")).ok());
+  for (const char* name : {"", "Doe^Jane", "Roe^Richard"}) {
+    Result unknown = TestResult("b", "1.1", "");
+    unknown.patient = {.name = name};
+    ASSERT_TRUE(Store("b", unknown).ok());
+    const auto patients = *archive_->FindPatients({});
+    ASSERT_THAT(patients, SizeIs(1)) << name;
+    EXPECT_EQ(patients[0].patient.id, "P1");
+    EXPECT_EQ(patients[0].instance_count, 6);
+  }
+}
+
 TEST_F(ArchiveTest, FailedCommitLeavesTheEarlierResult) {
   ASSERT_TRUE(Store("a", TestResult("a", "1.1")).ok());
   Result clash = TestResult("b", "1.1");
