@@ -26,6 +26,18 @@ class CallersTest : public ContractTest {
     return port;
   }
 
+  /// Two consoles, "room 1" and "room 2".
+  void StartWithTokens() {
+    server_.reset();
+    const std::string path = (service_.directory.path() / "tokens").string();
+    std::ofstream(path) << "console " << crypto::Sha256Hex("secret") << " room 1\nconsole "
+                        << crypto::Sha256Hex("other secret") << " room 2\n";
+    std::filesystem::permissions(path, std::filesystem::perms(0600));
+    roster_ = std::make_unique<roles::Roster>(*roles::TokenBook::Open(path),
+                                              std::vector<roles::CertificateHolder>());
+    RestartService();
+  }
+
   /// A fetch of a result whose client takes nothing of it.
   struct Unread {
     grpc::ClientContext context;
@@ -64,16 +76,7 @@ class CallersTest : public ContractTest {
 };
 
 TEST_F(CallersTest, NothingIsReadOfAStranger) {
-  const std::string path = (service_.directory.path() / "tokens").string();
-  {
-    std::ofstream file(path);
-    file << "console " << crypto::Sha256Hex("secret") << " room 1\n";
-  }
-  std::filesystem::permissions(path, std::filesystem::perms(0600));
-  roster_ = std::make_unique<roles::Roster>(*roles::TokenBook::Open(path),
-                                            std::vector<roles::CertificateHolder>());
-  server_.reset();
-  StartServer();
+  StartWithTokens();
   grpc::GenericStub generic(channel_);
   for (const auto* method : ContractMethods()) {
     SCOPED_TRACE(method->full_name());
@@ -92,6 +95,22 @@ TEST_F(CallersTest, NothingIsReadOfAStranger) {
     queue.Next(&tag, &ok);
     EXPECT_EQ(status.error_code(), StatusCode::UNAUTHENTICATED) << status.error_message();
   }
+}
+
+TEST_F(CallersTest, ABatchOfScansLeavesRoomForOtherCallers) {
+  service_.options.engine.batch_jobs_per_caller = 1;
+  StartWithTokens();
+  v1::AcquisitionHeader batch = SmallHeader();
+  batch.set_job_class(v1::JOB_CLASS_BATCH);
+  authorization_ = "Bearer secret";
+  const auto first = Begin(HeaderMessage(batch));
+  EXPECT_THAT(Acquire({HeaderMessage(batch)}).status,
+              Refused(StatusCode::RESOURCE_EXHAUSTED,
+                      std::vector{"token room 1 has 1 batch jobs; legal is at most 1"}));
+  Begin()->Break();  // a live one
+  authorization_ = "Bearer other secret";
+  Begin(HeaderMessage(batch))->Break();
+  first->Break();
 }
 
 TEST_F(CallersTest, MessagesThatAreNotFinishedKeepNobodyOut) {

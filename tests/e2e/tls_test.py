@@ -1,7 +1,22 @@
 """gRPC over TLS and mutual TLS, with certificates that openssl makes on the spot."""
 
+import socket
+import ssl
+import time
+
 import support
 from lab import isocenter, process
+
+
+def http2_frame(kind, flags, stream, payload=b""):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+def reset_call(stream, path):
+    """A gRPC call that is begun and taken back (RFC 9113, RFC 7541 without its table)."""
+    headers = b"\x83\x87\x04" + bytes([len(path)]) + path + b"\x01\x01x\x00\x02te\x08trailers"
+    headers += b"\x0f\x10\x10application/grpc"
+    return http2_frame(1, 4, stream, headers) + http2_frame(3, 0, stream, b"\0\0\0\x08")
 
 
 class TlsTest(support.ServiceTest):
@@ -67,6 +82,26 @@ class TlsTest(support.ServiceTest):
         self.assertEqual(self.protocols(service, *ca, *self.client("stranger")).returncode, 1)
         done = self.protocols(service, *ca, *self.client("console"))
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_who_resets_streams_without_end_is_cut(self):
+        service = self.tls_service()
+        context = ssl.create_default_context(cafile=self.path("ca.pem"))
+        context.set_alpn_protocols(["h2"])
+        host, port = service.grpc.rsplit(":", 1)
+        plain = socket.create_connection((host, int(port)), source_address=("127.0.0.2", 0))
+        sent, end = 0, time.monotonic() + 30
+        with context.wrap_socket(plain, server_hostname=host) as attacker:
+            attacker.settimeout(10)
+            attacker.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(4, 0, 0))
+            with self.assertRaises((ConnectionError, ssl.SSLError)):
+                while time.monotonic() < end:
+                    calls = range(2 * sent + 1, 2 * sent + 201, 2)
+                    attacker.sendall(b"".join(reset_call(each, b"/isocenter.v1.JobService/ListJobs") for each in calls))
+                    sent += 100
+                    time.sleep(0.005)
+        self.assertLess(sent, 50_000)
+        # Other hosts go on.
+        self.assertEqual(self.protocols(service, "--ca", self.path("ca.pem")).returncode, 0)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 // HTTP/2 (RFC 9113) by hand, legal or not.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace isocenter::testing {
@@ -55,5 +57,49 @@ inline std::string ResetCall(uint32_t stream, const std::string& method,
                              const std::string& token = "") {
   return CallHeaders(stream, method, token) + Http2Frame(kReset, 0, stream, {0, 0, 0, 8});
 }
+
+/// What a server lets its client send (RFC 9113, section 5.2).
+class SendWindows {
+ public:
+  /// What the server has sent; frames may come in pieces. What is to be answered: until its
+  /// settings are acknowledged, they do not count.
+  std::string Read(const std::string& bytes) {
+    bytes_ += bytes;
+    std::string answer;
+    while (bytes_.size() >= 9) {
+      const size_t length = Number(0, 3);
+      if (bytes_.size() < 9 + length) break;
+      const auto stream = static_cast<uint32_t>(Number(5, 4));
+      const char type = bytes_[3];
+      if (type == kWindowUpdate) (stream == 0 ? connection_ : streams_[stream]) += Number(9, 4);
+      for (size_t at = 9; type == kSettings && at < 9 + length; at += 6) {
+        if (Number(at, 2) == 4) initial_ = Number(at + 2, 4);
+      }
+      constexpr char kAcknowledged = 1;
+      if (type == kSettings && bytes_[4] != kAcknowledged) {
+        answer += Http2Frame(kSettings, kAcknowledged, 0, "");
+      }
+      bytes_.erase(0, 9 + length);
+    }
+    return answer;
+  }
+  int64_t Left(uint32_t stream) { return std::min(connection_, initial_ + streams_[stream]); }
+  void Spend(uint32_t stream, int64_t bytes) {
+    connection_ -= bytes;
+    streams_[stream] -= bytes;
+  }
+
+ private:
+  static constexpr char kWindowUpdate = 8;
+  int64_t Number(size_t at, size_t bytes) const {
+    int64_t number = 0;
+    for (size_t i = at; i < at + bytes; ++i) number = number << 8 | static_cast<uint8_t>(bytes_[i]);
+    return number;
+  }
+
+  std::string bytes_;
+  int64_t connection_ = 65535, initial_ = 65535;
+  std::map<uint32_t, int64_t> streams_;  // beyond the initial one
+};
 
 }  // namespace isocenter::testing

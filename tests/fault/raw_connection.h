@@ -43,6 +43,15 @@ class RawConnection {
     }
     return true;
   }
+  /// What has come.
+  std::string Receive() {
+    std::string bytes;
+    char buffer[65536];
+    for (ssize_t n = 0; (n = recv(socket_, buffer, sizeof(buffer), MSG_DONTWAIT)) > 0;) {
+      bytes.append(buffer, static_cast<size_t>(n));
+    }
+    return bytes;
+  }
   /// Whether the server has ended it. Drops what has come.
   bool IsClosed() {
     char buffer[4096];
