@@ -113,10 +113,12 @@ absl::Status Service::ServeMetrics() {
 
 absl::Status Service::ServeGrpc() {
   rpc::TellOfHandshakes([this](const std::string& why) {
-    audit_->Record({.action = audit::Action::kAssociate,
-                    .outcome = audit::Outcome::kRefused,
-                    .service = "grpc",
-                    .detail = absl::StrCat("TLS: ", why)});
+    audit::Event event;
+    event.action = audit::Action::kAssociate;
+    event.outcome = audit::Outcome::kRefused;
+    event.service = "grpc";
+    event.detail = absl::StrCat("TLS: ", why);
+    audit_->Record(std::move(event));
   });
   ISO_ASSIGN_OR_RETURN(
       grpc_, rpc::Server::Start(configuration_.config, configuration_.protocols, *table_, *engine_,

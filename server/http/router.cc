@@ -127,6 +127,11 @@ void Router::Record(audit::Action action, const Call& call, const jobs::JobSnaps
   recorder_->Record(std::move(event));
 }
 
+void Router::RecordMisdirected(const Request& request, const absl::Status& why) const {
+  audit::Event about;
+  Record(audit::Action::kCall, {request, {}, {}, about}, nullptr, why);
+}
+
 void Router::RecordTurnedAway(const Route& route, const Call& call, const jobs::JobSnapshot& job,
                               const absl::Status& why) const {
   if (absl::IsPermissionDenied(why)) {

@@ -42,6 +42,8 @@ class Router {
 
   /// What is not found, not allowed or not from the page itself is answered as an error.
   Response Answer(const Request& request) const;
+  /// Records a request that is not for this server.
+  void RecordMisdirected(const Request& request, const absl::Status& why) const;
 
  private:
   struct Route {

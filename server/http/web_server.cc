@@ -39,11 +39,13 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& op
       .handshake_failed =
           [recorder = environment.audit](const std::string& address, const std::string& why) {
             if (recorder == nullptr) return;
-            recorder->Record({.action = audit::Action::kAssociate,
-                              .outcome = audit::Outcome::kRefused,
-                              .actor = {.address = address},
-                              .service = "http",
-                              .detail = absl::StrCat("TLS: ", why)});
+            audit::Event event;
+            event.action = audit::Action::kAssociate;
+            event.outcome = audit::Outcome::kRefused;
+            event.actor.address = address;
+            event.service = "http";
+            event.detail = absl::StrCat("TLS: ", why);
+            recorder->Record(std::move(event));
           }};
   if (!options.tls.certificate_file.empty()) {
     ISO_ASSIGN_OR_RETURN(http.tls, crypto::MakeServerContext("web.tls", options.tls));
@@ -67,7 +69,10 @@ Response WebServer::Answer(const Request& request) const {
   // Probes name the address of a container, and learn nothing that a stranger must not know.
   if (!IsProbe(request.path)) {
     const absl::Status host = access_.CheckHost(request);
-    if (!host.ok()) return ErrorAnswer(421, host);
+    if (!host.ok()) {
+      router_.RecordMisdirected(request, host);
+      return ErrorAnswer(421, host);
+    }
   }
   if (IsProbe(request.path) || absl::StartsWith(request.path, "/api/")) {
     return router_.Answer(request);

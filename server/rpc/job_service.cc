@@ -169,7 +169,11 @@ void JobService::OnGetJobTrace(UnaryCall<v1::GetJobTraceRequest, v1::JobTrace>& 
   const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
   if (!permit.ok()) return call.Answer(permit.status);
   absl::StatusOr<std::string> trace = table_.TraceOf(call.request().job_id());
-  if (trace.ok()) call.response().set_chrome_trace_json(*std::move(trace));
+  if (trace.ok()) {
+    call.response().set_chrome_trace_json(*std::move(trace));
+    const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(call.request().job_id());
+    if (job.ok()) permit.Record(audit::Action::kView, **job, job.status());
+  }
   call.Answer(trace.status());
 }
 

@@ -51,9 +51,10 @@ class TlsTest(support.ServiceTest):
             *("-CAcreateserial", "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.pem"),
         )
 
-    def tls_service(self, **more):
+    def tls_service(self, config="", **more):
         return self.service(
-            tls={"certificate_file": self.path("server.pem"), "private_key_file": self.path("server.key"), **more}
+            tls={"certificate_file": self.path("server.pem"), "private_key_file": self.path("server.key"), **more},
+            config=config,
         )
 
     def protocols(self, service, *options):
@@ -74,12 +75,15 @@ class TlsTest(support.ServiceTest):
         self.assertEqual(self.stream(service, *ca)["instance_count"], support.INSTANCES)
 
     def test_mutual(self):
-        service = self.tls_service(client_ca_file=self.path("ca.pem"))
+        audit = self.path("audit.jsonl")
+        service = self.tls_service(f'audit {{ file: "{audit}" }}', client_ca_file=self.path("ca.pem"))
         ca = ("--ca", self.path("ca.pem"))
         self.assertEqual(self.protocols(service, *ca).returncode, 1, "a client without certificate was accepted")
         self.authority("other")
         self.certificate("stranger", "other", "extendedKeyUsage=clientAuth")
         self.assertEqual(self.protocols(service, *ca, *self.client("stranger")).returncode, 1)
+        refused = '"action":"associate","outcome":"refused","service":"grpc"'
+        process.wait_until(lambda: refused in audit.read_text(), 60, "the record of a handshake that failed")
         done = self.protocols(service, *ca, *self.client("console"))
         self.assertEqual(done.returncode, 0, done.stderr)
 

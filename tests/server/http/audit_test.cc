@@ -135,6 +135,12 @@ TEST_F(WebAuditTest, WhoIsTurnedAwayIsRecorded) {
   EXPECT_THAT(refused[1].patient_ids, ElementsAre("PID-4711"));
 }
 
+TEST_F(WebAuditTest, ARequestForAnotherNameIsRecorded) {
+  Start();
+  EXPECT_EQ(client().Send("GET", "/api/v1/jobs", {{"Host", "elsewhere.example"}}).status, 421);
+  EXPECT_THAT(Only(Action::kCall, "", Outcome::kRefused).detail, HasSubstr("elsewhere.example"));
+}
+
 TEST_F(WebAuditTest, ARequestOfAnotherSiteIsRecorded) {
   StartWithTokens();
   ASSERT_TRUE(client().SignIn(kOperatorToken));
