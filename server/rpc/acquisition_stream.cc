@@ -45,15 +45,10 @@ absl::Status AcquisitionStream::Admit() {
   }
   absl::StatusOr<CallerQuotas::Place> place =
       shared_.guard.quotas().Enter(permit_.account, CallKind::kAcquisition);
-  absl::Status room = place.status();
-  if (room.ok() && token_.number() > shared_.max_streams) {
-    room = absl::ResourceExhaustedError(
-        absl::StrCat("1 acquisition stream is needed; 0 are free of ", shared_.max_streams,
-                     "; try again when other acquisitions have ended"));
-  }
-  if (!room.ok()) {
-    shared_.observer.OnRefused(room);
-    return room;
+  if (!place.ok()) {
+    shared_.observer.OnRefused(place.status());
+    shared_.audit.Record(audit::Action::kAcquire, permit_.actor, jobs::Job(), place.status());
+    return place.status();
   }
   place_ = *std::move(place);
   return CheckAddressee(*call_, shared_.cluster.node_name());

@@ -36,7 +36,6 @@ struct AcquisitionContext {
   jobs::JobObserver& observer;
   int64_t max_message_bytes;
   absl::Duration idle_limit;  // of silence, by `clock`
-  int max_streams;
   const v1::ClusterConfig& cluster;
   CallAudit audit;
   std::function<absl::Time()> clock;

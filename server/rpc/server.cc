@@ -32,9 +32,6 @@
 namespace isocenter::rpc {
 namespace {
 
-// Streams that may be open beyond the active jobs: those that wait for their answer, or to be told
-// that there is no room.
-constexpr int kSpareStreams = 16;
 constexpr int kMaxStreamsPerConnection = 100;
 constexpr int kHttp2FrameBytes = 1 << 20;
 // What a client may send on a stream that nobody reads.
@@ -53,7 +50,8 @@ int64_t Descriptors() {
 /// What gRPC holds at most of what clients send: a message for each acquisition and each place of
 /// the reception, and what fits the windows of the others.
 size_t MostBuffered(const v1::LimitsConfig& limits) {
-  const size_t messages = limits.max_active_jobs() + kSpareStreams + Reception::kPlaces;
+  const size_t messages =
+      limits.max_active_jobs() + CallerQuotas::kSpareStreams + Reception::kPlaces;
   return messages * limits.max_message_bytes() +
          size_t{CallerQuotas::kMostCalls} * kStreamWindowBytes;
 }
@@ -148,7 +146,6 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                .observer = observer,
                .max_message_bytes = config.limits().max_message_bytes(),
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
-               .max_streams = static_cast<int>(config.limits().max_active_jobs()) + kSpareStreams,
                .cluster = cluster_,
                .audit = CallAudit(partners.audit, table),
                .clock = partners.clock},

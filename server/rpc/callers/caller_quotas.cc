@@ -20,6 +20,7 @@ CallerQuotas::CallerQuotas(const v1::LimitsConfig& limits, std::function<absl::T
     : most_calls_(static_cast<int>(limits.calls_per_caller())),
       most_downloads_(static_cast<int>(limits.downloads_per_caller())),
       most_streams_(static_cast<int>(limits.streams_per_caller())),
+      streams_of_all_(static_cast<int>(limits.max_active_jobs()) + kSpareStreams),
       calls_per_second_(limits.calls_per_second_per_caller()),
       clock_(std::move(clock)),
       on_refused_(std::move(on_refused)) {}
@@ -68,8 +69,13 @@ absl::Status CallerQuotas::Check(const std::string& caller, const Use& use, Call
   const auto index = static_cast<size_t>(kind);
   // A patient does not wait for what else comes from the console, or from its address.
   if (kind == CallKind::kAcquisition) {
-    return use.open[index] < most_streams_ ? absl::OkStatus()
-                                           : refuse("acquisitions", use.open[index], most_streams_);
+    if (use.open[index] >= most_streams_) {
+      return refuse("acquisitions", use.open[index], most_streams_);
+    }
+    if (all_.open[index] < streams_of_all_) return absl::OkStatus();
+    return Refuse("acquisitions",
+                  absl::StrCat("1 acquisition stream is needed; 0 are free of ", streams_of_all_,
+                               "; try again when other acquisitions have ended"));
   }
   if (use.credit < 1) {
     return Refuse("calls_per_second",

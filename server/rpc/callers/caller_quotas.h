@@ -25,6 +25,9 @@ class CallerQuotas {
  public:
   /// Of all callers together.
   static constexpr int kMostCalls = 1024, kMostDownloads = 32;
+  /// Acquisition streams of all callers beyond one for each job that may be active: of those that
+  /// come back, and wait for their answer.
+  static constexpr int kSpareStreams = 16;
   /// Quotes of one caller, and of all. A console asks for one before a scan.
   static constexpr int kQuotesPerCaller = 32, kMostQuotes = 64;
 
@@ -70,7 +73,7 @@ class CallerQuotas {
   absl::Status Refuse(const char* quota, const std::string& use_and_limit) const;
   void Leave(const std::string& caller, CallKind kind);
 
-  const int most_calls_, most_downloads_, most_streams_;
+  const int most_calls_, most_downloads_, most_streams_, streams_of_all_;
   const double calls_per_second_;
   const std::function<absl::Time()> clock_;
   const OnRefused on_refused_;

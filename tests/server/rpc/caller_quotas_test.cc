@@ -19,6 +19,7 @@ class CallerQuotasTest : public ::testing::Test {
     limits.set_calls_per_second_per_caller(50);
     limits.set_downloads_per_caller(3);
     limits.set_streams_per_caller(2);
+    limits.set_max_active_jobs(4);
     return limits;
   }
   absl::Status Enter(const std::string& caller, CallKind kind = CallKind::kOther) {
@@ -53,6 +54,19 @@ TEST_F(CallerQuotasTest, AllTogetherHaveALimitToo) {
   EXPECT_THAT(std::string(Enter("one more", CallKind::kDownload).message()),
               HasSubstr("all callers together have 32 downloads"));
   EXPECT_TRUE(Enter("one more").ok());
+}
+
+TEST_F(CallerQuotasTest, StreamsThatAreRefusedTakeNoPlace) {
+  const int all = 4 + CallerQuotas::kSpareStreams;
+  for (int i = 0; i < all; ++i) {
+    const std::string caller = "caller " + std::to_string(i / 2);
+    ASSERT_TRUE(Enter(caller, CallKind::kAcquisition).ok()) << i;
+    EXPECT_FALSE(i % 2 == 1 && Enter(caller, CallKind::kAcquisition).ok());
+  }
+  EXPECT_THAT(std::string(Enter("one more", CallKind::kAcquisition).message()),
+              HasSubstr("1 acquisition stream is needed; 0 are free of 20"));
+  places_.pop_back();
+  EXPECT_TRUE(Enter("one more", CallKind::kAcquisition).ok());
 }
 
 TEST_F(CallerQuotasTest, CountsHowOften) {
