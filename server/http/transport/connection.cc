@@ -206,6 +206,7 @@ void Connection::Write(std::string text) {
   } else {
     asio::async_write(socket_, asio::buffer(written_), std::move(done));
   }
+  host_.OnWriting(shared_from_this());
 }
 
 void Connection::WriteMore() {
@@ -217,6 +218,7 @@ void Connection::WriteMore() {
 void Connection::OnWritten(ErrorCode error) {
   if (closed_) return;
   if (error) return Close();
+  written_.clear();
   if (ending_) return WriteMore();
   Enter(Stage::kIdle, kIdlePatiences * limits_.patience);
   Advance();

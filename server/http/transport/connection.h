@@ -34,6 +34,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     virtual ~Host() = default;
     /// Has the request answered: `connection` is sent the response.
     virtual void Ask(std::shared_ptr<Connection> connection, Request request) = 0;
+    /// More is to be written.
+    virtual void OnWriting(const std::shared_ptr<Connection>& connection) = 0;
     virtual void OnClosed(const std::shared_ptr<Connection>& connection) = 0;
     /// TLS was refused, by the client or to it.
     virtual void OnHandshakeFailed(const Connection& connection, const std::string& why) = 0;
@@ -61,6 +63,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// first those that say nothing, then those that do not take an answer. Empty: it does not wait.
   using Turn = std::pair<bool, std::chrono::steady_clock::time_point>;
   std::optional<Turn> Waiting() const;
+  /// Bytes that are on their way to the client.
+  size_t unwritten() const { return written_.size() + more_.size(); }
   /// Where others write what is streamed; outlives the connection.
   std::unique_ptr<Stream> NewStream();
 

@@ -40,6 +40,7 @@ struct HttpServer::Impl : Connection::Host {
   bool MakeRoom(const std::string& address);
   void Stop();
   void Ask(std::shared_ptr<Connection> connection, Request request) override;
+  void OnWriting(const std::shared_ptr<Connection>& connection) override;
   void OnClosed(const std::shared_ptr<Connection>& connection) override;
   void OnHandshakeFailed(const Connection& connection, const std::string& why) override {
     if (options.handshake_failed) options.handshake_failed(connection.address(), why);
@@ -138,6 +139,21 @@ void HttpServer::Impl::Ask(std::shared_ptr<Connection> connection, Request reque
                });
     if (stream != nullptr && request.method != "HEAD") stream(connection->NewStream());
   });
+}
+
+void HttpServer::Impl::OnWriting(const std::shared_ptr<Connection>& connection) {
+  size_t bytes = 0;
+  std::vector<std::shared_ptr<Connection>> writing;
+  for (const auto& each : connections) {
+    bytes += each->unwritten();
+    if (each != connection && each->unwritten() > 0 && each->Waiting()) writing.push_back(each);
+  }
+  std::ranges::sort(writing, {}, [](const auto& each) { return *each->Waiting(); });
+  for (const auto& each : writing) {
+    if (bytes <= options.most_answer_bytes) return;
+    bytes -= each->unwritten();
+    each->Close();
+  }
 }
 
 void HttpServer::Impl::OnClosed(const std::shared_ptr<Connection>& connection) {

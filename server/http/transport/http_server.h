@@ -20,6 +20,9 @@ struct HttpOptions {
   size_t connections = 256;
   int threads = 8;  // that call the handler
   size_t largest_body = 16 << 10;
+  /// Of all answers that their clients have not taken yet. Beyond them the connection that has
+  /// taken its answer for longest is closed.
+  size_t most_answer_bytes = 256 << 20;
   /// To shake hands, for a request's header, for its body; and to take an answer, besides what its
   /// length takes. A request may begin twelve times as late.
   absl::Duration patience = absl::Seconds(5);

@@ -27,10 +27,12 @@ using ::testing::Not;
 
 constexpr char kHost[] = " HTTP/1.1\r\nHost: localhost\r\n";
 
+constexpr size_t kLargeBytes = 24 << 20;
+
 class HttpServerTest : public ::testing::Test {
  protected:
-  /// Answers a path with itself, /slow only when `release_` is notified, and streams behind
-  /// stream.
+  /// Answers a path with itself, /slow only when `release_` is notified, /large with more than a
+  /// network holds, and streams behind stream.
   void Start(HttpOptions options) {
     options.address = "127.0.0.1:0";
     options.urgent = [](const Request& request) { return request.path == "/probe"; };
@@ -40,6 +42,7 @@ class HttpServerTest : public ::testing::Test {
         release_.WaitForNotification();
       }
       Response response{.body = absl::StrCat(request.method, " ", request.path, request.body)};
+      if (request.path == "/large") response.body = std::string(kLargeBytes, 'x');
       if (absl::EndsWith(request.path, "stream")) {
         response.stream = [this](std::unique_ptr<http::Stream> stream) {
           absl::MutexLock lock(&mutex_);
@@ -180,6 +183,22 @@ TEST_F(HttpServerTest, AStreamThatIsNotTakenEnds) {
   }
   EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
   EndStream();
+}
+
+TEST_F(HttpServerTest, AnswersThatNobodyTakesAreBounded) {
+  Start({.most_answer_bytes = 2 * kLargeBytes + 4096});
+  std::list<RawConnection> connections;
+  for (int i = 0; i < 3; ++i) {
+    const RawConnection& connection = connections.emplace_back(port());
+    ASSERT_TRUE(connection.Send(absl::StrCat("GET /large", kHost, "Connection: close\r\n\r\n")));
+    std::string beginning;
+    ASSERT_TRUE(connection.Receive(beginning));
+  }
+  EXPECT_LT(Rest(connections.front()).size(), kLargeBytes - (1 << 20)) << "it was closed";
+  connections.pop_front();
+  for (const RawConnection& connection : connections) {
+    EXPECT_GT(Rest(connection).size(), kLargeBytes - (1 << 20));
+  }
 }
 
 TEST_F(HttpServerTest, WhatIsUnderWayAtTheEndIsAnswered) {
