@@ -83,7 +83,7 @@ class Proxy(unittest.TestCase):
         self.assertEqual(said["isocenter-caller-subject"]["header"]["value"], "%DOWNSTREAM_PEER_SUBJECT%")
         for header in said.values():
             self.assertEqual(header["append_action"], "OVERWRITE_IF_EXISTS_OR_ADD")
-        names = "".join((ROOT / "server/rpc" / f"proxied_caller.{kind}").read_text() for kind in ("h", "cc"))
+        names = "".join((ROOT / "server/rpc/callers" / f"proxied_caller.{kind}").read_text() for kind in ("h", "cc"))
         for key in said:
             self.assertIn(f'"{key}"', names)
 

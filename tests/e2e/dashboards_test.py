@@ -83,7 +83,7 @@ class DashboardsTest(support.ServiceTest):
         return end
 
     def service_with_a_pacs(self):
-        """A certificate, a destination that takes every result, and somebody to tell of procedure steps."""
+        """A certificate, a destination that takes every result, somebody to tell of procedure steps, and an audit trail."""
         openssl, storescp = support.need("openssl", "openssl"), support.need("storescp", "dcmtk")
         files = [self.folder / "node.pem", self.folder / "node.key"]
         done = process.run(
@@ -95,6 +95,7 @@ class DashboardsTest(support.ServiceTest):
         # It listens on every address: private_net.sh gives the test a network of its own.
         self.background([storescp, "-aet", "PACS", "--ignore", port], "storescp")
         return self.service(
+            config=f'audit {{ file: "{self.folder / "audit.jsonl"}" }}',
             peers=[("PACS", port)],
             destinations=['ae_title: "PACS"'],
             dicom=f'tls_port: {process.free_port()} tls {{ certificate_file: "{files[0]}" private_key_file: "{files[1]}" '

@@ -45,7 +45,7 @@ TEST(ServerConfig, AnEmptyFileIsLegal) {
   EXPECT_EQ(config->limits().calls_per_caller(), 256u);
   EXPECT_EQ(config->limits().calls_per_second_per_caller(), 2000u);
   EXPECT_EQ(config->limits().downloads_per_caller(), 16u);
-  EXPECT_EQ(config->limits().streams_per_caller(), 32u) << "as many as there may be";
+  EXPECT_EQ(config->limits().streams_per_caller(), 24u) << "three quarters of all";
   EXPECT_EQ(config->limits().batch_jobs_per_caller(), 8u);
   EXPECT_EQ(config->spool().sync(), v1::SYNC_POLICY_INTERVAL);
   EXPECT_EQ(config->spool().sync_interval_seconds(), 0.2);
