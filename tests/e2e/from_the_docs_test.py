@@ -236,6 +236,8 @@ class FromTheDocsTest(support.ServiceTest):
         self.assertIn("peer did not return a certificate", self.look()[1])
 
     def no_device(self):
+        if not isocenter.has_backend("cuda"):
+            return  # a build without CUDA misses none
         self.assertFalse(self.start("--backend", "cuda"))
         self.assertEqual(self.daemon.exit_code(), 1)
         self.explained(self.look()[1], "nvidia-smi")

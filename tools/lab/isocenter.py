@@ -17,6 +17,11 @@ def binary(name):
     return path
 
 
+def has_backend(name):
+    """Whether the programs were built with that backend, whatever devices this machine has."""
+    return name in process.run([binary("isocenterd"), "--help"]).stdout.partition("--backend")[2].split("}")[0]
+
+
 class Service:
     """One isocenterd with its archive in `folder`; may be started again on the same archive."""
 
