@@ -174,6 +174,7 @@ TEST(Attack, RoomsGoOnScanningAndMemoryComesBack) {
   if (kMemoryComesBack) EXPECT_LE(after - before, kAllowedBytes);
   target.daemon().Signal(SIGTERM);
   EXPECT_EQ(target.daemon().Wait(), 0);
+  EXPECT_EQ(std::system((ISOCENTERD " --verify_audit " + target.audit_directory()).c_str()), 0);
 }
 
 }  // namespace

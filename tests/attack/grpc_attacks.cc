@@ -19,6 +19,13 @@ constexpr Role kCallers[] = {Role::kNone, Role::kViewer, Role::kOtherConsole};
 
 Role AnyCaller(Chance& chance) { return kCallers[chance.Integer(0, 2)]; }
 
+// What is no UTF-8 this client would not send.
+std::string RandomText(Chance& chance, int64_t longest) {
+  std::string text = RandomBytes(chance, longest);
+  for (char& byte : text) byte &= 0x7f;
+  return text;
+}
+
 void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
 }
@@ -58,7 +65,7 @@ void HostileHeaders(const Target& target, Chance& chance) {
         header.mutable_grid()->set_nz(4096);
         break;
       case 2:
-        header.mutable_patient_study()->set_patient_name(RandomBytes(chance, 1 << 20));
+        header.mutable_patient_study()->set_patient_name(RandomText(chance, 1 << 20));
         break;
       case 3:
         header.set_request_id(std::string(chance.Integer(1, 1 << 20), '/'));
@@ -152,9 +159,8 @@ void OddRequests(const Target& target, Chance& chance) {
   std::unique_ptr<client::ServiceChannel> channel;
   const auto stub = NewStub<v1::JobService>(target, AnyCaller(chance), channel);
   for (int i = 0; i < 100; ++i) {
-    std::string id =
-        chance.OneIn(2) ? RandomBytes(chance, 40000) : std::string(chance.Integer(0, 1 << 20), '/');
-    for (char& byte : id) byte &= 0x7f;  // what is no UTF-8 is not sent
+    const std::string id =
+        chance.OneIn(2) ? RandomText(chance, 40000) : std::string(chance.Integer(0, 1 << 20), '/');
     grpc::ClientContext list_context, delete_context, cancel_context;
     SetDeadline(list_context), SetDeadline(delete_context), SetDeadline(cancel_context);
     v1::ListJobsRequest list;

@@ -40,10 +40,12 @@ Target::Target() : web_port_(PortForRestarts()), dicom_port_(PortForRestarts()) 
     WritePrivately(TokenFile(directory, role), Token(role));
   }
   WritePrivately(directory / "tokens", tokens);
+  std::filesystem::create_directory(audit_directory());
   WritePrivately(directory / "config.textproto",
                  absl::StrCat("web { address: \"127.0.0.1:", web_port_, "\" tokens_file: \"",
                               (directory / "tokens").string(), "\" }\n",
-                              "dicom_node { address: \"127.0.0.1\" port: ", dicom_port_, " }\n"));
+                              "dicom_node { address: \"127.0.0.1\" port: ", dicom_port_, " }\n",
+                              "audit { file: \"", audit_directory(), "/audit.jsonl\" }\n"));
   daemon_ = std::make_unique<Daemon>(
       (directory / "archive").string(),
       std::vector<std::string>{absl::StrCat("--config=", (directory / "config.textproto").string()),
@@ -51,6 +53,8 @@ Target::Target() : web_port_(PortForRestarts()), dicom_port_(PortForRestarts()) 
                                absl::StrCat("--dicom_port=", dicom_port_), "--threads=2",
                                "--log_level=off"});
 }
+
+std::string Target::audit_directory() const { return (directory_.path() / "audit").string(); }
 
 client::ServiceChannel Target::Channel(Role role) const {
   client::ServerAddress address{.address = daemon_->grpc_address()};

@@ -21,6 +21,7 @@ class Target {
   int metrics_port() const { return daemon_->metrics_port(); }
   int web_port() const { return web_port_; }
   int dicom_port() const { return dicom_port_; }
+  std::string audit_directory() const;
   /// Of a connection of its own, with that role's token.
   client::ServiceChannel Channel(Role role) const;
   static std::string Token(Role role);
