@@ -61,11 +61,12 @@ constexpr Measured kMeasured[] = {
     {"W-110", {110, 20, 4, 2.0}, "copper", 0.96},
 };
 
+// 7 %, and half a digit of ISO's values.
 TEST(Tungsten, HasMeasuredHalfValueLayers) {
   for (const Measured& m : kMeasured) {
     const Spectrum spectrum = TungstenSpectrum(m.tube).value();
     const double layer = HalfValueLayerMm(spectrum, KnownMaterial(m.layer));
-    EXPECT_NEAR(layer / m.mm, 1, 0.07) << m.quality << ": " << layer << " mm of " << m.layer;
+    EXPECT_NEAR(layer / m.mm, 1, 0.08) << m.quality << ": " << layer << " mm of " << m.layer;
   }
 }
 
