@@ -214,7 +214,8 @@ std::string FormatOf(const Options& options) {
 /// volumes, too, and of a bundle the frames.
 absl::Status CheckOutputs(const Options& options, const std::string& format, int64_t frames) {
   const uint64_t pixel_bytes = options.pixel == "counts" && format != "rabbitct" ? 2 : 4;
-  formats::Destination out{.flag = "--out", .path = options.out, .inputs = {options.volume}};
+  formats::Destination out{
+      .flag = "--out", .path = options.out, .inputs = {options.volume, options.physics}};
   out.bytes = pixel_bytes * options.detector[0] * options.detector[1] * frames;
   if (format == "bundle") {
     ISO_RETURN_IF_ERROR(formats::CheckDirectoryDestination(out));
@@ -222,10 +223,11 @@ absl::Status CheckOutputs(const Options& options, const std::string& format, int
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(out));
   }
   if (!options.matrices.empty()) {
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--matrices",
-                                                       .path = options.matrices,
-                                                       .endings = {".csv"},
-                                                       .inputs = {options.trajectory.kind}}));
+    ISO_RETURN_IF_ERROR(
+        formats::CheckFileDestination({.flag = "--matrices",
+                                       .path = options.matrices,
+                                       .endings = {".csv"},
+                                       .inputs = {options.trajectory.kind, options.physics}}));
   }
   if (options.truth.empty()) return absl::OkStatus();
   const auto size = static_cast<uint64_t>(options.truth_size);
@@ -233,7 +235,7 @@ absl::Status CheckOutputs(const Options& options, const std::string& format, int
                                         .path = options.truth,
                                         .endings = {".mha", ".mhd"},
                                         .bytes = size * size * size * sizeof(float),
-                                        .inputs = {options.volume}});
+                                        .inputs = {options.volume, options.physics}});
 }
 
 absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const Options& options) {

@@ -79,7 +79,7 @@ TEST(SimulatePhysics, OfVoxelsAgreesWithThePhantom) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NEAR(
       Frame(directory / "v", 0)[kMiddle] / static_cast<double>(Frame(directory / "b", 0)[kMiddle]),
-      1, 0.04);
+      1, 0.01);
 }
 
 TEST(SimulatePhysics, SweepsAreDarkOrFlat) {

@@ -108,6 +108,7 @@ TEST(ReadView, AveragesBehindTheObject) {
   ReadView(object, beam, orbit[0], detector, 1, pool, one);
   ReadView(object, beam, orbit[0], detector, 8, pool, fine);
   EXPECT_NEAR(one[9].signal, 1, 1e-12) << "beside the cylinder";
+  EXPECT_NEAR(fine[9].variance, beam.Behind(std::vector<double>(3)).variance, 1e-12);
   const double middle = beam.Behind(object.PathsMm({750, 0, 0}, {-1, 0, 0})).signal;
   EXPECT_NEAR(one[13].signal, middle, 1e-9);
   std::vector<float> mean_paths(27);
