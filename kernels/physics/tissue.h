@@ -19,8 +19,8 @@ std::vector<Material> TissueMaterials();
 /// - up to 1.1 (100 HU): water of that density; air is none, fat is light water;
 /// - from there to cortical bone's own number: less and less water of 1.1, more and more bone;
 /// - above that: denser bone;
-/// - above 5, where `metal` is true: titanium of the density that gives the number. Bone is denser
-///   nowhere in a body; teeth and metal in measured volumes stay bone, `metal` is false for them.
+/// - above 5, where `metal` is true: titanium of the density that gives the number. It is false for
+///   measured volumes, where teeth and the edges of metal would become titanium.
 class TissueMap {
  public:
   TissueMap(double reference_kev, bool metal);
