@@ -18,7 +18,7 @@ struct Tube {
 /// slowing down, the self-absorption and the K lines of Tucker, Barnes, Chakraborty (Med. Phys. 18
 /// (1991) 211). The continuum's slope at its tip and the strength of the lines are fitted: measured
 /// half-value layers of 50 to 135 kV behind 2.2 to 4 mm of aluminium and up to 2 mm of copper are
-/// met within 7 % (tungsten_test.cc). Relative photons only. Off-axis hardening (heel), ripple,
+/// met within 7.5 % (tungsten_test.cc). Relative photons only. Off-axis hardening (heel), ripple,
 /// extrafocal radiation and L lines are not modelled. Errors: INVALID_ARGUMENT with the field, its
 /// value and what is legal.
 absl::StatusOr<Spectrum> TungstenSpectrum(const Tube& tube);
