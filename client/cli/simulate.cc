@@ -10,9 +10,11 @@
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/options/phantom_flags.h"
+#include "client/cli/options/physics_file.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/cli/physics_frames.h"
 #include "client/cli/rabbitct_data_set.h"
 #include "client/formats/bundle.h"
 #include "client/formats/destination.h"
@@ -38,6 +40,7 @@ struct Options {
   std::vector<int> raw_shape;
   std::vector<double> raw_spacing{1, 1, 1};
   std::string raw_type = "int16";
+  std::string sweep;  // "dark" or "flat": nothing is in the beam
 
   std::string out;
   std::string format;  // empty: by the ending of `out`
@@ -48,6 +51,7 @@ struct Options {
   std::string pixel = "counts";
   double i0 = kDefaultI0;
   phantom::NoiseModel noise;
+  std::string physics;
   int subsamples = 1;
 
   std::string matrices;
@@ -83,17 +87,18 @@ absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const Options& opti
 }
 
 std::string ObjectName(const Options& options) {
+  if (!options.sweep.empty()) return options.sweep;
   return options.phantom.empty() ? std::filesystem::path(options.volume).filename().string()
                                  : options.phantom;
 }
 
-v1::AcquisitionHeader MakeHeader(const Options& options, const Detector& detector,
+v1::AcquisitionHeader MakeHeader(const Options& options, double i0_counts, const Detector& detector,
                                  const Trajectory& trajectory) {
   v1::AcquisitionHeader header;
   v1::PatientStudy& study = *header.mutable_patient_study();
   std::string name = ObjectName(options);
   if (!name.empty()) name[0] = absl::ascii_toupper(name[0]);
-  study.set_patient_name(absl::StrCat("Phantom^", options.phantom.empty() ? "Volume" : name));
+  study.set_patient_name(absl::StrCat("Phantom^", options.volume.empty() ? name : "Volume"));
   study.set_patient_id("SIMULATED");
   study.set_patient_sex("O");
   study.set_study_description("Simulated acquisition");
@@ -108,7 +113,7 @@ v1::AcquisitionHeader MakeHeader(const Options& options, const Detector& detecto
   const bool counts = options.pixel == "counts";
   header.set_pixel_type(counts ? v1::PIXEL_TYPE_UINT16_COUNTS
                                : v1::PIXEL_TYPE_FLOAT32_LINE_INTEGRALS);
-  if (counts) header.set_i0_counts(options.i0);
+  if (counts) header.set_i0_counts(i0_counts);
   header.set_frame_count(static_cast<uint32_t>(trajectory.size()));
   for (const ProjectionMatrix& matrix : trajectory) {
     *header.mutable_matrices()->add_matrix() = wire::ToProto(matrix);
@@ -119,7 +124,8 @@ v1::AcquisitionHeader MakeHeader(const Options& options, const Detector& detecto
   return header;
 }
 
-formats::BundleDescription Describe(const Options& options) {
+formats::BundleDescription Describe(const Options& options,
+                                    const std::optional<PhysicsSetup>& physics) {
   formats::BundleDescription description{
       {"generator", "isocenter simulate"},
       {"trajectory", std::filesystem::path(options.trajectory.kind).filename().string()},
@@ -128,7 +134,18 @@ formats::BundleDescription Describe(const Options& options) {
       {"electronic_counts", absl::StrCat(options.noise.electronic_counts)},
       {"seed", absl::StrCat(options.noise.seed)},
       {"subsamples", absl::StrCat(options.subsamples)}};
-  if (options.phantom.empty()) {
+  if (physics) {
+    const double kev = physics->effective_kev;
+    description["physics"] = std::filesystem::path(options.physics).filename();
+    description["effective_kev"] = absl::StrCat(kev);
+    description["mu_water_per_mm"] =
+        absl::StrCat(physics::LinearAttenuation(physics::KnownMaterial("water"), kev));
+    description["photons"] = absl::StrCat(physics->detector.photons);
+    description["electronic_counts"] = absl::StrCat(physics->detector.electronic_counts);
+  }
+  if (!options.sweep.empty()) {
+    description["sweep"] = options.sweep;
+  } else if (options.phantom.empty()) {
     description["volume"] = ObjectName(options);
   } else {
     description["phantom"] = options.phantom;
@@ -157,9 +174,11 @@ absl::Status WriteTruth(const Options& options, const phantom::Phantom& object,
   return writer.Finish();
 }
 
-absl::Status WriteFrames(const Options& options, const phantom::Phantom& object,
-                         const Detector& detector, const Trajectory& trajectory,
-                         formats::FrameSink& sink, ThreadPool& pool, const Interrupt& interrupt) {
+/// `object` may be nullptr where there are `physics`.
+absl::Status WriteFrames(const Options& options, const phantom::Phantom* object,
+                         PhysicsFrames* physics, const Detector& detector,
+                         const Trajectory& trajectory, formats::FrameSink& sink, ThreadPool& pool,
+                         const Interrupt& interrupt) {
   const Shape3 shape{1, detector.rows, detector.columns};
   std::vector<float> line_integrals(shape.count());
   std::vector<uint16_t> counts(options.pixel == "counts" ? shape.count() : 0);
@@ -167,14 +186,18 @@ absl::Status WriteFrames(const Options& options, const phantom::Phantom& object,
   for (size_t view = 0; view < trajectory.size(); ++view) {
     if (interrupt.happened())
       return absl::CancelledError("interrupted; no acquisition was written");
-    phantom::ProjectView(object, trajectory[view], detector, options.subsamples, pool,
-                         {line_integrals.data(), shape});
-    if (counts.empty()) {
-      ISO_RETURN_IF_ERROR(sink.Append(std::as_bytes(std::span(line_integrals))));
+    if (physics != nullptr) {
+      physics->Next(trajectory[view], options.subsamples, pool, counts);
     } else {
-      phantom::ToCounts(line_integrals, options.i0, options.noise, static_cast<int>(view), counts);
-      ISO_RETURN_IF_ERROR(sink.Append(std::as_bytes(std::span(counts))));
+      phantom::ProjectView(*object, trajectory[view], detector, options.subsamples, pool,
+                           {line_integrals.data(), shape});
+      if (!counts.empty()) {
+        phantom::ToCounts(line_integrals, options.i0, options.noise, static_cast<int>(view),
+                          counts);
+      }
     }
+    ISO_RETURN_IF_ERROR(sink.Append(counts.empty() ? std::as_bytes(std::span(line_integrals))
+                                                   : std::as_bytes(std::span(counts))));
     bar.Update(static_cast<int64_t>(view) + 1);
   }
   return sink.Finish();
@@ -191,7 +214,8 @@ std::string FormatOf(const Options& options) {
 /// volumes, too, and of a bundle the frames.
 absl::Status CheckOutputs(const Options& options, const std::string& format, int64_t frames) {
   const uint64_t pixel_bytes = options.pixel == "counts" && format != "rabbitct" ? 2 : 4;
-  formats::Destination out{.flag = "--out", .path = options.out, .inputs = {options.volume}};
+  formats::Destination out{
+      .flag = "--out", .path = options.out, .inputs = {options.volume, options.physics}};
   out.bytes = pixel_bytes * options.detector[0] * options.detector[1] * frames;
   if (format == "bundle") {
     ISO_RETURN_IF_ERROR(formats::CheckDirectoryDestination(out));
@@ -199,10 +223,11 @@ absl::Status CheckOutputs(const Options& options, const std::string& format, int
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(out));
   }
   if (!options.matrices.empty()) {
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--matrices",
-                                                       .path = options.matrices,
-                                                       .endings = {".csv"},
-                                                       .inputs = {options.trajectory.kind}}));
+    ISO_RETURN_IF_ERROR(
+        formats::CheckFileDestination({.flag = "--matrices",
+                                       .path = options.matrices,
+                                       .endings = {".csv"},
+                                       .inputs = {options.trajectory.kind, options.physics}}));
   }
   if (options.truth.empty()) return absl::OkStatus();
   const auto size = static_cast<uint64_t>(options.truth_size);
@@ -210,7 +235,7 @@ absl::Status CheckOutputs(const Options& options, const std::string& format, int
                                         .path = options.truth,
                                         .endings = {".mha", ".mhd"},
                                         .bytes = size * size * size * sizeof(float),
-                                        .inputs = {options.volume}});
+                                        .inputs = {options.volume, options.physics}});
 }
 
 absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const Options& options) {
@@ -218,18 +243,20 @@ absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const Options& opti
   return phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm);
 }
 
-absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(const Options& options,
-                                                               const std::string& format,
-                                                               const Detector& detector,
-                                                               const Trajectory& trajectory) {
-  const v1::AcquisitionHeader header = MakeHeader(options, detector, trajectory);
+absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
+    const Options& options, const std::string& format, const std::optional<PhysicsSetup>& physics,
+    const Detector& detector, const Trajectory& trajectory) {
+  const double i0_counts = physics ? physics->detector.signal_counts : options.i0;
+  const v1::AcquisitionHeader header = MakeHeader(options, i0_counts, detector, trajectory);
   if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
-  if (format == "bundle") return formats::CreateBundle(options.out, header, Describe(options));
+  if (format == "bundle") {
+    return formats::CreateBundle(options.out, header, Describe(options, physics));
+  }
   const recon::Acquisition acquisition{.detector = detector,
                                        .pixel_type = options.pixel == "counts"
                                                          ? recon::PixelType::kUint16Counts
                                                          : recon::PixelType::kFloat32LineIntegrals,
-                                       .i0_counts = options.i0,
+                                       .i0_counts = i0_counts,
                                        .trajectory = trajectory};
   return CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct);
 }
@@ -239,6 +266,22 @@ absl::StatusOr<VolumeGrid> TruthGrid(const Options& options, const Detector& det
   if (options.truth_voxel_mm == 0) return AutoGrid(trajectory, detector, options.truth_size);
   const double s = options.truth_voxel_mm;
   return CenteredGrid(options.truth_size, options.truth_size, options.truth_size, {s, s, s});
+}
+
+/// What the flags cannot say of each other.
+absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const Options& options) {
+  if (options.physics.empty()) {
+    if (options.sweep.empty()) return std::nullopt;
+    return absl::InvalidArgumentError("--sweep needs --physics, which says what the detector is");
+  }
+  if (options.pixel != "counts") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--pixel is ", options.pixel, "; legal with --physics is counts"));
+  }
+  if (!options.sweep.empty() && !options.truth.empty()) {
+    return absl::InvalidArgumentError("--truth needs an object; in a --sweep there is none");
+  }
+  return ReadPhysicsFile(options.physics, options.noise.seed);
 }
 
 absl::Status Simulate(const Options& options) {
@@ -251,9 +294,20 @@ absl::Status Simulate(const Options& options) {
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
-  ISO_ASSIGN_OR_RETURN(const std::unique_ptr<phantom::Phantom> object, OpenObject(options));
+  ISO_ASSIGN_OR_RETURN(const std::optional<PhysicsSetup> physics, OpenPhysics(options));
+  std::unique_ptr<phantom::Phantom> object;
+  if (options.sweep.empty()) {
+    ISO_ASSIGN_OR_RETURN(object, OpenObject(options));
+  }
+  std::optional<PhysicsFrames> frames;
+  if (physics) {
+    const Exposed exposed{
+        .object = object.get(), .metal = !options.phantom.empty(), .dark = options.sweep == "dark"};
+    ISO_ASSIGN_OR_RETURN(frames, PhysicsFrames::Make(*physics, exposed, detector,
+                                                     static_cast<int>(trajectory.size())));
+  }
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
-                       CreateSink(options, format, detector, trajectory));
+                       CreateSink(options, format, physics, detector, trajectory));
   if (!options.matrices.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(trajectory)));
   }
@@ -262,7 +316,8 @@ absl::Status Simulate(const Options& options) {
     ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, TruthGrid(options, detector, trajectory));
     ISO_RETURN_IF_ERROR(WriteTruth(options, *object, grid, pool, interrupt));
   }
-  return WriteFrames(options, *object, detector, trajectory, *sink, pool, interrupt);
+  return WriteFrames(options, object.get(), frames ? &*frames : nullptr, detector, trajectory,
+                     *sink, pool, interrupt);
 }
 
 void AddObjectFlags(flags::Command command, Options& o) {
@@ -274,6 +329,10 @@ void AddObjectFlags(flags::Command command, Options& o) {
            ".mha, .mhd, .nii, .nii.gz, .raw (HU) or the directory of a DICOM CT series; its "
            "middle is put into the isocentre")
       .Type("PATH");
+  object
+      .Add("--sweep", o.sweep,
+           "nothing: frames without X-rays (dark) or without an object (flat), for --physics")
+      .OneOf({"dark", "flat"});
   command
       .Add("--scale-mm", o.scale_mm,
            "half edge of the cube that holds the phantom (default: fits the default geometry)")
@@ -370,15 +429,26 @@ void AddPixelFlags(flags::Command command, Options& o) {
   command.Add("--pixel", o.pixel, "what a pixel holds")
       .OneOf({"counts", "line-integrals"})
       .ShowDefault();
-  command.Add("--i0", o.i0, "counts of an unattenuated pixel").ShowDefault().Range(1.0, 65535.0);
-  command.Add("--photons", o.noise.photons, "photons per unattenuated pixel; 0 is noise-free")
-      .ShowDefault()
-      .Range(0.0, 1e12);
+  const flags::Option i0 = command.Add("--i0", o.i0, "counts of an unattenuated pixel")
+                               .ShowDefault()
+                               .Range(1.0, 65535.0);
+  const flags::Option photons =
+      command.Add("--photons", o.noise.photons, "photons per unattenuated pixel; 0 is noise-free")
+          .ShowDefault()
+          .Range(0.0, 1e12);
+  const flags::Option electronic = command
+                                       .Add("--electronic-counts", o.noise.electronic_counts,
+                                            "standard deviation of the read-out noise in counts")
+                                       .ShowDefault()
+                                       .Range(0.0, 65535.0);
   command
-      .Add("--electronic-counts", o.noise.electronic_counts,
-           "standard deviation of the read-out noise in counts")
-      .ShowDefault()
-      .Range(0.0, 65535.0);
+      .Add("--physics", o.physics,
+           "X-rays of many energies and a detector with faults, as this file says "
+           "(docs/physics.md), in place of --i0, --photons and --electronic-counts")
+      .Type("FILE")
+      .Excludes(i0)
+      .Excludes(photons)
+      .Excludes(electronic);
   command
       .AddSetter<uint64_t>(
           "--seed",
@@ -386,7 +456,7 @@ void AddPixelFlags(flags::Command command, Options& o) {
             o.noise.seed = seed;
             o.trajectory.seed = seed;
           },
-          "of noise and wobble (default 1)")
+          "of noise, wobble and the detector's faults (default 1)")
       .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
 }
 
@@ -421,6 +491,8 @@ void AddSimulateCommand(flags::Command program) {
       "  isocenter simulate --phantom head --format rabbitct --out head.rct --frames 496 \\\n"
       "      --detector 1248x960 --pitch-mm 0.32 --rabbitct-size 512\n"
       "  isocenter simulate --phantom head --out run.dcm --matrices run.csv\n"
+      "  isocenter simulate --phantom head --out raw --physics room3.textproto\n"
+      "  isocenter simulate --sweep dark --out dark --physics room3.textproto --frames 100\n"
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
       "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");
 

@@ -21,10 +21,23 @@ double CompositePhantom::Attenuation(Vec3 point) const {
     if (!part.body.Contains(point)) continue;
     attenuation = part.attenuation + (overlap_ == Overlap::kAdd ? attenuation : 0);
   }
-  return attenuation;
+  return map_ ? map_(attenuation) : attenuation;
+}
+
+std::unique_ptr<Phantom> CompositePhantom::Mapped(const std::function<double(double)>& map) const {
+  auto mapped = std::make_unique<CompositePhantom>(*this);
+  if (overlap_ == Overlap::kReplace) {
+    for (Part& part : mapped->parts_) part.attenuation = map(part.attenuation);
+  } else if (map_) {
+    mapped->map_ = [first = map_, map](double sum) { return map(first(sum)); };
+  } else {
+    mapped->map_ = map;
+  }
+  return mapped;
 }
 
 double CompositePhantom::LineIntegral(Vec3 source, Vec3 direction) const {
+  if (map_) return MappedIntegral(source, direction);
   return overlap_ == Overlap::kAdd ? AddedIntegral(source, direction)
                                    : ReplacedIntegral(source, direction);
 }
@@ -36,6 +49,30 @@ double CompositePhantom::AddedIntegral(Vec3 source, Vec3 direction) const {
     if (inside.end > inside.begin) sum += part.attenuation * (inside.end - inside.begin);
   }
   return sum;
+}
+
+// Between two borders of parts the sum is constant.
+double CompositePhantom::MappedIntegral(Vec3 source, Vec3 direction) const {
+  struct Border {
+    double at, change;
+  };
+  std::array<Border, 2 * kMaxParts> borders;
+  int count = 0;
+  for (const Part& part : parts_) {
+    const Interval inside = part.body.Intersect(source, direction);
+    if (!(inside.end > inside.begin)) continue;
+    borders[count++] = {inside.begin, part.attenuation};
+    borders[count++] = {inside.end, -part.attenuation};
+  }
+  std::sort(borders.begin(), borders.begin() + count,
+            [](const Border& a, const Border& b) { return a.at < b.at; });
+  double integral = 0, sum = 0;
+  for (int i = 0; i + 1 < count; ++i) {
+    sum += borders[i].change;
+    const double length = borders[i + 1].at - borders[i].at;
+    if (length > 0) integral += map_(sum) * length;
+  }
+  return integral;
 }
 
 // From the last part to the first, each takes what the parts after it have left of its interval.

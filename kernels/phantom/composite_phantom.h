@@ -1,6 +1,8 @@
 // A phantom of convex bodies.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "kernels/phantom/body.h"
@@ -24,13 +26,16 @@ class CompositePhantom : public Phantom {
 
   double Attenuation(Vec3 point) const override;
   double LineIntegral(Vec3 source, Vec3 direction) const override;
+  std::unique_ptr<Phantom> Mapped(const std::function<double(double)>& map) const override;
 
  private:
   double AddedIntegral(Vec3 source, Vec3 direction) const;
+  double MappedIntegral(Vec3 source, Vec3 direction) const;
   double ReplacedIntegral(Vec3 source, Vec3 direction) const;
 
   std::vector<Part> parts_;
   Overlap overlap_;
+  std::function<double(double)> map_;  // of sums; empty: none
 };
 
 }  // namespace isocenter::phantom

@@ -1,6 +1,7 @@
 // Objects with known attenuation and exact line integrals.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ class Phantom {
   virtual double Attenuation(Vec3 point) const = 0;
   /// ∫ attenuation dl along the half-line from `source` in `direction` (unit vector).
   virtual double LineIntegral(Vec3 source, Vec3 direction) const = 0;
+  /// The same object with `map` of every attenuation, which is 0 for 0: exact as this one is where
+  /// the object is made of bodies; of voxels, the values at their centres are mapped.
+  virtual std::unique_ptr<Phantom> Mapped(const std::function<double(double)>& map) const = 0;
 };
 
 /// The phantoms by name, centred at the isocentre. All but the radius of the wire scale with

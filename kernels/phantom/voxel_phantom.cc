@@ -30,6 +30,7 @@ class VoxelPhantom : public Phantom {
   VoxelPhantom(const std::vector<float>& voxels, const VolumeGrid& grid);
   double Attenuation(Vec3 point) const override;
   double LineIntegral(Vec3 source, Vec3 direction) const override;
+  std::unique_ptr<Phantom> Mapped(const std::function<double(double)>& map) const override;
 
  private:
   // Cells per side of a block of the occupancy map.
@@ -118,6 +119,19 @@ double VoxelPhantom::Attenuation(Vec3 point) const {
     return along_x(q) + fy * (along_x(q + strides_[1]) - along_x(q));
   };
   return in_plane(v) + fz * (in_plane(v + strides_[2]) - in_plane(v));
+}
+
+std::unique_ptr<Phantom> VoxelPhantom::Mapped(const std::function<double(double)>& map) const {
+  std::vector<float> mapped(grid_.voxels());
+  auto to = mapped.begin();
+  for (int k = 0; k < grid_.nz; ++k) {
+    for (int j = 0; j < grid_.ny; ++j) {
+      const float* line = first_ + k * strides_[2] + j * strides_[1];
+      to = std::transform(line, line + grid_.nx, to,
+                          [&](float value) { return static_cast<float>(map(value)); });
+    }
+  }
+  return std::make_unique<VoxelPhantom>(mapped, grid_);
 }
 
 // The part of the half-line inside the box of the outermost voxel centres.

@@ -51,6 +51,29 @@ TEST(Body, TurnsAboutZThenStandsWhereItIsPut) {
   EXPECT_FALSE(tilted.Contains({-4 * std::sin(0.2), 0, 4 * std::cos(0.2)}));
 }
 
+// A map of the sums where parts add up, of the parts' own values where they replace each other.
+TEST(CompositePhantom, MapsWhatItAttenuates) {
+  const std::vector<Part> parts = {{Body(Shape::kEllipsoid, {0, 0, 0}, {4, 4, 4}), 1},
+                                   {Body(Shape::kBox, {0, 0, 0}, {2, 2, 2}), 10},
+                                   {Body(Shape::kEllipsoid, {1, 1, 1}, {2, 1, 3}, 0.3), -3}};
+  const auto map = [](double a) { return a > 5 ? a * a : 0; };
+  RandomNumbers random(7);
+  for (Overlap overlap : {Overlap::kAdd, Overlap::kReplace}) {
+    const CompositePhantom phantom(parts, overlap);
+    const auto mapped = phantom.Mapped(map);
+    EXPECT_EQ(mapped->Attenuation({0, 0, 0}), map(phantom.Attenuation({0, 0, 0})));
+    const auto twice = mapped->Mapped([](double a) { return a / 2; });
+    for (int i = 0; i < 20; ++i) {
+      const Vec3 source{-9, random.Uniform(-2, 2), random.Uniform(-2, 2)};
+      const Vec3 along = UnitVector({1, random.Uniform(-0.1, 0.1), random.Uniform(-0.1, 0.1)});
+      const double exact = mapped->LineIntegral(source, along);
+      // Midpoint sums miss up to a step at each of six borders, of at most 121.
+      EXPECT_NEAR(exact, Quadrature(*mapped, source, along, 18, 18000), 6 * 121 * 1e-3);
+      EXPECT_NEAR(twice->LineIntegral(source, along), exact / 2, 1e-9);
+    }
+  }
+}
+
 TEST(CompositePhantom, AddsOrReplaces) {
   const std::vector<Part> parts = {{Body(Shape::kEllipsoid, {0, 0, 0}, {4, 4, 4}), 1},
                                    {Body(Shape::kEllipsoid, {0, 0, 0}, {2, 2, 2}), 10}};
