@@ -11,7 +11,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/options/physics_file.h"
-#include "client/cli/options/server_flags.h"
+#include "client/cli/options/simulate_flags.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/physics_frames.h"
@@ -30,44 +30,13 @@
 namespace isocenter::cli {
 namespace {
 
-constexpr int kTruthSlab = 8;         // slices that are in memory at once
-constexpr double kDefaultI0 = 60000;  // leaves room for the noise of unattenuated pixels
+constexpr int kTruthSlab = 8;  // slices that are in memory at once
 
-struct Options {
-  std::string phantom;
-  std::optional<double> scale_mm;
-  std::string volume;
-  std::vector<int> raw_shape;
-  std::vector<double> raw_spacing{1, 1, 1};
-  std::string raw_type = "int16";
-  std::string sweep;  // "dark" or "flat": nothing is in the beam
-
-  std::string out;
-  std::string format;  // empty: by the ending of `out`
-  RabbitCtChoice rabbitct;
-  TrajectoryChoice trajectory;
-  std::vector<int> detector{620, 480};
-  double pitch_mm = 0.616;
-  std::string pixel = "counts";
-  double i0 = kDefaultI0;
-  phantom::NoiseModel noise;
-  std::string physics;
-  int subsamples = 1;
-
-  std::string matrices;
-  std::string truth;
-  int truth_size = 256;
-  double truth_voxel_mm = 0;  // 0: from the field of view
-
-  v1::PatientStudy study;
-  v1::AcquisitionHeader system;  // only what is not empty counts
-};
-
-double ScaleMm(const Options& options) {
+double ScaleMm(const SimulateOptions& options) {
   return options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom));
 }
 
-absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const Options& options) {
+absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const SimulateOptions& options) {
   std::optional<formats::RawLayout> layout;
   if (!options.raw_shape.empty()) {
     layout = formats::RawLayout{
@@ -86,14 +55,14 @@ absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const Options& opti
   return phantom::MakeVoxelPhantom(std::move(volume.voxels), volume.grid);
 }
 
-std::string ObjectName(const Options& options) {
+std::string ObjectName(const SimulateOptions& options) {
   if (!options.sweep.empty()) return options.sweep;
   return options.phantom.empty() ? std::filesystem::path(options.volume).filename().string()
                                  : options.phantom;
 }
 
-v1::AcquisitionHeader MakeHeader(const Options& options, double i0_counts, const Detector& detector,
-                                 const Trajectory& trajectory) {
+v1::AcquisitionHeader MakeHeader(const SimulateOptions& options, double i0_counts,
+                                 const Detector& detector, const Trajectory& trajectory) {
   v1::AcquisitionHeader header;
   v1::PatientStudy& study = *header.mutable_patient_study();
   std::string name = ObjectName(options);
@@ -124,7 +93,7 @@ v1::AcquisitionHeader MakeHeader(const Options& options, double i0_counts, const
   return header;
 }
 
-formats::BundleDescription Describe(const Options& options,
+formats::BundleDescription Describe(const SimulateOptions& options,
                                     const std::optional<PhysicsSetup>& physics) {
   formats::BundleDescription description{
       {"generator", "isocenter simulate"},
@@ -154,7 +123,7 @@ formats::BundleDescription Describe(const Options& options,
   return description;
 }
 
-absl::Status WriteTruth(const Options& options, const phantom::Phantom& object,
+absl::Status WriteTruth(const SimulateOptions& options, const phantom::Phantom& object,
                         const VolumeGrid& grid, ThreadPool& pool, const Interrupt& interrupt) {
   ISO_ASSIGN_OR_RETURN(formats::MetaImageWriter writer,
                        formats::MetaImageWriter::Create(options.truth, grid));
@@ -175,7 +144,7 @@ absl::Status WriteTruth(const Options& options, const phantom::Phantom& object,
 }
 
 /// `object` may be nullptr where there are `physics`.
-absl::Status WriteFrames(const Options& options, const phantom::Phantom* object,
+absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom* object,
                          PhysicsFrames* physics, const Detector& detector,
                          const Trajectory& trajectory, formats::FrameSink& sink, ThreadPool& pool,
                          const Interrupt& interrupt) {
@@ -203,7 +172,7 @@ absl::Status WriteFrames(const Options& options, const phantom::Phantom* object,
   return sink.Finish();
 }
 
-std::string FormatOf(const Options& options) {
+std::string FormatOf(const SimulateOptions& options) {
   if (!options.format.empty()) return options.format;
   const std::filesystem::path ending = std::filesystem::path(options.out).extension();
   if (ending == ".rct" || ending == ".rctd") return "rabbitct";
@@ -212,7 +181,8 @@ std::string FormatOf(const Options& options) {
 
 /// What is written, by its format, as far as it can be told before: of a RabbitCT data set the
 /// volumes, too, and of a bundle the frames.
-absl::Status CheckOutputs(const Options& options, const std::string& format, int64_t frames) {
+absl::Status CheckOutputs(const SimulateOptions& options, const std::string& format,
+                          int64_t frames) {
   const uint64_t pixel_bytes = options.pixel == "counts" && format != "rabbitct" ? 2 : 4;
   formats::Destination out{
       .flag = "--out", .path = options.out, .inputs = {options.volume, options.physics}};
@@ -238,14 +208,15 @@ absl::Status CheckOutputs(const Options& options, const std::string& format, int
                                         .inputs = {options.volume, options.physics}});
 }
 
-absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const Options& options) {
+absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const SimulateOptions& options) {
   if (options.phantom.empty()) return OpenVolume(options);
   return phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm);
 }
 
 absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
-    const Options& options, const std::string& format, const std::optional<PhysicsSetup>& physics,
-    const Detector& detector, const Trajectory& trajectory) {
+    const SimulateOptions& options, const std::string& format,
+    const std::optional<PhysicsSetup>& physics, const Detector& detector,
+    const Trajectory& trajectory) {
   const double i0_counts = physics ? physics->detector.signal_counts : options.i0;
   const v1::AcquisitionHeader header = MakeHeader(options, i0_counts, detector, trajectory);
   if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
@@ -261,7 +232,7 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
   return CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct);
 }
 
-absl::StatusOr<VolumeGrid> TruthGrid(const Options& options, const Detector& detector,
+absl::StatusOr<VolumeGrid> TruthGrid(const SimulateOptions& options, const Detector& detector,
                                      const Trajectory& trajectory) {
   if (options.truth_voxel_mm == 0) return AutoGrid(trajectory, detector, options.truth_size);
   const double s = options.truth_voxel_mm;
@@ -269,7 +240,7 @@ absl::StatusOr<VolumeGrid> TruthGrid(const Options& options, const Detector& det
 }
 
 /// What the flags cannot say of each other.
-absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const Options& options) {
+absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& options) {
   if (options.physics.empty()) {
     if (options.sweep.empty()) return std::nullopt;
     return absl::InvalidArgumentError("--sweep needs --physics, which says what the detector is");
@@ -284,7 +255,7 @@ absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const Options& options) 
   return ReadPhysicsFile(options.physics, options.noise.seed);
 }
 
-absl::Status Simulate(const Options& options) {
+absl::Status Simulate(const SimulateOptions& options) {
   const Interrupt interrupt;
   const Detector detector{.columns = options.detector[0],
                           .rows = options.detector[1],
@@ -320,167 +291,10 @@ absl::Status Simulate(const Options& options) {
                      *sink, pool, interrupt);
 }
 
-void AddObjectFlags(flags::Command command, Options& o) {
-  flags::Command object = command.OneOfThese("Object");
-  object.Add("--phantom", o.phantom, "analytic phantom with exact line integrals")
-      .OneOf(phantom::PhantomNames());
-  object
-      .Add("--volume", o.volume,
-           ".mha, .mhd, .nii, .nii.gz, .raw (HU) or the directory of a DICOM CT series; its "
-           "middle is put into the isocentre")
-      .Type("PATH");
-  object
-      .Add("--sweep", o.sweep,
-           "nothing: frames without X-rays (dark) or without an object (flat), for --physics")
-      .OneOf({"dark", "flat"});
-  command
-      .Add("--scale-mm", o.scale_mm,
-           "half edge of the cube that holds the phantom (default: fits the default geometry)")
-      .Range(1.0, 1000.0);
-  command.Add("--raw-shape", o.raw_shape, "voxels of a .raw volume")
-      .Type("NXxNYxNZ")
-      .Separator('x')
-      .Count(3)
-      .Range(1, 4096);
-  command.Add("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm")
-      .Type("X,Y,Z")
-      .ShowDefault("1,1,1")
-      .Separator(',')
-      .Count(3)
-      .Range(0.001, 100.0);
-  command.Add("--raw-type", o.raw_type, "voxel type of a .raw volume")
-      .OneOf({"int16", "float32"})
-      .ShowDefault();
-}
-
-void AddOutputFlags(flags::Command command, Options& o) {
-  command.Add("--out", o.out, "bundle directory, RabbitCT file or DICOM XA run to write")
-      .Required()
-      .Type("PATH");
-  command
-      .Add("--format", o.format,
-           "what to write; rabbitct: filtered projections and reference volumes for the "
-           "RabbitCT benchmark; dicom-xa: a rotational X-ray angiographic run (default: by "
-           "the name, rabbitct for .rct and .rctd, dicom-xa for .dcm)")
-      .OneOf({"bundle", "rabbitct", "dicom-xa"});
-  command
-      .Add("--rabbitct-size", o.rabbitct.reference_size,
-           "largest problem size that a RabbitCT data set has a reference volume for")
-      .ShowDefault()
-      .OneOfNumbers({128, 256, 512, 1024});
-  command
-      .Add("--rabbitct-version", o.rabbitct.version,
-           "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
-           "2 for the runner of 2012")
-      .ShowDefault()
-      .OneOfNumbers({1, 2});
-}
-
-void AddGeometryFlags(flags::Command command, Options& o) {
-  command
-      .Add("--trajectory", o.trajectory.kind,
-           "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees) or a .csv of "
-           "3x4 matrices")
-      .ShowDefault();
-  command.Add("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
-      .Range(2, 10000);
-  command.Add("--start-deg", o.trajectory.start_deg, "angle of the first source position")
-      .ShowDefault()
-      .Range(-36000.0, 36000.0);
-  command
-      .Add("--arc-deg", o.trajectory.arc_deg,
-           "signed angle from first to last frame, not 0; 360 is a closed circle")
-      .Range(-720.0, 720.0)
-      .NotZero();
-  command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
-      .ShowDefault()
-      .Range(10.0, 10000.0);
-  command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance, above --sid-mm")
-      .ShowDefault()
-      .Range(10.0, 20000.0);
-  command
-      .Add("--displace-px", o.trajectory.displacement_px,
-           "move the image along the detector's rows, as a detector that stands beside the middle "
-           "does to see more of the patient on a full turn")
-      .ShowDefault()
-      .Range(-8192.0, 8192.0);
-  command.Add("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
-      .ShowDefault()
-      .Range(0.0, 10.0);
-  command
-      .Add("--binning", o.trajectory.binning,
-           "the matrices of the .csv are for N x N times finer pixels than --detector")
-      .ShowDefault()
-      .Range(1, 16);
-  command.Add("--detector", o.detector, "columns x rows")
-      .Separator('x')
-      .Count(2)
-      .Type("COLUMNSxROWS")
-      .ShowDefault("620x480")
-      .Range(1, 8192);
-  command.Add("--pitch-mm", o.pitch_mm, "pixel pitch").ShowDefault().Range(0.001, 10.0);
-  command
-      .Add("--subsamples", o.subsamples, "rays per pixel and axis; points per truth voxel and axis")
-      .ShowDefault()
-      .Range(1, 16);
-}
-
-void AddPixelFlags(flags::Command command, Options& o) {
-  command.Add("--pixel", o.pixel, "what a pixel holds")
-      .OneOf({"counts", "line-integrals"})
-      .ShowDefault();
-  const flags::Option i0 = command.Add("--i0", o.i0, "counts of an unattenuated pixel")
-                               .ShowDefault()
-                               .Range(1.0, 65535.0);
-  const flags::Option photons =
-      command.Add("--photons", o.noise.photons, "photons per unattenuated pixel; 0 is noise-free")
-          .ShowDefault()
-          .Range(0.0, 1e12);
-  const flags::Option electronic = command
-                                       .Add("--electronic-counts", o.noise.electronic_counts,
-                                            "standard deviation of the read-out noise in counts")
-                                       .ShowDefault()
-                                       .Range(0.0, 65535.0);
-  command
-      .Add("--physics", o.physics,
-           "X-rays of many energies and a detector with faults, as this file says "
-           "(docs/physics.md), in place of --i0, --photons and --electronic-counts")
-      .Type("FILE")
-      .Excludes(i0)
-      .Excludes(photons)
-      .Excludes(electronic);
-  command
-      .AddSetter<uint64_t>(
-          "--seed",
-          [&o](uint64_t seed) {
-            o.noise.seed = seed;
-            o.trajectory.seed = seed;
-          },
-          "of noise, wobble and the detector's faults (default 1)")
-      .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
-}
-
-/// What is known of the object and of the arm, for comparison.
-void AddTruthFlags(flags::Command command, Options& o) {
-  command
-      .Add("--matrices", o.matrices,
-           "also write the matrices to this .csv, as a calibration would deliver them")
-      .Type("FILE");
-  command.Add("--truth", o.truth, "also write the object in HU to this .mha").Type("FILE");
-  command.Add("--truth-size", o.truth_size, "voxels per axis of the truth")
-      .ShowDefault()
-      .Range(1, 4096);
-  command
-      .Add("--truth-voxel-mm", o.truth_voxel_mm,
-           "voxel size of the truth (default: the field of view fills the grid)")
-      .Range(0.001, 100.0);
-}
-
 }  // namespace
 
 void AddSimulateCommand(flags::Command program) {
-  auto options = std::make_shared<Options>();
-  Options& o = *options;
+  auto options = std::make_shared<SimulateOptions>();
   flags::Command command =
       program.Subcommand("simulate", "Project a phantom or a volume into an acquisition");
   command.Footer(
@@ -496,13 +310,7 @@ void AddSimulateCommand(flags::Command program) {
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
       "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");
 
-  AddObjectFlags(command, o);
-  AddOutputFlags(command, o);
-  AddGeometryFlags(command, o);
-  AddPixelFlags(command, o);
-  AddTruthFlags(command, o);
-  AddPatientFlags(command, o.study);
-  AddXraySystemFlags(command, o.system);
+  AddSimulateFlags(command, *options);
   command.Does([options] { return Simulate(*options); });
 }
 

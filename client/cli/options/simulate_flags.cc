@@ -1,0 +1,180 @@
+#include "client/cli/options/simulate_flags.h"
+
+#include <limits>
+
+#include "client/cli/options/server_flags.h"
+#include "client/cli/options/phantom_flags.h"
+#include "kernels/phantom/phantom.h"
+
+namespace isocenter::cli {
+namespace {
+
+void AddObjectFlags(flags::Command command, SimulateOptions& o) {
+  flags::Command object = command.OneOfThese("Object");
+  object.Add("--phantom", o.phantom, "analytic phantom with exact line integrals")
+      .OneOf(phantom::PhantomNames());
+  object
+      .Add("--volume", o.volume,
+           ".mha, .mhd, .nii, .nii.gz, .raw (HU) or the directory of a DICOM CT series; its "
+           "middle is put into the isocentre")
+      .Type("PATH");
+  object
+      .Add("--sweep", o.sweep,
+           "nothing: frames without X-rays (dark) or without an object (flat), for --physics")
+      .OneOf({"dark", "flat"});
+  command
+      .Add("--scale-mm", o.scale_mm,
+           "half edge of the cube that holds the phantom (default: fits the default geometry)")
+      .Range(1.0, 1000.0);
+  command.Add("--raw-shape", o.raw_shape, "voxels of a .raw volume")
+      .Type("NXxNYxNZ")
+      .Separator('x')
+      .Count(3)
+      .Range(1, 4096);
+  command.Add("--raw-spacing", o.raw_spacing, "voxel size of a .raw volume in mm")
+      .Type("X,Y,Z")
+      .ShowDefault("1,1,1")
+      .Separator(',')
+      .Count(3)
+      .Range(0.001, 100.0);
+  command.Add("--raw-type", o.raw_type, "voxel type of a .raw volume")
+      .OneOf({"int16", "float32"})
+      .ShowDefault();
+}
+
+void AddOutputFlags(flags::Command command, SimulateOptions& o) {
+  command.Add("--out", o.out, "bundle directory, RabbitCT file or DICOM XA run to write")
+      .Required()
+      .Type("PATH");
+  command
+      .Add("--format", o.format,
+           "what to write; rabbitct: filtered projections and reference volumes for the "
+           "RabbitCT benchmark; dicom-xa: a rotational X-ray angiographic run (default: by "
+           "the name, rabbitct for .rct and .rctd, dicom-xa for .dcm)")
+      .OneOf({"bundle", "rabbitct", "dicom-xa"});
+  command
+      .Add("--rabbitct-size", o.rabbitct.reference_size,
+           "largest problem size that a RabbitCT data set has a reference volume for")
+      .ShowDefault()
+      .OneOfNumbers({128, 256, 512, 1024});
+  command
+      .Add("--rabbitct-version", o.rabbitct.version,
+           "layout of a RabbitCT data set: 1 for runners of 2009 to 2011 and for HPC-Dwarfs, "
+           "2 for the runner of 2012")
+      .ShowDefault()
+      .OneOfNumbers({1, 2});
+}
+
+void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
+  command
+      .Add("--trajectory", o.trajectory.kind,
+           "circle (ideal, 360 degrees), carm (wobbles as a real arm, 200 degrees) or a .csv of "
+           "3x4 matrices")
+      .ShowDefault();
+  command.Add("--frames", o.trajectory.frames, "frames (default 248; .csv: all of the file)")
+      .Range(2, 10000);
+  command.Add("--start-deg", o.trajectory.start_deg, "angle of the first source position")
+      .ShowDefault()
+      .Range(-36000.0, 36000.0);
+  command
+      .Add("--arc-deg", o.trajectory.arc_deg,
+           "signed angle from first to last frame, not 0; 360 is a closed circle")
+      .Range(-720.0, 720.0)
+      .NotZero();
+  command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
+      .ShowDefault()
+      .Range(10.0, 10000.0);
+  command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance, above --sid-mm")
+      .ShowDefault()
+      .Range(10.0, 20000.0);
+  command
+      .Add("--displace-px", o.trajectory.displacement_px,
+           "move the image along the detector's rows, as a detector that stands beside the middle "
+           "does to see more of the patient on a full turn")
+      .ShowDefault()
+      .Range(-8192.0, 8192.0);
+  command.Add("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
+      .ShowDefault()
+      .Range(0.0, 10.0);
+  command
+      .Add("--binning", o.trajectory.binning,
+           "the matrices of the .csv are for N x N times finer pixels than --detector")
+      .ShowDefault()
+      .Range(1, 16);
+  command.Add("--detector", o.detector, "columns x rows")
+      .Separator('x')
+      .Count(2)
+      .Type("COLUMNSxROWS")
+      .ShowDefault("620x480")
+      .Range(1, 8192);
+  command.Add("--pitch-mm", o.pitch_mm, "pixel pitch").ShowDefault().Range(0.001, 10.0);
+  command
+      .Add("--subsamples", o.subsamples, "rays per pixel and axis; points per truth voxel and axis")
+      .ShowDefault()
+      .Range(1, 16);
+}
+
+void AddPixelFlags(flags::Command command, SimulateOptions& o) {
+  command.Add("--pixel", o.pixel, "what a pixel holds")
+      .OneOf({"counts", "line-integrals"})
+      .ShowDefault();
+  const flags::Option i0 = command.Add("--i0", o.i0, "counts of an unattenuated pixel")
+                               .ShowDefault()
+                               .Range(1.0, 65535.0);
+  const flags::Option photons =
+      command.Add("--photons", o.noise.photons, "photons per unattenuated pixel; 0 is noise-free")
+          .ShowDefault()
+          .Range(0.0, 1e12);
+  const flags::Option electronic = command
+                                       .Add("--electronic-counts", o.noise.electronic_counts,
+                                            "standard deviation of the read-out noise in counts")
+                                       .ShowDefault()
+                                       .Range(0.0, 65535.0);
+  command
+      .Add("--physics", o.physics,
+           "X-rays of many energies and a detector with faults, as this file says "
+           "(docs/physics.md), in place of --i0, --photons and --electronic-counts")
+      .Type("FILE")
+      .Excludes(i0)
+      .Excludes(photons)
+      .Excludes(electronic);
+  command
+      .AddSetter<uint64_t>(
+          "--seed",
+          [&o](uint64_t seed) {
+            o.noise.seed = seed;
+            o.trajectory.seed = seed;
+          },
+          "of noise, wobble and the detector's faults (default 1)")
+      .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
+}
+
+/// What is known of the object and of the arm, for comparison.
+void AddTruthFlags(flags::Command command, SimulateOptions& o) {
+  command
+      .Add("--matrices", o.matrices,
+           "also write the matrices to this .csv, as a calibration would deliver them")
+      .Type("FILE");
+  command.Add("--truth", o.truth, "also write the object in HU to this .mha").Type("FILE");
+  command.Add("--truth-size", o.truth_size, "voxels per axis of the truth")
+      .ShowDefault()
+      .Range(1, 4096);
+  command
+      .Add("--truth-voxel-mm", o.truth_voxel_mm,
+           "voxel size of the truth (default: the field of view fills the grid)")
+      .Range(0.001, 100.0);
+}
+
+}  // namespace
+
+void AddSimulateFlags(flags::Command command, SimulateOptions& options) {
+  AddObjectFlags(command, options);
+  AddOutputFlags(command, options);
+  AddGeometryFlags(command, options);
+  AddPixelFlags(command, options);
+  AddTruthFlags(command, options);
+  AddPatientFlags(command, options.study);
+  AddXraySystemFlags(command, options.system);
+}
+
+}  // namespace isocenter::cli
