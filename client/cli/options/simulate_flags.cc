@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "client/cli/options/server_flags.h"
 #include "client/cli/options/phantom_flags.h"
+#include "client/cli/options/server_flags.h"
 #include "kernels/phantom/phantom.h"
 
 namespace isocenter::cli {

@@ -48,8 +48,8 @@ class FakePreprocess final : public Preprocess {
   int runs = 0;
 
  private:
-  absl::Status DoRun(const RawFrames&, const CountRange&, std::span<const ViewWeights>,
-                     int64_t, ProjectionStack&) override {
+  absl::Status DoRun(const RawFrames&, const CountRange&, std::span<const ViewWeights>, int64_t,
+                     ProjectionStack&) override {
     ++runs;
     return absl::OkStatus();
   }
