@@ -136,12 +136,21 @@ TEST_F(CallersTest, ADownloadThatIsNotReadLosesItsPlace) {
     config.mutable_limits()->set_idle_stream_seconds(1);
     config.mutable_limits()->set_downloads_per_caller(3);
   });
-  const Answer answer = Acquire(WholeAcquisition(SmallHeader()));
+  // More than all windows on the way hold.
+  v1::AcquisitionHeader header = SmallHeader();
+  header.mutable_grid()->set_nx(80);
+  header.mutable_grid()->set_ny(80);
+  header.mutable_grid()->set_nz(80);
+  const Answer answer = Acquire(WholeAcquisition(header));
   ASSERT_NE(answer.result(), nullptr) << answer.status.error_message();
   const std::string id = answer.result()->job_id();
   const auto stub = NarrowStub();
   std::vector<std::unique_ptr<Unread>> unread;
-  for (int i = 0; i < 3; ++i) unread.push_back(FetchUnread(*stub, id));
+  for (int i = 0; i < 3; ++i) {
+    unread.push_back(FetchUnread(*stub, id));
+    v1::DownloadResultResponse first;  // it has its place
+    ASSERT_TRUE(unread.back()->reader->Read(&first));
+  }
   EXPECT_TRUE(Eventually([&] {
     return Fetch(id).error_message() == "127.0.0.1 has 3 downloads at once; legal is at most 3";
   }));
