@@ -96,7 +96,7 @@ struct AcquisitionStream::State {
   std::optional<absl::Status> Verdict(absl::Status status, const Call& c, Reconnect& reconnect)
       ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
-                    const std::optional<ProjectionMatrix>& measured);
+                    const std::optional<ProjectionMatrix>& measured, float dose);
   absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   // The thread's own:

@@ -142,13 +142,15 @@ const v1::Accepted& AcquisitionStream::accepted() const {
 }
 
 absl::Status AcquisitionStream::SendFrame(uint32_t index, std::span<const std::byte> pixels,
-                                          const std::optional<ProjectionMatrix>& measured) {
-  return state_->Send(index, CopyPixels(pixels), measured);
+                                          const std::optional<ProjectionMatrix>& measured,
+                                          float dose) {
+  return state_->Send(index, CopyPixels(pixels), measured, dose);
 }
 
 absl::Status AcquisitionStream::SendFrame(uint32_t index, std::vector<std::byte>&& pixels,
-                                          const std::optional<ProjectionMatrix>& measured) {
-  return state_->Send(index, OwnPixels(std::move(pixels)), measured);
+                                          const std::optional<ProjectionMatrix>& measured,
+                                          float dose) {
+  return state_->Send(index, OwnPixels(std::move(pixels)), measured, dose);
 }
 
 absl::StatusOr<v1::JobResult> AcquisitionStream::Finish() {

@@ -20,16 +20,7 @@
 namespace isocenter::client {
 namespace {
 
-constexpr uint64_t kMostPemBytes = 16 << 20;  // the authorities of a country
 constexpr uint64_t kMostTokenBytes = 4096;
-
-/// `name` is what the file is for.
-absl::StatusOr<std::string> ReadPem(absl::string_view name, const std::string& path) {
-  ISO_ASSIGN_OR_RETURN(std::string text, ReadRegularFile(name, path, kMostPemBytes));
-  if (absl::StrContains(text, "-----BEGIN ")) return text;
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is ", path, ", which is not PEM; legal is a PEM file"));
-}
 
 /// Without the network in between.
 bool IsOnThisMachine(absl::string_view address) {
@@ -100,12 +91,12 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   }
   if (!address.ca_file.empty()) {
     grpc::SslCredentialsOptions options;
-    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPem("the CA file", address.ca_file));
+    ISO_ASSIGN_OR_RETURN(options.pem_root_certs, ReadPemFile("the CA file", address.ca_file));
     if (!address.certificate_file.empty()) {
       ISO_ASSIGN_OR_RETURN(options.pem_cert_chain,
-                           ReadPem("the certificate file", address.certificate_file));
+                           ReadPemFile("the certificate file", address.certificate_file));
       ISO_ASSIGN_OR_RETURN(options.pem_private_key,
-                           ReadPem("the private key file", address.private_key_file));
+                           ReadPemFile("the private key file", address.private_key_file));
     }
     credentials = grpc::SslCredentials(options);
   } else if (!address.certificate_file.empty()) {

@@ -32,13 +32,14 @@ grpc::Slice OwnPixels(std::vector<std::byte> pixels) {
 }
 
 grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,
-                              const std::optional<ProjectionMatrix>& measured) {
+                              const std::optional<ProjectionMatrix>& measured, float dose) {
   // Protobuf writes fields in the order of their numbers: index and pixels come first, and what
   // follows them is the message that has neither.
   v1::Frame rest;
   rest.set_crc32c(Crc32c(std::as_bytes(std::span(pixels.begin(), pixels.size()))));
   rest.set_has_checksum(true);
   if (measured) *rest.mutable_measured_matrix() = wire::ToProto(*measured);
+  if (dose != 0) rest.set_dose(dose);
   const std::string suffix = rest.SerializeAsString();
 
   std::array<uint8_t, 32> head;

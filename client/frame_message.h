@@ -23,6 +23,6 @@ grpc::Slice OwnPixels(std::vector<std::byte> pixels);
 /// The same bytes as AcquireRequest.SerializeAsString() of a frame with these fields and the
 /// CRC-32C of its pixels, which are referred to and not copied.
 grpc::ByteBuffer FrameMessage(uint32_t index, const grpc::Slice& pixels,
-                              const std::optional<ProjectionMatrix>& measured);
+                              const std::optional<ProjectionMatrix>& measured, float dose = 0);
 
 }  // namespace isocenter::client

@@ -8,6 +8,9 @@
 #ifdef ISOCENTER_HAS_CUDA
 #include "kernels/cuda/register.h"
 #endif
+#ifdef ISOCENTER_HAS_GLES
+#include "kernels/gles/register.h"
+#endif
 
 namespace isocenter {
 
@@ -18,6 +21,9 @@ const ops::Registry& Backends() {
     cpu::Register(*all);
 #ifdef ISOCENTER_HAS_CUDA
     cuda::Register(*all);
+#endif
+#ifdef ISOCENTER_HAS_GLES
+    gles::Register(*all);
 #endif
     return all;
   }();

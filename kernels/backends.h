@@ -9,8 +9,8 @@
 
 namespace isocenter {
 
-/// The registry with every backend of this build: "reference", "cpu", and "cuda" where nvcc built
-/// it.
+/// The registry with every backend of this build: "reference", "cpu", "cuda" where nvcc built it,
+/// and "gles", which reconstructs fan beams alone, where the headers of OpenGL ES were.
 const ops::Registry& Backends();
 
 /// Devices of one backend and, for the operator, one sentence on why it was chosen.

@@ -21,9 +21,11 @@ void AddRetryCommand(flags::Command program);
 void AddTransfersCommand(flags::Command program);
 void AddFetchCommand(flags::Command program);
 void AddProtocolsCommand(flags::Command program);
+void AddCalibrationsCommand(flags::Command program);
 void AddWorklistCommand(flags::Command program);
 void AddRenderCommand(flags::Command program);
 void AddCompareCommand(flags::Command program);
+void AddCalibrateCommand(flags::Command program);
 /// drain, resume, status
 void AddNodeCommands(flags::Command program);
 

@@ -35,11 +35,13 @@ int main(int argc, char** argv) {
   isocenter::cli::AddTransfersCommand(root);
   isocenter::cli::AddRetryCommand(root);
   isocenter::cli::AddProtocolsCommand(root);
+  isocenter::cli::AddCalibrationsCommand(root);
   isocenter::cli::AddHealthCommand(root);
   isocenter::cli::AddWorklistCommand(root);
   isocenter::cli::AddStepsCommand(root);
   isocenter::cli::AddRenderCommand(root);
   isocenter::cli::AddCompareCommand(root);
+  isocenter::cli::AddCalibrateCommand(root);
   isocenter::cli::AddNodeCommands(root);
 
   return program.Run(argc, argv);

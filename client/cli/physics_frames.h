@@ -8,8 +8,12 @@
 
 #include "absl/status/statusor.h"
 #include "client/cli/options/physics_file.h"
+#include "client/formats/scatter_file.h"
+#include "kernels/geometry/trajectory.h"
 #include "kernels/phantom/phantom.h"
 #include "kernels/physics/readout.h"
+#include "kernels/physics/row_beams.h"
+#include "kernels/physics/scatter/field.h"
 #include "kernels/physics/tissue.h"
 
 namespace isocenter::cli {
@@ -19,28 +23,48 @@ struct Exposed {
   const phantom::Phantom* object = nullptr;  // nullptr: a sweep without one
   bool metal = false;                        // of physics::TissueMap
   bool dark = false;
+  bool step = false;  // dark from the middle of the sweep on
 };
 
 class PhysicsFrames {
  public:
+  /// Errors: INVALID_ARGUMENT (an anode that the detector sees too flat).
   static absl::StatusOr<PhysicsFrames> Make(PhysicsSetup setup, const Exposed& exposed,
-                                            const Detector& detector, int frames);
+                                            const Detector& detector, const Trajectory& trajectory);
 
-  /// The next frame, of the view with this matrix.
-  void Next(const ProjectionMatrix& matrix, int subsamples, ThreadPool& pool,
-            std::span<uint16_t> counts);
+  /// Before the first frame, where setup.scatter is set and there is an object.
+  void SetScatter(formats::StoredScatter scatter);
+
+  const PhysicsSetup& setup() const { return setup_; }
+  const physics::RowBeams& beams() const { return beams_; }
+  /// Standard error of a coarse cell's scatter over the mean, before smoothing; none without any.
+  std::optional<double> scatter_error() const { return scatter_error_; }
+
+  /// The next frame of the trajectory, which has one more.
+  absl::Status Next(int subsamples, ThreadPool& pool, std::span<uint16_t> counts);
 
  private:
-  PhysicsFrames(PhysicsSetup setup, const Detector& detector, physics::Readout readout)
-      : setup_(std::move(setup)), detector_(detector), readout_(std::move(readout)) {}
+  PhysicsFrames(PhysicsSetup setup, const Detector& detector, Trajectory trajectory,
+                physics::RowBeams beams, physics::Readout readout)
+      : setup_(std::move(setup)),
+        detector_(detector),
+        trajectory_(std::move(trajectory)),
+        beams_(std::move(beams)),
+        readout_(std::move(readout)) {}
+
+  void Open();
 
   PhysicsSetup setup_;
   Detector detector_;
+  Trajectory trajectory_;
+  physics::RowBeams beams_;
   physics::Readout readout_;
   std::optional<physics::TissueObject> object_;
+  std::optional<physics::ScatterField> scatter_;
+  std::optional<double> scatter_error_;
   std::vector<double> doses_;               // of the frames
   std::vector<physics::Reading> readings_;  // of the present frame
-  size_t frame_ = 0;
+  int frame_ = 0;
 };
 
 }  // namespace isocenter::cli

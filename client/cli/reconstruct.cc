@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
+#include "client/cli/fan_beam.h"
 #include "client/cli/local_acquisition.h"
 #include "client/cli/options/acquisition_flags.h"
 #include "client/cli/options/iterative_flags.h"
@@ -18,6 +20,7 @@
 #include "client/cli/output/convergence_file.h"
 #include "client/cli/output/table.h"
 #include "client/formats/destination.h"
+#include "client/formats/fan_beam_scan.h"
 #include "client/formats/meta_image.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
@@ -28,7 +31,10 @@
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
+#include "kernels/recon/second_pass/second_pass.h"
 #include "proto/wire/acquisition.h"
+#include "proto/wire/calibration.h"
+#include "proto/wire/calibration_file.h"
 
 namespace isocenter::cli {
 namespace {
@@ -37,6 +43,7 @@ constexpr int64_t kMib = 1 << 20;
 
 struct Options {
   AcquisitionFlags acquisition;
+  std::string calibration;
   std::string out;
   int size = 256;
   std::string window = "ram-lak";
@@ -45,12 +52,15 @@ struct Options {
   std::string algorithm = "fdk";
   IterativeFlags iterative;
   std::string curve;
+  std::string fan_beam_kernel = "exact";
   std::string backend;
   int devices = 1;
   int threads = 0;
   int64_t memory_mib = 0;
   double deadline_seconds = 0;
   bool print_plan = false;
+  bool metal = false;
+  bool bone = false;
 };
 
 ops::FilterWindow WindowNamed(const std::string& name) {
@@ -75,8 +85,15 @@ void PrintReport(const recon::IterationReport& report) {
   std::fflush(stdout);
 }
 
-/// What is known before a frame is read, of filtered back-projection or of iterations.
-using Plan = std::variant<recon::ReconstructionPlan, recon::RefinementPlan>;
+/// What is known before a frame is read, of filtered back-projection, once or twice, or of
+/// iterations.
+using Plan = std::variant<recon::ReconstructionPlan, recon::SecondPassPlan, recon::RefinementPlan>;
+
+recon::SecondPassSettings SecondPassOf(const Options& options) {
+  recon::SecondPassSettings settings{.bone = options.bone};
+  if (options.metal) settings.metal.emplace();
+  return settings;
+}
 
 absl::StatusOr<Plan> MakePlan(const Options& options, const recon::Acquisition& acquisition,
                               const VolumeGrid& grid,
@@ -85,6 +102,10 @@ absl::StatusOr<Plan> MakePlan(const Options& options, const recon::Acquisition& 
   if (iterative) {
     return recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(),
                                      devices);
+  }
+  if (options.metal || options.bone) {
+    return recon::MakeSecondPassPlan(acquisition, grid, options.fdk, SecondPassOf(options),
+                                     Backends(), devices);
   }
   return recon::MakePlan(acquisition, grid, options.fdk, Backends(), devices,
                          recon::Arrival::kComplete);
@@ -120,6 +141,12 @@ absl::Status Run(const recon::ReconstructionPlan& plan, const Options&,
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                        recon::Reconstructor::Create(plan, Backends(), devices));
   return reconstructor->Run(frames, volume);
+}
+
+absl::Status Run(const recon::SecondPassPlan& plan, const Options&,
+                 const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
+                 HostView3<float> volume) {
+  return recon::ReconstructTwice(plan, Backends(), devices, frames, volume);
 }
 
 absl::Status Run(const recon::RefinementPlan& plan, const Options& options,
@@ -168,6 +195,11 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
     ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
   }
   if (!iterative) return std::nullopt;
+  if (options.metal || options.bone) {
+    return absl::InvalidArgumentError(absl::StrCat(options.metal ? "--metal" : "--bone",
+                                                   " with --algorithm ", options.algorithm,
+                                                   "; legal is fdk, of which it is a second pass"));
+  }
   ISO_ASSIGN_OR_RETURN(const recon::IterativeSettings settings,
                        ToSettings(options.iterative, options.algorithm, options.fdk.precision));
   return settings;
@@ -186,7 +218,48 @@ absl::StatusOr<PatientPosition> PatientPositionOf(const v1::AcquisitionHeader& h
   return ParsePatientPosition(position.empty() ? "HFS" : position);
 }
 
+/// The acquisition with what the file of --calibration says of its detector.
+absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& header,
+                                                 const std::string& calibration) {
+  ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition, wire::AcquisitionFromProto(header));
+  if (calibration.empty()) return acquisition;
+  ISO_ASSIGN_OR_RETURN(v1::CalibrationSet set,
+                       wire::ReadCalibrationFile("--calibration", calibration));
+  ISO_ASSIGN_OR_RETURN(ops::Calibration known, wire::CalibrationFromProto(std::move(set)));
+  acquisition.calibration = std::make_shared<const ops::Calibration>(std::move(known));
+  return acquisition;
+}
+
+/// Fan beams have a recipe of their own, of which some flags are none.
+absl::Status ReconstructSlices(const Options& o) {
+  const std::pair<const char*, bool> refused[] = {
+      {"--algorithm", o.algorithm != "fdk"},
+      {"--extend-rows", o.fdk.extend_truncated_rows},
+      {"--projections", !o.acquisition.projections.empty()},
+      {"--i0", o.acquisition.i0.has_value()},
+      {"--print-plan", o.print_plan}};
+  for (const auto& [flag, given] : refused) {
+    if (given) return absl::InvalidArgumentError(absl::StrCat(flag, " is not for fan-beam scans"));
+  }
+  ISO_ASSIGN_OR_RETURN(const std::optional<VolumeGrid> grid, ChosenGrid(o.acquisition));
+  ISO_ASSIGN_OR_RETURN(const ChosenDevices chosen, OpenDevices(o));
+  return ReconstructFanBeamScan(
+      {.input = o.acquisition.input,
+       .out = o.out,
+       .size = o.size,
+       .grid = grid ? o.acquisition.grid : std::vector<int>(),
+       .voxel_mm = o.acquisition.voxel_mm,
+       .settings = {.form = o.fan_beam_kernel == "exact" ? ops::FanBeamKernelForm::kExact
+                                                         : ops::FanBeamKernelForm::kSampledRamp,
+                    .window = WindowNamed(o.window),
+                    .cutoff = o.fdk.cutoff,
+                    .mu_water_per_mm = o.fdk.mu_water_per_mm,
+                    .backproject_method = o.fdk.backproject_method}},
+      *chosen.devices.front());
+}
+
 absl::Status Reconstruct(Options options) {
+  if (formats::IsFanBeamScan(options.acquisition.input)) return ReconstructSlices(options);
   options.fdk.window = WindowNamed(options.window);
   options.fdk.precision =
       options.precision == "fast" ? ops::Precision::kFast : ops::Precision::kExact;
@@ -194,7 +267,7 @@ absl::Status Reconstruct(Options options) {
                        CheckFlags(options));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
-                       wire::AcquisitionFromProto(source->header()));
+                       AcquisitionOf(source->header(), options.calibration));
   ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position, PatientPositionOf(source->header()));
   formats::Volume volume;
   ISO_ASSIGN_OR_RETURN(volume.grid, GridOf(options, acquisition));
@@ -233,10 +306,15 @@ absl::Status Reconstruct(Options options) {
 void AddReconstructCommand(flags::Command program) {
   flags::Command command = program.Subcommand(
       "reconstruct", "Reconstruct an acquisition on disk on this machine, without a server");
+  command.Footer("INPUT may be a fan-beam scan, too: a directory with fan_beam.json.");
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   AddAcquisitionFlags(command, o.acquisition);
   command.Add("--out", o.out, "volume in HU, .mha or .mhd").Required().Type("FILE");
+  command
+      .Add("--calibration", o.calibration,
+           "set of the detector that took the frames, to correct them with (docs/corrections.md)")
+      .Type("FILE");
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()
       .Range(16, 2048);
@@ -263,12 +341,24 @@ void AddReconstructCommand(flags::Command program) {
       .ShowDefault()
       .OneOf(AlgorithmChoices());
   AddIterativeFlags(command, o.iterative);
+  command.AddSwitch("--metal", o.metal,
+                    "a second pass that takes metal's shadows out (docs/second-pass.md)");
+  command.AddSwitch("--bone", o.bone,
+                    "a second pass against hardening by bone; needs a --calibration that has a "
+                    "bone table");
   command.Add("--curve", o.curve, "residual and objective of each pass: .csv or .png").Type("FILE");
   command
       .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")
       .Range(0.0, 604800.0);
-  command.Add("--backend", o.backend, "cpu or cuda (default: the fastest there is)")
-      .OneOf({"cpu", "cuda", "reference"});
+  command
+      .Add("--fan-beam-kernel", o.fan_beam_kernel,
+           "of fan-beam scans: exact, or the ramp sampled at a padded row's frequencies")
+      .ShowDefault()
+      .OneOf({"exact", "sampled-ramp"});
+  command
+      .Add("--backend", o.backend,
+           "cpu or cuda (default: the fastest there is), of fan beams gles, too")
+      .OneOf({"cpu", "cuda", "gles", "reference"});
   command.Add("--devices", o.devices, "GPUs that share the work; 0: all")
       .ShowDefault()
       .Range(0, 64);

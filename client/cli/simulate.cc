@@ -16,21 +16,20 @@
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/physics_frames.h"
 #include "client/cli/rabbitct_data_set.h"
+#include "client/cli/scatter_estimate.h"
+#include "client/cli/simulate_outputs.h"
+#include "client/cli/truth.h"
 #include "client/formats/bundle.h"
-#include "client/formats/destination.h"
 #include "client/formats/dicom/xa_writer.h"
-#include "client/formats/meta_image.h"
+#include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/geometry/field_of_view.h"
 #include "kernels/phantom/noise.h"
 #include "kernels/phantom/phantom.h"
 #include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
 namespace {
-
-constexpr int kTruthSlab = 8;  // slices that are in memory at once
 
 double ScaleMm(const SimulateOptions& options) {
   return options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom));
@@ -93,8 +92,8 @@ v1::AcquisitionHeader MakeHeader(const SimulateOptions& options, double i0_count
   return header;
 }
 
-formats::BundleDescription Describe(const SimulateOptions& options,
-                                    const std::optional<PhysicsSetup>& physics) {
+/// `frames` is nullptr without --physics.
+formats::BundleDescription Describe(const SimulateOptions& options, const PhysicsFrames* frames) {
   formats::BundleDescription description{
       {"generator", "isocenter simulate"},
       {"trajectory", std::filesystem::path(options.trajectory.kind).filename().string()},
@@ -103,14 +102,18 @@ formats::BundleDescription Describe(const SimulateOptions& options,
       {"electronic_counts", absl::StrCat(options.noise.electronic_counts)},
       {"seed", absl::StrCat(options.noise.seed)},
       {"subsamples", absl::StrCat(options.subsamples)}};
-  if (physics) {
-    const double kev = physics->effective_kev;
+  if (frames != nullptr) {
+    const PhysicsSetup& physics = frames->setup();
+    const double kev = physics.effective_kev;
     description["physics"] = std::filesystem::path(options.physics).filename();
     description["effective_kev"] = absl::StrCat(kev);
     description["mu_water_per_mm"] =
         absl::StrCat(physics::LinearAttenuation(physics::KnownMaterial("water"), kev));
-    description["photons"] = absl::StrCat(physics->detector.photons);
-    description["electronic_counts"] = absl::StrCat(physics->detector.electronic_counts);
+    description["photons"] = absl::StrCat(physics.detector.photons);
+    description["electronic_counts"] = absl::StrCat(physics.detector.electronic_counts);
+    if (frames->scatter_error()) {
+      description["scatter_error"] = absl::StrCat(*frames->scatter_error());
+    }
   }
   if (!options.sweep.empty()) {
     description["sweep"] = options.sweep;
@@ -121,26 +124,6 @@ formats::BundleDescription Describe(const SimulateOptions& options,
     description["scale_mm"] = absl::StrCat(ScaleMm(options));
   }
   return description;
-}
-
-absl::Status WriteTruth(const SimulateOptions& options, const phantom::Phantom& object,
-                        const VolumeGrid& grid, ThreadPool& pool, const Interrupt& interrupt) {
-  ISO_ASSIGN_OR_RETURN(formats::MetaImageWriter writer,
-                       formats::MetaImageWriter::Create(options.truth, grid));
-  ProgressBar bar("truth", "slices", grid.nz);
-  std::vector<float> voxels;
-  for (int z = 0; z < grid.nz; z += kTruthSlab) {
-    if (interrupt.happened()) return absl::CancelledError("interrupted; no truth was written");
-    VolumeGrid slab = grid;
-    slab.nz = std::min(kTruthSlab, grid.nz - z);
-    slab.origin = grid.VoxelToWorld(0, 0, z);
-    voxels.resize(slab.voxels());
-    phantom::Rasterize(object, slab, kMuWaterPerMm, options.subsamples, pool,
-                       {voxels.data(), slab.shape()});
-    ISO_RETURN_IF_ERROR(writer.Append(voxels));
-    bar.Update(z + slab.nz);
-  }
-  return writer.Finish();
 }
 
 /// `object` may be nullptr where there are `physics`.
@@ -156,7 +139,7 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
     if (interrupt.happened())
       return absl::CancelledError("interrupted; no acquisition was written");
     if (physics != nullptr) {
-      physics->Next(trajectory[view], options.subsamples, pool, counts);
+      ISO_RETURN_IF_ERROR(physics->Next(options.subsamples, pool, counts));
     } else {
       phantom::ProjectView(*object, trajectory[view], detector, options.subsamples, pool,
                            {line_integrals.data(), shape});
@@ -172,56 +155,21 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
   return sink.Finish();
 }
 
-std::string FormatOf(const SimulateOptions& options) {
-  if (!options.format.empty()) return options.format;
-  const std::filesystem::path ending = std::filesystem::path(options.out).extension();
-  if (ending == ".rct" || ending == ".rctd") return "rabbitct";
-  return ending == ".dcm" ? "dicom-xa" : "bundle";
-}
-
-/// What is written, by its format, as far as it can be told before: of a RabbitCT data set the
-/// volumes, too, and of a bundle the frames.
-absl::Status CheckOutputs(const SimulateOptions& options, const std::string& format,
-                          int64_t frames) {
-  const uint64_t pixel_bytes = options.pixel == "counts" && format != "rabbitct" ? 2 : 4;
-  formats::Destination out{
-      .flag = "--out", .path = options.out, .inputs = {options.volume, options.physics}};
-  out.bytes = pixel_bytes * options.detector[0] * options.detector[1] * frames;
-  if (format == "bundle") {
-    ISO_RETURN_IF_ERROR(formats::CheckDirectoryDestination(out));
-  } else {
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(out));
-  }
-  if (!options.matrices.empty()) {
-    ISO_RETURN_IF_ERROR(
-        formats::CheckFileDestination({.flag = "--matrices",
-                                       .path = options.matrices,
-                                       .endings = {".csv"},
-                                       .inputs = {options.trajectory.kind, options.physics}}));
-  }
-  if (options.truth.empty()) return absl::OkStatus();
-  const auto size = static_cast<uint64_t>(options.truth_size);
-  return formats::CheckFileDestination({.flag = "--truth",
-                                        .path = options.truth,
-                                        .endings = {".mha", ".mhd"},
-                                        .bytes = size * size * size * sizeof(float),
-                                        .inputs = {options.volume, options.physics}});
-}
-
 absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const SimulateOptions& options) {
   if (options.phantom.empty()) return OpenVolume(options);
   return phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm);
 }
 
-absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
-    const SimulateOptions& options, const std::string& format,
-    const std::optional<PhysicsSetup>& physics, const Detector& detector,
-    const Trajectory& trajectory) {
-  const double i0_counts = physics ? physics->detector.signal_counts : options.i0;
+absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(const SimulateOptions& options,
+                                                               const std::string& format,
+                                                               const PhysicsFrames* frames,
+                                                               const Detector& detector,
+                                                               const Trajectory& trajectory) {
+  const double i0_counts = frames != nullptr ? frames->setup().detector.signal_counts : options.i0;
   const v1::AcquisitionHeader header = MakeHeader(options, i0_counts, detector, trajectory);
   if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
   if (format == "bundle") {
-    return formats::CreateBundle(options.out, header, Describe(options, physics));
+    return formats::CreateBundle(options.out, header, Describe(options, frames));
   }
   const recon::Acquisition acquisition{.detector = detector,
                                        .pixel_type = options.pixel == "counts"
@@ -232,15 +180,11 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(
   return CreateRabbitCtDataSet(options.out, acquisition, options.rabbitct);
 }
 
-absl::StatusOr<VolumeGrid> TruthGrid(const SimulateOptions& options, const Detector& detector,
-                                     const Trajectory& trajectory) {
-  if (options.truth_voxel_mm == 0) return AutoGrid(trajectory, detector, options.truth_size);
-  const double s = options.truth_voxel_mm;
-  return CenteredGrid(options.truth_size, options.truth_size, options.truth_size, {s, s, s});
-}
-
 /// What the flags cannot say of each other.
 absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& options) {
+  if (options.truth_materials && (options.physics.empty() || options.truth.empty())) {
+    return absl::InvalidArgumentError("--truth-materials needs --truth and --physics");
+  }
   if (options.physics.empty()) {
     if (options.sweep.empty()) return std::nullopt;
     return absl::InvalidArgumentError("--sweep needs --physics, which says what the detector is");
@@ -255,6 +199,32 @@ absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& o
   return ReadPhysicsFile(options.physics, options.noise.seed);
 }
 
+/// Of --physics; none without.
+absl::StatusOr<std::optional<PhysicsFrames>> MakePhysicsFrames(
+    const SimulateOptions& options, const phantom::Phantom* object, const Detector& detector,
+    const Trajectory& trajectory, ThreadPool& pool, const Interrupt& interrupt) {
+  ISO_ASSIGN_OR_RETURN(const std::optional<PhysicsSetup> physics, OpenPhysics(options));
+  if (!physics) return std::nullopt;
+  const Exposed exposed{.object = object,
+                        .metal = !options.phantom.empty(),
+                        .dark = options.sweep == "dark",
+                        .step = options.sweep == "step"};
+  absl::StatusOr<PhysicsFrames> frames =
+      PhysicsFrames::Make(*physics, exposed, detector, trajectory);
+  if (!frames.ok()) {
+    return absl::Status(frames.status().code(),
+                        absl::StrCat(options.physics, ": ", frames.status().message()));
+  }
+  if (physics->scatter && object != nullptr) {
+    ISO_ASSIGN_OR_RETURN(
+        formats::StoredScatter scatter,
+        EstimateScatter({*physics, exposed, detector, trajectory, frames->beams().Open()}, pool,
+                        interrupt));
+    frames->SetScatter(std::move(scatter));
+  }
+  return *std::move(frames);
+}
+
 absl::Status Simulate(const SimulateOptions& options) {
   const Interrupt interrupt;
   const Detector detector{.columns = options.detector[0],
@@ -265,30 +235,25 @@ absl::Status Simulate(const SimulateOptions& options) {
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
-  ISO_ASSIGN_OR_RETURN(const std::optional<PhysicsSetup> physics, OpenPhysics(options));
   std::unique_ptr<phantom::Phantom> object;
   if (options.sweep.empty()) {
     ISO_ASSIGN_OR_RETURN(object, OpenObject(options));
   }
-  std::optional<PhysicsFrames> frames;
-  if (physics) {
-    const Exposed exposed{
-        .object = object.get(), .metal = !options.phantom.empty(), .dark = options.sweep == "dark"};
-    ISO_ASSIGN_OR_RETURN(frames, PhysicsFrames::Make(*physics, exposed, detector,
-                                                     static_cast<int>(trajectory.size())));
-  }
+  ThreadPool pool(UsableCores());
+  ISO_ASSIGN_OR_RETURN(
+      std::optional<PhysicsFrames> physics,
+      MakePhysicsFrames(options, object.get(), detector, trajectory, pool, interrupt));
+  PhysicsFrames* const frames = physics ? &*physics : nullptr;
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
-                       CreateSink(options, format, physics, detector, trajectory));
+                       CreateSink(options, format, frames, detector, trajectory));
   if (!options.matrices.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(trajectory)));
   }
-  ThreadPool pool(UsableCores());
   if (!options.truth.empty()) {
-    ISO_ASSIGN_OR_RETURN(const VolumeGrid grid, TruthGrid(options, detector, trajectory));
-    ISO_RETURN_IF_ERROR(WriteTruth(options, *object, grid, pool, interrupt));
+    ISO_RETURN_IF_ERROR(WriteTruth(options, *object, frames ? &frames->setup() : nullptr, detector,
+                                   trajectory, pool, interrupt));
   }
-  return WriteFrames(options, object.get(), frames ? &*frames : nullptr, detector, trajectory,
-                     *sink, pool, interrupt);
+  return WriteFrames(options, object.get(), frames, detector, trajectory, *sink, pool, interrupt);
 }
 
 }  // namespace

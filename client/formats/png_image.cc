@@ -10,7 +10,7 @@
 
 namespace isocenter::formats {
 
-absl::Status WritePng(const std::filesystem::path& path, const GrayImage& image) {
+absl::StatusOr<std::string> EncodePng(const GrayImage& image) {
   png_image png;
   std::memset(&png, 0, sizeof(png));
   png.version = PNG_IMAGE_VERSION;
@@ -18,14 +18,18 @@ absl::Status WritePng(const std::filesystem::path& path, const GrayImage& image)
   png.height = image.height;
   png.format = PNG_FORMAT_GRAY;
   png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(png);
-  std::vector<std::byte> encoded(bytes);
+  std::string encoded(bytes, '\0');
   if (!png_image_write_to_memory(&png, encoded.data(), &bytes, 0, image.pixels.data(), 0,
                                  nullptr)) {
-    return absl::InternalError(absl::StrCat("cannot encode ", path.string(), ": ", png.message));
+    return absl::InternalError(absl::StrCat("cannot encode a PNG: ", png.message));
   }
-  ISO_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
-  ISO_RETURN_IF_ERROR(file.Write(std::span(encoded).first(bytes)));
-  return file.Commit();
+  encoded.resize(bytes);
+  return encoded;
+}
+
+absl::Status WritePng(const std::filesystem::path& path, const GrayImage& image) {
+  ISO_ASSIGN_OR_RETURN(const std::string encoded, EncodePng(image));
+  return WriteText(path, encoded);
 }
 
 }  // namespace isocenter::formats

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace isocenter::formats {
 
@@ -21,6 +22,8 @@ struct GrayImage {
   uint8_t at(int x, int y) const { return pixels[size_t(y) * width + x]; }
 };
 
+/// The bytes of a PNG file. Errors: INTERNAL.
+absl::StatusOr<std::string> EncodePng(const GrayImage& image);
 /// Errors: NOT_FOUND (no such directory), PERMISSION_DENIED, RESOURCE_EXHAUSTED, INTERNAL.
 absl::Status WritePng(const std::filesystem::path& path, const GrayImage& image);
 

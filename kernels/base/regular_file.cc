@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
@@ -62,6 +63,12 @@ absl::StatusOr<std::string> ReadRegularFile(absl::string_view name, const std::s
   file.read(text.data(), static_cast<std::streamsize>(bytes));
   text.resize(static_cast<size_t>(file.gcount()));  // it may have been cut meanwhile
   return text;
+}
+
+absl::StatusOr<std::string> ReadPemFile(absl::string_view name, const std::string& path) {
+  ISO_ASSIGN_OR_RETURN(std::string text, ReadRegularFile(name, path, kMostPemBytes));
+  if (absl::StrContains(text, "-----BEGIN ")) return text;
+  return NoFile(name, path, ", which is not PEM; legal is a PEM file");
 }
 
 }  // namespace isocenter

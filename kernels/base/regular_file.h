@@ -19,4 +19,11 @@ absl::Status CheckRegularFile(absl::string_view name, const std::string& path);
 absl::StatusOr<std::string> ReadRegularFile(absl::string_view name, const std::string& path,
                                             uint64_t limit_bytes);
 
+/// The authorities of a country.
+inline constexpr uint64_t kMostPemBytes = 16 << 20;
+
+/// Certificates or a key, as text. Errors: those of ReadRegularFile with kMostPemBytes,
+/// INVALID_ARGUMENT (not PEM).
+absl::StatusOr<std::string> ReadPemFile(absl::string_view name, const std::string& path);
+
 }  // namespace isocenter

@@ -1,6 +1,9 @@
 #include "kernels/cpu/register.h"
 
+#include "kernels/cpu/corrections/methods.h"
+#include "kernels/cpu/corrections/second_pass_methods.h"
 #include "kernels/cpu/device/device.h"
+#include "kernels/cpu/fanbeam/methods.h"
 #include "kernels/cpu/fdk/methods.h"
 #include "kernels/cpu/iterative/methods.h"
 #include "kernels/cpu/projectors/methods.h"
@@ -11,6 +14,14 @@ void Register(ops::Registry& registry) {
   registry.devices["cpu"] = [](const ops::DeviceLimits& limits) {
     return std::make_unique<CpuDevice>(limits);
   };
+  ops::CorrectionMethods& corrections = registry.corrections;
+  corrections.normalize.Add("cpu", "simd", {NewNormalizeCounts, NormalizeCountsBytes});
+  corrections.defects.Add("cpu", "scalar", NewInterpolateDefects);
+  corrections.lag.Add("cpu", "simd", {NewCorrectLag, CorrectLagBytes});
+  corrections.doses.Add("cpu", "tiles", NewFindDoses);
+  corrections.glare.Add("cpu", "simd", {NewCorrectGlare, CorrectGlareBytes});
+  corrections.scatter.Add("cpu", "simd", {NewCorrectScatter, CorrectScatterBytes});
+  corrections.linearize.Add("cpu", "simd", NewLinearize);
   registry.preprocess.Add("cpu", "simd", NewPreprocess);
   registry.ramp_filter.Add("cpu", "fft", {NewRampFilter, RampFilterBytes});
   registry.backproject.Add("cpu", "voxel", {NewBackprojectVoxel, BackprojectVoxelBytes});
@@ -33,6 +44,20 @@ void Register(ops::Registry& registry) {
   separable.back.Add("cpu", "footprints", NewMatchedBackprojectSeparableFootprint);
   registry.arithmetic.Add("cpu", "simd", NewArithmetic);
   registry.variation.Add("cpu", "simd", NewVariation);
+  registry.fan_beam_filter.Add("cpu", "fft", {NewFanBeamFilterFft, FanBeamFilterFftBytes});
+  registry.fan_beam_filter.Add("cpu", "double", {NewFanBeamFilterDirect, FanBeamFilterDirectBytes});
+  registry.fan_beam_backproject.Add(
+      "cpu", "quarter_turn",
+      {NewFanBeamBackprojectQuarter<float>, FanBeamBackprojectQuarterBytes<float>});
+  registry.fan_beam_backproject.Add("cpu", "plain",
+                                    {NewFanBeamBackproject<float>, FanBeamBackprojectBytes<float>});
+  registry.fan_beam_backproject.Add(
+      "cpu", "double", {NewFanBeamBackproject<double>, FanBeamBackprojectBytes<double>});
+  registry.fan_beam_backproject.Add(
+      "cpu", "double_quarter_turn",
+      {NewFanBeamBackprojectQuarter<double>, FanBeamBackprojectQuarterBytes<double>});
+  registry.trace.Add("cpu", "rows", NewInterpolateTrace);
+  registry.bone.Add("cpu", "bilinear", NewCorrectBone);
 }
 
 }  // namespace isocenter::cpu

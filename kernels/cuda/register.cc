@@ -1,12 +1,31 @@
 #include "kernels/cuda/register.h"
 
+#include "kernels/cuda/corrections/methods.h"
+#include "kernels/cuda/corrections/second_pass_methods.h"
 #include "kernels/cuda/device/on_cuda.h"
+#include "kernels/cuda/fanbeam/methods.h"
 #include "kernels/cuda/fdk/methods.h"
 #include "kernels/cuda/iterative/methods.h"
 #include "kernels/cuda/projectors/methods.h"
 
 namespace isocenter::cuda {
 namespace {
+
+void RegisterFanBeam(ops::Registry& registry) {
+  registry.fan_beam_filter.Add("cuda", "double",
+                               {OnCuda(NewFanBeamFilterDirect), Taking(FanBeamFilterDirectBytes)});
+  registry.fan_beam_filter.Add("cuda", "cufft",
+                               {OnCuda(NewFanBeamFilterCufft), Taking(FanBeamFilterCufftBytes)});
+  auto& back = registry.fan_beam_backproject;
+  const auto in_memory = Taking(FanBeamBackprojectBytes);
+  const auto in_texture = Taking(FanBeamBackprojectTextureBytes);
+  back.Add("cuda", "polynomial", {OnCuda(NewFanBeamBackprojectPolynomial), in_memory});
+  back.Add("cuda", "fast", {OnCuda(NewFanBeamBackprojectFast), in_texture}, ops::Precision::kFast);
+  back.Add("cuda", "texture", {OnCuda(NewFanBeamBackprojectTexture), in_texture},
+           ops::Precision::kFast);
+  back.Add("cuda", "plain", {OnCuda(NewFanBeamBackprojectPlain), in_memory});
+  back.Add("cuda", "double", {OnCuda(NewFanBeamBackprojectDouble), in_memory});
+}
 
 // The voxel-driven models, `parts` pieces of a voxel along each axis.
 void RegisterVoxelDriven(int parts, ops::ProjectorMethods& methods) {
@@ -24,6 +43,17 @@ void RegisterVoxelDriven(int parts, ops::ProjectorMethods& methods) {
 
 void Register(ops::Registry& registry) {
   registry.devices["cuda"] = CudaDevice::Open;
+  ops::CorrectionMethods& corrections = registry.corrections;
+  corrections.normalize.Add("cuda", "plain",
+                            {OnCuda(NewNormalizeCounts), Taking(NormalizeCountsBytes)});
+  corrections.defects.Add("cuda", "plain",
+                          {OnCuda(NewInterpolateDefects), Taking(InterpolateDefectsBytes)});
+  corrections.lag.Add("cuda", "plain", {OnCuda(NewCorrectLag), Taking(CorrectLagBytes)});
+  corrections.doses.Add("cuda", "tiles", {OnCuda(NewFindDoses), Taking(FindDosesBytes)});
+  corrections.glare.Add("cuda", "blocks", {OnCuda(NewCorrectGlare), Taking(CorrectGlareBytes)});
+  corrections.scatter.Add("cuda", "blocks",
+                          {OnCuda(NewCorrectScatter), Taking(CorrectScatterBytes)});
+  corrections.linearize.Add("cuda", "plain", OnCuda(NewLinearize));
   registry.preprocess.Add("cuda", "fused", {OnCuda(NewPreprocess), Taking(PreprocessBytes)});
   registry.ramp_filter.Add("cuda", "fused",
                            {OnCuda(NewRampFilterFused), Taking(RampFilterFusedBytes)});
@@ -41,6 +71,11 @@ void Register(ops::Registry& registry) {
   RegisterVoxelDriven(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);
   registry.arithmetic.Add("cuda", "plain", {OnCuda(NewArithmetic), Taking(ArithmeticBytes)});
   registry.variation.Add("cuda", "plain", {OnCuda(NewVariation), Taking(VariationBytes)});
+  RegisterFanBeam(registry);
+
+  registry.trace.Add("cuda", "marked",
+                     {OnCuda(NewInterpolateTrace), Taking(InterpolateTraceBytes)});
+  registry.bone.Add("cuda", "bilinear", {OnCuda(NewCorrectBone), Taking(CorrectBoneBytes)});
 
   ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
   siddon.forward.Add("cuda", "siddon", {OnCuda(NewProjectSiddon), Taking(ProjectSiddonBytes)});

@@ -33,7 +33,7 @@ ProjectionMatrix WithoutRowsBefore(const ProjectionMatrix& matrix, int first) {
   return shifted;
 }
 
-ProjectionMatrix WithColumnsBefore(const ProjectionMatrix& matrix, int count) {
+ProjectionMatrix WithColumnsBefore(const ProjectionMatrix& matrix, double count) {
   ProjectionMatrix shifted = matrix;
   for (int column = 0; column < 4; ++column) shifted.m[column] += count * matrix(2, column);
   return shifted;

@@ -23,7 +23,8 @@ RowRange RowsSeen(std::span<const ProjectionMatrix> matrices, const VolumeGrid& 
 /// The matrix of a detector that begins with row `first`.
 ProjectionMatrix WithoutRowsBefore(const ProjectionMatrix& matrix, int first);
 
-/// The matrix of a detector that has `count` more columns before its first.
-ProjectionMatrix WithColumnsBefore(const ProjectionMatrix& matrix, int count);
+/// The matrix of a detector that has `count` more columns before its first; where that is no whole
+/// number, of one that is moved by as many towards smaller columns.
+ProjectionMatrix WithColumnsBefore(const ProjectionMatrix& matrix, double count);
 
 }  // namespace isocenter

@@ -21,7 +21,7 @@ class Vector {
 
 /// What a projection stack is for; a backend may use another layout for each.
 enum class StackUse {
-  kLineIntegrals,  // rows contiguous along u: output of Preprocess, input of RampFilter
+  kLineIntegrals,  // rows contiguous along u: frames, output of Preprocess, input of RampFilter
   kProjections,    // output of RampFilter and ForwardProject, input of the back-projections
 };
 

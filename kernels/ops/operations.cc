@@ -60,6 +60,21 @@ absl::Status Preprocess::Run(const RawFrames& frames, const CountRange& range,
   return DoRun(frames, range, weights, first_column, out);
 }
 
+absl::Status Preprocess::Weigh(const ProjectionStack& line_integrals, int64_t first_view,
+                               RowRange rows, std::span<const ViewWeights> weights,
+                               ProjectionStack& out, int64_t first_column) {
+  ISO_RETURN_IF_ERROR(CheckUse(line_integrals, StackUse::kLineIntegrals));
+  ISO_RETURN_IF_ERROR(CheckUse(out, StackUse::kLineIntegrals));
+  ISO_RETURN_IF_ERROR(CheckRows(rows, line_integrals.shape().middle));
+  const Shape3 used{static_cast<int64_t>(weights.size()), rows.count, line_integrals.shape().fast};
+  Shape3 available = line_integrals.shape();
+  available.middle = rows.count;
+  ISO_RETURN_IF_ERROR(CheckSlices("views", first_view, used, available));
+  ISO_RETURN_IF_ERROR(CheckPlace(used, first_column, out.shape()));
+  ISO_RETURN_IF_ERROR(CheckWeights(weights, used));
+  return DoWeigh(line_integrals, first_view, rows, weights, first_column, out);
+}
+
 absl::Status CheckRampFilter(const RampFilterSpec& spec) {
   constexpr int kMaxPixels = 1 << 16;
   if (spec.rows < 1 || spec.rows > kMaxPixels || spec.columns < 1 || spec.columns > kMaxPixels) {
@@ -92,9 +107,10 @@ absl::Status Backproject::Run(std::span<const ProjectionMatrix> matrices,
   return DoRun(matrices, filtered, volume);
 }
 
-absl::Status ToHounsfield::Run(double mu_water_per_mm, VolumeBuffer& volume) {
-  ISO_RETURN_IF_ERROR(CheckPositive("mu_water_per_mm", mu_water_per_mm));
-  return DoRun(mu_water_per_mm, volume);
+absl::Status ToHounsfield::Run(const HounsfieldScale& scale, VolumeBuffer& volume) {
+  ISO_RETURN_IF_ERROR(CheckPositive("mu_water_per_mm", scale.mu_water_per_mm));
+  ISO_RETURN_IF_ERROR(CheckHounsfieldTable(scale.table));
+  return DoRun(scale, volume);
 }
 
 }  // namespace isocenter::ops

@@ -15,8 +15,10 @@
 
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
+#include "kernels/geometry/detector_rows.h"
 #include "kernels/geometry/projection_matrix.h"
 #include "kernels/ops/buffers.h"
+#include "kernels/ops/hounsfield.h"
 
 namespace isocenter::ops {
 
@@ -74,11 +76,20 @@ class Preprocess {
   absl::Status Run(const RawFrames& frames, const CountRange& range,
                    std::span<const ViewWeights> weights, ProjectionStack& out,
                    int64_t first_column = 0);
+  /// The same of line integrals in the device's memory, which are finite
+  /// (kernels/ops/corrections.h): `rows` of them, and the views from `first_view` on. The matrices
+  /// are those of the rows.
+  absl::Status Weigh(const ProjectionStack& line_integrals, int64_t first_view, RowRange rows,
+                     std::span<const ViewWeights> weights, ProjectionStack& out,
+                     int64_t first_column = 0);
 
  private:
   virtual absl::Status DoRun(const RawFrames& frames, const CountRange& range,
                              std::span<const ViewWeights> weights, int64_t first_column,
                              ProjectionStack& out) = 0;
+  virtual absl::Status DoWeigh(const ProjectionStack& line_integrals, int64_t first_view,
+                               RowRange rows, std::span<const ViewWeights> weights,
+                               int64_t first_column, ProjectionStack& out) = 0;
 };
 /// A cache line of pixels, which is the longest vector of any backend.
 inline constexpr int64_t kColumnAlignment = 16;
@@ -156,15 +167,16 @@ class Backproject {
                              const ProjectionStack& filtered, VolumeBuffer& volume) = 0;
 };
 
-/// HU = 1000 · (mu - mu_water) / mu_water in place; values that are not finite become -1000.
-/// Errors: INVALID_ARGUMENT (backend, mu_water not finite and above 0).
+/// HU = 1000 · (mu - mu_water) / mu_water, then the scale's table, in place; values that are not
+/// finite become -1000. Errors: INVALID_ARGUMENT (backend, mu_water not finite and above 0, a table
+/// that is not legal).
 class ToHounsfield {
  public:
   virtual ~ToHounsfield() = default;
-  absl::Status Run(double mu_water_per_mm, VolumeBuffer& volume);
+  absl::Status Run(const HounsfieldScale& scale, VolumeBuffer& volume);
 
  private:
-  virtual absl::Status DoRun(double mu_water_per_mm, VolumeBuffer& volume) = 0;
+  virtual absl::Status DoRun(const HounsfieldScale& scale, VolumeBuffer& volume) = 0;
 };
 
 }  // namespace isocenter::ops

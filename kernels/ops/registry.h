@@ -14,9 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/ops/arithmetic.h"
+#include "kernels/ops/corrections.h"
 #include "kernels/ops/device.h"
+#include "kernels/ops/fan_beam.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/second_pass.h"
 #include "kernels/ops/session.h"
 #include "kernels/ops/variation.h"
 
@@ -124,10 +127,32 @@ using PreprocessFactory = Factory<Preprocess>;
 using RampFilterFactory = Factory<RampFilter, RampFilterSpec>;
 using BackprojectFactory = Factory<Backproject>;
 using ToHounsfieldFactory = Factory<ToHounsfield>;
+using NormalizeCountsFactory = Factory<NormalizeCounts, Calibration>;
+using InterpolateDefectsFactory = Factory<InterpolateDefects, Calibration>;
+using CorrectLagFactory = Factory<CorrectLag, Calibration>;
+using FindDosesFactory = Factory<FindDoses, Calibration>;
+using CorrectGlareFactory = Factory<CorrectGlare, Calibration>;
+using CorrectScatterFactory = Factory<CorrectScatter, Calibration>;
+using LinearizeFactory = Factory<Linearize, Calibration>;
+using InterpolateTraceFactory = Factory<InterpolateTrace>;
+using CorrectBoneFactory = Factory<CorrectBone, Calibration>;
 using ForwardProjectFactory = Factory<ForwardProject>;
 using MatchedBackprojectFactory = Factory<MatchedBackproject>;
 using ArithmeticFactory = Factory<Arithmetic>;
 using VariationFactory = Factory<Variation>;
+using FanBeamFilterFactory = Factory<FanBeamFilter, FanBeamFilterSpec>;
+using FanBeamBackprojectFactory = Factory<FanBeamBackproject>;
+
+/// From counts to line integrals (corrections.h), in the order of the chain.
+struct CorrectionMethods {
+  MethodTable<NormalizeCountsFactory> normalize;
+  MethodTable<InterpolateDefectsFactory> defects;
+  MethodTable<CorrectLagFactory> lag;
+  MethodTable<FindDosesFactory> doses;
+  MethodTable<CorrectGlareFactory> glare;
+  MethodTable<CorrectScatterFactory> scatter;
+  MethodTable<LinearizeFactory> linearize;
+};
 
 /// The methods of one model. Where a backend has a method in both tables under the same name, each
 /// is the other's adjoint.
@@ -138,6 +163,7 @@ struct ProjectorMethods {
 
 struct Registry {
   std::map<std::string, DeviceFactory, std::less<>> devices;  // by backend
+  CorrectionMethods corrections;
   MethodTable<PreprocessFactory> preprocess;
   MethodTable<RampFilterFactory> ramp_filter;
   MethodTable<BackprojectFactory> backproject;
@@ -145,6 +171,10 @@ struct Registry {
   std::map<ProjectorModel, ProjectorMethods> projectors;
   MethodTable<ArithmeticFactory> arithmetic;
   MethodTable<VariationFactory> variation;
+  MethodTable<FanBeamFilterFactory> fan_beam_filter;
+  MethodTable<FanBeamBackprojectFactory> fan_beam_backproject;
+  MethodTable<InterpolateTraceFactory> trace;
+  MethodTable<CorrectBoneFactory> bone;
 
   /// Errors: NOT_FOUND (listing the backends), UNAVAILABLE (no such device in this machine).
   absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view backend,

@@ -59,6 +59,23 @@ Body::Body(Shape shape, Vec3 center, Vec3 half_axes, double turn, double tilt)
   bound_ += kRoomMm2;
 }
 
+Vec3 Body::HalfExtent() const {
+  const auto along = [this](double Vec3::*axis) {
+    double part[3];  // of the half-axes, each of which is row / |row|²
+    for (int a = 0; a < 3; ++a) part[a] = std::abs(rows_[a].*axis) / Dot(rows_[a], rows_[a]);
+    switch (shape_) {
+      case Shape::kEllipsoid:
+        return std::hypot(part[0], part[1], part[2]);
+      case Shape::kCylinder:
+        return std::hypot(part[0], part[1]) + part[2];
+      case Shape::kBox:
+        return part[0] + part[1] + part[2];
+    }
+    return 0.0;
+  };
+  return {along(&Vec3::x), along(&Vec3::y), along(&Vec3::z)};
+}
+
 bool Body::Contains(Vec3 point) const {
   const Vec3 offset = point - center_;
   if (Dot(offset, offset) > bound_) return false;

@@ -19,6 +19,10 @@ class Body {
   /// Angles in radians: the half-axes' frame is turned by `tilt` about y, then by `turn` about z.
   Body(Shape shape, Vec3 center, Vec3 half_axes, double turn = 0, double tilt = 0);
 
+  Vec3 center() const { return center_; }
+  /// Half of the edges of the smallest box along the world's axes that holds the body.
+  Vec3 HalfExtent() const;
+
   bool Contains(Vec3 point) const;
   /// The part of the half-line from `origin` in `direction` (unit vector) inside the body.
   Interval Intersect(Vec3 origin, Vec3 direction) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <limits>
 #include <utility>
 
 namespace isocenter::phantom {
@@ -22,6 +23,20 @@ double CompositePhantom::Attenuation(Vec3 point) const {
     attenuation = part.attenuation + (overlap_ == Overlap::kAdd ? attenuation : 0);
   }
   return map_ ? map_(attenuation) : attenuation;
+}
+
+Box CompositePhantom::Bounds() const {
+  if (parts_.empty()) return {};
+  constexpr double kFar = std::numeric_limits<double>::max();
+  Box all{{kFar, kFar, kFar}, {-kFar, -kFar, -kFar}};
+  for (const Part& part : parts_) {
+    const Vec3 half = part.body.HalfExtent();
+    const Vec3 low = part.body.center() - half, high = part.body.center() + half;
+    all.low = {std::min(all.low.x, low.x), std::min(all.low.y, low.y), std::min(all.low.z, low.z)};
+    all.high = {std::max(all.high.x, high.x), std::max(all.high.y, high.y),
+                std::max(all.high.z, high.z)};
+  }
+  return all;
 }
 
 std::unique_ptr<Phantom> CompositePhantom::Mapped(const std::function<double(double)>& map) const {

@@ -26,6 +26,7 @@ class CompositePhantom : public Phantom {
 
   double Attenuation(Vec3 point) const override;
   double LineIntegral(Vec3 source, Vec3 direction) const override;
+  Box Bounds() const override;
   std::unique_ptr<Phantom> Mapped(const std::function<double(double)>& map) const override;
 
  private:

@@ -16,6 +16,11 @@
 
 namespace isocenter::phantom {
 
+/// A box along the world's axes (mm).
+struct Box {
+  Vec3 low, high;
+};
+
 /// Something that attenuates X-rays. Thread-safe.
 class Phantom {
  public:
@@ -24,6 +29,8 @@ class Phantom {
   virtual double Attenuation(Vec3 point) const = 0;
   /// ∫ attenuation dl along the half-line from `source` in `direction` (unit vector).
   virtual double LineIntegral(Vec3 source, Vec3 direction) const = 0;
+  /// Nothing outside of it attenuates.
+  virtual Box Bounds() const = 0;
   /// The same object with `map` of every attenuation, which is 0 for 0: exact as this one is where
   /// the object is made of bodies; of voxels, the values at their centres are mapped.
   virtual std::unique_ptr<Phantom> Mapped(const std::function<double(double)>& map) const = 0;

@@ -30,6 +30,7 @@ class VoxelPhantom : public Phantom {
   VoxelPhantom(const std::vector<float>& voxels, const VolumeGrid& grid);
   double Attenuation(Vec3 point) const override;
   double LineIntegral(Vec3 source, Vec3 direction) const override;
+  Box Bounds() const override;
   std::unique_ptr<Phantom> Mapped(const std::function<double(double)>& map) const override;
 
  private:
@@ -119,6 +120,17 @@ double VoxelPhantom::Attenuation(Vec3 point) const {
     return along_x(q) + fy * (along_x(q + strides_[1]) - along_x(q));
   };
   return in_plane(v) + fz * (in_plane(v + strides_[2]) - in_plane(v));
+}
+
+Box VoxelPhantom::Bounds() const {
+  Box box{grid_.origin, grid_.origin};
+  for (int corner = 1; corner < 8; ++corner) {
+    const Vec3 p = grid_.VoxelToWorld(corner & 1 ? grid_.nx - 1 : 0, corner & 2 ? grid_.ny - 1 : 0,
+                                      corner & 4 ? grid_.nz - 1 : 0);
+    box.low = {std::min(box.low.x, p.x), std::min(box.low.y, p.y), std::min(box.low.z, p.z)};
+    box.high = {std::max(box.high.x, p.x), std::max(box.high.y, p.y), std::max(box.high.z, p.z)};
+  }
+  return box;
 }
 
 std::unique_ptr<Phantom> VoxelPhantom::Mapped(const std::function<double(double)>& map) const {

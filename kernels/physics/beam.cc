@@ -7,16 +7,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace isocenter::physics {
-namespace {
 
-// Signal of one photon on average (keV).
 double SignalOfPhoton(double kev, double csi_mm) {
   const Material& csi = KnownMaterial("csi");
   const double photo_share = MassPhotoAbsorption(csi, kev) / MassAttenuation(csi, kev);
   return -std::expm1(-LinearAttenuation(csi, kev) * csi_mm) * photo_share * kev;
 }
-
-}  // namespace
 
 absl::StatusOr<Beam> Beam::Make(const Spectrum& spectrum, double csi_mm,
                                 std::vector<Material> materials) {
@@ -43,6 +39,15 @@ absl::StatusOr<Beam> Beam::Make(const Spectrum& spectrum, double csi_mm,
   for (double& signal : beam.signal_) signal /= sum;
   for (double& variance : beam.variance_) variance /= sum * sum;
   beam.absorbed_share_ = sum / energy;
+  beam.mean_signal_ = sum;
+  return beam;
+}
+
+Beam Beam::Beside(const Beam& reference, double photons) const {
+  Beam beam = *this;
+  const double ratio = mean_signal_ / reference.mean_signal_;
+  for (double& signal : beam.signal_) signal *= photons * ratio;
+  for (double& variance : beam.variance_) variance *= photons * ratio * ratio;
   return beam;
 }
 

@@ -10,6 +10,9 @@
 
 namespace isocenter::physics {
 
+/// What a photon gives on average in a screen of caesium iodide (keV); see Beam.
+double SignalOfPhoton(double kev, double csi_mm);
+
 /// What reaches a pixel, relative to what reaches it without an object.
 struct Reading {
   double signal = 1;  // the mean: Σ nᵢ·sᵢ·aᵢ / Σ nᵢ·sᵢ
@@ -33,6 +36,10 @@ class Beam {
   /// Behind `mm` of each of the materials, in their order.
   Reading Behind(std::span<const double> mm) const;
 
+  /// The same as part of a wider beam: `photons` for each photon of a `reference`, to which all
+  /// readings then relate, those without an object too. The screens are the same.
+  Beam Beside(const Beam& reference, double photons) const;
+
   /// Of the energy that reaches the screen without an object, the share that becomes signal.
   double absorbed_share() const { return absorbed_share_; }
 
@@ -42,6 +49,7 @@ class Beam {
   std::vector<double> variance_;            // nᵢ·sᵢ² / Σ²
   std::vector<double> linear_attenuation_;  // [energy][material], 1/mm
   double absorbed_share_ = 0;
+  double mean_signal_ = 0;  // of a photon, keV
 };
 
 /// The path in water (mm) that effective energies are stated for: a head.

@@ -23,6 +23,9 @@ absl::Status CheckLag(const std::vector<DetectorModel::LagTerm>& lag) {
   for (const DetectorModel::LagTerm& term : lag) {
     ISO_RETURN_IF_ERROR(Check("lag.share", term.share, 0, 0.5));
     ISO_RETURN_IF_ERROR(Check("lag.release", term.release, 1e-6, 1));
+    if (term.capacity_counts != 0) {
+      ISO_RETURN_IF_ERROR(Check("lag.capacity_counts", term.capacity_counts, 1, 1e9));
+    }
     sum += term.share;
   }
   return Check("lag: the sum of its shares", sum, 0, 0.9);

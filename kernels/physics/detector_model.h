@@ -30,8 +30,11 @@ struct DetectorModel {
   /// `release` of what it keeps with each frame (1e-6 to 1): a falling exponential. The first frame
   /// after a long exposure reads the sum of the shares (Hsieh et al., Proc. SPIE 3977 (2000) 190
   /// has the same sum of exponentials).
+  /// Traps that are filled keep nothing: with `capacity_counts` (1 to 1e9; 0: without end) a term
+  /// that holds q keeps share·(1 - q/capacity), so that bright exposures lag relatively less
+  /// (Starman et al., Med. Phys. 39 (2012) 6035 measured it, and has another form for it).
   struct LagTerm {
-    double share = 0, release = 1;
+    double share = 0, release = 1, capacity_counts = 0;
   };
   std::vector<LagTerm> lag;  // up to 8
 

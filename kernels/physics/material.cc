@@ -12,6 +12,7 @@ namespace isocenter::physics {
 namespace {
 
 constexpr int kIodine = 53;
+constexpr double kPerCmToPerMm = 0.1;
 constexpr double kIodineInContrastBlood = 15;  // mg/ml, as in a vessel that is filled from a vein
 
 // Mass fractions and densities of tissues, water and air: Hubbell, Seltzer, NISTIR 5632 (1995),
@@ -134,8 +135,12 @@ double MassPhotoAbsorption(const Material& material, double kev) {
   return Mixed(material, kev, CS_Photo);
 }
 
+ScatteringCoefficients LinearScattering(const Material& material, double kev) {
+  const double density = kPerCmToPerMm * material.density_g_per_cm3;
+  return {density * Mixed(material, kev, CS_Rayl), density * Mixed(material, kev, CS_Compt)};
+}
+
 double LinearAttenuation(const Material& material, double kev) {
-  constexpr double kPerCmToPerMm = 0.1;
   return kPerCmToPerMm * material.density_g_per_cm3 * MassAttenuation(material, kev);
 }
 

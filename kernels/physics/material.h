@@ -44,6 +44,12 @@ double MassAttenuation(const Material& material, double kev);
 /// Its photoelectric part.
 double MassPhotoAbsorption(const Material& material, double kev);
 
+/// Linear coefficients of scattering (1/mm) at kLeastKev to kMostKev.
+struct ScatteringCoefficients {
+  double coherent = 0, incoherent = 0;
+};
+ScatteringCoefficients LinearScattering(const Material& material, double kev);
+
 /// Linear attenuation coefficient (1/mm) at kLeastKev to kMostKev.
 double LinearAttenuation(const Material& material, double kev);
 

@@ -33,8 +33,11 @@ double Readout::AfterLag(size_t pixel, double signal) {
   double* kept = kept_.data() + pixel * model_.lag.size();
   for (const DetectorModel::LagTerm& term : model_.lag) {
     const double released = term.release * *kept;
-    out += released - term.share * signal;
-    *kept++ += term.share * signal - released;
+    const double free =
+        term.capacity_counts > 0 ? std::max(0.0, 1 - *kept / term.capacity_counts) : 1;
+    const double taken = free * term.share * signal;
+    out += released - taken;
+    *kept++ += taken - released;
   }
   return out;
 }

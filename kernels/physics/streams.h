@@ -7,7 +7,7 @@
 
 namespace isocenter::physics {
 
-enum class Draw : uint64_t { kOffset = 1, kGain, kDefects, kDoses, kNoise };
+enum class Draw : uint64_t { kOffset = 1, kGain, kDefects, kDoses, kNoise, kScatter };
 
 /// A generator of its own for every purpose, frame and row; odd multipliers keep them apart.
 inline phantom::Generator GeneratorFor(uint64_t seed, Draw draw, uint64_t frame = 0,

@@ -88,30 +88,42 @@ absl::Status CheckField(const char* name, double value, double least, double mos
 
 }  // namespace
 
-absl::StatusOr<Spectrum> TungstenSpectrum(const Tube& tube) {
+absl::Status ValidateTube(const Tube& tube) {
   ISO_RETURN_IF_ERROR(CheckField("kv", tube.kv, 40, 150));
   ISO_RETURN_IF_ERROR(CheckField("anode_angle_deg", tube.anode_angle_deg, 5, 45));
   ISO_RETURN_IF_ERROR(CheckField("aluminium_mm", tube.aluminium_mm, 1, 50));
-  ISO_RETURN_IF_ERROR(CheckField("copper_mm", tube.copper_mm, 0, 10));
-  const Anode anode{tube.kv, std::sin(DegreesToRadians(tube.anode_angle_deg)),
+  return CheckField("copper_mm", tube.copper_mm, 0, 10);
+}
+
+TubeOutput TungstenOutput(const Tube& tube, double take_off_deg) {
+  const Anode anode{tube.kv, std::sin(DegreesToRadians(take_off_deg)),
                     WhiddingtonConstant(tube.kv)};
-  std::vector<double> kev, photons;
+  TubeOutput output;
   for (double e = kLeastKev + 0.5; e < tube.kv; ++e) {
-    kev.push_back(e);
-    photons.push_back(anode.Continuum(e));
+    output.kev.push_back(e);
+    output.photons.push_back(anode.Continuum(e));
   }
   const double edge = EdgeEnergy(kTungsten, K_SHELL, nullptr);
   if (tube.kv > edge) {
     for (int line : {KL2_LINE, KL3_LINE, KM2_LINE, KM3_LINE, KN2_LINE, KN3_LINE}) {
       const double e = LineEnergy(kTungsten, line, nullptr);
-      photons[static_cast<size_t>(e - kLeastKev)] +=
+      output.photons[static_cast<size_t>(e - kLeastKev)] +=
           anode.Line(e, RadRate(kTungsten, line, nullptr), edge);
     }
   }
-  ISO_ASSIGN_OR_RETURN(Spectrum bare, MakeSpectrum(std::move(kev), std::move(photons)));
-  ISO_ASSIGN_OR_RETURN(const Spectrum behind,
-                       Filtered(bare, KnownMaterial("aluminium"), tube.aluminium_mm));
-  return Filtered(behind, KnownMaterial("copper"), tube.copper_mm);
+  for (size_t i = 0; i < output.kev.size(); ++i) {
+    const double e = output.kev[i];
+    output.photons[i] *=
+        std::exp(-LinearAttenuation(KnownMaterial("aluminium"), e) * tube.aluminium_mm -
+                 LinearAttenuation(KnownMaterial("copper"), e) * tube.copper_mm);
+  }
+  return output;
+}
+
+absl::StatusOr<Spectrum> TungstenSpectrum(const Tube& tube) {
+  ISO_RETURN_IF_ERROR(ValidateTube(tube));
+  TubeOutput output = TungstenOutput(tube, tube.anode_angle_deg);
+  return MakeSpectrum(std::move(output.kev), std::move(output.photons));
 }
 
 }  // namespace isocenter::physics

@@ -1,6 +1,8 @@
 // The spectrum of a diagnostic X-ray tube.
 #pragma once
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "kernels/physics/spectrum.h"
 
@@ -18,9 +20,20 @@ struct Tube {
 /// slowing down, the self-absorption and the K lines of Tucker, Barnes, Chakraborty (Med. Phys. 18
 /// (1991) 211). The continuum's slope at its tip and the strength of the lines are fitted: measured
 /// half-value layers of 50 to 135 kV behind 2.2 to 4 mm of aluminium and up to 2 mm of copper are
-/// met within 7.5 % (tungsten_test.cc). Relative photons only. Off-axis hardening (heel), ripple,
-/// extrafocal radiation and L lines are not modelled. Errors: INVALID_ARGUMENT with the field, its
-/// value and what is legal.
+/// met within 7.5 % (tungsten_test.cc). Relative photons only. Ripple, extrafocal radiation and L
+/// lines are not modelled. Errors: those of ValidateTube.
 absl::StatusOr<Spectrum> TungstenSpectrum(const Tube& tube);
+
+/// INVALID_ARGUMENT with the field, its value and what is legal.
+absl::Status ValidateTube(const Tube& tube);
+
+/// The same photons, not normalised: those of one tube compare between take-off angles.
+struct TubeOutput {
+  std::vector<double> kev, photons;
+};
+
+/// What leaves the anode of a valid tube at `take_off_deg` to its surface (above 0, up to 90) in
+/// place of its own angle: the nearer to the surface, the longer the way in tungsten (heel effect).
+TubeOutput TungstenOutput(const Tube& tube, double take_off_deg);
 
 }  // namespace isocenter::physics

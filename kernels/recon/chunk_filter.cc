@@ -31,9 +31,12 @@ absl::Status ChunkFilter::Run(const ChunkData& data, RowRange rows,
       filtered.stack->Reshape({filtered.stack->shape().slow, rows.count, filtered_columns}));
   {
     const StageScope scope(session_->timeline(), ops::Stage::kPreprocess);
-    ISO_RETURN_IF_ERROR(preprocess_->Run(data.frames.rows(rows.first, rows.count),
-                                         {.i0 = plan_->acquisition.i0_counts}, weights,
-                                         line_integrals, plan_->first_column));
+    ISO_RETURN_IF_ERROR(data.corrected == nullptr
+                            ? preprocess_->Run(data.frames.rows(rows.first, rows.count),
+                                               {.i0 = plan_->acquisition.i0_counts}, weights,
+                                               line_integrals, plan_->first_column)
+                            : preprocess_->Weigh(*data.corrected, data.first_corrected, rows,
+                                                 weights, line_integrals, plan_->first_column));
   }
   const StageScope scope(session_->timeline(), ops::Stage::kFilter);
   return ramp_filter_->Run(data.chunk.views, line_integrals, *filtered.stack);

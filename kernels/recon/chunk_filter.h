@@ -17,6 +17,10 @@ struct ChunkData {
   Chunk chunk;
   ops::RawFrames frames;
   std::span<const ProjectionMatrix> matrices;
+  std::span<const float> doses;  // empty: not told
+  /// What FrameCorrector made of the frames, from this view on; null: nothing has corrected them.
+  const ops::ProjectionStack* corrected = nullptr;
+  int64_t first_corrected = 0;
 };
 
 /// Filtered projections and the matrices of the rows that were filtered.

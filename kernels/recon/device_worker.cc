@@ -37,6 +37,9 @@ absl::StatusOr<std::unique_ptr<DeviceWorker>> DeviceWorker::Create(
   ISO_ASSIGN_OR_RETURN(
       const FdkMethods methods,
       FdkMethods::Find(plan.settings, plan.filtered_detector, registry, device.backend()));
+  ISO_ASSIGN_OR_RETURN(
+      self->corrector_,
+      FrameCorrector::Create(plan.acquisition, LargestChunk(plan), registry, *self->session_));
   ISO_ASSIGN_OR_RETURN(self->filter_, ChunkFilter::Create(plan, methods, *self->session_));
   ISO_ASSIGN_OR_RETURN(self->backproject_, methods.backproject(*self->session_));
   ISO_ASSIGN_OR_RETURN(self->to_hounsfield_, methods.to_hounsfield(*self->session_));
@@ -85,7 +88,12 @@ std::span<const Slab> DeviceWorker::ServedSlabs() const {
   return plan_.keep_projections ? slabs_ : OpenSlabs();
 }
 
-absl::Status DeviceWorker::Add(const ChunkData& data) {
+absl::Status DeviceWorker::Add(ChunkData data) {
+  if (corrector_ != nullptr) {
+    const StageScope scope(timeline(), ops::Stage::kPreprocess);
+    ISO_RETURN_IF_ERROR(corrector_->Run(data.frames.counts, data.doses));
+    data.corrected = &corrector_->line_integrals();
+  }
   RowRange rows{0, plan_.acquisition.detector.rows};
   if (session_->device().traits().own_memory) {
     rows = RowsSeen(data.matrices, GridOf(plan_.grid, ServedSlabs()), rows.count);
@@ -118,7 +126,9 @@ absl::Status DeviceWorker::AddToPreview(const ChunkData& data, const Filtered& f
   for (int i = 0; i < data.chunk.views; ++i) {
     const ChunkData view{.chunk = {data.chunk.first_view + i, 1},
                          .frames = data.frames.views(i, 1),
-                         .matrices = data.matrices.subspan(i, 1)};
+                         .matrices = data.matrices.subspan(i, 1),
+                         .corrected = data.corrected,
+                         .first_corrected = i};
     const RowRange rows = RowsSeen(view.matrices, plan_.grid, plan_.acquisition.detector.rows);
     ISO_RETURN_IF_ERROR(filter_->Run(view, rows, *preview_.line_integrals, preview_.filtered));
     ISO_RETURN_IF_ERROR(add(preview_.filtered));
@@ -140,7 +150,7 @@ absl::Status DeviceWorker::MakePreview() {
 }
 
 absl::StatusOr<std::vector<PreviewPlane>> DeviceWorker::TakePreview() const {
-  return preview_.planes->Take(plan_.settings.mu_water_per_mm);
+  return preview_.planes->Take(plan_.hounsfield);
 }
 
 absl::Status DeviceWorker::FinishSlabs(HostView3<float> volume, const SlicesArrived& arrived) {
@@ -148,7 +158,7 @@ absl::Status DeviceWorker::FinishSlabs(HostView3<float> volume, const SlicesArri
     ops::VolumeBuffer& slices = VolumeOf(slab);
     {
       const StageScope scope(timeline(), ops::Stage::kHounsfield);
-      ISO_RETURN_IF_ERROR(to_hounsfield_->Run(plan_.settings.mu_water_per_mm, slices));
+      ISO_RETURN_IF_ERROR(to_hounsfield_->Run(plan_.hounsfield, slices));
     }
     if (session_->device().traits().own_memory) {  // then the backend records the copies itself
       ISO_RETURN_IF_ERROR(StartDownloads(slices, slab, volume, arrived));
@@ -158,6 +168,8 @@ absl::Status DeviceWorker::FinishSlabs(HostView3<float> volume, const SlicesArri
     }
   }
   next_slab_ += OpenSlabs().size();
+  // Where frames come again for the next slabs, they begin with the first.
+  if (corrector_ != nullptr) ISO_RETURN_IF_ERROR(corrector_->Restart());
   return OpenNext();
 }
 
@@ -184,6 +196,7 @@ absl::Status DeviceWorker::OpenNext() {
 absl::Status DeviceWorker::Restart() {
   next_slab_ = 0;
   next_kept_ = 0;
+  if (corrector_ != nullptr) ISO_RETURN_IF_ERROR(corrector_->Restart());
   if (preview_.planes != nullptr) ISO_RETURN_IF_ERROR(preview_.planes->Clear());
   return OpenNext();
 }

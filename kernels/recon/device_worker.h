@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/chunk_filter.h"
+#include "kernels/recon/frame_corrector.h"
 #include "kernels/recon/plan.h"
 #include "kernels/recon/preview.h"
 
@@ -39,7 +40,7 @@ class DeviceWorker {
 
   /// Back-projects the next chunk into the slabs that are worked on. With kept projections chunks
   /// are passed once, for the first slab; otherwise once for each round of slabs.
-  absl::Status Add(const ChunkData& data);
+  absl::Status Add(ChunkData data);
   /// The same from kept projections.
   absl::Status AddKept(int chunk);
   /// After the last chunk: converts the slabs to Hounsfield units, starts their download into
@@ -80,6 +81,7 @@ class DeviceWorker {
   const ReconstructionPlan& plan_;
   const std::span<const Slab> slabs_;
   const std::unique_ptr<ops::Session> session_;  // before all that lives in it
+  std::unique_ptr<FrameCorrector> corrector_;    // null: nothing to correct
   std::optional<ChunkFilter> filter_;
   std::unique_ptr<ops::Backproject> backproject_;
   std::unique_ptr<ops::ToHounsfield> to_hounsfield_;

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/redundancy.h"
 #include "kernels/recon/fdk_methods.h"
+#include "kernels/recon/frame_corrector.h"
 
 namespace isocenter::recon {
 namespace {
@@ -58,10 +59,6 @@ std::vector<Chunk> MakeChunks(int views, const ChunkTable& table) {
   return chunks;
 }
 
-absl::Status OutOfRange(absl::string_view field, double value, absl::string_view legal) {
-  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
-}
-
 // f = Σ Δβ · redundancy · w⁻² · (filtered row / pixel pitch at the isocentre): the unit-pitch
 // kernel becomes the sampled ramp of the virtual detector through the isocentre (Kak & Slaney 1988,
 // section 3.4).
@@ -92,44 +89,13 @@ MemoryParts HostPartsOf(const ReconstructionPlan& plan, int frames_on_their_way)
   const int64_t frame = FrameBytes(plan.acquisition);
   return {{"volume", VolumeBytes(plan.grid)},
           {"a chunk of frames", LargestChunk(plan) * frame},
+          {"calibration", CalibrationBytes(plan.acquisition)},
           {"weights", WeightBytes(plan.acquisition, sizeof(float))},
           {"frames that are needed again", plan.kept_frames_bytes},
           {"frames on their way", frames_on_their_way * frame}};
 }
 
 }  // namespace
-
-absl::Status ValidateAcquisition(const Acquisition& acquisition) {
-  const Detector& d = acquisition.detector;
-  if (d.columns < 1 || d.columns > 8192)
-    return OutOfRange("detector.columns", d.columns, "1 to 8192");
-  if (d.rows < 1 || d.rows > 8192) return OutOfRange("detector.rows", d.rows, "1 to 8192");
-  if (!(d.pitch_u_mm > 0 && d.pitch_u_mm <= 10)) {
-    return OutOfRange("detector.pitch_u_mm", d.pitch_u_mm, "more than 0, at most 10");
-  }
-  if (!(d.pitch_v_mm > 0 && d.pitch_v_mm <= 10)) {
-    return OutOfRange("detector.pitch_v_mm", d.pitch_v_mm, "more than 0, at most 10");
-  }
-  if (acquisition.pixel_type == PixelType::kUint16Counts &&
-      !(acquisition.i0_counts >= 1 && acquisition.i0_counts <= 65535)) {
-    return OutOfRange("i0_counts", acquisition.i0_counts, "1 to 65535");
-  }
-  const auto views = acquisition.trajectory.size();
-  if (views < 1 || views > 10000) return OutOfRange("frame_count", views, "1 to 10000");
-  for (size_t view = 0; view < views; ++view) {
-    const auto normalized = NormalizeMatrix(acquisition.trajectory[view]);
-    if (!normalized.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("matrix of frame ", view, ": ", normalized.status().message()));
-    }
-    if (std::abs(acquisition.trajectory[view](2, 3) - 1) > 1e-9) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("matrix of frame ", view, " has w = ", acquisition.trajectory[view](2, 3),
-                       " at the isocentre; it must be normalised to 1"));
-    }
-  }
-  return absl::OkStatus();
-}
 
 int LargestChunk(const ReconstructionPlan& plan) {
   int views = 0;
@@ -155,6 +121,7 @@ absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
                        OutlineRedundancy(acquisition.trajectory, detector, settings.redundancy));
 
   ReconstructionPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
+  plan.hounsfield = HounsfieldScaleOf(acquisition, settings);
   plan.arc = redundancy.arc;
   plan.fan_angle = redundancy.fan_angle;
   plan.full_scan = redundancy.full_scan;
@@ -167,12 +134,17 @@ absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
   plan.chunks = MakeChunks(plan.views(), TableFor(devices[0]->traits(), arrival));
   plan.voxel_updates = static_cast<double>(grid.voxels()) * plan.views();
 
+  // The devices are of one kind.
+  ISO_ASSIGN_OR_RETURN(
+      const int64_t corrections_bytes,
+      FrameCorrector::DeviceBytes(acquisition, LargestChunk(plan), registry, *devices[0]));
   ISO_ASSIGN_OR_RETURN(
       Division division,
       DivideVolume({.grid = grid,
                     .views = plan.views(),
                     .chunk = {LargestChunk(plan), detector.rows, plan.filtered_detector.columns},
                     .arrival = arrival,
+                    .corrections_bytes = corrections_bytes,
                     .workspace_bytes =
                         [&](const ops::Device& device, const ops::Extents& extents) {
                           return methods.WorkspaceBytes(device, extents);

@@ -7,35 +7,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/geometry/detector.h"
-#include "kernels/geometry/trajectory.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/device.h"
 #include "kernels/ops/registry.h"
+#include "kernels/recon/acquisition.h"
 #include "kernels/recon/memory.h"
 #include "kernels/recon/settings.h"
 #include "kernels/recon/slabs.h"
 
 namespace isocenter::recon {
 
-enum class PixelType { kUint16Counts, kFloat32LineIntegrals };
-
-/// Bytes of one pixel as it is streamed.
-constexpr int64_t PixelBytes(PixelType type) { return type == PixelType::kUint16Counts ? 2 : 4; }
-
-/// What was (or will be) acquired.
-struct Acquisition {
-  Detector detector;
-  PixelType pixel_type = PixelType::kUint16Counts;
-  double i0_counts = 65535;
-  Trajectory trajectory;  // planned; normalised
-};
-
-/// Bytes of one frame's pixels.
-inline int64_t FrameBytes(const Acquisition& acquisition) {
-  return int64_t{acquisition.detector.columns} * acquisition.detector.rows *
-         PixelBytes(acquisition.pixel_type);
-}
 /// Bytes of a volume in host memory.
 inline int64_t VolumeBytes(const VolumeGrid& grid) {
   return grid.voxels() * static_cast<int64_t>(sizeof(float));
@@ -54,6 +35,7 @@ struct ReconstructionPlan {
   Acquisition acquisition;
   VolumeGrid grid;
   FdkSettings settings;
+  ops::HounsfieldScale hounsfield;  // the calibration's, else the settings'
   std::vector<float>
       column_weight;  // [view][u]: redundancy, angular step and pixel pitch at the isocentre
   /// What filtered projections are on: the acquisition's, whose columns begin at `first_column`,
@@ -117,10 +99,5 @@ absl::StatusOr<ReconstructionPlan> OutlinePlan(const Acquisition& acquisition,
 
 /// Host memory that MakePlan itself takes for a while, at most.
 int64_t PlanningBytes(const Acquisition& acquisition);
-
-/// The checks of MakePlan that need no grid: detector 1..8192 pixels and 0..10 mm,
-/// i0 1..65535, 1..10000 views, each matrix normalised with the isocentre in front of the source.
-/// Errors: INVALID_ARGUMENT naming the field and the view.
-absl::Status ValidateAcquisition(const Acquisition& acquisition);
 
 }  // namespace isocenter::recon

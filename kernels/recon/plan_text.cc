@@ -22,6 +22,30 @@ std::string Runs(const std::vector<int>& numbers) {
   return absl::StrJoin(runs, ", ");
 }
 
+// "set 'room3-2026-11', response, 1243 defects, lag of 3 terms, doses, scatter".
+std::string Corrections(const Acquisition& acquisition) {
+  if (acquisition.calibration == nullptr) return "none";
+  const ops::Calibration& known = *acquisition.calibration;
+  std::vector<std::string> parts = {absl::StrCat("set '", known.name, "'")};
+  if (known.response) parts.emplace_back("response");
+  if (!known.defects.pixels.empty()) {
+    parts.push_back(absl::StrCat(known.defects.pixels.size(), " defects"));
+  }
+  if (!known.lag.empty()) parts.push_back(absl::StrCat("lag of ", known.lag.size(), " terms"));
+  if (known.air.columns > 0) {
+    parts.push_back(absl::StrCat("doses from ", known.air.columns, " columns at each side"));
+  }
+  if (!known.glare.empty()) {
+    parts.push_back(absl::StrCat("glare of ", known.glare.size(), " terms"));
+  }
+  if (known.scatter) {
+    parts.push_back(absl::StrCat("scatter of ", known.scatter->groups.size(), " groups"));
+  }
+  if (!known.water.coefficient.empty()) parts.emplace_back("beam hardening of water");
+  if (!known.hounsfield.points.empty()) parts.emplace_back("HU table");
+  return absl::StrJoin(parts, ", ");
+}
+
 std::string Grid(const VolumeGrid& grid) {
   return absl::StrFormat("%dx%dx%d voxels of %gx%gx%g mm", grid.nx, grid.ny, grid.nz,
                          grid.spacing.x, grid.spacing.y, grid.spacing.z);
@@ -121,11 +145,12 @@ std::string PlanText(const ReconstructionPlan& plan) {
   const FdkSettings& settings = plan.settings;
   return absl::StrCat(
       "filtered back-projection\n", "grid: ", Grid(plan.grid),
-      "\nframes: ", Frames(plan.acquisition), "\nmethods: ", plan.methods,
+      "\nframes: ", Frames(plan.acquisition), "\ncorrections: ", Corrections(plan.acquisition),
+      "\nmethods: ", plan.methods,
       "\nprecision: ", settings.precision == ops::Precision::kFast ? "fast" : "exact",
       "\nfilter: ", Window(settings.window), " to ", settings.cutoff, " of Nyquist",
       settings.extend_truncated_rows ? ", cut rows extended" : "", "\nweights: ", Weights(plan),
-      "\nwater: ", settings.mu_water_per_mm, " /mm\nviews of chunks: ", Views(plan.chunks),
+      "\nwater: ", plan.hounsfield.mu_water_per_mm, " /mm\nviews of chunks: ", Views(plan.chunks),
       "\norder: ", OrderText(plan),
       "\nslices of slabs: ", ByDevice(plan.slabs, [](const Slab& slab) { return slab.slices; }),
       "\n", absl::StrFormat("voxel updates: %.6g\n", plan.voxel_updates),
@@ -137,6 +162,7 @@ std::string PlanText(const RefinementPlan& plan) {
   std::string text = absl::StrCat(
       AlgorithmName(settings.algorithm), ", ", settings.iterations, " iterations\n",
       "grid: ", Grid(plan.grid), "\nframes: ", Frames(plan.acquisition),
+      "\ncorrections: ", Corrections(plan.acquisition),
       "\nprojector: ", ops::ProjectorName(settings.projector), "\nmethods: ", plan.methods,
       "\nviews of subsets: ", Subsets(plan), "\nviews at once: ", plan.chunk_views,
       "\nslices of pieces: ",
@@ -149,6 +175,19 @@ std::string PlanText(const RefinementPlan& plan) {
       Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts));
   if (plan.warm_start) absl::StrAppend(&text, "begins with: ", PlanText(*plan.warm_start));
   return text;
+}
+
+std::string PlanText(const SecondPassPlan& plan) {
+  std::vector<absl::string_view> against;
+  if (plan.settings.metal) against.push_back("metal");
+  if (plan.settings.bone) against.push_back("hardening by bone");
+  return absl::StrCat("second pass against ", absl::StrJoin(against, " and "),
+                      "\ngrid: ", Grid(plan.grid), "\nmethods: ", plan.methods,
+                      "\nviews at once: ", plan.chunk_views, "\nslices at once: ", plan.slab_slices,
+                      absl::StrFormat("\nvoxel updates: %.6g\n", plan.voxel_updates),
+                      Memory("memory of a device", plan.device_parts),
+                      Memory("host memory", plan.host_parts),
+                      "begins with: ", PlanText(plan.first));
 }
 
 }  // namespace isocenter::recon

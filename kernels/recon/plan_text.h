@@ -5,6 +5,7 @@
 
 #include "kernels/recon/iterative/plan.h"
 #include "kernels/recon/plan.h"
+#include "kernels/recon/second_pass/plan.h"
 
 namespace isocenter::recon {
 
@@ -13,5 +14,7 @@ namespace isocenter::recon {
 std::string PlanText(const ReconstructionPlan& plan);
 /// The same of iterations; that of the warm start is behind it.
 std::string PlanText(const RefinementPlan& plan);
+/// The same of a second pass; that of the first is behind it.
+std::string PlanText(const SecondPassPlan& plan);
 
 }  // namespace isocenter::recon

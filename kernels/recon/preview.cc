@@ -102,17 +102,16 @@ absl::Status PreviewPlanes::Add(std::span<const ProjectionMatrix> matrices,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<PreviewPlane>> PreviewPlanes::Take(double mu_water_per_mm) const {
+absl::StatusOr<std::vector<PreviewPlane>> PreviewPlanes::Take(
+    const ops::HounsfieldScale& scale) const {
   std::vector<PreviewPlane> taken;
-  const auto scale = static_cast<float>(1000 / mu_water_per_mm);
   for (const Plane& plane : planes_) {
     PreviewPlane& copy = taken.emplace_back(
         PreviewPlane{plane.orientation, plane.grid, std::vector<float>(plane.grid.voxels())});
     ISO_RETURN_IF_ERROR(
         plane.pixels->Download(0, {copy.hounsfield.data(), plane.pixels->grid().shape()}));
     for (float& value : copy.hounsfield) {
-      value = value * scale - 1000;
-      if (!std::isfinite(value)) value = -1000;
+      value = static_cast<float>(ops::HounsfieldOf(scale, value));
     }
   }
   return taken;

@@ -41,7 +41,7 @@ class PreviewPlanes {
   absl::Status Add(std::span<const ProjectionMatrix> matrices, const ops::ProjectionStack& filtered,
                    ops::Backproject& backproject);
   /// Waits for what has been added.
-  absl::StatusOr<std::vector<PreviewPlane>> Take(double mu_water_per_mm) const;
+  absl::StatusOr<std::vector<PreviewPlane>> Take(const ops::HounsfieldScale& scale) const;
 
  private:
   struct Plane {

@@ -8,6 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/check.h"
+#include "kernels/recon/line_converter.h"
 
 namespace isocenter::recon {
 namespace {
@@ -79,55 +80,48 @@ absl::StatusOr<std::unique_ptr<Reconstructor>> Reconstructor::Create(
 }
 
 absl::Status Reconstructor::CheckChunk(const ops::RawFrames& frames,
-                                       std::span<const ProjectionMatrix> measured) const {
+                                       const FrameFacts& facts) const {
   if (next_chunk_ >= static_cast<int>(plan_.chunks.size())) {
     return absl::FailedPreconditionError("all chunks of the plan have been pushed");
   }
   const Chunk& chunk = plan_.chunks[next_chunk_];
-  const Acquisition& acquisition = plan_.acquisition;
-  ISO_RETURN_IF_ERROR(ops::CheckSameShape(
-      "frames", frames.shape(),
-      Shape3{chunk.views, acquisition.detector.rows, acquisition.detector.columns}));
-  if (static_cast<bool>(frames.counts) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
-    return absl::InvalidArgumentError("the frames are not of the plan's pixel type");
-  }
-  if (!measured.empty() && static_cast<int>(measured.size()) != chunk.views) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(measured.size(), " measured matrices for a chunk of ", chunk.views, " views"));
-  }
-  return absl::OkStatus();
+  return CheckFrames(plan_.acquisition, chunk.views, frames, facts.measured, facts.doses);
 }
 
 absl::Status Reconstructor::Push(const ops::RawFrames& frames,
-                                 std::span<const ProjectionMatrix> measured) {
-  return PushChunk(frames, measured, /*stay=*/false);
+                                 std::span<const ProjectionMatrix> measured,
+                                 std::span<const float> doses) {
+  return PushChunk(frames, {measured, doses}, /*stay=*/false);
 }
 
-absl::Status Reconstructor::PushChunk(const ops::RawFrames& frames,
-                                      std::span<const ProjectionMatrix> measured, bool stay) {
-  ISO_RETURN_IF_ERROR(CheckChunk(frames, measured));
+absl::Status Reconstructor::PushChunk(const ops::RawFrames& frames, const FrameFacts& facts,
+                                      bool stay) {
+  ISO_RETURN_IF_ERROR(CheckChunk(frames, facts));
   if (plan_.order == Order::kSlabsFirst && !plan_.keep_projections) {
-    KeptChunk kept{.frames = frames, .measured = {measured.begin(), measured.end()}};
+    KeptChunk kept{.frames = frames,
+                   .measured = {facts.measured.begin(), facts.measured.end()},
+                   .doses = {facts.doses.begin(), facts.doses.end()}};
     if (!stay) {
       ISO_ASSIGN_OR_RETURN(kept.frames, CopyOf(frames));
     }
     kept_.push_back(std::move(kept));
   }
-  ISO_RETURN_IF_ERROR(AddToWorkers(next_chunk_, frames, measured));
+  ISO_RETURN_IF_ERROR(AddToWorkers(next_chunk_, frames, facts));
   ++next_chunk_;
   return absl::OkStatus();
 }
 
 absl::Status Reconstructor::AddToWorkers(int chunk, const ops::RawFrames& frames,
-                                         std::span<const ProjectionMatrix> measured) {
+                                         const FrameFacts& facts) {
   const Chunk& views = plan_.chunks[chunk];
   const ChunkData data{
       .chunk = views,
       .frames = frames,
       .matrices =
-          measured.empty()
+          facts.measured.empty()
               ? std::span(plan_.acquisition.trajectory).subspan(views.first_view, views.views)
-              : measured};
+              : facts.measured,
+      .doses = facts.doses};
   return OnWorkers([&data](DeviceWorker& worker) { return worker.Add(data); });
 }
 
@@ -192,7 +186,8 @@ absl::Status Reconstructor::AddAgain(int chunk) {
   if (plan_.keep_projections) {
     return OnWorkers([chunk](DeviceWorker& worker) { return worker.AddKept(chunk); });
   }
-  return AddToWorkers(chunk, kept_[chunk].frames, kept_[chunk].measured);
+  return AddToWorkers(chunk, kept_[chunk].frames,
+                      {.measured = kept_[chunk].measured, .doses = kept_[chunk].doses});
 }
 
 absl::Status Reconstructor::AwaitFinish() {

@@ -48,9 +48,12 @@ class Reconstructor {
 
   /// Filters and back-projects the frames of plan.chunks[next_chunk()], which are the caller's
   /// again on return; a device may still be at work on them. `measured` is empty or holds one
-  /// matrix per frame that replaces the planned ones (normalised). Errors: INVALID_ARGUMENT (shape,
-  /// pixel type), FAILED_PRECONDITION (all done).
-  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured = {});
+  /// matrix per frame that replaces the planned ones (normalised). `doses` is empty or holds one
+  /// for each frame, relative to that of the calibration, or 0 where it was not told; without a
+  /// calibration they are ignored. Errors: INVALID_ARGUMENT (shape, pixel type, doses),
+  /// FAILED_PRECONDITION (all done).
+  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured = {},
+                    std::span<const float> doses = {});
 
   /// What the planes show after the chunks that have been pushed so far, in HU; waits for the
   /// devices. The order is axial, coronal, sagittal. Errors: FAILED_PRECONDITION (no preview was
@@ -87,18 +90,21 @@ class Reconstructor {
   struct KeptChunk {
     ops::RawFrames frames;
     std::vector<ProjectionMatrix> measured;
+    std::vector<float> doses;
+  };
+  /// What belongs to the frames of a chunk; each empty or one for each.
+  struct FrameFacts {
+    std::span<const ProjectionMatrix> measured;
+    std::span<const float> doses;
   };
 
   class Arrivals;
 
   explicit Reconstructor(const ReconstructionPlan& plan);
-  absl::Status CheckChunk(const ops::RawFrames& frames,
-                          std::span<const ProjectionMatrix> measured) const;
+  absl::Status CheckChunk(const ops::RawFrames& frames, const FrameFacts& facts) const;
   /// `stay`: the frames stay in host memory until AwaitFinish.
-  absl::Status PushChunk(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
-                         bool stay);
-  absl::Status AddToWorkers(int chunk, const ops::RawFrames& frames,
-                            std::span<const ProjectionMatrix> measured);
+  absl::Status PushChunk(const ops::RawFrames& frames, const FrameFacts& facts, bool stay);
+  absl::Status AddToWorkers(int chunk, const ops::RawFrames& frames, const FrameFacts& facts);
   absl::StatusOr<ops::RawFrames> CopyOf(const ops::RawFrames& frames);
   absl::Status RequireAllChunks() const;
   /// All workers are done.

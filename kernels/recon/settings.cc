@@ -4,6 +4,16 @@
 
 namespace isocenter::recon {
 
+ops::HounsfieldScale HounsfieldScaleOf(const Acquisition& acquisition,
+                                       const FdkSettings& settings) {
+  ops::HounsfieldScale scale{.mu_water_per_mm = settings.mu_water_per_mm};
+  if (acquisition.calibration == nullptr) return scale;
+  const ops::Calibration& known = *acquisition.calibration;
+  if (known.mu_water_per_mm > 0) scale.mu_water_per_mm = known.mu_water_per_mm;
+  scale.table = known.hounsfield;
+  return scale;
+}
+
 absl::Status ValidateFdkSettings(const FdkSettings& settings) {
   if (!(settings.cutoff > 0 && settings.cutoff <= 1)) {
     return absl::InvalidArgumentError(

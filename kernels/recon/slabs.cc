@@ -166,6 +166,7 @@ absl::StatusOr<Division> DivideVolume(const Work& work,
              .work = &work,
              .share = share,
              .always = {{"stacks and operations of a chunk", StacksBytes(device, work.chunk, work)},
+                        {"corrections of a chunk", work.corrections_bytes},
                         {"preview", PreviewBytes(device, work)}},
              .projections_bytes =
                  device.ProjectionStackBytes(views, ops::StackUse::kProjections)}));

@@ -44,6 +44,8 @@ struct Work {
   int views = 0;
   Shape3 chunk;  // the largest one's views, rows, columns
   Arrival arrival = Arrival::kStreamed;
+  /// What corrections of a chunk's frames take.
+  int64_t corrections_bytes = 0;
   /// What the operations take for themselves on stacks and volumes of some extents.
   std::function<int64_t(const ops::Device&, const ops::Extents&)> workspace_bytes;
 };

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kernels/reference/device.h"
+#include "kernels/reference/fan_beam.h"
 #include "kernels/reference/methods.h"
 #include "kernels/reference/system_matrix.h"
 
@@ -24,6 +25,17 @@ void Register(ops::Registry& registry) {
   registry.devices["reference"] = [](const ops::DeviceLimits& limits) {
     return std::make_unique<ReferenceDevice>(limits);
   };
+  ops::CorrectionMethods& corrections = registry.corrections;
+  const auto plain = [](auto make) {
+    return [make](ops::Session&, const ops::Calibration& calibration) { return make(calibration); };
+  };
+  corrections.normalize.Add("reference", "plain", plain(NewNormalizeCounts));
+  corrections.defects.Add("reference", "plain", plain(NewInterpolateDefects));
+  corrections.lag.Add("reference", "plain", plain(NewCorrectLag));
+  corrections.doses.Add("reference", "plain", plain(NewFindDoses));
+  corrections.glare.Add("reference", "plain", plain(NewCorrectGlare));
+  corrections.scatter.Add("reference", "plain", plain(NewCorrectScatter));
+  corrections.linearize.Add("reference", "plain", plain(NewLinearize));
   registry.preprocess.Add("reference", "plain", [](ops::Session&) { return NewPreprocess(); });
   registry.ramp_filter.Add(
       "reference", "convolution",
@@ -38,6 +50,13 @@ void Register(ops::Registry& registry) {
   AddProjector(registry, ops::ProjectorModel::kSeparableFootprint, SeparableFootprintEntries);
   registry.arithmetic.Add("reference", "plain", [](ops::Session&) { return NewArithmetic(); });
   registry.variation.Add("reference", "plain", [](ops::Session&) { return NewVariation(); });
+  registry.fan_beam_filter.Add(
+      "reference", "convolution",
+      [](ops::Session&, const ops::FanBeamFilterSpec& spec) { return NewFanBeamFilter(spec); });
+  registry.fan_beam_backproject.Add("reference", "plain",
+                                    [](ops::Session&) { return NewFanBeamBackproject(); });
+  registry.trace.Add("reference", "plain", [](ops::Session&) { return NewInterpolateTrace(); });
+  registry.bone.Add("reference", "plain", plain(NewCorrectBone));
 }
 
 }  // namespace isocenter::reference

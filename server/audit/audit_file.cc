@@ -83,13 +83,13 @@ int64_t FirstOf(int descriptor) {
   return read.ok() ? read->link.number : 0;
 }
 
-/// Where the chain of a closed file ends.
-std::optional<Link> LastOf(const std::string& path) {
+/// Of a closed file.
+End EndOf(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return std::nullopt;
+  if (descriptor < 0) return {};
   const End end = EndOf(descriptor);
   close(descriptor);
-  return end.last;
+  return end;
 }
 
 }  // namespace
@@ -125,7 +125,9 @@ absl::Status AuditFile::Reopen() {
   if (bytes_ > 0) ISO_RETURN_IF_ERROR(FindEnd());
   // Another run may have ended between closing a file and opening the next.
   for (auto file = closed_.rbegin(); last_.number == 0 && file != closed_.rend(); ++file) {
-    last_ = LastOf(file->path).value_or(Link());
+    const End end = EndOf(file->path);
+    last_ = end.last.value_or(Link());
+    if (end.torn_bytes > 0 && last_.number > 0) StateTorn(end.torn_bytes);
   }
   (void)fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(bytes_),
                   static_cast<off_t>(std::min(options_.max_bytes, kReservedBytes)));
@@ -145,8 +147,7 @@ absl::Status AuditFile::FindEnd() {
     State(absl::StrCat(end.damaged_bytes, " bytes before this record are no records"),
           end.torn_bytes);
   } else if (ends_torn_) {
-    State("the service or the machine ended while the record before this one was written",
-          end.torn_bytes);
+    StateTorn(end.torn_bytes);
   }
   return absl::OkStatus();
 }
@@ -165,6 +166,10 @@ absl::Status AuditFile::PutAside() {
   if (descriptor_ < 0) return Failed("open", options_.path);
   bytes_ = 0;
   return absl::OkStatus();
+}
+
+void AuditFile::StateTorn(int64_t bytes) {
+  State("the service or the machine ended while the record before this one was written", bytes);
 }
 
 void AuditFile::State(std::string what, int64_t torn_bytes) {

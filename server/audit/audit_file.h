@@ -66,6 +66,7 @@ class AuditFile {
   /// Puts a file aside in which no record is, and creates another.
   absl::Status PutAside();
   void State(std::string what, int64_t torn_bytes);
+  void StateTorn(int64_t bytes);
   absl::Status Append(const Event& event);
   absl::Status WriteText(const std::string& text);
   absl::Status Rotate();

@@ -49,6 +49,7 @@ Kind KindOf(Action action) {
       return {"110103", "DICOM Instances Accessed", "R", nullptr, nullptr};
     case Action::kDrain:
     case Action::kUndrain:
+    case Action::kCalibration:
     case Action::kCall:
       return {"110113", "Security Alert", "E", "110132", "Use of Restricted Function"};
     case Action::kSignIn:

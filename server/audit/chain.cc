@@ -1,5 +1,6 @@
 #include "server/audit/chain.h"
 
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +13,8 @@ namespace isocenter::audit {
 namespace {
 
 constexpr absl::string_view kHash = R"(,"hash":")";
-constexpr size_t kHashEndBytes = kHash.size() + 64 + 2;  // up to the object's end
+constexpr uint64_t kMostNumber = std::numeric_limits<int64_t>::max() - 1;  // another may follow
+constexpr size_t kHashEndBytes = kHash.size() + 64 + 2;                    // up to the object's end
 
 }  // namespace
 
@@ -39,11 +41,16 @@ absl::StatusOr<ChainedLine> ReadChained(absl::string_view line) {
   }
   const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr,
                                           /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("seq") || !json["seq"].is_number_integer() ||
+  if (!json.is_object() || !json.contains("seq") || !json["seq"].is_number_unsigned() ||
       !json.contains("prev") || !json["prev"].is_string()) {
     return absl::DataLossError("it is no record");
   }
-  ChainedLine read{.link = {json["seq"].get<int64_t>(), std::string(hash)},
+  const auto number = json["seq"].get<uint64_t>();
+  if (number < 1 || number > kMostNumber) {
+    return absl::DataLossError(
+        absl::StrCat("its number is ", number, "; legal is 1 to ", kMostNumber));
+  }
+  ChainedLine read{.link = {static_cast<int64_t>(number), std::string(hash)},
                    .previous_hash = json["prev"].get<std::string>()};
   if (json.contains("torn_bytes") && json["torn_bytes"].is_number_integer()) {
     read.torn_bytes = json["torn_bytes"].get<int64_t>();

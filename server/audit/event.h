@@ -32,6 +32,7 @@ enum class Action {
   kSignOut,
   kCall,           // a request that its caller may not make
   kProcedureStep,  // a report to the information system is tried again, or dropped
+  kCalibration,    // a calibration is added or withdrawn
   kTrail,          // of the trail itself: what is missing in it
 };
 

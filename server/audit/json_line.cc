@@ -1,8 +1,12 @@
 #include "server/audit/json_line.h"
 
+#include <limits>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
 namespace isocenter::audit {
@@ -44,11 +48,23 @@ struct Put {
   }
 };
 
+/// The library would convert what does not fit.
+template <class T>
+void CheckNumber(const char* name, const Json& json) {
+  if (json.is_number_unsigned() && std::in_range<T>(json.get<uint64_t>())) return;
+  throw std::out_of_range(
+      absl::StrCat(name, " is ", json.is_number() ? json.dump() : json.type_name(),
+                   "; legal is a whole number of 0 to ", std::numeric_limits<T>::max()));
+}
+
 struct Get {
   const Json& json;
   template <class T>
   void operator()(const char* name, T& value) const {
-    if (json.contains(name)) json.at(name).get_to(value);
+    if (!json.contains(name)) return;
+    constexpr bool kIsNumber = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+    if constexpr (kIsNumber) CheckNumber<T>(name, json.at(name));
+    json.at(name).get_to(value);
   }
 };
 

@@ -36,13 +36,16 @@ std::string SourceOf(const Event& event) {
                       event.actor.is_known ? event.actor.name : "");
 }
 
-/// The same for events of one kind. Not of the sentence, which may name a number.
+/// The same for events of one kind. Not of the sentence, which may name a number; but only that
+/// says which call somebody who is known may not make.
 std::string KeyOf(const Event& event) {
+  const bool is_call = event.action == Action::kCall && event.actor.is_known;
   return absl::StrCat(Name(event.action), "\n", Name(event.outcome), "\n", SourceOf(event), "\n",
                       event.actor.name, "\n", event.actor.certificate_subject, "\n",
                       event.destination, "\n", absl::StrJoin(event.patient_ids, "\t"), "\n",
                       absl::StrJoin(event.study_uids, "\t"), "\n",
-                      absl::StrJoin(event.job_ids, "\t"), "\n", absl::StrJoin(event.query, "\t"));
+                      absl::StrJoin(event.job_ids, "\t"), "\n", absl::StrJoin(event.query, "\t"),
+                      "\n", is_call ? event.detail : "");
 }
 
 /// What stands for many events of one source, or, with `of_many`, of many.

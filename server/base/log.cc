@@ -6,6 +6,15 @@
 #include "spdlog/pattern_formatter.h"
 #include "spdlog/sinks/stdout_sinks.h"
 
+// Clang gives the formatter that log.h declares another mangled name than GCC, which has compiled
+// libfmt.so.
+#if defined(__clang__) && FMT_VERSION >= 90000 && FMT_VERSION < 100000
+template void fmt::detail::vformat_to<char>(fmt::detail::buffer<char>&,
+                                            fmt::basic_string_view<char>,
+                                            fmt::basic_format_args<fmt::buffer_context<char>>,
+                                            fmt::detail::locale_ref);
+#endif
+
 namespace isocenter {
 namespace {
 

@@ -184,6 +184,23 @@ absl::StatusOr<jobs::DicomForms> FormsOf(v1::ReconstructionProtocol& protocol) {
   return forms;
 }
 
+absl::StatusOr<jobs::CalibrationPolicy> CalibrationPolicyOf(v1::CalibrationPolicy policy) {
+  switch (policy) {
+    case v1::CALIBRATION_POLICY_UNSPECIFIED:
+    case v1::CALIBRATION_POLICY_NONE:
+      return jobs::CalibrationPolicy::kNone;
+    case v1::CALIBRATION_POLICY_WARN:
+      return jobs::CalibrationPolicy::kWarn;
+    case v1::CALIBRATION_POLICY_REQUIRE:
+      return jobs::CalibrationPolicy::kRequire;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("corrections.calibration is ", static_cast<int>(policy),
+                       "; legal are CALIBRATION_POLICY_NONE, CALIBRATION_POLICY_WARN and "
+                       "CALIBRATION_POLICY_REQUIRE"));
+  }
+}
+
 absl::Status CheckName(const std::string& name) {
   bool legal = !name.empty() && name.size() <= 64;
   for (const char c : name) {
@@ -219,6 +236,8 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   ISO_ASSIGN_OR_RETURN(protocol.missing_frames, MissingFramesOf(resolved.missing_frames()));
   ISO_ASSIGN_OR_RETURN(protocol.settings.precision, PrecisionOf(resolved.precision()));
   ISO_ASSIGN_OR_RETURN(protocol.dicom_forms, FormsOf(resolved));
+  ISO_ASSIGN_OR_RETURN(protocol.calibration_policy,
+                       CalibrationPolicyOf(resolved.corrections().calibration()));
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
   protocol.settings.extend_truncated_rows = resolved.corrections().extend_truncated_rows();

@@ -12,6 +12,7 @@
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/recon/plan.h"
 #include "server/config/refinement_translation.h"
+#include "server/jobs/calibrations.h"
 #include "server/jobs/job.h"
 
 namespace isocenter::config {
@@ -26,6 +27,7 @@ struct Protocol {
   jobs::MissingFrames missing_frames;
   std::optional<RefinementRecipe> refinement;
   jobs::DicomForms dicom_forms;
+  jobs::CalibrationPolicy calibration_policy = jobs::CalibrationPolicy::kNone;
 };
 
 /// Protocols that exist without any configuration: fdk, fdk_fast, fdk_sharp, fdk_smooth,

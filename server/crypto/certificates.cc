@@ -21,10 +21,8 @@
 namespace isocenter::crypto {
 namespace {
 
-constexpr uint64_t kMostBytes = 16 << 20;  // the authorities of a country
-
 absl::StatusOr<std::string> ReadFile(absl::string_view field, const std::string& path) {
-  return ReadRegularFile(field, path, kMostBytes);
+  return ReadRegularFile(field, path, kMostPemBytes);
 }
 
 absl::Time TimeOf(const ASN1_TIME* asn1) {

@@ -14,6 +14,7 @@
 #include "server/archive/archive.h"
 #include "server/audit/trail.h"
 #include "server/base/log.h"
+#include "server/calibrations/store.h"
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
@@ -160,6 +161,13 @@ absl::Status Service::OpenStores() {
                          return dicom::DicomResultStore::Create(*archive_,
                                                                 RoutesOf(config.dicom_node()));
                        }));
+  ISO_ASSIGN_OR_RETURN(
+      calibrations_,
+      calibrations::Store::Open(
+          {.directory = std::filesystem::path(config.archive_directory()) / "calibrations"}));
+  for (const std::string& repair : calibrations_->repairs()) {
+    spdlog::warn("event=calibrations_repaired what=\"{}\"", repair);
+  }
   ISO_ASSIGN_OR_RETURN(spool_, spool::Spool::Open(SpoolOptionsOf(config)));
   return absl::OkStatus();
 }
@@ -205,7 +213,8 @@ void Service::StartEngine() {
                                   .spool = *spool_,
                                   .results = *results_,
                                   .observer = *observer_,
-                                  .worklist = worklist_.get()},
+                                  .worklist = worklist_.get(),
+                                  .calibrations = calibrations_.get()},
       devices_->groups,
       pipeline::EngineOptions{
           .reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
@@ -215,7 +224,8 @@ void Service::StartEngine() {
                 no_device_left_ = true;
                 on_no_device_left_();
               },
-          .decoders = {.acquisition = rpc::TranslateRecord,
+          .decoders = {.add_calibration = rpc::AddCalibration,
+                       .acquisition = rpc::TranslateRecord,
                        .refinement = rpc::TranslateRefinementRecord},
           .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
           .reports_procedure_steps = procedure_steps_ != nullptr,

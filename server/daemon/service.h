@@ -18,6 +18,9 @@ namespace isocenter::audit {
 class Recorder;
 class Trail;
 }  // namespace isocenter::audit
+namespace isocenter::calibrations {
+class Store;
+}
 namespace isocenter::dicom {
 class Node;
 class ProcedureSteps;
@@ -118,6 +121,7 @@ class Service {
   std::unique_ptr<Observer> observer_;
   std::unique_ptr<archive::Archive> archive_;
   std::unique_ptr<jobs::ResultStore> results_;
+  std::unique_ptr<calibrations::Store> calibrations_;
   std::unique_ptr<spool::Spool> spool_;
   std::unique_ptr<jobs::JobTable> table_;
   std::unique_ptr<jobs::Worklist> worklist_;                // null: none is configured

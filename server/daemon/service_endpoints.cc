@@ -129,6 +129,7 @@ absl::Status Service::ServeGrpc() {
                                  .node = node_.get(),
                                  .roster = configuration_.roster.get(),
                                  .procedure_steps = procedure_steps_.get(),
+                                 .calibrations = calibrations_.get(),
                                  .on_caller_refused = [this](absl::string_view limit) {
                                    metrics_->OnCallerRefused(limit);
                                  }}));

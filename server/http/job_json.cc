@@ -22,6 +22,7 @@ Json ErrorJson(const absl::Status& error) {
 template <class T>
 Json MembersJson(const T& object);
 
+Json ValueJson(absl::Time time) { return TimeJson(time); }
 template <class T>
 Json ValueJson(const T& value) {
   if constexpr (jobs::HasMembers<T>) {

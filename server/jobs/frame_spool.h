@@ -27,8 +27,16 @@ struct SpoolFrame {
   std::optional<uint32_t> crc32c;
   /// Normalised; replaces the planned matrix.
   std::optional<ProjectionMatrix> measured_matrix;
+  /// Relative to the calibrated one; 0: not told.
+  float dose = 0;
   /// Keeps the pieces alive until the frame is written.
   std::shared_ptr<const void> memory;
+};
+
+/// What a console told of a frame besides its pixels.
+struct FrameMeasurement {
+  std::optional<ProjectionMatrix> matrix;  // as SpoolFrame's
+  float dose = 0;
 };
 
 /// What a job's spool holds of one frame.
@@ -59,10 +67,9 @@ class JobSpool {
   virtual absl::Status DeclareGap(int index) = 0;
   virtual absl::Status Finish() = 0;
 
-  /// The pixels of a frame that is present, into exactly its bytes, and its measured matrix.
+  /// The pixels of a frame that is present, into exactly its bytes, and what was told of it.
   /// Errors: DATA_LOSS (the checksum differs), NOT_FOUND, INTERNAL.
-  virtual absl::StatusOr<std::optional<ProjectionMatrix>> Read(int index,
-                                                               std::span<std::byte> pixels) = 0;
+  virtual absl::StatusOr<FrameMeasurement> Read(int index, std::span<std::byte> pixels) = 0;
 };
 
 /// The disk of the spool.

@@ -107,14 +107,15 @@ enum class WarningKind {
   kDeviceReplaced,
   kStoppedEarly,
   kArchiveFull,
+  kCalibration,
   kWorklistMismatch,
   kWorklistUnavailable
 };
 constexpr auto NamesOf(WarningKind) {
-  return std::to_array<absl::string_view>({"frame_gap", "late_frame", "saturated_detector",
-                                           "dead_detector", "dose_dip", "matrix_jump", "short_arc",
-                                           "device_replaced", "stopped_early", "archive_full",
-                                           "worklist_mismatch", "worklist_unavailable"});
+  return std::to_array<absl::string_view>(
+      {"frame_gap", "late_frame", "saturated_detector", "dead_detector", "dose_dip", "matrix_jump",
+       "short_arc", "device_replaced", "stopped_early", "archive_full", "calibration",
+       "worklist_mismatch", "worklist_unavailable"});
 }
 
 /// What the operator of the X-ray system should know while the arm still turns.
@@ -193,6 +194,15 @@ struct PositionerScan {
   std::optional<double> increment_deg;  // from frame to frame, signed, if it is the same for all
 };
 
+/// The set of calibrations that frames are corrected with.
+struct UsedCalibration {
+  std::string name;
+  uint32_t crc32c = 0;            // of the set as it is kept
+  bool outside_validity = false;  // when the acquisition was accepted
+  absl::Time created = absl::InfinitePast();
+  friend bool operator==(const UsedCalibration&, const UsedCalibration&) = default;
+};
+
 /// What the X-ray system says of the acquisition, for DICOM.
 struct AcquisitionFacts {
   double tube_voltage_kv = 0;  // 0: unknown, here and below
@@ -213,6 +223,7 @@ struct AcquisitionFacts {
   double acquisition_seconds = 0;  // from the first frame to the last
   std::string filter_description;  // e.g. "ram-lak 1.00"
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
+  std::optional<UsedCalibration> calibration;
 };
 
 /// In which kinds of DICOM objects a volume is stored.

@@ -111,6 +111,14 @@ void VisitMembers(const Visitor& visit, Is<PositionerScan> auto& s) {
 }
 
 template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<UsedCalibration> auto& c) {
+  visit("name", c.name, {.place = 1});
+  visit("crc32c", c.crc32c, {.place = 2});
+  visit("outside_validity", c.outside_validity, {.place = 3});
+  visit("created", c.created, {.place = 4});
+}
+
+template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<AcquisitionFacts> auto& f) {
   visit("tube_voltage_kv", f.tube_voltage_kv, {.place = 5, .null_if_empty = true});
   visit("tube_current_ma", f.tube_current_ma);
@@ -137,6 +145,7 @@ void VisitMembers(const Visitor& visit, Is<AcquisitionFacts> auto& f) {
   visit("patient_position", f.patient_position);
   visit("primary_scan", f.primary_scan);
   visit("secondary_scan", f.secondary_scan);
+  visit("calibration", f.calibration, {.place = 9});
 }
 
 template <class Visitor>

@@ -1,5 +1,6 @@
 #include "server/node/job_audit.h"
 
+#include <memory>
 #include <utility>
 
 namespace isocenter::node {
@@ -40,6 +41,14 @@ void SubjectsOfJobs::Record(audit::Event event) {
     if (job.ok()) AddSubject(**job, event);
   }
   next_.Record(std::move(event));
+}
+
+jobs::JobSnapshot JobNamed(const jobs::JobTable& table, const std::string& id) {
+  absl::StatusOr<jobs::JobSnapshot> known = table.Get(id);
+  if (known.ok()) return *std::move(known);
+  auto unknown = std::make_shared<jobs::Job>();
+  unknown->id = id;
+  return unknown;
 }
 
 audit::Event EventAbout(audit::Action action, const audit::Actor& actor, std::string service,

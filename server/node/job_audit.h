@@ -15,6 +15,9 @@ namespace isocenter::node {
 audit::Event EventAbout(audit::Action action, const audit::Actor& actor, std::string service,
                         const jobs::Job& job, const absl::Status& outcome);
 
+/// A job for EventAbout: one that is not in the table (any more) has its id alone.
+jobs::JobSnapshot JobNamed(const jobs::JobTable& table, const std::string& id);
+
 /// Adds to events that name a job alone whose it is, for rooms that do not know jobs. Thread-safe.
 class SubjectsOfJobs : public audit::Recorder {
  public:

@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "kernels/recon/plan.h"
+#include "server/jobs/calibrations.h"
 #include "server/jobs/job.h"
 #include "server/pipeline/refinement_request.h"
 
@@ -45,7 +46,13 @@ struct AcquisitionRequest {
   double frame_rate_hz = 0;                            // 0: unknown
   std::string pair_id;
   jobs::PairRole pair_role = jobs::PairRole::kNone;
+  /// Its calibration is unset: a run gets it when it is made.
   recon::Acquisition acquisition;
+  std::string detector_mode;
+  jobs::CalibrationPolicy calibration_policy = jobs::CalibrationPolicy::kNone;
+  std::string calibration_name;  // empty: that which fits
+  /// That which was chosen at admission.
+  std::optional<jobs::UsedCalibration> calibration;
   recon::FdkSettings settings;
   jobs::MissingFrames missing_frames;
   jobs::DicomForms dicom_forms;
@@ -72,6 +79,7 @@ struct Frame {
   std::shared_ptr<const void> memory;              // of the pieces
   std::optional<uint32_t> crc32c;
   std::optional<ProjectionMatrix> measured_matrix;  // any scale
+  float dose = 0;                                   // 0: not told
 };
 
 }  // namespace isocenter::pipeline

@@ -9,6 +9,7 @@
 #include "kernels/geometry/field_of_view.h"
 #include "server/base/log.h"
 #include "server/jobs/private_error.h"
+#include "server/pipeline/calibration_choice.h"
 #include "server/pipeline/facts.h"
 #include "server/pipeline/frames/frame_monitor.h"
 #include "server/pipeline/identity/same_acquisition.h"
@@ -83,11 +84,12 @@ void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const Recons
   const Detector& detector = accepted.job->request().acquisition.detector;
   spdlog::info(
       "event=job_accepted job={} protocol={} station={} class={} frames={} detector={}x{} "
-      "grid={}x{}x{} slot={} device_bytes={} host_bytes={} predicted_seconds={:.2f}",
+      "grid={}x{}x{} slot={} device_bytes={} host_bytes={} predicted_seconds={:.2f} "
+      "calibration={}",
       job.id, job.protocol, job.station_name, std::string(jobs::Name(job.job_class)),
       job.progress.frames_total, detector.columns, detector.rows, job.grid.nx, job.grid.ny,
       job.grid.nz, run.slot().name, run.plan().peak_bytes, run.plan().host_bytes,
-      accepted.predicted_seconds);
+      accepted.predicted_seconds, job.facts.calibration ? job.facts.calibration->name : "none");
 }
 
 }  // namespace
@@ -132,7 +134,27 @@ absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
   }
   ISO_RETURN_IF_ERROR(CheckStudyPatient(parts_, request.patient_study));
   ISO_ASSIGN_OR_RETURN(screened.grid, ResolveGrid(request));
+  ISO_RETURN_IF_ERROR(Calibrate(request, screened));
   return screened;
+}
+
+absl::Status AcquisitionAdmission::Calibrate(AcquisitionRequest& request,
+                                             Screened& screened) const {
+  while (true) {
+    std::vector<jobs::CalibrationLabel> kept;
+    if (parts_.calibrations != nullptr) kept = parts_.calibrations->Labels();
+    ISO_ASSIGN_OR_RETURN(CalibrationChoice choice, ChooseCalibration(kept, request, parts_.Now()));
+    screened.warning = std::move(choice.warning);
+    request.calibration = std::move(choice.used);
+    if (!request.calibration) return absl::OkStatus();
+    auto loaded = parts_.calibrations_in_memory.Get(*request.calibration);
+    // One that is damaged is not among the others any more.
+    if (absl::IsDataLoss(loaded.status())) continue;
+    ISO_ASSIGN_OR_RETURN(screened.calibration, std::move(loaded));
+    const auto& add = parts_.options.decoders.add_calibration;
+    if (add) request.record = add(request.record, *request.calibration);
+    return absl::OkStatus();
+  }
 }
 
 absl::StatusOr<std::shared_ptr<ReconstructionRun>> AcquisitionAdmission::MakeRun(
@@ -181,6 +203,7 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Admit(AcquisitionRequest reque
   accepted.job->StartRun(run);
   LogAccepted(job, accepted, *run);
   if (const auto warning = ShortArcWarning(run->plan())) accepted.job->Warn(*warning);
+  if (screened.warning) accepted.job->Warn(*std::move(screened.warning));
   return accepted;
 }
 

@@ -62,11 +62,17 @@ class AcquisitionAdmission {
   struct Screened {
     std::optional<AcceptedJob> known;  // the job of its request id; the rest is unset
     VolumeGrid grid;
+    std::optional<jobs::JobWarning> warning;
+    /// In memory until a run has it.
+    std::shared_ptr<const ops::Calibration> calibration;
     bool has_other_half = false;  // of its pair, from which the request now has what it lacked
   };
-  /// Errors: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE (drained, stopping), those of the
-  /// result store.
+  /// Errors: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE (drained, stopping), those of
+  /// Calibrate and of the result store.
   absl::StatusOr<Screened> Screen(AcquisitionRequest& request) const;
+  /// Chooses what the request is corrected with. Errors: those of ChooseCalibration and
+  /// LoadedCalibrations, but for DATA_LOSS.
+  absl::Status Calibrate(AcquisitionRequest& request, Screened& screened) const;
   /// The job that was made for the request id of `request` before. Errors: INVALID_ARGUMENT (for
   /// another acquisition), PERMISSION_DENIED (by another caller).
   absl::StatusOr<AcceptedJob> Existing(const AcquisitionRequest& request,

@@ -13,12 +13,14 @@ namespace isocenter::pipeline {
 Engine::Engine(const EngineEnvironment& environment, std::vector<SlotDevices> devices,
                EngineOptions options)
     : options_(std::move(options)),
-      parts_{environment, options_, *this, runs_, active_, disk_, [this] { SeekPlaces(); }},
+      parts_{environment,          options_, *this, runs_,
+             loaded_calibrations_, active_,  disk_, [this] { SeekPlaces(); }},
       disk_(environment.results, environment.spool),
       active_([this] { WakeWatch(); }, parts_.seek_places),
       device_loss_(parts_),
+      loaded_calibrations_(environment.calibrations, environment.scheduler.slots()[0]->host_memory),
       runs_(
-          environment.registry, environment.scheduler, std::move(devices),
+          environment.registry, environment.scheduler, loaded_calibrations_, std::move(devices),
           [this](scheduler::DeviceSlot& slot, const absl::Status& why) {
             device_loss_.OnSlotLost(slot, why);
           },

@@ -47,8 +47,9 @@ class Engine : private JobKeeper {
   /// there. `wanted` is asked when the turn comes: a console that has left costs no planning. A
   /// request id that is known gives the job that it belongs to. Errors: INVALID_ARGUMENT,
   /// PERMISSION_DENIED (the request id is another caller's), RESOURCE_EXHAUSTED (memory, spool or
-  /// disk: what is needed and what is free; see scheduler::RetryAfter), UNAVAILABLE (drained,
-  /// stopping, no device), CANCELLED (not wanted any more), those of the job store.
+  /// disk: what is needed and what is free; see scheduler::RetryAfter), FAILED_PRECONDITION (the
+  /// calibration that the protocol requires), UNAVAILABLE (drained, stopping, no device), CANCELLED
+  /// (not wanted any more), those of the job store.
   void Accept(AcquisitionRequest request, std::function<bool()> wanted, AcceptDone done);
 
   using Quote = AdmissionQuote;
@@ -74,6 +75,12 @@ class Engine : private JobKeeper {
   /// refused with UNAVAILABLE and that sentence. Those that exist go on, and may be resumed.
   void SetDrained(std::optional<std::string> reason);
 
+  /// Room on the archive's disk for what is no result. Errors: as PromisedDisk::Reserve.
+  absl::StatusOr<scheduler::DiskPromise> ReserveDisk(int64_t bytes) { return disk_.Reserve(bytes); }
+  /// Of the host's memory. Errors: as scheduler::PromisedMemory::Reserve.
+  absl::StatusOr<scheduler::MemoryPromise> ReserveMemory(int64_t bytes) {
+    return parts_.scheduler.slots()[0]->host_memory.Reserve(bytes);
+  }
   /// What of the archive's disk is promised to active jobs, in bytes; and of it, what lies on the
   /// spool's disk: all or nothing.
   int64_t promised_disk_bytes() const { return disk_.promised(); }
@@ -123,6 +130,7 @@ class Engine : private JobKeeper {
       admission_thread_.NewLane();
   const std::shared_ptr<scheduler::LaneExecutor::Lane> quote_lane_ =
       admission_thread_.NewLane({.job_class = jobs::JobClass::kBatch});
+  LoadedCalibrations loaded_calibrations_;
   RunMaker runs_;
   // Their threads end before what is above.
   scheduler::LaneExecutor exporter_{"iso-export"};

@@ -9,12 +9,14 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "kernels/ops/registry.h"
+#include "server/jobs/calibrations.h"
 #include "server/jobs/frame_spool.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/jobs/worklist.h"
 #include "server/pipeline/active_jobs.h"
 #include "server/pipeline/request_decoders.h"
+#include "server/pipeline/runs/loaded_calibrations.h"
 #include "server/pipeline/runs/run_maker.h"
 #include "server/scheduler/promised_disk.h"
 #include "server/scheduler/scheduler.h"
@@ -29,7 +31,8 @@ struct EngineEnvironment {
   jobs::FrameSpool& spool;
   jobs::ResultStore& results;
   jobs::JobObserver& observer;
-  jobs::Worklist* worklist = nullptr;  // null: none
+  jobs::Worklist* worklist = nullptr;              // null: none
+  jobs::CalibrationStore* calibrations = nullptr;  // null: none are kept
 };
 
 /// Makes a device fail, for tests of what happens then.
@@ -63,6 +66,7 @@ struct EngineParts : EngineEnvironment {
   const EngineOptions& options;
   JobKeeper& keeper;
   RunMaker& runs;
+  LoadedCalibrations& calibrations_in_memory;
   ActiveJobs& active;
   scheduler::PromisedDisk& disk;
   /// Looks for a slot for every job that has none, soon. From any thread.

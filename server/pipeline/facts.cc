@@ -117,6 +117,7 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
   facts.filter_description =
       absl::StrFormat("%s %.2f", WindowName(plan.settings.window), plan.settings.cutoff);
   facts.trajectory_hash = TrajectoryHash(trajectory);
+  facts.calibration = request.calibration;
   return facts;
 }
 

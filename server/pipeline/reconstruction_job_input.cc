@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/corrections.h"
 #include "server/pipeline/frames/measured_matrix.h"
 #include "server/pipeline/reconstruction_job.h"
 
@@ -67,6 +68,9 @@ absl::StatusOr<std::optional<ProjectionMatrix>> ReconstructionJob::MatrixOf(
                      acquisition.detector.columns, " columns of ",
                      recon::PixelBytes(acquisition.pixel_type), " bytes)"));
   }
+  if (const absl::Status dose = ops::CheckGivenDose(frame.index, frame.dose); !dose.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("frame.dose: ", dose.message()));
+  }
   if (!frame.measured_matrix) return std::nullopt;
   const absl::StatusOr<ProjectionMatrix> matrix = CheckedMeasuredMatrix(
       *frame.measured_matrix, acquisition.trajectory[frame.index], acquisition.detector);
@@ -81,6 +85,7 @@ absl::StatusOr<jobs::SpoolFrame> ReconstructionJob::CheckedFrame(Frame frame) co
                           .pixels = std::move(frame.pixels),
                           .crc32c = frame.crc32c,
                           .measured_matrix = matrix,
+                          .dose = frame.dose,
                           .memory = std::move(frame.memory)};
 }
 

@@ -66,7 +66,7 @@ void RefinementJob::SeekRun(RunMaker& runs) {
   if (input == nullptr || !SourceIsCompleted()) return;
   // Before it is tried: who holds what is missing may leave meanwhile.
   const bool others_hold = runs.in_use();
-  auto run = runs.MakeRefinement(input->acquisition, grid_, request_, urgency_);
+  auto run = runs.MakeRefinement(input->acquisition, input->calibration, grid_, request_, urgency_);
   if (run.ok()) return StartRun(*std::move(run));
   // What does not fit beside nothing never fits.
   const bool may_fit_later = absl::IsResourceExhausted(run.status()) && others_hold;

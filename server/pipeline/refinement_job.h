@@ -21,6 +21,7 @@ namespace isocenter::pipeline {
 struct RefinementInput {
   std::shared_ptr<jobs::JobSpool> spool;
   recon::Acquisition acquisition;
+  std::optional<jobs::UsedCalibration> calibration;  // that of their own job
   jobs::MissingFrames missing_frames;
 };
 

@@ -69,10 +69,11 @@ absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& st
   Job job =
       RefinementRecord(absl::StrCat(source.id, "-ref"), source, stored, refinement, parts_.Now());
   absl::StatusOr<scheduler::DiskPromise> room = RoomFor(job);
-  const absl::Status added = Add(std::move(job), std::move(refinement),
-                                 {std::move(spool), request.acquisition, request.missing_frames},
-                                 room.ok() ? *std::move(room) : scheduler::DiskPromise())
-                                 .status();
+  const absl::Status added =
+      Add(std::move(job), std::move(refinement),
+          {std::move(spool), request.acquisition, request.calibration, request.missing_frames},
+          room.ok() ? *std::move(room) : scheduler::DiskPromise())
+          .status();
   return absl::IsAlreadyExists(added) ? absl::OkStatus() : added;
 }
 
@@ -82,7 +83,8 @@ absl::StatusOr<RefinementInput> Refinements::OpenInput(const std::string& source
   ISO_RETURN_IF_ERROR(kept);
   ISO_ASSIGN_OR_RETURN(std::shared_ptr<jobs::JobSpool> spool, parts_.spool.Open(source_id));
   ISO_ASSIGN_OR_RETURN(AcquisitionRequest request, DecodeSpooled(parts_.options.decoders, *spool));
-  return RefinementInput{std::move(spool), std::move(request.acquisition), request.missing_frames};
+  return RefinementInput{std::move(spool), std::move(request.acquisition),
+                         std::move(request.calibration), request.missing_frames};
 }
 
 std::shared_ptr<RefinementJob> Refinements::MakeJob(const Job& job, RefinementRequest request) {

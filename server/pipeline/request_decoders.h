@@ -13,6 +13,9 @@ namespace isocenter::pipeline {
 
 /// Those that a test does not need may be null.
 struct RequestDecoders {
+  /// AcquisitionRequest::record with what was chosen for it since.
+  std::function<std::string(const std::string& record, const jobs::UsedCalibration& calibration)>
+      add_calibration;
   /// Turns AcquisitionRequest::record back into the request. Errors: DATA_LOSS, INVALID_ARGUMENT.
   std::function<absl::StatusOr<AcquisitionRequest>(const std::string& record)> acquisition;
   /// The same for RefinementRequest::record.

@@ -3,7 +3,6 @@
 
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "server/rpc/acquisition_stream.h"
-#include "server/rpc/call_counter.h"
 #include "server/rpc/unary_call.h"
 
 namespace isocenter::rpc {
@@ -13,9 +12,9 @@ class AcquisitionService : public v1::AcquisitionService::WithRawCallbackMethod_
                                SingleRequestService<v1::AcquisitionService>> {
  public:
   explicit AcquisitionService(AcquisitionContext& shared) : shared_(shared) {
-    Add(shared.guard, "QuoteAcquisition", &AcquisitionService::OnQuoteAcquisition,
-        {.longest = kLongestHeaderBytes, .kind = CallKind::kQuote});
-    Add(shared.guard, "ListNodes", &AcquisitionService::OnListNodes);
+    Add(shared.guard, {"QuoteAcquisition", Role::kConsole, kLongestHeaderBytes, CallKind::kQuote},
+        &AcquisitionService::OnQuoteAcquisition);
+    Add(shared.guard, {"ListNodes", Role::kViewer}, &AcquisitionService::OnListNodes);
   }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Acquire(
@@ -23,15 +22,11 @@ class AcquisitionService : public v1::AcquisitionService::WithRawCallbackMethod_
     return AcquisitionStream::Start(shared_, call);
   }
 
-  /// Quotes that are being made.
-  const CallCounter& quotes() const { return quotes_; }
-
  private:
   void OnQuoteAcquisition(UnaryCall<v1::QuoteAcquisitionRequest, v1::AcquisitionQuote>& call);
   void OnListNodes(UnaryCall<v1::ListNodesRequest, v1::ListNodesResponse>& call);
 
   AcquisitionContext& shared_;
-  CallCounter quotes_;
 };
 
 }  // namespace isocenter::rpc

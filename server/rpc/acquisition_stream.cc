@@ -39,15 +39,12 @@ AcquisitionStream* AcquisitionStream::Start(AcquisitionContext& shared,
 }
 
 absl::Status AcquisitionStream::Admit() {
-  if (!permit_.ok()) {
-    shared_.audit.Record(audit::Action::kAcquire, permit_.actor, jobs::Job(), permit_.status);
-    return permit_.status;
-  }
+  if (!permit_.ok()) return permit_.status;
   absl::StatusOr<CallerQuotas::Place> place =
       shared_.guard.quotas().Enter(permit_.account, CallKind::kAcquisition);
   if (!place.ok()) {
     shared_.observer.OnRefused(place.status());
-    shared_.audit.Record(audit::Action::kAcquire, permit_.actor, jobs::Job(), place.status());
+    permit_.Record(audit::Action::kAcquire, jobs::Job(), place.status());
     return place.status();
   }
   place_ = *std::move(place);
@@ -70,7 +67,7 @@ AcquisitionStream::AcquisitionStream(AcquisitionContext& shared, grpc::CallbackS
     : shared_(shared),
       token_(shared.calls),
       call_(call),
-      permit_(shared.guard.Ask(*call, roles::Role::kConsole)),
+      permit_(shared.guard.Ask(*call, "Acquire", roles::Role::kConsole)),
       last_activity_(shared.clock()) {}
 
 void AcquisitionStream::OnRoom() {
@@ -97,8 +94,7 @@ void AcquisitionStream::Refuse(const absl::Status& why) {
     if (job_id_.empty()) {
       shared_.observer.OnRefused(jobs::Publishable(why));
       const absl::StatusOr<jobs::JobSnapshot> asked_for = shared_.table.Get(asked_for_);
-      shared_.audit.Record(audit::Action::kAcquire, permit_.actor,
-                           asked_for.ok() ? **asked_for : jobs::Job(), why);
+      permit_.Record(audit::Action::kAcquire, asked_for.ok() ? **asked_for : jobs::Job(), why);
     }
     spdlog::warn("event=acquisition_refused job={} reason=\"{}\"",
                  job_id_.empty() ? "none" : job_id_, jobs::Loggable(why));

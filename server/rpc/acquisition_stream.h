@@ -21,13 +21,12 @@
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/call_counter.h"
-#include "server/rpc/callers/call_audit.h"
 #include "server/rpc/callers/guard.h"
 #include "server/rpc/raw_message.h"
 
 namespace isocenter::rpc {
 
-/// What all streams share; outlives them.
+/// What all streams and quotes share; outlives them.
 struct AcquisitionContext {
   const Guard& guard;
   pipeline::Engine& engine;
@@ -37,9 +36,8 @@ struct AcquisitionContext {
   int64_t max_message_bytes;
   absl::Duration idle_limit;  // of silence, by `clock`
   const v1::ClusterConfig& cluster;
-  CallAudit audit;
   std::function<absl::Time()> clock;
-  CallCounter calls{};
+  CallCounter calls{};  // streams, and quotes that are being made
 };
 
 /// Reads messages as raw bytes, so that each is held against the limit of its place in the stream

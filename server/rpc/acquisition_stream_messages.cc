@@ -111,7 +111,7 @@ absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header
 void AcquisitionStream::HandleAccepted(absl::StatusOr<pipeline::Engine::Accepted> accepted) {
   if (!accepted.ok()) return Refuse(accepted.status());
   const jobs::Job& job = *accepted->snapshot;
-  shared_.audit.Record(audit::Action::kAcquire, permit_.actor, job, absl::OkStatus());
+  permit_.Record(audit::Action::kAcquire, job, absl::OkStatus());
   if (!accepted->is_proven) {
     spdlog::warn("event=resume_unproven job={} by=\"{}\"", job.id, permit_.caller());
   }
@@ -174,7 +174,8 @@ absl::Status AcquisitionStream::HandleFrame(RawMessage::Frame raw) {
   }
   pipeline::Frame frame{.index = raw.fields.index(),
                         .pixels = std::move(raw.pixels),
-                        .memory = std::move(raw.memory)};
+                        .memory = std::move(raw.memory),
+                        .dose = raw.fields.dose()};
   if (raw.fields.has_checksum()) frame.crc32c = raw.fields.crc32c();
   if (raw.fields.has_measured_matrix()) {
     const absl::StatusOr<ProjectionMatrix> matrix =

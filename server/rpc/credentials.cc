@@ -1,9 +1,7 @@
 #include "server/rpc/credentials.h"
 
-#include <cstdint>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
@@ -11,16 +9,8 @@
 namespace isocenter::rpc {
 namespace {
 
-constexpr uint64_t kMostBytes = 16 << 20;  // the authorities of a country
-
 absl::StatusOr<std::string> ReadPem(absl::string_view field, const std::string& path) {
-  const std::string name = absl::StrCat("grpc_tls.", field);
-  ISO_ASSIGN_OR_RETURN(std::string text, ReadRegularFile(name, path, kMostBytes));
-  if (!absl::StrContains(text, "-----BEGIN ")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " is ", path, ", which is not PEM; legal is a PEM file"));
-  }
-  return text;
+  return ReadPemFile(absl::StrCat("grpc_tls.", field), path);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
+#include "server/node/job_audit.h"
 #include "server/rpc/translation/status_translation.h"
 #include "server/rpc/unary_call.h"
 
@@ -26,10 +27,8 @@ void DownloadStream::OnRequest(const grpc::ByteBuffer& bytes) {
   v1::DownloadResultRequest request;
   const absl::Status parsed = ParseRequest(bytes, request);
   if (!parsed.ok()) return Finish(ToGrpc(parsed));
-  const Permit permit = shared_.guard.Ask(context(), roles::Role::kConsole);
   job_id_ = request.job_id();
-  actor_ = permit.actor;
-  const absl::Status opened = permit.ok() ? Open(request) : permit.status;
+  const absl::Status opened = Open(request);
   if (!opened.ok()) {
     outcome_ = opened;
     return Finish(ToGrpc(opened));
@@ -128,7 +127,9 @@ void DownloadStream::SendPiece() {
 }
 
 void DownloadStream::OnEnd() {
-  if (!job_id_.empty()) shared_.audit.Record(audit::Action::kDownload, actor_, job_id_, outcome_);
+  if (!job_id_.empty()) {
+    permit().Record(audit::Action::kDownload, *node::JobNamed(shared_.table, job_id_), outcome_);
+  }
   std::shared_ptr<DownloadStream> last;
   absl::MutexLock lock(&mutex_);
   alarm_.reset();

@@ -17,7 +17,6 @@
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/rpc/call_counter.h"
-#include "server/rpc/callers/call_audit.h"
 #include "server/rpc/single_request_call.h"
 
 namespace isocenter::rpc {
@@ -27,7 +26,6 @@ struct DownloadContext {
   const Guard& guard;
   const jobs::JobTable& table;
   jobs::ResultStore& results;
-  const CallAudit& audit;
   CallCounter& calls;
   absl::Duration idle_limit;  // of a reader that takes nothing
 };
@@ -64,7 +62,6 @@ class DownloadStream : public SingleRequestCall,
   bool taken_ ABSL_GUARDED_BY(mutex_) = true;  // a piece since the alarm was set
   std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mutex_);
   std::string job_id_;  // that is asked for; empty: nothing is
-  audit::Actor actor_;
   absl::Status outcome_ = absl::CancelledError("the client went away");
   // Used by one callback at a time: each starts the next write, or finishes.
   bool named_ = false;  // the files' names are sent (DICOM)

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/node/job_audit.h"
 #include "server/rpc/download_stream.h"
 #include "server/rpc/transfer_service.h"
 #include "server/rpc/translation/status_translation.h"
@@ -60,44 +61,30 @@ absl::Status ListPage(const jobs::JobTable& table, const v1::ListJobsRequest& re
 
 JobService::JobService(const Guard& guard, jobs::JobTable& table, pipeline::Engine& engine,
                        jobs::ResultStore& results, const config::ProtocolBook& protocols,
-                       CallAudit audit, archive::TransferQueue* transfers,
-                       absl::Duration idle_limit)
-    : guard_(guard),
-      table_(table),
+                       archive::TransferQueue* transfers, absl::Duration idle_limit)
+    : table_(table),
       engine_(engine),
       protocols_(protocols),
-      audit_(audit),
       transfers_(transfers),
-      downloads_{guard, table, results, audit_, calls_, idle_limit} {
-  Add(guard, "ListJobs", &JobService::OnListJobs);
-  Add(guard, "GetJob", &JobService::OnGetJob);
-  Add(guard, "CancelJob", &JobService::OnCancelJob,
-      {.on_stranger = Records(audit::Action::kCancel)});
-  Add(guard, "RefineJob", &JobService::OnRefineJob,
-      {.on_stranger = Records(audit::Action::kRefine)});
-  Add(guard, "GetJobTrace", &JobService::OnGetJobTrace);
-  Add(guard, "DeleteJob", &JobService::OnDeleteJob,
-      {.on_stranger = Records(audit::Action::kDelete)});
-  AddCalls("WatchJob", [this, method = Method()](grpc::CallbackServerContext* context) {
-    return WatchStream::New(guard_, *context, method, table_, calls_);
-  });
-  AddCalls("DownloadResult",
-           [this, method = Method{.kind = CallKind::kDownload,
-                                  .on_stranger = Records(audit::Action::kDownload)}](
-               grpc::CallbackServerContext* context) {
-             return DownloadStream::New(downloads_, *context, method);
+      downloads_{guard, table, results, calls_, idle_limit} {
+  Add(guard, {"ListJobs", Role::kViewer}, &JobService::OnListJobs);
+  Add(guard, {"GetJob", Role::kViewer}, &JobService::OnGetJob);
+  Add(guard, {"CancelJob", Role::kConsole}, &JobService::OnCancelJob);
+  Add(guard, {"RefineJob", Role::kConsole}, &JobService::OnRefineJob);
+  Add(guard, {"GetJobTrace", Role::kViewer}, &JobService::OnGetJobTrace);
+  Add(guard, {"DeleteJob", Role::kAdministrator}, &JobService::OnDeleteJob);
+  AddCalls({"WatchJob", Role::kViewer},
+           [this, &guard](grpc::CallbackServerContext& context, const Method& method) {
+             return WatchStream::New(guard, context, method, table_, calls_);
+           });
+  AddCalls({"DownloadResult", Role::kConsole, kLongestRequestBytes, CallKind::kDownload},
+           [this](grpc::CallbackServerContext& context, const Method& method) {
+             return DownloadStream::New(downloads_, context, method);
            });
 }
 
-std::function<void(const Permit& permit)> JobService::Records(audit::Action action) const {
-  return [this, action](const Permit& permit) {
-    audit_.Record(action, permit.actor, jobs::Job(), permit.status);
-  };
-}
-
 void JobService::OnListJobs(UnaryCall<v1::ListJobsRequest, v1::ListJobsResponse>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   const absl::Status listed = ListPage(table_, call.request(), transfers_, call.response());
   permit.Record(audit::Action::kQuery, jobs::Job(), listed, [&call](audit::Event& event) {
     event.query.push_back("jobs");
@@ -107,8 +94,7 @@ void JobService::OnListJobs(UnaryCall<v1::ListJobsRequest, v1::ListJobsResponse>
 }
 
 void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(call.request().job_id());
   if (job.ok()) {
     call.response() = ToProto(**job);
@@ -120,7 +106,6 @@ void JobService::OnGetJob(UnaryCall<v1::GetJobRequest, v1::Job>& call) {
 
 absl::StatusOr<jobs::JobSnapshot> JobService::Cancel(const v1::CancelJobRequest& request,
                                                      const Permit& permit) {
-  ISO_RETURN_IF_ERROR(permit.status);
   ISO_ASSIGN_OR_RETURN(const jobs::CancelReason reason, CancelReasonFromProto(request.reason()));
   // Before the end, with which it is reported.
   table_.Update(request.job_id(), [&](jobs::Job& job) { job.order.cancel_reason = reason; });
@@ -134,40 +119,37 @@ absl::StatusOr<jobs::JobSnapshot> JobService::Cancel(const v1::CancelJobRequest&
 }
 
 void JobService::OnCancelJob(UnaryCall<v1::CancelJobRequest, v1::Job>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kConsole);
+  const Permit& permit = call.permit();
   const absl::StatusOr<jobs::JobSnapshot> job = Cancel(call.request(), permit);
   if (job.ok()) call.response() = ToProto(**job);
-  audit_.Record(audit::Action::kCancel, permit.actor, call.request().job_id(), job.status());
+  permit.Record(audit::Action::kCancel, *node::JobNamed(table_, call.request().job_id()),
+                job.status());
   call.Answer(job.status());
 }
 
 void JobService::OnRefineJob(UnaryCall<v1::RefineJobRequest, v1::Job>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kConsole);
+  const Permit& permit = call.permit();
   const std::string source = call.request().job_id();
-  if (!permit.ok()) {
-    audit_.Record(audit::Action::kRefine, permit.actor, source, permit.status);
-    return call.Answer(permit.status);
-  }
   absl::StatusOr<pipeline::RefinementRequest> translated =
       TranslateRefineRequest(call.request(), protocols_);
   if (!translated.ok()) {
-    audit_.Record(audit::Action::kRefine, permit.actor, source, translated.status());
+    permit.Record(audit::Action::kRefine, *node::JobNamed(table_, source), translated.status());
     return call.Answer(translated.status());
   }
   engine_.Refine(source, *std::move(translated),
-                 [this, &call, actor = permit.actor,
-                  token = std::make_shared<const CallCounter::Token>(calls_)](
+                 [this, &call, permit, token = std::make_shared<const CallCounter::Token>(calls_)](
                      const absl::StatusOr<jobs::JobSnapshot>& job) {
                    if (job.ok()) call.response() = ToProto(**job);
-                   audit_.Record(audit::Action::kRefine, actor,
-                                 job.ok() ? (*job)->id : call.request().job_id(), job.status());
+                   permit.Record(
+                       audit::Action::kRefine,
+                       job.ok() ? **job : *node::JobNamed(table_, call.request().job_id()),
+                       job.status());
                    call.Answer(job.status());
                  });
 }
 
 void JobService::OnGetJobTrace(UnaryCall<v1::GetJobTraceRequest, v1::JobTrace>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   absl::StatusOr<std::string> trace = table_.TraceOf(call.request().job_id());
   if (trace.ok()) {
     call.response().set_chrome_trace_json(*std::move(trace));
@@ -185,16 +167,12 @@ absl::Status JobService::Delete(const v1::DeleteJobRequest& request) {
 }
 
 void JobService::OnDeleteJob(UnaryCall<v1::DeleteJobRequest, v1::DeleteJobResponse>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kAdministrator);
+  const Permit& permit = call.permit();
   const v1::DeleteJobRequest& request = call.request();
   // Whose data it was is unknown afterwards.
-  const absl::StatusOr<jobs::JobSnapshot> job = table_.Get(request.job_id());
-  const absl::Status status = permit.ok() ? Delete(request) : permit.status;
-  if (job.ok()) {
-    audit_.Record(audit::Action::kDelete, permit.actor, **job, status);
-  } else {
-    audit_.Record(audit::Action::kDelete, permit.actor, request.job_id(), status);
-  }
+  const jobs::JobSnapshot job = node::JobNamed(table_, request.job_id());
+  const absl::Status status = Delete(request);
+  permit.Record(audit::Action::kDelete, *job, status);
   if (status.ok()) {
     spdlog::info("event=job_deleted job={} force={} by=\"{}\"", request.job_id(), request.force(),
                  permit.caller());

@@ -8,7 +8,6 @@
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
 #include "server/rpc/call_counter.h"
-#include "server/rpc/callers/call_audit.h"
 #include "server/rpc/callers/guard.h"
 #include "server/rpc/download_stream.h"
 #include "server/rpc/unary_call.h"
@@ -20,7 +19,7 @@ class JobService : public SingleRequestService<v1::JobService> {
   /// All must outlive the service. `transfers` may be null: nothing is ever sent. Who fetches a
   /// result and takes nothing of it for `idle_limit` is left.
   JobService(const Guard& guard, jobs::JobTable& table, pipeline::Engine& engine,
-             jobs::ResultStore& results, const config::ProtocolBook& protocols, CallAudit audit,
+             jobs::ResultStore& results, const config::ProtocolBook& protocols,
              archive::TransferQueue* transfers, absl::Duration idle_limit);
 
   /// Those that are not answered at once.
@@ -37,14 +36,10 @@ class JobService : public SingleRequestService<v1::JobService> {
   absl::StatusOr<jobs::JobSnapshot> Cancel(const v1::CancelJobRequest& request,
                                            const Permit& permit);
   absl::Status Delete(const v1::DeleteJobRequest& request);
-  /// What is recorded of a call by nobody.
-  std::function<void(const Permit& permit)> Records(audit::Action action) const;
 
-  const Guard& guard_;
   jobs::JobTable& table_;
   pipeline::Engine& engine_;
   const config::ProtocolBook& protocols_;
-  const CallAudit audit_;
   archive::TransferQueue* const transfers_;
   CallCounter calls_;
   const DownloadContext downloads_;

@@ -11,10 +11,10 @@ namespace isocenter::rpc {
 class NodeService : public SingleRequestService<v1::NodeService> {
  public:
   /// Both must outlive the service.
-  NodeService(const Guard& guard, node::Node& node) : guard_(guard), node_(node) {
-    Add(guard, "GetNodeStatus", &NodeService::OnGetNodeStatus);
-    Add(guard, "DrainNode", &NodeService::OnDrainNode);
-    Add(guard, "ResumeNode", &NodeService::OnResumeNode);
+  NodeService(const Guard& guard, node::Node& node) : node_(node) {
+    Add(guard, {"GetNodeStatus", Role::kViewer}, &NodeService::OnGetNodeStatus);
+    Add(guard, {"DrainNode", Role::kOperator}, &NodeService::OnDrainNode);
+    Add(guard, {"ResumeNode", Role::kOperator}, &NodeService::OnResumeNode);
   }
 
  private:
@@ -24,7 +24,6 @@ class NodeService : public SingleRequestService<v1::NodeService> {
 
   void Describe(v1::NodeStatus& response) const;
 
-  const Guard& guard_;
   node::Node& node_;
 };
 

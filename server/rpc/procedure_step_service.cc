@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/node/job_audit.h"
 #include "server/rpc/translation/field_checks.h"
 #include "server/rpc/translation/translate.h"
 #include "server/rpc/translation/wire_enum.h"
@@ -60,29 +61,24 @@ absl::Status List(jobs::ProcedureStepControl& control, const v1::ListProcedureSt
   return absl::OkStatus();
 }
 
-/// The job's procedure step is told of by the job's id.
-void RecordOf(const Permit& permit, const std::string& job_id, const char* what,
-              const absl::Status& outcome) {
-  jobs::Job job;
-  job.id = job_id;
-  permit.Record(audit::Action::kProcedureStep, job, outcome, [&](audit::Event& event) {
-    event.detail = absl::StrCat(what, event.detail.empty() ? "" : ": ", event.detail);
-  });
-}
-
 }  // namespace
+
+void ProcedureStepService::Record(const Permit& permit, const std::string& job_id, const char* what,
+                                  const absl::Status& outcome) const {
+  permit.Record(audit::Action::kProcedureStep, *node::JobNamed(table_, job_id), outcome,
+                [&](audit::Event& event) {
+                  event.detail = absl::StrCat(what, event.detail.empty() ? "" : ": ", event.detail);
+                });
+}
 
 void ProcedureStepService::OnListProcedureSteps(
     UnaryCall<v1::ListProcedureStepsRequest, v1::ListProcedureStepsResponse>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
-  if (!permit.ok()) return call.Answer(permit.status);
   call.Answer(steps_ == nullptr ? NotConfigured() : List(*steps_, call.request(), call.response()));
 }
 
 void ProcedureStepService::OnRetryProcedureStep(
     UnaryCall<v1::RetryProcedureStepRequest, v1::ProcedureStep>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   if (steps_ == nullptr) return call.Answer(NotConfigured());
   const std::string& job_id = call.request().job_id();
   const absl::StatusOr<jobs::ProcedureStep> step = steps_->Retry(job_id);
@@ -90,14 +86,13 @@ void ProcedureStepService::OnRetryProcedureStep(
     call.response() = ToProto(*step);
     spdlog::info("event=procedure_step_retried job={} by=\"{}\"", job_id, permit.caller());
   }
-  RecordOf(permit, job_id, "retry", step.status());
+  Record(permit, job_id, "retry", step.status());
   call.Answer(step.status());
 }
 
 void ProcedureStepService::OnDropProcedureStep(
     UnaryCall<v1::DropProcedureStepRequest, v1::ProcedureStep>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   if (steps_ == nullptr) return call.Answer(NotConfigured());
   const std::string& job_id = call.request().job_id();
   const absl::StatusOr<jobs::ProcedureStep> step = steps_->Drop(job_id);
@@ -105,7 +100,7 @@ void ProcedureStepService::OnDropProcedureStep(
     call.response() = ToProto(*step);
     spdlog::warn("event=procedure_step_dropped job={} by=\"{}\"", job_id, permit.caller());
   }
-  RecordOf(permit, job_id, "drop", step.status());
+  Record(permit, job_id, "drop", step.status());
   call.Answer(step.status());
 }
 

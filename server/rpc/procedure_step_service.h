@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isocenter/v1/procedure_steps.grpc.pb.h"
+#include "server/jobs/job_table.h"
 #include "server/jobs/procedure_steps.h"
 #include "server/rpc/callers/guard.h"
 #include "server/rpc/unary_call.h"
@@ -10,12 +11,14 @@ namespace isocenter::rpc {
 
 class ProcedureStepService : public SingleRequestService<v1::ProcedureStepService> {
  public:
-  /// `steps`: null when nobody is told; both must outlive the service.
-  ProcedureStepService(const Guard& guard, jobs::ProcedureStepControl* steps)
-      : guard_(guard), steps_(steps) {
-    Add(guard, "ListProcedureSteps", &ProcedureStepService::OnListProcedureSteps);
-    Add(guard, "RetryProcedureStep", &ProcedureStepService::OnRetryProcedureStep);
-    Add(guard, "DropProcedureStep", &ProcedureStepService::OnDropProcedureStep);
+  /// `steps`: null when nobody is told; all must outlive the service.
+  ProcedureStepService(const Guard& guard, const jobs::JobTable& table,
+                       jobs::ProcedureStepControl* steps)
+      : table_(table), steps_(steps) {
+    Add(guard, {"ListProcedureSteps", Role::kViewer}, &ProcedureStepService::OnListProcedureSteps);
+    Add(guard, {"RetryProcedureStep", Role::kOperator},
+        &ProcedureStepService::OnRetryProcedureStep);
+    Add(guard, {"DropProcedureStep", Role::kOperator}, &ProcedureStepService::OnDropProcedureStep);
   }
 
  private:
@@ -24,7 +27,10 @@ class ProcedureStepService : public SingleRequestService<v1::ProcedureStepServic
   void OnRetryProcedureStep(UnaryCall<v1::RetryProcedureStepRequest, v1::ProcedureStep>& call);
   void OnDropProcedureStep(UnaryCall<v1::DropProcedureStepRequest, v1::ProcedureStep>& call);
 
-  const Guard& guard_;
+  void Record(const Permit& permit, const std::string& job_id, const char* what,
+              const absl::Status& outcome) const;
+
+  const jobs::JobTable& table_;  // whose scan a step is
   jobs::ProcedureStepControl* const steps_;
 };
 

@@ -12,16 +12,15 @@ class ProtocolService : public SingleRequestService<v1::ProtocolService> {
  public:
   /// Both must outlive the service.
   ProtocolService(const Guard& guard, const config::ProtocolBook& protocols)
-      : guard_(guard), protocols_(protocols) {
-    Add(guard, "ListProtocols", &ProtocolService::OnListProtocols);
-    Add(guard, "GetProtocol", &ProtocolService::OnGetProtocol);
+      : protocols_(protocols) {
+    Add(guard, {"ListProtocols", Role::kViewer}, &ProtocolService::OnListProtocols);
+    Add(guard, {"GetProtocol", Role::kViewer}, &ProtocolService::OnGetProtocol);
   }
 
  private:
   void OnListProtocols(UnaryCall<v1::ListProtocolsRequest, v1::ListProtocolsResponse>& call);
   void OnGetProtocol(UnaryCall<v1::GetProtocolRequest, v1::ReconstructionProtocol>& call);
 
-  const Guard& guard_;
   const config::ProtocolBook& protocols_;
 };
 

@@ -1,6 +1,7 @@
 #include "server/rpc/raw_message.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -73,6 +74,7 @@ constexpr uint32_t kHasCrcTag =
     Tag(v1::Frame::kHasChecksumFieldNumber, WireFormatLite::WIRETYPE_VARINT);
 constexpr uint32_t kMatrixTag =
     Tag(v1::Frame::kMeasuredMatrixFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+constexpr uint32_t kDoseTag = Tag(v1::Frame::kDoseFieldNumber, WireFormatLite::WIRETYPE_FIXED32);
 
 bool IsOtherMessage(uint32_t tag) {
   switch (WireFormatLite::GetTagFieldNumber(tag)) {
@@ -119,6 +121,10 @@ bool ReadFrame(CodedInputStream& in, v1::Frame& fields, PixelRange& pixels) {
         fields.set_has_checksum(truth != 0);
         break;
       }
+      case kDoseTag:
+        if (!in.ReadLittleEndian32(&value)) return false;
+        fields.set_dose(std::bit_cast<float>(value));
+        break;
       case kMatrixTag: {
         std::string matrix;
         if (!in.ReadVarintSizeAsInt(&length) || length > kLongestMatrixBytes - matrix_bytes ||

@@ -17,6 +17,7 @@
 #include "grpcpp/server_builder.h"
 #include "kernels/base/status_macros.h"
 #include "server/rpc/acquisition_service.h"
+#include "server/rpc/calibrations/calibration_service.h"
 #include "server/rpc/callers/guard.h"
 #include "server/rpc/connections/listener.h"
 #include "server/rpc/connections/stream_watch.h"
@@ -50,8 +51,8 @@ int64_t Descriptors() {
 /// What gRPC holds at most of what clients send: a message for each acquisition and each place of
 /// the reception, and what fits the windows of the others.
 size_t MostBuffered(const v1::LimitsConfig& limits) {
-  const size_t messages =
-      limits.max_active_jobs() + CallerQuotas::kSpareStreams + Reception::kPlaces;
+  const size_t messages = limits.max_active_jobs() + CallerQuotas::kSpareStreams +
+                          Reception::kPlaces + 1;  // of a calibration
   return messages * limits.max_message_bytes() +
          size_t{CallerQuotas::kMostCalls} * kStreamWindowBytes;
 }
@@ -118,6 +119,7 @@ class Server::Impl {
   WorklistService worklist_;
   TransferService transfers_;
   ProcedureStepService procedure_steps_;
+  CalibrationService calibrations_;
   std::unique_ptr<NodeService> node_;  // null: there is none
   std::string address_;
   absl::Mutex health_mutex_;
@@ -147,15 +149,16 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
                .max_message_bytes = config.limits().max_message_bytes(),
                .idle_limit = absl::Seconds(config.limits().idle_stream_seconds()),
                .cluster = cluster_,
-               .audit = CallAudit(partners.audit, table),
                .clock = partners.clock},
       acquisitions_(context_),
-      jobs_(guard_, table, engine, results, protocols, CallAudit(partners.audit, table),
-            partners.transfers, absl::Seconds(config.limits().idle_stream_seconds())),
+      jobs_(guard_, table, engine, results, protocols, partners.transfers,
+            absl::Seconds(config.limits().idle_stream_seconds())),
       protocols_(guard_, protocols),
       worklist_(guard_, partners.worklist),
       transfers_(guard_, table, partners.transfers, partners.clock),
-      procedure_steps_(guard_, partners.procedure_steps),
+      procedure_steps_(guard_, table, partners.procedure_steps),
+      calibrations_(guard_, partners.calibrations, engine,
+                    absl::Seconds(config.limits().idle_stream_seconds())),
       node_(partners.node == nullptr ? nullptr
                                      : std::make_unique<NodeService>(guard_, *partners.node)) {}
 
@@ -166,7 +169,8 @@ std::vector<Server::Impl::NamedService> Server::Impl::Services() {
       {v1::ProtocolService::service_full_name(), &protocols_},
       {v1::WorklistService::service_full_name(), &worklist_},
       {v1::TransferService::service_full_name(), &transfers_},
-      {v1::ProcedureStepService::service_full_name(), &procedure_steps_}};
+      {v1::ProcedureStepService::service_full_name(), &procedure_steps_},
+      {v1::CalibrationService::service_full_name(), &calibrations_}};
   if (node_ != nullptr) services.push_back({v1::NodeService::service_full_name(), node_.get()});
   return services;
 }
@@ -232,8 +236,8 @@ void Server::Impl::Shutdown(absl::Time deadline) {
   constexpr absl::Duration kToSendTheLastBytes = absl::Milliseconds(200);
   listener_->Stop();
   context_.calls.WaitUntilNone(deadline);
-  acquisitions_.quotes().WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);
+  calibrations_.calls().WaitUntilNone(deadline);
   worklist_.Interrupt();
   ticker_ = nullptr;
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
@@ -241,8 +245,8 @@ void Server::Impl::Shutdown(absl::Time deadline) {
   // gRPC is done with every call, but the job table or the engine may still be telling one, which
   // then counts itself out.
   context_.calls.WaitUntilNone(absl::InfiniteFuture());
-  acquisitions_.quotes().WaitUntilNone(absl::InfiniteFuture());
   jobs_.calls().WaitUntilNone(absl::InfiniteFuture());
+  calibrations_.calls().WaitUntilNone(absl::InfiniteFuture());
   worklist_.calls().WaitUntilNone(absl::InfiniteFuture());
 }
 

@@ -11,6 +11,7 @@
 #include "isocenter/v1/server_config.pb.h"
 #include "server/archive/transfer_queue.h"
 #include "server/audit/event.h"
+#include "server/calibrations/store.h"
 #include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
@@ -30,6 +31,7 @@ struct Partners {
   node::Node* node = nullptr;
   const roles::Roster* roster = nullptr;  // who may call what; null: whoever reaches the server
   jobs::ProcedureStepControl* procedure_steps = nullptr;
+  calibrations::Store* calibrations = nullptr;  // the engine's
   /// Told of calls and connections beyond what one caller may take, by the name of the limit. From
   /// any thread; may be empty.
   std::function<void(absl::string_view limit)> on_caller_refused;

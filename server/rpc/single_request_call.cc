@@ -13,11 +13,8 @@ constexpr absl::Duration kPatience = absl::Seconds(10);
 }  // namespace
 
 void SingleRequestCall::Begin() {
-  permit_ = guard_.Ask(context_, roles::Role::kViewer);
-  if (!permit_.ok()) {
-    if (method_.on_stranger) method_.on_stranger(permit_);
-    return Finish(ToGrpc(permit_.status));
-  }
+  permit_ = guard_.Ask(context_, method_.name, method_.least);
+  if (!permit_.ok()) return Finish(ToGrpc(permit_.status));
   absl::StatusOr<CallerQuotas::Place> place = guard_.quotas().Enter(permit_.account, method_.kind);
   if (!place.ok()) return Finish(ToGrpc(place.status()));
   place_ = *std::move(place);
@@ -25,6 +22,7 @@ void SingleRequestCall::Begin() {
 }
 
 void SingleRequestCall::OnReadDone(bool ok) {
+  if (received_) return OnNext(ok ? &incoming_ : nullptr);
   if (!guard_.reception().Leave(*this)) return;  // it was turned away
   if (!ok) {
     return Finish(context_.IsCancelled() ? grpc::Status::CANCELLED
@@ -38,8 +36,11 @@ void SingleRequestCall::OnReadDone(bool ok) {
   }
   const grpc::ByteBuffer request = std::move(incoming_);
   incoming_.Clear();
+  received_ = true;
   OnRequest(request);
 }
+
+void SingleRequestCall::OnNext(const grpc::ByteBuffer*) {}
 
 void SingleRequestCall::OnCancel() {
   // While it reads, that fails.

@@ -1,8 +1,8 @@
-// A call with one request, of which nothing is read before it is known who calls.
+// A call with one request (or, where a method says so, more), of which nothing is read before it is
+// known who calls.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -17,22 +17,24 @@ namespace isocenter::rpc {
 
 /// gRPC reads the request of a call with one request by itself, whatever its length and whoever
 /// sends it. So for gRPC these are calls with streams of requests, of which one is read: of a
-/// caller who has a role, whatever it is, and has a place left, in its turn.
+/// caller whose role suffices, and who has a place left, in its turn.
 class SingleRequestCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                           private Reception::Guest {
  public:
   /// What a method's calls have in common; outlives them.
   struct Method {
+    const char* name;
+    roles::Role least;                       // that may call it; of others no request is read
     int64_t longest = kLongestRequestBytes;  // request
     CallKind kind = CallKind::kOther;
-    /// Told of calls by nobody, whose request is not read. May be empty.
-    std::function<void(const Permit& permit)> on_stranger;
   };
 
   SingleRequestCall(const Guard& guard, grpc::CallbackServerContext& context, const Method& method)
       : guard_(guard), context_(context), method_(method) {}
 
   grpc::CallbackServerContext& context() { return context_; }
+  /// Of who may call the method, once its request has been read.
+  const Permit& permit() const { return permit_; }
 
   /// Once, by who gives the call to gRPC, before that.
   void Begin();
@@ -40,14 +42,14 @@ class SingleRequestCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
  protected:
   /// The request, of a legal length. Once; from now on Finish is the derived class's matter.
   virtual void OnRequest(const grpc::ByteBuffer& request) = 0;
+  /// Of a method with a stream of requests, after OnRequest and each OnNext but the last: reads
+  /// another, which OnNext gets; null: there is none, or who called has left.
+  void ReadNext() { StartRead(&incoming_); }
+  virtual void OnNext(const grpc::ByteBuffer* request);
   /// Who called has left; perhaps before OnRequest.
   void OnCancel() override;
   /// gRPC is done with the call.
   virtual void OnEnd() { delete this; }
-
-  const Guard& guard() const { return guard_; }
-  /// Of who may call something; what he may call is the method's matter.
-  const Permit& permit() const { return permit_; }
 
  private:
   void Receive() override { StartRead(&incoming_); }
@@ -60,6 +62,7 @@ class SingleRequestCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   const Method& method_;
   Permit permit_;
   CallerQuotas::Place place_;
+  bool received_ = false;  // the first request
   grpc::ByteBuffer incoming_;
 };
 

@@ -11,6 +11,7 @@
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/node/job_audit.h"
 
 namespace isocenter::rpc {
 namespace {
@@ -27,15 +28,6 @@ void SetTime(absl::Time time, google::protobuf::Timestamp& proto) {
   proto.set_seconds(absl::ToUnixSeconds(time));
   proto.set_nanos(
       static_cast<int>((time - absl::FromUnixSeconds(proto.seconds())) / absl::Nanoseconds(1)));
-}
-
-/// A job for the audit trail; one that is not known has its id alone.
-jobs::Job JobOf(const jobs::JobTable& table, const std::string& id) {
-  const absl::StatusOr<jobs::JobSnapshot> known = table.Get(id);
-  if (known.ok()) return **known;
-  jobs::Job unknown;
-  unknown.id = id;
-  return unknown;
 }
 
 /// The same for requests that differ in their page only.
@@ -129,8 +121,7 @@ std::vector<v1::Transfer> TransfersOf(archive::TransferQueue& queue, const std::
 
 void TransferService::OnListTransfers(
     UnaryCall<v1::ListTransfersRequest, v1::ListTransfersResponse>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kViewer);
-  if (!permit.ok() || queue_ == nullptr) return call.Answer(permit.status);
+  if (queue_ == nullptr) return call.Answer(absl::OkStatus());
   call.Answer(ListPage(*queue_, call.request(), call.response()));
 }
 
@@ -155,11 +146,10 @@ absl::Status TransferService::Send(const v1::SendJobRequest& request, const std:
 }
 
 void TransferService::OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobResponse>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   const v1::SendJobRequest& request = call.request();
   const absl::Status sent = Send(request, permit.caller(), call.response());
-  permit.Record(audit::Action::kSend, JobOf(table_, request.job_id()), sent,
+  permit.Record(audit::Action::kSend, *node::JobNamed(table_, request.job_id()), sent,
                 [&](audit::Event& event) {
                   event.destination =
                       sent.ok() ? call.response().transfer().destination() : request.destination();
@@ -169,8 +159,7 @@ void TransferService::OnSendJob(UnaryCall<v1::SendJobRequest, v1::SendJobRespons
 
 void TransferService::OnRetryTransfers(
     UnaryCall<v1::RetryTransfersRequest, v1::RetryTransfersResponse>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kOperator);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   const v1::RetryTransfersRequest& request = call.request();
   if (request.job_id().empty() && request.destination().empty() && !request.all()) {
     return call.Answer(absl::InvalidArgumentError(
@@ -184,7 +173,7 @@ void TransferService::OnRetryTransfers(
     spdlog::info("event=retry_requested job={} destination='{}' instances={} by=\"{}\"",
                  request.job_id(), request.destination(), *count, permit.caller());
   }
-  permit.Record(audit::Action::kRetry, JobOf(table_, request.job_id()), count.status(),
+  permit.Record(audit::Action::kRetry, *node::JobNamed(table_, request.job_id()), count.status(),
                 [&](audit::Event& event) { event.destination = request.destination(); });
   call.Answer(count.status());
 }

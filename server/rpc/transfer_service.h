@@ -25,10 +25,10 @@ class TransferService : public SingleRequestService<v1::TransferService> {
   /// All but the clock must outlive the service. Without a queue nothing is ever sent.
   TransferService(const Guard& guard, jobs::JobTable& table, archive::TransferQueue* queue,
                   std::function<absl::Time()> clock)
-      : guard_(guard), table_(table), queue_(queue), clock_(std::move(clock)) {
-    Add(guard, "ListTransfers", &TransferService::OnListTransfers);
-    Add(guard, "SendJob", &TransferService::OnSendJob);
-    Add(guard, "RetryTransfers", &TransferService::OnRetryTransfers);
+      : table_(table), queue_(queue), clock_(std::move(clock)) {
+    Add(guard, {"ListTransfers", Role::kViewer}, &TransferService::OnListTransfers);
+    Add(guard, {"SendJob", Role::kOperator}, &TransferService::OnSendJob);
+    Add(guard, {"RetryTransfers", Role::kOperator}, &TransferService::OnRetryTransfers);
   }
 
  private:
@@ -39,7 +39,6 @@ class TransferService : public SingleRequestService<v1::TransferService> {
   absl::Status Send(const v1::SendJobRequest& request, const std::string& caller,
                     v1::SendJobResponse& response);
 
-  const Guard& guard_;
   jobs::JobTable& table_;
   archive::TransferQueue* const queue_;
   const std::function<absl::Time()> clock_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -78,32 +79,33 @@ template <class Contract>
 class SingleRequestService : public Contract::Service {
  protected:
   using Method = SingleRequestCall::Method;
+  using Role = roles::Role;
 
-  /// Lets `handler` of `service`, which this is, answer calls of `name`. It asks the guard first,
-  /// and calls Answer, then or later. In the constructor.
+  /// Lets `handler` of `service`, which this is, answer calls of a method, then or later. In the
+  /// constructor.
   template <class Service, class Request, class Response>
-  void Add(const Guard& guard, const char* name,
-           void (Service::*handler)(UnaryCall<Request, Response>&), Method method = {}) {
+  void Add(const Guard& guard, const Method& method,
+           void (Service::*handler)(UnaryCall<Request, Response>&)) {
     using Call = UnaryCall<Request, Response>;
     typename Call::Handler handle = [this, handler](Call& call) {
       (static_cast<Service*>(this)->*handler)(call);
     };
-    AddCalls(name, [&guard, handle = std::move(handle),
-                    method = std::move(method)](grpc::CallbackServerContext* context) {
-      return new Call(guard, *context, method, handle);
+    AddCalls(method, [&guard, handle = std::move(handle)](grpc::CallbackServerContext& context,
+                                                          const Method& method) {
+      return new Call(guard, context, method, handle);
     });
   }
 
-  /// Lets what `make(context)` returns, a new SingleRequestCall, be a call of `name`.
+  /// Lets what `make(context, method)` returns, a new SingleRequestCall, be a call of it.
   template <class Maker>
-  void AddCalls(const char* name, Maker make) {
+  void AddCalls(const Method& method, Maker make) {
     using Handler = grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
     const int index = google::protobuf::DescriptorPool::generated_pool()
                           ->FindServiceByName(Contract::service_full_name())
-                          ->FindMethodByName(name)
+                          ->FindMethodByName(method.name)
                           ->index();
-    const auto begin = [make = std::move(make)](grpc::CallbackServerContext* context) {
-      SingleRequestCall* const call = make(context);
+    const auto begin = [method, make = std::move(make)](grpc::CallbackServerContext* context) {
+      SingleRequestCall* const call = make(*context, method);
       call->Begin();
       return call;
     };

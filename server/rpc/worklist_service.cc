@@ -110,8 +110,7 @@ absl::Status List(jobs::Worklist& worklist, const jobs::WorklistQuery& query, ab
 
 void WorklistService::OnListScheduledSteps(
     UnaryCall<v1::ListScheduledStepsRequest, v1::ListScheduledStepsResponse>& call) {
-  const Permit permit = guard_.Ask(call.context(), roles::Role::kConsole);
-  if (!permit.ok()) return call.Answer(permit.status);
+  const Permit& permit = call.permit();
   if (worklist_ == nullptr) {
     return call.Answer(absl::FailedPreconditionError(
         "the server has no worklist; dicom_node.worklist in its configuration names one"));

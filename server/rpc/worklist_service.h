@@ -13,9 +13,8 @@ namespace isocenter::rpc {
 class WorklistService : public SingleRequestService<v1::WorklistService> {
  public:
   /// `worklist`: null when none is configured. Both must outlive the service.
-  WorklistService(const Guard& guard, jobs::Worklist* worklist)
-      : guard_(guard), worklist_(worklist) {
-    Add(guard, "ListScheduledSteps", &WorklistService::OnListScheduledSteps);
+  WorklistService(const Guard& guard, jobs::Worklist* worklist) : worklist_(worklist) {
+    Add(guard, {"ListScheduledSteps", Role::kConsole}, &WorklistService::OnListScheduledSteps);
   }
 
   /// Those that wait for the worklist.
@@ -27,7 +26,6 @@ class WorklistService : public SingleRequestService<v1::WorklistService> {
   void OnListScheduledSteps(
       UnaryCall<v1::ListScheduledStepsRequest, v1::ListScheduledStepsResponse>& call);
 
-  const Guard& guard_;
   jobs::Worklist* const worklist_;
   CallCounter calls_;
   // Last: gRPC's own threads must not wait for a network of others.

@@ -74,6 +74,7 @@ struct SlotHeader {
   uint32_t payload_crc32c = 0;
   int64_t written_us = 0;  // since 1970-01-01T00:00:00Z
   std::optional<ProjectionMatrix> measured_matrix;
+  float dose = 0;  // 0: not told
 };
 
 using SlotHeaderBytes = std::array<std::byte, kSlotHeaderBytes>;

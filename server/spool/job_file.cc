@@ -186,6 +186,7 @@ absl::Status JobFile::WriteSlot(const jobs::SpoolFrame& frame) {
   slot.payload_bytes = layout_.frame_bytes;
   slot.written_us = NowMicros();
   slot.measured_matrix = frame.measured_matrix;
+  slot.dose = frame.dose;
   for (const auto& piece : frame.pixels) {
     slot.payload_crc32c = ExtendCrc32c(slot.payload_crc32c, piece);
   }
@@ -250,8 +251,7 @@ absl::Status JobFile::Finish() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<ProjectionMatrix>> JobFile::Read(int index,
-                                                              std::span<std::byte> pixels) {
+absl::StatusOr<jobs::FrameMeasurement> JobFile::Read(int index, std::span<std::byte> pixels) {
   if (pixels.size() != static_cast<size_t>(layout_.frame_bytes)) {
     return absl::InvalidArgumentError(
         absl::StrCat("room for ", pixels.size(), " bytes; a frame has ", layout_.frame_bytes));
@@ -262,17 +262,17 @@ absl::StatusOr<std::optional<ProjectionMatrix>> JobFile::Read(int index,
       return absl::NotFoundError(absl::StrCat("frame ", index, " is not in the spool"));
     }
   }
-  auto matrix = ReadSlot(index, pixels);
-  if (absl::IsDataLoss(matrix.status())) {
+  auto measurement = ReadSlot(index, pixels);
+  if (absl::IsDataLoss(measurement.status())) {
     absl::MutexLock lock(&mutex_);
     // Somebody else may have found out before, and the frame be on its way again.
     if (slots_[index] == Slot::kPresent) slots_[index] = Slot::kMissing;
   }
-  return matrix;
+  return measurement;
 }
 
-absl::StatusOr<std::optional<ProjectionMatrix>> JobFile::ReadSlot(
-    int index, std::span<std::byte> pixels) const {
+absl::StatusOr<jobs::FrameMeasurement> JobFile::ReadSlot(int index,
+                                                         std::span<std::byte> pixels) const {
   SlotHeaderBytes bytes;
   ISO_RETURN_IF_ERROR(file_->Read(layout_.SlotOffset(index), {Piece(bytes), Piece(pixels)}));
   const auto slot = DecodeSlot(bytes, tag_, index, layout_);
@@ -281,7 +281,7 @@ absl::StatusOr<std::optional<ProjectionMatrix>> JobFile::ReadSlot(
   }
   const uint32_t crc = Crc32c(pixels);
   if (slot->payload_crc32c != crc) return ChecksumDiffers(index, slot->payload_crc32c, crc);
-  return slot->measured_matrix;
+  return jobs::FrameMeasurement{.matrix = slot->measured_matrix, .dose = slot->dose};
 }
 
 }  // namespace isocenter::spool

@@ -59,8 +59,7 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
   absl::Status DeclareGap(int index) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Finish() override ABSL_LOCKS_EXCLUDED(mutex_);
   /// A frame whose checksum differs counts as missing from then on.
-  absl::StatusOr<std::optional<ProjectionMatrix>> Read(int index,
-                                                       std::span<std::byte> pixels) override
+  absl::StatusOr<jobs::FrameMeasurement> Read(int index, std::span<std::byte> pixels) override
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -80,8 +79,7 @@ class JobFile : public jobs::JobSpool, public std::enable_shared_from_this<JobFi
   absl::Status WriteSlot(const jobs::SpoolFrame& frame);
   /// Ends what kBusy began, and goes on with what waited for it.
   void Settle(int index, Slot slot) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::StatusOr<std::optional<ProjectionMatrix>> ReadSlot(int index,
-                                                           std::span<std::byte> pixels) const;
+  absl::StatusOr<jobs::FrameMeasurement> ReadSlot(int index, std::span<std::byte> pixels) const;
   /// What is on disk of a slot.
   Slot Verify(int64_t index, std::span<std::byte> buffer) const;
   int64_t NowMicros() const { return absl::ToUnixMicros(services_.clock()); }

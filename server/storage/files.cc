@@ -151,4 +151,8 @@ void OutputFile::StartWriteback() {
   (void)sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
+absl::Status OutputFile::Sync() {
+  return fsync(descriptor_) == 0 ? absl::OkStatus() : FileError(errno, "sync", path_);
+}
+
 }  // namespace isocenter::storage

@@ -66,6 +66,8 @@ class OutputFile {
                        std::span<const std::byte> second = {});
   /// Lets the disk begin to write what the file was given, without waiting for it.
   void StartWriteback();
+  /// Returns when the file is on the disk; its name is when its directory is.
+  absl::Status Sync();
 
  private:
   OutputFile(int descriptor, std::filesystem::path path);

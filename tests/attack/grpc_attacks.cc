@@ -84,14 +84,20 @@ void HostileHeaders(const Target& target, Chance& chance) {
   }
 }
 
-// Another console's attempts to go on with the scans of the rooms.
-void StolenScans(const Target& target, Chance& chance) {
+/// What a viewer sees; nothing where he is refused.
+v1::ListJobsResponse ListedJobs(const Target& target) {
   std::unique_ptr<client::ServiceChannel> channel;
   const auto jobs = NewStub<v1::JobService>(target, Role::kViewer, channel);
   grpc::ClientContext context;
   SetDeadline(context);
   v1::ListJobsResponse listed;
   jobs->ListJobs(&context, v1::ListJobsRequest(), &listed).ok();
+  return listed;
+}
+
+// Another console's attempts to go on with the scans of the rooms.
+void StolenScans(const Target& target, Chance& chance) {
+  const v1::ListJobsResponse listed = ListedJobs(target);
   for (const v1::Job& job : listed.job()) {
     const Role thief = AnyCaller(chance);
     Acquire(target, thief, {ResumeMessage(job.job_id()), FrameMessage(3)});
@@ -124,13 +130,9 @@ void HeavyQuotes(const Target& target, Chance& chance) {
 }
 
 void UnreadDownloads(const Target& target, Chance& chance) {
-  std::unique_ptr<client::ServiceChannel> channel;
-  const auto jobs = NewStub<v1::JobService>(target, Role::kViewer, channel);
-  grpc::ClientContext context;
-  SetDeadline(context);
-  v1::ListJobsResponse listed;
-  jobs->ListJobs(&context, v1::ListJobsRequest(), &listed).ok();
+  const v1::ListJobsResponse listed = ListedJobs(target);
   if (listed.job().empty()) return;
+  std::unique_ptr<client::ServiceChannel> channel;
   const auto stub = NewStub<v1::JobService>(target, Role::kOtherConsole, channel);
   struct Download {
     grpc::ClientContext context;

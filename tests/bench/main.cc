@@ -5,6 +5,9 @@
 #include "tests/bench/arithmetic_bench.h"
 #include "tests/bench/backproject_bench.h"
 #include "tests/bench/bottleneck_bench.h"
+#include "tests/bench/corrections_bench.h"
+#include "tests/bench/fanbeam/bench.h"
+#include "tests/bench/fanbeam/flags.h"
 #include "tests/bench/fdk_bench.h"
 #include "tests/bench/project_bench.h"
 #include "tests/bench/quality_bench.h"
@@ -260,6 +263,25 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
 
+  isocenter::bench::CorrectionsOptions corrections;
+  CLI::App* corrections_command = app.add_subcommand(
+      "corrections", "The chain from raw counts to line integrals, step by step, without uploads");
+  corrections_command->add_option("--backend", corrections.backend, "Backend")
+      ->capture_default_str();
+  corrections_command->add_option("--views", corrections.views, "Frames")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  corrections_command->add_option("--batch", corrections.batch, "Frames worked on at once")
+      ->check(CLI::Range(1, 512))
+      ->capture_default_str();
+  corrections_command->add_option("--threads", corrections.threads, "Of the CPU (default: all)")
+      ->check(CLI::Range(1, 1024));
+  corrections_command->add_option("--repeats", corrections.repeats, "Runs per step")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  isocenter::bench::FanBeamOptions fan_beam;
+  CLI::App* fan_beam_command = isocenter::bench::AddFanBeamCommand(app, fan_beam);
+
   isocenter::bench::RoomsOptions rooms;
   CLI::App* rooms_command = isocenter::bench::AddRoomsCommand(app, rooms);
 
@@ -267,12 +289,14 @@ int main(int argc, char** argv) {
   const absl::Status status =
       backproject_command->parsed()    ? isocenter::bench::RunBackproject(backproject)
       : bottleneck_command->parsed()   ? isocenter::bench::RunBottleneck(bottleneck)
+      : fan_beam_command->parsed()     ? isocenter::bench::RunFanBeam(fan_beam)
       : project_command->parsed()      ? isocenter::bench::RunProject(project)
       : quality_command->parsed()      ? isocenter::bench::RunQuality(quality)
       : refine_command->parsed()       ? isocenter::bench::RunRefine(refine)
       : rooms_command->parsed()        ? isocenter::bench::RunRooms(rooms)
       : voxel_driven_command->parsed() ? isocenter::bench::RunVoxelDriven(voxel_driven)
       : arithmetic_command->parsed()   ? isocenter::bench::RunArithmetic(arithmetic)
+      : corrections_command->parsed()  ? isocenter::bench::RunCorrections(corrections)
       : reconstruct_command->parsed()  ? isocenter::bench::RunReconstruct(reconstruct)
                                        : isocenter::bench::RunFdk(fdk);
   if (!status.ok()) {

@@ -48,8 +48,10 @@ TEST(AcquisitionStream, SendsFramesWithChecksumsAndReturnsTheResult) {
   EXPECT_EQ((*stream)->accepted().job_id(), "job-1");
   const ProjectionMatrix measured{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
   for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(
-        (*stream)->SendFrame(i, Pixels(i), i == 3 ? std::optional(measured) : std::nullopt).ok());
+    ASSERT_TRUE((*stream)
+                    ->SendFrame(i, Pixels(i), i == 3 ? std::optional(measured) : std::nullopt,
+                                i == 4 ? 1.25F : 0)
+                    .ok());
   }
   const absl::StatusOr<v1::JobResult> result = (*stream)->Finish();
   ASSERT_TRUE(result.ok()) << result.status();
@@ -64,6 +66,7 @@ TEST(AcquisitionStream, SendsFramesWithChecksumsAndReturnsTheResult) {
     EXPECT_TRUE(frames[i].has_checksum());
     EXPECT_EQ(frames[i].pixels(), std::string(16, static_cast<char>(i)));
     EXPECT_EQ(frames[i].has_measured_matrix(), i == 3);
+    EXPECT_EQ(frames[i].dose(), i == 4 ? 1.25F : 0);
   }
   EXPECT_EQ(frames[3].measured_matrix().value(11), 12);
 }

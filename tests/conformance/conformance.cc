@@ -36,6 +36,14 @@ const std::vector<std::string>& BackendsUnderTest() {
   return *names;
 }
 
+std::vector<std::string> ReconstructingBackends() {
+  std::vector<std::string> names = BackendsUnderTest();
+  std::erase_if(names, [](const std::string& backend) {
+    return absl::IsNotFound(AllMethods().backproject.Find(backend).status());
+  });
+  return names;
+}
+
 std::unique_ptr<ops::Device> OpenDevice(const std::string& backend, int threads) {
   auto device = AllMethods().OpenDevice(backend, {.threads = threads});
   if (!device.ok()) {

@@ -33,6 +33,9 @@ std::string MethodName(const Method& method);
 /// which are left out.
 const std::vector<std::string>& BackendsUnderTest();
 
+/// Those of them that reconstruct cones: the others have a part of the operations.
+std::vector<std::string> ReconstructingBackends();
+
 /// All methods of a table that belong to one of them.
 template <class Factory>
 std::vector<Method> MethodsUnderTest(const ops::MethodTable<Factory>& table) {

@@ -106,6 +106,34 @@ TEST_P(PreprocessTest, CosineWeightCanBeLeftOut) {
   }
 }
 
+// Line integrals that are on the device are weighed as those of the host: rows of them, and more
+// columns around them.
+TEST_P(PreprocessTest, WhatIsOnTheDeviceIsWeighedAlike) {
+  const Shape3 shape{3, 19, 45};
+  const Array frames = Noise({4, 30, 45}, 17);
+  const Weights weights(shape, 18);
+  const auto session = OpenSession(GetParam().backend);
+  const auto factory = AllMethods().preprocess.Find(GetParam().backend, GetParam().name);
+  ASSERT_TRUE(factory.ok()) << factory.status();
+  const auto operation = (*factory)(*session);
+  ASSERT_TRUE(operation.ok()) << operation.status();
+  const auto source = NewStack(*session, frames.shape, ops::StackUse::kLineIntegrals);
+  ASSERT_TRUE(source->Upload(0, frames.view()).ok());
+  const auto weighed = NewStack(*session, {3, 19, 80}, ops::StackUse::kLineIntegrals);
+  const auto expected = NewStack(*session, {3, 19, 80}, ops::StackUse::kLineIntegrals);
+  absl::Status status = (*operation)->Weigh(*source, 1, {5, 19}, weights.views, *weighed, 16);
+  ASSERT_TRUE(status.ok()) << status;
+  const ops::RawFrames rows{.line_integrals =
+                                StridedView3<const float>(frames.view().slices(1, 3)).rows(5, 19)};
+  status = (*operation)->Run(rows, {}, weights.views, *expected, 16);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Downloaded(*weighed).values, Downloaded(*expected).values);
+  for (const RowRange rows_beyond : {RowRange{12, 19}, RowRange{-1, 19}}) {
+    EXPECT_EQ((*operation)->Weigh(*source, 1, rows_beyond, weights.views, *weighed, 16).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
 // Rows that are cut out of each frame.
 TEST_P(PreprocessTest, FramesNeedNotBeDense) {
   const Shape3 shape{3, 19, 45};

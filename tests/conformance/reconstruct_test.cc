@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
+#include <random>
 #include <vector>
 
 #include "kernels/recon/reconstructor.h"
@@ -39,6 +41,44 @@ Scan MakeScan() {
     scan.counts.push_back(static_cast<uint16_t>(20000 + 10000 * value));
   }
   return scan;
+}
+
+// All that can be corrected, with a table of HU.
+std::shared_ptr<const ops::Calibration> EveryCorrection(const Detector& detector) {
+  auto calibration = std::make_shared<ops::Calibration>();
+  calibration->name = "every";
+  calibration->detector = detector;
+  std::mt19937 random(62);
+  ops::PixelResponse& response = calibration->response.emplace();
+  for (int pixel = 0; pixel < detector.rows * detector.columns; ++pixel) {
+    response.offset_counts.push_back(static_cast<float>(Uniform(random, 500, 1500)));
+    response.air_counts.push_back(static_cast<float>(Uniform(random, 45000, 55000)));
+    if (pixel % 97 == 13) calibration->defects.pixels.push_back(pixel);
+  }
+  calibration->lag = {{.share = 0.03, .release = 0.5}, {.share = 0.02, .release = 0.05}};
+  calibration->glare = {{.share = 0.05, .sigma_mm = 40}};
+  calibration->air.columns = 20;
+  calibration->scatter = ops::ScatterKernels{.groups = {{.from_mm = 0,
+                                                         .amplitude = 0.1,
+                                                         .alpha = 0.1,
+                                                         .beta = 0.8,
+                                                         .narrow_sigma_mm = 30,
+                                                         .wide_sigma_mm = 90,
+                                                         .wide_share = 0.4},
+                                                        {.from_mm = 40,
+                                                         .amplitude = 0.2,
+                                                         .alpha = 0,
+                                                         .beta = 0.9,
+                                                         .narrow_sigma_mm = 40,
+                                                         .wide_sigma_mm = 100,
+                                                         .wide_share = 0.5}},
+                                             .mu_water_per_mm = 0.02,
+                                             .gamma_per_mm = 0.001};
+  calibration->water.coefficient = {1, 0.03, 0.001};
+  calibration->mu_water_per_mm = 0.1;
+  calibration->hounsfield.points = {{-1000, -1000}, {-900, -880}, {100, 90}};
+  EXPECT_TRUE(ops::CheckCalibration(*calibration).ok());
+  return calibration;
 }
 
 // Tall: the parts of its height see different rows.
@@ -83,8 +123,7 @@ class ReconstructTest : public testing::TestWithParam<std::string> {
 
   /// All ways that the backend has, by the memory that it is given.
   static void ExpectAgreement(const std::string& backend, ops::Precision precision,
-                              double tolerance) {
-    const Scan scan = MakeScan();
+                              double tolerance, const Scan& scan = MakeScan()) {
     // Little water, so that the -1000 HU of the background hide nothing.
     const recon::FdkSettings settings{.mu_water_per_mm = 0.1, .precision = precision};
     const Array expected = Reference(scan, settings);
@@ -125,6 +164,54 @@ class ReconstructTest : public testing::TestWithParam<std::string> {
 
 TEST_P(ReconstructTest, EveryOrderOfWorkGivesTheReferencesVolume) {
   ExpectAgreement(GetParam(), ops::Precision::kExact, 1e-4);
+}
+
+// Lag remembers the frames before: also where slabs take all frames again.
+TEST_P(ReconstructTest, CorrectionsInEveryOrderOfWorkGiveTheReferencesVolume) {
+  Scan scan = MakeScan();
+  scan.acquisition.calibration = EveryCorrection(scan.acquisition.detector);
+  ExpectAgreement(GetParam(), ops::Precision::kExact, 1e-4, scan);
+}
+
+// One dose for each frame: half of it told makes half the dose.
+TEST_P(ReconstructTest, DosesThatFramesTellAreTaken) {
+  Scan scan = MakeScan();
+  auto calibration = std::make_shared<ops::Calibration>();
+  calibration->name = "doses";
+  calibration->detector = scan.acquisition.detector;
+  scan.acquisition.calibration = calibration;
+  Scan half = scan;
+  std::vector<float> doses;
+  for (int view = 0; view < kFrames.slow; ++view) {
+    doses.push_back(view % 3 == 0 ? 0.5f : 1.f);
+    if (view % 3 != 0) continue;
+    uint16_t* frame = half.counts.data() + view * kFrames.middle * kFrames.fast;
+    for (int pixel = 0; pixel < kFrames.middle * kFrames.fast; ++pixel) {
+      scan.counts[frame - half.counts.data() + pixel] = frame[pixel] & ~1;
+      frame[pixel] /= 2;
+    }
+  }
+  const auto device = OpenDevice(GetParam());
+  const auto plan = recon::MakePlan(scan.acquisition, kGrid, {}, AllMethods(), *device);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto reconstructor = recon::Reconstructor::Create(*plan, AllMethods(), *device);
+  ASSERT_TRUE(reconstructor.ok()) << reconstructor.status();
+  for (const recon::Chunk& chunk : plan->chunks) {
+    const auto status =
+        (*reconstructor)
+            ->Push(half.frames().views(chunk.first_view, chunk.views), {},
+                   std::span<const float>(doses).subspan(chunk.first_view, chunk.views));
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  Array volume(kGrid.shape());
+  ASSERT_TRUE((*reconstructor)->Finish(volume.view()).ok());
+  EXPECT_LT(Compare(volume, Run(*plan, *device, scan, /*stream=*/true)).rms, 1e-5);
+  doses[0] = -1;
+  EXPECT_EQ((*reconstructor)
+                ->Push(half.frames().views(0, plan->chunks[0].views), {},
+                       std::span<const float>(doses).first(plan->chunks[0].views))
+                .code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST_P(ReconstructTest, FastIsWithinItsBound) {
@@ -207,7 +294,7 @@ TEST_P(ReconstructTest, TwoJobsOnOneDeviceDoNotMix) {
   EXPECT_NE(volumes[0].values, volumes[1].values);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ReconstructTest, testing::ValuesIn(BackendsUnderTest()),
+INSTANTIATE_TEST_SUITE_P(All, ReconstructTest, testing::ValuesIn(ReconstructingBackends()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "kernels/base/units.h"
 #include "tests/conformance/conformance.h"
+#include "tests/conformance/fan_beam.h"
 #include "tests/conformance/geometries.h"
 #include "tests/conformance/projectors.h"
 
@@ -124,6 +125,9 @@ TEST_P(WorkspaceTest, ProjectorsTakeWhatTheyState) {
 }
 
 TEST_P(WorkspaceTest, IterativeOperationsTakeWhatTheyState) {
+  if (absl::IsNotFound(AllMethods().arithmetic.Find(GetParam()).status())) {
+    GTEST_SKIP() << GetParam() << " has no iterative methods";
+  }
   const auto arithmetic = *AllMethods().arithmetic.Find(GetParam());
   ExpectEnough(GetParam(), Stated(GetParam(), arithmetic),
                [&](auto& session, auto&, auto& projections, auto& volume) -> absl::Status {
@@ -139,6 +143,142 @@ TEST_P(WorkspaceTest, IterativeOperationsTakeWhatTheyState) {
                  const auto operation = variation(session);
                  if (!operation.ok()) return operation.status();
                  return (*operation)->TotalVariation(0.1, volume, {}).status();
+               });
+}
+
+TEST_P(WorkspaceTest, CorrectionsOfWholeFramesTakeWhatTheyState) {
+  if (absl::IsNotFound(AllMethods().corrections.scatter.Find(GetParam()).status())) {
+    GTEST_SKIP() << GetParam() << " has no corrections";
+  }
+  ops::Calibration calibration;
+  calibration.detector = {.columns = 45, .rows = 37, .pitch_u_mm = 0.3, .pitch_v_mm = 0.3};
+  calibration.glare = {{0.1, 9}, {0.1, 30}};
+  calibration.air.columns = 16;
+  calibration.scatter =
+      ops::ScatterKernels{.groups = {{0, 1, 1, 1, 20, 40, 0.5}, {50, 1, 1, 1, 20, 40, 0.5}},
+                          .mu_water_per_mm = 0.02,
+                          .gamma_per_mm = 0.002};
+  const auto doses = *AllMethods().corrections.doses.Find(GetParam());
+  const auto glare = *AllMethods().corrections.glare.Find(GetParam());
+  const auto scatter = *AllMethods().corrections.scatter.Find(GetParam());
+  // The doses are an argument, but not one of those that there is room for.
+  const int64_t of_doses =
+      OpenDevice(GetParam())
+          ->ProjectionStackBytes({kStack.slow, 1, 1}, ops::StackUse::kLineIntegrals);
+  ExpectEnough(
+      GetParam(), of_doses + Stated(GetParam(), doses, calibration),
+      [&](auto& session, auto& lines, auto&, auto&) -> absl::Status {
+        const auto operation = doses(session, calibration);
+        if (!operation.ok()) return operation.status();
+        const auto found = NewStack(session, {kStack.slow, 1, 1}, ops::StackUse::kLineIntegrals);
+        const std::vector<float> given(kStack.slow, 0.f);
+        absl::Status status;
+        // As often as it has sets of memory.
+        for (int i = 0; i < 3; ++i) {
+          status.Update((*operation)->Run(given, lines, *found));
+        }
+        return status;
+      });
+  ExpectEnough(GetParam(), Stated(GetParam(), glare, calibration),
+               [&](auto& session, auto& lines, auto&, auto&) -> absl::Status {
+                 const auto operation = glare(session, calibration);
+                 if (!operation.ok()) return operation.status();
+                 absl::Status status = (*operation)->Run(3, lines);
+                 status.Update((*operation)->Run(kStack.slow, lines));
+                 return status;
+               });
+  ExpectEnough(
+      GetParam(), of_doses + Stated(GetParam(), scatter, calibration),
+      [&](auto& session, auto& lines, auto&, auto&) -> absl::Status {
+        const auto operation = scatter(session, calibration);
+        if (!operation.ok()) return operation.status();
+        const auto ones = NewStack(session, {kStack.slow, 1, 1}, ops::StackUse::kLineIntegrals);
+        Array dose({kStack.slow, 1, 1});
+        std::fill(dose.values.begin(), dose.values.end(), 1.f);
+        absl::Status status = ones->Upload(0, dose.view());
+        status.Update((*operation)->Run(3, *ones, lines));
+        status.Update((*operation)->Run(kStack.slow, *ones, lines));
+        return status;
+      });
+}
+
+// A full scan with a stack of kStack's shape, on the grid of a quarter turn and on another.
+TEST_P(WorkspaceTest, FanBeamOperationsTakeWhatTheyState) {
+  FanBeamGeometry geometry = FanBeamCases().front().geometry;
+  geometry.views = 72;
+  geometry.channels = static_cast<int>(kStack.fast);
+  geometry.central_channel = 0.5 * (geometry.channels - 1);
+  ASSERT_TRUE(ValidateFanBeam(geometry).ok());
+  const Shape3 shape{72, 5, kStack.fast};
+  const VolumeGrid grid = CenteredGrid(40, 40, 5, {2, 2, 2});
+  const auto probe = OpenDevice(GetParam());
+  const int64_t stack_bytes = probe->ProjectionStackBytes(shape, ops::StackUse::kLineIntegrals);
+  const auto expect_enough = [&](int64_t workspace, auto run) {
+    const auto device = AllMethods().OpenDevice(
+        GetParam(), {.memory_bytes = stack_bytes + probe->VolumeBytes(grid) + workspace,
+                     .threads = probe->limits().threads});
+    ASSERT_TRUE(device.ok()) << device.status();
+    const auto session = (*device)->NewSession();
+    const auto stack = NewStack(**session, shape, ops::StackUse::kLineIntegrals);
+    const auto volume = NewVolume(**session, grid);
+    const absl::Status status = run(**session, *stack, *volume);
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  const ops::FanBeamFilterSpec spec{.geometry = geometry, .slices = 5};
+  for (const Method& method : MethodsUnderTest(AllMethods().fan_beam_filter)) {
+    if (method.backend != GetParam()) continue;
+    SCOPED_TRACE(method.name);
+    const auto factory = *AllMethods().fan_beam_filter.Find(GetParam(), method.name);
+    expect_enough(factory.WorkspaceBytes(*probe, {.stack = shape, .grid = grid}, spec),
+                  [&](auto& session, auto& stack, auto&) -> absl::Status {
+                    const auto operation = factory(session, spec);
+                    if (!operation.ok()) return operation.status();
+                    return (*operation)->Run(0, stack, stack);
+                  });
+  }
+  for (const Method& method : MethodsUnderTest(AllMethods().fan_beam_backproject)) {
+    if (method.backend != GetParam()) continue;
+    SCOPED_TRACE(method.name);
+    const auto factory = *AllMethods().fan_beam_backproject.Find(GetParam(), method.name);
+    expect_enough(factory.WorkspaceBytes(*probe, {.stack = shape, .grid = grid}),
+                  [&](auto& session, auto& stack, auto& volume) -> absl::Status {
+                    const auto operation = factory(session);
+                    if (!operation.ok()) return operation.status();
+                    return (*operation)->Run(geometry, 0, stack, volume);
+                  });
+  }
+}
+
+TEST_P(WorkspaceTest, OperationsOfASecondPassTakeWhatTheyState) {
+  if (absl::IsNotFound(AllMethods().trace.Find(GetParam()).status())) {
+    GTEST_SKIP() << GetParam() << " has no second passes";
+  }
+  ops::Calibration calibration;
+  calibration.bone = {.line_integrals = 2,
+                      .bones = 2,
+                      .most_line_integral = 5,
+                      .most_bone_mm = 90,
+                      .added = {0, 0, 1, 1},
+                      .from_hu = 100,
+                      .full_hu = 1500};
+  const auto trace = *AllMethods().trace.Find(GetParam());
+  const auto bone = *AllMethods().bone.Find(GetParam());
+  // What is beside the frames is an argument, but not one of those that there is room for.
+  const int64_t beside =
+      OpenDevice(GetParam())->ProjectionStackBytes(kStack, ops::StackUse::kLineIntegrals);
+  ExpectEnough(GetParam(), beside + Stated(GetParam(), trace),
+               [&](auto& session, auto& lines, auto&, auto&) -> absl::Status {
+                 const auto metal = NewStack(session, kStack, ops::StackUse::kLineIntegrals);
+                 const auto operation = trace(session);
+                 if (!operation.ok()) return operation.status();
+                 return (*operation)->Run(kStack.slow, {.margin = 2}, *metal, nullptr, lines);
+               });
+  ExpectEnough(GetParam(), beside + Stated(GetParam(), bone, calibration),
+               [&](auto& session, auto& lines, auto&, auto&) -> absl::Status {
+                 const auto paths = NewStack(session, kStack, ops::StackUse::kLineIntegrals);
+                 const auto operation = bone(session, calibration);
+                 if (!operation.ok()) return operation.status();
+                 return (*operation)->Run(kStack.slow, *paths, lines);
                });
 }
 

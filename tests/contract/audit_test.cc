@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "server/roles/token_book.h"
 #include "tests/contract/contract_fixture.h"
 #include "tests/server/fakes/fake_worklist.h"
+#include "tests/server/fakes/kept_events.h"
 
 namespace isocenter::testing {
 namespace {
@@ -28,26 +30,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class EveryEvent : public audit::Recorder {
- public:
-  void Record(audit::Event event) override {
-    absl::MutexLock lock(&mutex_);
-    events_.push_back(std::move(event));
-  }
-  std::vector<audit::Event> Of(Action action) const {
-    absl::MutexLock lock(&mutex_);
-    std::vector<audit::Event> found;
-    for (const audit::Event& event : events_) {
-      if (event.action == action) found.push_back(event);
-    }
-    return found;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  std::vector<audit::Event> events_ ABSL_GUARDED_BY(mutex_);
-};
 
 class FakeSteps : public jobs::ProcedureStepControl {
  public:
@@ -131,7 +113,7 @@ class AuditContractTest : public ContractTest {
     return request;
   }
 
-  EveryEvent audit_;
+  KeptEvents audit_;
   FakeSteps steps_;
   FakeWorklist worklist_;
   std::unique_ptr<archive::Archive> archive_;
@@ -164,6 +146,11 @@ TEST_F(AuditContractTest, WhatIsDoneToAJobIsRecordedWithItsPatient) {
       Call(&Transfers::RetryTransfers, "operator-token", About<v1::RetryTransfersRequest>(id))
           .ok());
   about_the_job(Only(Action::kRetry, "the operator"));
+  using Steps = v1::ProcedureStepService::Stub;
+  EXPECT_TRUE(
+      Call(&Steps::DropProcedureStep, "operator-token", About<v1::DropProcedureStepRequest>(id))
+          .ok());
+  about_the_job(Only(Action::kProcedureStep, "the operator"));
   EXPECT_TRUE(Call(&Jobs::DeleteJob, "administrator-token", About<v1::DeleteJobRequest>(id)).ok());
   about_the_job(Only(Action::kDelete, "the administrator"));
   EXPECT_THAT(audit_.Of(Action::kCall), IsEmpty());
@@ -248,8 +235,43 @@ TEST_F(AuditContractTest, WhoIsTurnedAwayIsRecorded) {
       Call(&v1::NodeService::Stub::DrainNode, "viewer-token", v1::DrainNodeRequest()).error_code(),
       StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(Only(Action::kCall, "the viewer", Outcome::kRefused).detail,
-              HasSubstr("the role is viewer; this needs operator"));
+              HasSubstr("DrainNode: PERMISSION_DENIED: the role is viewer; this needs operator"));
   EXPECT_THAT(audit_.Of(Action::kDrain), IsEmpty());
+}
+
+TEST_F(AuditContractTest, WhoIsTurnedAwayLeavesOneRecordThatNamesTheMethod) {
+  using Jobs = v1::JobService::Stub;
+  using Transfers = v1::TransferService::Stub;
+  const std::string viewer = "viewer-token";
+  const std::vector<std::pair<std::string, std::function<grpc::Status()>>> calls = {
+      {"CancelJob", [&] { return Call(&Jobs::CancelJob, viewer, v1::CancelJobRequest()); }},
+      {"RefineJob", [&] { return Call(&Jobs::RefineJob, viewer, v1::RefineJobRequest()); }},
+      {"DeleteJob", [&] { return Call(&Jobs::DeleteJob, viewer, v1::DeleteJobRequest()); }},
+      {"SendJob", [&] { return Call(&Transfers::SendJob, viewer, v1::SendJobRequest()); }},
+      {"DownloadResult",
+       [&] {
+         grpc::ClientContext context;
+         SetDeadline(context);
+         context.AddMetadata("authorization", "Bearer viewer-token");
+         return v1::JobService::Stub(channel_)
+             .DownloadResult(&context, v1::DownloadResultRequest())
+             ->Finish();
+       }},
+      {"Acquire", [&] {
+         authorization_ = "Bearer viewer-token";
+         return Acquire(WholeScan()).status;
+       }}};
+  size_t turned_away = 0;
+  for (const auto& [method, call] : calls) {
+    SCOPED_TRACE(method);
+    EXPECT_EQ(call().error_code(), StatusCode::PERMISSION_DENIED);
+    ASSERT_THAT(audit_.events(), SizeIs(++turned_away));
+    const audit::Event event = audit_.events().back();
+    EXPECT_EQ(event.action, Action::kCall);
+    EXPECT_EQ(event.outcome, Outcome::kRefused);
+    EXPECT_EQ(event.actor.name, "the viewer");
+    EXPECT_THAT(event.detail, ::testing::StartsWith(method + ": PERMISSION_DENIED: the role is"));
+  }
 }
 
 }  // namespace

@@ -38,6 +38,26 @@ class CallersTest : public ContractTest {
     RestartService();
   }
 
+  /// What becomes of a call that begins, and whose request never comes.
+  grpc::Status WithoutRequest(const google::protobuf::MethodDescriptor& method,
+                              const std::string& authorization) {
+    grpc::GenericStub generic(channel_);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    if (!authorization.empty()) context.AddMetadata("authorization", authorization);
+    grpc::CompletionQueue queue;
+    void* tag = nullptr;
+    bool ok = false;
+    const auto call = generic.PrepareCall(
+        &context, absl::StrCat("/", method.service()->full_name(), "/", method.name()), &queue);
+    call->StartCall(nullptr);
+    queue.Next(&tag, &ok);
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    queue.Next(&tag, &ok);
+    return status;
+  }
+
   /// A fetch of a result whose client takes nothing of it.
   struct Unread {
     grpc::ClientContext context;
@@ -77,23 +97,20 @@ class CallersTest : public ContractTest {
 
 TEST_F(CallersTest, NothingIsReadOfAStranger) {
   StartWithTokens();
-  grpc::GenericStub generic(channel_);
   for (const auto* method : ContractMethods()) {
-    SCOPED_TRACE(method->full_name());
-    // The call begins, and its request never comes.
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
-    grpc::CompletionQueue queue;
-    void* tag = nullptr;
-    bool ok = false;
-    const auto call = generic.PrepareCall(
-        &context, absl::StrCat("/", method->service()->full_name(), "/", method->name()), &queue);
-    call->StartCall(nullptr);
-    queue.Next(&tag, &ok);
-    grpc::Status status;
-    call->Finish(&status, nullptr);
-    queue.Next(&tag, &ok);
-    EXPECT_EQ(status.error_code(), StatusCode::UNAUTHENTICATED) << status.error_message();
+    const grpc::Status status = WithoutRequest(*method, "");
+    EXPECT_EQ(status.error_code(), StatusCode::UNAUTHENTICATED)
+        << method->full_name() << ": " << status.error_message();
+  }
+}
+
+TEST_F(CallersTest, NothingIsReadOfWhoMayNotCallTheMethod) {
+  StartWithTokens();
+  for (const auto* method : ContractMethods()) {
+    if (method->name() != "DeleteJob" && method->name() != "DrainNode") continue;
+    const grpc::Status status = WithoutRequest(*method, "Bearer secret");
+    EXPECT_EQ(status.error_code(), StatusCode::PERMISSION_DENIED)
+        << method->full_name() << ": " << status.error_message();
   }
 }
 

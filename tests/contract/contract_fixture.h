@@ -206,7 +206,8 @@ class ContractTest : public ::testing::Test {
 
   static PipelineOptions WithDecoders() {
     PipelineOptions options;
-    options.engine.decoders = {.acquisition = rpc::TranslateRecord,
+    options.engine.decoders = {.add_calibration = rpc::AddCalibration,
+                               .acquisition = rpc::TranslateRecord,
                                .refinement = rpc::TranslateRefinementRecord};
     return options;
   }

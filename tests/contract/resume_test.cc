@@ -8,6 +8,7 @@
 #include "server/crypto/digests.h"
 #include "tests/contract/captured_log.h"
 #include "tests/contract/contract_fixture.h"
+#include "tests/server/fakes/kept_events.h"
 
 namespace isocenter::testing {
 namespace {
@@ -269,22 +270,6 @@ TEST_F(ResumeTest, AListenerIsToldThatTheServiceStops) {
 
 // ---- Whose it is -------------------------------------------------------------------------------
 
-class KeptAudit : public audit::Recorder {
- public:
-  void Record(audit::Event event) override {
-    absl::MutexLock lock(&mutex_);
-    last_ = std::move(event);
-  }
-  audit::Event last() {
-    absl::MutexLock lock(&mutex_);
-    return last_;
-  }
-
- private:
-  absl::Mutex mutex_;
-  audit::Event last_;
-};
-
 class OwnerTest : public ResumeTest {
  protected:
   void SetUp() override {
@@ -304,8 +289,13 @@ class OwnerTest : public ResumeTest {
   ~OwnerTest() override { server_.reset(); }  // which tells the audit
   /// Whose console the next calls are.
   void In(const std::string& room) { authorization_ = absl::StrCat("Bearer ", room, "-token"); }
+  audit::Event LastRecorded() const {
+    const std::vector<audit::Event> events = audit_.events();
+    EXPECT_FALSE(events.empty());
+    return events.empty() ? audit::Event() : events.back();
+  }
 
-  KeptAudit audit_;
+  KeptEvents audit_;
 };
 
 TEST_F(OwnerTest, AnotherRoomsScanIsNotResumed) {
@@ -321,7 +311,7 @@ TEST_F(OwnerTest, AnotherRoomsScanIsNotResumed) {
       EXPECT_THAT(Acquire({opening, FrameMessage(10)}).status,
                   Refused(StatusCode::PERMISSION_DENIED,
                           std::vector<const char*>({job_id.c_str(), "another caller", "room-2"})));
-      const audit::Event recorded = audit_.last();
+      const audit::Event recorded = LastRecorded();
       EXPECT_EQ(recorded.action, audit::Action::kAcquire);
       EXPECT_EQ(recorded.outcome, audit::Outcome::kRefused);
       EXPECT_EQ(recorded.actor.name, "room-2");
@@ -337,9 +327,10 @@ TEST_F(OwnerTest, ARefusedResumeIsRecordedWithItsJobAndPatient) {
   const std::string job_id = BrokenJob();
   In("room-2");
   Acquire({ResumeMessage(job_id, SmallHeader())});
-  EXPECT_EQ(audit_.last().outcome, audit::Outcome::kRefused);
-  EXPECT_THAT(audit_.last().job_ids, ::testing::ElementsAre(job_id));
-  EXPECT_THAT(audit_.last().patient_ids, ::testing::ElementsAre("P1"));
+  const audit::Event recorded = LastRecorded();
+  EXPECT_EQ(recorded.outcome, audit::Outcome::kRefused);
+  EXPECT_THAT(recorded.job_ids, ::testing::ElementsAre(job_id));
+  EXPECT_THAT(recorded.patient_ids, ::testing::ElementsAre("P1"));
 }
 
 TEST_F(OwnerTest, WithoutSignInJobsBelongToNobody) {

@@ -1,5 +1,7 @@
 // The order of messages in an acquisition, and what comes back.
 
+#include <cmath>
+
 #include "tests/contract/contract_fixture.h"
 
 namespace isocenter::testing {
@@ -244,6 +246,19 @@ TEST_F(StreamTest, MeasuredMatrix) {
                              for (int i = 0; i < 12; ++i) f.mutable_measured_matrix()->add_value(1);
                            }),
               Invalid({"frame.measured_matrix of frame 0", "singular"}));
+}
+
+TEST_F(StreamTest, Dose) {
+  EXPECT_THAT(FrameRefusal(3, [](auto& f) { f.set_dose(-1); }),
+              Invalid({"frame.dose", "frame 3 is -1", "0.001 to 1000"}));
+  EXPECT_THAT(FrameRefusal(0, [](auto& f) { f.set_dose(std::nanf("")); }),
+              Invalid({"frame.dose", "frame 0 is nan"}));
+  EXPECT_THAT(FrameRefusal(0, [](auto& f) { f.set_dose(1001); }), Invalid({"frame 0 is 1001"}));
+  std::vector<v1::AcquireRequest> messages = WholeAcquisition(SmallHeader());
+  for (auto& message : messages) {
+    if (message.has_frame()) message.mutable_frame()->set_dose(1.5F);
+  }
+  EXPECT_TRUE(Acquire(messages).status.ok());
 }
 
 TEST_F(StreamTest, TheSameRequestIdReturnsTheSameJob) {

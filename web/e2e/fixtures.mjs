@@ -96,6 +96,7 @@ export function detail(known) {
     acquisition: {
       frames: 400, arc_deg: 199.5, source_to_isocenter_mm: 750, source_to_detector_mm: 1200, tube_voltage_kv: 90,
       body_part_examined: 'HEAD', series_description: 'head', filter_description: 'hann 0.70',
+      calibration: null,
     },
     refinement: refined ? {
       algorithm: 'os_sart', projector: 'joseph',

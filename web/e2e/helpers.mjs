@@ -23,6 +23,15 @@ export async function eventually(what, check, ms = PATIENCE_MS) {
 
 export const shown = (locator) => locator.first().waitFor({ state: 'visible', timeout: PATIENCE_MS });
 
+// "g" and the key of a page. The second counts within a moment of the first, which a busy machine may miss.
+export const goByKeys = (page, key, locator) =>
+  eventually(`the page of g ${key}`, async () => {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    const there = locator.first().waitFor({ state: 'visible', timeout: 2000 });
+    return there.then(() => true, () => false);
+  });
+
 // Mean and spread of a pane's pixels: black is nothing.
 export function pixels(page, selector) {
   return page.locator(`${selector} canvas`).first().evaluate((canvas) => {

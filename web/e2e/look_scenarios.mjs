@@ -1,6 +1,6 @@
 // That the page can be read, and used with a keyboard.
 import assert from 'node:assert/strict';
-import { DONE, FAILED, eventually, job, pixels, shown } from './helpers.mjs';
+import { DONE, FAILED, eventually, goByKeys, job, pixels, shown } from './helpers.mjs';
 
 export const lookScenarios = {
   async 'keys: pages, help, focus that can be seen, colours'({ page, open }) {
@@ -10,9 +10,7 @@ export const lookScenarios = {
     await shown(page.getByRole('dialog').getByText('Window presets'));
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.keyboard.press('g');
-    await page.keyboard.press('n');
-    await shown(page.getByRole('heading', { name: 'ct-node-1' }));
+    await goByKeys(page, 'n', page.getByRole('heading', { name: 'ct-node-1' }));
     await page.keyboard.press('t');
     await eventually('light', async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === 'light');
     await page.reload();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { DONE, FAILED, LIVE, eventually, job, pane, shown } from './helpers.mjs';
+import { DONE, FAILED, LIVE, eventually, goByKeys, job, pane, shown } from './helpers.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 // Contrast is a scenario of its own: there, the words of canvases and of what breathes are told apart.
@@ -63,9 +63,7 @@ export const useScenarios = {
       if (!now.seen) unseen.push(now.name);
     }
     assert.deepEqual(unseen, []);
-    await page.keyboard.press('g');
-    await page.keyboard.press('j');
-    await shown(page.getByLabel('State'));
+    await goByKeys(page, 'j', page.getByLabel('State'));
     await tabTo(page, 'All');
     await page.keyboard.press('c');
     await page.keyboard.press('Tab');

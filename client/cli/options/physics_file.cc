@@ -14,7 +14,6 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/physics/spectrum.h"
 #include "kernels/physics/tissue.h"
-#include "kernels/physics/tungsten.h"
 
 namespace isocenter::cli {
 namespace {
@@ -37,17 +36,28 @@ int Saturated(uint32_t value) {
   return static_cast<int>(std::min<uint32_t>(value, std::numeric_limits<int>::max()));
 }
 
+physics::Tube TubeOf(const v1::TungstenTube& file) {
+  const physics::Tube none;
+  return {.kv = file.kv(),
+          .anode_angle_deg = Or(file.anode_angle_deg(), none.anode_angle_deg),
+          .aluminium_mm = Or(file.aluminium_mm(), none.aluminium_mm),
+          .copper_mm = file.copper_mm()};
+}
+
+absl::StatusOr<physics::Blur> BlurOf(const v1::SimulatedBlur& file) {
+  const physics::Blur blur{
+      .focal_spot_mm = file.focal_spot_mm(),
+      .exposure_share = file.exposure_share(),
+      .samples = file.samples() == 0 ? physics::Blur().samples : Saturated(file.samples())};
+  ISO_RETURN_IF_ERROR(physics::ValidateBlur(blur));
+  return blur;
+}
+
 absl::StatusOr<physics::Spectrum> ReadSpectrumOf(const v1::SimulatedPhysics& file,
                                                  const std::filesystem::path& directory) {
   switch (file.spectrum_case()) {
-    case v1::SimulatedPhysics::kTube: {
-      const physics::Tube none;
-      return physics::TungstenSpectrum(
-          {.kv = file.tube().kv(),
-           .anode_angle_deg = Or(file.tube().anode_angle_deg(), none.anode_angle_deg),
-           .aluminium_mm = Or(file.tube().aluminium_mm(), none.aluminium_mm),
-           .copper_mm = file.tube().copper_mm()});
-    }
+    case v1::SimulatedPhysics::kTube:
+      return physics::TungstenSpectrum(TubeOf(file.tube()));
     case v1::SimulatedPhysics::kSpectrumFile:
       return physics::ReadSpectrum("spectrum_file", directory / file.spectrum_file());
     case v1::SimulatedPhysics::SPECTRUM_NOT_SET:
@@ -75,20 +85,57 @@ physics::DetectorModel ModelOf(const v1::SimulatedDetector& file, uint64_t seed)
       .dose_flicker = file.dose_flicker(),
       .dose_swing = file.dose_swing(),
       .seed = seed};
-  for (const v1::LagTerm& term : file.lag()) model.lag.push_back({term.share(), term.release()});
+  for (const v1::LagTerm& term : file.lag()) {
+    model.lag.push_back({term.share(), term.release(), term.capacity_counts()});
+  }
   return model;
+}
+
+absl::StatusOr<ScatterChoice> ScatterOf(const v1::SimulatedScatter& file,
+                                        const std::filesystem::path& directory) {
+  const physics::ScatterSettings none;
+  const auto or_default = [](uint64_t value, int64_t if_zero) {
+    return value == 0 ? if_zero
+                      : static_cast<int64_t>(
+                            std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+  };
+  const auto small = [&](uint32_t value, int if_zero) {
+    return value == 0 ? if_zero : Saturated(value);
+  };
+  ScatterChoice choice{
+      .settings = {.photons_per_view = or_default(file.photons_per_view(), none.photons_per_view),
+                   .views = small(file.views(), none.views),
+                   .columns = small(file.columns(), none.columns),
+                   .rows = small(file.rows(), none.rows),
+                   .grid = {.primary = Or(file.grid_primary(), none.grid.primary),
+                            .scatter = Or(file.grid_scatter(), none.grid.scatter)}},
+      .file = file.file().empty() ? "" : (directory / file.file()).string()};
+  ISO_RETURN_IF_ERROR(physics::ValidateScatterSettings(choice.settings));
+  return choice;
 }
 
 absl::StatusOr<PhysicsSetup> SetUp(const v1::SimulatedPhysics& file,
                                    const std::filesystem::path& directory, uint64_t seed) {
   constexpr double kCsiMm = 0.6;
-  ISO_ASSIGN_OR_RETURN(const physics::Spectrum spectrum, ReadSpectrumOf(file, directory));
-  ISO_ASSIGN_OR_RETURN(physics::Beam beam, physics::Beam::Make(spectrum, Or(file.csi_mm(), kCsiMm),
-                                                               physics::TissueMaterials()));
+  const double csi_mm = Or(file.csi_mm(), kCsiMm);
+  ISO_ASSIGN_OR_RETURN(physics::Spectrum spectrum, ReadSpectrumOf(file, directory));
+  ISO_ASSIGN_OR_RETURN(physics::Beam beam,
+                       physics::Beam::Make(spectrum, csi_mm, physics::TissueMaterials()));
   physics::DetectorModel model = ModelOf(file.detector(), seed);
   ISO_RETURN_IF_ERROR(physics::ValidateDetectorModel(model));
-  const double effective_kev = physics::EffectiveKev(beam);
-  return PhysicsSetup{std::move(beam), effective_kev, std::move(model)};
+  std::optional<ScatterChoice> scatter;
+  if (file.has_scatter()) {
+    ISO_ASSIGN_OR_RETURN(scatter, ScatterOf(file.scatter(), directory));
+  }
+  PhysicsSetup setup{.spectrum = std::move(spectrum),
+                     .csi_mm = csi_mm,
+                     .beam = std::move(beam),
+                     .detector = std::move(model),
+                     .scatter = std::move(scatter)};
+  setup.effective_kev = physics::EffectiveKev(setup.beam);
+  if (file.tube().heel()) setup.heel = TubeOf(file.tube());
+  ISO_ASSIGN_OR_RETURN(setup.blur, BlurOf(file.blur()));
+  return setup;
 }
 
 }  // namespace

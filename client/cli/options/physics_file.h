@@ -2,18 +2,33 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "kernels/physics/beam.h"
+#include "kernels/physics/blur.h"
 #include "kernels/physics/detector_model.h"
+#include "kernels/physics/scatter/settings.h"
+#include "kernels/physics/spectrum.h"
+#include "kernels/physics/tungsten.h"
 
 namespace isocenter::cli {
 
+struct ScatterChoice {
+  physics::ScatterSettings settings;
+  std::string file;  // where it is kept; empty: nowhere
+};
+
 struct PhysicsSetup {
-  physics::Beam beam;  // its materials are the TissueMaterials
+  physics::Spectrum spectrum;
+  double csi_mm = 0;
+  physics::Beam beam;  // of both; its materials are the TissueMaterials
   double effective_kev = 0;
   physics::DetectorModel detector;
+  std::optional<physics::Tube> heel;  // of this tube
+  physics::Blur blur;
+  std::optional<ScatterChoice> scatter;
 };
 
 /// Reads SimulatedPhysics (proto/isocenter/v1/physics.proto) in text format, up to 64 KiB, and the

@@ -73,6 +73,11 @@ void AddXraySystemFlags(flags::Command command, v1::AcquisitionHeader& header) {
       "--department",
       [h](const std::string& v) { h->mutable_equipment()->set_institutional_department_name(v); },
       "of the institution");
+  text("--station", header.mutable_station_name(), "room or device that sends");
+  text("--detector-mode", header.mutable_detector_mode(),
+       "binning, read-out and frame rate, as calibrations name it");
+  text("--calibration", header.mutable_calibration(),
+       "set that the frames are corrected with (default: the newest valid one that fits)");
   text("--performing-physician", header.mutable_performing_physician_name(),
        "DICOM person name, e.g. Doe^Jane");
   text("--operator", header.mutable_operators_name(), "DICOM person name");

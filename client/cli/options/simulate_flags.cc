@@ -20,8 +20,9 @@ void AddObjectFlags(flags::Command command, SimulateOptions& o) {
       .Type("PATH");
   object
       .Add("--sweep", o.sweep,
-           "nothing: frames without X-rays (dark) or without an object (flat), for --physics")
-      .OneOf({"dark", "flat"});
+           "nothing: frames without X-rays (dark), without an object (flat), or flat ones and then "
+           "as many dark ones (step), for --physics")
+      .OneOf({"dark", "flat", "step"});
   command
       .Add("--scale-mm", o.scale_mm,
            "half edge of the cube that holds the phantom (default: fits the default geometry)")
@@ -156,6 +157,9 @@ void AddTruthFlags(flags::Command command, SimulateOptions& o) {
            "also write the matrices to this .csv, as a calibration would deliver them")
       .Type("FILE");
   command.Add("--truth", o.truth, "also write the object in HU to this .mha").Type("FILE");
+  command.AddSwitch("--truth-materials", o.truth_materials,
+                    "beside --truth, with --physics: also volumes of water, bone and titanium in "
+                    "NAME-water.mha and so on, as shares of 1 at their own density");
   command.Add("--truth-size", o.truth_size, "voxels per axis of the truth")
       .ShowDefault()
       .Range(1, 4096);

@@ -20,7 +20,7 @@ struct SimulateOptions {
   std::vector<int> raw_shape;
   std::vector<double> raw_spacing{1, 1, 1};
   std::string raw_type = "int16";
-  std::string sweep;  // "dark" or "flat": nothing is in the beam
+  std::string sweep;  // "dark", "flat" or "step": nothing is in the beam
 
   std::string out;
   std::string format;  // empty: by the ending of `out`
@@ -36,6 +36,7 @@ struct SimulateOptions {
 
   std::string matrices;
   std::string truth;
+  bool truth_materials = false;
   int truth_size = 256;
   double truth_voxel_mm = 0;  // 0: from the field of view
 

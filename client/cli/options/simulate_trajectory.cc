@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/geometry/detector_rows.h"
 
 namespace isocenter::cli {
 namespace {
@@ -51,20 +52,14 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
       absl::StrCat("--trajectory is '", choice.kind, "'; legal is circle, carm or a .csv file"));
 }
 
-// A detector that is moved by `pixels` towards smaller columns images every point that much further
-// on.
-void Displace(double pixels, Trajectory& trajectory) {
-  for (ProjectionMatrix& p : trajectory) {
-    for (int column = 0; column < 4; ++column) p.m[column] += pixels * p(2, column);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
                                           const Detector& detector) {
   ISO_ASSIGN_OR_RETURN(Trajectory trajectory, CenteredTrajectory(choice, detector));
-  Displace(choice.displacement_px, trajectory);
+  for (ProjectionMatrix& matrix : trajectory) {
+    matrix = WithColumnsBefore(matrix, choice.displacement_px);
+  }
   return trajectory;
 }
 

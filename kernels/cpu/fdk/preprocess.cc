@@ -26,7 +26,7 @@ struct PreprocessRow {
   float step[3] = {};
   const float* weight;  // [u]
   int64_t columns;
-  float lowest, inverse_i0;
+  float lowest = 1, inverse_i0 = 1;  // of counts
 };
 
 }  // namespace isocenter::cpu
@@ -106,10 +106,43 @@ class PreprocessSimd final : public ops::Preprocess {
                      std::span<const ops::ViewWeights> weights, int64_t first_column,
                      ops::ProjectionStack& out) override {
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
-    const Shape3 shape = frames.shape();
-    const RowLayout layout(stack->shape());
     const auto weight_counts = HWY_DYNAMIC_DISPATCH(WeightCounts);
     const auto weight_integrals = HWY_DYNAMIC_DISPATCH(WeightIntegrals);
+    ForRows(frames.shape(), weights, first_column, *stack,
+            [&](int64_t view, int64_t v, PreprocessRow& row, float* target) {
+              row.lowest = static_cast<float>(range.lowest);
+              row.inverse_i0 = static_cast<float>(1 / range.i0);
+              if (frames.counts) {
+                weight_counts(frames.counts.row(view, v), row, target);
+              } else {
+                weight_integrals(frames.line_integrals.row(view, v), row, target);
+              }
+            });
+    return absl::OkStatus();
+  }
+
+  absl::Status DoWeigh(const ops::ProjectionStack& line_integrals, int64_t first_view,
+                       RowRange rows, std::span<const ops::ViewWeights> weights,
+                       int64_t first_column, ops::ProjectionStack& out) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* source, AsStack(line_integrals));
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
+    const RowLayout layout(source->shape());
+    const auto weight_integrals = HWY_DYNAMIC_DISPATCH(WeightIntegrals);
+    ForRows({static_cast<int64_t>(weights.size()), rows.count, source->shape().fast}, weights,
+            first_column, *stack, [&](int64_t view, int64_t v, PreprocessRow& row, float* target) {
+              weight_integrals(source->data() + (first_view + view) * layout.view_stride +
+                                   (rows.first + v) * layout.row_stride,
+                               row, target);
+            });
+    return absl::OkStatus();
+  }
+
+ private:
+  // Calls weigh(view, v, row, target) for all rows, of which the columns beside the frame are 0.
+  template <class Weigh>
+  void ForRows(const Shape3& shape, std::span<const ops::ViewWeights> weights, int64_t first_column,
+               Stack& out, const Weigh& weigh) {
+    const RowLayout layout(out.shape());
     constexpr int64_t kRows = 32;
     const int64_t parts = (shape.middle + kRows - 1) / kRows;
     pool_->ParallelFor(shape.slow * parts, [&](int64_t index, int) {
@@ -118,10 +151,7 @@ class PreprocessSimd final : public ops::Preprocess {
       const std::array<double, 9> inverse = InverseLeft(matrix);
       const double scale = Norm({matrix(2, 0), matrix(2, 1), matrix(2, 2)});
       for (int64_t v = first; v < std::min(first + kRows, shape.middle); ++v) {
-        PreprocessRow row{.weight = weights[view].column_weight.data(),
-                          .columns = shape.fast,
-                          .lowest = static_cast<float>(range.lowest),
-                          .inverse_i0 = static_cast<float>(1 / range.i0)};
+        PreprocessRow row{.weight = weights[view].column_weight.data(), .columns = shape.fast};
         if (weights[view].cosine) {
           for (int axis = 0; axis < 3; ++axis) {
             row.start[axis] = static_cast<float>(
@@ -131,21 +161,15 @@ class PreprocessSimd final : public ops::Preprocess {
         } else {
           row.start[0] = 1;
         }
-        float* whole = stack->data() + view * layout.view_stride + v * layout.row_stride;
+        float* whole = out.data() + view * layout.view_stride + v * layout.row_stride;
         float* target = whole + first_column;
         std::fill(whole, target, 0.f);
-        std::fill(target + shape.fast, whole + stack->shape().fast, 0.f);
-        if (frames.counts) {
-          weight_counts(frames.counts.row(view, v), row, target);
-        } else {
-          weight_integrals(frames.line_integrals.row(view, v), row, target);
-        }
+        std::fill(target + shape.fast, whole + out.shape().fast, 0.f);
+        weigh(view, v, row, target);
       }
     });
-    return absl::OkStatus();
   }
 
- private:
   std::shared_ptr<ThreadPool> pool_;
 };
 

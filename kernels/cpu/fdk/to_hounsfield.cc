@@ -18,12 +18,18 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // `count` is a multiple of a cache line.
-void Convert(float* data, int64_t count, float scale) {
+void Convert(float* data, int64_t count, float scale, const ops::HounsfieldHinges& hinges) {
   const hn::ScalableTag<float> d;
   const auto factor = hn::Set(d, scale), water = hn::Set(d, 1000.0f), air = hn::Set(d, -1000.0f);
+  const auto slope = hn::Set(d, hinges.slope), offset = hn::Set(d, hinges.offset);
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    const auto value = hn::MulSub(hn::Load(d, data + i), factor, water);
-    hn::Store(hn::IfThenElse(hn::IsFinite(value), value, air), d, data + i);
+    const auto measured = hn::MulSub(hn::Load(d, data + i), factor, water);
+    auto value = hn::MulAdd(measured, slope, offset);
+    for (int k = 0; k < hinges.count; ++k) {
+      const auto beyond = hn::Max(hn::Zero(d), hn::Sub(measured, hn::Set(d, hinges.at[k])));
+      value = hn::MulAdd(hn::Set(d, hinges.turn[k]), beyond, value);
+    }
+    hn::Store(hn::IfThenElse(hn::IsFinite(measured), value, air), d, data + i);
   }
 }
 
@@ -41,14 +47,15 @@ class ToHounsfieldSimd final : public ops::ToHounsfield {
  public:
   explicit ToHounsfieldSimd(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
 
-  absl::Status DoRun(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(const ops::HounsfieldScale& hounsfield, ops::VolumeBuffer& volume) override {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     constexpr int64_t kPart = int64_t{1} << 16;
-    const auto scale = static_cast<float>(1000 / mu_water_per_mm);
+    const auto scale = static_cast<float>(1000 / hounsfield.mu_water_per_mm);
+    const ops::HounsfieldHinges hinges = ops::HingesOf(hounsfield.table);
     const auto convert = HWY_DYNAMIC_DISPATCH(Convert);
     pool_->ParallelFor((target->floats() + kPart - 1) / kPart, [&](int64_t part, int) {
       const int64_t first = part * kPart;
-      convert(target->data() + first, std::min(kPart, target->floats() - first), scale);
+      convert(target->data() + first, std::min(kPart, target->floats() - first), scale, hinges);
     });
     return absl::OkStatus();
   }

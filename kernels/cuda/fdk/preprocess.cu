@@ -39,9 +39,9 @@ struct Columns {
 };
 
 template <class Pixel>
-__global__ void PreprocessKernel(const Pixel* frames, const ViewGeometry* geometry,
-                                 const float* column_weight, int rows, Columns columns,
-                                 float lowest, float log_i0, float* out) {
+__global__ void PreprocessKernel(const Pixel* frames, int64_t frame_stride,
+                                 const ViewGeometry* geometry, const float* column_weight, int rows,
+                                 Columns columns, float lowest, float log_i0, float* out) {
   const int u_out = blockIdx.x * blockDim.x + threadIdx.x;
   const int v = blockIdx.y;
   const int view = blockIdx.z;
@@ -58,8 +58,8 @@ __global__ void PreprocessKernel(const Pixel* frames, const ViewGeometry* geomet
   const float z = fmaf(u, g.a[2], fmaf(v, g.b[2], g.c[2]));
   const float cosine = g.inverse_norm / sqrtf(x * x + y * y + z * z);
   out[row * columns.of_stack + u_out] =
-      LineIntegral(frames[row * columns.of_frame + u], lowest, log_i0) * cosine *
-      column_weight[view * columns.of_frame + u];
+      LineIntegral(frames[view * frame_stride + v * columns.of_frame + u], lowest, log_i0) *
+      cosine * column_weight[view * columns.of_frame + u];
 }
 
 // What one call works with on the device.
@@ -92,28 +92,58 @@ class Preprocess final : public ops::Preprocess {
     return Process(frames.line_integrals, range, weights, first_column, *stack);
   }
 
+  absl::Status DoWeigh(const ops::ProjectionStack& line_integrals, int64_t first_view,
+                       RowRange rows, std::span<const ops::ViewWeights> weights,
+                       int64_t first_column, ops::ProjectionStack& out) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* source, AsStack(line_integrals));
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(out));
+    if (weights.empty()) return absl::OkStatus();
+    ISO_RETURN_IF_ERROR(session_.MakeCurrent());
+    const Shape3& of = source->shape();
+    ISO_ASSIGN_OR_RETURN(Inputs * inputs, NextInputs());
+    ISO_RETURN_IF_ERROR(UploadWeights(weights, *stack, *inputs));
+    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs->uploaded.get(), session_.upload_stream()));
+    const Shape3 shape{static_cast<int64_t>(weights.size()), rows.count, of.fast};
+    return Start(source->data() + (first_view * of.middle + rows.first) * of.fast,
+                 of.middle * of.fast, shape, {}, first_column, *inputs, *stack);
+  }
+
  private:
+  // The set of inputs that no kernel reads.
+  absl::StatusOr<Inputs*> NextInputs() {
+    Inputs& inputs = inputs_[next_];
+    next_ = 1 - next_;
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(session_.upload_stream(), inputs.consumed.get()));
+    return &inputs;
+  }
+
   template <class Pixel>
   absl::Status Process(StridedView3<const Pixel> frames, const ops::CountRange& range,
                        std::span<const ops::ViewWeights> weights, int64_t first_column,
                        Stack& out) {
-    Inputs& inputs = inputs_[next_];
-    next_ = 1 - next_;
+    ISO_ASSIGN_OR_RETURN(Inputs * inputs, NextInputs());
     // Room for the largest chunk at once: growing would wait for the device.
     ISO_RETURN_IF_ERROR(
-        inputs.frames.Reserve(session_.memory(), out.capacity().count() * sizeof(Pixel)));
+        inputs->frames.Reserve(session_.memory(), out.capacity().count() * sizeof(Pixel)));
     const cudaStream_t uploads = session_.upload_stream();
-    ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(uploads, inputs.consumed.get()));
     const size_t span = session_.timeline().BeginIn(ops::Stage::kUpload, uploads);
-    ISO_RETURN_IF_ERROR(UploadWeights(weights, out, inputs));
+    ISO_RETURN_IF_ERROR(UploadWeights(weights, out, *inputs));
     const Shape3 shape = frames.shape();
     const int64_t view_bytes = shape.middle * shape.fast * sizeof(Pixel);
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(inputs.frames.data(), view_bytes, frames.row(0, 0),
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpy2DAsync(inputs->frames.data(), view_bytes, frames.row(0, 0),
                                                frames.slow_stride() * sizeof(Pixel), view_bytes,
                                                shape.slow, cudaMemcpyHostToDevice, uploads));
     session_.timeline().EndIn(span, uploads);
-    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.uploaded.get(), uploads));
+    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs->uploaded.get(), uploads));
+    return Start(reinterpret_cast<const Pixel*>(inputs->frames.data()), shape.middle * shape.fast,
+                 shape, range, first_column, *inputs, out);
+  }
 
+  // Weighs frames in device memory, `frame_stride` pixels apart.
+  template <class Pixel>
+  absl::Status Start(const Pixel* frames, int64_t frame_stride, const Shape3& shape,
+                     const ops::CountRange& range, int64_t first_column, Inputs& inputs,
+                     Stack& out) {
     const cudaStream_t kernels = session_.stream();
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(kernels, inputs.uploaded.get()));
     session_.timeline().BeginNow();
@@ -122,9 +152,9 @@ class Preprocess final : public ops::Preprocess {
                           static_cast<int>(first_column)};
     const dim3 grid((columns.of_stack + block.x - 1) / block.x, shape.middle, shape.slow);
     PreprocessKernel<Pixel><<<grid, block, 0, kernels>>>(
-        reinterpret_cast<const Pixel*>(inputs.frames.data()), inputs.geometry.data(),
-        inputs.column_weight.data(), shape.middle, columns, static_cast<float>(range.lowest),
-        static_cast<float>(std::log(range.i0)), out.data());
+        frames, frame_stride, inputs.geometry.data(), inputs.column_weight.data(), shape.middle,
+        columns, static_cast<float>(range.lowest), static_cast<float>(std::log(range.i0)),
+        out.data());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(inputs.consumed.get(), kernels));
     // The frames are the caller's again, and the staging memory free.

@@ -5,12 +5,17 @@
 namespace isocenter::cuda {
 namespace {
 
-__global__ void ToHounsfieldKernel(float* volume, int64_t voxels, float scale) {
+__global__ void ToHounsfieldKernel(float* volume, int64_t voxels, float scale,
+                                   ops::HounsfieldHinges hinges) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < voxels;
        i += stride) {
-    const float hounsfield = fmaf(volume[i], scale, -1000.f);
-    volume[i] = isfinite(hounsfield) ? hounsfield : -1000.f;
+    const float measured = fmaf(volume[i], scale, -1000.f);
+    float hounsfield = fmaf(measured, hinges.slope, hinges.offset);
+    for (int k = 0; k < hinges.count; ++k) {
+      hounsfield = fmaf(hinges.turn[k], fmaxf(0.f, measured - hinges.at[k]), hounsfield);
+    }
+    volume[i] = isfinite(measured) ? hounsfield : -1000.f;
   }
 }
 
@@ -18,13 +23,14 @@ class ToHounsfield final : public ops::ToHounsfield {
  public:
   explicit ToHounsfield(CudaSession& session) : session_(session) {}
 
-  absl::Status DoRun(double mu_water_per_mm, ops::VolumeBuffer& volume) override {
+  absl::Status DoRun(const ops::HounsfieldScale& scale, ops::VolumeBuffer& volume) override {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const int64_t voxels = target->grid().voxels();
     const int blocks = static_cast<int>(std::min<int64_t>(4096, (voxels + 255) / 256));
     ToHounsfieldKernel<<<blocks, 256, 0, session_.stream()>>>(
-        target->data(), voxels, static_cast<float>(1000 / mu_water_per_mm));
+        target->data(), voxels, static_cast<float>(1000 / scale.mu_water_per_mm),
+        ops::HingesOf(scale.table));
     return ToStatus(cudaGetLastError(), "ToHounsfieldKernel");
   }
 

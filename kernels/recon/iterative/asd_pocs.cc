@@ -60,7 +60,7 @@ absl::Status AsdPocs::EndData(int pass) {
 
 absl::Status AsdPocs::Descend() {
   VolumeVector& gradient = sart_->scratch();
-  const double epsilon = kEpsilon * system_.plan().fdk.mu_water_per_mm;
+  const double epsilon = kEpsilon * system_.plan().hounsfield.mu_water_per_mm;
   ISO_RETURN_IF_ERROR(system_.Fill(0, gradient));
   ISO_RETURN_IF_ERROR(variation_->AddTotalVariationGradient(1, epsilon, x_, gradient));
   ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(gradient, gradient));

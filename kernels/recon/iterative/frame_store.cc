@@ -4,8 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/ops/check.h"
-#include "kernels/recon/stage_scope.h"
 
 namespace isocenter::recon {
 namespace {
@@ -31,10 +29,8 @@ absl::StatusOr<int64_t> FrameStore::DeviceBytes(const RefinementPlan& plan,
                                                 const ops::Registry& registry, int device,
                                                 const ops::Device& on) {
   if (device != 0) return 0;
-  ISO_ASSIGN_OR_RETURN(const auto preprocess, registry.preprocess.Find(on.backend()));
-  const Shape3 shape = ShapeOf(plan);
-  return on.ProjectionStackBytes(shape, ops::StackUse::kLineIntegrals) +
-         preprocess.WorkspaceBytes(on, {.stack = shape});
+  return LineConverter::DeviceBytes(plan.acquisition, RowsOfAll(plan), plan.chunk_views, registry,
+                                    on);
 }
 
 int64_t FrameStore::HostBytes(const RefinementPlan& plan) {
@@ -47,62 +43,38 @@ absl::StatusOr<std::unique_ptr<FrameStore>> FrameStore::Create(LinearSystem& sys
   const RefinementPlan& plan = system.plan();
   self->rows_ = RowsOfAll(plan);
   ops::Session& session = system.session(0);
-  self->column_weight_.assign(plan.acquisition.detector.columns, 1.f);
-  ISO_ASSIGN_OR_RETURN(const auto preprocess, system.registry().preprocess.Find(session.backend()));
-  ISO_ASSIGN_OR_RETURN(self->preprocess_, preprocess(session));
-  ISO_ASSIGN_OR_RETURN(self->line_integrals_,
-                       session.NewProjectionStack(ShapeOf(plan), ops::StackUse::kLineIntegrals));
+  ISO_ASSIGN_OR_RETURN(self->converter_,
+                       LineConverter::Create(plan.acquisition, self->rows_, plan.chunk_views,
+                                             system.registry(), session));
   ISO_ASSIGN_OR_RETURN(self->staging_, session.device().NewHostMemory(HostBytes(plan)));
   return self;
 }
 
 absl::Status FrameStore::Check(const ops::RawFrames& frames,
-                               std::span<const ProjectionMatrix> measured) const {
+                               std::span<const ProjectionMatrix> measured,
+                               std::span<const float> doses) const {
   const RefinementPlan& plan = system_.plan();
-  const Acquisition& acquisition = plan.acquisition;
   const int64_t count = frames.shape().slow;
   const int64_t most = std::min(plan.chunk_views, plan.views() - next_view_);
   if (count < 1 || count > most) {
     return absl::InvalidArgumentError(absl::StrCat(count, " frames after ", next_view_, " of ",
                                                    plan.views(), "; legal is 1 to ", most));
   }
-  ISO_RETURN_IF_ERROR(
-      ops::CheckSameShape("frames", frames.shape(),
-                          Shape3{count, acquisition.detector.rows, acquisition.detector.columns}));
-  if (static_cast<bool>(frames.counts) != (acquisition.pixel_type == PixelType::kUint16Counts)) {
-    return absl::InvalidArgumentError("the frames are not of the plan's pixel type");
-  }
-  if (!measured.empty() && static_cast<int64_t>(measured.size()) != count) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(measured.size(), " measured matrices for ", count, " frames"));
-  }
-  return absl::OkStatus();
+  return CheckFrames(plan.acquisition, count, frames, measured, doses);
 }
 
 absl::Status FrameStore::Push(const ops::RawFrames& frames,
-                              std::span<const ProjectionMatrix> measured) {
-  ISO_RETURN_IF_ERROR(Check(frames, measured));
+                              std::span<const ProjectionMatrix> measured,
+                              std::span<const float> doses) {
+  ISO_RETURN_IF_ERROR(Check(frames, measured, doses));
   const int count = static_cast<int>(frames.shape().slow);
   const RefinementPlan& plan = system_.plan();
   for (size_t i = 0; i < measured.size(); ++i) {
     ISO_RETURN_IF_ERROR(system_.SetMatrix(next_view_ + static_cast<int>(i), measured[i]));
   }
-  std::vector<ops::ViewWeights> weights;
-  for (int i = 0; i < count; ++i) {
-    weights.push_back({.matrix = plan.acquisition.trajectory[next_view_ + i],
-                       .column_weight = column_weight_,
-                       .cosine = false});
-  }
-  const Shape3 shape{count, rows_.count, plan.acquisition.detector.columns};
-  ISO_RETURN_IF_ERROR(line_integrals_->Reshape(shape));
-  {
-    const StageScope scope(system_.session(0).timeline(), ops::Stage::kPreprocess);
-    ISO_RETURN_IF_ERROR(preprocess_->Run(frames.rows(rows_.first, rows_.count),
-                                         {.i0 = plan.acquisition.i0_counts}, weights,
-                                         *line_integrals_));
-  }
-  const HostView3<float> staging(reinterpret_cast<float*>(staging_->data()), shape);
-  ISO_RETURN_IF_ERROR(line_integrals_->Download(0, staging));
+  const HostView3<float> staging(reinterpret_cast<float*>(staging_->data()),
+                                 {count, rows_.count, plan.acquisition.detector.columns});
+  ISO_RETURN_IF_ERROR(converter_->Run(frames, doses, staging));
   ISO_RETURN_IF_ERROR(Distribute(staging));
   next_view_ += count;
   return absl::OkStatus();

@@ -3,11 +3,11 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "kernels/recon/iterative/linear_system.h"
+#include "kernels/recon/line_converter.h"
 
 namespace isocenter::recon {
 
@@ -27,20 +27,19 @@ class FrameStore {
   /// Views so far.
   int views() const { return next_view_; }
   /// The next frames; as Refinement::Push.
-  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured);
+  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
+                    std::span<const float> doses);
 
  private:
   FrameStore(LinearSystem& system, ProjectionVector& b) : system_(system), b_(b) {}
-  absl::Status Check(const ops::RawFrames& frames,
-                     std::span<const ProjectionMatrix> measured) const;
+  absl::Status Check(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
+                     std::span<const float> doses) const;
   absl::Status Distribute(HostView3<const float> line_integrals);
 
   LinearSystem& system_;
   ProjectionVector& b_;
-  RowRange rows_;                     // of all devices together
-  std::vector<float> column_weight_;  // ones
-  std::unique_ptr<ops::Preprocess> preprocess_;
-  std::unique_ptr<ops::ProjectionStack> line_integrals_;
+  RowRange rows_;  // of all devices together
+  std::unique_ptr<LineConverter> converter_;
   std::unique_ptr<ops::HostMemory> staging_;
   int next_view_ = 0;
 };

@@ -48,7 +48,8 @@ MemoryParts HostPartsOf(const RefinementPlan& plan) {
       {"volumes that wait", (1 + needs.volumes) * VolumeVector::HostBytes(plan)},
       {"projections that wait", (1 + needs.projections) * ProjectionVector::HostBytes(plan)}};
   MemoryParts parts{{"volume", VolumeBytes(plan.grid)},
-                    {"a chunk of frames", MostViewsAtOnce(plan) * FrameBytes(plan.acquisition)}};
+                    {"a chunk of frames", MostViewsAtOnce(plan) * FrameBytes(plan.acquisition)},
+                    {"calibration", CalibrationBytes(plan.acquisition)}};
   if (plan.warm_start) {
     parts.push_back({"weights of the warm start",
                      static_cast<int64_t>(plan.warm_start->column_weight.size() * sizeof(float))});

@@ -200,6 +200,7 @@ absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition
                                                   Arrival arrival) {
   ISO_RETURN_IF_ERROR(CheckArguments(acquisition, grid, fdk, settings, devices));
   RefinementPlan plan{.acquisition = acquisition, .grid = grid, .fdk = fdk, .settings = settings};
+  plan.hounsfield = HounsfieldScaleOf(acquisition, fdk);
   IterativeSettings& chosen = plan.settings;
   if (chosen.algorithm == Algorithm::kSart || chosen.subsets == 0) {
     chosen.subsets = DefaultSubsets(chosen.algorithm, plan.views());

@@ -32,8 +32,9 @@ struct DeviceRows {
 struct RefinementPlan {
   Acquisition acquisition;
   VolumeGrid grid;
-  FdkSettings fdk;             // of the warm start; its mu_water is what Hounsfield units refer to
-  IterativeSettings settings;  // with what was left to choose chosen
+  FdkSettings fdk;                  // of the warm start
+  ops::HounsfieldScale hounsfield;  // of the warm start and of the result
+  IterativeSettings settings;       // with what was left to choose chosen
   /// Views of each subset in the order in which they are used; together they are all views, once.
   std::vector<std::vector<int>> subsets;
   int chunk_views = 0;           // at most so many views of a subset are worked on at once

@@ -20,8 +20,8 @@ class PlannedRefinement final : public Refinement {
                                                             const ops::Registry& registry,
                                                             std::span<ops::Device* const> devices);
 
-  absl::Status Push(const ops::RawFrames& frames,
-                    std::span<const ProjectionMatrix> measured) override;
+  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
+                    std::span<const float> doses) override;
   absl::Status Start(HostView3<const float> hounsfield) override;
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return reports_; }
@@ -65,15 +65,15 @@ absl::StatusOr<std::unique_ptr<Refinement>> PlannedRefinement::Create(
 }
 
 absl::Status PlannedRefinement::Push(const ops::RawFrames& frames,
-                                     std::span<const ProjectionMatrix> measured) {
+                                     std::span<const ProjectionMatrix> measured,
+                                     std::span<const float> doses) {
   if (phase_ != Phase::kReceiving) {
     return absl::FailedPreconditionError("frames after the start of the refinement");
   }
-  return frames_->Push(frames, measured);
+  return frames_->Push(frames, measured, doses);
 }
 
 absl::Status PlannedRefinement::SetVolume(HostView3<const float> hounsfield) {
-  const double water = plan_.fdk.mu_water_per_mm;
   for (size_t i = 0; i < plan_.pieces.size(); ++i) {
     const Piece& piece = plan_.pieces[i];
     if (piece.surroundings) continue;
@@ -86,7 +86,7 @@ absl::Status PlannedRefinement::SetVolume(HostView3<const float> hounsfield) {
             "the volume to begin with has a value of ", value, " HU in slices ", piece.first_slice,
             " to ", piece.first_slice + piece.grid.nz - 1, "; legal is finite"));
       }
-      const double mu = water * (1 + value / 1000.0);
+      const double mu = ops::AttenuationOf(plan_.hounsfield, value);
       attenuation.push_back(
           static_cast<float>(plan_.settings.non_negative ? std::max(mu, 0.0) : mu));
     }
@@ -164,14 +164,13 @@ absl::Status PlannedRefinement::Read(HostView3<float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
-  const float water = static_cast<float>(plan_.fdk.mu_water_per_mm);
   for (size_t i = 0; i < plan_.pieces.size(); ++i) {
     const Piece& piece = plan_.pieces[i];
     if (piece.surroundings) continue;
     const auto slices = hounsfield.slices(piece.first_slice, piece.grid.nz);
     ISO_RETURN_IF_ERROR(x_.Download(static_cast<int>(i), slices));
     for (float& value : slices.span()) {
-      value = std::isfinite(value) ? 1000 * (value - water) / water : -1000;
+      value = static_cast<float>(ops::HounsfieldOf(plan_.hounsfield, value));
     }
   }
   return absl::OkStatus();

@@ -28,10 +28,11 @@ class Refinement {
   virtual ~Refinement() = default;
 
   /// The next frames in the order of the trajectory, plan.chunk_views at most; they are the
-  /// caller's again on return. `measured`: as Reconstructor::Push. Errors: INVALID_ARGUMENT (shape,
-  /// pixel type, more than there are).
+  /// caller's again on return. `measured`, `doses`: as Reconstructor::Push. Errors:
+  /// INVALID_ARGUMENT (shape, pixel type, more than there are).
   virtual absl::Status Push(const ops::RawFrames& frames,
-                            std::span<const ProjectionMatrix> measured = {}) = 0;
+                            std::span<const ProjectionMatrix> measured = {},
+                            std::span<const float> doses = {}) = 0;
 
   /// After the last frame. `hounsfield` [z][y][x] is where to begin, or empty for zero. Errors:
   /// FAILED_PRECONDITION (frames missing), INVALID_ARGUMENT (shape, values that are not finite).

@@ -104,6 +104,11 @@ void PutEquipment(const jobs::Job& job, const archive::Series& series, Attribute
   source.IfGiven(DCM_StationName, series.station_name);
   source.IfGiven(DCM_InstitutionName, institution);
   source.IfGiven(DCM_InstitutionalDepartmentName, department);
+  if (const auto& used = job.facts.calibration) {
+    const absl::TimeZone here = absl::LocalTimeZone();
+    source(DCM_DateOfLastCalibration, absl::FormatTime("%Y%m%d", used->created, here));
+    source(DCM_TimeOfLastCalibration, absl::FormatTime("%H%M%S", used->created, here));
+  }
 }
 
 }  // namespace

@@ -64,6 +64,10 @@ std::string ImageComments(const jobs::Job& job) {
   if (!job.facts.filter_description.empty()) {
     parts.push_back(absl::StrCat("filter ", job.facts.filter_description));
   }
+  if (const auto& used = job.facts.calibration) {
+    parts.push_back(absl::StrFormat("calibration %s, checksum %08x%s", used->name, used->crc32c,
+                                    used->outside_validity ? ", outside its validity" : ""));
+  }
   if (job.facts.dose_area_product_dgycm2 > 0) {
     parts.push_back(
         absl::StrFormat("dose area product %.6g dGy*cm2", job.facts.dose_area_product_dgycm2));

@@ -94,6 +94,10 @@ absl::Status CheckSameAcquisition(const jobs::Job& job, const AcquisitionRequest
   differences.Compare("patient_position", Name(repeated.patient_position),
                       Name(job.facts.patient_position));
   CompareFrames(job.facts, repeated.acquisition, differences);
+  if (!repeated.calibration_name.empty()) {
+    differences.Compare("calibration", repeated.calibration_name,
+                        job.facts.calibration ? job.facts.calibration->name : "");
+  }
   if (!repeated.protocol.empty()) {
     differences.Compare("protocol", repeated.protocol, job.protocol);
   }

@@ -26,39 +26,59 @@ void Blend(std::span<std::byte> out, std::span<const std::byte> other, float wei
   }
 }
 
+/// The matrix that a view's pixels are back-projected with; nothing: the planned one.
+std::optional<ProjectionMatrix> MatrixOf(const ViewSource& source,
+                                         const std::optional<ProjectionMatrix>& measured,
+                                         const Trajectory& planned) {
+  if (!source.own_matrix) return std::nullopt;
+  if (!measured && source.frame != source.view) return planned[source.frame];
+  return measured;
+}
+
+/// Of two frames' pixels, as they were blended; not told where it was not for both.
+float BlendedDose(float dose, float other, float weight) {
+  return dose == 0 || other == 0 ? 0 : (1 - weight) * dose + weight * other;
+}
+
+/// Adds the value of the next view to a list that stays empty while there is nothing to say.
+template <class T, class Default>
+void Append(const std::optional<T>& value, size_t view, const Default& otherwise,
+            std::vector<T>& values) {
+  if (!value && values.empty()) return;
+  while (values.size() < view) values.push_back(otherwise(values.size()));
+  values.push_back(value ? *value : otherwise(view));
+}
+
 }  // namespace
 
 absl::Status LoadChunk(jobs::JobSpool& spool, const recon::Acquisition& acquisition,
                        std::span<const ViewSource> sources, std::span<std::byte> pixels,
-                       std::vector<ProjectionMatrix>& measured) {
+                       Measured& measured) {
   const int64_t frame_bytes = FrameBytes(acquisition);
   std::vector<std::byte> second;
-  measured.clear();
+  measured.matrices.clear();
+  measured.doses.clear();
   for (size_t i = 0; i < sources.size(); ++i) {
     const ViewSource& source = sources[i];
     const std::span<std::byte> place = pixels.subspan(i * frame_bytes, frame_bytes);
-    ISO_ASSIGN_OR_RETURN(std::optional<ProjectionMatrix> matrix, spool.Read(source.frame, place));
+    ISO_ASSIGN_OR_RETURN(jobs::FrameMeasurement told, spool.Read(source.frame, place));
     if (source.blended_with >= 0) {
       second.resize(frame_bytes);
-      ISO_RETURN_IF_ERROR(spool.Read(source.blended_with, second).status());
+      ISO_ASSIGN_OR_RETURN(const jobs::FrameMeasurement other,
+                           spool.Read(source.blended_with, second));
+      told.dose = BlendedDose(told.dose, other.dose, source.weight);
       if (acquisition.pixel_type == recon::PixelType::kUint16Counts) {
         Blend<uint16_t>(place, second, source.weight);
       } else {
         Blend<float>(place, second, source.weight);
       }
     }
-    if (!source.own_matrix) matrix.reset();
-    if (source.own_matrix && source.frame != source.view && !matrix) {
-      matrix = acquisition.trajectory[source.frame];
-    }
-    if (matrix && measured.empty()) {
-      for (size_t before = 0; before < i; ++before) {
-        measured.push_back(acquisition.trajectory[sources[before].view]);
-      }
-    }
-    if (matrix || !measured.empty()) {
-      measured.push_back(matrix.value_or(acquisition.trajectory[source.view]));
-    }
+    Append(
+        MatrixOf(source, told.matrix, acquisition.trajectory), i,
+        [&](size_t view) { return acquisition.trajectory[sources[view].view]; }, measured.matrices);
+    Append(
+        told.dose == 0 ? std::nullopt : std::optional(told.dose), i, [](size_t) { return 0.0F; },
+        measured.doses);
   }
   return absl::OkStatus();
 }

@@ -12,12 +12,17 @@
 
 namespace isocenter::pipeline {
 
-/// Fills `pixels`, [view][v][u], with what stands for the views of a chunk. `measured` becomes
-/// empty where all views have their planned matrix, else one matrix per view. Errors: those of
-/// JobSpool::Read.
+/// What a reconstructor is told of a chunk's views besides their pixels.
+struct Measured {
+  std::vector<ProjectionMatrix> matrices;  // empty: all are as planned
+  std::vector<float> doses;                // empty: none was told; 0: this one was not
+};
+
+/// Fills `pixels`, [view][v][u], with what stands for the views of a chunk, and `measured` with
+/// one value per view, or none. Errors: those of JobSpool::Read.
 absl::Status LoadChunk(jobs::JobSpool& spool, const recon::Acquisition& acquisition,
                        std::span<const ViewSource> sources, std::span<std::byte> pixels,
-                       std::vector<ProjectionMatrix>& measured);
+                       Measured& measured);
 
 /// Loaded pixels as a reconstructor takes them.
 ops::RawFrames AsFrames(const recon::Acquisition& acquisition, int views,

@@ -73,7 +73,8 @@ absl::Status ReconstructionRun::Push(jobs::JobSpool& spool, std::span<const View
   const recon::Acquisition& acquisition = plan_->acquisition;
   const std::span<std::byte> pixels(chunk_->data(), views * FrameBytes(acquisition));
   ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, sources, pixels, measured_));
-  ISO_RETURN_IF_ERROR(reconstructor_->Push(AsFrames(acquisition, views, pixels), measured_));
+  ISO_RETURN_IF_ERROR(reconstructor_->Push(AsFrames(acquisition, views, pixels), measured_.matrices,
+                                           measured_.doses));
   frames_pushed_ += views;
   // A device goes on working after the call. Where others are to go first, a batch job has no more
   // than one chunk there.

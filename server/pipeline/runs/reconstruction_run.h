@@ -18,6 +18,7 @@
 #include "server/jobs/job.h"
 #include "server/pipeline/acquisition_request.h"
 #include "server/pipeline/frames/frame_ledger.h"
+#include "server/pipeline/runs/chunk_loader.h"
 #include "server/pipeline/runs/run.h"
 #include "server/pipeline/runs/slice_gate.h"
 #include "server/scheduler/scheduler.h"
@@ -77,7 +78,7 @@ class ReconstructionRun : public Run {
   std::unique_ptr<ops::HostMemory> chunk_;
   std::unique_ptr<ops::HostMemory> volume_;
   std::unique_ptr<recon::Reconstructor> reconstructor_;  // first to go
-  std::vector<ProjectionMatrix> measured_;
+  Measured measured_;
   int frames_pushed_ = 0;
   absl::Time last_preview_ = absl::InfinitePast();
 };

@@ -71,7 +71,7 @@ absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, const FrameLedger& 
   }
   const recon::Chunk& chunk = plan.chunks[reconstructor_->next_chunk()];
   ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames, Load(spool, ledger, chunk));
-  ISO_RETURN_IF_ERROR(reconstructor_->Push(frames, measured_));
+  ISO_RETURN_IF_ERROR(reconstructor_->Push(frames, measured_.matrices, measured_.doses));
   frames_backprojected_ += chunk.views;
   if (reconstructor_->next_chunk() == static_cast<int>(plan.chunks.size())) {
     phase_ = Phase::kVolume;
@@ -99,7 +99,7 @@ absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger&
   const int views = std::min(plan.chunk_views, plan.views() - frames_pushed_);
   ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames,
                        Load(spool, ledger, {.first_view = frames_pushed_, .views = views}));
-  ISO_RETURN_IF_ERROR(refinement_->Push(frames, measured_));
+  ISO_RETURN_IF_ERROR(refinement_->Push(frames, measured_.matrices, measured_.doses));
   frames_pushed_ += views;
   if (frames_pushed_ < plan.views()) return absl::OkStatus();
   phase_ = Phase::kIterating;

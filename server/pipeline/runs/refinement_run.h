@@ -12,6 +12,7 @@
 #include "kernels/recon/reconstructor.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/frames/frame_ledger.h"
+#include "server/pipeline/runs/chunk_loader.h"
 #include "server/pipeline/runs/run.h"
 #include "server/scheduler/scheduler.h"
 
@@ -92,7 +93,7 @@ class RefinementRun : public Run {
   absl::Time iterations_begin_ = absl::InfiniteFuture();
   int frames_backprojected_ = 0;
   int frames_pushed_ = 0;  // to refinement_
-  std::vector<ProjectionMatrix> measured_;
+  Measured measured_;
   recon::StageSeconds fdk_seconds_;
 };
 

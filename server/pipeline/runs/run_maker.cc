@@ -29,10 +29,11 @@ absl::Duration AcquisitionTime(const AcquisitionRequest& request) {
 }  // namespace
 
 RunMaker::RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
-                   std::vector<SlotDevices> devices, SlotLost slot_lost,
-                   std::function<absl::Time()> clock)
+                   LoadedCalibrations& calibrations, std::vector<SlotDevices> devices,
+                   SlotLost slot_lost, std::function<absl::Time()> clock)
     : registry_(registry),
       scheduler_(scheduler),
+      calibrations_(calibrations),
       devices_(std::move(devices)),
       slot_lost_(std::move(slot_lost)),
       clock_(std::move(clock)) {
@@ -61,29 +62,43 @@ absl::StatusOr<std::shared_ptr<Run>> RunMaker::OnBestSlot(double voxel_updates,
   return refusal;
 }
 
+absl::StatusOr<recon::Acquisition> RunMaker::WithCalibration(
+    recon::Acquisition acquisition, const std::optional<jobs::UsedCalibration>& used) {
+  if (used) {
+    ISO_ASSIGN_OR_RETURN(acquisition.calibration, calibrations_.Get(*used));
+  }
+  return acquisition;
+}
+
 absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::Make(
     const AcquisitionRequest& request, const VolumeGrid& grid, const scheduler::Urgency& urgency) {
-  return OnBestSlot<ReconstructionRun>(VoxelUpdates(request.acquisition, grid), urgency.job_class,
-                                       [&](const scheduler::Forecast& forecast) {
-                                         return MakeOn(forecast, request, grid, urgency);
-                                       });
+  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
+                       WithCalibration(request.acquisition, request.calibration));
+  return OnBestSlot<ReconstructionRun>(
+      VoxelUpdates(acquisition, grid), urgency.job_class, [&](const scheduler::Forecast& forecast) {
+        return MakeOn(forecast, {request, acquisition, grid, false}, urgency);
+      });
 }
 
 absl::StatusOr<RunForecast> RunMaker::Predict(const AcquisitionRequest& request,
                                               const VolumeGrid& grid,
                                               const scheduler::Urgency& urgency) {
+  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
+                       WithCalibration(request.acquisition, request.calibration));
   ISO_ASSIGN_OR_RETURN(
       const std::shared_ptr<Placement> placement,
-      OnBestSlot<Placement>(VoxelUpdates(request.acquisition, grid), urgency.job_class,
+      OnBestSlot<Placement>(VoxelUpdates(acquisition, grid), urgency.job_class,
                             [&](const scheduler::Forecast& forecast) {
-                              return PlaceOn(forecast, {request, grid, true}, urgency);
+                              return PlaceOn(forecast, {request, acquisition, grid, true}, urgency);
                             }));
   return placement->forecast;
 }
 
 absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
-    const recon::Acquisition& acquisition, const VolumeGrid& grid, const RefinementRequest& request,
-    const scheduler::Urgency& urgency) {
+    const recon::Acquisition& uncorrected, const std::optional<jobs::UsedCalibration>& calibration,
+    const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency) {
+  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
+                       WithCalibration(uncorrected, calibration));
   // A pass forward and back for each iteration.
   const double updates = 2 * request.settings.iterations * VoxelUpdates(acquisition, grid);
   return OnBestSlot<RefinementRun>(
@@ -96,16 +111,16 @@ absl::StatusOr<recon::ReconstructionPlan> RunMaker::PlanFor(const PlanSource& so
                                                             const SlotDevices& devices) const {
   const AcquisitionRequest& request = source.request;
   return source.outline
-             ? recon::OutlinePlan(request.acquisition, source.grid, request.settings, registry_,
+             ? recon::OutlinePlan(source.acquisition, source.grid, request.settings, registry_,
                                   devices, recon::Arrival::kStreamed, kFramesOnTheirWay)
-             : recon::MakePlan(request.acquisition, source.grid, request.settings, registry_,
+             : recon::MakePlan(source.acquisition, source.grid, request.settings, registry_,
                                devices, recon::Arrival::kStreamed, kFramesOnTheirWay);
 }
 
 absl::StatusOr<std::shared_ptr<RunMaker::Placement>> RunMaker::PlaceOn(
     const scheduler::Forecast& forecast, const PlanSource& source,
     const scheduler::Urgency& urgency) {
-  const recon::Acquisition& acquisition = source.request.acquisition;
+  const recon::Acquisition& acquisition = source.acquisition;
   const SlotDevices& planned = devices_[forecast.slot];
   const bool own_memory = planned[0]->traits().own_memory;
   std::vector<int> slots{forecast.slot};
@@ -142,10 +157,10 @@ absl::StatusOr<std::shared_ptr<RunMaker::Placement>> RunMaker::PlaceOn(
 }
 
 absl::StatusOr<std::shared_ptr<ReconstructionRun>> RunMaker::MakeOn(
-    const scheduler::Forecast& forecast, const AcquisitionRequest& request, const VolumeGrid& grid,
+    const scheduler::Forecast& forecast, const PlanSource& source,
     const scheduler::Urgency& urgency) {
   ISO_ASSIGN_OR_RETURN(const std::shared_ptr<Placement> placement,
-                       PlaceOn(forecast, {request, grid, false}, urgency));
+                       PlaceOn(forecast, source, urgency));
   const absl::Time end = clock_() + placement->forecast.finish;
   placement->admission.ExpectEnd(end);
   return ReconstructionRun::Create(std::move(placement->plan),

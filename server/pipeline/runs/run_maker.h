@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
 #include "server/pipeline/refinement_request.h"
+#include "server/pipeline/runs/loaded_calibrations.h"
 #include "server/pipeline/runs/reconstruction_run.h"
 #include "server/pipeline/runs/refinement_run.h"
 #include "server/scheduler/scheduler.h"
@@ -29,11 +31,12 @@ class RunMaker {
 
   /// devices[i] belong to scheduler.slots()[i]; all outlive the maker and its runs.
   RunMaker(const ops::Registry& registry, scheduler::Scheduler& scheduler,
-           std::vector<SlotDevices> devices, SlotLost slot_lost, std::function<absl::Time()> clock);
+           LoadedCalibrations& calibrations, std::vector<SlotDevices> devices, SlotLost slot_lost,
+           std::function<absl::Time()> clock);
 
   /// On the slot with the earliest predicted finish that has room; where the volume does not fit
   /// one GPU, on as many of them as it needs. Errors: INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
-  /// UNAVAILABLE (no slot is healthy).
+  /// UNAVAILABLE (no slot is healthy), those of LoadedCalibrations.
   absl::StatusOr<std::shared_ptr<ReconstructionRun>> Make(const AcquisitionRequest& request,
                                                           const VolumeGrid& grid,
                                                           const scheduler::Urgency& urgency);
@@ -46,7 +49,8 @@ class RunMaker {
   /// The same for a refinement, on one slot; what does not fit its devices waits in the host's
   /// memory.
   absl::StatusOr<std::shared_ptr<RefinementRun>> MakeRefinement(
-      const recon::Acquisition& acquisition, const VolumeGrid& grid,
+      const recon::Acquisition& acquisition,
+      const std::optional<jobs::UsedCalibration>& calibration, const VolumeGrid& grid,
       const RefinementRequest& request, const scheduler::Urgency& urgency);
 
   /// Whether any job holds a place or memory.
@@ -67,17 +71,19 @@ class RunMaker {
   /// Of what a plan is made, in whole or as an outline.
   struct PlanSource {
     const AcquisitionRequest& request;
+    const recon::Acquisition& acquisition;  // the request's, with its calibration
     const VolumeGrid& grid;
     bool outline;
   };
+  absl::StatusOr<recon::Acquisition> WithCalibration(
+      recon::Acquisition acquisition, const std::optional<jobs::UsedCalibration>& used);
   absl::StatusOr<recon::ReconstructionPlan> PlanFor(const PlanSource& source,
                                                     const SlotDevices& devices) const;
   absl::StatusOr<std::shared_ptr<Placement>> PlaceOn(const scheduler::Forecast& forecast,
                                                      const PlanSource& source,
                                                      const scheduler::Urgency& urgency);
   absl::StatusOr<std::shared_ptr<ReconstructionRun>> MakeOn(const scheduler::Forecast& forecast,
-                                                            const AcquisitionRequest& request,
-                                                            const VolumeGrid& grid,
+                                                            const PlanSource& source,
                                                             const scheduler::Urgency& urgency);
   absl::StatusOr<std::shared_ptr<RefinementRun>> MakeRefinementOn(
       const scheduler::Forecast& forecast, const recon::Acquisition& acquisition,
@@ -92,6 +98,7 @@ class RunMaker {
 
   const ops::Registry& registry_;
   scheduler::Scheduler& scheduler_;
+  LoadedCalibrations& calibrations_;
   const std::vector<SlotDevices> devices_;
   const SlotLost slot_lost_;
   const std::function<absl::Time()> clock_;

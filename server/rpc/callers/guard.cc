@@ -6,15 +6,34 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/auth_context.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/node/job_audit.h"
-#include "server/rpc/callers/call_audit.h"
 #include "server/rpc/callers/proxied_caller.h"
 
 namespace isocenter::rpc {
 namespace {
+
+std::string FirstProperty(const grpc::AuthContext& context, const char* name) {
+  const auto values = context.FindPropertyValues(name);
+  return values.empty() ? std::string() : std::string(values[0].data(), values[0].size());
+}
+
+/// Address of a call's client, and the subject of its certificate where it has shown one.
+audit::Actor ActorOf(const grpc::ServerContextBase& call) {
+  audit::Actor actor;
+  // As "ipv4:127.0.0.1:4711" or "ipv6:%5B::1%5D:4711".
+  const std::string peer = call.peer();
+  const size_t colon = peer.find(':');
+  actor.address = colon == std::string::npos ? peer : peer.substr(colon + 1);
+  const std::shared_ptr<const grpc::AuthContext> context = call.auth_context();
+  if (context == nullptr) return actor;
+  actor.certificate_subject = FirstProperty(*context, GRPC_X509_SUBJECT_PROPERTY_NAME);
+  actor.name = FirstProperty(*context, GRPC_X509_CN_PROPERTY_NAME);
+  return actor;
+}
 
 /// Without the port, which is another one for every connection.
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
@@ -29,7 +48,8 @@ void Permit::Record(audit::Action action, const jobs::Job& job, const absl::Stat
   recorder->Record(std::move(event));
 }
 
-Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const {
+Permit Guard::Ask(const grpc::ServerContextBase& call, const char* method,
+                  roles::Role least) const {
   Permit permit{.actor = ActorOf(call), .recorder = recorder_};
   permit.status = Identify(call, permit.actor);
   const std::string& subject = permit.actor.certificate_subject;
@@ -42,7 +62,9 @@ Permit Guard::Ask(const grpc::ServerContextBase& call, roles::Role least) const 
   if (permit.actor.is_known) permit.account = permit.identity;
   if (permit.ok()) return permit;
   permit.Record(permit.actor.is_known ? audit::Action::kCall : audit::Action::kSignIn, jobs::Job(),
-                permit.status);
+                permit.status, [method](audit::Event& event) {
+                  event.detail = absl::StrCat(method, ": ", event.detail);
+                });
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.
   const std::string host = HostOf(permit.actor.address);
@@ -61,7 +83,7 @@ absl::Status Guard::Identify(const grpc::ServerContextBase& call, audit::Actor& 
       std::ranges::find(proxies_, actor.certificate_subject) == proxies_.end()) {
     return absl::OkStatus();
   }
-  ISO_ASSIGN_OR_RETURN(actor, ProxiedCaller(call));
+  ISO_ASSIGN_OR_RETURN(actor, ProxiedCaller(call.client_metadata()));
   return absl::OkStatus();
 }
 

@@ -37,7 +37,7 @@ struct Permit {
   const std::string& caller() const { return actor.name.empty() ? actor.address : actor.name; }
 
   /// Puts into the audit trail what the caller has done, or wanted to. `job` may be nothing, or
-  /// have no more than its id; `more` says what else there is to say.
+  /// have no more than its id (node::JobNamed); `more` says what else there is to say.
   void Record(audit::Action action, const jobs::Job& job, const absl::Status& outcome,
               const std::function<void(audit::Event&)>& more = nullptr) const;
 };
@@ -66,10 +66,11 @@ class Guard {
 
   /// By the token of the call, else by its client certificate: of the role that the roster gives
   /// its subject, else a console's, whose authority gRPC has checked. Of a call through a proxy the
-  /// certificate is that of the proxy's client. Every method of every service asks this first.
-  /// Errors: UNAUTHENTICATED (neither, a token that is not known, or a proxy that does not say who
-  /// calls), PERMISSION_DENIED (the role may not).
-  Permit Ask(const grpc::ServerContextBase& call, roles::Role least) const;
+  /// certificate is that of the proxy's client. Every call of every service asks this first, once;
+  /// the audit trail gets the name of its method where the caller is turned away. Errors:
+  /// UNAUTHENTICATED (neither, a token that is not known, or a proxy that does not say who calls),
+  /// PERMISSION_DENIED (the role may not).
+  Permit Ask(const grpc::ServerContextBase& call, const char* method, roles::Role least) const;
 
   /// How much callers may take.
   CallerQuotas& quotas() const { return quotas_; }

@@ -16,9 +16,8 @@ namespace {
 constexpr size_t kLongestSubject = 1024;
 constexpr size_t kLongestAddress = 64;
 
-absl::StatusOr<std::string> Said(const grpc::ServerContextBase& call, const char* name,
-                                 size_t longest) {
-  const auto [first, last] = call.client_metadata().equal_range(name);
+absl::StatusOr<std::string> Said(const CallMetadata& metadata, const char* name, size_t longest) {
+  const auto [first, last] = metadata.equal_range(name);
   if (first == last || std::next(first) != last) {
     return absl::UnauthenticatedError(absl::StrCat("the proxy says ", std::distance(first, last),
                                                    " times who calls (metadata '", name,
@@ -48,11 +47,11 @@ std::string CommonNameOf(absl::string_view subject) {
   return "";
 }
 
-absl::StatusOr<audit::Actor> ProxiedCaller(const grpc::ServerContextBase& call) {
+absl::StatusOr<audit::Actor> ProxiedCaller(const CallMetadata& metadata) {
   audit::Actor caller;
   ISO_ASSIGN_OR_RETURN(caller.certificate_subject,
-                       Said(call, kCallerSubjectMetadata, kLongestSubject));
-  ISO_ASSIGN_OR_RETURN(caller.address, Said(call, kCallerAddressMetadata, kLongestAddress));
+                       Said(metadata, kCallerSubjectMetadata, kLongestSubject));
+  ISO_ASSIGN_OR_RETURN(caller.address, Said(metadata, kCallerAddressMetadata, kLongestAddress));
   if (!absl::StrContains(caller.certificate_subject, '=')) {
     return absl::UnauthenticatedError(
         absl::StrCat("the proxy says that '", caller.certificate_subject,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/crc32c.h"
+#include "proto/wire/calibration.h"
 #include "proto/wire/geometry.h"
 #include "server/rpc/translation/wire_enum.h"
 
@@ -127,6 +128,22 @@ v1::JobResult ResultToProto(const jobs::Job& job) {
   return proto;
 }
 
+v1::UsedCalibration ToProto(const jobs::UsedCalibration& calibration) {
+  v1::UsedCalibration proto;
+  proto.set_name(calibration.name);
+  proto.set_crc32c(calibration.crc32c);
+  proto.set_outside_validity(calibration.outside_validity);
+  *proto.mutable_created() = TimestampToProto(calibration.created);
+  return proto;
+}
+
+jobs::UsedCalibration CalibrationFromProto(const v1::UsedCalibration& proto) {
+  return {.name = proto.name(),
+          .crc32c = proto.crc32c(),
+          .outside_validity = proto.outside_validity(),
+          .created = wire::TimeFromProto(proto.created())};
+}
+
 v1::Job ToProto(const jobs::Job& job) {
   v1::Job proto;
   proto.set_job_id(job.id);
@@ -150,6 +167,7 @@ v1::Job ToProto(const jobs::Job& job) {
   proto.set_job_class(ToProto(job.job_class));
   proto.set_pair_id(job.pair_id);
   proto.set_pair_role(ToProto(job.pair_role));
+  if (job.facts.calibration) *proto.mutable_calibration() = ToProto(*job.facts.calibration);
   if (jobs::IsRefinement(job)) proto.set_refines_job_id(job.source_job_ids.front());
   for (const jobs::IterationReport& report : job.refinement.iterations) {
     *proto.add_iteration() = ReportToProto(report);

@@ -12,6 +12,9 @@
 
 namespace isocenter::rpc {
 
+v1::UsedCalibration ToProto(const jobs::UsedCalibration& calibration);
+jobs::UsedCalibration CalibrationFromProto(const v1::UsedCalibration& proto);
+
 /// To the nanosecond. The time must be finite.
 google::protobuf::Timestamp TimestampToProto(absl::Time time);
 v1::JobState ToProto(jobs::JobState state);

@@ -125,6 +125,8 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   ISO_RETURN_IF_ERROR(jobs::MarkPrivate(CheckIdentity(header.patient_study())));
   ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", header.station_name()));
   ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("detector_mode", header.detector_mode()));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("calibration", header.calibration()));
   if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
     return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
   }
@@ -168,6 +170,9 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
       .station_name = header.station_name(),
       .request_id = header.request_id(),
       .frame_rate_hz = header.frame_rate_hz(),
+      .detector_mode = header.detector_mode(),
+      .calibration_policy = protocol.calibration_policy,
+      .calibration_name = header.calibration(),
       .settings = protocol.settings,
       .missing_frames = protocol.missing_frames,
       .dicom_forms = protocol.dicom_forms,
@@ -236,8 +241,15 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& 
   // Frames were accepted at this size already, whatever the limit is now.
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
                        Translate(spooled.header(), protocol, std::numeric_limits<int64_t>::max()));
+  if (spooled.has_calibration()) request.calibration = CalibrationFromProto(spooled.calibration());
   request.record = record;
   return request;
+}
+
+std::string AddCalibration(const std::string& record, const jobs::UsedCalibration& calibration) {
+  v1::SpooledAcquisition added;
+  *added.mutable_calibration() = ToProto(calibration);
+  return record + added.SerializeAsString();  // which is how protobuf merges messages
 }
 
 }  // namespace isocenter::rpc

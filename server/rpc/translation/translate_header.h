@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,9 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRepeated(const v1::Acquisi
 /// AcquisitionRequest::record as TranslateHeader made it, perhaps before a restart: the acquisition
 /// with the protocol as it was. Errors: DATA_LOSS, INVALID_ARGUMENT.
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record);
+
+/// The record with what was chosen for it.
+std::string AddCalibration(const std::string& record, const jobs::UsedCalibration& calibration);
 
 /// What the exposure came to. Errors: INVALID_ARGUMENT, naming the field below `field`, its value
 /// and what is legal.

@@ -64,5 +64,15 @@ TEST(WithoutRowsBefore, ShiftsV) {
   EXPECT_NEAR(after.v(), before.v() - 7, 1e-12);
 }
 
+TEST(WithColumnsBefore, ShiftsUAlsoByPartsOfAColumn) {
+  const ProjectionMatrix matrix{{1, 2, 3, 4, 5, 6, 7, 8, 0.1, 0.2, 0.3, 1}};
+  const Projected before = matrix.Project({1, 2, 3});
+  for (const double count : {7.0, 2.25, -0.5}) {
+    const Projected after = WithColumnsBefore(matrix, count).Project({1, 2, 3});
+    EXPECT_NEAR(after.u(), before.u() + count, 1e-12);
+    EXPECT_DOUBLE_EQ(after.v(), before.v());
+  }
+}
+
 }  // namespace
 }  // namespace isocenter

@@ -53,6 +53,11 @@ class FakePreprocess final : public Preprocess {
     ++runs;
     return absl::OkStatus();
   }
+  absl::Status DoWeigh(const ProjectionStack&, int64_t, RowRange, std::span<const ViewWeights>,
+                       int64_t, ProjectionStack&) override {
+    ++runs;
+    return absl::OkStatus();
+  }
 };
 
 class FakeBackproject final : public Backproject {
@@ -72,7 +77,7 @@ class FakeToHounsfield final : public ToHounsfield {
   int runs = 0;
 
  private:
-  absl::Status DoRun(double, VolumeBuffer&) override {
+  absl::Status DoRun(const HounsfieldScale&, VolumeBuffer&) override {
     ++runs;
     return absl::OkStatus();
   }
@@ -135,10 +140,11 @@ TEST(Backproject, SaysWhatItRefusesAndWhatIsLegal) {
 TEST(ToHounsfield, WantsAnAttenuationOfWater) {
   FakeToHounsfield operation;
   FakeVolume volume(kGrid);
-  EXPECT_TRUE(operation.Run(0.02, volume).ok());
+  EXPECT_TRUE(operation.Run({.mu_water_per_mm = 0.02}, volume).ok());
   for (const double mu : {0.0, -0.02, kInfinite, std::numeric_limits<double>::quiet_NaN()}) {
-    ExpectRefused(operation.Run(mu, volume), "mu_water_per_mm is ");
+    ExpectRefused(operation.Run({.mu_water_per_mm = mu}, volume), "mu_water_per_mm is ");
   }
+  ExpectRefused(operation.Run({.table = {{{0, 0}}}}, volume), "points of the HU table is 1");
   EXPECT_EQ(operation.runs, 1);
 }
 

@@ -16,6 +16,39 @@ using Shape = Body::Shape;
 
 constexpr double kRounding = 1e-12;  // of lengths up to 10
 
+// The outermost of many points inside is near the border of the box, and none is beyond it.
+TEST(Body, FillsItsExtent) {
+  RandomNumbers random(3);
+  for (Shape shape : {Shape::kEllipsoid, Shape::kCylinder, Shape::kBox}) {
+    const Vec3 center{5, -3, 2};
+    const Body body(shape, center, {3, 1, 2}, 0.7, -0.4);
+    const Vec3 half = body.HalfExtent();
+    Vec3 reached;
+    for (int i = 0; i < 400000; ++i) {
+      const Vec3 p{random.Uniform(-4.5, 4.5), random.Uniform(-4.5, 4.5), random.Uniform(-4.5, 4.5)};
+      if (!body.Contains(center + p)) continue;
+      reached = {std::max(reached.x, p.x), std::max(reached.y, p.y), std::max(reached.z, p.z)};
+    }
+    for (auto axis : {&Vec3::x, &Vec3::y, &Vec3::z}) {
+      EXPECT_LE(reached.*axis, half.*axis);
+      EXPECT_GT(reached.*axis, 0.93 * half.*axis);
+    }
+  }
+}
+
+TEST(CompositePhantom, HasABoxOfAllItsParts) {
+  const CompositePhantom two({{Body(Shape::kBox, {1, 0, 0}, {2, 1, 1}), 1},
+                              {Body(Shape::kEllipsoid, {0, 5, 0}, {1, 1, 4}), 1}},
+                             Overlap::kAdd);
+  const Box box = two.Bounds();
+  EXPECT_NEAR(box.low.x, -1, kRounding);
+  EXPECT_NEAR(box.high.x, 3, kRounding);
+  EXPECT_NEAR(box.low.y, -1, kRounding);
+  EXPECT_NEAR(box.high.y, 6, kRounding);
+  EXPECT_NEAR(box.low.z, -4, kRounding);
+  EXPECT_NEAR(box.high.z, 4, kRounding);
+}
+
 TEST(Body, ChordsByHand) {
   const auto length = [](const Body& body, Vec3 from, Vec3 along) {
     const Interval inside = body.Intersect(from, along);

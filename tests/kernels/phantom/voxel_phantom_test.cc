@@ -192,5 +192,23 @@ TEST(VoxelPhantom, HostileRaysGiveNoNonsense) {
   EXPECT_EQ(phantom->LineIntegral({0, 0, 0}, {0, 0, 0}), 0);
 }
 
+TEST(VoxelPhantom, HasABoxOfItsOutermostCentres) {
+  const VolumeGrid grid = ObliqueGrid(6, 5, 4);
+  const auto phantom = Make(std::vector<float>(grid.voxels(), 1), grid);
+  const Box box = phantom->Bounds();
+  Vec3 low{1e9, 1e9, 1e9}, high{-1e9, -1e9, -1e9};
+  for (int k = 0; k < grid.nz; ++k) {
+    for (int j = 0; j < grid.ny; ++j) {
+      for (int i = 0; i < grid.nx; ++i) {
+        const Vec3 p = grid.VoxelToWorld(i, j, k);
+        low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
+        high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
+      }
+    }
+  }
+  EXPECT_EQ(box.low, low);
+  EXPECT_EQ(box.high, high);
+}
+
 }  // namespace
 }  // namespace isocenter::phantom

@@ -123,6 +123,24 @@ TEST(Readout, LagsAsASumOfExponentials) {
   }
 }
 
+// In a steady exposure of s the term holds q with release·q = share·s·(1 - q/capacity); the first
+// dark frame after it reads release·q, a smaller share of a brighter exposure.
+TEST(Readout, LagDependsOnExposureWhereItsCapacityEnds) {
+  const auto first_dark = [](double dose) {
+    Readout readout =
+        Readout::Make({.signal_counts = 60000, .lag = {{0.05, 0.1, 20000}}}, kDetector).value();
+    for (int i = 0; i < 120; ++i) Read(readout, Flat(), dose);
+    EXPECT_EQ(Read(readout, Flat(), dose)[7], std::round(60000 * dose)) << "steady";
+    return static_cast<double>(Read(readout, Flat(), 0)[7]);
+  };
+  const auto expected = [](double signal) {
+    return 0.05 * signal / (1 + 0.05 * signal / (0.1 * 20000));
+  };
+  EXPECT_NEAR(first_dark(1), expected(60000), 0.51);
+  EXPECT_NEAR(first_dark(0.1), expected(6000), 0.51);
+  EXPECT_GT(first_dark(0.1) / 6000, 2 * first_dark(1) / 60000);
+}
+
 TEST(Readout, LagIsEachPixelsOwn) {
   Readout readout = Readout::Make({.signal_counts = 10000, .lag = {{0.1, 0.5}}}, kDetector).value();
   std::vector<Reading> readings = Flat(0);

@@ -105,8 +105,8 @@ TEST(ReadView, AveragesBehindTheObject) {
   const TissueObject object(*cylinder, kMu, TissueMap(EffectiveKev(beam), true));
   ThreadPool pool(2);
   std::vector<Reading> one(27), fine(27);
-  ReadView(object, beam, orbit[0], detector, 1, pool, one);
-  ReadView(object, beam, orbit[0], detector, 8, pool, fine);
+  ReadView(object, RowBeams(beam), std::span(orbit).first(1), detector, 1, pool, one);
+  ReadView(object, RowBeams(beam), std::span(orbit).first(1), detector, 8, pool, fine);
   EXPECT_NEAR(one[9].signal, 1, 1e-12) << "beside the cylinder";
   EXPECT_NEAR(fine[9].variance, beam.Behind(std::vector<double>(3)).variance, 1e-12);
   const double middle = beam.Behind(object.PathsMm({750, 0, 0}, {-1, 0, 0})).signal;

@@ -54,6 +54,11 @@ class CountingPreprocess final : public ops::Preprocess, Workspace {
                      ops::ProjectionStack& out) override {
     return Grow(out);
   }
+  absl::Status DoWeigh(const ops::ProjectionStack&, int64_t, RowRange,
+                       std::span<const ops::ViewWeights>, int64_t,
+                       ops::ProjectionStack& out) override {
+    return Grow(out);
+  }
 };
 
 class CountingRampFilter final : public ops::RampFilter, Workspace {
@@ -77,7 +82,7 @@ class CountingBackproject final : public ops::Backproject, Workspace {
 class CountingToHounsfield final : public ops::ToHounsfield, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status DoRun(double, ops::VolumeBuffer& volume) override { return Grow(volume); }
+  absl::Status DoRun(const ops::HounsfieldScale&, ops::VolumeBuffer& volume) override { return Grow(volume); }
 };
 
 class CountingForwardProject final : public ops::ForwardProject, Workspace {

@@ -121,7 +121,7 @@ TEST_F(Reference, HounsfieldOfWaterAirAndRubbish) {
   const float mu[] = {0.02f, 0, std::numeric_limits<float>::infinity()};
   ASSERT_TRUE(volume->Upload(0, HostView3<const float>(mu, {1, 1, 3})).ok());
   auto op = *(*registry_.to_hounsfield.Find("reference"))(*session_);
-  ASSERT_TRUE(op->Run(0.02, *volume).ok());
+  ASSERT_TRUE(op->Run({.mu_water_per_mm = 0.02}, *volume).ok());
   float hounsfield[3];
   ASSERT_TRUE(volume->Download(0, HostView3<float>(hounsfield, {1, 1, 3})).ok());
   EXPECT_NEAR(hounsfield[0], 0, 1e-3);  // 0.02f is not 0.02

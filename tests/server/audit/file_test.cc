@@ -16,6 +16,7 @@
 #include "server/audit/audit_file.h"
 #include "server/audit/trail_reader.h"
 #include "server/audit/verification.h"
+#include "server/crypto/digests.h"
 #include "tests/server/archive/temporary_directory.h"
 #include "tests/server/audit/audit_events.h"
 
@@ -173,6 +174,15 @@ TEST_F(FileTest, ATornTailOfAFileThatIsThenClosed) {
   EXPECT_THAT(Verdict(), HasSubstr("300 bytes of a record behind record 5 are stated by record 6"));
 }
 
+TEST_F(FileTest, ATornTailOfAFileThatIsClosedWhenTheServiceEnds) {
+  Write(5);
+  const std::string text = Content(path());
+  fs::remove(path());
+  Replace(ClosedName(path(), 1), text + text.substr(0, 300));
+  Write(1);
+  EXPECT_THAT(Verdict(), HasSubstr("300 bytes of a record behind record 5 are stated by record 6"));
+}
+
 TEST_F(FileTest, ATornFirstRecord) {
   Replace(path(), "{\"seq\":1,\"pr");
   Write(1);
@@ -189,6 +199,17 @@ TEST_F(FileTest, DamagedLinesBeforeAStartAreStatedAndStayAFault) {
   Write(1);
   EXPECT_THAT(Verdict(), HasSubstr("line 3, behind record 2"));
   EXPECT_THAT(Content(path()), HasSubstr("bytes before this record are no records"));
+}
+
+TEST_F(FileTest, ARecordBehindWhichNoneCouldFollowIsNone) {
+  for (const char* number : {"0", "9223372036854775807", "9223372036854775808", "-1", "1e3"}) {
+    const std::string line = absl::StrCat(R"({"seq":)", number, R"(,"prev":")", Link().hash, "\"");
+    Replace(path(), absl::StrCat(line, R"(,"hash":")", crypto::Sha256Hex(line), "\"}\n"));
+    EXPECT_FALSE(ReadChained(Lines(path())[0]).ok()) << number;
+    Write(1);
+    EXPECT_EQ(Records(path())[0].at("seq"), 1) << number;
+    fs::remove(path());
+  }
 }
 
 TEST_F(FileTest, AFileWithoutRecordsIsPutAside) {

@@ -218,6 +218,22 @@ TEST(JsonLine, IsReadBack) {
   }
 }
 
+TEST(JsonLine, NumbersThatDoNotFitAreNoRecord) {
+  const auto with = [](const char* member) {
+    return FromJson(absl::StrCat(
+        R"({"time":"2026-01-02T03:04:05Z","action":"call","outcome":"refused",)", member, "}"));
+  };
+  EXPECT_EQ(with(R"("part":2147483647)")->part, 2147483647);
+  EXPECT_EQ(with(R"("count":9223372036854775807)")->count, 9223372036854775807);
+  for (const char* member : {R"("part":1e300)", R"("parts":2147483648)",
+                             R"("count":9223372036854775808)", R"("lost":-1)", R"("matches":1.5)",
+                             R"("instances":"3")", R"("part":true)", R"("failed":null)"}) {
+    EXPECT_EQ(with(member).status().code(), absl::StatusCode::kInvalidArgument) << member;
+  }
+  EXPECT_THAT(std::string(with(R"("part":1e300)").status().message()),
+              ::testing::HasSubstr("part is 1e+300; legal is a whole number of 0 to 2147483647"));
+}
+
 TEST(Event, NamesAreReadBack) {
   for (int i = 0; i <= static_cast<int>(Action::kTrail); ++i) {
     const auto action = static_cast<Action>(i);

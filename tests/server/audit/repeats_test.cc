@@ -64,6 +64,21 @@ TEST_F(RepeatsTest, IdenticalRefusalsAreCounted) {
   EXPECT_EQ(repeats_.next(), absl::InfiniteFuture());
 }
 
+TEST_F(RepeatsTest, EachCallThatAKnownPersonMayNotMakeIsRecordedOnce) {
+  const auto turned_away = [&](const std::string& method) {
+    return Take({.action = Action::kCall,
+                 .outcome = Outcome::kRefused,
+                 .actor = {.name = "the viewer", .address = "10.0.0.1:4711", .is_known = true},
+                 .service = "grpc",
+                 .detail = method + ": PERMISSION_DENIED: the role is viewer",
+                 .time = now_});
+  };
+  for (const std::string method : {"DeleteJob", "DrainNode"}) {
+    EXPECT_THAT(turned_away(method), SizeIs(1));
+    EXPECT_THAT(turned_away(method), IsEmpty());
+  }
+}
+
 TEST_F(RepeatsTest, ASourceThatTriesManyThingsIsCountedInOne) {
   size_t records = 0;
   for (int i = 0; i < 1000; ++i) records += Take(Refusal(absl::StrCat("job-", i))).size();

@@ -17,6 +17,7 @@
 #include "tests/server/dicom/node_fixture.h"
 #include "tests/server/dicom/store_scp.h"
 #include "tests/server/fakes/eventually.h"
+#include "tests/server/fakes/kept_events.h"
 #include "tests/server/test_certificates.h"
 
 namespace isocenter::dicom {
@@ -30,26 +31,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-class KeptEvents : public audit::Recorder {
- public:
-  void Record(audit::Event event) override {
-    absl::MutexLock lock(&mutex_);
-    events_.push_back(std::move(event));
-  }
-  std::vector<audit::Event> Of(audit::Action action) const {
-    absl::MutexLock lock(&mutex_);
-    std::vector<audit::Event> found;
-    for (const audit::Event& event : events_) {
-      if (event.action == action) found.push_back(event);
-    }
-    return found;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  std::vector<audit::Event> events_ ABSL_GUARDED_BY(mutex_);
-};
 
 class NodeSecurityTest : public NodeTest {
  protected:
@@ -86,7 +67,7 @@ class NodeSecurityTest : public NodeTest {
     return RunTool(absl::StrCat(tool, " ", arguments, " 127.0.0.1 ", node_->tls_port()));
   }
 
-  KeptEvents audit_;
+  isocenter::testing::KeptEvents audit_;
   const TestCertificates files_{directory_.path() / "certificates"};
 };
 

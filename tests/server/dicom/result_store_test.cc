@@ -447,6 +447,29 @@ TEST_F(ResultStoreTest, ARefinementBelongsToWhatItRefines) {
   EXPECT_EQ(Validate(files[slice]), "CTImage\n");
 }
 
+TEST_F(ResultStoreTest, ImagesSayWhatTheyWereCorrectedWith) {
+  jobs::Job job = TestJob("calibrated");
+  job.facts.calibration = jobs::UsedCalibration{
+      .name = "room1_90kV",
+      .crc32c = 0xC0FFEE,
+      .outside_validity = true,
+      .created = absl::FromCivil(absl::CivilSecond(2026, 3, 4, 5, 6, 7), absl::LocalTimeZone())};
+  const auto files = StoreAndList(job, TestVolume(job.grid));
+  DcmFileFormat file;
+  ASSERT_TRUE(file.loadFile(files.at(0).c_str()).good());
+  DcmDataset& dataset = *file.getDataset();
+  EXPECT_THAT(String(dataset, DCM_ImageComments),
+              HasSubstr("; calibration room1_90kV, checksum 00c0ffee, outside its validity"));
+  DcmItem* system = nullptr;
+  ASSERT_TRUE(dataset.findAndGetSequenceItem(DCM_ContributingEquipmentSequence, system).good());
+  OFString date, time;
+  system->findAndGetOFString(DCM_DateOfLastCalibration, date);
+  system->findAndGetOFString(DCM_TimeOfLastCalibration, time);
+  EXPECT_EQ(std::string(date.c_str()), "20260304");
+  EXPECT_EQ(std::string(time.c_str()), "050607");
+  EXPECT_EQ(Validate(files[0]), "CTImage\n");
+}
+
 TEST_F(ResultStoreTest, ImagesSayWhatTheirAcquisitionLacked) {
   jobs::Job job = TestJob("warned");
   job.progress.frames_lost = 3;

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -26,6 +25,7 @@
 #include "tests/fault/proxy.h"
 #include "tests/server/dicom/fake_pacs.h"
 #include "tests/server/dicom/test_jobs.h"
+#include "tests/server/fakes/kept_events.h"
 
 namespace isocenter::dicom {
 namespace {
@@ -40,23 +40,6 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr uint16_t kOutOfResources = 0xa700, kCannotUnderstand = 0xc001;
-
-/// Counts what is recorded as sent.
-class SentEvents : public audit::Recorder {
- public:
-  void Record(audit::Event event) override {
-    absl::MutexLock lock(&mutex_);
-    events_.push_back(std::move(event));
-  }
-  std::vector<audit::Event> events() const {
-    absl::MutexLock lock(&mutex_);
-    return events_;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  std::vector<audit::Event> events_ ABSL_GUARDED_BY(mutex_);
-};
 
 class SenderTest : public ::testing::Test {
  protected:
@@ -147,7 +130,7 @@ class SenderTest : public ::testing::Test {
   std::unique_ptr<archive::Archive> archive_;
   std::unique_ptr<jobs::ResultStore> store_;
   std::unique_ptr<Node> node_;
-  SentEvents sent_;
+  isocenter::testing::KeptEvents sent_;
   std::unique_ptr<Sender> sender_;
 };
 

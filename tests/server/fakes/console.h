@@ -34,6 +34,8 @@ class Console : public pipeline::FrameProducer {
 
   /// What stands for frames; the default is SmallFrame.
   std::function<std::string(int view)> pixels;
+  /// Of every frame; 0: it is not told.
+  float dose = 0;
 
   /// Sends one frame, in two pieces of odd length, and waits for room as a stream does.
   absl::Status SendOne(int view, std::optional<uint32_t> crc32c = std::nullopt) {
@@ -49,7 +51,8 @@ class Console : public pipeline::FrameProducer {
         job_->AddFrame(stream_, {.index = static_cast<uint32_t>(view),
                                  .pixels = {whole.first(kFirst), whole.subspan(kFirst)},
                                  .memory = bytes,
-                                 .crc32c = crc32c});
+                                 .crc32c = crc32c,
+                                 .dose = dose});
     if (!room.ok()) return room.status();
     if (*room) return absl::OkStatus();
     absl::MutexLock lock(&mutex_);

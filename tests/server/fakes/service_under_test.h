@@ -32,6 +32,7 @@ struct PipelineOptions {
   pipeline::EngineOptions engine;
   const ops::Registry* registry = &Backends();
   jobs::Worklist* worklist = nullptr;
+  jobs::CalibrationStore* calibrations = nullptr;
 };
 
 /// Destroyed in the order in which the service ends.
@@ -69,7 +70,7 @@ struct PipelineUnderTest {
     scheduler = std::make_unique<scheduler::Scheduler>(std::move(made), options.max_active_jobs);
     engine = std::make_unique<pipeline::Engine>(
         pipeline::EngineEnvironment{*options.registry, *scheduler, *table, *spool, results,
-                                    observer, options.worklist},
+                                    observer, options.worklist, options.calibrations},
         std::move(groups), options.engine);
   }
   /// As when the process ends. Only the stores, the spool's files and the results stay.

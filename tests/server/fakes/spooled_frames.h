@@ -20,15 +20,18 @@ struct SpooledFrames {
         spool(*all->Create("job", "record", static_cast<int>(of.trajectory.size()),
                            recon::FrameBytes(of), 0)) {}
 
-  void Add(int view, const std::optional<ProjectionMatrix>& measured = std::nullopt) {
+  void Add(int view, const std::optional<ProjectionMatrix>& measured = std::nullopt,
+           float dose = 0) {
     const std::string pixels = SmallFrame(acquisition, view);
     absl::Notification written;
-    spool->Append(
-        {.index = view, .pixels = {std::as_bytes(std::span(pixels))}, .measured_matrix = measured},
-        [&](const absl::Status& status) {
-          EXPECT_TRUE(status.ok()) << status;
-          written.Notify();
-        });
+    spool->Append({.index = view,
+                   .pixels = {std::as_bytes(std::span(pixels))},
+                   .measured_matrix = measured,
+                   .dose = dose},
+                  [&](const absl::Status& status) {
+                    EXPECT_TRUE(status.ok()) << status;
+                    written.Notify();
+                  });
     written.WaitForNotification();
   }
 

@@ -328,8 +328,7 @@ TEST_F(WebTest, WhatHasStillToBeSentIsKeptAndWhoWantedToDeleteItIsRecorded) {
   EXPECT_EQ(client().Send("DELETE", "/api/v1/jobs/" + id).status, 204);
   EXPECT_EQ(client().Get("/api/v1/jobs/" + id).status, 404);
 
-  std::vector<audit::Event> events = audit_.events();
-  std::erase_if(events, [](const auto& event) { return event.action != audit::Action::kDelete; });
+  const std::vector<audit::Event> events = audit_.Of(audit::Action::kDelete);
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0].outcome, audit::Outcome::kRefused);
   EXPECT_EQ(events[1].outcome, audit::Outcome::kSuccess);

@@ -42,15 +42,13 @@ class TlsTest : public WebTest {
   }
   /// In the audit trail.
   int RefusedHandshakes() const {
-    int refused = 0;
-    for (const audit::Event& event : audit_.events()) {
-      if (event.action != audit::Action::kAssociate) continue;
+    const std::vector<audit::Event> refused = audit_.Of(audit::Action::kAssociate);
+    for (const audit::Event& event : refused) {
       EXPECT_EQ(event.outcome, audit::Outcome::kRefused);
       EXPECT_EQ(event.actor.address, "127.0.0.1");
       EXPECT_EQ(event.service, "http");
-      ++refused;
     }
-    return refused;
+    return static_cast<int>(refused.size());
   }
   /// What the server answers to GET `target`.
   std::string Ask(const std::string& target, const std::string& flags) const {

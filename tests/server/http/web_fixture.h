@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "server/crypto/digests.h"
@@ -27,6 +25,7 @@
 #include "server/roles/roster.h"
 #include "server/viewer/volume_cache.h"
 #include "tests/server/fakes/console.h"
+#include "tests/server/fakes/kept_events.h"
 #include "tests/server/fakes/service_under_test.h"
 #include "tests/server/fakes/test_scan.h"
 #include "tests/server/http/http_client.h"
@@ -38,23 +37,6 @@ inline constexpr char kViewerToken[] = "viewer-token-1f0c";
 inline constexpr char kConsoleToken[] = "console-token-0b3d";
 inline constexpr char kOperatorToken[] = "operator-token-2a9e";
 inline constexpr char kAdministratorToken[] = "administrator-token-77b1";
-
-/// Keeps what is recorded.
-class KeptAudit : public audit::Recorder {
- public:
-  void Record(audit::Event event) override {
-    absl::MutexLock lock(&mutex_);
-    events_.push_back(std::move(event));
-  }
-  std::vector<audit::Event> events() const {
-    absl::MutexLock lock(&mutex_);
-    return events_;
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  std::vector<audit::Event> events_ ABSL_GUARDED_BY(mutex_);
-};
 
 class WebTest : public ::testing::Test {
  protected:
@@ -166,7 +148,7 @@ class WebTest : public ::testing::Test {
   std::unique_ptr<node::Monitor> monitor_;
   std::unique_ptr<viewer::VolumeCache> volumes_;
   http::Transfers* transfers_ = nullptr;
-  KeptAudit audit_;
+  KeptEvents audit_;
   std::atomic<int> seconds_ahead_{0};  // of the server's clock
   std::map<std::string, std::shared_ptr<pipeline::ReconstructionJob>> jobs_;
   absl::Status refusal_;  // of the last Accept

@@ -35,7 +35,7 @@ class ChunkLoaderTest : public ::testing::Test {
 
   const AcquisitionRequest request_ = SmallRequest();
   SpooledFrames spooled_{request_.acquisition};
-  std::vector<ProjectionMatrix> measured_;
+  Measured measured_;
 };
 
 TEST_F(ChunkLoaderTest, LoadsFramesAsTheyWereSent) {
@@ -43,7 +43,7 @@ TEST_F(ChunkLoaderTest, LoadsFramesAsTheyWereSent) {
   spooled_.Add(4);
   EXPECT_EQ(Load({{.view = 3, .frame = 3}, {.view = 4, .frame = 4}}),
             SmallFrame(request_.acquisition, 3) + SmallFrame(request_.acquisition, 4));
-  EXPECT_TRUE(measured_.empty());
+  EXPECT_TRUE(measured_.matrices.empty());
 }
 
 TEST_F(ChunkLoaderTest, MeasuredMatricesReplaceThePlannedOnesOfTheirFrames) {
@@ -53,10 +53,27 @@ TEST_F(ChunkLoaderTest, MeasuredMatricesReplaceThePlannedOnesOfTheirFrames) {
   spooled_.Add(4, measured);
   spooled_.Add(5);
   Load({{.view = 3, .frame = 3}, {.view = 4, .frame = 4}, {.view = 5, .frame = 5}});
-  ASSERT_EQ(measured_.size(), 3u);
-  EXPECT_EQ(measured_[0].m, request_.acquisition.trajectory[3].m);
-  EXPECT_EQ(measured_[1].m, measured.m);
-  EXPECT_EQ(measured_[2].m, request_.acquisition.trajectory[5].m);
+  ASSERT_EQ(measured_.matrices.size(), 3u);
+  EXPECT_EQ(measured_.matrices[0].m, request_.acquisition.trajectory[3].m);
+  EXPECT_EQ(measured_.matrices[1].m, measured.m);
+  EXPECT_EQ(measured_.matrices[2].m, request_.acquisition.trajectory[5].m);
+}
+
+TEST_F(ChunkLoaderTest, DosesGoWithTheFramesThatToldThem) {
+  spooled_.Add(3);
+  spooled_.Add(4, std::nullopt, 1.25F);
+  spooled_.Add(5, std::nullopt, 0.75F);
+  Load({{.view = 3, .frame = 3}});
+  EXPECT_TRUE(measured_.doses.empty());
+  // View 6 has the nearest frame's pixels, 7 a blend of two that told it, 8 of one that did not.
+  Load({{.view = 3, .frame = 3},
+        {.view = 4, .frame = 4},
+        {.view = 5, .frame = 5},
+        {.view = 6, .frame = 5, .own_matrix = false},
+        {.view = 7, .frame = 4, .blended_with = 5, .weight = 0.5F, .own_matrix = false},
+        {.view = 8, .frame = 4, .blended_with = 3, .weight = 0.5F, .own_matrix = false}});
+  EXPECT_THAT(measured_.doses, ::testing::ElementsAre(0, 1.25F, 0.75F, 0.75F, 1, 0));
+  EXPECT_TRUE(measured_.matrices.empty());
 }
 
 TEST_F(ChunkLoaderTest, BlendsPixelByPixelWithThePlannedMatrix) {
@@ -69,7 +86,7 @@ TEST_F(ChunkLoaderTest, BlendsPixelByPixelWithThePlannedMatrix) {
   for (const size_t i : {0, 500, 1007}) {
     EXPECT_NEAR(ValueAt(blended, i), 0.75F * ValueAt(a, i) + 0.25F * ValueAt(b, i), 1e-6);
   }
-  EXPECT_TRUE(measured_.empty());
+  EXPECT_TRUE(measured_.matrices.empty());
 }
 
 TEST_F(ChunkLoaderTest, CountsAreBlendedAndRounded) {
@@ -97,9 +114,9 @@ TEST_F(ChunkLoaderTest, TheNearestFrameComesWithItsOwnMatrix) {
   spooled_.Add(2);
   EXPECT_EQ(Load({{.view = 2, .frame = 2}, {.view = 3, .frame = 2}}),
             SmallFrame(request_.acquisition, 2) + SmallFrame(request_.acquisition, 2));
-  ASSERT_EQ(measured_.size(), 2u);
-  EXPECT_EQ(measured_[0].m, request_.acquisition.trajectory[2].m);
-  EXPECT_EQ(measured_[1].m, request_.acquisition.trajectory[2].m);
+  ASSERT_EQ(measured_.matrices.size(), 2u);
+  EXPECT_EQ(measured_.matrices[0].m, request_.acquisition.trajectory[2].m);
+  EXPECT_EQ(measured_.matrices[1].m, request_.acquisition.trajectory[2].m);
 }
 
 TEST_F(ChunkLoaderTest, AFrameThatIsNotThereIsAnError) {

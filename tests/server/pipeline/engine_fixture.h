@@ -40,6 +40,13 @@ class EngineTest : public ::testing::Test {
       if (!records_.contains(record)) return absl::DataLossError("unknown record");
       return records_[record];
     };
+    options.engine.decoders.add_calibration = [this](const std::string& record,
+                                                     const jobs::UsedCalibration& used) {
+      const std::string with = absl::StrCat(record, " with ", used.name);
+      records_[with] = records_[record];
+      records_[with].calibration = used;
+      return with;
+    };
     options.engine.decoders.refinement =
         [this](const std::string& record) -> absl::StatusOr<RefinementRequest> {
       if (!recipes_.contains(record)) return absl::DataLossError("unknown recipe");

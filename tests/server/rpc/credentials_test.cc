@@ -3,29 +3,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 
 #include "tests/server/fakes/temporary_directory.h"
+#include "tests/server/fakes/wrong_pem_file.h"
 
 namespace isocenter::rpc {
 namespace {
 
+using isocenter::testing::WrongPemFile;
 using ::testing::HasSubstr;
 
-/// What somebody may name instead of a certificate.
-struct WrongFile {
-  const char* name;
-  std::function<void(const std::string& path)> make;
-  absl::StatusCode code;
-  const char* said;
-};
-
-class WrongCredential : public ::testing::TestWithParam<WrongFile> {};
+class WrongCredential : public ::testing::TestWithParam<WrongPemFile> {};
 
 TEST_P(WrongCredential, IsNamedAndNotRead) {
   const isocenter::testing::TemporaryDirectory files;
@@ -46,25 +38,8 @@ TEST_P(WrongCredential, IsNamedAndNotRead) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Files, WrongCredential,
-    ::testing::Values(WrongFile{"missing", [](const std::string&) {}, absl::StatusCode::kNotFound,
-                                "cannot be read"},
-                      WrongFile{"directory",
-                                [](const std::string& p) { std::filesystem::create_directory(p); },
-                                absl::StatusCode::kInvalidArgument, "is a directory"},
-                      WrongFile{"pipe",
-                                [](const std::string& p) { ASSERT_EQ(mkfifo(p.c_str(), 0600), 0); },
-                                absl::StatusCode::kInvalidArgument, "is a pipe"},
-                      WrongFile{"large",
-                                [](const std::string& p) {
-                                  std::ofstream(p) << "-----BEGIN CERTIFICATE-----\n";
-                                  std::filesystem::resize_file(p, uint64_t{1} << 30);
-                                },
-                                absl::StatusCode::kInvalidArgument, "has 1073741824 bytes"},
-                      WrongFile{"empty", [](const std::string& p) { std::ofstream make(p); },
-                                absl::StatusCode::kInvalidArgument, "is not PEM"}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Files, WrongCredential, isocenter::testing::WrongPemFiles(),
+                         WrongPemFile::Name);
 
 }  // namespace
 }  // namespace isocenter::rpc

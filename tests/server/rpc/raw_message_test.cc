@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <optional>
 #include <random>
 #include <string>
@@ -36,6 +37,7 @@ v1::AcquireRequest WholeFrame(int bytes = 5000) {
   frame.set_crc32c(0x12345678);
   frame.set_has_checksum(true);
   for (int i = 0; i < 12; ++i) frame.mutable_measured_matrix()->add_value(i);
+  frame.set_dose(1.25F);
   return message;
 }
 
@@ -59,6 +61,8 @@ void ExpectSameAsProtobuf(const std::string& bytes, size_t piece) {
   EXPECT_EQ(fields.index(), expected.frame().index());
   EXPECT_EQ(fields.crc32c(), expected.frame().crc32c());
   EXPECT_EQ(fields.has_checksum(), expected.frame().has_checksum());
+  EXPECT_EQ(std::bit_cast<uint32_t>(fields.dose()),
+            std::bit_cast<uint32_t>(expected.frame().dose()));
   EXPECT_EQ(fields.has_measured_matrix(), expected.frame().has_measured_matrix());
   EXPECT_EQ(fields.measured_matrix().SerializeAsString(),
             expected.frame().measured_matrix().SerializeAsString());

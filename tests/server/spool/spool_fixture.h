@@ -40,7 +40,10 @@ inline ProjectionMatrix MatrixOf(int index) {
   return matrix;
 }
 
-/// In pieces of odd lengths, an empty one among them; odd frames have a measured matrix.
+inline float DoseOf(int index) { return index % 3 == 2 ? 1 + static_cast<float>(index) / 16 : 0; }
+
+/// In pieces of odd lengths, an empty one among them; odd frames have a measured matrix, each third
+/// one a dose.
 inline jobs::SpoolFrame FrameOf(int index, int64_t bytes) {
   auto pixels = std::make_shared<Bytes>(PixelsOf(index, bytes));
   const std::span<const std::byte> all(*pixels);
@@ -49,6 +52,7 @@ inline jobs::SpoolFrame FrameOf(int index, int64_t bytes) {
   const size_t cut = bytes / 3;
   frame.pixels = {all.first(cut), {}, all.subspan(cut)};
   if (index % 2 == 1) frame.measured_matrix = MatrixOf(index);
+  frame.dose = DoseOf(index);
   frame.memory = std::move(pixels);
   return frame;
 }
@@ -67,13 +71,14 @@ inline absl::Status AppendNow(jobs::JobSpool& job, jobs::SpoolFrame frame) {
 
 inline void ExpectFrame(jobs::JobSpool& job, int index, int64_t bytes) {
   Bytes pixels(bytes);
-  const auto matrix = job.Read(index, pixels);
-  ASSERT_TRUE(matrix.ok()) << matrix.status();
+  const auto told = job.Read(index, pixels);
+  ASSERT_TRUE(told.ok()) << told.status();
   EXPECT_EQ(pixels, PixelsOf(index, bytes)) << "frame " << index;
-  ASSERT_EQ(matrix->has_value(), index % 2 == 1);
-  if (matrix->has_value()) {
-    EXPECT_EQ(**matrix, MatrixOf(index));
+  ASSERT_EQ(told->matrix.has_value(), index % 2 == 1);
+  if (told->matrix) {
+    EXPECT_EQ(*told->matrix, MatrixOf(index));
   }
+  EXPECT_EQ(told->dose, DoseOf(index));
 }
 
 inline Bytes ReadFile(const std::filesystem::path& path) {

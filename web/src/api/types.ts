@@ -142,6 +142,7 @@ export interface JobDetail extends Job {
     body_part_examined: string | null;
     series_description: string | null;
     filter_description: string | null;
+    calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
   };
   refinement: { algorithm: string; projector: string; iterations: Iteration[] } | null;
   warnings: { kind: string; frame_index: number | null; text: string }[];

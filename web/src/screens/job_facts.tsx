@@ -29,6 +29,10 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
           <Fact name="Body part">{acquired.body_part_examined ?? '–'}</Fact>
           <Fact name="Series description">{acquired.series_description ?? '–'}</Fact>
           <Fact name="Filter">{acquired.filter_description ?? '–'}</Fact>
+          <Fact name="Calibration">
+            {acquired.calibration === null ? '–' : acquired.calibration.name}
+            {acquired.calibration?.outside_validity ? ' (outside its validity)' : ''}
+          </Fact>
           <Fact name="Frames lost">{count(job.progress.frames_lost)}</Fact>
         </Facts>
       </section>

@@ -1,0 +1,95 @@
+// isocenter calibrate beam-hardening: water's line integrals at one energy.
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/calibrate/commands.h"
+#include "client/cli/calibrate/pictures.h"
+#include "client/cli/calibrate/set_file.h"
+#include "client/cli/calibrate/sweep_source.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/calibrate/transmission.h"
+#include "kernels/calibrate/water_fit.h"
+#include "proto/wire/calibration.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> scans;
+  std::vector<double> diameters_mm;
+  IntoSet set;
+};
+
+absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double diameter_mm,
+                                                 const OpenedSet& opened) {
+  ISO_ASSIGN_OR_RETURN(SweepSource scan, SweepSource::Open("--scan", path));
+  ISO_RETURN_IF_ERROR(CheckResponse(opened, scan.detector()));
+  if (scan.frames() < calibrate::kLeastScanViews) {
+    return absl::InvalidArgumentError(absl::StrCat("--scan: ", path, " has ", scan.frames(),
+                                                   " frames; legal is ", calibrate::kLeastScanViews,
+                                                   " at least"));
+  }
+  calibrate::CylinderScan cylinder;
+  const int step = std::max(1, scan.frames() / calibrate::kUsedScanViews);
+  ISO_RETURN_IF_ERROR(scan.Read(step, [&](int frame, std::span<const uint16_t> counts) {
+    const absl::StatusOr<std::vector<float>> transmission = calibrate::Transmission(
+        counts, *opened.calibration.response, opened.calibration.defects, scan.detector());
+    if (!transmission.ok()) return transmission.status();
+    return calibrate::AddRays(*transmission, scan.trajectory()[frame], scan.detector(), frame,
+                              cylinder.rays);
+  }));
+  ISO_ASSIGN_OR_RETURN(cylinder.cylinder, calibrate::FitCylinder(cylinder.rays, diameter_mm));
+  std::printf("%s: the cylinder's axis is at x %.2f mm, y %.2f mm\n", path.c_str(),
+              cylinder.cylinder.x_mm, cylinder.cylinder.y_mm);
+  return cylinder;
+}
+
+absl::Status Calibrate(const Options& options) {
+  if (options.scans.size() != options.diameters_mm.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--diameter-mm is given for ", options.diameters_mm.size(), " of ",
+                     options.scans.size(), " scans; legal is one for each --scan, in their order"));
+  }
+  ISO_RETURN_IF_ERROR(CheckInto(options.set, {options.scans.begin(), options.scans.end()}));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  std::vector<calibrate::CylinderScan> scans;
+  for (size_t i = 0; i < options.scans.size(); ++i) {
+    ISO_ASSIGN_OR_RETURN(scans.emplace_back(),
+                         ReadScan(options.scans[i], options.diameters_mm[i], opened));
+  }
+  ISO_ASSIGN_OR_RETURN(const calibrate::WaterFit fit, calibrate::FitWater(scans));
+  *opened.set.mutable_water() =
+      wire::ToProto(
+          ops::Calibration{.water = fit.polynomial, .mu_water_per_mm = fit.mu_water_per_mm})
+          .water();
+  return WriteSet(std::move(opened.set), {"beam hardening", fit.figures, PictureOf(fit)},
+                  options.set.out.empty() ? options.set.into : options.set.out,
+                  options.set.picture);
+}
+
+}  // namespace
+
+void AddCalibrateBeamHardeningCommand(flags::Command calibrate) {
+  auto options = std::make_shared<Options>();
+  flags::Command command = calibrate.Subcommand(
+      "beam-hardening", "Water polynomial, from scans of cylinders of water: adds to a set");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter calibrate beam-hardening --scan water --diameter-mm 200 --into room3.isocal\n"
+      "  isocenter calibrate beam-hardening --scan thin --diameter-mm 100 --scan thick \\\n"
+      "      --diameter-mm 300 --into room3.isocal\n"
+      "A set is for one tube voltage; other voltages are other sets.");
+  command
+      .Add("--scan", options->scans,
+           "acquisition of a cylinder of water with air beside it in each frame")
+      .Required()
+      .Type("PATH");
+  command.Add("--diameter-mm", options->diameters_mm, "the water's, for each --scan")
+      .Required()
+      .Range(calibrate::kLeastDiameterMm, calibrate::kMostDiameterMm);
+  AddIntoFlags(command, options->set);
+  command.Does([options] { return Calibrate(*options); });
+}
+
+}  // namespace isocenter::cli

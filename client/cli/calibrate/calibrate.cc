@@ -1,0 +1,26 @@
+// isocenter calibrate: a calibration set, part by part.
+#include "client/cli/calibrate/commands.h"
+#include "client/cli/commands.h"
+
+namespace isocenter::cli {
+
+void AddCalibrateCommand(flags::Command program) {
+  flags::Command command =
+      program.Subcommand("calibrate", "Measure a detector and its beam, from sweeps and phantoms");
+  command.Footer(
+      "Example: a set of one station and mode\n"
+      "  isocenter calibrate detector --dark dark --flat flat --station room3 --mode bin2 \\\n"
+      "      --valid-days 30 --out room3.isocal\n"
+      "  isocenter calibrate lag --step step --into room3.isocal\n"
+      "  isocenter calibrate beam-hardening --scan water --diameter-mm 200 --into room3.isocal\n"
+      "  isocenter calibrate scatter --with thick --without thick_primary --into room3.isocal\n"
+      "  isocenter calibrate hu --volume inserts.mha --inserts inserts.txt --into room3.isocal\n"
+      "docs/calibrating.md says how each is taken, and when it is good enough.");
+  AddCalibrateDetectorCommand(command);
+  AddCalibrateLagCommand(command);
+  AddCalibrateBeamHardeningCommand(command);
+  AddCalibrateScatterCommand(command);
+  AddCalibrateHounsfieldCommand(command);
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,14 @@
+// `isocenter calibrate`: what corrections need to know, from sweeps and scans of phantoms.
+#pragma once
+
+#include "client/flags/command.h"
+
+namespace isocenter::cli {
+
+void AddCalibrateDetectorCommand(flags::Command calibrate);
+void AddCalibrateLagCommand(flags::Command calibrate);
+void AddCalibrateBeamHardeningCommand(flags::Command calibrate);
+void AddCalibrateHounsfieldCommand(flags::Command calibrate);
+void AddCalibrateScatterCommand(flags::Command calibrate);
+
+}  // namespace isocenter::cli

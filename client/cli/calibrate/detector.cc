@@ -1,0 +1,124 @@
+// isocenter calibrate detector: offsets, gains and defects.
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cli/calibrate/commands.h"
+#include "client/cli/calibrate/pictures.h"
+#include "client/cli/calibrate/set_file.h"
+#include "client/cli/calibrate/sweep_source.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/calibrate/detector_fit.h"
+#include "proto/wire/calibration.h"
+#include "proto/wire/geometry.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  std::string dark, flat, station, mode, name, description, out, picture;
+  double kv = 0;
+  int valid_days = 0, air_columns = 0;
+};
+
+/// All of a set but what is measured.
+v1::CalibrationSet LabelOf(const Options& options, const Detector& detector) {
+  const absl::Time now = absl::Now();
+  v1::CalibrationSet label;
+  label.set_name(options.name.empty()
+                     ? absl::StrCat(options.station, "_", options.mode, "_",
+                                    absl::FormatTime("%Y%m%dT%H%M%S", now, absl::UTCTimeZone()))
+                     : options.name);
+  label.set_station_name(options.station);
+  label.set_detector_mode(options.mode);
+  label.set_tube_voltage_kv(options.kv);
+  label.set_description(options.description);
+  *label.mutable_detector() = wire::ToProto(detector);
+  wire::SetTime(now, *label.mutable_created());
+  wire::SetTime(now, *label.mutable_valid_from());
+  wire::SetTime(now + absl::Hours(24) * options.valid_days, *label.mutable_valid_until());
+  return label;
+}
+
+absl::StatusOr<calibrate::DetectorFit> Fit(SweepSource& dark, SweepSource& flat) {
+  const Detector& detector = dark.detector();
+  if (!(flat.detector() == detector)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--flat has frames of ", flat.detector().columns, " x ", flat.detector().rows,
+        " pixels; legal is --dark's detector, ", detector.columns, " x ", detector.rows));
+  }
+  ISO_RETURN_IF_ERROR(calibrate::CheckSweepFrames("--dark", dark.frames()));
+  ISO_RETURN_IF_ERROR(calibrate::CheckSweepFrames("--flat", flat.frames()));
+  const size_t pixels = size_t(detector.columns) * detector.rows;
+  calibrate::SweepStatistics dark_frames(pixels, dark.frames());
+  std::vector<float> values(pixels);
+  ISO_RETURN_IF_ERROR(dark.Read(1, [&](int, std::span<const uint16_t> counts) {
+    std::copy(counts.begin(), counts.end(), values.begin());
+    dark_frames.Add(values);
+    return absl::OkStatus();
+  }));
+  const std::vector<float> offsets = calibrate::OffsetMap(dark_frames);
+  calibrate::FlatFrames flat_frames(offsets, flat.frames());
+  ISO_RETURN_IF_ERROR(flat.Read(1, [&](int, std::span<const uint16_t> counts) {
+    flat_frames.Add(counts);
+    return absl::OkStatus();
+  }));
+  return calibrate::FitDetector(dark_frames, flat_frames, detector);
+}
+
+absl::Status Calibrate(const Options& options) {
+  ISO_RETURN_IF_ERROR(CheckOutputs(options.out, options.picture, {options.dark, options.flat}));
+  ISO_ASSIGN_OR_RETURN(SweepSource dark, SweepSource::Open("--dark", options.dark));
+  ISO_ASSIGN_OR_RETURN(SweepSource flat, SweepSource::Open("--flat", options.flat));
+  const v1::CalibrationSet label = LabelOf(options, dark.detector());
+  ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(label));
+  ISO_RETURN_IF_ERROR(ops::CheckAirStrips({.columns = options.air_columns}, dark.detector()));
+  ISO_ASSIGN_OR_RETURN(calibrate::DetectorFit fit, Fit(dark, flat));
+  const Report report{"detector", fit.figures, PictureOf(fit, dark.detector())};
+  v1::CalibrationSet set = wire::ToProto({.name = label.name(),
+                                          .detector = dark.detector(),
+                                          .response = std::move(fit.response),
+                                          .defects = std::move(fit.defects.map),
+                                          .air = {.columns = options.air_columns}});
+  set.MergeFrom(label);
+  return WriteSet(std::move(set), report, options.out, options.picture);
+}
+
+}  // namespace
+
+void AddCalibrateDetectorCommand(flags::Command calibrate) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  flags::Command command =
+      calibrate.Subcommand("detector", "Offsets, gains and defects: begins a calibration set");
+  command.Footer(
+      "Example:\n"
+      "  isocenter calibrate detector --dark dark --flat flat --station room3 --mode bin2 \\\n"
+      "      --kv 90 --valid-days 30 --out room3.isocal --picture room3.png");
+  command.Add("--dark", o.dark, "acquisition without X-rays, from a detector at rest")
+      .Required()
+      .Type("PATH");
+  command.Add("--flat", o.flat, "acquisition of the empty beam").Required().Type("PATH");
+  command.Add("--station", o.station, "station name, as in the acquisitions' headers").Required();
+  command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words")
+      .Required();
+  command.Add("--kv", o.kv, "tube voltage that the set is for; 0: any")
+      .ShowDefault()
+      .Range(0.0, 300.0);
+  command.Add("--valid-days", o.valid_days, "how long the set is valid, from now")
+      .Required()
+      .Range(1, 3650);
+  command
+      .Add("--air-columns", o.air_columns,
+           "columns at each side where frames that do not tell their dose see the empty beam, 16 "
+           "to half of the detector's; 0: none, every frame has the flat frames' dose")
+      .ShowDefault()
+      .Range(0, 4096);
+  command.Add("--name", o.name, "of the set (default: station, mode and time)");
+  command.Add("--description", o.description, "who measured, and what with");
+  command.Add("--out", o.out, "calibration set to write").Required().Type("FILE");
+  command.Add("--picture", o.picture, "also write the picture to this .png").Type("FILE");
+  command.Does([options] { return Calibrate(*options); });
+}
+
+}  // namespace isocenter::cli

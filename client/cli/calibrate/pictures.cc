@@ -1,0 +1,112 @@
+#include "client/cli/calibrate/pictures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "client/imaging/label.h"
+#include "client/imaging/plot_panel.h"
+#include "kernels/calibrate/robust.h"
+
+namespace isocenter::cli {
+namespace {
+
+using imaging::CurvePoint;
+
+constexpr int kPanelWidth = 900, kPanelHeight = 420;
+constexpr int kMapWidth = 640, kTitle = 24, kGap = 8;  // a map's picture
+constexpr double kAirWindow = 0.15;
+
+struct Panel {
+  imaging::PlotAxes axes;
+  std::vector<CurvePoint> points;
+};
+
+formats::GrayImage Panels(const std::vector<Panel>& panels) {
+  formats::GrayImage image(kPanelWidth, static_cast<int>(panels.size()) * kPanelHeight, 255);
+  int y = 0;
+  for (const Panel& panel : panels) {
+    imaging::DrawCurve(image, {.y = y, .width = kPanelWidth, .height = kPanelHeight}, panel.axes,
+                       panel.points);
+    y += kPanelHeight;
+  }
+  return image;
+}
+
+/// A map with `block` x `block` pixels in one, of which the darkest counts.
+void DrawMap(formats::GrayImage& image, int x, int y, int block, const Detector& detector,
+             const std::function<double(size_t)>& gray) {
+  for (int v = 0; v < detector.rows; ++v) {
+    for (int u = 0; u < detector.columns; ++u) {
+      uint8_t& pixel = image.at(x + u / block, y + v / block);
+      const double value = gray(size_t(v) * detector.columns + u);
+      pixel = std::min(pixel, static_cast<uint8_t>(std::clamp(value, 0.0, 255.0)));
+    }
+  }
+}
+
+}  // namespace
+
+formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector) {
+  const int block = (detector.columns + kMapWidth - 1) / kMapWidth;
+  const int width = (detector.columns + block - 1) / block;
+  const int height = (detector.rows + block - 1) / block;
+  formats::GrayImage image(2 * width + kGap, kTitle + height, 255);
+  imaging::DrawLabel(image, 2, 4, "air map", 0, 2);
+  imaging::DrawLabel(image, width + kGap + 2, 4, "defects", 0, 2);
+  const std::vector<float>& air = fit.response.air_counts;
+  const double median = calibrate::Median(calibrate::Thinned(air, 1 << 16));
+  DrawMap(image, 0, kTitle, block, detector,
+          [&](size_t i) { return 127.5 + 127.5 * (air[i] / median - 1) / kAirWindow; });
+  DrawMap(image, width + kGap, kTitle, block, detector,
+          [&](size_t i) { return fit.defects.kinds[i] == calibrate::Defect::kNone ? 255.0 : 0.0; });
+  return image;
+}
+
+formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const double> signals) {
+  Panel before{{.title = "dark frames before, percent of air", .x_label = "frame"}, {}};
+  Panel after{{.title = "dark frames after, percent of air", .x_label = "frame"}, {}};
+  for (size_t k = 0; k < fit.residual.size(); ++k) {
+    const auto frame = static_cast<double>(k);
+    before.points.push_back({frame, 100 * signals[fit.flat_frames + k]});
+    after.points.push_back({frame, 100 * fit.residual[k]});
+  }
+  return Panels({before, after});
+}
+
+formats::GrayImage PictureOf(const calibrate::WaterFit& fit) {
+  Panel measured{{.title = "line integral", .x_label = "mm of water"}, {}};
+  Panel left{{.title = "left by the polynomial, mm of water", .x_label = "mm of water"}, {}};
+  for (const calibrate::WaterPoint& point : fit.points) {
+    measured.points.push_back({point.water_mm, point.line_integral});
+    double linear = 0;
+    const std::vector<double>& c = fit.polynomial.coefficient;
+    for (size_t n = c.size(); n > 0; --n) linear = (linear + c[n - 1]) * point.line_integral;
+    left.points.push_back({point.water_mm, linear / fit.mu_water_per_mm - point.water_mm});
+  }
+  return Panels({measured, left});
+}
+
+formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::ScatterView& view,
+                             const calibrate::CoarseShape& shape) {
+  Panel measured{{.title = "scatter, percent of air", .x_label = "mm along the middle row"}, {}};
+  Panel missed{{.title = "kernels less scatter, percent of air", .x_label = "mm"}, {}};
+  const size_t first = size_t(shape.rows / 2) * shape.columns;
+  for (int u = 0; u < shape.columns; ++u) {
+    measured.points.push_back({u * shape.pitch_u_mm, 100 * view.scatter[first + u]});
+    missed.points.push_back({u * shape.pitch_u_mm, 100 * fit.missed[first + u]});
+  }
+  return Panels({measured, missed});
+}
+
+formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit) {
+  Panel table{{.title = "true HU", .x_label = "reconstructed HU"}, {}};
+  Panel error{{.title = "reconstructed less true HU", .x_label = "true HU"}, {}};
+  for (const auto& [measured, truth] : fit.table.points) {
+    table.points.push_back({measured, truth});
+    error.points.push_back({truth, measured - truth});
+  }
+  return Panels({table, error});
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,28 @@
+// Pictures of what was calibrated, for people who accept it.
+#pragma once
+
+#include <vector>
+
+#include "client/formats/png_image.h"
+#include "kernels/calibrate/detector_fit.h"
+#include "kernels/calibrate/hounsfield_fit.h"
+#include "kernels/calibrate/lag_fit.h"
+#include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/water_fit.h"
+
+namespace isocenter::cli {
+
+/// Side by side: the air map, ±15 % around its median, and the defects in black, each pixel of the
+/// picture as dark as the worst of those that it stands for.
+formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector);
+/// The dark frames' signal before and after, in % of the beam.
+formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const double> signals);
+/// Line integrals by millimetres of water, and what the polynomial leaves of them.
+formats::GrayImage PictureOf(const calibrate::WaterFit& fit);
+/// Along the middle row of blocks of the view: its scatter, and what the kernels make of it.
+formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::ScatterView& view,
+                             const calibrate::CoarseShape& shape);
+/// True HU by measured ones.
+formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit);
+
+}  // namespace isocenter::cli

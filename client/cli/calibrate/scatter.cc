@@ -1,0 +1,138 @@
+// isocenter calibrate scatter: kernels, from an object with and without its scatter.
+#include <cmath>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/calibrate/commands.h"
+#include "client/cli/calibrate/pictures.h"
+#include "client/cli/calibrate/set_file.h"
+#include "client/cli/calibrate/sweep_source.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/transmission.h"
+#include "proto/wire/calibration.h"
+
+namespace isocenter::cli {
+namespace {
+
+constexpr int kUsedViews = 6;  // more take longer and tell little else
+
+struct Options {
+  std::vector<std::string> with, without;
+  IntoSet set;
+};
+
+/// Views of one pair of acquisitions.
+class PairReader {
+ public:
+  PairReader(const OpenedSet& opened, std::vector<calibrate::ScatterView>& views)
+      : opened_(opened), views_(views) {}
+
+  absl::Status Read(const std::string& with_path, const std::string& without_path, int most_views) {
+    ISO_ASSIGN_OR_RETURN(SweepSource with, SweepSource::Open("--with", with_path));
+    ISO_ASSIGN_OR_RETURN(SweepSource without, SweepSource::Open("--without", without_path));
+    ISO_RETURN_IF_ERROR(CheckResponse(opened_, with.detector()));
+    ISO_RETURN_IF_ERROR(CheckResponse(opened_, without.detector()));
+    if (with.frames() != without.frames()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--with has ", with.frames(), " frames and --without ", without.frames(),
+                       "; legal are pairs of one object from the same directions"));
+    }
+    const int step = (with.frames() + most_views - 1) / most_views;
+    const size_t first = views_.size();
+    std::vector<double> doses;
+    ISO_RETURN_IF_ERROR(without.Read(
+        step, [&](int, std::span<const uint16_t> counts) { return AddPrimary(counts, doses); }));
+    return with.Read(step, [&](int frame, std::span<const uint16_t> counts) {
+      AddScatter(counts, doses[frame / step], views_[first + frame / step]);
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  const ops::PixelResponse& response() const { return *opened_.calibration.response; }
+
+  /// Where the dose is read, nothing is scattered.
+  absl::Status AddPrimary(std::span<const uint16_t> counts, std::vector<double>& doses) {
+    double dose = 0;
+    ISO_ASSIGN_OR_RETURN(const std::vector<float> frame,
+                         calibrate::Transmission(counts, response(), opened_.calibration.defects,
+                                                 opened_.calibration.detector, &dose));
+    views_.push_back({.primary = calibrate::BlockMeans(frame, opened_.calibration.detector)});
+    doses.push_back(dose);
+    return absl::OkStatus();
+  }
+
+  void AddScatter(std::span<const uint16_t> counts, double dose, calibrate::ScatterView& view) {
+    std::vector<float> frame =
+        calibrate::Normalized(counts, response(), opened_.calibration.defects);
+    view.scatter = calibrate::BlockMeans(frame, opened_.calibration.detector);
+    for (size_t b = 0; b < view.scatter.size(); ++b) {
+      view.scatter[b] = view.scatter[b] / dose - view.primary[b];
+    }
+  }
+
+  const OpenedSet& opened_;
+  std::vector<calibrate::ScatterView>& views_;
+};
+
+absl::Status Calibrate(const Options& options) {
+  if (options.with.size() != options.without.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--with is given ", options.with.size(),
+                                                   " times and --without ", options.without.size(),
+                                                   "; legal are pairs, in one order"));
+  }
+  std::vector<std::filesystem::path> inputs(options.with.begin(), options.with.end());
+  inputs.insert(inputs.end(), options.without.begin(), options.without.end());
+  ISO_RETURN_IF_ERROR(CheckInto(options.set, std::move(inputs)));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  if (opened.calibration.mu_water_per_mm == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the set ", opened.set.name(),
+                     " does not know water's attenuation; legal is one that `isocenter calibrate "
+                     "beam-hardening` was run on"));
+  }
+  const int pairs = static_cast<int>(options.with.size());
+  if (pairs > calibrate::kMostScatterViews) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--with is given ", pairs, " times; legal is 1 to ", calibrate::kMostScatterViews));
+  }
+  std::vector<calibrate::ScatterView> views;
+  PairReader reader(opened, views);
+  for (int i = 0; i < pairs; ++i) {
+    ISO_RETURN_IF_ERROR(
+        reader.Read(options.with[i], options.without[i], std::max(1, kUsedViews / pairs)));
+  }
+  const calibrate::CoarseShape shape(opened.calibration.detector);
+  ISO_ASSIGN_OR_RETURN(const calibrate::ScatterFit fit,
+                       calibrate::FitScatter(views, shape, opened.calibration.mu_water_per_mm));
+  *opened.set.mutable_scatter() = wire::ToProto(ops::Calibration{.scatter = fit.kernels}).scatter();
+  return WriteSet(std::move(opened.set), {"scatter", fit.figures, PictureOf(fit, views[0], shape)},
+                  options.set.out.empty() ? options.set.into : options.set.out,
+                  options.set.picture);
+}
+
+}  // namespace
+
+void AddCalibrateScatterCommand(flags::Command calibrate) {
+  auto options = std::make_shared<Options>();
+  flags::Command command = calibrate.Subcommand(
+      "scatter", "Scatter kernels, from an object with and without its scatter: adds to a set");
+  command.Footer(
+      "Example:\n"
+      "  isocenter calibrate scatter --with thick --without thick_primary --with thin \\\n"
+      "      --without thin_primary --into room3.isocal\n"
+      "The primary alone comes from a simulation, from slits, or from between beam stops.");
+  command.Add("--with", options->with, "acquisition of an object with its scatter")
+      .Required()
+      .Type("PATH");
+  command
+      .Add("--without", options->without,
+           "the same frames of the primary alone, for each --with; with air beside the object")
+      .Required()
+      .Type("PATH");
+  AddIntoFlags(command, options->set);
+  command.Does([options] { return Calibrate(*options); });
+}
+
+}  // namespace isocenter::cli

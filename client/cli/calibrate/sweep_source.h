@@ -1,0 +1,42 @@
+// Acquisitions that something is calibrated with.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "client/formats/frames.h"
+#include "kernels/recon/plan.h"
+
+namespace isocenter::cli {
+
+class SweepSource {
+ public:
+  /// Any acquisition of counts that the command line accepts; `flag` names it in errors. Errors:
+  /// those of formats::OpenAcquisition; INVALID_ARGUMENT (line integrals).
+  static absl::StatusOr<SweepSource> Open(const std::string& flag, const std::string& path);
+
+  const Detector& detector() const { return acquisition_.detector; }
+  const Trajectory& trajectory() const { return acquisition_.trajectory; }
+  int frames() const { return static_cast<int>(source_->header().frame_count()); }
+
+  /// Gives every `step`-th frame to `take` in order, with a progress bar. Errors: those of the
+  /// source and of `take`; CANCELLED (Ctrl-C).
+  absl::Status Read(
+      int step, absl::FunctionRef<absl::Status(int frame, std::span<const uint16_t> counts)> take);
+
+ private:
+  SweepSource(std::string flag, std::unique_ptr<formats::FrameSource> source,
+              recon::Acquisition acquisition)
+      : flag_(std::move(flag)), source_(std::move(source)), acquisition_(std::move(acquisition)) {}
+
+  std::string flag_;
+  std::unique_ptr<formats::FrameSource> source_;
+  recon::Acquisition acquisition_;
+};
+
+}  // namespace isocenter::cli

@@ -1,0 +1,32 @@
+// Scatter of a simulated acquisition: by Monte Carlo, or from the file of an earlier run.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/cli/interrupt.h"
+#include "client/cli/options/physics_file.h"
+#include "client/cli/physics_frames.h"
+#include "client/formats/scatter_file.h"
+#include "kernels/base/thread_pool.h"
+#include "kernels/geometry/detector.h"
+#include "kernels/geometry/trajectory.h"
+
+namespace isocenter::cli {
+
+/// A simulated acquisition, as far as its scatter depends on it.
+struct ScatteringScan {
+  const PhysicsSetup& setup;  // with scatter
+  const Exposed& exposed;     // with an object
+  const Detector& detector;
+  const Trajectory& trajectory;
+  std::vector<double> row_intensity;  // physics::RowBeams::Open
+};
+
+/// Reads the file of `setup.scatter` if there is one, else follows the photons and, where a file is
+/// named, writes it. Errors: those of ReadScatter and WriteScatter; FAILED_PRECONDITION (the file
+/// is of another scan, saying in what); CANCELLED.
+absl::StatusOr<formats::StoredScatter> EstimateScatter(const ScatteringScan& scan, ThreadPool& pool,
+                                                       const Interrupt& interrupt);
+
+}  // namespace isocenter::cli

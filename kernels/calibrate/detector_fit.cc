@@ -1,0 +1,124 @@
+#include "kernels/calibrate/detector_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "absl/strings/str_format.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/calibrate/local_median.h"
+#include "kernels/calibrate/robust.h"
+
+namespace isocenter::calibrate {
+namespace {
+
+constexpr size_t kJudgedPixels = 1 << 18;  // for medians over all of the detector
+
+double MedianOver(size_t pixels, const std::function<double(size_t)>& value, bool spread) {
+  std::vector<double> values;
+  const size_t step = (pixels + kJudgedPixels - 1) / kJudgedPixels;
+  for (size_t i = 0; i < pixels; i += step) values.push_back(value(i));
+  return spread ? RobustSigma(std::move(values)) : Median(std::move(values));
+}
+
+/// Half the difference of the sweep's halves has the noise of their mean, and what changes slowly.
+double NoiseOfMean(const SweepStatistics& sweep) {
+  return MedianOver(
+      sweep.pixels(), [&](size_t i) { return sweep.Change(i) / 2; }, true);
+}
+
+absl::Status CheckNoise(const Figure& noise, double most, int frames, absl::string_view sweep) {
+  if (noise.value <= most) return absl::OkStatus();
+  const double ratio = noise.value / most;
+  return NotGoodEnough(noise, absl::StrFormat("at most %g %%", most),
+                       absl::StrFormat("%s sweep of %d frames; about %.0f would do", sweep, frames,
+                                       std::ceil(frames * ratio * ratio)));
+}
+
+absl::Status CheckLight(const FlatFrames& flat) {
+  const double darkest = *std::min_element(flat.levels().begin(), flat.levels().end());
+  if (darkest < kLeastFlatCounts) {
+    return NotGoodEnough({"the level of the darkest flat frame", darkest, "counts"},
+                         absl::StrFormat("%g at least", kLeastFlatCounts),
+                         "more dose, or no object in the beam");
+  }
+  const Figure saturated{"pixels that read nothing but the largest counts",
+                         100 * flat.SaturatedShare(), "%"};
+  if (saturated.value <= kMostSaturatedPercent) return absl::OkStatus();
+  return NotGoodEnough(saturated, absl::StrFormat("at most %g %%", kMostSaturatedPercent),
+                       "less dose");
+}
+
+void FillDefects(const Detector& detector, const std::vector<Defect>& kinds,
+                 std::vector<float>& map, float least) {
+  const std::vector<float> usual = LocalMedian(map, detector);
+  for (size_t i = 0; i < map.size(); ++i) {
+    if (kinds[i] != Defect::kNone) map[i] = std::max(least, usual[i]);
+  }
+}
+
+}  // namespace
+
+std::vector<float> OffsetMap(const SweepStatistics& dark) {
+  std::vector<float> offset(dark.pixels());
+  for (size_t i = 0; i < offset.size(); ++i) offset[i] = static_cast<float>(dark.Mean(i));
+  return offset;
+}
+
+absl::StatusOr<DetectorFit> FitDetector(const SweepStatistics& dark, const FlatFrames& flat,
+                                        const Detector& detector) {
+  DetectorFit fit;
+  const SweepStatistics& answers = flat.statistics();
+  const size_t pixels = dark.pixels();
+  const double level = flat.Level();
+  fit.response.offset_counts = OffsetMap(dark);
+  ISO_RETURN_IF_ERROR(CheckLight(flat));
+
+  const double dark_noise = NoiseOfMean(dark);
+  const Figure offset_noise{"noise left in the offset map", 100 * dark_noise / level, "% of air"};
+  const Figure air_noise{"noise left in the air map", 100 * NoiseOfMean(answers), "%"};
+  const Figure drift{"change of the dark level",
+                     100 *
+                         MedianOver(
+                             pixels, [&](size_t i) { return dark.Change(i); }, false) /
+                         level,
+                     "% of air"};
+  ISO_RETURN_IF_ERROR(CheckNoise(offset_noise, kMostOffsetNoisePercent, dark.frames(), "a dark"));
+  ISO_RETURN_IF_ERROR(CheckNoise(air_noise, kMostAirNoisePercent, answers.frames(), "a flat"));
+  if (std::abs(drift.value) > kMostDarkDriftPercent) {
+    return NotGoodEnough(drift, absl::StrFormat("within %g %% of air", kMostDarkDriftPercent),
+                         "leave the detector in the dark for longer before its dark sweep");
+  }
+  ISO_ASSIGN_OR_RETURN(fit.defects, FindDefects(dark, answers, level, detector));
+
+  fit.response.air_counts.resize(pixels);
+  for (size_t i = 0; i < pixels; ++i) {
+    fit.response.air_counts[i] = static_cast<float>(answers.Mean(i) * level);
+  }
+  const std::vector<float> usual = LocalMedian(fit.response.air_counts, detector);
+  const double spread = MedianOver(
+      pixels, [&](size_t i) { return fit.response.air_counts[i] / usual[i]; }, true);
+  FillDefects(detector, fit.defects.kinds, fit.response.offset_counts, 0);
+  FillDefects(detector, fit.defects.kinds, fit.response.air_counts, 1e-3f);
+  ISO_RETURN_IF_ERROR(ops::CheckPixelResponse(fit.response, detector));
+
+  const auto [least, most] = std::minmax_element(flat.levels().begin(), flat.levels().end());
+  fit.figures = {{"air", level, "counts"},
+                 {"noise of a dark frame",
+                  MedianOver(
+                      pixels, [&](size_t i) { return dark.Sigma(i); }, false),
+                  "counts"},
+                 {"noise of a flat frame",
+                  100 * MedianOver(
+                            pixels, [&](size_t i) { return answers.Sigma(i); }, false),
+                  "%"},
+                 {"pixels' differences before", 100 * spread, "%"},
+                 air_noise,
+                 offset_noise,
+                 drift,
+                 {"range of the flat frames' doses", 100 * (*most - *least) / level, "%"}};
+  fit.figures.insert(fit.figures.end(), fit.defects.figures.begin(), fit.defects.figures.end());
+  return fit;
+}
+
+}  // namespace isocenter::calibrate

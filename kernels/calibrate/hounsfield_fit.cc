@@ -1,0 +1,125 @@
+#include "kernels/calibrate/hounsfield_fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::calibrate {
+namespace {
+
+constexpr size_t kLeastInserts = 2, kMostInserts = 32;
+
+absl::StatusOr<Insert> ParseInsert(absl::string_view line, int number) {
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(line, absl::ByAnyChar(" \t\r,"), absl::SkipEmpty());
+  Insert insert;
+  double* const numbers[] = {&insert.center.x, &insert.center.y, &insert.center.z,
+                             &insert.radius_mm, &insert.true_hu};
+  bool legal = words.size() == 1 + std::size(numbers);
+  for (size_t i = 0; legal && i < std::size(numbers); ++i) {
+    legal = absl::SimpleAtod(words[i + 1], numbers[i]) && std::isfinite(*numbers[i]);
+  }
+  if (!legal || !(insert.radius_mm >= 1 && insert.radius_mm <= 100)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("line %d is '%s'; legal is a name, x, y, z, a radius of 1 to 100 (mm) and "
+                        "the true HU",
+                        number, line.substr(0, 80)));
+  }
+  insert.name = std::string(words[0]);
+  return insert;
+}
+
+absl::StatusOr<MeasuredInsert> Measure(HostView3<const float> volume, const VolumeGrid& grid,
+                                       const Insert& insert) {
+  const Vec3 at = grid.WorldToVoxel(insert.center);
+  const Vec3 reach = {insert.radius_mm / grid.spacing.x, insert.radius_mm / grid.spacing.y,
+                      insert.radius_mm / grid.spacing.z};
+  if (!(at.x - reach.x >= 0 && at.y - reach.y >= 0 && at.z - reach.z >= 0 &&
+        at.x + reach.x <= grid.nx - 1 && at.y + reach.y <= grid.ny - 1 &&
+        at.z + reach.z <= grid.nz - 1)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "insert '%s' at (%g, %g, %g) with a radius of %g mm is not within the volume, whose voxels "
+        "there are (%.1f, %.1f, %.1f) of %d x %d x %d",
+        insert.name, insert.center.x, insert.center.y, insert.center.z, insert.radius_mm, at.x,
+        at.y, at.z, grid.nx, grid.ny, grid.nz));
+  }
+  MeasuredInsert measured{.insert = insert};
+  double sum = 0, squares = 0;
+  for (int k = static_cast<int>(at.z - reach.z); k <= at.z + reach.z; ++k) {
+    for (int j = static_cast<int>(at.y - reach.y); j <= at.y + reach.y; ++j) {
+      for (int i = static_cast<int>(at.x - reach.x); i <= at.x + reach.x; ++i) {
+        const Vec3 off = {(i - at.x) / reach.x, (j - at.y) / reach.y, (k - at.z) / reach.z};
+        if (Dot(off, off) > 1) continue;
+        const double hu = volume(k, j, i);
+        sum += hu;
+        squares += hu * hu;
+        ++measured.voxels;
+      }
+    }
+  }
+  if (measured.voxels == 0) return measured;
+  measured.mean_hu = sum / measured.voxels;
+  const double variance = squares / measured.voxels - measured.mean_hu * measured.mean_hu;
+  measured.sigma_hu = std::sqrt(std::max(variance, 0.0));  // in this order it keeps not-a-number
+  return measured;
+}
+
+absl::Status Judge(const MeasuredInsert& measured) {
+  const std::string name = absl::StrCat("of insert '", measured.insert.name, "'");
+  if (measured.voxels < kLeastInsertVoxels) {
+    return NotGoodEnough(
+        {absl::StrCat("the number of voxels ", name), static_cast<double>(measured.voxels), ""},
+        absl::StrCat(kLeastInsertVoxels, " at least"), "smaller voxels");
+  }
+  // Written so that not-a-number, which a volume may hold, does not pass.
+  if (measured.sigma_hu <= kMostInsertSigmaHu) return absl::OkStatus();
+  return NotGoodEnough({absl::StrCat("the standard deviation ", name), measured.sigma_hu, "HU"},
+                       absl::StrFormat("at most %g HU", kMostInsertSigmaHu),
+                       "is the insert where the table says, and its border outside of the ball?");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Insert>> ParseInserts(absl::string_view text) {
+  std::vector<Insert> inserts;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    line = line.substr(0, line.find('#'));
+    if (line.find_first_not_of(" \t\r,") == absl::string_view::npos) continue;
+    ISO_ASSIGN_OR_RETURN(inserts.emplace_back(), ParseInsert(line, number));
+    if (inserts.size() > kMostInserts) break;
+  }
+  if (inserts.size() >= kLeastInserts && inserts.size() <= kMostInserts) return inserts;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the table has ", inserts.size() > kMostInserts ? "more than " : "",
+                   std::min(inserts.size(), kMostInserts), " inserts; legal is ", kLeastInserts,
+                   " to ", kMostInserts));
+}
+
+absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const VolumeGrid& grid,
+                                            std::vector<Insert> inserts) {
+  std::sort(inserts.begin(), inserts.end(),
+            [](const Insert& a, const Insert& b) { return a.true_hu < b.true_hu; });
+  HounsfieldFit fit;
+  Figure error{"largest error before the table", 0, "HU"};
+  Figure noise{"largest standard error of an insert", 0, "HU"};
+  for (const Insert& insert : inserts) {
+    ISO_ASSIGN_OR_RETURN(const MeasuredInsert measured, Measure(volume, grid, insert));
+    ISO_RETURN_IF_ERROR(Judge(measured));
+    const double apart = measured.mean_hu - insert.true_hu;
+    if (std::abs(apart) > std::abs(error.value)) error.value = apart;
+    noise.value = std::max(noise.value, measured.sigma_hu / std::sqrt(measured.voxels));
+    fit.table.points.push_back({measured.mean_hu, insert.true_hu});
+    fit.inserts.push_back(measured);
+  }
+  ISO_RETURN_IF_ERROR(ops::CheckHounsfieldTable(fit.table));
+  fit.figures = {{"inserts", static_cast<double>(inserts.size()), ""}, error, noise};
+  return fit;
+}
+
+}  // namespace isocenter::calibrate

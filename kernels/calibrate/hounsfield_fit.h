@@ -1,0 +1,51 @@
+// The table from reconstructed to true Hounsfield units, from a phantom with inserts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "kernels/base/views.h"
+#include "kernels/calibrate/figure.h"
+#include "kernels/geometry/volume_grid.h"
+#include "kernels/ops/calibration.h"
+
+namespace isocenter::calibrate {
+
+/// A ball of one material, within the insert and away from its border.
+struct Insert {
+  std::string name;
+  Vec3 center;  // mm, in the volume's coordinates
+  double radius_mm = 0;
+  double true_hu = 0;
+};
+
+/// A table of text, one insert on each line: name, x, y, z, radius (mm) and true HU, separated by
+/// blanks or commas; '#' begins a comment. 2 to 32 inserts, radius 1 to 100. Errors:
+/// INVALID_ARGUMENT with the line number.
+absl::StatusOr<std::vector<Insert>> ParseInserts(absl::string_view text);
+
+inline constexpr int kLeastInsertVoxels = 30;
+/// Of an insert's voxels (HU): more is another material, an artefact or noise that no mean cures.
+inline constexpr double kMostInsertSigmaHu = 100;
+
+struct MeasuredInsert {
+  Insert insert;
+  double mean_hu = 0, sigma_hu = 0;
+  int voxels = 0;
+};
+
+struct HounsfieldFit {
+  ops::HounsfieldTable table;
+  std::vector<MeasuredInsert> inserts;  // by their true HU
+  Figures figures;
+};
+
+/// The mean of each insert's voxels, which are in HU of a reconstruction without a table. Errors:
+/// INVALID_ARGUMENT (an insert that is not within the volume, ops::CheckHounsfieldTable),
+/// FAILED_PRECONDITION (the figure and its bound).
+absl::StatusOr<HounsfieldFit> FitHounsfield(HostView3<const float> volume, const VolumeGrid& grid,
+                                            std::vector<Insert> inserts);
+
+}  // namespace isocenter::calibrate

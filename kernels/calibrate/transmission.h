@@ -1,0 +1,32 @@
+// What a frame lets through of the empty beam.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/geometry/detector.h"
+#include "kernels/ops/calibration.h"
+
+namespace isocenter::calibrate {
+
+/// (count - offset) / air of each pixel, [v][u]; not a number where one is defective. `response`
+/// and `defects` are legal for the frame's detector.
+std::vector<float> Normalized(std::span<const uint16_t> counts, const ops::PixelResponse& response,
+                              const ops::DefectMap& defects);
+
+/// More than the noise of a tile's mean, and less than what makes a fit worse: a tile that the
+/// object's border crosses.
+inline constexpr double kSameAir = 0.003;
+
+/// That divided by the frame's dose, the mean of all tiles of ops::kAirTile pixels within kSameAir
+/// of the brightest, so that air must be seen somewhere. `dose` gets it, if it is not nullptr.
+/// Errors: FAILED_PRECONDITION (the brightest tile is not ops::kLeastDose to ops::kMostDose: no
+/// air).
+absl::StatusOr<std::vector<float>> Transmission(std::span<const uint16_t> counts,
+                                                const ops::PixelResponse& response,
+                                                const ops::DefectMap& defects,
+                                                const Detector& detector, double* dose = nullptr);
+
+}  // namespace isocenter::calibrate

@@ -1,0 +1,51 @@
+// The water polynomial of a beam, from scans of cylinders of water.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/calibrate/cylinder_fit.h"
+#include "kernels/calibrate/figure.h"
+#include "kernels/ops/calibration.h"
+
+namespace isocenter::calibrate {
+
+/// Water that water's attenuation is stated for (mm): a head. Of thinner cylinders the thickest.
+inline constexpr double kReferenceMm = 200;
+/// Root mean square distance of measured chords from the polynomial's (% of the longest).
+inline constexpr double kMostWaterResidualPercent = 0.5;
+/// Cupping that is left (HU).
+inline constexpr double kMostCuppingLeftHu = 10;
+
+struct CylinderScan {
+  Cylinder cylinder;
+  std::vector<MeasuredRay> rays;
+};
+
+/// The mean of rays of nearly the same chord.
+struct WaterPoint {
+  double water_mm = 0, line_integral = 0;
+};
+
+struct WaterFit {
+  ops::WaterPolynomial polynomial;
+  double mu_water_per_mm = 0;      // what the polynomial gives for a millimetre
+  std::vector<WaterPoint> points;  // ascending
+  Figures figures;
+};
+
+/// Chords of a scan in a hundred classes, of which each has the mean transmission: its logarithm is
+/// not biased by noise, as the mean of logarithms would be. Below a tenth of the diameter the
+/// border is not sharp enough. Errors: FAILED_PRECONDITION (fewer than a quarter of them have
+/// rays).
+absl::StatusOr<std::vector<WaterPoint>> WaterPoints(const CylinderScan& scan);
+
+/// Four coefficients, so that chords times mu_water_per_mm follow from line integrals (weighted
+/// least squares, iterated after Huber), continued to ops::kLongestLineIntegral with the slope at
+/// the longest chord. mu_water_per_mm is that for which kReferenceMm of water keep their line
+/// integral: the effective energy behind so much water. Errors: FAILED_PRECONDITION with the figure
+/// and its bound; INVALID_ARGUMENT (ops::CheckWaterPolynomial).
+absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans);
+
+}  // namespace isocenter::calibrate

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/corrections/methods.h"
+#include "kernels/cpu/device/highway_targets.h"
+#include "kernels/cpu/device/session.h"
+#include "kernels/ops/check.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/corrections/linearize.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h: this header, too, is compiled once per target.
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace isocenter::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows are padded to cache lines. `coefficient`: of p, p² and so on; none: p.
+void LinearizeRow(float inverse_dose, float least, const float* coefficient, int coefficients,
+                  int64_t columns, float* pixels) {
+  const hn::ScalableTag<float> d;
+  const auto floor = hn::Set(d, least);
+  for (int64_t u = 0; u < columns; u += static_cast<int64_t>(hn::Lanes(d))) {
+    auto ratio = hn::Mul(hn::Load(d, pixels + u), hn::Set(d, inverse_dose));
+    ratio = hn::IfThenElse(hn::IsFinite(ratio), hn::Max(ratio, floor), floor);
+    const auto p = hn::Neg(hn::Log(d, ratio));
+    auto value = p;
+    if (coefficients > 0) {
+      value = hn::Set(d, coefficient[coefficients - 1]);
+      for (int n = coefficients - 2; n >= 0; --n) {
+        value = hn::MulAdd(value, p, hn::Set(d, coefficient[n]));
+      }
+      value = hn::Mul(value, p);
+    }
+    hn::Store(value, d, pixels + u);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace isocenter::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isocenter::cpu {
+namespace {
+
+HWY_EXPORT(LinearizeRow);
+
+class LinearizeSimd final : public ops::Linearize {
+ public:
+  LinearizeSimd(const ops::Calibration& calibration, std::shared_ptr<ThreadPool> pool)
+      : coefficient_(calibration.water.coefficient.begin(), calibration.water.coefficient.end()),
+        pool_(std::move(pool)) {}
+
+ private:
+  absl::Status DoRun(int64_t views, const ops::ProjectionStack& doses,
+                     ops::ProjectionStack& frames) override {
+    ISO_ASSIGN_OR_RETURN(const Stack* dose, AsStack(doses));
+    ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(frames));
+    const Shape3 shape = stack->shape();
+    const RowLayout layout(shape), dose_layout(dose->shape());
+    const auto linearize = HWY_DYNAMIC_DISPATCH(LinearizeRow);
+    const auto least = static_cast<float>(std::exp(-ops::kLongestLineIntegral));
+    pool_->ParallelFor(views * shape.middle, [&](int64_t row, int) {
+      const int64_t view = row / shape.middle, v = row % shape.middle;
+      linearize(1 / dose->data()[view * dose_layout.view_stride], least, coefficient_.data(),
+                static_cast<int>(coefficient_.size()), shape.fast,
+                stack->data() + view * layout.view_stride + v * layout.row_stride);
+    });
+    return absl::OkStatus();
+  }
+
+  const std::vector<float> coefficient_;
+  const std::shared_ptr<ThreadPool> pool_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ops::Linearize>> NewLinearize(ops::Session& session,
+                                                             const ops::Calibration& calibration) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
+  return std::make_unique<LinearizeSimd>(calibration, own->pool());
+}
+
+}  // namespace isocenter::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,48 @@
+// Starts kernels that are written for teams (team.cuh).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/cuda/device/session.h"
+
+namespace isocenter::cuda {
+
+/// Blocks of threads that a team has on the session's device: as many as every device with
+/// clusters can bring together, 1 on those without.
+inline absl::StatusOr<int> TeamParts(const CudaSession& session) {
+  int major = 0;
+  ISO_RETURN_IF_CUDA_ERROR(
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, session.ordinal()));
+  return major >= 9 ? 8 : 1;
+}
+
+/// Has `kernel` get more shared memory than every kernel may have. The same for all operations: it
+/// belongs to the kernel, which jobs share. `most_shared_bytes`: of the largest legal detector.
+template <class Job>
+absl::Status AllowShared(void (*kernel)(Job), int64_t most_shared_bytes) {
+  return ToStatus(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(most_shared_bytes)),
+                  "cudaFuncSetAttribute");
+}
+
+/// A team of `parts` blocks of `threads` for each view.
+template <class Job>
+absl::Status LaunchTeams(void (*kernel)(Job), int parts, int threads, int64_t views,
+                         int64_t shared_bytes, cudaStream_t stream, const Job& job) {
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = static_cast<unsigned>(parts);
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(parts), static_cast<unsigned>(views));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = parts > 1 ? 1 : 0;
+  return ToStatus(cudaLaunchKernelEx(&config, kernel, job), "cudaLaunchKernelEx");
+}
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,43 @@
+// Fan-beam reconstruction (contracts: kernels/ops/fan_beam.h). A thread has a pixel and goes over
+// the views, as Mendl et al. (2013), algorithm 3, without its errors.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/cuda/device/session.h"
+#include "kernels/ops/fan_beam.h"
+#include "kernels/ops/registry.h"
+
+namespace isocenter::cuda {
+
+/// Term by term in float64: no transform rounds, and no library is needed. Errors:
+/// INVALID_ARGUMENT, RESOURCE_EXHAUSTED.
+absl::StatusOr<std::unique_ptr<ops::FanBeamFilter>> NewFanBeamFilterDirect(
+    CudaSession& session, const ops::FanBeamFilterSpec& spec);
+int64_t FanBeamFilterDirectBytes(const ops::Extents& extents, const ops::FanBeamFilterSpec& spec);
+/// By cuFFT, float32. Errors: the same, FAILED_PRECONDITION (no cuFFT on this machine).
+absl::StatusOr<std::unique_ptr<ops::FanBeamFilter>> NewFanBeamFilterCufft(
+    CudaSession& session, const ops::FanBeamFilterSpec& spec);
+int64_t FanBeamFilterCufftBytes(const ops::Extents& extents, const ops::FanBeamFilterSpec& spec);
+
+/// float32, arctangents by a polynomial, values from memory.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectPolynomial(
+    CudaSession& session);
+/// float32, the library's arctangent, values from memory.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectPlain(
+    CudaSession& session);
+/// float64 throughout, values from memory.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectDouble(
+    CudaSession& session);
+/// float32, the library's arctangent, values interpolated by the texture unit.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectTexture(
+    CudaSession& session);
+/// The same with the compiler's fast math and the polynomial.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFast(
+    CudaSession& session);
+/// What those without and with a texture take.
+int64_t FanBeamBackprojectBytes(const ops::Extents& extents);
+int64_t FanBeamBackprojectTextureBytes(const ops::Extents& extents);
+
+}  // namespace isocenter::cuda

@@ -1,0 +1,57 @@
+// A context of OpenGL ES 3.1 without a window.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/gles/functions.h"
+
+namespace isocenter::gles {
+
+/// Made by surfaceless EGL, with Mesa's software where there is no GPU. It belongs to one thread at
+/// a time, which makes it current for as long as it works.
+class Context {
+ public:
+  /// Errors: UNAVAILABLE, naming what is missing: the library, the display, the version, or the
+  /// extensions.
+  static absl::StatusOr<std::unique_ptr<Context>> Create();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const Functions& gl() const { return gl_; }
+  /// As the driver calls itself.
+  const std::string& renderer() const { return renderer_; }
+  /// Of a texture, along either axis.
+  int largest_texture() const { return largest_texture_; }
+  /// INTERNAL or RESOURCE_EXHAUSTED when a call since the last one failed; `what` names them.
+  absl::Status Check(const char* what) const;
+
+  /// Current while it lives.
+  class Current {
+   public:
+    explicit Current(const Context& context);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    const Context& context_;
+  };
+
+ private:
+  struct Egl;
+  Context();
+  absl::Status Open();
+  absl::Status FindFunctions();
+  absl::Status CheckDriver();
+
+  std::unique_ptr<Egl> egl_;
+  Functions gl_;
+  std::string renderer_;
+  int largest_texture_ = 0;
+};
+
+}  // namespace isocenter::gles

@@ -1,0 +1,28 @@
+// The operations of the graphics backend (contracts: kernels/ops/fan_beam.h, operations.h). Each
+// keeps its session's context alive. Errors: INVALID_ARGUMENT (a session of another backend, a
+// specification out of range), INTERNAL (a driver that refuses a shader).
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/ops/fan_beam.h"
+#include "kernels/ops/operations.h"
+#include "kernels/ops/session.h"
+
+namespace isocenter::gles {
+
+/// Term by term in a compute shader, float32.
+absl::StatusOr<std::unique_ptr<ops::FanBeamFilter>> NewFanBeamFilter(
+    ops::Session& session, const ops::FanBeamFilterSpec& spec);
+/// One pass over the image whose fragments go over the views, as Mendl et al. (2013), algorithm 2;
+/// values come from the texture unit.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFragment(
+    ops::Session& session);
+/// The same as a compute shader, interpolated in float32.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectCompute(
+    ops::Session& session);
+/// On the host, where the buffers are.
+absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Session& session);
+
+}  // namespace isocenter::gles

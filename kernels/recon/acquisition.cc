@@ -1,0 +1,65 @@
+#include "kernels/recon/acquisition.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::recon {
+namespace {
+
+absl::Status OutOfRange(absl::string_view field, double value, absl::string_view legal) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " is ", value, "; legal is ", legal));
+}
+
+absl::Status ValidateCalibration(const Acquisition& acquisition) {
+  if (acquisition.calibration == nullptr) return absl::OkStatus();
+  const ops::Calibration& calibration = *acquisition.calibration;
+  if (acquisition.pixel_type != PixelType::kUint16Counts) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "calibration '", calibration.name, "' is for counts; the frames are line integrals"));
+  }
+  const Detector &has = calibration.detector, &needs = acquisition.detector;
+  if (has == needs) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "calibration '", calibration.name, "' is of a detector of ", has.columns, " x ", has.rows,
+      " pixels of ", has.pitch_u_mm, " x ", has.pitch_v_mm, " mm; the acquisition's has ",
+      needs.columns, " x ", needs.rows, " of ", needs.pitch_u_mm, " x ", needs.pitch_v_mm, " mm"));
+}
+
+}  // namespace
+
+absl::Status ValidateAcquisition(const Acquisition& acquisition) {
+  const Detector& d = acquisition.detector;
+  if (d.columns < 1 || d.columns > 8192)
+    return OutOfRange("detector.columns", d.columns, "1 to 8192");
+  if (d.rows < 1 || d.rows > 8192) return OutOfRange("detector.rows", d.rows, "1 to 8192");
+  if (!(d.pitch_u_mm > 0 && d.pitch_u_mm <= 10)) {
+    return OutOfRange("detector.pitch_u_mm", d.pitch_u_mm, "more than 0, at most 10");
+  }
+  if (!(d.pitch_v_mm > 0 && d.pitch_v_mm <= 10)) {
+    return OutOfRange("detector.pitch_v_mm", d.pitch_v_mm, "more than 0, at most 10");
+  }
+  if (acquisition.pixel_type == PixelType::kUint16Counts &&
+      !(acquisition.i0_counts >= 1 && acquisition.i0_counts <= 65535)) {
+    return OutOfRange("i0_counts", acquisition.i0_counts, "1 to 65535");
+  }
+  ISO_RETURN_IF_ERROR(ValidateCalibration(acquisition));
+  const auto views = acquisition.trajectory.size();
+  if (views < 1 || views > 10000) return OutOfRange("frame_count", views, "1 to 10000");
+  for (size_t view = 0; view < views; ++view) {
+    const auto normalized = NormalizeMatrix(acquisition.trajectory[view]);
+    if (!normalized.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("matrix of frame ", view, ": ", normalized.status().message()));
+    }
+    if (std::abs(acquisition.trajectory[view](2, 3) - 1) > 1e-9) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("matrix of frame ", view, " has w = ", acquisition.trajectory[view](2, 3),
+                       " at the isocentre; it must be normalised to 1"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::recon

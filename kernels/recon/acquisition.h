@@ -1,0 +1,47 @@
+// What a reconstruction is made from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "kernels/geometry/detector.h"
+#include "kernels/geometry/trajectory.h"
+#include "kernels/ops/calibration.h"
+
+namespace isocenter::recon {
+
+enum class PixelType { kUint16Counts, kFloat32LineIntegrals };
+
+/// Bytes of one pixel as it is streamed.
+constexpr int64_t PixelBytes(PixelType type) { return type == PixelType::kUint16Counts ? 2 : 4; }
+
+/// What was (or will be) acquired.
+struct Acquisition {
+  Detector detector;
+  PixelType pixel_type = PixelType::kUint16Counts;
+  double i0_counts = 65535;
+  Trajectory trajectory;  // planned; normalised
+  /// What counts are corrected with, valid (ops::CheckCalibration); null: i0_counts alone.
+  std::shared_ptr<const ops::Calibration> calibration;
+};
+
+/// Bytes of one frame's pixels.
+inline int64_t FrameBytes(const Acquisition& acquisition) {
+  return int64_t{acquisition.detector.columns} * acquisition.detector.rows *
+         PixelBytes(acquisition.pixel_type);
+}
+/// Host memory of the maps of its calibration.
+inline int64_t CalibrationBytes(const Acquisition& acquisition) {
+  if (acquisition.calibration == nullptr || !acquisition.calibration->response) return 0;
+  return 2 * static_cast<int64_t>(sizeof(float)) * acquisition.detector.columns *
+         acquisition.detector.rows;
+}
+
+/// The checks of MakePlan that need no grid: detector 1..8192 pixels and 0..10 mm,
+/// i0 1..65535, 1..10000 views, each matrix normalised with the isocentre in front of the source.
+/// A calibration is of the same detector, and of counts. Errors: INVALID_ARGUMENT naming the field
+/// and the view.
+absl::Status ValidateAcquisition(const Acquisition& acquisition);
+
+}  // namespace isocenter::recon

@@ -1,0 +1,35 @@
+// The recipe of fan-beam slices: filter, back-project, Hounsfield units (kernels/ops/fan_beam.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "kernels/base/views.h"
+#include "kernels/ops/fan_beam.h"
+#include "kernels/ops/registry.h"
+
+namespace isocenter::recon {
+
+struct FanBeamSettings {
+  ops::FanBeamKernelForm form = ops::FanBeamKernelForm::kExact;
+  ops::FilterWindow window = ops::FilterWindow::kRamLak;
+  double cutoff = 1;
+  double mu_water_per_mm = 0.02;
+  std::string backproject_method;  // empty: the backend's default
+};
+
+/// Fills the line integrals [view][slice][channel] of the slices from `first`, as many as `lines`
+/// has rows.
+using ReadFanBeamSlices = std::function<absl::Status(int64_t first, HostView3<float> lines)>;
+
+/// Fills `hounsfield` [z][y][x], which has the grid's shape, slice after slice: the device and the
+/// host hold a few of them at once. Errors: INVALID_ARGUMENT (geometry, settings, grid), NOT_FOUND
+/// (method), RESOURCE_EXHAUSTED, those of `read`.
+absl::Status ReconstructFanBeam(const FanBeamGeometry& geometry, const VolumeGrid& grid,
+                                const FanBeamSettings& settings, const ops::Registry& registry,
+                                ops::Device& device, const ReadFanBeamSlices& read,
+                                HostView3<float> hounsfield);
+
+}  // namespace isocenter::recon

@@ -1,0 +1,50 @@
+// Frames as they come -> line integrals in host memory, which a second pass corrects.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "kernels/ops/registry.h"
+#include "kernels/recon/line_converter.h"
+#include "kernels/recon/second_pass/plan.h"
+
+namespace isocenter::recon {
+
+/// Converts frames on one device. Not thread-safe.
+class LineStore {
+ public:
+  /// `plan` and `device` must outlive it. Errors: RESOURCE_EXHAUSTED, NOT_FOUND.
+  static absl::StatusOr<std::unique_ptr<LineStore>> Create(const SecondPassPlan& plan,
+                                                           const ops::Registry& registry,
+                                                           ops::Device& device);
+  int views() const { return next_view_; }
+  /// The next frames; as Refinement::Push.
+  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
+                    std::span<const float> doses);
+  /// Gives the device's memory back; no more frames.
+  void Close();
+
+  /// Of some views, [view][v][u].
+  HostView3<float> Lines(int first_view, int views);
+  /// Planned matrices or measured ones.
+  std::span<const ProjectionMatrix> Matrices(int first_view, int views) const {
+    return std::span(matrices_).subspan(first_view, views);
+  }
+
+ private:
+  explicit LineStore(const SecondPassPlan& plan)
+      : plan_(plan), matrices_(plan.acquisition.trajectory) {}
+  absl::Status Check(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
+                     std::span<const float> doses) const;
+
+  const SecondPassPlan& plan_;
+  Trajectory matrices_;
+  std::unique_ptr<ops::HostMemory> lines_;
+  int next_view_ = 0;
+  // Until Close:
+  std::unique_ptr<ops::Session> session_;
+  std::unique_ptr<LineConverter> converter_;
+};
+
+}  // namespace isocenter::recon

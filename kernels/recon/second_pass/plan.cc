@@ -1,0 +1,159 @@
+#include "kernels/recon/second_pass/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/recon/line_converter.h"
+#include "kernels/recon/second_pass/segment.h"
+
+namespace isocenter::recon {
+namespace {
+
+absl::Status CheckBone(const Acquisition& acquisition) {
+  if (acquisition.calibration == nullptr) {
+    return absl::InvalidArgumentError(
+        "the acquisition has no calibration; legal for a correction of bone's hardening is one "
+        "that has a bone table");
+  }
+  return ops::CheckHasBone(*acquisition.calibration);
+}
+
+// The corrected line integrals to the HU that the frames themselves are reconstructed to.
+absl::StatusOr<ReconstructionPlan> PlanAgain(const ReconstructionPlan& first,
+                                             const ops::Registry& registry,
+                                             std::span<const ops::Device* const> devices) {
+  Acquisition lines = first.acquisition;
+  lines.pixel_type = PixelType::kFloat32LineIntegrals;
+  lines.calibration = nullptr;
+  ISO_ASSIGN_OR_RETURN(ReconstructionPlan plan, MakePlan(lines, first.grid, first.settings,
+                                                         registry, devices, Arrival::kComplete));
+  plan.hounsfield = first.hounsfield;
+  return plan;
+}
+
+// Of the first device while lines are projected: metal and prior, or bone.
+absl::StatusOr<MemoryParts> ProjectingParts(const SecondPassPlan& plan,
+                                            const ops::Registry& registry,
+                                            const ops::Device& device) {
+  ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
+                       SecondPassMethods::Find(registry, device.backend()));
+  const Detector& detector = plan.acquisition.detector;
+  const Shape3 stack{plan.chunk_views, detector.rows, detector.columns};
+  const ops::Extents extents{.stack = stack, .grid = SlicesOf(plan.grid, 0, plan.slab_slices)};
+  int64_t operations = methods.project.WorkspaceBytes(device, extents) +
+                       methods.arithmetic.WorkspaceBytes(device, extents) +
+                       methods.trace.WorkspaceBytes(device, extents);
+  if (plan.settings.bone) {
+    operations += methods.bone.WorkspaceBytes(device, extents, *plan.acquisition.calibration);
+  }
+  return MemoryParts{{"volume to project", device.VolumeBytes(extents.grid)},
+                     {"projections of a chunk",
+                      device.ProjectionStackBytes(stack, ops::StackUse::kProjections) +
+                          3 * device.ProjectionStackBytes(stack, ops::StackUse::kLineIntegrals)},
+                     {"projector and operations", operations}};
+}
+
+// As many slices at once as there is room for.
+absl::Status ChooseSlabs(const ops::Registry& registry, const ops::Device& device,
+                         SecondPassPlan& plan) {
+  const int64_t limit = device.limits().memory_bytes;
+  for (plan.slab_slices = plan.grid.nz;; plan.slab_slices = (plan.slab_slices + 1) / 2) {
+    ISO_ASSIGN_OR_RETURN(plan.device_parts, ProjectingParts(plan, registry, device));
+    plan.peak_bytes = TotalBytes(plan.device_parts);
+    if (plan.peak_bytes <= limit) return absl::OkStatus();
+    if (plan.slab_slices > 1) continue;
+    return absl::ResourceExhaustedError(absl::StrCat("a second pass needs ", plan.peak_bytes,
+                                                     " bytes of memory; the limit is ", limit));
+  }
+}
+
+// Of the device: the projections, the frames that come, or a reconstruction.
+absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& device,
+                              SecondPassPlan& plan) {
+  ISO_RETURN_IF_ERROR(ChooseSlabs(registry, device, plan));
+  ISO_ASSIGN_OR_RETURN(
+      const int64_t receiving,
+      LineConverter::DeviceBytes(plan.acquisition, {0, plan.acquisition.detector.rows},
+                                 plan.chunk_views, registry, device));
+  if (receiving > device.limits().memory_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("frames of a second pass need ", receiving,
+                                                     " bytes of memory; the limit is ",
+                                                     device.limits().memory_bytes));
+  }
+  if (receiving > plan.peak_bytes) {
+    plan.device_parts = {{"a chunk of frames and its corrections", receiving}};
+    plan.peak_bytes = receiving;
+  }
+  for (const ReconstructionPlan* pass : {&plan.first, &plan.again}) {
+    if (pass->peak_bytes <= plan.peak_bytes) continue;
+    plan.device_parts = pass->device_parts;
+    plan.peak_bytes = pass->peak_bytes;
+  }
+  return absl::OkStatus();
+}
+
+MemoryParts HostPartsOf(const SecondPassPlan& plan) {
+  const Detector& detector = plan.acquisition.detector;
+  const int64_t lines = int64_t{detector.rows} * detector.columns * plan.views() *
+                        static_cast<int64_t>(sizeof(float));
+  const int64_t weights = static_cast<int64_t>(plan.again.column_weight.size() * sizeof(float));
+  const int64_t metal =
+      plan.settings.metal ? VolumeBytes(plan.grid) + FindMetalBytes(plan.grid) : 0;
+  const MemoryParts beside{{"line integrals", lines},
+                           {"volume that is corrected", VolumeBytes(plan.grid)},
+                           {"metal", metal},
+                           {"weights of the second pass", weights}};
+  MemoryParts parts = plan.first.host_parts;
+  parts.insert(parts.end(), beside.begin(), beside.end());
+  return parts;
+}
+
+}  // namespace
+
+absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
+                                                          absl::string_view backend) {
+  const auto joseph = registry.projectors.find(ops::ProjectorModel::kJoseph);
+  if (joseph == registry.projectors.end()) {
+    return absl::NotFoundError("no backend has the projector 'joseph'");
+  }
+  ISO_ASSIGN_OR_RETURN(const auto project, joseph->second.forward.FindEntry(backend));
+  ISO_ASSIGN_OR_RETURN(auto arithmetic, registry.arithmetic.Find(backend));
+  ISO_ASSIGN_OR_RETURN(auto trace, registry.trace.Find(backend));
+  ISO_ASSIGN_OR_RETURN(auto bone, registry.bone.Find(backend));
+  return SecondPassMethods{
+      .project = project->factory,
+      .arithmetic = std::move(arithmetic),
+      .trace = std::move(trace),
+      .bone = std::move(bone),
+      .description = absl::StrCat(backend, ": forward projection ", project->method)};
+}
+
+absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition,
+                                                  const VolumeGrid& grid, const FdkSettings& fdk,
+                                                  const SecondPassSettings& settings,
+                                                  const ops::Registry& registry,
+                                                  std::span<const ops::Device* const> devices,
+                                                  Arrival arrival) {
+  if (devices.empty())
+    return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
+  ISO_RETURN_IF_ERROR(ValidateSecondPassSettings(settings));
+  if (settings.bone) ISO_RETURN_IF_ERROR(CheckBone(acquisition));
+  SecondPassPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
+  ISO_ASSIGN_OR_RETURN(plan.first, MakePlan(acquisition, grid, fdk, registry, devices, arrival));
+  ISO_ASSIGN_OR_RETURN(plan.again, PlanAgain(plan.first, registry, devices));
+  plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
+  ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
+                       SecondPassMethods::Find(registry, devices[0]->backend()));
+  plan.methods = methods.description;
+  ISO_RETURN_IF_ERROR(CountDeviceBytes(registry, *devices[0], plan));
+  plan.host_parts = HostPartsOf(plan);
+  plan.host_bytes = TotalBytes(plan.host_parts);
+  // Metal is projected twice and its prior once, for two reconstructions; bone once, for one.
+  const int sweeps = (settings.metal ? 5 : 0) + (settings.bone ? 2 : 0);
+  plan.voxel_updates = sweeps * plan.first.voxel_updates;
+  return plan;
+}
+
+}  // namespace isocenter::recon

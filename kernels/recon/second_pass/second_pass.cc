@@ -1,0 +1,262 @@
+#include "kernels/recon/second_pass/second_pass.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/check.h"
+#include "kernels/recon/reconstructor.h"
+#include "kernels/recon/second_pass/line_correction.h"
+#include "kernels/recon/second_pass/line_store.h"
+#include "kernels/recon/second_pass/segment.h"
+
+namespace isocenter::recon {
+namespace {
+
+class SecondPass final : public Refinement {
+ public:
+  static absl::StatusOr<std::unique_ptr<Refinement>> Create(const SecondPassPlan& plan,
+                                                            const ops::Registry& registry,
+                                                            std::span<ops::Device* const> devices);
+
+  absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
+                    std::span<const float> doses) override {
+    return store_->Push(frames, measured, doses);
+  }
+  absl::Status Start(HostView3<const float> hounsfield) override;
+  absl::StatusOr<bool> Step() override;
+  std::span<const IterationReport> reports() const override { return {}; }
+  double progress() const override { return progress_; }
+  absl::Status Read(HostView3<float> hounsfield) override;
+  absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
+
+ private:
+  /// Does the next part; true when the stage has ended.
+  using Stage = absl::StatusOr<bool> (SecondPass::*)();
+
+  SecondPass(const SecondPassPlan& plan, const ops::Registry& registry,
+             std::span<ops::Device* const> devices)
+      : plan_(plan), registry_(registry), devices_(devices.begin(), devices.end()) {}
+
+  absl::StatusOr<bool> Segment();
+  absl::StatusOr<bool> InterpolateLinearly() { return TakeMetalOut({}); }
+  absl::StatusOr<bool> FindPrior();
+  absl::StatusOr<bool> InterpolateByPrior() { return TakeMetalOut(volume()); }
+  absl::StatusOr<bool> FindBone();
+  absl::StatusOr<bool> CorrectBone();
+  absl::StatusOr<bool> Reconstruct();
+  absl::StatusOr<bool> PutMetalBack();
+
+  absl::StatusOr<bool> TakeMetalOut(HostView3<const float> prior);
+  /// The next views to correct, on the device.
+  absl::StatusOr<LineChunk> NextChunk();
+  void Then(std::initializer_list<Stage> stages) {
+    stages_.insert(stages_.begin(), stages.begin(), stages.end());
+  }
+  void CountProgress();
+  absl::Status CollectTrace();
+  HostView3<float> volume() { return ViewOf(*volume_); }
+  HostView3<float> metal() { return ViewOf(*metal_); }
+  HostView3<float> ViewOf(ops::HostMemory& memory) const {
+    return {reinterpret_cast<float*>(memory.data()), plan_.grid.shape()};
+  }
+
+  const SecondPassPlan& plan_;
+  const ops::Registry& registry_;
+  const std::vector<ops::Device*> devices_;
+  std::unique_ptr<LineStore> store_;
+  /// [z][y][x]: the volume so far in HU, and between two reconstructions what is made of it.
+  std::unique_ptr<ops::HostMemory> volume_;
+  std::unique_ptr<ops::HostMemory> metal_;  // HU of FindMetal; null: not asked for
+  std::unique_ptr<LineCorrection> correction_;
+  std::unique_ptr<Reconstructor> reconstructor_;
+  bool started_ = false;
+  std::deque<Stage> stages_;
+  size_t stages_done_ = 0;
+  double progress_ = 0;
+  int view_ = 0;  // the next one of the stage
+  std::vector<DeviceSpan> trace_;
+};
+
+absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
+    const SecondPassPlan& plan, const ops::Registry& registry,
+    std::span<ops::Device* const> devices) {
+  if (devices.empty())
+    return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
+  std::unique_ptr<SecondPass> self(new SecondPass(plan, registry, devices));
+  ops::Device& device = *devices[0];
+  ISO_ASSIGN_OR_RETURN(self->store_, LineStore::Create(plan, registry, device));
+  ISO_ASSIGN_OR_RETURN(self->volume_, device.NewHostMemory(VolumeBytes(plan.grid)));
+  if (plan.settings.metal) {
+    ISO_ASSIGN_OR_RETURN(self->metal_, device.NewHostMemory(VolumeBytes(plan.grid)));
+  }
+  return self;
+}
+
+absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
+  if (started_) return absl::FailedPreconditionError("the second pass has started already");
+  if (store_->views() < plan_.views()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("only ", store_->views(), " of ", plan_.views(), " frames have been pushed"));
+  }
+  ISO_RETURN_IF_ERROR(
+      ops::CheckSameShape("the first volume", hounsfield.shape(), plan_.grid.shape()));
+  for (const float value : hounsfield.span()) {
+    if (std::isfinite(value)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the first volume has a value of ", value, " HU; legal is finite"));
+  }
+  std::copy(hounsfield.span().begin(), hounsfield.span().end(), volume().span().begin());
+  store_->Close();
+  started_ = true;
+  if (plan_.settings.metal) stages_.push_back(&SecondPass::Segment);
+  if (plan_.settings.bone) stages_.push_back(&SecondPass::FindBone);
+  if (plan_.settings.metal) stages_.push_back(&SecondPass::PutMetalBack);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SecondPass::Step() {
+  if (!started_) return absl::FailedPreconditionError("the second pass has not started");
+  if (stages_.empty()) return true;
+  const Stage stage = stages_.front();
+  stages_.pop_front();
+  ISO_ASSIGN_OR_RETURN(const bool ended, (this->*stage)());
+  if (!ended) {
+    stages_.push_front(stage);
+    CountProgress();
+    return false;
+  }
+  view_ = 0;
+  ++stages_done_;
+  CountProgress();
+  return stages_.empty();
+}
+
+void SecondPass::CountProgress() {
+  const double part = static_cast<double>(view_) / plan_.views();
+  const double done = static_cast<double>(stages_done_) + part;
+  const auto known = static_cast<double>(stages_done_ + stages_.size());
+  // Stages find that there are more stages.
+  progress_ = std::max(progress_, done / known);
+}
+
+absl::StatusOr<bool> SecondPass::Segment() {
+  // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
+  ISO_ASSIGN_OR_RETURN(const int64_t voxels,
+                       FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
+  if (voxels > 0) {
+    Then({&SecondPass::InterpolateLinearly, &SecondPass::Reconstruct, &SecondPass::FindPrior,
+          &SecondPass::InterpolateByPrior, &SecondPass::Reconstruct});
+  }
+  return true;
+}
+
+absl::StatusOr<bool> SecondPass::FindPrior() {
+  MakePrior(*plan_.settings.metal, plan_.first.hounsfield, metal(), volume());
+  return true;
+}
+
+absl::StatusOr<bool> SecondPass::FindBone() {
+  if (!HasBone(*plan_.acquisition.calibration->bone, volume())) return true;
+  MakeBone(*plan_.acquisition.calibration->bone, volume());
+  Then({&SecondPass::CorrectBone, &SecondPass::Reconstruct});
+  return true;
+}
+
+absl::StatusOr<LineChunk> SecondPass::NextChunk() {
+  if (correction_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(correction_, LineCorrection::Create(plan_, registry_, *devices_[0]));
+  }
+  const int views = std::min(plan_.chunk_views, plan_.views() - view_);
+  const LineChunk chunk{.matrices = store_->Matrices(view_, views),
+                        .lines = store_->Lines(view_, views)};
+  view_ += views;
+  return chunk;
+}
+
+absl::StatusOr<bool> SecondPass::TakeMetalOut(HostView3<const float> prior) {
+  ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
+  ISO_RETURN_IF_ERROR(correction_->TakeMetalOut(metal(), prior, chunk));
+  return view_ == plan_.views();
+}
+
+absl::StatusOr<bool> SecondPass::CorrectBone() {
+  ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
+  ISO_RETURN_IF_ERROR(correction_->CorrectBone(volume(), chunk));
+  return view_ == plan_.views();
+}
+
+absl::StatusOr<bool> SecondPass::Reconstruct() {
+  if (reconstructor_ == nullptr) {
+    // One of the two at a time is in the device's memory.
+    ISO_RETURN_IF_ERROR(CollectTrace());
+    correction_.reset();
+    ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan_.again, registry_, devices_));
+  }
+  const auto chunk = static_cast<size_t>(reconstructor_->next_chunk());
+  if (chunk < plan_.again.chunks.size()) {
+    const Chunk& views = plan_.again.chunks[chunk];
+    ISO_RETURN_IF_ERROR(reconstructor_->Push(
+        {.line_integrals = HostView3<const float>(store_->Lines(views.first_view, views.views))},
+        store_->Matrices(views.first_view, views.views)));
+    view_ += views.views;
+    return false;
+  }
+  ISO_ASSIGN_OR_RETURN(const bool all_started, reconstructor_->FinishStep(volume(), nullptr));
+  if (!all_started) return false;
+  ISO_RETURN_IF_ERROR(reconstructor_->AwaitFinish());
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  reconstructor_.reset();
+  return true;
+}
+
+absl::StatusOr<bool> SecondPass::PutMetalBack() {
+  const std::span<const float> kept = metal().span();
+  const std::span<float> out = volume().span();
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (kept[i] != 0) out[i] = kept[i];
+  }
+  return true;
+}
+
+absl::Status SecondPass::Read(HostView3<float> hounsfield) {
+  if (!started_ || !stages_.empty()) {
+    return absl::FailedPreconditionError("the second pass has not ended");
+  }
+  ISO_RETURN_IF_ERROR(
+      ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
+  const std::span<const float> made = volume().span();
+  std::copy(made.begin(), made.end(), hounsfield.span().begin());
+  return absl::OkStatus();
+}
+
+absl::Status SecondPass::CollectTrace() {
+  if (correction_ != nullptr) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, correction_->timeline().Take());
+    for (const ops::Span& span : spans) trace_.push_back({0, span});
+  }
+  if (reconstructor_ != nullptr) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<DeviceSpan> spans, reconstructor_->TakeTrace());
+    trace_.insert(trace_.end(), spans.begin(), spans.end());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<DeviceSpan>> SecondPass::TakeTrace() {
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  return std::exchange(trace_, {});
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
+                                                          const ops::Registry& registry,
+                                                          std::span<ops::Device* const> devices) {
+  return SecondPass::Create(plan, registry, devices);
+}
+
+}  // namespace isocenter::recon

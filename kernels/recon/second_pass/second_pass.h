@@ -1,0 +1,31 @@
+// Executes the plan of a second pass on its devices, in steps short enough that other work can go
+// between.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/second_pass/plan.h"
+
+namespace isocenter::recon {
+
+/// As Refinement::Create. It begins with the first volume, which Start must be given, and has no
+/// iterations to report. It may be read after the last step only: FAILED_PRECONDITION before. A
+/// volume without metal or bone is the first one, bit for bit.
+///
+/// Metal: its trace in the line integrals is interpolated, first linearly, then by the prior of the
+/// volume that this gives (ops::InterpolateTrace, MakePrior); where the first volume has metal it
+/// is put back. Then bone of that volume (ops::CorrectBone).
+absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
+                                                          const ops::Registry& registry,
+                                                          std::span<ops::Device* const> devices);
+
+/// The whole of an acquisition at once: frames [view][v][u] in host memory to HU [z][y][x], by way
+/// of the first volume.
+absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& registry,
+                              std::span<ops::Device* const> devices, const ops::RawFrames& frames,
+                              HostView3<float> volume);
+
+}  // namespace isocenter::recon

@@ -1,0 +1,145 @@
+#include "kernels/recon/second_pass/segment.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::recon {
+namespace {
+
+// Voxels that may be metal are marked so until their piece is decided on.
+constexpr float kMaybe = -1;
+// Streaks beside dense metal are as bright as light metal: pieces below this share of the densest
+// are held to be streaks.
+constexpr float kStreakShare = 0.35F;
+
+/// Pieces of marked voxels, one after the other.
+class Pieces {
+ public:
+  Pieces(const VolumeGrid& grid, std::span<float> metal) : grid_(grid), metal_(metal) {}
+
+  // The marked voxels that hang together with `first`, which are no longer marked.
+  const std::vector<int64_t>& Take(int64_t first) {
+    piece_.clear();
+    Add(first);
+    for (size_t i = 0; i < piece_.size(); ++i) AddNeighbours(piece_[i]);
+    return piece_;
+  }
+
+ private:
+  void Add(int64_t voxel) {
+    if (metal_[voxel] != kMaybe) return;
+    metal_[voxel] = 0;
+    piece_.push_back(voxel);
+  }
+  void AddNeighbours(int64_t voxel) {
+    const int64_t row = grid_.nx, slice = row * grid_.ny;
+    const int64_t x = voxel % row, y = voxel % slice / row, z = voxel / slice;
+    if (x > 0) Add(voxel - 1);
+    if (x + 1 < grid_.nx) Add(voxel + 1);
+    if (y > 0) Add(voxel - row);
+    if (y + 1 < grid_.ny) Add(voxel + row);
+    if (z > 0) Add(voxel - slice);
+    if (z + 1 < grid_.nz) Add(voxel + slice);
+  }
+
+  const VolumeGrid& grid_;
+  const std::span<float> metal_;
+  std::vector<int64_t> piece_;
+};
+
+/// A piece that is cut to what is dense enough.
+struct Metal {
+  std::vector<int64_t> voxels;
+  float dense_hu = 0;  // the upper quartile of all of it
+};
+
+// An edge is where half of the piece's density is reached.
+Metal Cut(std::span<const float> hu, const std::vector<int64_t>& piece) {
+  Metal metal{.voxels = piece};
+  std::vector<int64_t>& voxels = metal.voxels;
+  const auto quartile = voxels.begin() + static_cast<int64_t>(voxels.size()) / 4;
+  std::nth_element(voxels.begin(), quartile, voxels.end(),
+                   [&](int64_t a, int64_t b) { return hu[a] > hu[b]; });
+  metal.dense_hu = hu[*quartile];
+  std::erase_if(voxels, [&](int64_t voxel) { return hu[voxel] < metal.dense_hu / 2; });
+  voxels.shrink_to_fit();
+  return metal;
+}
+
+}  // namespace
+
+int64_t FindMetalBytes(const VolumeGrid& grid) {
+  // A piece has all that may be metal at most and is there twice, with vectors that grow.
+  return static_cast<int64_t>(4 * kMostMetalShare * static_cast<double>(grid.voxels()) *
+                              sizeof(int64_t));
+}
+
+absl::StatusOr<int64_t> FindMetal(const MetalSettings& settings, const VolumeGrid& grid,
+                                  HostView3<const float> hounsfield, HostView3<float> metal) {
+  const std::span<const float> hu = hounsfield.span();
+  const std::span<float> out = metal.span();
+  int64_t maybe = 0;
+  for (size_t i = 0; i < hu.size(); ++i) {
+    const bool dense = hu[i] >= settings.metal_edge_hu;
+    out[i] = dense ? kMaybe : 0;
+    maybe += dense ? 1 : 0;
+  }
+  if (static_cast<double>(maybe) > kMostMetalShare * static_cast<double>(grid.voxels())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(maybe, " of ", grid.voxels(), " voxels have ", settings.metal_edge_hu,
+                     " HU or more; legal for a correction of metal is a share of ", kMostMetalShare,
+                     " at most"));
+  }
+  const double voxel_mm3 = grid.spacing.x * grid.spacing.y * grid.spacing.z;
+  Pieces pieces(grid, out);
+  std::vector<Metal> metals;
+  float densest = 0;
+  for (int64_t i = 0; i < static_cast<int64_t>(hu.size()); ++i) {
+    if (out[i] != kMaybe || hu[i] < settings.metal_hu) continue;
+    Metal found = Cut(hu, pieces.Take(i));
+    if (static_cast<double>(found.voxels.size()) * voxel_mm3 < settings.least_mm3) continue;
+    densest = std::max(densest, found.dense_hu);
+    metals.push_back(std::move(found));
+  }
+  std::replace(out.begin(), out.end(), kMaybe, 0.f);
+  int64_t found = 0;
+  for (const Metal& piece : metals) {
+    if (piece.dense_hu < kStreakShare * densest) continue;
+    for (const int64_t voxel : piece.voxels) out[voxel] = hu[voxel];
+    found += static_cast<int64_t>(piece.voxels.size());
+  }
+  return found;
+}
+
+void MakePrior(const MetalSettings& settings, const ops::HounsfieldScale& scale,
+               HostView3<const float> metal, HostView3<float> volume) {
+  const std::span<const float> hidden = metal.span();
+  const std::span<float> values = volume.span();
+  const auto water = static_cast<float>(ops::AttenuationOf(scale, 0));
+  for (size_t i = 0; i < values.size(); ++i) {
+    float& value = values[i];
+    if (hidden[i] != 0 || (value >= settings.tissue_hu && value < settings.bone_hu)) {
+      value = water;
+    } else {
+      value = value < settings.air_hu ? 0.f : static_cast<float>(ops::AttenuationOf(scale, value));
+    }
+  }
+}
+
+bool HasBone(const ops::BoneTable& table, HostView3<const float> volume) {
+  const std::span<const float> values = volume.span();
+  return std::any_of(values.begin(), values.end(),
+                     [&](float value) { return value > table.from_hu; });
+}
+
+void MakeBone(const ops::BoneTable& table, HostView3<float> volume) {
+  for (float& value : volume.span()) {
+    const double fraction = (value - table.from_hu) / (table.full_hu - table.from_hu);
+    value = static_cast<float>(std::clamp(fraction, 0.0, kMostBoneFraction));
+  }
+}
+
+}  // namespace isocenter::recon

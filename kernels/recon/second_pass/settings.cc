@@ -1,0 +1,35 @@
+#include "kernels/recon/second_pass/settings.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ops/second_pass.h"
+
+namespace isocenter::recon {
+namespace {
+
+absl::Status CheckRange(absl::string_view field, double value, double low, double high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, "; legal is ", low, " to ", high));
+}
+
+}  // namespace
+
+absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings) {
+  if (!settings.metal && !settings.bone) {
+    return absl::InvalidArgumentError(
+        "a second pass has nothing to correct for; legal is metal, bone or both");
+  }
+  if (!settings.metal) return absl::OkStatus();
+  const MetalSettings& metal = *settings.metal;
+  ISO_RETURN_IF_ERROR(CheckRange("metal_hu", metal.metal_hu, 1000, 30000));
+  ISO_RETURN_IF_ERROR(CheckRange("metal_edge_hu", metal.metal_edge_hu, 500, metal.metal_hu));
+  ISO_RETURN_IF_ERROR(CheckRange("least_mm3", metal.least_mm3, 0, 1000));
+  ISO_RETURN_IF_ERROR(
+      CheckRange("trace_margin_px", metal.trace_margin_px, 0, ops::kMostTraceMargin));
+  ISO_RETURN_IF_ERROR(CheckRange("tissue_hu", metal.tissue_hu, -500, 0));
+  ISO_RETURN_IF_ERROR(CheckRange("air_hu", metal.air_hu, -1000, metal.tissue_hu));
+  return CheckRange("bone_hu", metal.bone_hu, 100, 2000);
+}
+
+}  // namespace isocenter::recon

@@ -1,0 +1,32 @@
+// What a second pass of a reconstruction is to correct for.
+#pragma once
+
+#include <optional>
+
+#include "absl/status/status.h"
+
+namespace isocenter::recon {
+
+/// How metal is found in the first volume and taken out of the line integrals.
+struct MetalSettings {
+  double metal_hu = 3000;       // a voxel of at least so much is metal; 1000 to 30000
+  double metal_edge_hu = 2500;  // its neighbours, too, from here on; 500 to metal_hu
+  double least_mm3 = 3;         // smaller pieces are none; 0 to 1000
+  int trace_margin_px = 2;      // around what sees metal; 0 to ops::kMostTraceMargin
+  /// Of the prior: what is below the first is air, -1000 to tissue_hu; what is between the other
+  /// two is water, -500 to 0 and 100 to 2000; the rest, edges to air and bone, is as it is.
+  double air_hu = -700;
+  double tissue_hu = -200;
+  double bone_hu = 250;
+};
+
+struct SecondPassSettings {
+  std::optional<MetalSettings> metal;
+  bool bone = false;  // with the bone table of the acquisition's calibration
+};
+
+/// Errors: INVALID_ARGUMENT naming the field, its value and what is legal; also when there is
+/// nothing to correct for.
+absl::Status ValidateSecondPassSettings(const SecondPassSettings& settings);
+
+}  // namespace isocenter::recon

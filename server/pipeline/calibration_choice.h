@@ -1,0 +1,27 @@
+// Which calibration an acquisition is corrected with.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/jobs/calibrations.h"
+#include "server/pipeline/acquisition_request.h"
+
+namespace isocenter::pipeline {
+
+struct CalibrationChoice {
+  std::optional<jobs::UsedCalibration> used;  // unset: nothing is corrected
+  std::optional<jobs::JobWarning> warning;
+};
+
+/// That which the request names, else the newest valid one; as the request's policy says. It fits
+/// an acquisition of counts of its station, mode and detector, whose tube voltage differs by 1 kV
+/// at most; and is valid from its first moment until before its last. Pure. Errors:
+/// INVALID_ARGUMENT (one is named where none is used), FAILED_PRECONDITION (one is required, and
+/// none fits or is valid; what is wrong with the one that comes nearest).
+absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<jobs::CalibrationLabel>& kept,
+                                                    const AcquisitionRequest& request,
+                                                    absl::Time now);
+
+}  // namespace isocenter::pipeline

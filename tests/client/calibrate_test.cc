@@ -1,0 +1,332 @@
+// `isocenter calibrate`: simulated sweeps and scans become a set, which is held against what was
+// planted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_replace.h"
+#include "client/formats/bundle.h"
+#include "client/formats/meta_image.h"
+#include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/transmission.h"
+#include "kernels/physics/detector_model.h"
+#include "proto/wire/calibration.h"
+#include "proto/wire/calibration_file.h"
+#include "tests/client/command.h"
+#include "tests/client/test_files.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr Detector kDetector{.columns = 160, .rows = 128, .pitch_u_mm = 2.4, .pitch_v_mm = 2.4};
+constexpr size_t kPixels = 160 * 128;
+
+physics::DetectorModel Model(uint64_t seed) {
+  return {.signal_counts = 40000,
+          .photons = 20000,
+          .electronic_counts = 6,
+          .offset_counts = 1200,
+          .offset_spread_counts = 40,
+          .gain_spread = 0.05,
+          .defective_pixels = 0.001,
+          .dead_lines = 1,
+          .dead_clusters = 1,
+          .lag = {{0.03, 0.4}, {0.01, 0.05}},
+          .dose_flicker = 0.1,
+          .seed = seed};
+}
+
+constexpr char kPhysics[] =
+    "tube { kv: 90 copper_mm: 0.1 } detector { signal_counts: 40000 photons: 20000 "
+    "electronic_counts: 6 offset_counts: 1200 offset_spread_counts: 40 gain_spread: 0.05 "
+    "defective_pixels: 0.001 dead_lines: 1 dead_clusters: 1 dose_flicker: 0.1 "
+    "lag { share: 0.03 release: 0.4 } lag { share: 0.01 release: 0.05 } }";
+
+class Calibrate : public testing::Test {
+ protected:
+  void SetUp() override { WriteBytes(directory_ / "room", kPhysics); }
+
+  std::string Path(const std::string& name) { return directory_ / name; }
+  void Simulate(const std::string& name, int frames, uint64_t seed, std::vector<std::string> what) {
+    what.insert(what.begin(),
+                {"simulate", "--out", Path(name), "--physics", Path("room"), "--frames",
+                 absl::StrCat(frames), "--seed", absl::StrCat(seed), "--detector", "160x128",
+                 "--pitch-mm", "2.4", "--trajectory", "circle"});
+    const Outcome outcome = RunCommand(what);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  Outcome Detector(int frames, uint64_t seed) {
+    Simulate("dark", frames, seed, {"--sweep", "dark"});
+    Simulate("flat", frames, seed, {"--sweep", "flat"});
+    return RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
+                       "--station", "room3", "--mode", "bin2", "--kv", "90", "--valid-days", "30",
+                       "--air-columns", "16", "--out", Path("set")});
+  }
+  v1::CalibrationSet Set() {
+    auto set = wire::ReadCalibrationFile("--into", Path("set"));
+    EXPECT_TRUE(set.ok()) << set.status();
+    return set.ok() ? *std::move(set) : v1::CalibrationSet();
+  }
+  ops::Calibration Corrections() {
+    auto calibration = wire::CalibrationFromProto(Set());
+    EXPECT_TRUE(calibration.ok()) << calibration.status();
+    return calibration.ok() ? *std::move(calibration) : ops::Calibration();
+  }
+
+  TemporaryDirectory directory_;
+};
+
+// 50 frames leave 6/√50 = 0.85 counts of an offset; of a gain 0.9 %/√50 = 0.13 %.
+TEST_F(Calibrate, DetectorFindsThePlantedMaps) {
+  for (const uint64_t seed : {11, 12}) {
+    const Outcome outcome = Detector(50, seed);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out,
+                AllOf(HasSubstr("noise left in the air map"), HasSubstr("room3_bin2")));
+    const v1::CalibrationSet set = Set();
+    EXPECT_EQ(set.station_name(), "room3");
+    EXPECT_EQ(set.detector_mode(), "bin2");
+    EXPECT_EQ(set.tube_voltage_kv(), 90);
+    EXPECT_EQ(set.air().columns(), 16);
+    EXPECT_EQ(set.valid_until().seconds() - set.valid_from().seconds(), 30 * 24 * 3600);
+    EXPECT_EQ(set.picture_png().substr(1, 3), "PNG");
+    EXPECT_EQ(set.quality(0).name(), "detector: air");
+    const ops::Calibration found = Corrections();
+    const physics::DetectorMaps truth = physics::MakeDetectorMaps(Model(seed), kDetector);
+    std::vector<bool> defective(kPixels);
+    for (const int32_t pixel : found.defects.pixels) defective[pixel] = true;
+    double offset = 0, gain = 0;
+    int good = 0, missed = 0;
+    for (size_t i = 0; i < kPixels; ++i) {
+      missed += truth.states[i] != physics::PixelState::kGood && !defective[i];
+      if (defective[i]) continue;
+      ++good;
+      const double o = found.response->offset_counts[i] - truth.offset_counts[i];
+      const double g = found.response->air_counts[i] / set.quality(0).value() / truth.gain[i] - 1;
+      offset += o * o;
+      gain += g * g;
+    }
+    EXPECT_EQ(missed, 0);
+    EXPECT_GT(good, 0.98 * kPixels);
+    EXPECT_LT(std::sqrt(offset / good), 1.0);
+    EXPECT_LT(std::sqrt(gain / good), 0.002);
+  }
+}
+
+TEST_F(Calibrate, LagAndWaterAreAddedToTheSet) {
+  ASSERT_EQ(Detector(50, 21).exit_code, 0);
+  Simulate("step", 160, 21, {"--sweep", "step"});
+  Simulate("water", 60, 21, {"--phantom", "cylinder", "--scale-mm", "80"});
+  Outcome outcome = RunCommand({"calibrate", "lag", "--step", Path("step"), "--into", Path("set"),
+                                "--picture", Path("lag.png")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(ReadBytes(directory_ / "lag.png"), Set().picture_png());
+  outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
+                        "160", "--into", Path("set")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("the cylinder's axis is at x"));
+
+  const ops::Calibration found = Corrections();
+  ASSERT_TRUE(found.response.has_value());
+  ASSERT_EQ(found.lag.size(), 2);
+  EXPECT_NEAR(found.lag[0].share, 0.03, 0.001);
+  EXPECT_NEAR(found.lag[0].release, 0.4, 0.015);
+  EXPECT_NEAR(found.lag[1].share, 0.01, 0.001);
+  EXPECT_NEAR(found.lag[1].release, 0.05, 0.004);
+  // The bundle's is for 200 mm; 160 mm are attenuated by half a percent more.
+  const auto description = formats::ReadBundleDescription(directory_ / "water");
+  double mu = 0;
+  ASSERT_TRUE(absl::SimpleAtod(description->at("mu_water_per_mm"), &mu));
+  EXPECT_NEAR(found.mu_water_per_mm / mu, 1.005, 0.004);
+  double at_160 = 0, power = 1;
+  const double p = found.mu_water_per_mm * 160;
+  for (const double c : found.water.coefficient) at_160 += c * (power *= p);
+  EXPECT_NEAR(at_160 / p, 1, 1e-4);
+  int detector_figures = 0, lag_figures = 0, water_figures = 0;
+  const v1::CalibrationSet set = Set();
+  for (const v1::QualityFigure& figure : set.quality()) {
+    detector_figures += figure.name().rfind("detector: ", 0) == 0;
+    lag_figures += figure.name().rfind("lag: ", 0) == 0;
+    water_figures += figure.name().rfind("beam hardening: ", 0) == 0;
+  }
+  EXPECT_EQ(detector_figures, 15);
+  EXPECT_EQ(lag_figures, 5);
+  EXPECT_EQ(water_figures, 5);
+
+  outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
+                        "150", "--into", Path("set")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("legal is within 1 % of the given 150 mm"));
+  EXPECT_EQ(Corrections().mu_water_per_mm, found.mu_water_per_mm);
+}
+
+/// Means of a volume within 30 mm of the axis, and between 55 and 70 mm.
+struct Cup {
+  double center = 0, border = 0;
+};
+Cup CupOf(const std::filesystem::path& path) {
+  const auto volume = formats::ReadMetaImage(path);
+  EXPECT_TRUE(volume.ok()) << volume.status();
+  Cup cup;
+  int center = 0, border = 0;
+  for (int64_t i = 0; i < volume->grid.voxels(); ++i) {
+    const Vec3 at =
+        volume->grid.VoxelToWorld(static_cast<double>(i % 64), static_cast<double>(i / 64 % 64), 0);
+    const double radius = std::hypot(at.x, at.y);
+    if (radius < 30) {
+      cup.center += volume->voxels[i];
+      ++center;
+    } else if (radius > 55 && radius < 70) {
+      cup.border += volume->voxels[i];
+      ++border;
+    }
+  }
+  return {cup.center / center, cup.border / border};
+}
+
+// All of the chain: a set of noisy sweeps, and a scan of water without noise by the same detector.
+TEST_F(Calibrate, ASetMakesWaterFlatAndZero) {
+  ASSERT_EQ(Detector(60, 61).exit_code, 0);
+  Simulate("step", 160, 61, {"--sweep", "step"});
+  Simulate("water", 60, 61, {"--phantom", "cylinder", "--scale-mm", "80"});
+  const std::string quiet = absl::StrReplaceAll(kPhysics, {{"photons: 20000", ""}});
+  WriteBytes(directory_ / "room", quiet);
+  Simulate("scan", 120, 61, {"--phantom", "cylinder", "--scale-mm", "80"});
+  const auto reconstruct = [&] {
+    const Outcome outcome =
+        RunCommand({"reconstruct", Path("scan"), "--calibration", Path("set"), "--grid", "64x64x8",
+                    "--voxel-mm", "3", "--out", Path("v.mha")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return CupOf(directory_ / "v.mha");
+  };
+  const Cup before = reconstruct();
+  EXPECT_GT(before.border - before.center, 10);
+  for (const std::vector<std::string>& part :
+       {std::vector<std::string>{"lag", "--step", Path("step")},
+        {"beam-hardening", "--scan", Path("water"), "--diameter-mm", "160"}}) {
+    std::vector<std::string> command = {"calibrate"};
+    command.insert(command.end(), part.begin(), part.end());
+    command.insert(command.end(), {"--into", Path("set")});
+    const Outcome outcome = RunCommand(command);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  const Cup after = reconstruct();
+  EXPECT_NEAR(after.center, 0, 3);
+  EXPECT_NEAR(after.border - after.center, 0, 3);
+}
+
+// What kernels make of the primary of a water cylinder is added to it, and found again.
+TEST_F(Calibrate, ScatterIsFittedToAPair) {
+  ASSERT_EQ(Detector(50, 51).exit_code, 0);
+  Simulate("water", 24, 51, {"--phantom", "cylinder", "--scale-mm", "80"});
+  Outcome outcome = RunCommand({"calibrate", "scatter", "--with", Path("water"), "--without",
+                                Path("water"), "--into", Path("set")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("does not know water's attenuation"));
+  outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
+                        "160", "--into", Path("set")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+
+  const ops::Calibration set = Corrections();
+  const ops::ScatterKernels planted{.groups = {{.amplitude = 0.06,
+                                                .alpha = 0.5,
+                                                .beta = 1,
+                                                .narrow_sigma_mm = 40,
+                                                .wide_sigma_mm = 120,
+                                                .wide_share = 0.5}},
+                                    .mu_water_per_mm = set.mu_water_per_mm,
+                                    .gamma_per_mm = 0.001};
+  const calibrate::CoarseShape shape(kDetector);
+  auto source = *formats::OpenBundle(directory_ / "water");
+  auto sink = *formats::CreateBundle(directory_ / "scattered", source->header(), {});
+  std::vector<uint16_t> counts(kPixels);
+  for (int k = 0; k < 24; ++k) {
+    ASSERT_TRUE(source->Read(k, std::as_writable_bytes(std::span(counts))).ok());
+    double dose = 0;
+    const auto frame =
+        *calibrate::Transmission(counts, *set.response, set.defects, kDetector, &dose);
+    const std::vector<double> scatter =
+        calibrate::PredictScatter(planted, shape, calibrate::BlockMeans(frame, kDetector));
+    for (size_t i = 0; i < kPixels; ++i) {
+      const double added = scatter[i / 160 / 16 * shape.columns + i % 160 / 16];
+      counts[i] = static_cast<uint16_t>(
+          std::min(65535.0, counts[i] + added * dose * set.response->air_counts[i]));
+    }
+    ASSERT_TRUE(sink->Append(std::as_bytes(std::span(counts))).ok());
+  }
+  ASSERT_TRUE(sink->Finish().ok());
+
+  outcome = RunCommand({"calibrate", "scatter", "--with", Path("scattered"), "--without",
+                        Path("water"), "--into", Path("set")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const ops::Calibration found = Corrections();
+  ASSERT_TRUE(found.scatter.has_value());
+  const v1::CalibrationSet label = Set();
+  double missed = 100;
+  for (const v1::QualityFigure& figure : label.quality()) {
+    if (figure.name() == "scatter: scatter that the kernels miss") missed = figure.value();
+  }
+  EXPECT_LT(missed, 3);
+  outcome = RunCommand({"calibrate", "scatter", "--with", Path("water"), "--without", Path("water"),
+                        "--into", Path("set")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("of air; legal is 0.1 % at least"));
+}
+
+TEST_F(Calibrate, HuTakesInsertsOfAVolume) {
+  ASSERT_EQ(Detector(50, 31).exit_code, 0);
+  Simulate("water", 2, 31,
+           {"--phantom", "cylinder", "--scale-mm", "80", "--truth", Path("t.mha"), "--truth-size",
+            "64", "--truth-voxel-mm", "3"});
+  WriteBytes(directory_ / "inserts",
+             "# what, where, true HU\nwater 0 0 0 20 4\nair 85 85 0 7 -980\n");
+  const std::vector<std::string> command = {
+      "calibrate",     "hu",     "--volume",  Path("t.mha"), "--inserts",
+      Path("inserts"), "--into", Path("set"), "--out",       Path("other")};
+  Outcome outcome = RunCommand(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_FALSE(Set().has_hounsfield());
+  const auto other = wire::ReadCalibrationFile("", Path("other"));
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_EQ(other->hounsfield().point_size(), 2);
+  EXPECT_NEAR(other->hounsfield().point(0).measured_hu(), -1000, 1e-3);
+  EXPECT_EQ(other->hounsfield().point(0).true_hu(), -980);
+  EXPECT_NEAR(other->hounsfield().point(1).measured_hu(), 0, 1e-3);
+
+  WriteBytes(directory_ / "inserts", "water 0 0 0 20 0\nair 85 85\n");
+  outcome = RunCommand(command);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr(Path("inserts")), HasSubstr("line 2")));
+}
+
+TEST_F(Calibrate, RefusesSweepsThatAreNotGoodEnough) {
+  Outcome outcome = Detector(10, 41);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("noise left in the air map is 0."),
+                                 HasSubstr("legal is at most 0.2 %"), HasSubstr("would do")));
+  outcome = Detector(9, 41);
+  EXPECT_THAT(outcome.err, HasSubstr("--dark has 9 frames; legal is 10 to 10000"));
+  outcome = RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
+                        "--station", "room 3", "--mode", "bin2", "--valid-days", "30", "--name",
+                        "a", "--out", Path("set")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("station_name"));
+  outcome = RunCommand({"calibrate", "detector", "--dark", Path("dark"), "--flat", Path("flat"),
+                        "--station", "a", "--mode", "b", "--valid-days", "30", "--air-columns",
+                        "90", "--out", Path("set")});
+  EXPECT_THAT(outcome.err, HasSubstr("air.columns is 90; legal is 16 to 80"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "set"));
+  outcome = RunCommand({"calibrate", "lag", "--step", Path("dark"), "--into", Path("dark")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  outcome = RunCommand({"calibrate", "lag", "--step", Path("dark"), "--into", Path("none")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("none"));
+}
+
+}  // namespace
+}  // namespace isocenter::client_test

@@ -1,0 +1,70 @@
+// isocenter reconstruct --metal and --bone, by the binary.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "client/formats/meta_image.h"
+#include "tests/client/command.h"
+#include "tests/client/xa_file.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::HasSubstr;
+
+/// Volumes of one run: by these flags, on a grid that sees it whole.
+std::vector<float> Reconstructed(const TemporaryDirectory& directory, const std::string& run,
+                                 const std::vector<std::string>& flags) {
+  const std::string mha = (directory / "volume.mha").string();
+  std::vector<std::string> arguments{"reconstruct", run,        "--out",      mha,
+                                     "--grid",      "48x48x32", "--voxel-mm", "2.5"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  const Outcome outcome = RunCommand(arguments);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  if (!flags.empty()) {
+    EXPECT_THAT(outcome.out, HasSubstr("second pass against metal\n"));
+  }
+  const auto volume = formats::ReadMetaImage(mha);
+  EXPECT_TRUE(volume.ok()) << volume.status();
+  return volume.ok() ? volume->voxels : std::vector<float>();
+}
+
+TEST(SecondPass, OfMetalChangesAVolumeThatHasSome) {
+  const TemporaryDirectory directory;
+  const std::string with = (directory / "with.dcm").string();
+  const std::string without = (directory / "without.dcm").string();
+  XaFile run;
+  run.spheres = {{{20, 0, 0}, 12, 0.02}};
+  ASSERT_TRUE(WriteXa(without, run));
+  run.spheres.push_back({{-20, 0, 0}, 6, 0.2});
+  ASSERT_TRUE(WriteXa(with, run));
+  const std::vector<std::string> metal{"--metal", "--print-plan"};
+  EXPECT_EQ(Reconstructed(directory, without, metal), Reconstructed(directory, without, {}));
+  const auto first = Reconstructed(directory, with, {}),
+             second = Reconstructed(directory, with, metal);
+  ASSERT_EQ(first.size(), second.size());
+  EXPECT_NE(first, second);
+  EXPECT_EQ(*std::max_element(first.begin(), first.end()),
+            *std::max_element(second.begin(), second.end()));
+}
+
+TEST(SecondPass, SaysWhatItLacks) {
+  const TemporaryDirectory directory;
+  const std::string run = (directory / "run.dcm").string();
+  XaFile file;
+  file.spheres = {{{20, 0, 0}, 12, 0.02}};
+  ASSERT_TRUE(WriteXa(run, file));
+  const std::string mha = (directory / "volume.mha").string();
+  const Outcome bone = RunCommand({"reconstruct", run, "--out", mha, "--bone"});
+  EXPECT_EQ(bone.exit_code, 1);
+  EXPECT_THAT(bone.err, HasSubstr("has no calibration; legal for a correction of bone"));
+  const Outcome sirt =
+      RunCommand({"reconstruct", run, "--out", mha, "--metal", "--algorithm", "sirt"});
+  EXPECT_EQ(sirt.exit_code, 1);
+  EXPECT_THAT(sirt.err, HasSubstr("--metal with --algorithm sirt; legal is fdk"));
+}
+
+}  // namespace
+}  // namespace isocenter::client_test

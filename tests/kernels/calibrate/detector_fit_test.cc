@@ -1,0 +1,196 @@
+// Sweeps of a simulated detector, whose faults are known, against what the fit makes of them.
+#include "kernels/calibrate/detector_fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+
+#include "kernels/phantom/generator.h"
+#include "kernels/physics/readout.h"
+
+namespace isocenter::calibrate {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr Detector kDetector{.columns = 210, .rows = 160, .pitch_u_mm = 0.4, .pitch_v_mm = 0.4};
+constexpr size_t kPixels = 210 * 160;
+
+physics::DetectorModel Model(uint64_t seed) {
+  return {.signal_counts = 40000,
+          .photons = 20000,
+          .electronic_counts = 6,
+          .offset_counts = 1200,
+          .offset_spread_counts = 40,
+          .gain_spread = 0.05,
+          .defective_pixels = 0.001,
+          .dead_lines = 2,
+          .dead_clusters = 3,
+          .dose_flicker = 0.1,
+          .seed = seed};
+}
+
+/// The same detector swept dark and flat, each from rest.
+struct Sweeps {
+  physics::DetectorMaps truth;
+  std::optional<SweepStatistics> dark;
+  std::vector<float> offsets;
+  std::optional<FlatFrames> flat;
+
+  Sweeps(const physics::DetectorModel& model, int frames, double dose = 1) {
+    ThreadPool pool(1);
+    const std::vector<physics::Reading> readings(kPixels);
+    std::vector<uint16_t> counts(kPixels);
+    physics::Readout dark_readout = physics::Readout::Make(model, kDetector).value();
+    truth = dark_readout.maps();
+    dark.emplace(kPixels, frames);
+    for (int k = 0; k < frames; ++k) {
+      dark_readout.Expose(readings, 0, pool, counts);
+      dark->Add(std::vector<float>(counts.begin(), counts.end()));
+    }
+    offsets = OffsetMap(*dark);
+    flat.emplace(offsets, frames);
+    physics::Readout flat_readout = physics::Readout::Make(model, kDetector).value();
+    for (const double of_frame : physics::FrameDoses(model, frames)) {
+      flat_readout.Expose(readings, dose * of_frame, pool, counts);
+      flat->Add(counts);
+    }
+  }
+  absl::StatusOr<DetectorFit> Fit() const { return FitDetector(*dark, *flat, kDetector); }
+};
+
+double ValueOf(const Figures& figures, absl::string_view name) {
+  for (const Figure& figure : figures) {
+    if (figure.name == name) return figure.value;
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+// 60 frames: a pixel's offset is known to 6/√60 = 0.8 counts, its gain to 0.9 %/√60 = 0.12 % (the
+// beam's one energy here has the noise of 20000 photons, 0.7 %, and trimming costs little).
+TEST(DetectorFit, FindsThePlantedMaps) {
+  for (const uint64_t seed : {5, 91}) {
+    const Sweeps sweeps(Model(seed), 60);
+    const auto fit = sweeps.Fit();
+    ASSERT_TRUE(fit.ok()) << fit.status();
+    double offset = 0, gain = 0, worst = 0;
+    size_t good = 0;
+    const double level = ValueOf(fit->figures, "air");
+    for (size_t i = 0; i < kPixels; ++i) {
+      if (sweeps.truth.states[i] != physics::PixelState::kGood) continue;
+      if (fit->defects.kinds[i] == Defect::kEnclosed) continue;
+      ++good;
+      const double o = fit->response.offset_counts[i] - sweeps.truth.offset_counts[i];
+      const double g = fit->response.air_counts[i] / level / sweeps.truth.gain[i] - 1;
+      offset += o * o;
+      gain += g * g;
+      worst = std::max(worst, std::abs(g));
+    }
+    EXPECT_LT(std::sqrt(offset / good), 1.0);
+    // The median gain is 1 within a tenth of a percent, too.
+    EXPECT_LT(std::sqrt(gain / good), 0.0016);
+    EXPECT_LT(worst, 0.008);
+    // Half of the sweep at a flicker of 10 %: the mean dose of 30 frames is known to 1 %.
+    EXPECT_NEAR(level, 40000, 3 * 400);
+    EXPECT_NEAR(ValueOf(fit->figures, "noise of a dark frame"), 6, 0.1);
+    EXPECT_NEAR(ValueOf(fit->figures, "noise of a flat frame"), 0.71, 0.05);
+    EXPECT_NEAR(ValueOf(fit->figures, "noise left in the air map"), 0.1, 0.03);
+    EXPECT_NEAR(ValueOf(fit->figures, "pixels' differences before"), 5, 0.3);
+  }
+}
+
+TEST(DetectorFit, FindsAllDefectsAndNoOthers) {
+  for (const uint64_t seed : {5, 91}) {
+    const Sweeps sweeps(Model(seed), 20);
+    const auto fit = sweeps.Fit();
+    ASSERT_TRUE(fit.ok()) << fit.status();
+    const std::set<int32_t> found(fit->defects.map.pixels.begin(), fit->defects.map.pixels.end());
+    size_t missed = 0, others = 0;
+    for (size_t i = 0; i < kPixels; ++i) {
+      const bool planted = sweeps.truth.states[i] != physics::PixelState::kGood;
+      const bool is = found.count(static_cast<int32_t>(i)) > 0;
+      missed += planted && !is;
+      others += is && !planted && fit->defects.kinds[i] != Defect::kEnclosed;
+    }
+    EXPECT_EQ(missed, 0);
+    EXPECT_EQ(others, 0);
+    EXPECT_EQ(ValueOf(fit->figures, "defective lines"), 2);
+  }
+}
+
+// What a real detector has and the simulated one has not: noise, and an answer that changes.
+TEST(DetectorFit, FindsNoisyAndUnstablePixels) {
+  constexpr int kFrames = 40, kNoisy = 40 * 210 + 100, kChanging = 90 * 210 + 180, kHit = 999;
+  SweepStatistics dark(kPixels, kFrames), flat(kPixels, kFrames);
+  phantom::Generator draws(8);
+  for (int k = 0; k < kFrames; ++k) {
+    std::vector<float> d(kPixels), f(kPixels);
+    for (size_t i = 0; i < kPixels; ++i) {
+      d[i] = static_cast<float>(1000 + (i == kNoisy ? 30 : 5) * draws.Normal());
+      f[i] = static_cast<float>(1 + 0.008 * draws.Normal());
+    }
+    if (k >= 20) f[kChanging] *= 1.05f;
+    if (k == 7) d[kHit] = 60000;
+    dark.Add(d);
+    flat.Add(f);
+  }
+  const auto found = FindDefects(dark, flat, 30000, kDetector);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(found->map.pixels, testing::ElementsAre(kNoisy, kChanging));
+  EXPECT_EQ(found->kinds[kNoisy], Defect::kNoisy);
+  EXPECT_EQ(found->kinds[kChanging], Defect::kUnstable);
+}
+
+TEST(DetectorFit, RefusesWhatIsNotGoodEnough) {
+  const auto error = [](physics::DetectorModel model, int frames, double dose = 1) {
+    const auto fit = Sweeps(model, frames, dose).Fit();
+    EXPECT_FALSE(fit.ok());
+    return std::string(fit.status().message());
+  };
+  physics::DetectorModel model = Model(5);
+  EXPECT_THAT(error(model, 12), AllOf(HasSubstr("noise left in the air map is 0.2"),
+                                      HasSubstr("at most 0.2 %"), HasSubstr("frames; about")));
+  EXPECT_THAT(error(model, 20, 0.01), HasSubstr("counts; legal is 1000 at least"));
+  EXPECT_THAT(error(model, 20, 3), HasSubstr("pixels that read nothing but the largest counts is"));
+  model.dead_clusters = 60;
+  model.cluster_radius_px = 4;
+  EXPECT_THAT(error(model, 20), AllOf(HasSubstr("defective pixels is"), HasSubstr("at most 2 %"),
+                                      HasSubstr("dead (or saturated")));
+}
+
+// A dead disc of 49 pixels: its middle is 17 steps along diagonals away from the nearest good ones.
+TEST(DetectorFit, RefusesADefectThatNothingBridges) {
+  const Detector detector{.columns = 400, .rows = 300, .pitch_u_mm = 0.4, .pitch_v_mm = 0.4};
+  SweepStatistics dark(400 * 300, 10), flat(400 * 300, 10);
+  phantom::Generator draws(8);
+  for (int k = 0; k < 10; ++k) {
+    std::vector<float> frame(400 * 300);
+    for (float& value : frame) value = static_cast<float>(1 + 0.001 * draws.Normal());
+    dark.Add(frame);
+    for (int i = 0; i < 400 * 300; ++i) {
+      if (std::hypot(i % 400 - 150, i / 400 - 150) <= 24) frame[i] = 0;
+    }
+    flat.Add(frame);
+  }
+  EXPECT_THAT(FindDefects(dark, flat, 30000, detector).status().message(),
+              HasSubstr("has no good pixel within 16"));
+}
+
+// A dark sweep that begins while an exposure still decays.
+TEST(DetectorFit, RefusesADarkLevelThatFalls) {
+  Sweeps sweeps(Model(5), 20);
+  SweepStatistics falling(kPixels, 20);
+  for (int k = 0; k < 20; ++k) {
+    falling.Add(std::vector<float>(kPixels, static_cast<float>(1200 + 40 * std::exp(-k / 8.0))));
+  }
+  sweeps.dark = falling;
+  EXPECT_THAT(sweeps.Fit().status().message(),
+              AllOf(HasSubstr("change of the dark level is -0.0"), HasSubstr("in the dark")));
+}
+
+}  // namespace
+}  // namespace isocenter::calibrate

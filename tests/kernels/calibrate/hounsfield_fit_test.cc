@@ -1,0 +1,99 @@
+#include "kernels/calibrate/hounsfield_fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernels/phantom/generator.h"
+
+namespace isocenter::calibrate {
+namespace {
+
+using testing::HasSubstr;
+
+// Water with balls that read 30 HU too much and 3 % too little.
+struct Phantom {
+  VolumeGrid grid = CenteredGrid(60, 50, 40, {2, 2, 2.5});
+  std::vector<float> voxels = std::vector<float>(grid.voxels());
+  std::vector<Insert> inserts = {
+      {"bone", {20, 0, 0}, 8, 1000}, {"air", {-20, 0, 5}, 8, -1000}, {"water", {0, 20, 0}, 8, 0}};
+
+  Phantom() {
+    phantom::Generator draws(2);
+    for (int64_t i = 0; i < grid.voxels(); ++i) {
+      const Vec3 at = grid.VoxelToWorld(i % 60, i / 60 % 50, i / 3000);
+      double hu = 0;
+      for (const Insert& insert : inserts) {
+        if (Norm(at - insert.center) < 12) hu = insert.true_hu;
+      }
+      voxels[i] = static_cast<float>(30 + 0.97 * hu + 20 * draws.Normal());
+    }
+  }
+  absl::StatusOr<HounsfieldFit> Fit() const {
+    return FitHounsfield({voxels.data(), grid.shape()}, grid, inserts);
+  }
+};
+
+TEST(HounsfieldFit, TakesMeansOfInserts) {
+  const auto fit = Phantom().Fit();
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  ASSERT_EQ(fit->table.points.size(), 3);
+  const double truth[] = {-1000, 0, 1000};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(fit->table.points[i].true_hu, truth[i]);
+    // 8 mm hold 214 voxels of 20 HU noise: 1.4 HU.
+    EXPECT_NEAR(fit->table.points[i].measured_hu, 30 + 0.97 * truth[i], 5);
+    EXPECT_NEAR(fit->inserts[i].voxels, 214, 20);
+    EXPECT_NEAR(fit->inserts[i].sigma_hu, 20, 4);
+  }
+  EXPECT_EQ(fit->figures[1].name, "largest error before the table");
+  EXPECT_NEAR(fit->figures[1].value, 60, 5);
+}
+
+TEST(HounsfieldFit, RefusesWhatIsNotThere) {
+  Phantom phantom;
+  const auto error = [&] { return std::string(phantom.Fit().status().message()); };
+  phantom.inserts[0].center.x = 55;
+  EXPECT_THAT(error(),
+              HasSubstr("insert 'bone' at (55, 0, 0) with a radius of 8 mm is not within"));
+  phantom.inserts[0].center.x = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(error(), HasSubstr("is not within"));
+  phantom.inserts[0] = {"bone", {10, 0, 0}, 8, 1000};
+  EXPECT_THAT(error(), HasSubstr("the standard deviation of insert 'bone' is"));
+  phantom.inserts[0] = {"bone", {20, 0, 0}, 3, 1000};
+  EXPECT_THAT(error(), HasSubstr("the number of voxels of insert 'bone' is 8; legal is 30"));
+  phantom.inserts[0] = {"fat", {20, 0, 0}, 8, -100};
+  EXPECT_THAT(error(), HasSubstr("the HU table goes from"));
+  phantom = {};
+  phantom.voxels.assign(phantom.voxels.size(), std::numeric_limits<float>::quiet_NaN());
+  EXPECT_THAT(error(), HasSubstr("is nan HU"));
+}
+
+TEST(ParseInserts, ReadsATable) {
+  const auto inserts =
+      ParseInserts("# name x y z r HU\nair 1 2 -3.5 8 -1000\n\nbone,4,5,6,7,1e3 #\n");
+  ASSERT_TRUE(inserts.ok()) << inserts.status();
+  ASSERT_EQ(inserts->size(), 2);
+  EXPECT_EQ((*inserts)[0].name, "air");
+  EXPECT_EQ((*inserts)[0].center, (Vec3{1, 2, -3.5}));
+  EXPECT_EQ((*inserts)[1].radius_mm, 7);
+  EXPECT_EQ((*inserts)[1].true_hu, 1000);
+}
+
+TEST(ParseInserts, NamesTheLine) {
+  const auto error = [](absl::string_view text) {
+    return std::string(ParseInserts(text).status().message());
+  };
+  EXPECT_THAT(error("air 1 2 3 4 5\nbone 1 2 3 4\n"), HasSubstr("line 2 is 'bone 1 2 3 4'"));
+  EXPECT_THAT(error("air 1 2 3 x 5\n"), HasSubstr("line 1"));
+  EXPECT_THAT(error("air 1 2 3 nan 5\n"), HasSubstr("line 1"));
+  EXPECT_THAT(error("air 1 2 3 0.5 5\n"), HasSubstr("a radius of 1 to 100"));
+  EXPECT_THAT(error(""), HasSubstr("the table has 0 inserts; legal is 2 to 32"));
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a 1 2 3 4 5\n";
+  EXPECT_THAT(error(many), HasSubstr("more than 32 inserts"));
+}
+
+}  // namespace
+}  // namespace isocenter::calibrate

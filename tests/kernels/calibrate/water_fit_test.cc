@@ -1,0 +1,192 @@
+// Scans of simulated water in a beam of many energies, against the attenuation it has.
+#include "kernels/calibrate/water_fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "kernels/calibrate/cupping.h"
+#include "kernels/calibrate/transmission.h"
+#include "kernels/geometry/trajectory.h"
+#include "kernels/phantom/composite_phantom.h"
+#include "kernels/physics/readout.h"
+#include "kernels/physics/tungsten.h"
+#include "kernels/physics/view.h"
+
+namespace isocenter::calibrate {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kMu = 0.02;  // what phantoms are described with
+constexpr int kViews = 24;
+
+// 0.8 mm at the isocenter, 300 mm wide there.
+constexpr Detector kDetector{.columns = 310, .rows = 24, .pitch_u_mm = 1.6, .pitch_v_mm = 1.6};
+
+struct Setup {
+  double kv = 90;
+  double diameter_mm = 200;
+  Vec3 center;
+  double tilt = 0;  // radians, in the plane of x and z
+  double photons = 0;
+};
+
+physics::Beam BeamOf(double kv) {
+  const auto spectrum = physics::TungstenSpectrum({.kv = kv, .copper_mm = 0.1}).value();
+  return physics::Beam::Make(spectrum, 0.6, physics::TissueMaterials()).value();
+}
+
+double TrueMu(double kv) {
+  return physics::LinearAttenuation(physics::KnownMaterial("water"),
+                                    physics::EffectiveKev(BeamOf(kv)));
+}
+
+std::vector<MeasuredRay> Scan(const Setup& setup) {
+  const physics::Beam beam = BeamOf(setup.kv);
+  const double radius = setup.diameter_mm / 2;
+  const phantom::CompositePhantom cylinder(
+      {{phantom::Body(phantom::Body::Shape::kCylinder, setup.center, {radius, radius, 100}, 0,
+                      setup.tilt),
+        kMu}},
+      phantom::CompositePhantom::Overlap::kReplace);
+  const physics::TissueObject object(cylinder, kMu,
+                                     physics::TissueMap(physics::EffectiveKev(beam), false));
+  const Trajectory trajectory =
+      MakeWobblingOrbit({.views = kViews,
+                         .source_to_isocenter_mm = 750,
+                         .source_to_detector_mm = 1200,
+                         .arc = 2 * std::numbers::pi * (kViews - 1) / kViews},
+                        kDetector, 1, 3)
+          .value();
+  const physics::DetectorModel model{.signal_counts = 50000, .photons = setup.photons, .seed = 4};
+  physics::Readout readout = physics::Readout::Make(model, kDetector).value();
+  const size_t pixels = size_t(kDetector.columns) * kDetector.rows;
+  const ops::PixelResponse response{std::vector<float>(pixels, 0.0f),
+                                    std::vector<float>(pixels, 50000.0f)};
+  ThreadPool pool(2);
+  std::vector<physics::Reading> readings(pixels);
+  std::vector<uint16_t> counts(pixels);
+  std::vector<MeasuredRay> rays;
+  for (int k = 0; k < kViews; ++k) {
+    physics::ReadView(object, physics::RowBeams(beam), {&trajectory[k], 1}, kDetector, 1, pool,
+                      readings);
+    readout.Expose(readings, 1 + 0.2 * std::sin(k), pool, counts);
+    const auto frame = Transmission(counts, response, {{5, 77}}, kDetector);
+    EXPECT_TRUE(frame.ok()) << frame.status();
+    EXPECT_TRUE(AddRays(*frame, trajectory[k], kDetector, k, rays).ok());
+  }
+  return rays;
+}
+
+CylinderScan Fitted(const Setup& setup) {
+  CylinderScan scan{.rays = Scan(setup)};
+  const auto cylinder = FitCylinder(scan.rays, setup.diameter_mm);
+  EXPECT_TRUE(cylinder.ok()) << cylinder.status();
+  if (cylinder.ok()) scan.cylinder = *cylinder;
+  return scan;
+}
+
+double Value(const ops::WaterPolynomial& polynomial, double p) {
+  double value = 0, power = 1;
+  for (const double c : polynomial.coefficient) value += c * (power *= p);
+  return value;
+}
+
+/// What the polynomial makes of water behind which the beam is truly known: the largest error,
+/// relative to 200 mm of water.
+double WorstError(const WaterFit& fit, double kv, double from_mm, double to_mm) {
+  const physics::Beam beam = BeamOf(kv);
+  double worst = 0;
+  for (double mm = from_mm; mm <= to_mm; mm += 1) {
+    const std::vector<double> paths = {mm, 0, 0};
+    const double p = -std::log(beam.Behind(paths).signal);
+    const double error = Value(fit.polynomial, p) - fit.mu_water_per_mm * mm;
+    worst = std::max(worst, std::abs(error) / (200 * fit.mu_water_per_mm));
+  }
+  return worst;
+}
+
+TEST(FitCylinder, FindsACylinderBesideTheAxis) {
+  const CylinderScan scan = Fitted({.center = {13, -21, 0}, .tilt = 0.02, .photons = 20000});
+  // A pixel is 0.8 mm there; the body's own z is turned towards x.
+  EXPECT_NEAR(scan.cylinder.x_mm, 13, 0.05);
+  EXPECT_NEAR(scan.cylinder.y_mm, -21, 0.05);
+  EXPECT_NEAR(std::abs(scan.cylinder.tilt_x), std::tan(0.02), 0.005);
+  EXPECT_NEAR(scan.cylinder.tilt_y, 0, 0.005);
+}
+
+// The goal of the correction is 3 HU of cupping; of 200 mm a thousandth is 1 HU.
+TEST(FitWater, MakesWaterLinearFrom70To120Kv) {
+  for (const double kv : {70.0, 90.0, 120.0}) {
+    const auto fit = FitWater({Fitted({.kv = kv, .center = {5, 8, 0}})});
+    ASSERT_TRUE(fit.ok()) << kv << " " << fit.status();
+    EXPECT_NEAR(fit->mu_water_per_mm / TrueMu(kv), 1, 1e-3) << kv;
+    EXPECT_LT(WorstError(*fit, kv, 1, 200), 1e-3) << kv;
+    EXPECT_LT(WorstError(*fit, kv, 200, 300), 2e-2) << kv;
+    EXPECT_EQ(fit->figures[3].name, "cupping before");
+    EXPECT_LT(fit->figures[3].value, -15) << kv;
+    EXPECT_NEAR(fit->figures[4].value, 0, 2) << kv;
+  }
+}
+
+TEST(FitWater, BearsTheNoiseOfARealScan) {
+  const auto fit = FitWater({Fitted({.center = {5, 8, 0}, .photons = 20000})});
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_NEAR(fit->mu_water_per_mm / TrueMu(90), 1, 2e-3);
+  EXPECT_LT(WorstError(*fit, 90, 1, 200), 2e-3);
+}
+
+TEST(FitWater, TakesTwoDiameters) {
+  const auto fit = FitWater({Fitted({.diameter_mm = 100}), Fitted({.center = {-5, 4, 0}})});
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_LT(WorstError(*fit, 90, 1, 200), 1e-3);
+}
+
+TEST(FitWater, StatesWhatThicknessItsAttenuationIsOf) {
+  const auto fit = FitWater({Fitted({.diameter_mm = 100})});
+  ASSERT_TRUE(fit.ok()) << fit.status();
+  EXPECT_EQ(fit->figures[1].name, "water that it is stated for");
+  EXPECT_DOUBLE_EQ(fit->figures[1].value, 100);
+  const std::vector<double> paths = {100, 0, 0};
+  EXPECT_NEAR(fit->mu_water_per_mm, -std::log(BeamOf(90).Behind(paths).signal) / 100, 2e-5);
+}
+
+TEST(FitWater, RefusesWhatIsNotTheCylinder) {
+  EXPECT_THAT(FitCylinder({}, 700).status().message(),
+              HasSubstr("diameter is 700 mm; legal is 30 to 500"));
+  const std::vector<MeasuredRay> rays = Scan({.photons = 20000});
+  for (const double wrong : {170.0, 195.0, 205.0}) {
+    EXPECT_THAT(FitCylinder(rays, wrong).status().message(),
+                HasSubstr(absl::StrCat("legal is within 1 % of the given ", wrong, " mm")));
+  }
+  std::vector<MeasuredRay> cut;
+  std::copy_if(rays.begin(), rays.end(), std::back_inserter(cut),
+               [](const MeasuredRay& ray) { return ray.transmission < 0.9 || ray.view != 3; });
+  EXPECT_THAT(FitCylinder(cut, 200).status().message(),
+              HasSubstr("air beside the cylinder in frame 3 is 0 % of the row; legal is 2 %"));
+  EXPECT_THAT(FitCylinder({}, 200).status().message(), HasSubstr("shows no cylinder"));
+}
+
+TEST(Transmission, RefusesFramesWithoutLight) {
+  const size_t pixels = size_t(kDetector.columns) * kDetector.rows;
+  const ops::PixelResponse response{std::vector<float>(pixels, 100.0f),
+                                    std::vector<float>(pixels, 1000.0f)};
+  EXPECT_THAT(
+      Transmission(std::vector<uint16_t>(pixels, 100), response, {}, kDetector).status().message(),
+      HasSubstr("brightest part of a frame is 0 of the empty beam; legal is 0.5 to 2"));
+}
+
+// Of a profile that is one: a + b·r² has its own line integrals.
+TEST(Cupping, OfAParabolaIsItsOwn) {
+  std::vector<ChordIntegral> integrals;
+  for (double s = 0; s < 100; s += 1) {
+    const double h = std::sqrt(100 * 100 - s * s);
+    integrals.push_back({2 * h, 0.02 * (2 * h + 0.05 * 2 * (s * s * h + h * h * h / 3) / 1e4)});
+  }
+  EXPECT_NEAR(CuppingHu(integrals, 200, 0.02), -50 * 0.81, 1e-6);
+}
+
+}  // namespace
+}  // namespace isocenter::calibrate

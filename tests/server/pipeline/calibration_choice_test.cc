@@ -1,0 +1,169 @@
+// Which calibration an acquisition gets, and what it is told when it gets none.
+#include "server/pipeline/calibration_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/server/fakes/test_scan.h"
+
+namespace isocenter::pipeline {
+namespace {
+
+using jobs::CalibrationLabel;
+using jobs::CalibrationPolicy;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
+
+AcquisitionRequest Request(CalibrationPolicy policy = CalibrationPolicy::kRequire) {
+  AcquisitionRequest request = isocenter::testing::SmallRequest(recon::PixelType::kUint16Counts);
+  request.station_name = "room1";
+  request.detector_mode = "2x2";
+  request.tube_voltage_kv = 90;
+  request.calibration_policy = policy;
+  return request;
+}
+
+CalibrationLabel Label(const std::string& name) {
+  return {.name = name,
+          .station_name = "room1",
+          .detector_mode = "2x2",
+          .detector = Request().acquisition.detector,
+          .tube_voltage_kv = 90,
+          .valid_from = kNow - absl::Hours(24),
+          .valid_until = kNow + absl::Hours(24),
+          .created = kNow - absl::Hours(24),
+          .crc32c = 7,
+          .bytes = 100};
+}
+
+std::string Used(const std::vector<CalibrationLabel>& kept, const AcquisitionRequest& request) {
+  const auto choice = ChooseCalibration(kept, request, kNow);
+  if (!choice.ok()) return choice.status().ToString();
+  return choice->used ? choice->used->name : "none";
+}
+
+std::string Refusal(const CalibrationLabel& label, const AcquisitionRequest& request) {
+  const auto choice = ChooseCalibration({label}, request, kNow);
+  EXPECT_EQ(choice.status().code(), absl::StatusCode::kFailedPrecondition) << choice.status();
+  return std::string(choice.status().message());
+}
+
+TEST(CalibrationChoice, TheNewestThatFitsAndIsValid) {
+  CalibrationLabel older = Label("older"), other = Label("other"), expired = Label("expired"),
+                   future = Label("future"), withdrawn = Label("withdrawn");
+  older.created -= absl::Hours(1);
+  other.station_name = "room2";
+  other.created += absl::Hours(5);
+  expired.valid_until = kNow;
+  expired.created += absl::Hours(3);
+  future.valid_from = kNow + absl::Nanoseconds(1);
+  future.created += absl::Hours(3);
+  withdrawn.withdrawn = true;
+  withdrawn.created += absl::Hours(4);
+  EXPECT_EQ(Used({older, Label("newer"), other, expired, future, withdrawn}, Request()), "newer");
+  EXPECT_EQ(Used({Label("a"), Label("b")}, Request()), "b");  // always the same one
+  CalibrationLabel first_moment = Label("first");
+  first_moment.valid_from = kNow;
+  EXPECT_EQ(Used({first_moment}, Request()), "first");
+}
+
+TEST(CalibrationChoice, ThatWhichIsNamed) {
+  CalibrationLabel older = Label("older");
+  older.created -= absl::Hours(1);
+  AcquisitionRequest request = Request();
+  request.calibration_name = "older";
+  EXPECT_EQ(Used({older, Label("newer")}, request), "older");
+  request.calibration_name = "none";
+  EXPECT_THAT(Refusal(older, request), HasSubstr("calibration is 'none', and none of that name"));
+  request.calibration_name = "older";
+  older.withdrawn = true;
+  EXPECT_THAT(Refusal(older, request), HasSubstr("'older' does not fit: it has been withdrawn"));
+}
+
+TEST(CalibrationChoice, WithinOneKilovolt) {
+  CalibrationLabel label = Label("a");
+  for (const auto& [kv, fits] : {std::pair(89.0, true), std::pair(91.0, true),
+                                 std::pair(88.9, false), std::pair(91.1, false)}) {
+    label.tube_voltage_kv = kv;
+    EXPECT_EQ(Used({label}, Request()) == "a", fits) << kv;
+  }
+  label.tube_voltage_kv = 0;
+  EXPECT_EQ(Used({label}, Request()), "a");
+  AcquisitionRequest unknown = Request();
+  unknown.tube_voltage_kv = 0;
+  EXPECT_EQ(Used({label}, unknown), "a");
+  EXPECT_THAT(Refusal(Label("a"), unknown), HasSubstr("tube voltage 90 kV, and the acquisition of "
+                                                      "one that is not told"));
+}
+
+TEST(CalibrationChoice, ARefusalSaysWhatIsMissing) {
+  EXPECT_THAT(Used({}, Request()),
+              HasSubstr("protocol 'fdk' requires a calibration: no calibration "
+                        "of station 'room1' is kept"));
+  CalibrationLabel label = Label("a");
+  label.detector.columns = 1248;
+  label.tube_voltage_kv = 120;
+  EXPECT_THAT(Refusal(label, Request()),
+              AllOf(HasSubstr("'a' does not fit: it is of a detector of 1248x28 pixels of 8x8 mm, "
+                              "and the acquisition of 36x28 pixels"),
+                    HasSubstr("it is of tube voltage 120 kV, and the acquisition of 90 kV")));
+  label = Label("a");
+  label.detector_mode = "1x1";
+  EXPECT_THAT(Refusal(label, Request()),
+              HasSubstr("of detector mode '1x1', and the acquisition of '2x2'"));
+  label = Label("a");
+  label.detector.pitch_u_mm = 8.01;
+  EXPECT_THAT(Refusal(label, Request()), HasSubstr("8.01x8 mm"));
+  label = Label("a");
+  label.valid_until = kNow;
+  EXPECT_THAT(Refusal(label, Request()),
+              AllOf(HasSubstr("'a' is valid from 2027-01-14"), HasSubstr("which is not now")));
+}
+
+TEST(CalibrationChoice, AWarningWhereThatIsEnough) {
+  const AcquisitionRequest request = Request(CalibrationPolicy::kWarn);
+  auto choice = *ChooseCalibration({}, request, kNow);
+  EXPECT_FALSE(choice.used);
+  ASSERT_TRUE(choice.warning);
+  EXPECT_EQ(choice.warning->kind, jobs::WarningKind::kCalibration);
+  EXPECT_THAT(choice.warning->text, HasSubstr("the frames are not corrected: no calibration of"));
+  CalibrationLabel expired = Label("expired");
+  expired.valid_until = kNow;
+  choice = *ChooseCalibration({expired}, request, kNow);
+  ASSERT_TRUE(choice.used && choice.warning);
+  EXPECT_EQ(choice.used->name, "expired");
+  EXPECT_TRUE(choice.used->outside_validity);
+  EXPECT_THAT(choice.warning->text, HasSubstr("it is used all the same"));
+  choice = *ChooseCalibration({expired, Label("valid")}, request, kNow);
+  EXPECT_EQ(choice.used->name, "valid");
+  EXPECT_EQ(choice.used->crc32c, 7u);
+  EXPECT_FALSE(choice.warning || choice.used->outside_validity);
+}
+
+TEST(CalibrationChoice, WithoutAPolicyNothingIsTakenAndNothingMayBeNamed) {
+  AcquisitionRequest request = Request(CalibrationPolicy::kNone);
+  EXPECT_EQ(Used({Label("a")}, request), "none");
+  EXPECT_FALSE(ChooseCalibration({Label("a")}, request, kNow)->warning);
+  request.calibration_name = "a";
+  EXPECT_THAT(Used({Label("a")}, request),
+              AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("the protocol does not correct")));
+}
+
+TEST(CalibrationChoice, LineIntegralsHaveBeenCorrected) {
+  AcquisitionRequest request = Request();
+  request.acquisition.pixel_type = recon::PixelType::kFloat32LineIntegrals;
+  EXPECT_THAT(Refusal(Label("a"), request), HasSubstr("they are line integrals"));
+  request.calibration_policy = CalibrationPolicy::kWarn;
+  const auto choice = *ChooseCalibration({Label("a")}, request, kNow);
+  EXPECT_FALSE(choice.used);
+  EXPECT_THAT(choice.warning->text, HasSubstr("they are line integrals"));
+  request.calibration_name = "a";
+  EXPECT_THAT(Used({Label("a")}, request), HasSubstr("INVALID_ARGUMENT"));
+}
+
+}  // namespace
+}  // namespace isocenter::pipeline
