@@ -35,7 +35,7 @@ int64_t OfMachine() {
   const auto available = ReadNumber("/proc/meminfo", "MemAvailable:");
   const auto swap = ReadNumber("/proc/meminfo", "SwapFree:");
   if (available) return (*available + swap.value_or(0)) * 1024;
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+  return PhysicalMemoryBytes();
 }
 
 /// What a group (cgroup v2) may take beside what it cannot give back.
@@ -71,6 +71,10 @@ int64_t OfAddressSpace() {
 }
 
 }  // namespace
+
+int64_t PhysicalMemoryBytes() {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+}
 
 int64_t AvailableMemoryBytes() {
   return std::max<int64_t>(0, std::min({OfMachine(), OfGroups(), OfAddressSpace()}));

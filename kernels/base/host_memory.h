@@ -1,4 +1,4 @@
-// How much memory this process can still take.
+// How much memory there is, and how much this process can still take.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,9 @@
 #include "absl/strings/string_view.h"
 
 namespace isocenter {
+
+/// What the machine has.
+int64_t PhysicalMemoryBytes();
 
 /// The least of what the machine has free (with what it can free, and swap), what the process's
 /// control groups leave it, and what its limit on address space does. It changes at any time.

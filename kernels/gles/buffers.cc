@@ -4,21 +4,19 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::gles {
 
-absl::StatusOr<HostFloats> HostFloats::Create(std::shared_ptr<MemoryBudget> budget, int64_t count) {
+absl::StatusOr<HostFloats> HostFloats::Create(std::shared_ptr<ops::MemoryBudget> budget,
+                                              int64_t count) {
   const int64_t bytes = count * static_cast<int64_t>(sizeof(float));
-  if (budget->used.fetch_add(bytes) + bytes > budget->limit) {
-    const int64_t used = budget->used.fetch_sub(bytes) - bytes;
-    return absl::ResourceExhaustedError(absl::StrCat("a buffer of ", bytes, " bytes: ", used,
-                                                     " of ", budget->limit, " are in use"));
-  }
+  ISO_RETURN_IF_ERROR(budget->Take(bytes));
   HostFloats floats(std::move(budget));
   try {
     floats.values_.resize(count);
   } catch (const std::bad_alloc&) {
-    floats.budget_->used -= bytes;
+    floats.budget_->Return(bytes);
     return absl::ResourceExhaustedError(
         absl::StrCat("the system has no ", bytes, " bytes of memory left"));
   }
@@ -26,7 +24,7 @@ absl::StatusOr<HostFloats> HostFloats::Create(std::shared_ptr<MemoryBudget> budg
 }
 
 HostFloats::~HostFloats() {
-  if (budget_ != nullptr) budget_->used -= bytes();
+  if (budget_ != nullptr) budget_->Return(bytes());
 }
 
 absl::Status Stack::Reshape(Shape3 shape) {

@@ -2,27 +2,22 @@
 // copies to textures what it works on.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/buffers.h"
 #include "kernels/ops/check.h"
+#include "kernels/ops/memory_budget.h"
 
 namespace isocenter::gles {
-
-/// Memory that a device has handed out. Thread-safe.
-struct MemoryBudget {
-  int64_t limit = 0;
-  std::atomic<int64_t> used{0};
-};
 
 /// Zero-filled floats that count against a budget. Move-only.
 class HostFloats {
  public:
   /// Errors: RESOURCE_EXHAUSTED.
-  static absl::StatusOr<HostFloats> Create(std::shared_ptr<MemoryBudget> budget, int64_t count);
+  static absl::StatusOr<HostFloats> Create(std::shared_ptr<ops::MemoryBudget> budget,
+                                           int64_t count);
   HostFloats(HostFloats&&) noexcept = default;
   HostFloats& operator=(HostFloats&&) = delete;
   ~HostFloats();
@@ -31,8 +26,8 @@ class HostFloats {
   int64_t bytes() const { return static_cast<int64_t>(values_.size() * sizeof(float)); }
 
  private:
-  explicit HostFloats(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {}
-  std::shared_ptr<MemoryBudget> budget_;
+  explicit HostFloats(std::shared_ptr<ops::MemoryBudget> budget) : budget_(std::move(budget)) {}
+  std::shared_ptr<ops::MemoryBudget> budget_;
   std::vector<float> values_;
 };
 

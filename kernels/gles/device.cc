@@ -1,7 +1,5 @@
 #include "kernels/gles/device.h"
 
-#include <unistd.h>
-
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -19,10 +17,6 @@ int64_t BytesOf(Shape3 shape) {
   return shape.count() * static_cast<int64_t>(sizeof(float));
 }
 
-int64_t PhysicalMemory() {
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGE_SIZE)};
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::Device>> GlesDevice::Open(const ops::DeviceLimits& limits) {
@@ -31,11 +25,7 @@ absl::StatusOr<std::unique_ptr<ops::Device>> GlesDevice::Open(const ops::DeviceL
         absl::StrCat("no graphics device ", limits.ordinal, ": EGL's default alone is used"));
   }
   ISO_ASSIGN_OR_RETURN(const auto context, Context::Create());
-  std::unique_ptr<GlesDevice> device(new GlesDevice);
-  device->renderer_ = context->renderer();
-  device->budget_->limit =
-      limits.memory_bytes > 0 ? limits.memory_bytes : PhysicalMemory() / 10 * 8;
-  return device;
+  return std::unique_ptr<ops::Device>(new GlesDevice(context->renderer(), limits));
 }
 
 absl::StatusOr<std::unique_ptr<ops::Session>> GlesDevice::NewSession(const ops::SessionOptions&) {
@@ -52,7 +42,7 @@ int64_t GlesDevice::VolumeBytes(const VolumeGrid& grid) const { return BytesOf(g
 absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> GlesSession::NewProjectionStack(
     Shape3 shape, ops::StackUse use) {
   ISO_RETURN_IF_ERROR(ops::CheckAllocation(
-      "projections", shape, device().ProjectionStackBytes(shape, use), budget_->limit));
+      "projections", shape, device().ProjectionStackBytes(shape, use), budget_->limit()));
   ISO_ASSIGN_OR_RETURN(HostFloats values, HostFloats::Create(budget_, shape.count()));
   return std::make_unique<Stack>(shape, use, std::move(values));
 }
@@ -60,7 +50,7 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> GlesSession::NewProjection
 absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> GlesSession::NewVolume(const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(
-      ops::CheckAllocation("volume", grid.shape(), device().VolumeBytes(grid), budget_->limit));
+      ops::CheckAllocation("volume", grid.shape(), device().VolumeBytes(grid), budget_->limit()));
   ISO_ASSIGN_OR_RETURN(HostFloats values, HostFloats::Create(budget_, grid.voxels()));
   return std::make_unique<Volume>(grid, std::move(values));
 }

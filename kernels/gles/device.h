@@ -18,23 +18,25 @@ class GlesDevice final : public ops::Device {
 
   absl::string_view backend() const override { return "gles"; }
   std::string description() const override { return "OpenGL ES, " + renderer_; }
-  ops::DeviceLimits limits() const override { return {.memory_bytes = budget_->limit}; }
+  ops::DeviceLimits limits() const override { return {.memory_bytes = budget_->limit()}; }
   using Device::NewSession;
   absl::StatusOr<std::unique_ptr<ops::Session>> NewSession(const ops::SessionOptions&) override;
   int64_t ProjectionStackBytes(Shape3 shape, ops::StackUse use) const override;
   int64_t VolumeBytes(const VolumeGrid& grid) const override;
 
  private:
-  GlesDevice() = default;
-  std::shared_ptr<MemoryBudget> budget_ = std::make_shared<MemoryBudget>();
-  std::string renderer_;
+  GlesDevice(std::string renderer, const ops::DeviceLimits& limits)
+      : renderer_(std::move(renderer)),
+        budget_(std::make_shared<ops::MemoryBudget>(limits.memory_bytes)) {}
+  const std::string renderer_;
+  const std::shared_ptr<ops::MemoryBudget> budget_;
 };
 
 /// Its work is done when a call returns.
 class GlesSession final : public ops::Session {
  public:
   GlesSession(ops::Device& device, std::shared_ptr<Context> context,
-              std::shared_ptr<MemoryBudget> budget)
+              std::shared_ptr<ops::MemoryBudget> budget)
       : Session(device), context_(std::move(context)), budget_(std::move(budget)) {}
   ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
@@ -45,7 +47,7 @@ class GlesSession final : public ops::Session {
 
  private:
   const std::shared_ptr<Context> context_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<ops::MemoryBudget> budget_;
   ops::HostTimeline timeline_;
 };
 

@@ -65,7 +65,7 @@ absl::StatusOr<std::unique_ptr<FrameCorrector>> FrameCorrector::Create(
                                                                 ops::StackUse::kLineIntegrals));
   ISO_ASSIGN_OR_RETURN(self->normalize_, methods.normalize(session, *known));
   if (!known->defects.pixels.empty()) {
-    ISO_ASSIGN_OR_RETURN(self->defects_map_, methods.defects(session, *known));
+    ISO_ASSIGN_OR_RETURN(self->defects_, methods.defects(session, *known));
   }
   if (!known->lag.empty()) {
     ISO_ASSIGN_OR_RETURN(self->lag_, methods.lag(session, *known));
@@ -110,7 +110,7 @@ absl::Status FrameCorrector::Run(StridedView3<const uint16_t> counts,
   const int64_t views = counts.shape().slow;
   const std::vector<float> not_told(doses.empty() ? views : 0);
   ISO_RETURN_IF_ERROR(normalize_->Run(counts, *frames_));
-  if (defects_map_ != nullptr) ISO_RETURN_IF_ERROR(defects_map_->Run(views, *frames_));
+  if (defects_ != nullptr) ISO_RETURN_IF_ERROR(defects_->Run(views, *frames_));
   if (lag_ != nullptr) ISO_RETURN_IF_ERROR(lag_->Run(views, *frames_));
   ISO_RETURN_IF_ERROR(find_doses_->Run(doses.empty() ? std::span<const float>(not_told) : doses,
                                        *frames_, *doses_));

@@ -40,7 +40,7 @@ class FrameCorrector {
   std::unique_ptr<ops::ProjectionStack> frames_, doses_;
   std::unique_ptr<ops::NormalizeCounts> normalize_;
   // Null where there is nothing to correct.
-  std::unique_ptr<ops::InterpolateDefects> defects_map_;
+  std::unique_ptr<ops::InterpolateDefects> defects_;
   std::unique_ptr<ops::CorrectLag> lag_;
   std::unique_ptr<ops::FindDoses> find_doses_;
   std::unique_ptr<ops::CorrectGlare> glare_;

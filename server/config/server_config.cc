@@ -1,7 +1,5 @@
 #include "server/config/server_config.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -232,8 +230,7 @@ void ApplyDefaults(v1::ServerConfig& config) {
 
   v1::LimitsConfig& limits = *config.mutable_limits();
   if (limits.memory_bytes() == 0) {
-    limits.set_memory_bytes(uint64_t{static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES))} *
-                            sysconf(_SC_PAGE_SIZE) / 2);
+    limits.set_memory_bytes(static_cast<uint64_t>(PhysicalMemoryBytes()) / 2);
   }
   Default(limits, &v1::LimitsConfig::max_message_bytes, &v1::LimitsConfig::set_max_message_bytes,
           68u << 20);

@@ -48,7 +48,7 @@ class CoarseFrames {
                const std::function<float*(int)>& work);
 
   const std::shared_ptr<ThreadPool> pool_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<ops::MemoryBudget> budget_;
   const Detector detector_;
   const BlockGrid grid_;
   const int fields_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/cpu/device/transpose.h"
 
 namespace isocenter::cpu {
@@ -15,19 +15,10 @@ constexpr int64_t kStripColumns = 64;
 
 }  // namespace
 
-bool MemoryBudget::Take(int64_t bytes) {
-  if (used_.fetch_add(bytes) + bytes <= limit_) return true;
-  used_ -= bytes;
-  return false;
-}
-
-absl::StatusOr<DeviceMemory> DeviceMemory::Create(std::shared_ptr<MemoryBudget> budget,
+absl::StatusOr<DeviceMemory> DeviceMemory::Create(std::shared_ptr<ops::MemoryBudget> budget,
                                                   int64_t floats) {
   const int64_t bytes = floats * static_cast<int64_t>(sizeof(float));
-  if (!budget->Take(bytes)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(bytes, " bytes more would exceed the device's limit of ", budget->limit()));
-  }
+  ISO_RETURN_IF_ERROR(budget->Take(bytes));
   absl::StatusOr<PageBuffer> pages = PageBuffer::Create(floats);
   if (!pages.ok()) {
     budget->Return(bytes);
@@ -36,7 +27,7 @@ absl::StatusOr<DeviceMemory> DeviceMemory::Create(std::shared_ptr<MemoryBudget> 
   return DeviceMemory(std::move(budget), *std::move(pages));
 }
 
-absl::Status DeviceMemory::Reserve(const std::shared_ptr<MemoryBudget>& budget, int64_t floats,
+absl::Status DeviceMemory::Reserve(const std::shared_ptr<ops::MemoryBudget>& budget, int64_t floats,
                                    std::optional<DeviceMemory>& kept) {
   if (floats <= (kept ? kept->floats() : 0)) return absl::OkStatus();
   kept.reset();

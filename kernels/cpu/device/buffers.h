@@ -1,7 +1,6 @@
 // The memory of the cpu device, and buffers in it in the layouts that its kernels want (layout.h).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,34 +11,22 @@
 #include "kernels/cpu/device/page_buffer.h"
 #include "kernels/ops/buffers.h"
 #include "kernels/ops/check.h"
+#include "kernels/ops/memory_budget.h"
 
 namespace isocenter::cpu {
-
-/// Memory that a device has handed out. Thread-safe.
-class MemoryBudget {
- public:
-  explicit MemoryBudget(int64_t limit) : limit_(limit) {}
-  int64_t limit() const { return limit_; }
-  /// False, and nothing is taken, when it would exceed the limit.
-  bool Take(int64_t bytes);
-  void Return(int64_t bytes) { used_ -= bytes; }
-
- private:
-  const int64_t limit_;
-  std::atomic<int64_t> used_{0};
-};
 
 /// A PageBuffer that counts against a budget for as long as it lives. Move-only.
 class DeviceMemory {
  public:
   /// Errors: RESOURCE_EXHAUSTED (the budget or the system has no more).
-  static absl::StatusOr<DeviceMemory> Create(std::shared_ptr<MemoryBudget> budget, int64_t floats);
+  static absl::StatusOr<DeviceMemory> Create(std::shared_ptr<ops::MemoryBudget> budget,
+                                             int64_t floats);
   DeviceMemory(DeviceMemory&&) noexcept = default;
   DeviceMemory& operator=(DeviceMemory&&) = delete;
   ~DeviceMemory();
   /// Makes room for `floats` in what an operation keeps for itself; the contents are lost when it
   /// grows. Errors: as Create.
-  static absl::Status Reserve(const std::shared_ptr<MemoryBudget>& budget, int64_t floats,
+  static absl::Status Reserve(const std::shared_ptr<ops::MemoryBudget>& budget, int64_t floats,
                               std::optional<DeviceMemory>& kept);
 
   float* data() { return pages_.data(); }
@@ -48,9 +35,9 @@ class DeviceMemory {
   int64_t bytes() const { return pages_.floats() * static_cast<int64_t>(sizeof(float)); }
 
  private:
-  DeviceMemory(std::shared_ptr<MemoryBudget> budget, PageBuffer pages)
+  DeviceMemory(std::shared_ptr<ops::MemoryBudget> budget, PageBuffer pages)
       : budget_(std::move(budget)), pages_(std::move(pages)) {}
-  std::shared_ptr<MemoryBudget> budget_;
+  std::shared_ptr<ops::MemoryBudget> budget_;
   PageBuffer pages_;
 };
 

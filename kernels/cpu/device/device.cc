@@ -1,7 +1,5 @@
 #include "kernels/cpu/device/device.h"
 
-#include <unistd.h>
-
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -19,17 +17,11 @@ bool Reasonable(Shape3 shape) {
   return fits(shape.slow) && fits(shape.middle) && fits(shape.fast);
 }
 
-int64_t PhysicalMemory() {
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGE_SIZE)};
-}
-
 }  // namespace
 
 CpuDevice::CpuDevice(const ops::DeviceLimits& limits)
     : pool_(std::make_shared<ThreadPool>(limits.threads > 0 ? limits.threads : UsableCores())),
-      budget_(std::make_shared<MemoryBudget>(limits.memory_bytes > 0 ? limits.memory_bytes
-                                                                     : PhysicalMemory() / 10 * 8)) {
-}
+      budget_(std::make_shared<ops::MemoryBudget>(limits.memory_bytes)) {}
 
 std::string CpuDevice::description() const {
   return absl::StrCat("CPU, ", pool_->threads(), pool_->threads() == 1 ? " thread, " : " threads, ",

@@ -24,7 +24,7 @@ class CpuDevice final : public ops::Device {
 
  private:
   const std::shared_ptr<ThreadPool> pool_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<ops::MemoryBudget> budget_;
 };
 
 }  // namespace isocenter::cpu

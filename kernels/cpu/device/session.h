@@ -12,7 +12,7 @@ namespace isocenter::cpu {
 class CpuSession final : public ops::Session {
  public:
   CpuSession(ops::Device& device, std::shared_ptr<ThreadPool> pool,
-             std::shared_ptr<MemoryBudget> budget)
+             std::shared_ptr<ops::MemoryBudget> budget)
       : Session(device), pool_(std::move(pool)), budget_(std::move(budget)) {}
   ops::Timeline& timeline() override { return timeline_; }
   absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> NewProjectionStack(
@@ -21,11 +21,11 @@ class CpuSession final : public ops::Session {
   absl::Status Synchronize() override { return absl::OkStatus(); }
 
   const std::shared_ptr<ThreadPool>& pool() const { return pool_; }
-  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
+  const std::shared_ptr<ops::MemoryBudget>& budget() const { return budget_; }
 
  private:
   const std::shared_ptr<ThreadPool> pool_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<ops::MemoryBudget> budget_;
   ops::HostTimeline timeline_;
 };
 

@@ -82,7 +82,7 @@ class Backproject : public ops::FanBeamBackproject {
     return reinterpret_cast<T*>(rows_->data()) + (place * slices_ + slice) * row_stride_;
   }
   int64_t row_stride() const { return row_stride_; }
-  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
+  const std::shared_ptr<ops::MemoryBudget>& budget() const { return budget_; }
   ThreadPool& pool() { return *pool_; }
 
   // View v goes to place (v % period)·(views / period) + v / period: with the period of a quarter
@@ -146,7 +146,7 @@ class Backproject : public ops::FanBeamBackproject {
 
  private:
   std::shared_ptr<ThreadPool> pool_;
-  std::shared_ptr<MemoryBudget> budget_;
+  std::shared_ptr<ops::MemoryBudget> budget_;
   std::optional<DeviceMemory> rows_, sums_;
   int64_t slices_ = 0, row_stride_ = 0;
 };

@@ -109,7 +109,7 @@ class FilterDirect final : public ops::FanBeamFilter {
   double* middle() { return reinterpret_cast<double*>(kernel_.data()) + spec().geometry.channels; }
 
   std::shared_ptr<ThreadPool> pool_;
-  std::shared_ptr<MemoryBudget> budget_;
+  std::shared_ptr<ops::MemoryBudget> budget_;
   const ops::FanBeamRowWeights weights_;
   DeviceMemory kernel_;
   std::optional<DeviceMemory> scratch_;

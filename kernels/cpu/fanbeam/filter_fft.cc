@@ -123,7 +123,7 @@ class FilterFft final : public ops::FanBeamFilter {
   }
 
   std::shared_ptr<ThreadPool> pool_;
-  std::shared_ptr<MemoryBudget> budget_;
+  std::shared_ptr<ops::MemoryBudget> budget_;
   const ops::FanBeamRowWeights weights_;
   const ConvolutionPlan plan_;
   std::optional<DeviceMemory> scratch_;

@@ -154,7 +154,7 @@ class RampFilterFft final : public ops::RampFilter {
 
  private:
   std::shared_ptr<ThreadPool> pool_;
-  std::shared_ptr<MemoryBudget> budget_;
+  std::shared_ptr<ops::MemoryBudget> budget_;
   std::vector<float> fade_;
   ConvolutionPlan plan_;
   std::optional<DeviceMemory> scratch_;

@@ -20,7 +20,7 @@ namespace isocenter::cpu {
 /// the rows that the grid sees; this is done where they are few, as with a plane. Not thread-safe.
 class TurnedViews {
  public:
-  explicit TurnedViews(std::shared_ptr<MemoryBudget> budget) : budget_(std::move(budget)) {}
+  explicit TurnedViews(std::shared_ptr<ops::MemoryBudget> budget) : budget_(std::move(budget)) {}
   /// Of the copies of all views of a stack, at most.
   static int64_t Bytes(const Shape3& stack);
 
@@ -31,7 +31,7 @@ class TurnedViews {
                     ThreadPool& pool, std::span<BackprojectView> views);
 
  private:
-  std::shared_ptr<MemoryBudget> budget_;
+  std::shared_ptr<ops::MemoryBudget> budget_;
   std::optional<DeviceMemory> copies_;
 };
 

@@ -1,7 +1,5 @@
 #include "kernels/cuda/device/device.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +21,6 @@ class PinnedHostMemory final : public ops::HostMemory {
 // Of a device, which is made current because CUDA would else take the first one.
 std::shared_ptr<HostMemoryPool> NewHostMemoryPool(int ordinal) {
   constexpr int64_t kMostKept = int64_t{8} << 30;
-  const int64_t physical = int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGE_SIZE)};
   return HostMemoryPool::Create(
       {.allocate = [ordinal](int64_t bytes) -> absl::StatusOr<void*> {
          ISO_RETURN_IF_CUDA_ERROR(cudaSetDevice(ordinal));
@@ -36,7 +33,7 @@ std::shared_ptr<HostMemoryPool> NewHostMemoryPool(int ordinal) {
              cudaSetDevice(ordinal);
              cudaFreeHost(memory);
            }},
-      std::min(kMostKept, physical / 4));
+      std::min(kMostKept, PhysicalMemoryBytes() / 4));
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+#include "kernels/ops/memory_budget.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/host_memory.h"
+
+namespace isocenter::ops {
+
+MemoryBudget::MemoryBudget(int64_t limit)
+    : limit_(limit > 0 ? limit : PhysicalMemoryBytes() / 10 * 8) {}
+
+absl::Status MemoryBudget::Take(int64_t bytes) {
+  const int64_t used = used_.fetch_add(bytes);
+  if (used + bytes <= limit_) return absl::OkStatus();
+  used_ -= bytes;
+  return absl::ResourceExhaustedError(
+      absl::StrCat(bytes, " bytes more would exceed the device's limit of ", limit_, ", of which ",
+                   used, " are in use"));
+}
+
+}  // namespace isocenter::ops
