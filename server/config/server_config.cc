@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
+#include "kernels/base/host_memory.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/addresses.h"

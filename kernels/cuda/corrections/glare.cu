@@ -29,11 +29,14 @@ std::vector<ScaledGaussian> Terms(const ops::Calibration& calibration) {
 class CorrectGlare final : public ops::CorrectGlare {
  public:
   CorrectGlare(CudaSession& session, const Detector& detector,
-               const std::vector<ScaledGaussian>& terms, DeviceBuffer<float> tables, int parts)
+               const std::vector<ScaledGaussian>& terms, DeviceBuffer<float> tables, int parts,
+               int64_t most_shared_bytes)
       : ops::CorrectGlare(detector),
         session_(session),
         shape_(detector),
         layout_(TableLayout::Of(shape_.blocks, terms.size())),
+        plan_(SpreadPlan::Of(shape_.blocks, layout_, /*groups=*/1, sizeof(float), parts,
+                             most_shared_bytes)),
         tables_(std::move(tables)),
         parts_(parts) {
     double stays = 1;
@@ -54,12 +57,13 @@ class CorrectGlare final : public ops::CorrectGlare {
         FindBlockMeans(shape_, views, stack->data(), of_view, stream, fields_.data()));
     const GlareJob job{.shape = shape_.blocks,
                        .layout = layout_,
+                       .plan = plan_,
                        .tables = tables_.data(),
                        .factor = factor_,
                        .fields = fields_.data(),
                        .fields_of_view = of_view};
-    ISO_RETURN_IF_ERROR(LaunchTeams(GlareKernel, parts_, kTeamThreads, views,
-                                    layout_.floats * int64_t{sizeof(float)}, stream, job));
+    ISO_RETURN_IF_ERROR(
+        LaunchTeams(GlareKernel, parts_, kTeamThreads, views, plan_.shared_bytes, stream, job));
     return TakeOff(shape_, views, fields_.data(), of_view, TakeGlare{factor_}, stream,
                    stack->data());
   }
@@ -67,6 +71,7 @@ class CorrectGlare final : public ops::CorrectGlare {
   CudaSession& session_;
   const FrameShape shape_;
   const TableLayout layout_;
+  const SpreadPlan plan_;
   const DeviceBuffer<float> tables_;
   const int parts_;
   float factor_ = 1;
@@ -79,12 +84,12 @@ absl::StatusOr<std::unique_ptr<ops::CorrectGlare>> NewCorrectGlare(
     CudaSession& session, const ops::Calibration& calibration) {
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(const int parts, TeamParts(session));
-  ISO_RETURN_IF_ERROR(AllowShared(GlareKernel, MostTableBytes(ops::kMostSpreadTerms)));
+  ISO_ASSIGN_OR_RETURN(const int64_t most_shared_bytes, AllowShared(GlareKernel, session));
   const std::vector<ScaledGaussian> terms = Terms(calibration);
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> tables,
                        NewTables(session.memory(), calibration.detector, terms));
   return std::make_unique<CorrectGlare>(session, calibration.detector, terms, std::move(tables),
-                                        parts);
+                                        parts, most_shared_bytes);
 }
 
 int64_t CorrectGlareBytes(const ops::Extents& extents, const ops::Calibration& calibration) {

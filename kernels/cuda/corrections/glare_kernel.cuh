@@ -2,72 +2,54 @@
 #pragma once
 
 #include "kernels/cuda/corrections/spread_lines.cuh"
-#include "kernels/cuda/corrections/team.cuh"
 
 namespace isocenter::cuda {
 
 struct GlareJob {
   BlockShape shape;
   TableLayout layout;  // a Gaussian for each term
+  SpreadPlan plan;
   const float* tables;
   float factor;  // 1 / (1 - Σ share)
   float* fields;
   int64_t fields_of_view;
 
-  /// Of one view: what arrived, in the end what spread; what fell; each term's sums along rows, of
-  /// which columns are contiguous.
+  /// Of one view: what arrived, in the end what spread; what fell; each term's sums along rows.
   static int64_t FieldsOfView(const BlockShape& shape, int64_t terms) {
     return shape.count() * (2 + terms);
   }
 };
 
 __device__ inline void SpreadGlareAlongRows(const Team& team, const GlareJob& job,
-                                            const float* tables, const float* fell,
+                                            const float* tables, const float* fell, float* stage,
                                             float* along_rows) {
   const auto [rows, columns] = job.shape;
-  const int terms = job.layout.gaussians, runs = RunsOf(columns);
-  const int begin = team.Begin(rows), items = (team.End(rows) - begin) * terms * runs;
-  for (int item = threadIdx.x; item < items; item += blockDim.x) {
-    const int first = item % runs * kRun, term = item / runs % terms;
-    const int v = begin + item / runs / terms;
-    float sums[kRun] = {};
-    AddLine(fell + v * columns, columns, AlongRow(job.layout, tables, term), first, sums);
-#pragma unroll
-    for (int q = 0; q < kRun; ++q) {
-      if (first + q < columns) along_rows[(term * columns + first + q) * rows + v] = sums[q];
+  const int terms = job.layout.gaussians, runs = RunsOf(columns), end = team.End(rows);
+  for (int top = team.Begin(rows); top < end; top += job.plan.rows_at_once) {
+    const int height = min(job.plan.rows_at_once, end - top);
+    __syncthreads();  // nobody reads the stage any more
+    for (int i = threadIdx.x; i < height * columns; i += blockDim.x) {
+      stage[i] = fell[top * columns + i];
     }
-  }
-}
-
-/// The next estimate of what fell; at last, what spread.
-__device__ inline void SpreadGlareAlongColumns(const Team& team, const GlareJob& job,
-                                               const float* tables, const float* along_rows,
-                                               bool last, float* arrived, float* fell) {
-  const auto [rows, columns] = job.shape;
-  const int runs = RunsOf(rows);
-  const int begin = team.Begin(columns), items = (team.End(columns) - begin) * runs;
-  for (int item = threadIdx.x; item < items; item += blockDim.x) {
-    const int first = item % runs * kRun, u = begin + item / runs;
-    float sums[kRun] = {};
-    for (int term = 0; term < job.layout.gaussians; ++term) {
-      AddLine(along_rows + (term * columns + u) * rows, rows, AlongColumn(job.layout, tables, term),
-              first, sums);
-    }
+    __syncthreads();
+    for (int item = threadIdx.x; item < height * terms * runs; item += blockDim.x) {
+      const int first = item % runs * kRun, term = item / runs % terms, v = item / runs / terms;
+      float sums[kRun] = {};
+      AddLine(stage + v * columns, 1, 0, columns, AlongRow(job.layout, tables, term), first, sums);
+      float* const row = along_rows + (term * rows + top + v) * columns;
 #pragma unroll
-    for (int q = 0; q < kRun; ++q) {
-      if (first + q >= rows) continue;
-      const int block = (first + q) * columns + u;
-      if (last) {
-        arrived[block] = sums[q];
-      } else {
-        fell[block] = (arrived[block] - sums[q]) * job.factor;
+      for (int q = 0; q < kRun; ++q) {
+        if (first + q < columns) row[first + q] = sums[q];
       }
     }
   }
 }
 
-__global__ __launch_bounds__(kTeamThreads) void GlareKernel(GlareJob job) {
-  extern __shared__ float tables[];
+__global__ __launch_bounds__(kTeamThreads,
+                             2) void GlareKernel(const __grid_constant__ GlareJob job) {
+  extern __shared__ float4 shared[];
+  float* const tables = reinterpret_cast<float*>(shared);
+  float* const stage = tables + job.plan.stage_offset;
   LoadTables(job.layout, job.tables, tables);
   const Team team{};
   const int blocks = job.shape.rows * job.shape.columns;
@@ -75,9 +57,20 @@ __global__ __launch_bounds__(kTeamThreads) void GlareKernel(GlareJob job) {
   float* const fell = arrived + blocks;
   float* const along_rows = fell + blocks;
   for (int step = 0; step <= ops::kGlareSteps; ++step) {
-    SpreadGlareAlongRows(team, job, tables, step == 0 ? arrived : fell, along_rows);
+    SpreadGlareAlongRows(team, job, tables, step == 0 ? arrived : fell, stage, along_rows);
     team.Sync();
-    SpreadGlareAlongColumns(team, job, tables, along_rows, step == ops::kGlareSteps, arrived, fell);
+    // The next estimate of what fell; at last, what spread.
+    const bool last = step == ops::kGlareSteps;
+    SpreadAlongColumns(
+        team, job.shape, job.layout, job.plan, tables, along_rows, stage, [](int) { return true; },
+        [&](int v, int u, float spread) {
+          const int block = v * job.shape.columns + u;
+          if (last) {
+            arrived[block] = spread;
+          } else {
+            fell[block] = (arrived[block] - spread) * job.factor;
+          }
+        });
     team.Sync();
   }
 }

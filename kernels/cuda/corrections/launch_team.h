@@ -18,13 +18,18 @@ inline absl::StatusOr<int> TeamParts(const CudaSession& session) {
   return major >= 9 ? 8 : 1;
 }
 
-/// Has `kernel` get more shared memory than every kernel may have. The same for all operations: it
-/// belongs to the kernel, which jobs share. `most_shared_bytes`: of the largest legal detector.
+/// Has `kernel` get as much shared memory as the session's device can give a block of threads, and
+/// returns how many bytes that are. The same for all operations: it belongs to the kernel, which
+/// jobs share. A little is left for what the kernel declares itself.
 template <class Job>
-absl::Status AllowShared(void (*kernel)(Job), int64_t most_shared_bytes) {
-  return ToStatus(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(most_shared_bytes)),
-                  "cudaFuncSetAttribute");
+absl::StatusOr<int64_t> AllowShared(void (*kernel)(Job), const CudaSession& session) {
+  constexpr int kDeclared = 1 << 10;
+  int most = 0;
+  ISO_RETURN_IF_CUDA_ERROR(
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, session.ordinal()));
+  ISO_RETURN_IF_CUDA_ERROR(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most - kDeclared));
+  return most - kDeclared;
 }
 
 /// A team of `parts` blocks of `threads` for each view.

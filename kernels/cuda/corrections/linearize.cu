@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cuda/corrections/methods.h"
@@ -6,34 +7,45 @@
 namespace isocenter::cuda {
 namespace {
 
+constexpr int kCoefficients = 6;
+constexpr int kThreads = 256;
+constexpr int kPixelsOfThread = 4;  // in flight at once
+
+// c[0] p + c[1] p² + ...: as many terms as there may be, so that they stay in registers.
 struct Polynomial {
-  int coefficients = 0;  // none: p
-  float coefficient[6] = {};
+  float c[kCoefficients] = {1.f};
 };
 
-__global__ void LinearizeKernel(Polynomial water, const float* doses, float least, int pixels,
-                                float* frames) {
-  const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
-  const int view = blockIdx.y;
-  if (pixel >= pixels) return;
-  float& value = frames[static_cast<int64_t>(view) * pixels + pixel];
-  const float ratio = value / doses[view];
-  const float p = -logf(isfinite(ratio) ? fmaxf(ratio, least) : least);
-  if (water.coefficients == 0) {
-    value = p;
-    return;
+__global__ __launch_bounds__(kThreads) void LinearizeKernel(Polynomial water, const float* doses,
+                                                            float least, int pixels,
+                                                            float* frames) {
+  const int view = static_cast<int>(blockIdx.y);
+  const int first = static_cast<int>(blockIdx.x) * kThreads * kPixelsOfThread + threadIdx.x;
+  float* const frame = frames + static_cast<int64_t>(view) * pixels;
+  const float per_dose = 1 / doses[view];
+  float values[kPixelsOfThread];
+#pragma unroll
+  for (int k = 0; k < kPixelsOfThread; ++k) {
+    const int pixel = first + k * kThreads;
+    values[k] = pixel < pixels ? frame[pixel] : 1.f;
   }
-  float sum = 0;
-  for (int n = water.coefficients - 1; n >= 0; --n) sum = fmaf(sum, p, water.coefficient[n]);
-  value = sum * p;
+#pragma unroll
+  for (int k = 0; k < kPixelsOfThread; ++k) {
+    const int pixel = first + k * kThreads;
+    const float ratio = values[k] * per_dose;
+    const float p = -logf(ratio < INFINITY ? fmaxf(ratio, least) : least);
+    float sum = water.c[kCoefficients - 1];
+#pragma unroll
+    for (int n = kCoefficients - 2; n >= 0; --n) sum = fmaf(sum, p, water.c[n]);
+    if (pixel < pixels) frame[pixel] = sum * p;
+  }
 }
 
 class Linearize final : public ops::Linearize {
  public:
   Linearize(CudaSession& session, const ops::Calibration& calibration) : session_(session) {
-    for (const double coefficient : calibration.water.coefficient) {
-      water_.coefficient[water_.coefficients++] = static_cast<float>(coefficient);
-    }
+    const auto& coefficients = calibration.water.coefficient;
+    std::copy(coefficients.begin(), coefficients.end(), water_.c);
   }
 
  private:
@@ -44,8 +56,9 @@ class Linearize final : public ops::Linearize {
     if (views == 0) return absl::OkStatus();
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
     const int pixels = static_cast<int>(stack->shape().middle * stack->shape().fast);
-    const dim3 grid((pixels + 255) / 256, static_cast<unsigned>(views));
-    LinearizeKernel<<<grid, 256, 0, session_.stream()>>>(
+    constexpr int kPixelsOfBlock = kThreads * kPixelsOfThread;
+    const dim3 grid((pixels + kPixelsOfBlock - 1) / kPixelsOfBlock, static_cast<unsigned>(views));
+    LinearizeKernel<<<grid, kThreads, 0, session_.stream()>>>(
         water_, dose->data(), static_cast<float>(std::exp(-ops::kLongestLineIntegral)), pixels,
         stack->data());
     return ToStatus(cudaGetLastError(), "LinearizeKernel");

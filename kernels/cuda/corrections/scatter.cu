@@ -56,7 +56,7 @@ ScatterJob MakeJob(const ops::Calibration& calibration, const Gaussians& gaussia
 class CorrectScatter final : public ops::CorrectScatter {
  public:
   CorrectScatter(CudaSession& session, const Detector& detector, const ScatterJob& job,
-                 DeviceBuffer<float> tables, int parts)
+                 DeviceBuffer<float> tables, int parts, int64_t most_shared_bytes)
       : ops::CorrectScatter(detector),
         session_(session),
         shape_(detector),
@@ -64,6 +64,8 @@ class CorrectScatter final : public ops::CorrectScatter {
         tables_(std::move(tables)),
         parts_(parts) {
     job_.tables = tables_.data();
+    job_.plan =
+        SpreadPlan::Of(job.shape, job.layout, job.groups, sizeof(float2), parts, most_shared_bytes);
   }
 
  private:
@@ -83,7 +85,7 @@ class CorrectScatter final : public ops::CorrectScatter {
     job.doses = dose_stack->data();
     job.fields = fields_.data();
     ISO_RETURN_IF_ERROR(LaunchTeams(ScatterKernel, parts_, kTeamThreads, views,
-                                    job.layout.floats * int64_t{sizeof(float)}, stream, job));
+                                    job.plan.shared_bytes, stream, job));
     return TakeOff(shape_, views, fields_.data(), job.fields_of_view, TakeScatter{job.doses},
                    stream, stack->data());
   }
@@ -103,12 +105,13 @@ absl::StatusOr<std::unique_ptr<ops::CorrectScatter>> NewCorrectScatter(
   ISO_RETURN_IF_ERROR(ops::CheckHasScatter(calibration));
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
   ISO_ASSIGN_OR_RETURN(const int parts, TeamParts(session));
-  ISO_RETURN_IF_ERROR(AllowShared(ScatterKernel, MostTableBytes(2 * ops::kMostScatterGroups)));
+  ISO_ASSIGN_OR_RETURN(const int64_t most_shared_bytes, AllowShared(ScatterKernel, session));
   const Gaussians gaussians(*calibration.scatter);
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> tables,
                        NewTables(session.memory(), calibration.detector, gaussians.all));
-  return std::make_unique<CorrectScatter>(
-      session, calibration.detector, MakeJob(calibration, gaussians), std::move(tables), parts);
+  return std::make_unique<CorrectScatter>(session, calibration.detector,
+                                          MakeJob(calibration, gaussians), std::move(tables), parts,
+                                          most_shared_bytes);
 }
 
 int64_t CorrectScatterBytes(const ops::Extents& extents, const ops::Calibration& calibration) {

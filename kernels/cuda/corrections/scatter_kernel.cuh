@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/cuda/corrections/spread_lines.cuh"
-#include "kernels/cuda/corrections/team.cuh"
 
 namespace isocenter::cuda {
 
@@ -13,6 +12,7 @@ struct ScatterGroup {
 struct ScatterJob {
   BlockShape shape;
   TableLayout layout;  // one or two Gaussians for each group
+  SpreadPlan plan;
   const float* tables;
   int groups;
   ScatterGroup group[ops::kMostScatterGroups];
@@ -22,8 +22,9 @@ struct ScatterJob {
   float* fields;
   int64_t fields_of_view;
 
+  /// Even, as what is kept in pairs needs it.
   static int64_t FieldsOfView(const BlockShape& shape, int64_t gaussians) {
-    return shape.count() * (5 + 2 * gaussians) + shape.rows;
+    return shape.count() * (2 + 2 * gaussians) + (shape.rows + 1) / 2 * 2;
   }
 };
 
@@ -33,119 +34,138 @@ struct ScatterFields {
     const int blocks = job.shape.rows * job.shape.columns;
     arrived = job.fields + view * job.fields_of_view;
     primary = arrived + blocks;
-    scattered = primary + blocks;
-    scattered_thickness = scattered + blocks;
-    group = reinterpret_cast<int*>(scattered_thickness + blocks);
-    along_rows = scattered_thickness + 2 * blocks;
-    groups_of_row = reinterpret_cast<unsigned*>(along_rows + 2 * job.layout.gaussians * blocks);
+    along_rows = reinterpret_cast<float2*>(primary + blocks);
+    groups_of_row = reinterpret_cast<unsigned*>(along_rows + job.layout.gaussians * blocks);
   }
-  float* arrived;  // of dose 1; in the end what was scattered
-  float* primary;
-  float *scattered, *scattered_thickness;  // W, t·W
-  int* group;
-  float* along_rows;        // sums of both for each Gaussian; columns are contiguous
+  float* arrived;           // of dose 1; in the end what was scattered
+  float* primary;           // the estimate
+  float2* along_rows;       // each Gaussian's sums of W and t·W
   unsigned* groups_of_row;  // a bit for each
 };
 
+/// Where blocks of a group are in a row.
+struct GroupRange {
+  int begin = 0, end = 0;
+};
+static_assert(sizeof(GroupRange) == SpreadPlan::kRangeBytes);
+
 __device__ inline float LineIntegralOf(float primary) { return fmaxf(0.f, -logf(primary)); }
 
-/// For this part's rows: of which group they are, and what they scatter.
-__device__ inline void FindScattered(const Team& team, const ScatterJob& job,
-                                     const ScatterFields& fields) {
-  const auto [rows, columns] = job.shape;
-  const int begin = team.Begin(rows), end = team.End(rows);
-  for (int block = begin * columns + threadIdx.x; block < end * columns; block += blockDim.x) {
-    const float primary = fields.primary[block], integral = LineIntegralOf(primary);
-    const float thickness = integral * job.inverse_mu;
-    int number = job.groups - 1;
-    while (job.group[number].from_mm > thickness) --number;
-    const ScatterGroup& group = job.group[number];
-    const float scattered =
-        integral > 0 ? group.amplitude * powf(primary, group.alpha) * powf(integral, group.beta)
-                     : 0.f;
-    fields.group[block] = number;
-    fields.scattered[block] = scattered;
-    fields.scattered_thickness[block] = thickness * scattered;
+struct Scattered {
+  int group;
+  float2 value;  // W, t·W
+};
+
+__device__ inline Scattered ScatteredBy(const ScatterJob& job, float primary) {
+  const float integral = LineIntegralOf(primary), thickness = integral * job.inverse_mu;
+  int number = job.groups - 1;
+  while (job.group[number].from_mm > thickness) --number;
+  const ScatterGroup& group = job.group[number];
+  const float scattered =
+      integral > 0 ? group.amplitude * powf(primary, group.alpha) * powf(integral, group.beta)
+                   : 0.f;
+  return {number, {scattered, thickness * scattered}};
+}
+
+/// What a row scatters, by a warp: a line for each group, `group_stride` apart, which is 0 where
+/// blocks belong to others; and where each group is.
+__device__ inline void FindScattered(const ScatterJob& job, const float* primary, int group_stride,
+                                     float2* lines, GroupRange* ranges, unsigned* groups_of_row) {
+  constexpr int kLanes = 32;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  GroupRange own;  // of the group with this lane's number
+  unsigned present = 0;
+  for (int left = 0; left < job.shape.columns; left += kLanes) {
+    const int u = left + lane;
+    const bool inside = u < job.shape.columns;
+    const Scattered scattered =
+        inside ? ScatteredBy(job, primary[u]) : Scattered{.group = -1, .value = {}};
+    for (int group = 0; group < job.groups; ++group) {
+      const bool is_here = scattered.group == group;
+      if (inside) lines[group * group_stride + u] = is_here ? scattered.value : float2{};
+      const unsigned here = __ballot_sync(0xffffffffu, is_here);
+      if (here == 0) continue;
+      if (lane == group) {
+        if (own.end == 0) own.begin = left + __ffs(static_cast<int>(here)) - 1;
+        own.end = left + kLanes - __clz(static_cast<int>(here));
+      }
+      present |= 1u << group;
+    }
   }
-  __syncthreads();
-  for (int v = begin + threadIdx.x; v < end; v += blockDim.x) {
-    unsigned present = 0;
-    for (int u = 0; u < columns; ++u) present |= 1u << fields.group[v * columns + u];
-    fields.groups_of_row[v] = present;
-  }
-  __syncthreads();
+  if (lane < job.groups) ranges[lane] = own;
+  if (lane == 0) *groups_of_row = present;
 }
 
 __device__ inline void SpreadScatterAlongRows(const Team& team, const ScatterJob& job,
-                                              const float* tables, const ScatterFields& fields) {
+                                              const float* tables, const ScatterFields& fields,
+                                              float2* stage) {
+  constexpr int kLanes = 32;
   const auto [rows, columns] = job.shape;
-  const int gaussians = job.layout.gaussians, runs = RunsOf(columns);
-  const int begin = team.Begin(rows), items = (team.End(rows) - begin) * gaussians * runs;
-  for (int item = threadIdx.x; item < items; item += blockDim.x) {
-    const int first = item % runs * kRun, gaussian = item / runs % gaussians;
-    const int v = begin + item / runs / gaussians;
-    const int group = job.group_of[gaussian];
-    const float* const table = AlongRow(job.layout, tables, gaussian);
-    float sums[kRun] = {}, sums_thickness[kRun] = {};
-    const int end = (fields.groups_of_row[v] >> group & 1u) != 0 ? columns : 0;
-    for (int u = 0; u < end; ++u) {
-      const int block = v * columns + u;
-      if (fields.group[block] != group) continue;
-      const float scattered = fields.scattered[block];
-      const float scattered_thickness = fields.scattered_thickness[block];
+  const int gaussians = job.layout.gaussians, runs = RunsOf(columns), end = team.End(rows);
+  const int group_stride = job.plan.rows_at_once * columns;
+  auto* const ranges = reinterpret_cast<GroupRange*>(stage + job.groups * group_stride);
+  for (int top = team.Begin(rows); top < end; top += job.plan.rows_at_once) {
+    const int height = min(job.plan.rows_at_once, end - top);
+    __syncthreads();  // nobody reads the stage any more
+    for (int v = threadIdx.x / kLanes; v < height; v += kTeamThreads / kLanes) {
+      FindScattered(job, fields.primary + (top + v) * columns, group_stride, stage + v * columns,
+                    ranges + v * job.groups, fields.groups_of_row + top + v);
+    }
+    __syncthreads();
+    for (int item = threadIdx.x; item < height * gaussians * runs; item += blockDim.x) {
+      const int first = item % runs * kRun, gaussian = item / runs % gaussians;
+      const int v = item / runs / gaussians, group = job.group_of[gaussian];
+      const GroupRange range = ranges[v * job.groups + group];
+      float2 sums[kRun] = {};
+      AddLine(stage + group * group_stride + v * columns, 1, range.begin, range.end,
+              AlongRow(job.layout, tables, gaussian), first, sums);
+      float2* const row = fields.along_rows + (gaussian * rows + top + v) * columns;
 #pragma unroll
       for (int q = 0; q < kRun; ++q) {
-        const float weight = table[abs(first + q - u)];
-        sums[q] = fmaf(scattered, weight, sums[q]);
-        sums_thickness[q] = fmaf(scattered_thickness, weight, sums_thickness[q]);
+        if (first + q < columns) row[first + q] = sums[q];
       }
     }
-#pragma unroll
-    for (int q = 0; q < kRun; ++q) {
-      if (first + q >= columns) continue;
-      float* const column = fields.along_rows + (2 * gaussian * columns + first + q) * rows;
-      column[v] = sums[q];
-      column[columns * rows + v] = sums_thickness[q];
-    }
   }
+}
+
+/// A bit for each group that the view has. By all threads of a block.
+__device__ inline unsigned GroupsOf(const ScatterFields& fields, int rows) {
+  __shared__ unsigned present;
+  if (threadIdx.x == 0) present = 0;
+  __syncthreads();
+  for (int v = threadIdx.x; v < rows; v += blockDim.x) {
+    atomicOr(&present, fields.groups_of_row[v]);
+  }
+  __syncthreads();
+  return present;
 }
 
 /// The next estimate of what was not scattered; at last, what was.
 __device__ inline void SpreadScatterAlongColumns(const Team& team, const ScatterJob& job,
                                                  const float* tables, bool last,
-                                                 const ScatterFields& fields) {
-  const auto [rows, columns] = job.shape;
-  const int runs = RunsOf(rows);
-  const int begin = team.Begin(columns), items = (team.End(columns) - begin) * runs;
-  unsigned present = 0;
-  for (int v = 0; v < rows; ++v) present |= fields.groups_of_row[v];
-  for (int item = threadIdx.x; item < items; item += blockDim.x) {
-    const int first = item % runs * kRun, u = begin + item / runs;
-    float sums[kRun] = {}, sums_thickness[kRun] = {};
-    for (int gaussian = 0; gaussian < job.layout.gaussians; ++gaussian) {
-      if ((present >> job.group_of[gaussian] & 1u) == 0) continue;
-      const float* const column = fields.along_rows + (2 * gaussian * columns + u) * rows;
-      AddLines(column, column + columns * rows, rows, AlongColumn(job.layout, tables, gaussian),
-               first, sums, sums_thickness);
-    }
-#pragma unroll
-    for (int q = 0; q < kRun; ++q) {
-      if (first + q >= rows) continue;
-      const int block = (first + q) * columns + u;
-      const float arrived = fields.arrived[block], primary = fields.primary[block];
-      const float thickness = LineIntegralOf(primary) * job.inverse_mu;
-      const float scatter =
-          fmaxf(0.f, fmaf(job.gamma, sums_thickness[q], (1 - job.gamma * thickness) * sums[q]));
-      fields.primary[block] = fmaxf(fmaxf(arrived * primary / (primary + scatter),
-                                          static_cast<float>(ops::kLeastPrimary) * arrived),
-                                    static_cast<float>(ops::kLeastCoarse));
-      if (last) fields.arrived[block] = scatter;
-    }
-  }
+                                                 const ScatterFields& fields, float2* stage) {
+  const unsigned groups = GroupsOf(fields, job.shape.rows);
+  SpreadAlongColumns(
+      team, job.shape, job.layout, job.plan, tables, fields.along_rows, stage,
+      [&](int gaussian) { return (groups >> job.group_of[gaussian] & 1u) != 0; },
+      [&](int v, int u, float2 sum) {
+        const int block = v * job.shape.columns + u;
+        const float arrived = fields.arrived[block], primary = fields.primary[block];
+        const float thickness = LineIntegralOf(primary) * job.inverse_mu;
+        const float scatter =
+            fmaxf(0.f, fmaf(job.gamma, sum.y, (1 - job.gamma * thickness) * sum.x));
+        fields.primary[block] = fmaxf(fmaxf(arrived * primary / (primary + scatter),
+                                            static_cast<float>(ops::kLeastPrimary) * arrived),
+                                      static_cast<float>(ops::kLeastCoarse));
+        if (last) fields.arrived[block] = scatter;
+      });
 }
 
-__global__ __launch_bounds__(kTeamThreads) void ScatterKernel(ScatterJob job) {
-  extern __shared__ float tables[];
+__global__ __launch_bounds__(kTeamThreads,
+                             2) void ScatterKernel(const __grid_constant__ ScatterJob job) {
+  extern __shared__ float4 shared[];
+  float* const tables = reinterpret_cast<float*>(shared);
+  auto* const stage = reinterpret_cast<float2*>(tables + job.plan.stage_offset);
   LoadTables(job.layout, job.tables, tables);
   const Team team{};
   const ScatterFields fields(job, team.view());
@@ -157,12 +177,10 @@ __global__ __launch_bounds__(kTeamThreads) void ScatterKernel(ScatterJob job) {
         fmaxf(fields.arrived[block] / dose, static_cast<float>(ops::kLeastCoarse));
     fields.arrived[block] = fields.primary[block] = arrived;
   }
-  __syncthreads();
   for (int step = 0; step < ops::kScatterSteps; ++step) {
-    FindScattered(team, job, fields);
-    SpreadScatterAlongRows(team, job, tables, fields);
+    SpreadScatterAlongRows(team, job, tables, fields, stage);
     team.Sync();
-    SpreadScatterAlongColumns(team, job, tables, step + 1 == ops::kScatterSteps, fields);
+    SpreadScatterAlongColumns(team, job, tables, step + 1 == ops::kScatterSteps, fields, stage);
     team.Sync();
   }
 }

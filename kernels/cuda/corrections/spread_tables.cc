@@ -5,8 +5,8 @@
 namespace isocenter::cuda {
 namespace {
 
-void AppendTable(int blocks, double pitch_mm, const ScaledGaussian& gaussian, bool scaled,
-                 std::vector<float>& tables) {
+void AppendTable(int blocks, int floats, double pitch_mm, const ScaledGaussian& gaussian,
+                 bool scaled, std::vector<float>& tables) {
   const double d = ops::kCoarseBlock * pitch_mm;
   const double variance = gaussian.sigma_mm * gaussian.sigma_mm - d * d / 3;
   for (int k = 0; k < blocks; ++k) {
@@ -17,7 +17,7 @@ void AppendTable(int blocks, double pitch_mm, const ScaledGaussian& gaussian, bo
     }
     tables.push_back(static_cast<float>(scaled ? gaussian.factor * weight : weight));
   }
-  tables.insert(tables.end(), kRun - 1, 0.f);
+  tables.insert(tables.end(), floats - blocks, 0.f);
 }
 
 }  // namespace
@@ -26,12 +26,13 @@ absl::StatusOr<DeviceBuffer<float>> NewTables(const Memory& memory, const Detect
                                               const std::vector<ScaledGaussian>& gaussians) {
   if (gaussians.empty()) return DeviceBuffer<float>();
   const BlockShape shape = BlockShape::Of(detector);
+  const TableLayout layout = TableLayout::Of(shape, gaussians.size());
   std::vector<float> tables;
   for (const ScaledGaussian& gaussian : gaussians) {
-    AppendTable(shape.columns, detector.pitch_u_mm, gaussian, false, tables);
+    AppendTable(shape.columns, layout.along_row, detector.pitch_u_mm, gaussian, false, tables);
   }
   for (const ScaledGaussian& gaussian : gaussians) {
-    AppendTable(shape.rows, detector.pitch_v_mm, gaussian, true, tables);
+    AppendTable(shape.rows, layout.along_column, detector.pitch_v_mm, gaussian, true, tables);
   }
   const auto count = static_cast<int64_t>(tables.size());
   ISO_ASSIGN_OR_RETURN(auto buffer, DeviceBuffer<float>::Create(memory, count));

@@ -29,21 +29,16 @@ struct BlockShape {
 /// in blocks, and zeros behind them for the runs that reach beyond the last block.
 struct TableLayout {
   int gaussians;
-  int along_row, along_column;  // floats of one table
+  int along_row, along_column;  // floats of one table; odd, so that tables begin in other banks
   int floats;                   // of all
 
   static TableLayout Of(const BlockShape& shape, size_t gaussians) {
     const int count = static_cast<int>(gaussians);
-    const int along_row = shape.columns + kRun - 1, along_column = shape.rows + kRun - 1;
+    const int along_row = (shape.columns + kRun - 1) | 1;
+    const int along_column = (shape.rows + kRun - 1) | 1;
     return {count, along_row, along_column, count * (along_row + along_column)};
   }
 };
-
-/// Bytes of the tables of so many Gaussians on the largest legal detector.
-inline int64_t MostTableBytes(size_t gaussians) {
-  const BlockShape most = BlockShape::Of({.columns = 8192, .rows = 8192});
-  return TableLayout::Of(most, gaussians).floats * int64_t{sizeof(float)};
-}
 
 /// Its weights along columns contain `factor`.
 struct ScaledGaussian {

@@ -6,8 +6,6 @@
 
 namespace isocenter::cuda {
 
-inline constexpr int kTeamThreads = 512;
-
 /// A kernel's grid is parts x views. How the work is divided between parts and threads must not
 /// change what is computed.
 struct Team {

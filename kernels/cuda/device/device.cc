@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/host_memory.h"
 #include "kernels/cuda/device/illegal_write.h"
 #include "kernels/cuda/device/session.h"
 

@@ -34,7 +34,7 @@ void CalibrationUpload::OnRequest(const grpc::ByteBuffer& bytes) {
   absl::Status begun = ParseRequest(bytes, request);
   name_ = request.name();
   if (begun.ok()) begun = Begin(request);
-  if (!begun.ok()) return End(begun);
+  if (!begun.ok()) return Refuse(begun);
   watch_ = IdleWatch::Start({shared_.idle_limit, kLongest}, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
@@ -85,10 +85,10 @@ void CalibrationUpload::OnNext(const grpc::ByteBuffer* bytes) {
   if (bytes != nullptr) {
     watch_->Touch();
     const absl::Status taken = Take(*bytes);
-    return taken.ok() ? GoOn() : End(taken);
+    return taken.ok() ? GoOn() : Refuse(taken);
   }
   watch_->Stop();
-  if (context().IsCancelled()) return End(absl::CancelledError("the client went away"));
+  if (context().IsCancelled()) return Refuse(absl::CancelledError("the client went away"));
   absl::MutexLock lock(&mutex_);
   if (ended_) return;  // and nobody else will end it now
   shared_.disk.Submit([self = shared_from_this()] { self->Commit(); });
@@ -105,6 +105,11 @@ void CalibrationUpload::Commit() {
   const auto kept = Keep();
   upload_.reset();
   End(kept);
+}
+
+void CalibrationUpload::Refuse(const absl::Status& why) {
+  upload_.reset();
+  End(why);
 }
 
 void CalibrationUpload::End(const absl::StatusOr<v1::KeptCalibration>& outcome) {

@@ -64,6 +64,8 @@ class CalibrationUpload : public SingleRequestCall,
   /// All has come: on the disk's thread.
   void Commit();
   absl::StatusOr<v1::KeptCalibration> Keep();
+  /// Ends the call from where requests are read. The client may begin again as soon as it knows.
+  void Refuse(const absl::Status& why);
   /// Ends the call, unless it has been ended.
   void End(const absl::StatusOr<v1::KeptCalibration>& outcome);
 
