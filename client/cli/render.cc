@@ -16,7 +16,7 @@ namespace {
 constexpr double kMostHu = 1e6;
 
 struct Options {
-  std::string volume, truth, out;
+  std::string volume, before, truth, out;
   std::vector<double> window{40, 400};
   std::vector<double> difference_window{0, 100};
   std::vector<int> slice;
@@ -40,6 +40,17 @@ absl::StatusOr<imaging::SliceIndex> ToSliceIndex(const Options& options, const V
   return at;
 }
 
+// On `grid`, with voxels that the file does not have not finite.
+absl::StatusOr<formats::Volume> ReadOn(const VolumeGrid& grid, const std::string& path) {
+  ISO_ASSIGN_OR_RETURN(const formats::Volume given, formats::ReadVolume(path));
+  return imaging::Resample(given, grid, std::numeric_limits<float>::quiet_NaN());
+}
+
+formats::Volume Difference(formats::Volume volume, const formats::Volume& truth) {
+  for (size_t i = 0; i < volume.voxels.size(); ++i) volume.voxels[i] -= truth.voxels[i];
+  return volume;
+}
+
 absl::Status Render(const Options& options) {
   ISO_RETURN_IF_ERROR(
       formats::CheckFileDestination({.flag = "--out", .path = options.out, .endings = {".png"}}));
@@ -48,20 +59,22 @@ absl::Status Render(const Options& options) {
                        ToWindow("--difference-window", options.difference_window));
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
   ISO_ASSIGN_OR_RETURN(const imaging::SliceIndex at, ToSliceIndex(options, volume.grid));
-  if (options.truth.empty()) {
-    return formats::WritePng(options.out,
-                             imaging::RenderSheet({{"RECONSTRUCTION", &volume, window}}, at));
+  formats::Volume before, truth, difference;
+  std::vector<imaging::SheetRow> rows;
+  if (!options.truth.empty()) {
+    ISO_ASSIGN_OR_RETURN(truth, ReadOn(volume.grid, options.truth));
+    rows.push_back({"TRUTH", &truth, window});
   }
-  ISO_ASSIGN_OR_RETURN(const formats::Volume given, formats::ReadVolume(options.truth));
-  const formats::Volume truth =
-      imaging::Resample(given, volume.grid, std::numeric_limits<float>::quiet_NaN());
-  formats::Volume difference = volume;
-  for (size_t i = 0; i < difference.voxels.size(); ++i) difference.voxels[i] -= truth.voxels[i];
-  return formats::WritePng(options.out,
-                           imaging::RenderSheet({{"TRUTH", &truth, window},
-                                                 {"RECONSTRUCTION", &volume, window},
-                                                 {"DIFFERENCE", &difference, difference_window}},
-                                                at));
+  if (!options.before.empty()) {
+    ISO_ASSIGN_OR_RETURN(before, ReadOn(volume.grid, options.before));
+    rows.push_back({"BEFORE", &before, window});
+  }
+  rows.push_back({"RECONSTRUCTION", &volume, window});
+  if (!options.truth.empty()) {
+    difference = Difference(volume, truth);
+    rows.push_back({"DIFFERENCE", &difference, difference_window});
+  }
+  return formats::WritePng(options.out, imaging::RenderSheet(rows, at));
 }
 
 }  // namespace
@@ -75,13 +88,15 @@ void AddRenderCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter render volume.mha --out planes.png --window 40,400\n"
       "  isocenter render volume.mha --truth truth.mha --out sheet.png --difference-window 0,100\n"
-      "With --truth: rows truth, reconstruction and difference. A truth on another grid is "
-      "interpolated.");
+      "Rows: truth, before, reconstruction, difference to the truth, of what is given. Volumes on "
+      "other grids are interpolated.");
   command.Add("volume", o.volume, "volume in HU (.mha, .mhd, .nii, .nii.gz, DICOM directory)")
       .Required()
       .Type("VOLUME");
   command.Add("--out", o.out, "PNG to write").Required().Type("FILE");
   command.Add("--truth", o.truth, "volume to compare with").Type("FILE");
+  command.Add("--before", o.before, "the same scan without what is to be shown, e.g. corrections")
+      .Type("FILE");
   command.Add("--window", o.window, "centre and width in HU")
       .Type("C,W")
       .Separator(',')

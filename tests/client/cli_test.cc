@@ -376,6 +376,27 @@ TEST(Cli, RenderRefusesBadFlags) {
   EXPECT_EQ(ReadBytes(out).substr(1, 3), "PNG");
 }
 
+TEST(Cli, RenderHasARowForEachVolumeThatIsGiven) {
+  TemporaryDirectory directory;
+  WriteVolume(directory / "a.mha", 10);
+  WriteVolume(directory / "b.mha", 20);
+  const auto height = [&](std::vector<std::string> given) {
+    const std::string out = directory / "sheet.png";
+    given.insert(given.begin(), {"render", directory / "a.mha", "--out", out});
+    EXPECT_EQ(RunCommand(given).exit_code, 0);
+    const std::string png = ReadBytes(out);
+    return static_cast<uint8_t>(png[22]) << 8 | static_cast<uint8_t>(png[23]);  // of IHDR
+  };
+  const std::string other = directory / "b.mha";
+  const int one = height({}), two = height({"--before", other}), row = two - one;
+  EXPECT_GT(row, 20);
+  EXPECT_EQ(height({"--truth", other}), one + 2 * row);
+  EXPECT_EQ(height({"--truth", other, "--before", other}), one + 3 * row);
+  EXPECT_EQ(RunCommand({"render", other, "--out", directory / "s.png", "--before", "/none.mha"})
+                .exit_code,
+            1);
+}
+
 TEST(Cli, SimulatedPhantomHasItsTruthAndABundle) {
   TemporaryDirectory directory;
   const Outcome outcome =

@@ -13,20 +13,30 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from lab import cranium, isocenter, orthanc, process  # noqa: E402
+from lab import cranium, isocenter, orthanc, process, room  # noqa: E402
 
 FOLDER = pathlib.Path(".demo").resolve()
 FRAMES = 248
 FPS = 30
 VOXEL_MM = 0.9
 FIELD_OF_VIEW_RADIUS_MM = 115
-SIMULATION = (
-    *("--trajectory", "carm", "--frames", FRAMES, "--detector", "620x480", "--pitch-mm", 0.616),
-    *("--photons", 400000, "--seed", 2012),
-    *("--patient-name", "Demo^Cranium", "--patient-id", "DEMO-0051", "--accession", "DEMO2012"),
+ARM = ("--trajectory", "carm", "--detector", "496x384", "--pitch-mm", 0.77)
+PHOTONS, SEED = 400000, 2012
+SCAN = (
+    *("--frames", FRAMES, "--patient-name", "Demo^Cranium", "--patient-id", "DEMO-0051", "--accession", "DEMO2012"),
     *("--study-description", "C-arm CT head"),
 )
 TRUTH = ("--truth-size", 256, "--truth-voxel-mm", VOXEL_MM)
+GRID = ("--grid", "256x256x256", "--voxel-mm", VOXEL_MM)
+PROTOCOL = """
+protocol {
+  name: "head_corrected"
+  description: "Soft tissue of the head, from raw counts."
+  filter_window: FILTER_WINDOW_HANN
+  filter_cutoff: 0.8
+  corrections { calibration: CALIBRATION_POLICY_REQUIRE }
+}
+"""
 
 
 def say(text):
@@ -58,22 +68,28 @@ def run_visibly(*arguments):
 
 
 def simulate():
-    """The bundle and the truth; kept between runs as long as what they are made with stays the same."""
-    bundle, truth, stamp = FOLDER / "bundle", FOLDER / "truth.mha", FOLDER / "simulation.sha256"
+    """The raw scan, the calibration set of its room, and the truth.
+
+    Kept between runs as long as what they are made with stays the same.
+    """
+    truth, stamp = FOLDER / "truth.mha", FOLDER / "simulation.sha256"
+    theatre = room.Room(FOLDER / "room", ARM, PHOTONS, SEED)
     recipe = hashlib.sha256(isocenter.binary("isocenter").read_bytes())
-    recipe.update(pathlib.Path(cranium.__file__).read_bytes())
-    recipe.update(repr((SIMULATION, TRUTH, FIELD_OF_VIEW_RADIUS_MM)).encode())
+    for module in (cranium, room):
+        recipe.update(pathlib.Path(module.__file__).read_bytes())
+    recipe.update(repr((ARM, PHOTONS, SEED, SCAN, TRUTH, FIELD_OF_VIEW_RADIUS_MM)).encode())
     if stamp.exists() and stamp.read_text() == recipe.hexdigest():
         say("* The simulated scan of the last run is used again (remove .demo for a new one)")
-        return bundle, truth
+        return theatre.folder / "scan", theatre.set, truth
     stamp.unlink(missing_ok=True)
-    shutil.rmtree(bundle, ignore_errors=True)
+    with step("Calibrating a room: sweeps without and with X-rays, cylinders of water"):
+        theatre.measure()
     with step("Unpacking the head CT of Debian's invesalius-examples"):
         head = cranium.write_meta_image(FOLDER, FIELD_OF_VIEW_RADIUS_MM)
-    with step(f"Scanning it: {FRAMES} frames of 620x480 through a wobbling C-arm, with photon noise"):
-        run_visibly("simulate", "--volume", head, "--out", bundle, *SIMULATION, "--truth", truth, *TRUTH)
+    with step(f"Scanning it: {FRAMES} raw frames of 496x384 through a wobbling C-arm, scatter by Monte Carlo"):
+        bundle = theatre.simulate("scan", "--volume", head, *SCAN, "--truth", truth, *TRUTH, run=run_visibly)
     stamp.write_text(recipe.hexdigest())
-    return bundle, truth
+    return bundle, theatre.set, truth
 
 
 def find_and_pull(pacs, result):
@@ -89,8 +105,12 @@ def find_and_pull(pacs, result):
 
 def rmse_rows(figures):
     return [
-        (f"RMSE against the CT, {name.replace('_', ' ')}", f"{figures['regions'][name]['rmse_hu']:.1f} HU")
-        for name in ("central_slab", "sphere_60_mm")
+        (
+            f"{what} against the CT, {region.replace('_', ' ')}",
+            " ".join(f"{figures[name]['regions'][region][key]:.1f} HU {name}" for name in figures),
+        )
+        for what, key in (("RMSE", "rmse_hu"), ("mean error", "bias_hu"))
+        for region in ("central_slab", "sphere_60_mm")
     ]
 
 
@@ -103,35 +123,42 @@ def table(rows):
 
 
 def demo(stack):
-    bundle, truth = simulate()
+    bundle, calibration, truth = simulate()
     # Every run starts with an empty archive and an empty PACS.
     for name in ("service", "orthanc"):
         shutil.rmtree(FOLDER / name, ignore_errors=True)
     pacs_port = process.free_port()
     with step("Starting isocenterd and Orthanc on loopback"):
-        service = isocenter.Service(FOLDER / "service", peers=[(orthanc.AE_TITLE, pacs_port)])
+        service = isocenter.Service(
+            FOLDER / "service", peers=[(orthanc.AE_TITLE, pacs_port)], config=PROTOCOL
+        )
         stack.callback(service.stop)
         service.start()
         pacs = orthanc.Orthanc(FOLDER / "orthanc", service.dicom_port, pacs_port)
         stack.callback(pacs.stop)
         pacs.start()
+    isocenter.must("calibrations", "add", calibration, "--server", service.grpc)
     summary = FOLDER / "result.json"
-    with step(f"Streaming at {FPS} frames per second; the volume grows meanwhile"):
+    with step(f"Streaming at {FPS} frames per second; they are corrected and the volume grows meanwhile"):
         run_visibly(
-            *("stream", bundle, "--server", service.grpc, "--fps", FPS, "--protocol", "fdk_smooth"),
-            *("--grid", "256x256x256", "--voxel-mm", VOXEL_MM, "--json", summary),
+            *("stream", bundle, "--server", service.grpc, "--fps", FPS, "--protocol", "head_corrected"),
+            *(*GRID, "--json", summary),
         )
     result = json.loads(summary.read_text())
     with step("The PACS finds the study (C-FIND) and pulls it (C-MOVE)"):
         pulled = find_and_pull(pacs, result)
-    volume, sheet = FOLDER / "reconstruction.mha", FOLDER / "contact-sheet.png"
-    with step("Comparing with the CT that was scanned"):
+    volume, raw, sheet = (FOLDER / name for name in ("corrected.mha", "uncorrected.mha", "contact-sheet.png"))
+    with step("Comparing with the CT that was scanned, and with the same frames uncorrected"):
         isocenter.must(
             "fetch", result["job_id"], "--server", service.grpc, "--format", "mha", "--out", volume
         )
-        figures = isocenter.json_of("compare", volume, "--truth", truth)
+        isocenter.must("reconstruct", bundle, "--out", raw, *GRID, "--window", "hann", "--cutoff", 0.8)
+        figures = {
+            name: isocenter.json_of("compare", path, "--truth", truth)
+            for name, path in (("uncorrected", raw), ("corrected", volume))
+        }
         isocenter.must(
-            *("render", volume, "--truth", truth, "--out", sheet),
+            *("render", volume, "--before", raw, "--truth", truth, "--out", sheet),
             *("--window", "40,400", "--difference-window", "0,400"),
         )
     table(
@@ -144,7 +171,7 @@ def demo(stack):
             ("DICOM instances in the PACS", str(pulled)),
         ]
     )
-    say(f"Truth, reconstruction and difference in three planes: {sheet}")
+    say(f"Truth, uncorrected, corrected and what is left, in three planes: {sheet}")
     if service.terminate() != 0:
         raise process.LabError(f"isocenterd did not drain well; see {service.log}")
 

@@ -107,7 +107,7 @@ def call(*arguments, seconds=240):
     return process.run([binary("isocenter"), *arguments], seconds)
 
 
-def must(*arguments, seconds=240):
+def must(*arguments, seconds=600):
     """isocenter ARGUMENTS..; its standard output. LabError unless it ends well."""
     done = call(*arguments, seconds=seconds)
     if done.returncode != 0:

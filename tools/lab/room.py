@@ -41,13 +41,12 @@ class Room:
         path.write_text(_PHYSICS.format(kv=KV, photons=photons, scatter=scatter, lag=lag))
         return path
 
-    def simulate(self, name, *what, physics=None):
-        """The bundle NAME; `what`: further flags of simulate."""
+    def simulate(self, name, *what, physics=None, run=isocenter.must):
+        """The bundle NAME; `what`: further flags of simulate; `run`: runs isocenter with what it is given."""
         bundle = self.folder / name
-        isocenter.must(
+        run(
             *("simulate", "--out", bundle, "--physics", physics or self.physics, *self._geometry, *what),
             *("--station", STATION, "--detector-mode", MODE, "--tube-voltage", KV),
-            seconds=1200,
         )
         return bundle
 

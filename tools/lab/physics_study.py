@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""What corrections leave of beam hardening and scatter in images. Run it as ./dev bench physics.
+
+Water cylinders by tube voltage, then a head and an abdomen with Monte Carlo scatter, without noise, on a coarse
+detector. Sets are measured on cylinders and other seeds, the abdomen is nothing that a set was measured on.
+"""
+
+import array
+import math
+import pathlib
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lab import isocenter  # noqa: E402
+
+FOLDER = pathlib.Path(".physics-study").resolve()
+ARM = ("--trajectory", "circle", "--detector", "310x240", "--pitch-mm", 1.232)
+SIZE, VOXEL_MM = 128, 2.5
+GRID = ("--grid", f"{SIZE}x{SIZE}x33", "--voxel-mm", VOXEL_MM)
+FRAMES = 180
+TUBE = "tube {{ kv: {kv} aluminium_mm: 2.5 copper_mm: 0.1 }} {scatter} detector {{ signal_counts: 60000 photons: {photons} }}"
+SCATTER = "scatter { views: 12 }"
+# Half axes, centre and HU; later ones lie over earlier ones. Spine, liver, two vessels.
+ABDOMEN = (
+    ((150, 105, 100), (0, 0), 0),
+    ((22, 20, 100), (0, 70), 600),
+    ((55, 45, 100), (-70, -20), 60),
+    ((12, 12, 100), (20, 25), 150),
+    ((60, 8, 100), (40, -75), -100),
+)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def write_volume(path, voxel_mm, shape, hu_at):
+    """A .mha of int16 whose middle is the isocentre; `hu_at(x, y, z)` in mm."""
+    nx, ny, nz = shape
+    offset = [-(n - 1) / 2 * voxel_mm for n in shape]
+    header = [
+        *("ObjectType = Image", "NDims = 3", f"DimSize = {nx} {ny} {nz}", "ElementType = MET_SHORT"),
+        f"ElementSpacing = {voxel_mm} {voxel_mm} {voxel_mm}",
+        f"Offset = {offset[0]} {offset[1]} {offset[2]}",
+        *("BinaryData = True", "BinaryDataByteOrderMSB = False", "CompressedData = False", "ElementDataFile = LOCAL"),
+    ]
+    plane = array.array(
+        "h",
+        (
+            int(hu_at(offset[0] + i * voxel_mm, offset[1] + j * voxel_mm))
+            for j in range(ny)
+            for i in range(nx)
+        ),
+    )
+    path.write_bytes(("\n".join(header) + "\n").encode() + plane.tobytes() * nz)
+    return path
+
+
+def abdomen_hu(x, y):
+    hu = -1000
+    for (a, b, _), (cx, cy), value in ABDOMEN:
+        if ((x - cx) / a) ** 2 + ((y - cy) / b) ** 2 <= 1:
+            hu = value
+    return hu
+
+
+def middle_slices(path):
+    """HU of the middle nine slices of a volume that reconstruct wrote, with x and y in mm."""
+    raw = path.read_bytes()
+    values = array.array("f")
+    values.frombytes(raw[-4 * SIZE * SIZE * 33 :])
+    middle = (SIZE - 1) / 2
+    for k in range(12, 21):
+        for j in range(SIZE):
+            for i in range(SIZE):
+                yield (i - middle) * VOXEL_MM, (j - middle) * VOXEL_MM, values[(k * SIZE + j) * SIZE + i]
+
+
+def mean(path, wanted):
+    values = [hu for x, y, hu in middle_slices(path) if wanted(x, y)]
+    return sum(values) / len(values)
+
+
+def physics(name, kv, scatter, photons):
+    path = FOLDER / f"{name}.textproto"
+    path.write_text(TUBE.format(kv=kv, scatter=scatter, photons=photons))
+    return path
+
+
+def simulate(name, file, seed, *what):
+    bundle = FOLDER / name
+    shutil.rmtree(bundle, ignore_errors=True)
+    isocenter.must("simulate", "--out", bundle, "--physics", file, "--seed", seed, *ARM, *what)
+    return bundle
+
+
+def cylinder(name, file, diameter_mm, seed, frames=24):
+    return simulate(name, file, seed, "--phantom", "cylinder", "--scale-mm", diameter_mm / 2, "--frames", frames)
+
+
+def reconstruct(bundle, name, *flags):
+    volume = FOLDER / f"{name}.mha"
+    isocenter.must("reconstruct", bundle, "--out", volume, "--window", "hann", *GRID, *flags)
+    return volume
+
+
+def measure_set(name, kv, diameters_mm, scatter):
+    """Dark, flat and water, and scatter where wanted, with noise."""
+    quiet = physics(f"{name}-narrow", kv, "", 100000)
+    sweeps = [simulate(f"{name}-{sweep}", quiet, 3, "--sweep", sweep, "--frames", 40) for sweep in ("dark", "flat")]
+    out = FOLDER / f"{name}.isocal"
+    flags = ("--station", "study", "--mode", "full", "--kv", kv, "--valid-days", 1, "--out", out)
+    isocenter.must("calibrate", "detector", "--dark", sweeps[0], "--flat", sweeps[1], *flags)
+    narrow = {mm: cylinder(f"{name}-narrow-{mm}", quiet, mm, 5) for mm in diameters_mm}
+    scans = [flag for mm in diameters_mm for flag in ("--scan", narrow[mm], "--diameter-mm", mm)]
+    isocenter.must("calibrate", "beam-hardening", *scans, "--into", out)
+    if scatter:
+        wide = physics(f"{name}-wide", kv, SCATTER, 100000)
+        pairs = [
+            flag
+            for mm in diameters_mm
+            for flag in ("--with", cylinder(f"{name}-wide-{mm}", wide, mm, 7), "--without", narrow[mm])
+        ]
+        say(isocenter.must("calibrate", "scatter", *pairs, "--into", out))
+    return out
+
+
+def cupping(volume, radius_mm):
+    middle = mean(volume, lambda x, y: math.hypot(x, y) < 0.3 * radius_mm)
+    edge = mean(volume, lambda x, y: 0.8 * radius_mm < math.hypot(x, y) < 0.9 * radius_mm)
+    return middle, middle - edge
+
+
+def water_by_voltage():
+    say("200 mm of water   before: middle, middle - edge    after: middle, middle - edge   (HU)")
+    for kv in (70, 90, 120):
+        known = measure_set(f"water-{kv}", kv, (160, 220), scatter=False)
+        scan = cylinder(f"water-{kv}", physics(f"water-{kv}", kv, "", 0), 200, 11, FRAMES)
+        before = cupping(reconstruct(scan, f"water-{kv}-before"), 100)
+        after = cupping(reconstruct(scan, f"water-{kv}-after", "--calibration", known), 100)
+        say(f"  {kv:3} kV            {before[0]:8.1f} {before[1]:8.1f}               {after[0]:8.1f} {after[1]:8.1f}")
+
+
+REGIONS = {
+    "head": {
+        "middle": lambda x, y: math.hypot(x, y) < 20,
+        "front": lambda x, y: math.hypot(x, y + 45) < 12,
+        "back": lambda x, y: math.hypot(x, y - 45) < 12,
+        "left": lambda x, y: math.hypot(x - 40, y) < 12,
+        "right": lambda x, y: math.hypot(x + 40, y) < 12,
+    },
+    "abdomen": {
+        "middle": lambda x, y: math.hypot(x, y + 10) < 12,
+        "liver": lambda x, y: math.hypot(x + 70, y + 20) < 25,
+        "left": lambda x, y: math.hypot(x - 90, y) < 20,
+        "far right": lambda x, y: math.hypot(x + 110, y - 40) < 15,
+        "beside the spine": lambda x, y: math.hypot(x - 45, y - 65) < 12,
+    },
+}
+
+
+def scatter_in_images(kv=120):
+    known = measure_set("scatter", kv, (160, 240, 300), scatter=True)
+    wide, narrow = physics("scan-wide", kv, SCATTER, 0), physics("scan-narrow", kv, "", 0)
+    volume = write_volume(FOLDER / "abdomen.mha", 2, (160, 112, 50), abdomen_hu)
+    objects = {"head": ("--phantom", "head"), "abdomen": ("--volume", volume)}
+    for name, what in objects.items():
+        scan = simulate(f"{name}-wide", wide, 13, *what, "--frames", FRAMES)
+        primary = simulate(f"{name}-narrow", narrow, 13, *what, "--frames", FRAMES)
+        volumes = {
+            "without correction": reconstruct(scan, f"{name}-before"),
+            "corrected": reconstruct(scan, f"{name}-after", "--calibration", known),
+            "corrected, no scatter": reconstruct(primary, f"{name}-primary", "--calibration", known),
+        }
+        say(f"{name}, {kv} kV, no grid: HU against the scan without scatter, corrected")
+        reference = {region: mean(volumes["corrected, no scatter"], at) for region, at in REGIONS[name].items()}
+        for kind in ("without correction", "corrected"):
+            errors = {region: mean(volumes[kind], at) - reference[region] for region, at in REGIONS[name].items()}
+            average = sum(errors.values()) / len(errors)
+            spread = max(errors.values()) - min(errors.values())
+            parts = ", ".join(f"{region} {error:.0f}" for region, error in errors.items())
+            say(f"  {kind:20} mean {average:7.1f}, range {spread:6.1f}   ({parts})")
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    water_by_voltage()
+    scatter_in_images()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
