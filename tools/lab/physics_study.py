@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lab import isocenter  # noqa: E402
 
 FOLDER = pathlib.Path(".physics-study").resolve()
-ARM = ("--trajectory", "circle", "--detector", "310x240", "--pitch-mm", 1.232)
+ARM = ("--trajectory", "circle", "--detector", "496x384", "--pitch-mm", 0.77)
 SIZE, VOXEL_MM = 128, 2.5
 GRID = ("--grid", f"{SIZE}x{SIZE}x33", "--voxel-mm", VOXEL_MM)
 FRAMES = 180

@@ -30,12 +30,18 @@ __global__ void TakeOffKernel(FrameShape shape, const float* fields, int64_t fie
   const float above = across(lower - 1), below = across(lower);
   const int centre = lower * kSide - kSide / 2;
   float* const column = frames + static_cast<int64_t>(view) * shape.rows * shape.columns + u;
-#pragma unroll 4
+  float pixels[kSide];  // all on their way before the first is written back
+#pragma unroll
+  for (int k = 0; k < kSide; ++k) {
+    const int v = centre + k;
+    if (v >= 0 && v < shape.rows) pixels[k] = column[static_cast<int64_t>(v) * shape.columns];
+  }
+#pragma unroll
   for (int k = 0; k < kSide; ++k) {
     const int v = centre + k;
     if (v < 0 || v >= shape.rows) continue;
-    float& pixel = column[static_cast<int64_t>(v) * shape.columns];
-    pixel = take(view, pixel, fmaf((k + 0.5f) / kSide, below - above, above));
+    column[static_cast<int64_t>(v) * shape.columns] =
+        take(view, pixels[k], fmaf((k + 0.5f) / kSide, below - above, above));
   }
 }
 

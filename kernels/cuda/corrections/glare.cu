@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/corrections/coarse_frames.cuh"
 #include "kernels/cuda/corrections/glare_kernel.cuh"
-#include "kernels/cuda/corrections/launch_team.h"
 #include "kernels/cuda/corrections/methods.h"
+#include "kernels/cuda/corrections/spread_teams.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -29,16 +29,14 @@ std::vector<ScaledGaussian> Terms(const ops::Calibration& calibration) {
 class CorrectGlare final : public ops::CorrectGlare {
  public:
   CorrectGlare(CudaSession& session, const Detector& detector,
-               const std::vector<ScaledGaussian>& terms, DeviceBuffer<float> tables, int parts,
-               int64_t most_shared_bytes)
+               const std::vector<ScaledGaussian>& terms, DeviceBuffer<float> tables,
+               SpreadTeams teams)
       : ops::CorrectGlare(detector),
         session_(session),
         shape_(detector),
         layout_(TableLayout::Of(shape_.blocks, terms.size())),
-        plan_(SpreadPlan::Of(shape_.blocks, layout_, /*groups=*/1, sizeof(float), parts,
-                             most_shared_bytes)),
         tables_(std::move(tables)),
-        parts_(parts) {
+        teams_(std::move(teams)) {
     double stays = 1;
     for (const ScaledGaussian& term : terms) stays -= term.factor;
     factor_ = static_cast<float>(1 / stays);
@@ -55,15 +53,16 @@ class CorrectGlare final : public ops::CorrectGlare {
     const cudaStream_t stream = session_.stream();
     ISO_RETURN_IF_ERROR(
         FindBlockMeans(shape_, views, stack->data(), of_view, stream, fields_.data()));
+    const SpreadTeams::Team& team = teams_.For(views);
     const GlareJob job{.shape = shape_.blocks,
                        .layout = layout_,
-                       .plan = plan_,
+                       .plan = team.plan,
                        .tables = tables_.data(),
                        .factor = factor_,
                        .fields = fields_.data(),
                        .fields_of_view = of_view};
-    ISO_RETURN_IF_ERROR(
-        LaunchTeams(GlareKernel, parts_, kTeamThreads, views, plan_.shared_bytes, stream, job));
+    ISO_RETURN_IF_ERROR(LaunchTeams(GlareKernel, team.parts, kTeamThreads, views,
+                                    team.plan.shared_bytes, stream, job));
     return TakeOff(shape_, views, fields_.data(), of_view, TakeGlare{factor_}, stream,
                    stack->data());
   }
@@ -71,9 +70,8 @@ class CorrectGlare final : public ops::CorrectGlare {
   CudaSession& session_;
   const FrameShape shape_;
   const TableLayout layout_;
-  const SpreadPlan plan_;
   const DeviceBuffer<float> tables_;
-  const int parts_;
+  const SpreadTeams teams_;
   float factor_ = 1;
   DeviceBuffer<float> fields_;
 };
@@ -83,13 +81,15 @@ class CorrectGlare final : public ops::CorrectGlare {
 absl::StatusOr<std::unique_ptr<ops::CorrectGlare>> NewCorrectGlare(
     CudaSession& session, const ops::Calibration& calibration) {
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(const int parts, TeamParts(session));
-  ISO_ASSIGN_OR_RETURN(const int64_t most_shared_bytes, AllowShared(GlareKernel, session));
   const std::vector<ScaledGaussian> terms = Terms(calibration);
+  const BlockShape shape = BlockShape::Of(calibration.detector);
+  ISO_ASSIGN_OR_RETURN(SpreadTeams teams, SpreadTeams::Create(session, GlareKernel, shape,
+                                                              TableLayout::Of(shape, terms.size()),
+                                                              /*groups=*/1, sizeof(float)));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> tables,
                        NewTables(session.memory(), calibration.detector, terms));
   return std::make_unique<CorrectGlare>(session, calibration.detector, terms, std::move(tables),
-                                        parts, most_shared_bytes);
+                                        std::move(teams));
 }
 
 int64_t CorrectGlareBytes(const ops::Extents& extents, const ops::Calibration& calibration) {

@@ -16,7 +16,7 @@ struct GlareJob {
 
   /// Of one view: what arrived, in the end what spread; what fell; each term's sums along rows.
   static int64_t FieldsOfView(const BlockShape& shape, int64_t terms) {
-    return shape.count() * (2 + terms);
+    return shape.count() * 2 + SumsAlongRows(shape) * terms;
   }
 };
 
@@ -28,19 +28,18 @@ __device__ inline void SpreadGlareAlongRows(const Team& team, const GlareJob& jo
   for (int top = team.Begin(rows); top < end; top += job.plan.rows_at_once) {
     const int height = min(job.plan.rows_at_once, end - top);
     __syncthreads();  // nobody reads the stage any more
-    for (int i = threadIdx.x; i < height * columns; i += blockDim.x) {
-      stage[i] = fell[top * columns + i];
-    }
+    Stage(
+        height * columns, [](int) { return true; }, [&](int i) { return fell[top * columns + i]; },
+        [](int i) { return i; }, stage);
     __syncthreads();
     for (int item = threadIdx.x; item < height * terms * runs; item += blockDim.x) {
-      const int first = item % runs * kRun, term = item / runs % terms, v = item / runs / terms;
+      const int run = item % runs, term = item / runs % terms, v = item / runs / terms;
       float sums[kRun] = {};
-      AddLine(stage + v * columns, 1, 0, columns, AlongRow(job.layout, tables, term), first, sums);
-      float* const row = along_rows + (term * rows + top + v) * columns;
+      AddLine(stage + v * columns, 1, 0, columns, AlongRow(job.layout, tables, term), run * kRun,
+              sums);
+      float* const row = along_rows + RowOfSums(job.shape, term * rows + top + v);
 #pragma unroll
-      for (int q = 0; q < kRun; ++q) {
-        if (first + q < columns) row[first + q] = sums[q];
-      }
+      for (int q = 0; q < kRun; ++q) row[PlaceInRow(job.shape, run, q)] = sums[q];
     }
   }
 }

@@ -1,9 +1,9 @@
 #include <vector>
 
 #include "kernels/cuda/corrections/coarse_frames.cuh"
-#include "kernels/cuda/corrections/launch_team.h"
 #include "kernels/cuda/corrections/methods.h"
 #include "kernels/cuda/corrections/scatter_kernel.cuh"
+#include "kernels/cuda/corrections/spread_teams.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -56,16 +56,14 @@ ScatterJob MakeJob(const ops::Calibration& calibration, const Gaussians& gaussia
 class CorrectScatter final : public ops::CorrectScatter {
  public:
   CorrectScatter(CudaSession& session, const Detector& detector, const ScatterJob& job,
-                 DeviceBuffer<float> tables, int parts, int64_t most_shared_bytes)
+                 DeviceBuffer<float> tables, SpreadTeams teams)
       : ops::CorrectScatter(detector),
         session_(session),
         shape_(detector),
         job_(job),
         tables_(std::move(tables)),
-        parts_(parts) {
+        teams_(std::move(teams)) {
     job_.tables = tables_.data();
-    job_.plan =
-        SpreadPlan::Of(job.shape, job.layout, job.groups, sizeof(float2), parts, most_shared_bytes);
   }
 
  private:
@@ -84,7 +82,9 @@ class CorrectScatter final : public ops::CorrectScatter {
     ScatterJob job = job_;
     job.doses = dose_stack->data();
     job.fields = fields_.data();
-    ISO_RETURN_IF_ERROR(LaunchTeams(ScatterKernel, parts_, kTeamThreads, views,
+    const SpreadTeams::Team& team = teams_.For(views);
+    job.plan = team.plan;
+    ISO_RETURN_IF_ERROR(LaunchTeams(ScatterKernel, team.parts, kTeamThreads, views,
                                     job.plan.shared_bytes, stream, job));
     return TakeOff(shape_, views, fields_.data(), job.fields_of_view, TakeScatter{job.doses},
                    stream, stack->data());
@@ -94,7 +94,7 @@ class CorrectScatter final : public ops::CorrectScatter {
   const FrameShape shape_;
   ScatterJob job_;
   const DeviceBuffer<float> tables_;
-  const int parts_;
+  const SpreadTeams teams_;
   DeviceBuffer<float> fields_;
 };
 
@@ -104,14 +104,15 @@ absl::StatusOr<std::unique_ptr<ops::CorrectScatter>> NewCorrectScatter(
     CudaSession& session, const ops::Calibration& calibration) {
   ISO_RETURN_IF_ERROR(ops::CheckHasScatter(calibration));
   ISO_RETURN_IF_ERROR(session.MakeCurrent());
-  ISO_ASSIGN_OR_RETURN(const int parts, TeamParts(session));
-  ISO_ASSIGN_OR_RETURN(const int64_t most_shared_bytes, AllowShared(ScatterKernel, session));
   const Gaussians gaussians(*calibration.scatter);
+  const ScatterJob job = MakeJob(calibration, gaussians);
+  ISO_ASSIGN_OR_RETURN(SpreadTeams teams,
+                       SpreadTeams::Create(session, ScatterKernel, job.shape, job.layout,
+                                           job.groups, sizeof(float2)));
   ISO_ASSIGN_OR_RETURN(DeviceBuffer<float> tables,
                        NewTables(session.memory(), calibration.detector, gaussians.all));
-  return std::make_unique<CorrectScatter>(session, calibration.detector,
-                                          MakeJob(calibration, gaussians), std::move(tables), parts,
-                                          most_shared_bytes);
+  return std::make_unique<CorrectScatter>(session, calibration.detector, job, std::move(tables),
+                                          std::move(teams));
 }
 
 int64_t CorrectScatterBytes(const ops::Extents& extents, const ops::Calibration& calibration) {

@@ -24,7 +24,7 @@ struct ScatterJob {
 
   /// Even, as what is kept in pairs needs it.
   static int64_t FieldsOfView(const BlockShape& shape, int64_t gaussians) {
-    return shape.count() * (2 + 2 * gaussians) + (shape.rows + 1) / 2 * 2;
+    return shape.count() * 2 + SumsAlongRows(shape) * 2 * gaussians + (shape.rows + 1) / 2 * 2;
   }
 };
 
@@ -35,7 +35,8 @@ struct ScatterFields {
     arrived = job.fields + view * job.fields_of_view;
     primary = arrived + blocks;
     along_rows = reinterpret_cast<float2*>(primary + blocks);
-    groups_of_row = reinterpret_cast<unsigned*>(along_rows + job.layout.gaussians * blocks);
+    groups_of_row =
+        reinterpret_cast<unsigned*>(along_rows + job.layout.gaussians * SumsAlongRows(job.shape));
   }
   float* arrived;           // of dose 1; in the end what was scattered
   float* primary;           // the estimate
@@ -75,11 +76,15 @@ __device__ inline void FindScattered(const ScatterJob& job, const float* primary
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
   GroupRange own;  // of the group with this lane's number
   unsigned present = 0;
-  for (int left = 0; left < job.shape.columns; left += kLanes) {
+  const int columns = job.shape.columns;
+  float next = lane < columns ? primary[lane] : 1.f;  // on its way while the one before is used
+  for (int left = 0; left < columns; left += kLanes) {
     const int u = left + lane;
-    const bool inside = u < job.shape.columns;
+    const bool inside = u < columns;
+    const float own_primary = next;
+    if (u + kLanes < columns) next = primary[u + kLanes];
     const Scattered scattered =
-        inside ? ScatteredBy(job, primary[u]) : Scattered{.group = -1, .value = {}};
+        inside ? ScatteredBy(job, own_primary) : Scattered{.group = -1, .value = {}};
     for (int group = 0; group < job.groups; ++group) {
       const bool is_here = scattered.group == group;
       if (inside) lines[group * group_stride + u] = is_here ? scattered.value : float2{};
@@ -113,17 +118,15 @@ __device__ inline void SpreadScatterAlongRows(const Team& team, const ScatterJob
     }
     __syncthreads();
     for (int item = threadIdx.x; item < height * gaussians * runs; item += blockDim.x) {
-      const int first = item % runs * kRun, gaussian = item / runs % gaussians;
+      const int run = item % runs, gaussian = item / runs % gaussians;
       const int v = item / runs / gaussians, group = job.group_of[gaussian];
       const GroupRange range = ranges[v * job.groups + group];
       float2 sums[kRun] = {};
       AddLine(stage + group * group_stride + v * columns, 1, range.begin, range.end,
-              AlongRow(job.layout, tables, gaussian), first, sums);
-      float2* const row = fields.along_rows + (gaussian * rows + top + v) * columns;
+              AlongRow(job.layout, tables, gaussian), run * kRun, sums);
+      float2* const row = fields.along_rows + RowOfSums(job.shape, gaussian * rows + top + v);
 #pragma unroll
-      for (int q = 0; q < kRun; ++q) {
-        if (first + q < columns) row[first + q] = sums[q];
-      }
+      for (int q = 0; q < kRun; ++q) row[PlaceInRow(job.shape, run, q)] = sums[q];
     }
   }
 }

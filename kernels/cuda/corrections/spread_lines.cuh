@@ -21,8 +21,34 @@ __device__ inline const float* AlongColumn(const TableLayout& layout, const floa
   return tables + layout.gaussians * layout.along_row + index * layout.along_column;
 }
 
-/// Runs of outputs that a line of `blocks` has.
-__device__ inline int RunsOf(int blocks) { return (blocks + kRun - 1) / kRun; }
+/// Where the sums of row `line` of all (a Gaussian's rows follow another's) begin, and where in it
+/// a run's q-th is: threads side by side have runs side by side, and write to neighbours.
+__device__ inline int64_t RowOfSums(const BlockShape& shape, int line) {
+  return int64_t{line} * kRun * RunsOf(shape.columns);
+}
+__device__ inline int PlaceInRow(const BlockShape& shape, int run, int q) {
+  return q * RunsOf(shape.columns) + run;
+}
+
+/// stage[place(i)] = load(i) for i below `count` where wanted(i), by all threads of a block, with
+/// several loads under way at once.
+template <class Value, class Wanted, class Load, class Place>
+__device__ inline void Stage(int count, Wanted wanted, Load load, Place place, Value* stage) {
+  constexpr int kAtOnce = 8;
+  for (int first = threadIdx.x; first < count; first += kAtOnce * kTeamThreads) {
+    Value values[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int i = first + k * kTeamThreads;
+      if (i < count && wanted(i)) values[k] = load(i);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int i = first + k * kTeamThreads;
+      if (i < count && wanted(i)) stage[place(i)] = values[k];
+    }
+  }
+}
 
 // A value of a block is a number, or two that spread in the same way.
 __device__ inline float MultiplyAdd(float weight, float value, float sum) {
@@ -59,7 +85,7 @@ __device__ inline void AddLine(const Value* line, int stride, int begin, int end
 }
 
 /// For this part's columns: take(row, column, Σ over Gaussians that are present of what lies along
-/// the column). `along_rows`: [gaussian][row][column], of the whole team. `stage`: shared memory.
+/// the column). `along_rows`: as RowOfSums, of the whole team. `stage`: shared memory.
 template <class Value, class Present, class Take>
 __device__ inline void SpreadAlongColumns(const Team& team, const BlockShape& shape,
                                           const TableLayout& layout, const SpreadPlan& plan,
@@ -76,12 +102,15 @@ __device__ inline void SpreadAlongColumns(const Team& team, const BlockShape& sh
     for (int from = 0; from < layout.gaussians; from += plan.gaussians_at_once) {
       const int count = min(plan.gaussians_at_once, layout.gaussians - from);
       __syncthreads();  // nobody reads the stage any more
-      for (int i = threadIdx.x; i < count * rows * width; i += blockDim.x) {
-        const int line = i / width, gaussian = line / rows;
-        if (!present(from + gaussian)) continue;
-        stage[gaussian * plan.gaussian_stride + i - gaussian * rows * width] =
-            along_rows[(from * rows + line) * columns + left + i % width];
-      }
+      const int of_gaussian = rows * width;
+      Stage(
+          count * of_gaussian, [&](int i) { return present(from + i / of_gaussian); },
+          [&](int i) {
+            const int column = left + i % width;
+            return along_rows[RowOfSums(shape, from * rows + i / width) +
+                              PlaceInRow(shape, column / kRun, column % kRun)];
+          },
+          [&](int i) { return i + i / of_gaussian * (plan.gaussian_stride - of_gaussian); }, stage);
       __syncthreads();
       if (first >= rows) continue;
       for (int gaussian = split; gaussian < count; gaussian += kSplits) {

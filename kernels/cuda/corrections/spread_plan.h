@@ -34,9 +34,8 @@ struct SpreadPlan {
     const int64_t of_row = int64_t{groups} * (shape.columns * value_bytes + kRangeBytes);
     plan.rows_at_once =
         static_cast<int>(std::clamp<int64_t>(stage / of_row, 1, part_of(shape.rows)));
-    const int runs = (shape.rows + kRun - 1) / kRun;
     plan.columns_at_once =
-        std::max(1, std::min(part_of(shape.columns), kTeamThreads / kSplits / runs));
+        std::max(1, std::min(part_of(shape.columns), kTeamThreads / kSplits / RunsOf(shape.rows)));
     const auto batch_bytes = [&] {
       plan.gaussian_stride = Stride(shape.rows * plan.columns_at_once, value_bytes);
       return int64_t{kSplits} * plan.gaussian_stride * value_bytes;

@@ -25,6 +25,14 @@ struct BlockShape {
   int64_t count() const { return int64_t{rows} * columns; }
 };
 
+/// Runs of outputs that a line of `blocks` has.
+__host__ __device__ constexpr int RunsOf(int blocks) { return (blocks + kRun - 1) / kRun; }
+
+/// Sums along rows of one Gaussian: whole runs.
+__host__ __device__ constexpr int64_t SumsAlongRows(const BlockShape& shape) {
+  return int64_t{shape.rows} * kRun * RunsOf(shape.columns);
+}
+
 /// A table for each Gaussian along rows, then one for each along columns: weights by the distance
 /// in blocks, and zeros behind them for the runs that reach beyond the last block.
 struct TableLayout {
