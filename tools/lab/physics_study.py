@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What corrections leave of beam hardening and scatter in images. Run it as ./dev bench physics.
 
-Water cylinders by tube voltage, then a head and an abdomen with Monte Carlo scatter, without noise, on a coarse
-detector. Sets are measured on cylinders and other seeds, the abdomen is nothing that a set was measured on.
+Water cylinders by tube voltage, then a head and an abdomen with Monte Carlo scatter, without noise.
+Sets are measured on cylinders and other seeds, the abdomen is nothing that a set was measured on.
 """
 
 import array
@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lab import isocenter  # noqa: E402
 
 FOLDER = pathlib.Path(".physics-study").resolve()
-ARM = ("--trajectory", "circle", "--detector", "496x384", "--pitch-mm", 0.77)
+ARM = ("--trajectory", "circle", "--detector", "700x400", "--pitch-mm", 0.77)
 SIZE, VOXEL_MM = 128, 2.5
 GRID = ("--grid", f"{SIZE}x{SIZE}x33", "--voxel-mm", VOXEL_MM)
 FRAMES = 180
@@ -136,7 +136,7 @@ def cupping(volume, radius_mm):
 def water_by_voltage():
     say("200 mm of water   before: middle, middle - edge    after: middle, middle - edge   (HU)")
     for kv in (70, 90, 120):
-        known = measure_set(f"water-{kv}", kv, (160, 220), scatter=False)
+        known = measure_set(f"water-{kv}", kv, (200, 240), scatter=False)
         scan = cylinder(f"water-{kv}", physics(f"water-{kv}", kv, "", 0), 200, 11, FRAMES)
         before = cupping(reconstruct(scan, f"water-{kv}-before"), 100)
         after = cupping(reconstruct(scan, f"water-{kv}-after", "--calibration", known), 100)
@@ -162,7 +162,7 @@ REGIONS = {
 
 
 def scatter_in_images(kv=120):
-    known = measure_set("scatter", kv, (160, 240, 300), scatter=True)
+    known = measure_set("scatter", kv, (200, 240, 280), scatter=True)
     wide, narrow = physics("scan-wide", kv, SCATTER, 0), physics("scan-narrow", kv, "", 0)
     volume = write_volume(FOLDER / "abdomen.mha", 2, (160, 112, 50), abdomen_hu)
     objects = {"head": ("--phantom", "head"), "abdomen": ("--volume", volume)}

@@ -45,7 +45,7 @@ __device__ inline void SpreadGlareAlongRows(const Team& team, const GlareJob& jo
 }
 
 __global__ __launch_bounds__(kTeamThreads,
-                             2) void GlareKernel(const __grid_constant__ GlareJob job) {
+                             3) void GlareKernel(const __grid_constant__ GlareJob job) {
   extern __shared__ float4 shared[];
   float* const tables = reinterpret_cast<float*>(shared);
   float* const stage = tables + job.plan.stage_offset;

@@ -118,8 +118,9 @@ __device__ inline void SpreadScatterAlongRows(const Team& team, const ScatterJob
     }
     __syncthreads();
     for (int item = threadIdx.x; item < height * gaussians * runs; item += blockDim.x) {
-      const int run = item % runs, gaussian = item / runs % gaussians;
-      const int v = item / runs / gaussians, group = job.group_of[gaussian];
+      // Gaussians of groups that are not there come to all threads alike.
+      const int run = item % runs, v = item / runs % height;
+      const int gaussian = item / runs / height, group = job.group_of[gaussian];
       const GroupRange range = ranges[v * job.groups + group];
       float2 sums[kRun] = {};
       AddLine(stage + group * group_stride + v * columns, 1, range.begin, range.end,
