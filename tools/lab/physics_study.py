@@ -107,10 +107,10 @@ def reconstruct(bundle, name, *flags):
 
 
 def measure_set(name, kv, diameters_mm, scatter):
-    """Dark, flat and water, and scatter where wanted, with noise."""
+    """The sets without and with kernels of scatter, where wanted; of dark, flat and water with noise."""
     quiet = physics(f"{name}-narrow", kv, "", 100000)
     sweeps = [simulate(f"{name}-{sweep}", quiet, 3, "--sweep", sweep, "--frames", 40) for sweep in ("dark", "flat")]
-    out = FOLDER / f"{name}.isocal"
+    out, with_kernels = FOLDER / f"{name}.isocal", FOLDER / f"{name}-kernels.isocal"
     flags = ("--station", "study", "--mode", "full", "--kv", kv, "--valid-days", 1, "--out", out)
     isocenter.must("calibrate", "detector", "--dark", sweeps[0], "--flat", sweeps[1], *flags)
     narrow = {mm: cylinder(f"{name}-narrow-{mm}", quiet, mm, 5) for mm in diameters_mm}
@@ -123,8 +123,8 @@ def measure_set(name, kv, diameters_mm, scatter):
             for mm in diameters_mm
             for flag in ("--with", cylinder(f"{name}-wide-{mm}", wide, mm, 7), "--without", narrow[mm])
         ]
-        say(isocenter.must("calibrate", "scatter", *pairs, "--into", out))
-    return out
+        say(isocenter.must("calibrate", "scatter", *pairs, "--into", out, "--out", with_kernels))
+    return out, with_kernels
 
 
 def cupping(volume, radius_mm):
@@ -136,7 +136,7 @@ def cupping(volume, radius_mm):
 def water_by_voltage():
     say("200 mm of water   before: middle, middle - edge    after: middle, middle - edge   (HU)")
     for kv in (70, 90, 120):
-        known = measure_set(f"water-{kv}", kv, (200, 240), scatter=False)
+        known, _ = measure_set(f"water-{kv}", kv, (200, 240), scatter=False)
         scan = cylinder(f"water-{kv}", physics(f"water-{kv}", kv, "", 0), 200, 11, FRAMES)
         before = cupping(reconstruct(scan, f"water-{kv}-before"), 100)
         after = cupping(reconstruct(scan, f"water-{kv}-after", "--calibration", known), 100)
@@ -162,7 +162,7 @@ REGIONS = {
 
 
 def scatter_in_images(kv=120):
-    known = measure_set("scatter", kv, (200, 240, 280), scatter=True)
+    known, with_kernels = measure_set("scatter", kv, (200, 240, 280), scatter=True)
     wide, narrow = physics("scan-wide", kv, SCATTER, 0), physics("scan-narrow", kv, "", 0)
     volume = write_volume(FOLDER / "abdomen.mha", 2, (160, 112, 50), abdomen_hu)
     objects = {"head": ("--phantom", "head"), "abdomen": ("--volume", volume)}
@@ -170,12 +170,12 @@ def scatter_in_images(kv=120):
         scan = simulate(f"{name}-wide", wide, 13, *what, "--frames", FRAMES)
         primary = simulate(f"{name}-narrow", narrow, 13, *what, "--frames", FRAMES)
         volumes = {
-            "without correction": reconstruct(scan, f"{name}-before"),
-            "corrected": reconstruct(scan, f"{name}-after", "--calibration", known),
-            "corrected, no scatter": reconstruct(primary, f"{name}-primary", "--calibration", known),
+            "without correction": reconstruct(scan, f"{name}-before", "--calibration", known),
+            "corrected": reconstruct(scan, f"{name}-after", "--calibration", with_kernels),
         }
-        say(f"{name}, {kv} kV, no grid: HU against the scan without scatter, corrected")
-        reference = {region: mean(volumes["corrected, no scatter"], at) for region, at in REGIONS[name].items()}
+        primary_alone = reconstruct(primary, f"{name}-primary", "--calibration", known)
+        say(f"{name}, {kv} kV, no grid: HU against the scan without scatter")
+        reference = {region: mean(primary_alone, at) for region, at in REGIONS[name].items()}
         for kind in ("without correction", "corrected"):
             errors = {region: mean(volumes[kind], at) - reference[region] for region, at in REGIONS[name].items()}
             average = sum(errors.values()) / len(errors)

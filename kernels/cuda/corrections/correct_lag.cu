@@ -12,6 +12,8 @@ struct LagStep {
   float release[ops::kMostLagTerms] = {};
 };
 
+constexpr int kFramesAtOnce = 8;
+
 // A thread has one pixel of all frames; what it keeps, [term][pixel], stays in registers meanwhile.
 template <int kTerms>
 __global__ void LagKernel(LagStep step, int pixels, int views, float* kept, float* frames) {
@@ -20,16 +22,24 @@ __global__ void LagKernel(LagStep step, int pixels, int views, float* kept, floa
   float q[kTerms];
 #pragma unroll
   for (int n = 0; n < kTerms; ++n) q[n] = kept[static_cast<int64_t>(n) * pixels + pixel];
-  for (int view = 0; view < views; ++view) {
-    float& value = frames[static_cast<int64_t>(view) * pixels + pixel];
-    float exposed = value;
+  for (int first = 0; first < views; first += kFramesAtOnce) {
+    float values[kFramesAtOnce];  // all on their way before the first is written back
 #pragma unroll
-    for (int n = 0; n < kTerms; ++n) exposed = fmaf(-step.release[n], q[n], exposed);
-    exposed *= step.inverse_passed;
-    value = exposed;
+    for (int k = 0; k < kFramesAtOnce; ++k) {
+      if (first + k < views) values[k] = frames[int64_t{first + k} * pixels + pixel];
+    }
 #pragma unroll
-    for (int n = 0; n < kTerms; ++n) {
-      q[n] = fmaf(step.share[n], exposed, fmaf(-step.release[n], q[n], q[n]));
+    for (int k = 0; k < kFramesAtOnce; ++k) {
+      if (first + k == views) break;
+      float exposed = values[k];
+#pragma unroll
+      for (int n = 0; n < kTerms; ++n) exposed = fmaf(-step.release[n], q[n], exposed);
+      exposed *= step.inverse_passed;
+      frames[int64_t{first + k} * pixels + pixel] = exposed;
+#pragma unroll
+      for (int n = 0; n < kTerms; ++n) {
+        q[n] = fmaf(step.share[n], exposed, fmaf(-step.release[n], q[n], q[n]));
+      }
     }
   }
 #pragma unroll

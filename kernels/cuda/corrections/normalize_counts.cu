@@ -14,11 +14,13 @@ struct Response {
 };
 
 // A thread has one pixel of all frames: its response is read once.
-__global__ void NormalizeKernel(const uint16_t* counts, const Response* responses, int pixels,
-                                int views, float* out) {
+__global__ void NormalizeKernel(const uint16_t* __restrict__ counts,
+                                const Response* __restrict__ responses, int pixels, int views,
+                                float* __restrict__ out) {
   const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
   if (pixel >= pixels) return;
   const Response response = responses[pixel];
+#pragma unroll 8
   for (int view = 0; view < views; ++view) {
     const int64_t at = static_cast<int64_t>(view) * pixels + pixel;
     out[at] = (static_cast<float>(counts[at]) - response.offset) * response.inverse_air;
