@@ -47,6 +47,7 @@ struct Options {
   std::string out;
   int size = 256;
   std::string window = "ram-lak";
+  std::string truncation = "none";
   recon::FdkSettings fdk{.mu_water_per_mm = kMuWaterPerMm};
   std::string precision = "exact";
   std::string algorithm = "fdk";
@@ -69,6 +70,13 @@ ops::FilterWindow WindowNamed(const std::string& name) {
   if (name == "hamming") return ops::FilterWindow::kHamming;
   if (name == "hann") return ops::FilterWindow::kHann;
   return ops::FilterWindow::kRamLak;
+}
+
+ops::Truncation TruncationNamed(const std::string& name) {
+  if (name == "mirror") return ops::Truncation::kMirror;
+  if (name == "cylinder") return ops::Truncation::kCylinder;
+  if (name == "atract") return ops::Truncation::kAtract;
+  return ops::Truncation::kNone;
 }
 
 absl::StatusOr<VolumeGrid> GridOf(const Options& options, const recon::Acquisition& acquisition) {
@@ -234,7 +242,7 @@ absl::StatusOr<recon::Acquisition> AcquisitionOf(const v1::AcquisitionHeader& he
 absl::Status ReconstructSlices(const Options& o) {
   const std::pair<const char*, bool> refused[] = {
       {"--algorithm", o.algorithm != "fdk"},
-      {"--extend-rows", o.fdk.extend_truncated_rows},
+      {"--truncation", o.truncation != "none"},
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
       {"--print-plan", o.print_plan}};
@@ -261,6 +269,7 @@ absl::Status ReconstructSlices(const Options& o) {
 absl::Status Reconstruct(Options options) {
   if (formats::IsFanBeamScan(options.acquisition.input)) return ReconstructSlices(options);
   options.fdk.window = WindowNamed(options.window);
+  options.fdk.truncation = TruncationNamed(options.truncation);
   options.fdk.precision =
       options.precision == "fast" ? ops::Precision::kFast : ops::Precision::kExact;
   ISO_ASSIGN_OR_RETURN(const std::optional<recon::IterativeSettings> iterative,
@@ -324,8 +333,11 @@ void AddReconstructCommand(flags::Command program) {
   command.Add("--cutoff", o.fdk.cutoff, "of the window, as a fraction of Nyquist")
       .ShowDefault()
       .Range(0.01, 1.0);
-  command.AddSwitch("--extend-rows", o.fdk.extend_truncated_rows,
-                    "continue rows that the detector's edge cuts");
+  command
+      .Add("--truncation", o.truncation,
+           "what becomes of rows that the detector's edge cuts (docs/truncation.md)")
+      .ShowDefault()
+      .OneOf({"none", "mirror", "cylinder", "atract"});
   command.Add("--mu-water", o.fdk.mu_water_per_mm, "attenuation of water in 1/mm")
       .ShowDefault()
       .Range(0.001, 0.1);

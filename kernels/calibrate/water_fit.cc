@@ -14,11 +14,14 @@ namespace {
 
 constexpr int kClasses = 100, kLeastClasses = 25, kLeastRays = 30;
 constexpr double kShortestShare = 0.1;  // of the diameter
+constexpr double kCenterShare = 0.9;    // of it, of chords that pass near the center
 constexpr int kCoefficients = 4;
 constexpr int kHuberSteps = 10;
 constexpr double kHuberSigmas = 1.5;
-// Beyond what was measured: points that only keep the polynomial from turning.
+// Beyond what was measured, up to twice as much of it: points that only keep the polynomial from
+// turning. Further out they would bend it where it was measured.
 constexpr int kTailPoints = 20;
+constexpr double kTailReach = 2;
 constexpr double kTailWeight = 3e-3;
 
 using Polynomial = std::vector<double>;  // of p, p², ...
@@ -76,14 +79,19 @@ Polynomial ChordOfLineIntegral(std::vector<WaterPoint> points) {
   const double slope =
       std::max(Slope(RobustSolve(points, weights, judged, 2), longest.line_integral),
                longest.water_mm / longest.line_integral);
+  const double end = std::min(kTailReach * longest.line_integral, ops::kLongestLineIntegral);
   for (int i = 1; i <= kTailPoints; ++i) {
-    const double p = std::lerp(longest.line_integral, ops::kLongestLineIntegral,
-                               static_cast<double>(i) / kTailPoints);
+    const double p = std::lerp(longest.line_integral, end, static_cast<double>(i) / kTailPoints);
     if (p <= longest.line_integral) break;
     points.push_back({longest.water_mm + slope * (p - longest.line_integral), p});
     weights.push_back(kTailWeight);
   }
-  return RobustSolve(points, weights, judged, kCoefficients);
+  Polynomial polynomial;
+  for (int coefficients = kCoefficients; coefficients > 0; --coefficients) {
+    polynomial = RobustSolve(points, weights, judged, coefficients);
+    if (ops::CheckWaterPolynomial({polynomial}).ok()) break;
+  }
+  return polynomial;
 }
 
 /// The line integral of so much water; the polynomial ascends.
@@ -96,7 +104,8 @@ double Inverse(const Polynomial& polynomial, double water_mm) {
   return (low + high) / 2;
 }
 
-/// Figures of the thickest cylinder.
+/// Figures of the thickest cylinder. Of its cupping nothing is known where no ray comes near its
+/// center: a profile through the others is a guess there.
 absl::Status Judge(const Polynomial& chord, double diameter_mm, double reference_mm,
                    WaterFit& fit) {
   const double mu = fit.mu_water_per_mm;
@@ -113,16 +122,17 @@ absl::Status Judge(const Polynomial& chord, double diameter_mm, double reference
                         100 * std::sqrt(squares / static_cast<double>(fit.points.size())) /
                             fit.points.back().water_mm,
                         "%"};
-  const Figure left{"cupping after", CuppingHu(after, diameter_mm, mu), "HU"};
   fit.figures = {{"water's attenuation", mu, "1/mm"},
                  {"water that it is stated for", reference_mm, "mm"},
-                 residual,
-                 {"cupping before", CuppingHu(before, diameter_mm, mu), "HU"},
-                 left};
+                 residual};
   if (!(residual.value <= kMostWaterResidualPercent)) {
     return NotGoodEnough(residual, absl::StrFormat("at most %g %%", kMostWaterResidualPercent),
                          "is the diameter right, and is nothing but the cylinder in the beam?");
   }
+  if (fit.points.back().water_mm < kCenterShare * diameter_mm) return absl::OkStatus();
+  const Figure left{"cupping after", CuppingHu(after, diameter_mm, mu), "HU"};
+  fit.figures.push_back({"cupping before", CuppingHu(before, diameter_mm, mu), "HU"});
+  fit.figures.push_back(left);
   if (!(std::abs(left.value) <= kMostCuppingLeftHu)) {
     return NotGoodEnough(left, absl::StrFormat("within %g HU", kMostCuppingLeftHu),
                          "is the diameter right, and is nothing but the cylinder in the beam?");

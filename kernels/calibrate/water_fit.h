@@ -42,10 +42,11 @@ struct WaterFit {
 absl::StatusOr<std::vector<WaterPoint>> WaterPoints(const CylinderScan& scan);
 
 /// Four coefficients, so that chords times mu_water_per_mm follow from line integrals (weighted
-/// least squares, iterated after Huber), continued to ops::kLongestLineIntegral with the slope at
-/// the longest chord. mu_water_per_mm is that for which kReferenceMm of water keep their line
-/// integral: the effective energy behind so much water. Errors: FAILED_PRECONDITION with the figure
-/// and its bound; INVALID_ARGUMENT (ops::CheckWaterPolynomial).
+/// least squares, iterated after Huber), continued to twice the longest one with the slope at its
+/// end; fewer where four do not ascend to ops::kLongestLineIntegral. mu_water_per_mm is that for
+/// which kReferenceMm of water keep their line integral: the effective energy behind so much water.
+/// Errors: FAILED_PRECONDITION with the figure and its bound; INVALID_ARGUMENT
+/// (ops::CheckWaterPolynomial).
 absl::StatusOr<WaterFit> FitWater(const std::vector<CylinderScan>& scans);
 
 }  // namespace isocenter::calibrate

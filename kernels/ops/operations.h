@@ -96,28 +96,54 @@ inline constexpr int64_t kColumnAlignment = 16;
 
 enum class FilterWindow { kRamLak, kSheppLogan, kCosine, kHamming, kHann };
 
+/// What becomes of rows that the detector cuts. With L = ExtensionLength, q(j) the pixels from an
+/// edge inwards and e(k), k = 1..L, what the row goes on with beyond it, on both sides alike:
+enum class Truncation {
+  kNone,  // it falls to zero at once
+  /// e(k) = max(0, 2 q(0) - q(k)) · (1 + cos(πk / (L+1))) / 2: mirrored at the edge's value so that
+  /// the slope goes on, and faded out. After Ohnesorge et al., Med. Phys. 27 (2000) 39.
+  kMirror,
+  /// e(k) = √max(0, y₀ + s k - a k²): the chords of a cylinder of water are a parabola when
+  /// squared. After Hsieh et al., Med. Phys. 31 (2004) 2385, but for the curvature, which is the
+  /// row's own, so that neither the water's attenuation nor the weights of rows are needed: -a is
+  /// the coefficient of j² of the least-squares parabola through y(j) = q(j)², j <
+  /// CurvaturePixels, and a at least 0. y₀ = max(0, q(0))², s = -Σ k (y(k) - y₀ + a k²) / Σ k²
+  /// over k = 1..SlopePixels, and at most 0 (the cylinder's axis lies within the row) and
+  /// a L - y₀/L (it ends within L).
+  kCylinder,
+  /// Nothing is continued: rows are differentiated twice, g(u) = p(u-1) - 2 p(u) + p(u+1), of
+  /// which the values at both edges are dropped, and convolved with what the ramp lacks then. After
+  /// Dennerlein & Maier, Phys. Med. Biol. 58 (2013) 6133, along rows alone.
+  kAtract
+};
+
 struct RampFilterSpec {
   int rows = 0;     // 1 to 65536; at most: a stack may have fewer
   int columns = 0;  // 1 to 65536
   FilterWindow window = FilterWindow::kRamLak;
   double cutoff = 1.0;  // fraction of the Nyquist frequency, (0, 1]; the response is zero above
-  /// Rows that the detector cuts are continued on both sides instead of falling to zero at once:
-  /// with L = ExtensionLength, e(-k) = max(0, 2 p(0) - p(k)) · (1 + cos(πk / (L+1))) / 2 for
-  /// k = 1..L on the left, mirrored at the edge pixel's value so that the slope goes on, and faded
-  /// out; the right side likewise. After Ohnesorge et al., Med. Phys. 27 (2000) 39.
-  bool extend_truncated_rows = false;
+  Truncation truncation = Truncation::kNone;
 };
 
 /// What every backend asks of a specification before it makes a filter. Errors: INVALID_ARGUMENT.
 absl::Status CheckRampFilter(const RampFilterSpec& spec);
 
-/// L above: columns / 2 with extension, else 0.
+/// L above: columns / 2 of kMirror and kCylinder, else 0.
 int ExtensionLength(const RampFilterSpec& spec);
+
+/// Pixels of kCylinder: half of the row, and a 32nd beside the edge. Of rows of fewer than 3
+/// columns no curvature (0) is known.
+int CurvaturePixels(int columns);
+int SlopePixels(int columns);
 
 /// The even convolution kernel h[0..K], K = columns - 1 + ExtensionLength: what every backend
 /// computes is the linear convolution with it, whatever its transform length. Ram-Lak is
 /// h[0] = 1/4, h[odd k] = -1/(πk)², h[even k] = 0 (Kak & Slaney 1988, eq. 61); other windows
 /// multiply its frequency response. Unit pixel pitch, float64.
+///
+/// Of kAtract the residual r with r[k-1] - 2 r[k] + r[k+1] = h[k], which grows like ln(k)/(2π²)
+/// and of which a constant is free: rows that the detector does not cut do not depend on it, and no
+/// single one is right for rows that it cuts. Ram-Lak's is 0 at the lag `columns`.
 std::vector<double> RampFilterKernel(const RampFilterSpec& spec);
 
 /// The kernel's real, even frequency response for a transform of length n: n/2+1 values, float64.

@@ -23,7 +23,7 @@ absl::StatusOr<FdkMethods> FdkMethods::Find(const FdkSettings& settings, const D
                  .columns = detector.columns,
                  .window = settings.window,
                  .cutoff = settings.cutoff,
-                 .extend_truncated_rows = settings.extend_truncated_rows},
+                 .truncation = settings.truncation},
       .description = absl::StrCat(backend, ": preprocessing ", preprocess->method, ", ramp filter ",
                                   ramp_filter->method, ", back-projection ", backproject->method,
                                   ", Hounsfield units ", to_hounsfield->method)};

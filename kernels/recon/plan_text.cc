@@ -77,6 +77,20 @@ absl::string_view Window(ops::FilterWindow window) {
   return "";
 }
 
+absl::string_view CutRows(ops::Truncation truncation) {
+  switch (truncation) {
+    case ops::Truncation::kNone:
+      return "";
+    case ops::Truncation::kMirror:
+      return ", cut rows go on mirrored";
+    case ops::Truncation::kCylinder:
+      return ", cut rows go on as cylinders";
+    case ops::Truncation::kAtract:
+      return ", cut rows by ATRACT";
+  }
+  return "";
+}
+
 std::string Weights(const ReconstructionPlan& plan) {
   const double sum = std::accumulate(plan.column_weight.begin(), plan.column_weight.end(), 0.0);
   std::string displaced;
@@ -149,7 +163,7 @@ std::string PlanText(const ReconstructionPlan& plan) {
       "\nmethods: ", plan.methods,
       "\nprecision: ", settings.precision == ops::Precision::kFast ? "fast" : "exact",
       "\nfilter: ", Window(settings.window), " to ", settings.cutoff, " of Nyquist",
-      settings.extend_truncated_rows ? ", cut rows extended" : "", "\nweights: ", Weights(plan),
+      CutRows(settings.truncation), "\nweights: ", Weights(plan),
       "\nwater: ", plan.hounsfield.mu_water_per_mm, " /mm\nviews of chunks: ", Views(plan.chunks),
       "\norder: ", OrderText(plan),
       "\nslices of slabs: ", ByDevice(plan.slabs, [](const Slab& slab) { return slab.slices; }),

@@ -15,7 +15,7 @@ struct FdkSettings {
   ops::FilterWindow window = ops::FilterWindow::kRamLak;
   double cutoff = 1.0;  // of the Nyquist frequency
   RedundancyWeighting redundancy = RedundancyWeighting::kAuto;
-  bool extend_truncated_rows = false;
+  ops::Truncation truncation = ops::Truncation::kNone;
   double mu_water_per_mm = 0.02;  // where no calibration knows it
   ops::Precision precision = ops::Precision::kExact;
   /// Method of the back-projection in the registry; empty: the backend's default for `precision`.

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/base/units.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/operations.h"
+#include "kernels/reference/cut_row.h"
 #include "kernels/reference/device.h"
 #include "kernels/reference/methods.h"
 
@@ -24,16 +24,10 @@ class RampFilterConvolution final : public ops::RampFilter {
     const int64_t rows = std::min<int64_t>(spec().rows, in->shape().middle);
     const int n = spec().columns;
     const int extension = ops::ExtensionLength(spec());
-    std::vector<double> row(n + 2 * extension);
     for (int64_t i = 0; i < views; ++i) {
       for (int64_t v = 0; v < rows; ++v) {
-        const double* p = in->view().row(i, v);
-        for (int u = 0; u < n; ++u) row[extension + u] = p[u];
-        for (int k = 1; k <= extension; ++k) {
-          const double fade = (1 + std::cos(kPi * k / (extension + 1))) / 2;
-          row[extension - k] = std::max(0.0, 2 * p[0] - p[k]) * fade;
-          row[extension + n - 1 + k] = std::max(0.0, 2 * p[n - 1] - p[n - 1 - k]) * fade;
-        }
+        const std::vector<double> row =
+            PreparedRow({in->view().row(i, v), static_cast<size_t>(n)}, spec());
         for (int u = 0; u < n; ++u) {
           double sum = 0;
           for (int j = 0; j < n + 2 * extension; ++j)

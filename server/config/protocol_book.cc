@@ -39,10 +39,10 @@ constexpr char kBuiltIn[] = R"pb(
   }
   protocol {
     name: "fdk_truncated"
-    description: "As fdk_smooth for objects wider than the detector: cut rows are extended smoothly."
+    description: "As fdk_smooth for objects wider than the detector: cut rows go on as cylinders of water."
     filter_window: FILTER_WINDOW_HANN
     filter_cutoff: 0.8
-    corrections { extend_truncated_rows: true }
+    corrections { truncation: TRUNCATION_CYLINDER }
   }
   protocol {
     name: "fdk_then_ossart"
@@ -121,6 +121,40 @@ absl::StatusOr<RedundancyWeighting> RedundancyOf(v1::RedundancyWeights weights) 
       return absl::InvalidArgumentError(
           absl::StrCat("redundancy_weights is ", static_cast<int>(weights),
                        "; legal is a RedundancyWeights of this version"));
+  }
+}
+
+/// The boolean of older versions, which knows one method only, and the choice become one.
+absl::StatusOr<ops::Truncation> ResolveTruncation(v1::Corrections& corrections) {
+  const v1::Truncation chosen = corrections.truncation();
+  if (corrections.extend_truncated_rows() && chosen != v1::TRUNCATION_UNSPECIFIED &&
+      chosen != v1::TRUNCATION_MIRROR) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("corrections.truncation is ", static_cast<int>(chosen),
+                     " with extend_truncated_rows; legal is TRUNCATION_MIRROR or none"));
+  }
+  const auto resolve = [&](v1::Truncation as, ops::Truncation method) {
+    corrections.set_truncation(as);
+    corrections.set_extend_truncated_rows(as == v1::TRUNCATION_MIRROR);
+    return method;
+  };
+  switch (chosen) {
+    case v1::TRUNCATION_UNSPECIFIED:
+      return corrections.extend_truncated_rows()
+                 ? resolve(v1::TRUNCATION_MIRROR, ops::Truncation::kMirror)
+                 : resolve(v1::TRUNCATION_NONE, ops::Truncation::kNone);
+    case v1::TRUNCATION_NONE:
+      return resolve(chosen, ops::Truncation::kNone);
+    case v1::TRUNCATION_MIRROR:
+      return resolve(chosen, ops::Truncation::kMirror);
+    case v1::TRUNCATION_CYLINDER:
+      return resolve(chosen, ops::Truncation::kCylinder);
+    case v1::TRUNCATION_ATRACT:
+      return resolve(chosen, ops::Truncation::kAtract);
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("corrections.truncation is ",
+                                                     static_cast<int>(chosen),
+                                                     "; legal is a Truncation of this version"));
   }
 }
 
@@ -238,9 +272,10 @@ absl::StatusOr<Protocol> Translate(const v1::ReconstructionProtocol& given) {
   ISO_ASSIGN_OR_RETURN(protocol.dicom_forms, FormsOf(resolved));
   ISO_ASSIGN_OR_RETURN(protocol.calibration_policy,
                        CalibrationPolicyOf(resolved.corrections().calibration()));
+  ISO_ASSIGN_OR_RETURN(protocol.settings.truncation,
+                       ResolveTruncation(*resolved.mutable_corrections()));
   protocol.settings.cutoff = resolved.filter_cutoff();
   protocol.settings.mu_water_per_mm = resolved.mu_water_per_mm();
-  protocol.settings.extend_truncated_rows = resolved.corrections().extend_truncated_rows();
   ISO_RETURN_IF_ERROR(recon::ValidateFdkSettings(protocol.settings));
   if (resolved.grid().has_fixed()) {
     ISO_ASSIGN_OR_RETURN(protocol.fixed_grid, wire::GridFromProto(resolved.grid().fixed()));

@@ -214,7 +214,7 @@ TEST(Accuracy, ExtendedRowsRescueATruncatedObject) {
                                                     .arc = DegreesToRadians(358)},
                                                    scan.acquisition.detector);
   const Error cut = Measure(scan, "cylinder", 90, inner);
-  scan.settings.extend_truncated_rows = true;
+  scan.settings.truncation = ops::Truncation::kMirror;
   const Error extended = Measure(scan, "cylinder", 90, inner);
   EXPECT_GT(cut.rmse, 100);
   EXPECT_LT(extended.rmse, cut.rmse / 2);
@@ -268,7 +268,7 @@ TEST_P(DisplacedDetector, WhereTheWideSideIsCutItsRowsGoOn) {
   Scan scan = Displaced(GetParam(), 104);
   const auto inner = [](Vec3 p) { return std::hypot(p.x, p.y) < 40 && std::abs(p.z) < 10; };
   const Error cut = Measure(scan, "cylinder", 115, inner);
-  scan.settings.extend_truncated_rows = true;
+  scan.settings.truncation = ops::Truncation::kMirror;
   const Error extended = Measure(scan, "cylinder", 115, inner);
   EXPECT_GT(cut.rmse, 50);
   EXPECT_LT(extended.rmse, cut.rmse / 2);

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/conformance/conformance.h"
 
 namespace isocenter::conformance {
@@ -31,6 +34,22 @@ class RampFilterTest : public testing::TestWithParam<Method> {
 constexpr double kRmsTolerance = 1e-6;
 constexpr double kLargestTolerance = 6e-6;
 
+constexpr ops::Truncation kTruncations[] = {ops::Truncation::kNone, ops::Truncation::kMirror,
+                                            ops::Truncation::kCylinder, ops::Truncation::kAtract};
+
+std::string Text(int columns, int rows, ops::Truncation truncation) {
+  return std::to_string(columns) + " x " + std::to_string(rows) + ", truncation " +
+         std::to_string(static_cast<int>(truncation));
+}
+
+// Second differences round off what is slow along a row, and the residual makes it large again, in
+// proportion to the row's length: measured 3e-6 of 2049 columns and 8e-6 of 8192.
+void ExpectWithin(const Difference& difference, ops::Truncation truncation, int columns) {
+  const double factor = truncation == ops::Truncation::kAtract ? 1 + columns / 500.0 : 1;
+  EXPECT_LT(difference.rms, factor * kRmsTolerance);
+  EXPECT_LT(difference.largest, factor * kLargestTolerance);
+}
+
 TEST(RampFilterMethods, AreUnderTest) {
   EXPECT_FALSE(MethodsUnderTest(AllMethods().ramp_filter).empty());
 }
@@ -39,15 +58,15 @@ TEST_P(RampFilterTest, AgreesWithReferenceForAllSizes) {
   // Widths around multiples of vector lengths and such that the transform has factors 2, 3 and 5.
   for (const int columns : {1, 2, 3, 15, 16, 17, 45, 61, 75, 100, 129, 243, 320}) {
     for (const int rows : {1, 5, 16, 33}) {
-      for (const bool extend : {false, true}) {
+      for (const ops::Truncation truncation : kTruncations) {
+        // Of two columns both are edges, which are dropped.
+        if (truncation == ops::Truncation::kAtract && columns < 3) continue;
         const Array noise = Noise({2, rows, columns}, 11);
-        const ops::RampFilterSpec spec{
-            .rows = rows, .columns = columns, .extend_truncated_rows = extend};
+        const ops::RampFilterSpec spec{.rows = rows, .columns = columns, .truncation = truncation};
         const Difference difference =
             Compare(RunTested(spec, noise), Run("reference", "", spec, noise));
-        EXPECT_LT(difference.rms, kRmsTolerance) << columns << " x " << rows << " " << extend;
-        EXPECT_LT(difference.largest, kLargestTolerance)
-            << columns << " x " << rows << " " << extend;
+        SCOPED_TRACE(Text(columns, rows, truncation));
+        ExpectWithin(difference, truncation, columns);
       }
     }
   }
@@ -56,14 +75,40 @@ TEST_P(RampFilterTest, AgreesWithReferenceForAllSizes) {
 // The widest detectors, in and beyond what fits a GPU's shared memory.
 TEST_P(RampFilterTest, AgreesWithReferenceForWideRows) {
   for (const int columns : {2049, 4097, 8192}) {
-    for (const bool extend : {false, true}) {
+    for (const ops::Truncation truncation : kTruncations) {
       const Array noise = Noise({1, 3, columns}, 13);
-      const ops::RampFilterSpec spec{
-          .rows = 3, .columns = columns, .extend_truncated_rows = extend};
+      const ops::RampFilterSpec spec{.rows = 3, .columns = columns, .truncation = truncation};
       const Difference difference =
           Compare(RunTested(spec, noise), Run("reference", "", spec, noise));
-      EXPECT_LT(difference.rms, kRmsTolerance) << columns << " " << extend;
-      EXPECT_LT(difference.largest, kLargestTolerance) << columns << " " << extend;
+      SCOPED_TRACE(Text(columns, 3, truncation));
+      ExpectWithin(difference, truncation, columns);
+    }
+  }
+}
+
+// Shadows of cylinders that the detector cuts on one side or both, as patients' rows look: noise
+// mostly runs into the limits of a fit.
+TEST_P(RampFilterTest, AgreesWithReferenceForCutShadows) {
+  constexpr int kRows = 24;
+  for (const int columns : {40, 129, 310, 1240}) {
+    Array shadows({1, kRows, columns});
+    for (int v = 0; v < kRows; ++v) {
+      const double radius = columns * (0.4 + 0.02 * v), axis = columns * (0.3 + 0.017 * v);
+      for (int u = 0; u < columns; ++u) {
+        const double half = radius * radius - (u - axis) * (u - axis);
+        shadows.view()(0, v, u) = static_cast<float>(std::sqrt(std::max(0.0, half)) / radius);
+      }
+    }
+    for (const ops::Truncation truncation : kTruncations) {
+      const ops::RampFilterSpec spec{.rows = kRows, .columns = columns, .truncation = truncation};
+      const Difference difference =
+          Compare(RunTested(spec, shadows), Run("reference", "", spec, shadows));
+      SCOPED_TRACE(Text(columns, kRows, truncation));
+      // Filtered, so smooth a row is about as many times smaller as it has columns, which is what
+      // its rounding is compared with: measured 5e-8 of each column, of second differences 3e-7.
+      const double bound = (truncation == ops::Truncation::kAtract ? 6e-7 : 1e-7) * columns;
+      EXPECT_LT(difference.rms, bound);
+      EXPECT_LT(difference.largest, 5 * bound);
     }
   }
 }
@@ -74,12 +119,19 @@ TEST_P(RampFilterTest, AgreesWithReferenceForAllWindows) {
        {ops::FilterWindow::kRamLak, ops::FilterWindow::kSheppLogan, ops::FilterWindow::kCosine,
         ops::FilterWindow::kHamming, ops::FilterWindow::kHann}) {
     for (const double cutoff : {1.0, 0.83, 0.4}) {
-      const ops::RampFilterSpec spec{.rows = 9, .columns = 150, .window = window, .cutoff = cutoff};
-      const Difference difference =
-          Compare(RunTested(spec, noise), Run("reference", "", spec, noise));
-      // What a window takes away leaves the rounding of the whole row beside a smaller result.
-      EXPECT_LT(difference.rms, 5 * kRmsTolerance)
-          << static_cast<int>(window) << " cut-off " << cutoff;
+      for (const ops::Truncation truncation : kTruncations) {
+        const ops::RampFilterSpec spec{.rows = 9,
+                                       .columns = 150,
+                                       .window = window,
+                                       .cutoff = cutoff,
+                                       .truncation = truncation};
+        const Difference difference =
+            Compare(RunTested(spec, noise), Run("reference", "", spec, noise));
+        // What a window takes away leaves the rounding of the whole row beside a smaller result.
+        EXPECT_LT(difference.rms, 5 * kRmsTolerance)
+            << static_cast<int>(window) << " cut-off " << cutoff << " truncation "
+            << static_cast<int>(truncation);
+      }
     }
   }
 }
@@ -101,10 +153,12 @@ TEST_P(RampFilterTest, RowsDoNotMix) {
 
 TEST_P(RampFilterTest, IsIndependentOfThreads) {
   const Array noise = Noise({3, 67, 90}, 13);
-  const ops::RampFilterSpec spec{.rows = 67, .columns = 90, .extend_truncated_rows = true};
-  const Array one = RunTested(spec, noise, 1);
-  EXPECT_EQ(RunTested(spec, noise, 2).values, one.values);
-  EXPECT_EQ(RunTested(spec, noise, 3).values, one.values);
+  for (const ops::Truncation truncation : kTruncations) {
+    const ops::RampFilterSpec spec{.rows = 67, .columns = 90, .truncation = truncation};
+    const Array one = RunTested(spec, noise, 1);
+    EXPECT_EQ(RunTested(spec, noise, 2).values, one.values);
+    EXPECT_EQ(RunTested(spec, noise, 3).values, one.values);
+  }
 }
 
 TEST_P(RampFilterTest, FiltersOnlyTheViewsAskedFor) {

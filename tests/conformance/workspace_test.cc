@@ -16,7 +16,8 @@ namespace {
 // More views than any method works on at once, and rows that no layout has without padding.
 constexpr Shape3 kStack{70, 37, 45};
 const VolumeGrid kGrid = CenteredGrid(21, 34, 27, {2, 2, 2});
-const ops::RampFilterSpec kFilter{.rows = 37, .columns = 45, .extend_truncated_rows = true};
+const ops::RampFilterSpec kFilter{
+    .rows = 37, .columns = 45, .truncation = ops::Truncation::kCylinder};
 
 std::vector<ProjectionMatrix> Matrices() { return CArmMatrices(70, kStack, 0.7, 0.02, 0.01); }
 

@@ -72,6 +72,21 @@ TEST_F(OlderClientTest, TheStreamIsReconstructed) {
   EXPECT_EQ(service_.results.job(answer.result()->job_id()).patient_study.patient_id, "P7");
 }
 
+// A protocol "old" with corrections of which field 1 is true: there was no other method.
+TEST_F(OlderClientTest, ItsProtocolsExtendRowsAsTheyDid) {
+  v1::ReconstructionProtocol protocol;
+  ASSERT_TRUE(protocol.ParseFromString(absl::HexStringToBytes("0a036f6c643a020801")));
+  EXPECT_EQ(protocol.name(), "old");
+  const auto translated = config::ProtocolFromProto(protocol);
+  ASSERT_TRUE(translated.ok()) << translated.status();
+  EXPECT_EQ(translated->settings.truncation, ops::Truncation::kMirror);
+  // And is told so in the same field.
+  v1::Corrections answer = translated->description.corrections();
+  answer.clear_truncation();
+  answer.clear_calibration();
+  EXPECT_EQ(answer.SerializeAsString(), absl::HexStringToBytes("0801"));
+}
+
 // A resumption was the job id alone: field 4, of which field 1. An upgrade must not end the scan.
 TEST_F(OlderClientTest, ItsResumptionIsTakenUp) {
   const auto call = Begin();

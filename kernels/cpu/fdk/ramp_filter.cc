@@ -1,15 +1,14 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/base/units.h"
 #include "kernels/cpu/device/highway_targets.h"
 #include "kernels/cpu/device/session.h"
 #include "kernels/cpu/device/transpose.h"
 #include "kernels/cpu/fdk/convolution_plan.h"
+#include "kernels/cpu/fdk/cut_rows_plan.h"
 #include "kernels/cpu/fdk/methods.h"
 #include "kernels/ops/check.h"
 
@@ -18,6 +17,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/fdk/convolution-inl.h"
+#include "kernels/cpu/fdk/cut_rows-inl.h"
 
 #ifndef ISOCENTER_CPU_RAMP_FILTER_BATCH
 #define ISOCENTER_CPU_RAMP_FILTER_BATCH
@@ -26,12 +26,12 @@ namespace isocenter::cpu {
 // The rows of one transform: as many as two vectors have lanes.
 struct RowBatch {
   const ConvolutionPlan* plan;
+  const CutRowsPlan* cut_rows;
   const float* in;  // first row
   int64_t in_stride;
   int64_t rows;  // at most RowsPerBatch
   int64_t columns;
-  std::span<const float> fade;  // of the extension, from the edge outwards
-  float* out;                   // (column 0, first row); columns are out_stride apart
+  float* out;  // (column 0, first row); columns are out_stride apart
   int64_t out_stride;
   float* scratch;  // plan->n values of RowsPerBatch floats, on a cache line
 };
@@ -52,23 +52,11 @@ void FilterBatch(const RowBatch& batch) {
   const D d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t pair = 2 * lanes;
-  const auto extension = static_cast<int64_t>(batch.fade.size());
-  float* const row = batch.scratch + extension * pair;
+  float* const row = batch.scratch + batch.cut_rows->extension * pair;
   std::fill(batch.scratch, batch.scratch + batch.plan->n * pair, 0.0f);
   Transpose(batch.in, batch.in_stride, batch.rows, batch.columns, row, pair);
-  for (int64_t k = 1; k <= extension; ++k) {
-    const auto fade = hn::Set(d, batch.fade[k - 1]);
-    float* const left = row - k * pair;
-    float* const right = row + (batch.columns - 1 + k) * pair;
-    for (int64_t part = 0; part < pair; part += lanes) {
-      const auto first = hn::Load(d, row + part);
-      const auto left_value = hn::Sub(hn::Add(first, first), hn::Load(d, row + k * pair + part));
-      hn::Store(hn::Mul(fade, hn::Max(hn::Zero(d), left_value)), d, left + part);
-      const auto last = hn::Load(d, row + (batch.columns - 1) * pair + part);
-      const auto right_value =
-          hn::Sub(hn::Add(last, last), hn::Load(d, row + (batch.columns - 1 - k) * pair + part));
-      hn::Store(hn::Mul(fade, hn::Max(hn::Zero(d), right_value)), d, right + part);
-    }
+  for (int64_t part = 0; part < pair; part += lanes) {
+    cut_rows::Prepare(*batch.cut_rows, row + part, pair);
   }
   Convolve(*batch.plan, batch.scratch);
 
@@ -96,14 +84,6 @@ namespace {
 HWY_EXPORT(RowsPerBatch);
 HWY_EXPORT(FilterBatch);
 
-std::vector<float> ExtensionFade(int length) {
-  std::vector<float> fade(length);
-  for (int k = 1; k <= length; ++k) {
-    fade[k - 1] = static_cast<float>((1 + std::cos(kPi * k / (length + 1))) / 2);
-  }
-  return fade;
-}
-
 int64_t TransformLength(const ops::RampFilterSpec& spec) {
   return ConvolutionLength(ops::MinimumTransformLength(spec));
 }
@@ -119,7 +99,7 @@ class RampFilterFft final : public ops::RampFilter {
       : RampFilter(spec),
         pool_(session.pool()),
         budget_(session.budget()),
-        fade_(ExtensionFade(ops::ExtensionLength(spec))) {
+        cut_rows_(MakeCutRowsPlan(spec)) {
     const auto n = static_cast<int>(TransformLength(spec));
     plan_ = MakeConvolutionPlan(n, ops::RampFilterResponse(spec, n));
   }
@@ -140,11 +120,11 @@ class RampFilterFft final : public ops::RampFilter {
     pool_->ParallelFor(views * batches, [&](int64_t index, int worker) {
       const int64_t view = index / batches, first = index % batches * batch_rows;
       filter({.plan = &plan_,
+              .cut_rows = &cut_rows_,
               .in = in->data() + view * lines.view_stride + first * lines.row_stride,
               .in_stride = lines.row_stride,
               .rows = std::min(batch_rows, rows - first),
               .columns = spec().columns,
-              .fade = fade_,
               .out = out->data() + view * columns.view_stride + columns.first + first,
               .out_stride = columns.column_stride,
               .scratch = scratch_->data() + worker * scratch_floats});
@@ -155,7 +135,7 @@ class RampFilterFft final : public ops::RampFilter {
  private:
   std::shared_ptr<ThreadPool> pool_;
   std::shared_ptr<ops::MemoryBudget> budget_;
-  std::vector<float> fade_;
+  CutRowsPlan cut_rows_;
   ConvolutionPlan plan_;
   std::optional<DeviceMemory> scratch_;
 };

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cuda/fdk/extended_row.cuh"
+#include "kernels/cuda/fdk/cut_row.cuh"
 #include "kernels/cuda/fdk/fft_plan.h"
 #include "kernels/cuda/fdk/methods.h"
 #include "kernels/cuda/fdk/row_transform.h"
@@ -34,12 +34,24 @@ int64_t PlansBytes(int64_t rows, int64_t n) {
 }
 
 // Rows into the transform's padded rows, zeros behind.
-__global__ void PadKernel(const float* rows, int columns, int extension, int n, float* padded) {
+template <ops::Truncation kMethod>
+__global__ void PadKernel(const float* rows, int columns, CylinderFit cylinder, int n,
+                          float* padded) {
+  __shared__ EdgeParabola edges[2];
+  const float* pixels = rows + static_cast<int64_t>(blockIdx.y) * columns;
+  const int warp = threadIdx.x / 32;
+  if (kMethod == ops::Truncation::kCylinder) {
+    if (warp < 2) {
+      const EdgeParabola fit =
+          warp == 0 ? FitEdge(pixels, 1, cylinder) : FitEdge(pixels + columns - 1, -1, cylinder);
+      if (threadIdx.x % 32 == 0) edges[warp] = fit;
+    }
+    __syncthreads();
+  }
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= n) return;
-  const float* row = rows + static_cast<int64_t>(blockIdx.y) * columns;
   padded[static_cast<int64_t>(blockIdx.y) * n + at] =
-      ExtendedPixel<true>(row, columns, extension, at - extension);
+      PreparedPixel<kMethod>({pixels, columns, cylinder.extension, edges}, at - cylinder.extension);
 }
 
 // `response` holds the kernel's transform over n, so that the unnormalised inverse returns the
@@ -124,8 +136,10 @@ class RampFilterCufft final : public ops::RampFilter {
     const int frequencies = n_ / 2 + 1;
     constexpr unsigned kThreads = 256;
     const auto blocks = [](int count) { return (count + kThreads - 1) / kThreads; };
-    PadKernel<<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(in, spec().columns, extension, n_,
-                                                               padded_.data());
+    WithTruncation(spec().truncation, [&](auto method) {
+      PadKernel<decltype(method)::value><<<dim3(blocks(n_), rows), kThreads, 0, stream>>>(
+          in, spec().columns, CylinderFit::Of(spec()), n_, padded_.data());
+    });
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     ISO_RETURN_IF_ERROR(forward_.Forward(padded_.data(), spectrum_.data()));
     MultiplyKernel<<<dim3(blocks(frequencies), rows), kThreads, 0, stream>>>(

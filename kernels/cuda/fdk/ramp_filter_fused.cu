@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/base/units.h"
-#include "kernels/cuda/fdk/extended_row.cuh"
+#include "kernels/cuda/fdk/cut_row.cuh"
 #include "kernels/cuda/fdk/methods.h"
 #include "kernels/cuda/fdk/row_transform.h"
 #include "kernels/ops/check.h"
@@ -104,21 +104,19 @@ __device__ inline void Twiddle(float2 (&v)[kRadix], float2 w) {
 __device__ inline int At(int i) { return i + (i >> 4); }  // RowTransform::At
 
 // Two rows; where there is only one, both are the same and the second result is not written.
-template <bool kExtended>
+template <ops::Truncation kMethod>
 struct RowPair {
-  const float* in[2];
+  CutRow in[2];
   float* out[2];
-  int columns, extension;  // 0 unless extended
 
   // Value `i` of the padded rows, zeros behind.
   __device__ float2 Load(int i) const {
-    const int u = i - extension;
-    return {ExtendedPixel<kExtended>(in[0], columns, extension, u),
-            ExtendedPixel<kExtended>(in[1], columns, extension, u)};
+    const int u = i - in[0].extension;
+    return {PreparedPixel<kMethod>(in[0], u), PreparedPixel<kMethod>(in[1], u)};
   }
   __device__ void Store(int i, float2 value) const {
-    const int u = i - extension;
-    if (u < 0 || u >= columns) return;
+    const int u = i - in[0].extension;
+    if (u < 0 || u >= in[0].columns) return;
     out[0][u] = value.x;
     if (out[1] != nullptr) out[1][u] = value.y;
   }
@@ -221,21 +219,32 @@ __device__ void WithRadix(int radix, const Body& body) {
   }
 }
 
-template <bool kExtended>
+template <ops::Truncation kMethod>
 __global__ __launch_bounds__(kMaxThreads,
                              4) void FilterKernel(const __grid_constant__ RowTransform transform,
                                                   const __grid_constant__ Tables tables,
+                                                  const __grid_constant__ CylinderFit cylinder,
                                                   const float* in, int64_t rows, int columns,
-                                                  int extension, float* out) {
+                                                  float* out) {
   extern __shared__ float2 values[];
+  __shared__ EdgeParabola edges[4];
   const int64_t row = int64_t{2} * blockIdx.x;
   const bool two = row + 1 < rows;
   const float* first = in + row * columns;
   float* target = out + row * columns;
-  const RowPair<kExtended> pair{{first, two ? first + columns : first},
-                                {target, two ? target + columns : nullptr},
-                                columns,
-                                extension};
+  const RowPair<kMethod> pair{
+      {{first, columns, cylinder.extension, edges},
+       {two ? first + columns : first, columns, cylinder.extension, edges + 2}},
+      {target, two ? target + columns : nullptr}};
+  if (kMethod == ops::Truncation::kCylinder) {
+    for (int e = threadIdx.x / 32; e < 4; e += blockDim.x / 32) {
+      const float* pixels = pair.in[e / 2].pixels;
+      const EdgeParabola fit =
+          e % 2 == 0 ? FitEdge(pixels, 1, cylinder) : FitEdge(pixels + columns - 1, -1, cylinder);
+      if (threadIdx.x % 32 == 0) edges[e] = fit;
+    }
+    __syncthreads();
+  }
   int length = transform.n, sequences = 1;
   for (int i = 0; i < transform.passes; ++i) {
     if (i > 0) __syncthreads();
@@ -258,7 +267,8 @@ __global__ __launch_bounds__(kMaxThreads,
 }
 
 auto KernelFor(const ops::RampFilterSpec& spec) {
-  return spec.extend_truncated_rows ? FilterKernel<true> : FilterKernel<false>;
+  return WithTruncation(spec.truncation,
+                        [](auto method) { return &FilterKernel<decltype(method)::value>; });
 }
 
 class RampFilterFused final : public ops::RampFilter {
@@ -305,8 +315,8 @@ class RampFilterFused final : public ops::RampFilter {
     const int threads = std::clamp((transform_.n / 8 + 31) / 32 * 32, 32, kMaxThreads);
     KernelFor(spec())<<<static_cast<unsigned>((rows + 1) / 2), threads, transform_.shared_bytes(),
                         session_.stream()>>>(transform_, {twiddle_.data(), response_.data()},
-                                             in->data(), rows, spec().columns,
-                                             ops::ExtensionLength(spec()), out->data());
+                                             CylinderFit::Of(spec()), in->data(), rows,
+                                             spec().columns, out->data());
     return ToStatus(cudaGetLastError(), "FilterKernel");
   }
 

@@ -84,10 +84,45 @@ TEST(RampFilterResponse, IsTheTransformOfTheKernelForAnyLength) {
 TEST(RampFilterSpec, ExtensionMakesKernelAndTransformLonger) {
   RampFilterSpec spec = Spec(9, FilterWindow::kRamLak);
   EXPECT_EQ(MinimumTransformLength(spec), 18);
-  spec.extend_truncated_rows = true;
+  spec.truncation = Truncation::kMirror;
   EXPECT_EQ(ExtensionLength(spec), 4);
   EXPECT_EQ(RampFilterKernel(spec).size(), 13u);
   EXPECT_EQ(MinimumTransformLength(spec), 26);
+}
+
+TEST(RampFilterSpec, OnlyWhatGoesOnMakesRowsLonger) {
+  RampFilterSpec spec = Spec(9, FilterWindow::kRamLak);
+  spec.truncation = Truncation::kCylinder;
+  EXPECT_EQ(ExtensionLength(spec), 4);
+  spec.truncation = Truncation::kAtract;
+  EXPECT_EQ(ExtensionLength(spec), 0);
+  EXPECT_EQ(CurvaturePixels(2), 0);
+  EXPECT_EQ(CurvaturePixels(3), 3);
+  EXPECT_EQ(CurvaturePixels(640), 320);
+  EXPECT_EQ(SlopePixels(1), 0);
+  EXPECT_EQ(SlopePixels(2), 1);
+  EXPECT_EQ(SlopePixels(640), 20);
+}
+
+TEST(RampFilterKernel, AtractsSecondDifferencesAreTheRamp) {
+  for (FilterWindow window : kWindows) {
+    for (const double cutoff : {1.0, 0.6}) {
+      SCOPED_TRACE(static_cast<int>(window));
+      RampFilterSpec spec = Spec(40, window, cutoff);
+      const auto h = RampFilterKernel(spec);
+      spec.truncation = Truncation::kAtract;
+      const auto r = RampFilterKernel(spec);
+      ASSERT_EQ(r.size(), 40u);
+      EXPECT_NEAR(2 * (r[1] - r[0]), h[0], 1e-12);
+      for (int k = 1; k < 39; ++k) EXPECT_NEAR(r[k - 1] - 2 * r[k] + r[k + 1], h[k], 1e-12) << k;
+    }
+  }
+  // Far out like the logarithm, of which one lag is 0.
+  RampFilterSpec spec = Spec(400, FilterWindow::kRamLak);
+  spec.truncation = Truncation::kAtract;
+  const auto r = RampFilterKernel(spec);
+  EXPECT_NEAR(r[100] - r[50], std::log(2) / (2 * kPi * kPi), 1e-5);
+  EXPECT_NEAR(r[200], -std::log(2) / (2 * kPi * kPi), 1e-5);
 }
 
 }  // namespace

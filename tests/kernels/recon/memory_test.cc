@@ -164,8 +164,8 @@ TEST_P(FdkMemory, OfEveryMethodIsThePlans) {
       for (const int devices : {1, 2}) {
         int64_t memory_bytes = int64_t{64} << 20;
         int ways = 0;
-        for (; Hold({.extend_truncated_rows = true, .backproject_method = entry.method}, arrival,
-                    true, devices, memory_bytes);
+        for (; Hold({.truncation = ops::Truncation::kMirror, .backproject_method = entry.method},
+                    arrival, true, devices, memory_bytes);
              memory_bytes = memory_bytes * 97 / 100) {
           ++ways;
         }

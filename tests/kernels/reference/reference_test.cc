@@ -105,7 +105,7 @@ TEST_F(Reference, FiltersAnImpulseIntoTheKernel) {
 TEST_F(Reference, ExtensionMirrorsAndFades) {
   // A constant row of 4: two extension values per side, fades (1+cos(π/3))/2 = 3/4 and
   // (1+cos(2π/3))/2 = 1/4.
-  const ops::RampFilterSpec spec{.rows = 1, .columns = 4, .extend_truncated_rows = true};
+  const ops::RampFilterSpec spec{.rows = 1, .columns = 4, .truncation = ops::Truncation::kMirror};
   auto in = Filled(Shape3{1, 1, 4}, {1, 1, 1, 1}, StackUse::kLineIntegrals);
   auto out = *session_->NewProjectionStack({1, 1, 4}, StackUse::kProjections);
   auto op = *(*registry_.ramp_filter.Find("reference"))(*session_, spec);
@@ -114,6 +114,47 @@ TEST_F(Reference, ExtensionMirrorsAndFades) {
   // Pixel 0 sees the extended row (1/4, 3/4, 1, 1, 1, 1, 3/4, 1/4) at distances 2, 1, 0, 1, 2, 3,
   // 4, 5.
   EXPECT_NEAR(Values(*out)[0], 0.25 + h1 * (0.75 + 1) + h3 * 1 + h5 * 0.25, 1e-6);
+}
+
+// Rows of one view with `columns` of the shadow of a cylinder of radius 20 whose axis is seen at
+// the column `axis`, filtered.
+std::vector<float> FilteredShadow(const ops::Registry& registry, ops::Session& session, int columns,
+                                  double axis, ops::Truncation truncation) {
+  std::vector<float> row(columns);
+  for (int u = 0; u < columns; ++u) {
+    row[u] = static_cast<float>(std::sqrt(std::max(0.0, 400 - (u - axis) * (u - axis))));
+  }
+  auto in = *session.NewProjectionStack({1, 1, columns}, StackUse::kLineIntegrals);
+  EXPECT_TRUE(in->Upload(0, HostView3<const float>(row.data(), {1, 1, columns})).ok());
+  auto out = *session.NewProjectionStack({1, 1, columns}, StackUse::kProjections);
+  auto op = *(*registry.ramp_filter.Find("reference"))(
+      session, {.rows = 1, .columns = columns, .truncation = truncation});
+  EXPECT_TRUE(op->Run(1, *in, *out).ok());
+  std::vector<float> filtered(columns);
+  EXPECT_TRUE(out->Download(0, HostView3<float>(filtered.data(), {1, 1, columns})).ok());
+  return filtered;
+}
+
+TEST_F(Reference, ACylinderGoesOnAsItIs) {
+  const auto whole = FilteredShadow(registry_, *session_, 61, 30.4, ops::Truncation::kNone);
+  // Columns 15 to 44 of it: five and six columns of the shadow lie beyond its edges. Rows are
+  // float32, whose rounding the square root enlarges where the shadow ends.
+  const auto cut = FilteredShadow(registry_, *session_, 30, 15.4, ops::Truncation::kCylinder);
+  const auto mirrored = FilteredShadow(registry_, *session_, 30, 15.4, ops::Truncation::kMirror);
+  double mirrored_error = 0;
+  for (int u = 0; u < 30; ++u) {
+    EXPECT_NEAR(cut[u], whole[15 + u], 5e-6) << u;
+    mirrored_error = std::max(mirrored_error, std::abs(double{mirrored[u]} - whole[15 + u]));
+  }
+  EXPECT_GT(mirrored_error, 0.01);
+}
+
+TEST_F(Reference, WithoutWaterAtTheEdgeNothingGoesOn) {
+  for (const ops::Truncation truncation : {ops::Truncation::kCylinder, ops::Truncation::kAtract}) {
+    const auto plain = FilteredShadow(registry_, *session_, 61, 30, ops::Truncation::kNone);
+    const auto same = FilteredShadow(registry_, *session_, 61, 30, truncation);
+    for (int u = 0; u < 61; ++u) EXPECT_NEAR(same[u], plain[u], 2e-6) << u;
+  }
 }
 
 TEST_F(Reference, HounsfieldOfWaterAirAndRubbish) {

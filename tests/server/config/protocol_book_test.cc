@@ -34,7 +34,7 @@ TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
   EXPECT_EQ(fdk.settings.mu_water_per_mm, 0.02);
   EXPECT_EQ(fdk.settings.redundancy, RedundancyWeighting::kAuto);
   EXPECT_EQ(fdk.auto_grid_size, 256);
-  EXPECT_FALSE(fdk.settings.extend_truncated_rows);
+  EXPECT_EQ(fdk.settings.truncation, ops::Truncation::kNone);
   EXPECT_EQ(fdk.missing_frames, jobs::MissingFrames());
   EXPECT_EQ(fdk.description.missing_frames().policy(), v1::MISSING_FRAMES_POLICY_INTERPOLATE);
   EXPECT_EQ(fdk.description.missing_frames().longest_gap(), 4u);
@@ -43,7 +43,7 @@ TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
   EXPECT_EQ((*book->Find("fdk_sharp"))->settings.window, ops::FilterWindow::kSheppLogan);
   EXPECT_EQ((*book->Find("fdk_smooth"))->settings.window, ops::FilterWindow::kHann);
   EXPECT_EQ((*book->Find("fdk_smooth"))->settings.cutoff, 0.8);
-  EXPECT_TRUE((*book->Find("fdk_truncated"))->settings.extend_truncated_rows);
+  EXPECT_EQ((*book->Find("fdk_truncated"))->settings.truncation, ops::Truncation::kCylinder);
   EXPECT_EQ(book->Find("magic").status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -89,7 +89,31 @@ TEST(ProtocolBook, WhatWasResolvedMeansTheSameAgain) {
   }
 }
 
+TEST(ProtocolBook, TheBooleanOfOlderVersionsIsAMethodOfTruncation) {
+  const auto book = BookOf(R"(
+    protocol { name: "old" corrections { extend_truncated_rows: true } }
+    protocol { name: "both" corrections { extend_truncated_rows: true truncation: TRUNCATION_MIRROR } }
+    protocol { name: "new" corrections { truncation: TRUNCATION_CYLINDER } }
+    protocol { name: "filter" corrections { truncation: TRUNCATION_ATRACT } })");
+  ASSERT_TRUE(book.ok()) << book.status();
+  for (const char* name : {"old", "both"}) {
+    const Protocol& mirror = **book->Find(name);
+    EXPECT_EQ(mirror.settings.truncation, ops::Truncation::kMirror);
+    EXPECT_TRUE(mirror.description.corrections().extend_truncated_rows());
+    EXPECT_EQ(mirror.description.corrections().truncation(), v1::TRUNCATION_MIRROR);
+  }
+  EXPECT_EQ((*book->Find("new"))->settings.truncation, ops::Truncation::kCylinder);
+  EXPECT_FALSE((*book->Find("new"))->description.corrections().extend_truncated_rows());
+  EXPECT_EQ((*book->Find("filter"))->settings.truncation, ops::Truncation::kAtract);
+}
+
 TEST(ProtocolBook, MistakesAreNamed) {
+  EXPECT_THAT(Complaint("protocol { name: \"a\" corrections { truncation: 9 } }"),
+              HasSubstr("corrections.truncation is 9; legal is a Truncation"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" corrections { extend_truncated_rows: true "
+                        "truncation: TRUNCATION_ATRACT } }"),
+              HasSubstr("corrections.truncation is 4 with extend_truncated_rows; legal is"));
+
   EXPECT_THAT(Complaint("protocol { name: \"Big Scan\" }"), HasSubstr("legal are 1 to 64"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" filter_cutoff: 1.5 }"),
               HasSubstr("protocol 'a': filter_cutoff is 1.5; legal is more than 0, at most 1"));
