@@ -31,6 +31,7 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return {}; }
   double progress() const override { return progress_; }
+  bool readable() const override { return started_ && stages_.empty(); }
   absl::Status Read(HostView3<float> hounsfield) override;
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
@@ -156,7 +157,7 @@ absl::StatusOr<bool> SecondPass::Segment() {
 }
 
 absl::StatusOr<bool> SecondPass::FindPrior() {
-  MakePrior(*plan_.settings.metal, plan_.first.hounsfield, metal(), volume());
+  MakePrior(*plan_.settings.metal, plan_.warm_start->hounsfield, metal(), volume());
   return true;
 }
 
@@ -224,7 +225,7 @@ absl::StatusOr<bool> SecondPass::PutMetalBack() {
 }
 
 absl::Status SecondPass::Read(HostView3<float> hounsfield) {
-  if (!started_ || !stages_.empty()) {
+  if (!readable()) {
     return absl::FailedPreconditionError("the second pass has not ended");
   }
   ISO_RETURN_IF_ERROR(
