@@ -1,4 +1,4 @@
-// isocenter refine: a completed job's frames once more, iteratively.
+// isocenter refine: a completed job's frames once more, iteratively or in a second pass.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -21,6 +21,7 @@ struct Options {
   client::ServerAddress server;
   std::string job_id, protocol, request_id;
   double deadline_seconds = 0;
+  bool metal = false, bone = false;
   bool batch = false;
   bool wait = false;
   std::vector<std::string> curves;
@@ -42,13 +43,31 @@ absl::Status Follow(const client::JobClient& jobs, const std::string& id, const 
     return absl::AbortedError(
         absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()));
   }
-  std::printf("%s: %u of %u iterations in %.1f s, series %s\n", id.c_str(),
-              job.progress().iterations_done(), job.progress().iterations_total(),
+  const std::string done = job.has_second_pass()
+                               ? SecondPassText(job.second_pass())
+                               : absl::StrCat(job.progress().iterations_done(), " of ",
+                                              job.progress().iterations_total(), " iterations");
+  std::printf("%s: %s in %.1f s, series %s\n", id.c_str(), done.c_str(),
               job.result().timings().refine_seconds(), job.result().series_instance_uid().c_str());
   return absl::OkStatus();
 }
 
+absl::Status CheckFlags(const Options& options) {
+  const bool second_pass = options.metal || options.bone;
+  if (!second_pass && options.protocol.empty()) {
+    return absl::InvalidArgumentError(
+        "--protocol is not given; legal without it are --metal, --bone or both");
+  }
+  if (second_pass && !options.curves.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--curve with ",
+                                                   options.metal ? "--metal" : "--bone",
+                                                   "; a second pass has no iterations"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Refine(const Options& options) {
+  ISO_RETURN_IF_ERROR(CheckFlags(options));
   for (const std::string& curve : options.curves) ISO_RETURN_IF_ERROR(CheckConvergenceFile(curve));
   v1::RefineJobRequest request;
   request.set_job_id(options.job_id);
@@ -56,6 +75,10 @@ absl::Status Refine(const Options& options) {
   request.set_deadline_seconds(options.deadline_seconds);
   request.set_job_class(options.batch ? v1::JOB_CLASS_BATCH : v1::JOB_CLASS_INTERACTIVE);
   request.set_request_id(options.request_id);
+  if (options.metal || options.bone) {
+    request.mutable_second_pass()->set_metal(options.metal);
+    request.mutable_second_pass()->set_bone(options.bone);
+  }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   const client::JobClient jobs(channel);
@@ -70,20 +93,30 @@ absl::Status Refine(const Options& options) {
 
 void AddRefineCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
-  flags::Command command =
-      program.Subcommand("refine", "Refine a completed job iteratively, as a job of its own");
+  flags::Command command = program.Subcommand(
+      "refine", "Refine a completed job iteratively or in a second pass, as a job of its own");
   command.Footer(
+      "Examples:\n"
+      "  isocenter refine JOB --protocol fdk_then_ossart --wait\n"
+      "  isocenter refine JOB --metal --bone\n"
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
       "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
   command.Add("job", options->job_id, "job id").Required().Type("JOB");
   command
       .Add("--protocol", options->protocol,
-           "a protocol with a refinement; `isocenter protocols` lists them")
-      .Required()
+           "a protocol with a refinement; `isocenter protocols` lists them (with --metal or --bone "
+           "the one whose filter is used; default: that of the job)")
       .Type("NAME");
+  command.AddSwitch("--metal", options->metal,
+                    "reconstruct again with metal interpolated in the projections");
+  command.AddSwitch("--bone", options->bone,
+                    "reconstruct again without the beam hardening of bone; needs the bone table of "
+                    "the calibration that the job was acquired with");
   command
       .Add("--deadline", options->deadline_seconds,
-           "seconds after which the best volume so far is stored; 0: what the protocol says")
+           "seconds after which the best volume so far is stored, of which a second pass has none; "
+           "0: "
+           "what the protocol says")
       .Range(0.0, 604800.0);
   command
       .Add("--request_id", options->request_id,

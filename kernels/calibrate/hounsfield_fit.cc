@@ -3,35 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/calibrate/text_table.h"
 
 namespace isocenter::calibrate {
 namespace {
 
 constexpr size_t kLeastInserts = 2, kMostInserts = 32;
 
-absl::StatusOr<Insert> ParseInsert(absl::string_view line, int number) {
-  const std::vector<absl::string_view> words =
-      absl::StrSplit(line, absl::ByAnyChar(" \t\r,"), absl::SkipEmpty());
-  Insert insert;
-  double* const numbers[] = {&insert.center.x, &insert.center.y, &insert.center.z,
-                             &insert.radius_mm, &insert.true_hu};
-  bool legal = words.size() == 1 + std::size(numbers);
-  for (size_t i = 0; legal && i < std::size(numbers); ++i) {
-    legal = absl::SimpleAtod(words[i + 1], numbers[i]) && std::isfinite(*numbers[i]);
-  }
-  if (!legal || !(insert.radius_mm >= 1 && insert.radius_mm <= 100)) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("line %d is '%s'; legal is a name, x, y, z, a radius of 1 to 100 (mm) and "
-                        "the true HU",
-                        number, line.substr(0, 80)));
-  }
-  insert.name = std::string(words[0]);
-  return insert;
-}
+constexpr char kLegalInsert[] = "a name, x, y, z, a radius of 1 to 100 (mm) and the true HU";
 
 absl::StatusOr<MeasuredInsert> Measure(HostView3<const float> volume, const VolumeGrid& grid,
                                        const Insert& insert) {
@@ -85,14 +66,14 @@ absl::Status Judge(const MeasuredInsert& measured) {
 }  // namespace
 
 absl::StatusOr<std::vector<Insert>> ParseInserts(absl::string_view text) {
+  constexpr size_t kNumbers = 5;
+  ISO_ASSIGN_OR_RETURN(const std::vector<TextRow> rows,
+                       ParseTextTable(text, kNumbers, kLegalInsert));
   std::vector<Insert> inserts;
-  int number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    line = line.substr(0, line.find('#'));
-    if (line.find_first_not_of(" \t\r,") == absl::string_view::npos) continue;
-    ISO_ASSIGN_OR_RETURN(inserts.emplace_back(), ParseInsert(line, number));
-    if (inserts.size() > kMostInserts) break;
+  for (const TextRow& row : rows) {
+    const std::vector<double>& n = row.numbers;
+    inserts.push_back({row.name, {n[0], n[1], n[2]}, n[3], n[4]});
+    if (!(n[3] >= 1 && n[3] <= 100)) return BadRow(row, kLegalInsert);
   }
   if (inserts.size() >= kLeastInserts && inserts.size() <= kMostInserts) return inserts;
   return absl::InvalidArgumentError(

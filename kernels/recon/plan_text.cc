@@ -201,7 +201,7 @@ std::string PlanText(const SecondPassPlan& plan) {
                       absl::StrFormat("\nvoxel updates: %.6g\n", plan.voxel_updates),
                       Memory("memory of a device", plan.device_parts),
                       Memory("host memory", plan.host_parts),
-                      "begins with: ", PlanText(plan.first));
+                      "begins with: ", PlanText(*plan.warm_start));
 }
 
 }  // namespace isocenter::recon

@@ -52,6 +52,7 @@ jobs::CalibrationLabel LabelOf(const v1::KeptCalibration& kept) {
           .valid_until = wire::TimeFromProto(label.valid_until()),
           .created = Created(label),
           .withdrawn = kept.has_withdraw_time(),
+          .has_bone = std::ranges::find(kept.part(), "bone") != kept.part().end(),
           .crc32c = kept.crc32c(),
           .bytes = static_cast<int64_t>(kept.file_bytes())};
 }

@@ -310,6 +310,25 @@ absl::StatusOr<Protocol> ProtocolFromProto(const v1::ReconstructionProtocol& pro
       absl::StrCat("protocol '", protocol.name(), "': ", made.status().message()));
 }
 
+namespace {
+
+/// Frames that no calibration corrects have no bone table. A recipe that was asked for of frames
+/// that have one is legal all the same.
+absl::Status CheckCorrectsForBone(const Protocol& protocol) {
+  const v1::ReconstructionProtocol& entry = protocol.description;
+  if (!entry.refinement().second_pass().bone() ||
+      protocol.calibration_policy != jobs::CalibrationPolicy::kNone) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("protocol '", entry.name(),
+                   "': refinement.second_pass.bone is true and corrections.calibration is "
+                   "CALIBRATION_POLICY_NONE; legal with bone are CALIBRATION_POLICY_WARN and "
+                   "CALIBRATION_POLICY_REQUIRE"));
+}
+
+}  // namespace
+
 absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) {
   ProtocolBook book;
   for (const v1::ReconstructionProtocol& entry : BuiltInProtocols()) {
@@ -321,7 +340,9 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
       return absl::InvalidArgumentError(
           absl::StrCat("protocol.name is '", entry.name(), "' in two entries; legal is once each"));
     }
-    ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], ProtocolFromProto(entry));
+    Protocol& protocol = book.protocols_[entry.name()];
+    ISO_ASSIGN_OR_RETURN(protocol, ProtocolFromProto(entry));
+    ISO_RETURN_IF_ERROR(CheckCorrectsForBone(protocol));
   }
   book.default_name_ = config.default_protocol();
   const absl::Status found = book.Find(book.default_name_).status();

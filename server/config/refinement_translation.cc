@@ -84,32 +84,32 @@ absl::Status CheckRanges(const v1::Refinement& refinement) {
   }
   ISO_RETURN_IF_ERROR(CheckRange("tv_steps", refinement.tv_steps(), 1, 1000));
   ISO_RETURN_IF_ERROR(CheckRange("stop_residual", refinement.stop_residual(), 0, 1));
-  ISO_RETURN_IF_ERROR(CheckRange("surroundings_factor", refinement.surroundings_factor(), 0, 16));
-  return CheckRange("deadline_seconds", refinement.deadline_seconds(), 0, kLongestDeadline);
+  return CheckRange("surroundings_factor", refinement.surroundings_factor(), 0, 16);
 }
 
-}  // namespace
-
-void ApplyRefinementDefaults(v1::Refinement& refinement) {
-  if (refinement.projector() == v1::PROJECTOR_UNSPECIFIED) {
-    refinement.set_projector(v1::PROJECTOR_JOSEPH);
-  }
-  const recon::IterativeSettings defaults;
-  if (refinement.iterations() == 0) refinement.set_iterations(defaults.iterations);
-  if (refinement.relaxation() == 0) refinement.set_relaxation(defaults.relaxation);
-  if (refinement.relaxation_decay() == 0) {
-    refinement.set_relaxation_decay(defaults.relaxation_decay);
-  }
-  if (refinement.huber_delta_per_mm() == 0) {
-    refinement.set_huber_delta_per_mm(defaults.huber_delta_per_mm);
-  }
-  if (refinement.tv_steps() == 0) refinement.set_tv_steps(defaults.tv_steps);
+/// Beside a second pass nothing is legal that is of iterations.
+absl::Status CheckAloneButForDeadline(const v1::Refinement& refinement) {
+  v1::Refinement rest = refinement;
+  rest.clear_second_pass();
+  rest.clear_deadline_seconds();
+  if (rest.ByteSizeLong() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("refinement.second_pass is set beside '", rest.ShortDebugString(),
+                   "'; legal beside it is deadline_seconds, or iterations without it"));
 }
 
-absl::StatusOr<RefinementRecipe> RefinementFromProto(const v1::Refinement& refinement,
-                                                     ops::Precision precision) {
-  RefinementRecipe recipe;
-  recon::IterativeSettings& settings = recipe.settings;
+absl::StatusOr<recon::SecondPassSettings> SecondPassFromProto(const v1::SecondPass& second_pass) {
+  if (!second_pass.metal() && !second_pass.bone()) {
+    return Illegal("second_pass", "for nothing", "metal, bone or both");
+  }
+  recon::SecondPassSettings settings{.bone = second_pass.bone()};
+  if (second_pass.metal()) settings.metal.emplace();
+  return settings;
+}
+
+absl::StatusOr<recon::IterativeSettings> IterationsFromProto(const v1::Refinement& refinement,
+                                                             ops::Precision precision) {
+  recon::IterativeSettings settings;
   ISO_ASSIGN_OR_RETURN(settings.algorithm, AlgorithmOf(refinement.algorithm()));
   ISO_ASSIGN_OR_RETURN(settings.projector, ProjectorOf(refinement.projector()));
   ISO_RETURN_IF_ERROR(CheckRanges(refinement));
@@ -130,12 +130,45 @@ absl::StatusOr<RefinementRecipe> RefinementFromProto(const v1::Refinement& refin
   settings.tv_steps = static_cast<int>(refinement.tv_steps());
   settings.stop_residual = refinement.stop_residual();
   settings.surroundings_factor = static_cast<int>(refinement.surroundings_factor());
-  if (refinement.deadline_seconds() > 0) {
-    recipe.deadline = absl::Seconds(refinement.deadline_seconds());
-  }
   const absl::Status valid = recon::ValidateIterativeSettings(settings);
   if (!valid.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("refinement: ", valid.message()));
+  }
+  return settings;
+}
+
+}  // namespace
+
+void ApplyRefinementDefaults(v1::Refinement& refinement) {
+  if (refinement.has_second_pass()) return;
+  if (refinement.projector() == v1::PROJECTOR_UNSPECIFIED) {
+    refinement.set_projector(v1::PROJECTOR_JOSEPH);
+  }
+  const recon::IterativeSettings defaults;
+  if (refinement.iterations() == 0) refinement.set_iterations(defaults.iterations);
+  if (refinement.relaxation() == 0) refinement.set_relaxation(defaults.relaxation);
+  if (refinement.relaxation_decay() == 0) {
+    refinement.set_relaxation_decay(defaults.relaxation_decay);
+  }
+  if (refinement.huber_delta_per_mm() == 0) {
+    refinement.set_huber_delta_per_mm(defaults.huber_delta_per_mm);
+  }
+  if (refinement.tv_steps() == 0) refinement.set_tv_steps(defaults.tv_steps);
+}
+
+absl::StatusOr<RefinementRecipe> RefinementFromProto(const v1::Refinement& refinement,
+                                                     ops::Precision precision) {
+  ISO_RETURN_IF_ERROR(
+      CheckRange("deadline_seconds", refinement.deadline_seconds(), 0, kLongestDeadline));
+  RefinementRecipe recipe;
+  if (refinement.deadline_seconds() > 0) {
+    recipe.deadline = absl::Seconds(refinement.deadline_seconds());
+  }
+  if (refinement.has_second_pass()) {
+    ISO_RETURN_IF_ERROR(CheckAloneButForDeadline(refinement));
+    ISO_ASSIGN_OR_RETURN(recipe.settings, SecondPassFromProto(refinement.second_pass()));
+  } else {
+    ISO_ASSIGN_OR_RETURN(recipe.settings, IterationsFromProto(refinement, precision));
   }
   return recipe;
 }

@@ -4,17 +4,17 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/protocols.pb.h"
-#include "kernels/recon/iterative/settings.h"
+#include "kernels/recon/any_refinement.h"
 
 namespace isocenter::config {
 
 /// What a protocol does after its FDK volume.
 struct RefinementRecipe {
-  recon::IterativeSettings settings;
+  recon::RefinementSettings settings;
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance of the refinement
 };
 
-/// Sets what is 0 to its default.
+/// Sets what is 0 to its default; a second pass has none.
 void ApplyRefinementDefaults(v1::Refinement& refinement);
 
 /// `refinement` has its defaults. Errors: INVALID_ARGUMENT naming the field, its value and what is

@@ -57,6 +57,12 @@ class Observer : public jobs::JobObserver {
       return;
     }
     const jobs::JobResult& result = job.result;
+    if (jobs::IsSecondPass(job)) {
+      spdlog::info(
+          "event=job_ended job={} outcome=completed refines={} algorithm={} refine_seconds={:.3f}",
+          job.id, job.source_job_ids.front(), job.refinement.algorithm, result.timings.refine);
+      return;
+    }
     if (jobs::IsRefinement(job)) {
       const auto& iterations = job.refinement.iterations;
       spdlog::info(

@@ -241,11 +241,17 @@ struct IterationReport {
   double seconds = 0;  // since the first iteration began
 };
 
+/// What a second reconstruction corrects for.
+struct SecondPassFacts {
+  bool metal = false, bone = false;
+};
+
 /// What a refinement does with the frames of another job.
 struct RefinementFacts {
-  std::string algorithm, projector;    // as kernels/recon names them; empty: no refinement
-  std::string frame_of_reference_uid;  // that of the other job's series
-  std::string recipe;                  // all of what was asked for; only who wrote it can read it
+  std::string algorithm, projector;            // as kernels/recon names them; empty: no refinement
+  std::optional<SecondPassFacts> second_pass;  // unset: it iterates
+  std::string frame_of_reference_uid;          // that of the other job's series
+  std::string recipe;  // all of what was asked for; only who wrote it can read it
   std::vector<IterationReport> iterations;
 };
 
@@ -280,6 +286,7 @@ struct Job {
 };
 
 inline bool IsRefinement(const Job& job) { return !job.refinement.algorithm.empty(); }
+inline bool IsSecondPass(const Job& job) { return job.refinement.second_pass.has_value(); }
 /// Whether frames were acquired for the job: it is neither a refinement nor a subtraction.
 inline bool IsAcquisition(const Job& job) {
   return !IsRefinement(job) && job.pair_role != PairRole::kSubtraction;

@@ -163,11 +163,18 @@ void VisitMembers(const Visitor& visit, Is<IterationReport> auto& r) {
 }
 
 template <class Visitor>
+void VisitMembers(const Visitor& visit, Is<SecondPassFacts> auto& s) {
+  visit("metal", s.metal, {.place = 1});
+  visit("bone", s.bone, {.place = 2});
+}
+
+template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<RefinementFacts> auto& r) {
   visit("algorithm", r.algorithm, {.place = 1});
   visit("projector", r.projector, {.place = 2});
   visit("frame_of_reference_uid", r.frame_of_reference_uid);
   visit("recipe", r.recipe);
+  visit("second_pass", r.second_pass, {.place = 4});
   visit("iterations", r.iterations, {.place = 3});
 }
 

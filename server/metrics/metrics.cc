@@ -297,7 +297,10 @@ void Metrics::OnJobEnded(const jobs::Job& job) {
     // From a set of a few names.
     const prometheus::Labels algorithm = {{"algorithm", job.refinement.algorithm}};
     impl_->refinement_seconds.Add(algorithm, kRefinementSeconds).Observe(result.timings.refine);
-    impl_->refinement_iterations.Add(algorithm, kIterations).Observe(job.progress.iterations_done);
+    if (!jobs::IsSecondPass(job)) {
+      impl_->refinement_iterations.Add(algorithm, kIterations)
+          .Observe(job.progress.iterations_done);
+    }
   }
   // Nothing else waits for a last frame, or has a speed of back-projection.
   if (!jobs::IsAcquisition(job)) return;

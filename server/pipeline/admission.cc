@@ -146,15 +146,19 @@ absl::Status AcquisitionAdmission::Calibrate(AcquisitionRequest& request,
     ISO_ASSIGN_OR_RETURN(CalibrationChoice choice, ChooseCalibration(kept, request, parts_.Now()));
     screened.warning = std::move(choice.warning);
     request.calibration = std::move(choice.used);
-    if (!request.calibration) return absl::OkStatus();
+    if (!request.calibration) break;
     auto loaded = parts_.calibrations_in_memory.Get(*request.calibration);
     // One that is damaged is not among the others any more.
     if (absl::IsDataLoss(loaded.status())) continue;
     ISO_ASSIGN_OR_RETURN(screened.calibration, std::move(loaded));
     const auto& add = parts_.options.decoders.add_calibration;
     if (add) request.record = add(request.record, *request.calibration);
-    return absl::OkStatus();
+    break;
   }
+  ISO_ASSIGN_OR_RETURN(auto warning, CheckBone(request, screened.calibration.get()));
+  // Frames that are not corrected are warned of already.
+  if (!screened.warning) screened.warning = std::move(warning);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<ReconstructionRun>> AcquisitionAdmission::MakeRun(

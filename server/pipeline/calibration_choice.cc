@@ -149,4 +149,21 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
   return choice;
 }
 
+absl::StatusOr<std::optional<jobs::JobWarning>> CheckBone(const AcquisitionRequest& request,
+                                                          const ops::Calibration* calibration) {
+  if (!request.refinement || !AsksForBone(*request.refinement)) return std::nullopt;
+  if (calibration != nullptr && calibration->bone) return std::nullopt;
+  const std::string why = absl::StrCat(
+      "protocol '", request.protocol, "' refines against bone, and ",
+      calibration == nullptr
+          ? std::string("the frames have no calibration")
+          : absl::StrCat("the calibration '", calibration->name, "' has no bone table"));
+  if (request.calibration_policy == CalibrationPolicy::kRequire) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(why, "; legal is one that has, or another protocol"));
+  }
+  return jobs::JobWarning{jobs::WarningKind::kCalibration, std::nullopt,
+                          absl::StrCat(why, ": there will be no refinement")};
+}
+
 }  // namespace isocenter::pipeline

@@ -79,6 +79,10 @@ absl::StatusOr<PositionerScans> ScansOf(const Trajectory& trajectory, PatientPos
   return PositionerScans{ScanOf(primary), ScanOf(secondary)};
 }
 
+std::string FilterDescription(const recon::FdkSettings& settings) {
+  return absl::StrFormat("%s %.2f", WindowName(settings.window), settings.cutoff);
+}
+
 jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
                                const recon::ReconstructionPlan& plan) {
   jobs::AcquisitionFacts facts;
@@ -114,8 +118,7 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
   if (request.frame_rate_hz > 0) {
     facts.acquisition_seconds = (plan.views() - 1) / request.frame_rate_hz;
   }
-  facts.filter_description =
-      absl::StrFormat("%s %.2f", WindowName(plan.settings.window), plan.settings.cutoff);
+  facts.filter_description = FilterDescription(plan.settings);
   facts.trajectory_hash = TrajectoryHash(trajectory);
   facts.calibration = request.calibration;
   return facts;

@@ -13,6 +13,9 @@ namespace isocenter::pipeline {
 /// SHA-256 of the matrices (float64, little-endian, row-major, in frame order), in hexadecimal.
 std::string TrajectoryHash(const Trajectory& trajectory);
 
+/// "hann 0.80".
+std::string FilterDescription(const recon::FdkSettings& settings);
+
 /// What the header says and what follows from the plan; distances are those of the middle view.
 jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
                                const recon::ReconstructionPlan& plan);

@@ -28,6 +28,7 @@ RefinementJob::RefinementJob(const Job& job, RefinementRequest request,
     : ActiveJob(job.id, job.grid, {job.job_class, job.deadline}, job.create_time, environment),
       source_id_(job.source_job_ids.front()),
       request_(std::move(request)),
+      iterations_(job.progress.iterations_total),
       ended_(std::move(ended)) {}
 
 absl::Status RefinementJob::SetInput(RefinementInput input) {
@@ -116,7 +117,7 @@ void RefinementJob::Work(const std::shared_ptr<RefinementRun>& run) {
     ledger = ledger_.get();
   }
   if (Now() >= urgency_.deadline) return FinishVolume(run, /*all_done=*/false);
-  if (run->iterating()) EnterRefining();
+  if (run->refining()) EnterRefining();
   const absl::Status ready = environment_.keeper.BeforeUnit(run->place());
   const absl::StatusOr<bool> done =
       ready.ok() ? run->Advance(*input->spool, *ledger) : absl::StatusOr<bool>(ready);
@@ -151,7 +152,7 @@ void RefinementJob::PublishProgress(RefinementRun& run, bool at_once) {
       job.refinement.iterations.push_back(ReportOf(report));
     }
     if (fraction > 0) {
-      const absl::Duration left = (now - run.iterations_begin()) * ((1 - fraction) / fraction);
+      const absl::Duration left = (now - run.steps_begin()) * ((1 - fraction) / fraction);
       job.predicted_finish = std::min(now + left, urgency_.deadline);
     }
   });
@@ -159,16 +160,16 @@ void RefinementJob::PublishProgress(RefinementRun& run, bool at_once) {
 
 void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool all_done) {
   const size_t iterations = run->reports().size();
-  if (!all_done && !(run->progress() > 0)) {
+  if (!all_done && !run->readable()) {
     return Fail(absl::DeadlineExceededError(
-        absl::StrCat("the deadline passed before the first iteration; the volume of job '",
+        absl::StrCat("the deadline passed before there was a better volume; that of job '",
                      source_id_, "' stands")));
   }
   if (!all_done) PublishProgress(*run, /*at_once=*/true);
   if (const absl::Status status = run->Finish(); !status.ok()) return OnRunFailed(run, status);
   if (!all_done) {
     Warn({jobs::WarningKind::kStoppedEarly, std::nullopt,
-          absl::StrCat("stopped after ", iterations, " of ", request_.settings.iterations,
+          absl::StrCat("stopped after ", iterations, " of ", iterations_,
                        " iterations: the deadline has passed")});
   }
   {
@@ -176,7 +177,7 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
     if (!IsCurrent(run)) return;
     Apply(LifeEvent::kVolumeComplete);
   }
-  const double refine_seconds = absl::ToDoubleSeconds(Now() - run->iterations_begin());
+  const double refine_seconds = absl::ToDoubleSeconds(Now() - run->steps_begin());
   const recon::StageSeconds& fdk = run->fdk_seconds();
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {
     RecordStages(fdk, job.result.timings);

@@ -1,4 +1,5 @@
-// The path of one refinement: frames of another job, iterations, volume, stored result.
+// The path of one refinement: frames of another job, iterations or a second pass, volume, stored
+// result.
 #pragma once
 
 #include <functional>
@@ -56,7 +57,7 @@ class RefinementJob : public ActiveJob {
   void StartRun(std::shared_ptr<RefinementRun> run);
   void Submit(const std::shared_ptr<RefinementRun>& run);
   void Work(const std::shared_ptr<RefinementRun>& run);
-  /// Before the first step of an iteration, once.
+  /// Before the first step, once.
   void EnterRefining();
   /// Tells what has been done, at intervals or `at_once`.
   void PublishProgress(RefinementRun& run, bool at_once);
@@ -64,6 +65,7 @@ class RefinementJob : public ActiveJob {
 
   const std::string source_id_;
   const RefinementRequest request_;
+  const int iterations_;  // that were asked for
   const std::function<void(const std::string& source_id)> ended_;
 
   absl::once_flag refining_;

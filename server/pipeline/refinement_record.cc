@@ -1,8 +1,30 @@
 #include "server/pipeline/refinement_record.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/pipeline/facts.h"
 
 namespace isocenter::pipeline {
+namespace {
+
+/// What is known of a refinement before it begins.
+jobs::RefinementFacts FactsOf(const recon::RefinementSettings& settings) {
+  if (const auto* const second = std::get_if<recon::SecondPassSettings>(&settings)) {
+    return {.algorithm = absl::StrCat("second_pass", second->metal ? "_metal" : "",
+                                      second->bone ? "_bone" : ""),
+            .projector = std::string(ops::ProjectorName(recon::kSecondPassProjector)),
+            .second_pass = jobs::SecondPassFacts{second->metal.has_value(), second->bone}};
+  }
+  const auto& iterative = std::get<recon::IterativeSettings>(settings);
+  return {.algorithm = std::string(recon::AlgorithmName(iterative.algorithm)),
+          .projector = std::string(ops::ProjectorName(iterative.projector))};
+}
+
+int IterationsOf(const recon::RefinementSettings& settings) {
+  const auto* const iterative = std::get_if<recon::IterativeSettings>(&settings);
+  return iterative == nullptr ? 0 : iterative->iterations;
+}
+
+}  // namespace
 
 jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
                            const jobs::StoredSeries& stored, const RefinementRequest& request,
@@ -15,22 +37,23 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
   job.order = source.order;
   job.order.is_reported = false;  // not an acquisition
   job.facts = source.facts;
-  job.facts.filter_description.clear();  // the result has none
+  // The result of iterations has none.
+  job.facts.filter_description =
+      IterationsOf(request.settings) > 0 ? "" : FilterDescription(request.fdk);
   job.protocol = request.protocol;
   job.station_name = source.station_name;
   job.request_id = request.request_id;
   job.job_class = request.job_class;
   job.deadline = now + request.deadline;
   job.source_job_ids = {source.id};
-  job.refinement.algorithm = std::string(recon::AlgorithmName(request.settings.algorithm));
-  job.refinement.projector = std::string(ops::ProjectorName(request.settings.projector));
+  job.refinement = FactsOf(request.settings);
   job.refinement.frame_of_reference_uid = stored.frame_of_reference_uid;
   job.refinement.recipe = request.record;
   job.dicom_forms = request.dicom_forms;
   job.grid = source.grid;
   job.progress.frames_total = source.progress.frames_total;
   job.progress.slices_total = source.grid.nz;
-  job.progress.iterations_total = request.settings.iterations;
+  job.progress.iterations_total = IterationsOf(request.settings);
   job.create_time = now;
   return job;
 }
@@ -57,7 +80,8 @@ absl::StatusOr<jobs::JobSnapshot> ExistingRefinement(const jobs::JobSnapshot& kn
                                                      const std::string& source_id,
                                                      const RefinementRequest& request) {
   if (jobs::IsRefinement(*known) && known->source_job_ids.front() == source_id &&
-      known->protocol == request.protocol) {
+      known->protocol == request.protocol &&
+      known->refinement.algorithm == FactsOf(request.settings).algorithm) {
     return known;
   }
   return absl::InvalidArgumentError(

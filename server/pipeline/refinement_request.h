@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
+#include <variant>
 
 #include "absl/time/time.h"
-#include "kernels/recon/iterative/settings.h"
-#include "kernels/recon/plan.h"
+#include "kernels/recon/any_refinement.h"
 #include "server/jobs/job.h"
 
 namespace isocenter::pipeline {
@@ -13,7 +13,7 @@ namespace isocenter::pipeline {
 struct RefinementRequest {
   std::string protocol;
   recon::FdkSettings fdk;  // of the volume that it begins with
-  recon::IterativeSettings settings;
+  recon::RefinementSettings settings;
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
   jobs::JobClass job_class = jobs::JobClass::kInteractive;
   jobs::DicomForms dicom_forms;
@@ -21,5 +21,11 @@ struct RefinementRequest {
   /// This request as it is kept with its job, for a RefinementDecoder.
   std::string record;
 };
+
+/// Whether it needs the bone table of a calibration.
+inline bool AsksForBone(const RefinementRequest& request) {
+  const auto* const second = std::get_if<recon::SecondPassSettings>(&request.settings);
+  return second != nullptr && second->bone;
+}
 
 }  // namespace isocenter::pipeline

@@ -34,9 +34,11 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
   ISO_RETURN_IF_ERROR(CheckRefinable(*source));
   Use(source_id);
   absl::StatusOr<RefinementInput> input = OpenInput(source_id);
-  if (!input.ok()) {
+  const absl::Status usable =
+      input.ok() ? CheckCalibration(source_id, request, input->calibration) : input.status();
+  if (!usable.ok()) {
     EndUse(source_id);
-    return input.status();
+    return usable;
   }
   const jobs::StoredSeries stored{.study_instance_uid = source->result.study_instance_uid,
                                   .series_instance_uid = source->result.series_instance_uid,
@@ -51,6 +53,28 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
   return Add(std::move(job), std::move(request), *std::move(input), *std::move(room));
 }
 
+absl::Status Refinements::CheckCalibration(const std::string& source_id,
+                                           const RefinementRequest& request,
+                                           const std::optional<jobs::UsedCalibration>& used) const {
+  if (!AsksForBone(request)) return absl::OkStatus();
+  constexpr char kLegal[] =
+      "; legal for a correction of bone's hardening is one whose calibration has a bone table";
+  if (!used) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job '", source_id, "' was acquired without a calibration", kLegal));
+  }
+  if (parts_.calibrations == nullptr) return absl::OkStatus();
+  for (const jobs::CalibrationLabel& label : parts_.calibrations->Labels()) {
+    if (label.name != used->name || label.crc32c != used->crc32c || label.has_bone) {
+      continue;
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("job '", source_id, "' was acquired with the calibration '", label.name,
+                     "', which has no bone table", kLegal));
+  }
+  return absl::OkStatus();  // one that is gone is missed when it is loaded
+}
+
 absl::StatusOr<scheduler::DiskPromise> Refinements::RoomFor(const Job& job) {
   ISO_ASSIGN_OR_RETURN(scheduler::DiskPromise room,
                        parts_.disk.Reserve(parts_.results.StoredBytes(job.grid, job.dicom_forms)));
@@ -63,6 +87,7 @@ absl::Status Refinements::Follow(const Job& source, const jobs::StoredSeries& st
                                  std::shared_ptr<jobs::JobSpool> spool) {
   if (!request.refinement) return absl::OkStatus();
   RefinementRequest refinement = *request.refinement;
+  ISO_RETURN_IF_ERROR(CheckCalibration(source.id, refinement, request.calibration));
   refinement.job_class = request.job_class == jobs::JobClass::kLive ? jobs::JobClass::kInteractive
                                                                     : jobs::JobClass::kBatch;
   Use(source.id);

@@ -26,13 +26,15 @@ class Refinements {
   using Done = std::function<void(absl::StatusOr<jobs::JobSnapshot>)>;
   /// Refines a completed job, as a job of its own; opens its frames on a thread of its own and
   /// calls `done` there. Errors: NOT_FOUND, FAILED_PRECONDITION (not completed; no frames of its
-  /// own, or no longer), INVALID_ARGUMENT (the request id belongs to another request), DATA_LOSS,
-  /// RESOURCE_EXHAUSTED (the archive's disk), UNAVAILABLE (stopping), those of the job store.
+  /// own, or no longer; bone without a bone table), INVALID_ARGUMENT (the request id belongs to
+  /// another request), DATA_LOSS, RESOURCE_EXHAUSTED (the archive's disk), UNAVAILABLE (stopping),
+  /// those of the job store.
   void Refine(const std::string& source_id, RefinementRequest request, Done done);
 
   /// What the protocol of an acquisition asks for, when its volume is stored and before it is
   /// COMPLETED: whatever happens then, there is exactly one such refinement. It begins when the
-  /// source is completed. Without effect where it exists already. Errors: the job store's.
+  /// source is completed. Without effect where it exists already. Errors: the job store's,
+  /// FAILED_PRECONDITION (bone without a bone table).
   absl::Status Follow(const jobs::Job& source, const jobs::StoredSeries& stored,
                       const AcquisitionRequest& request, std::shared_ptr<jobs::JobSpool> spool);
 
@@ -50,6 +52,9 @@ class Refinements {
   absl::StatusOr<jobs::JobSnapshot> RefineNow(const std::string& source_id,
                                               RefinementRequest request);
   absl::StatusOr<RefinementInput> OpenInput(const std::string& source_id);
+  /// Whether what the frames are corrected with has what is asked for. Errors: FAILED_PRECONDITION.
+  absl::Status CheckCalibration(const std::string& source_id, const RefinementRequest& request,
+                                const std::optional<jobs::UsedCalibration>& used) const;
   /// What a refinement's volume takes on the archive's disk. Errors: PromisedDisk::Reserve.
   absl::StatusOr<scheduler::DiskPromise> RoomFor(const jobs::Job& job);
   /// Stores the job's record and keeps the job. Without `room` it looks for some at its end.

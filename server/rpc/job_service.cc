@@ -131,7 +131,7 @@ void JobService::OnRefineJob(UnaryCall<v1::RefineJobRequest, v1::Job>& call) {
   const Permit& permit = call.permit();
   const std::string source = call.request().job_id();
   absl::StatusOr<pipeline::RefinementRequest> translated =
-      TranslateRefineRequest(call.request(), protocols_);
+      TranslateRefineRequest(call.request(), node::JobNamed(table_, source)->protocol, protocols_);
   if (!translated.ok()) {
     permit.Record(audit::Action::kRefine, *node::JobNamed(table_, source), translated.status());
     return call.Answer(translated.status());

@@ -27,6 +27,9 @@ class PolychromaticScan {
   double mu_water_per_mm() const { return mu_water_; }
   /// Water polynomial and bone table as perfect measurements would give them.
   std::shared_ptr<const ops::Calibration> calibration() const { return calibration_; }
+  /// From now on its bone table is one that was measured: fitted to steps of bone behind water in
+  /// this beam.
+  void MeasureBone();
   recon::Acquisition acquisition() const;
   /// Counts of all views, [view][v][u].
   std::vector<uint16_t> Counts(const std::vector<HuBody>& bodies) const;

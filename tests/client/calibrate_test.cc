@@ -11,7 +11,10 @@
 #include "client/formats/meta_image.h"
 #include "kernels/calibrate/scatter_fit.h"
 #include "kernels/calibrate/transmission.h"
+#include "kernels/physics/beam.h"
 #include "kernels/physics/detector_model.h"
+#include "kernels/physics/tissue.h"
+#include "kernels/physics/tungsten.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/calibration_file.h"
 #include "tests/client/command.h"
@@ -276,6 +279,68 @@ TEST_F(Calibrate, ScatterIsFittedToAPair) {
                         "--into", Path("set")});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("of air; legal is 0.1 % at least"));
+}
+
+// Steps that fill the middle of frames, in the beam of the sweeps.
+TEST_F(Calibrate, BoneIsFittedToSteps) {
+  ASSERT_EQ(Detector(50, 71).exit_code, 0);
+  Simulate("water", 24, 71, {"--phantom", "cylinder", "--scale-mm", "80"});
+  Simulate("shape", 2, 71, {"--phantom", "cylinder", "--scale-mm", "80"});
+  const std::vector<std::string> command = {"calibrate",   "bone",   "--steps",
+                                            Path("steps"), "--into", Path("set")};
+  WriteBytes(directory_ / "steps", "nothing 20 0\n");
+  Outcome outcome = RunCommand(command);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("has no water polynomial; legal is one that"));
+  outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"), "--diameter-mm",
+                        "160", "--into", Path("set")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+
+  const ops::Calibration set = Corrections();
+  const auto header = formats::OpenBundle(directory_ / "shape").value()->header();
+  const auto spectrum = physics::TungstenSpectrum({.kv = 90, .copper_mm = 0.1}).value();
+  const auto beam = physics::Beam::Make(spectrum, 0.6, physics::TissueMaterials()).value();
+  std::string table = "# acquisition water bone\n";
+  for (const int water : {20, 60, 100}) {
+    for (const int bone : {0, 5, 10, 20, 30}) {
+      const std::vector<double> paths = {double(water), double(bone), 0};
+      const double behind = beam.Behind(paths).signal;
+      std::vector<uint16_t> counts(kPixels);
+      for (size_t i = 0; i < kPixels; ++i) {
+        const bool slab = std::abs(int(i % 160) - 80) < 50;
+        const double air = set.response->air_counts[i] * (slab ? behind : 1);
+        counts[i] = static_cast<uint16_t>(std::lround(set.response->offset_counts[i] + air));
+      }
+      const std::string name = absl::StrCat("w", water, "b", bone);
+      auto sink = *formats::CreateBundle(directory_ / name, header, {});
+      for (int k = 0; k < 2; ++k) {
+        ASSERT_TRUE(sink->Append(std::as_bytes(std::span(counts))).ok());
+      }
+      ASSERT_TRUE(sink->Finish().ok());
+      // In millimetres of a material of which one stands for two of bone.
+      absl::StrAppend(&table, name, " ", water, " ", 0.5 * bone, "\n");
+    }
+  }
+  WriteBytes(directory_ / "steps", table);
+  std::vector<std::string> equivalent = command;
+  equivalent.insert(equivalent.end(), {"--equivalent-mm", "2"});
+  outcome = RunCommand(equivalent);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("steps off the table of the others"));
+  const ops::Calibration found = Corrections();
+  ASSERT_TRUE(found.bone.has_value());
+  EXPECT_EQ(found.bone->most_bone_mm, 30);
+  EXPECT_GT(found.bone->full_hu, 1000);
+  EXPECT_EQ(Set().quality(Set().quality_size() - 1).name().rfind("bone: ", 0), 0u);
+  EXPECT_EQ(Set().picture_png().substr(1, 3), "PNG");
+  // A table that names what is not there, and one without enough steps.
+  WriteBytes(directory_ / "steps", "w20b5 20 5\nnothing 20 10\n");
+  outcome = RunCommand(command);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("nothing"));
+  WriteBytes(directory_ / "steps", "w20b5 20 5\n");
+  EXPECT_THAT(RunCommand(command).err, HasSubstr("legal is 9 at least"));
+  EXPECT_EQ(Corrections().bone->most_bone_mm, 30);
 }
 
 TEST_F(Calibrate, HuTakesInsertsOfAVolume) {

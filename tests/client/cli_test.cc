@@ -317,9 +317,24 @@ TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
       {"refine", "job-1", "--protocol", "r", "--curve", "c.txt", "--server", server.address()});
   EXPECT_EQ(bad.exit_code, 1);
   EXPECT_THAT(bad.err, HasSubstr("--curve is 'c.txt'; legal is a file that ends in .csv or .png"));
-  EXPECT_EQ(RunCommand({"refine", "job-1", "--server", server.address()}).exit_code, 2);
+  const Outcome nothing = RunCommand({"refine", "job-1", "--server", server.address()});
+  EXPECT_EQ(nothing.exit_code, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("--protocol is not given; legal without it are --metal"));
   EXPECT_EQ(
       RunCommand({"refine", "none", "--protocol", "r", "--server", server.address()}).exit_code, 1);
+}
+
+TEST(Cli, RefineAsksForASecondPass) {
+  FakeServer server;
+  const Outcome accepted =
+      RunCommand({"refine", "job-1", "--metal", "--bone", "--wait", "--server", server.address()});
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
+  EXPECT_THAT(accepted.out, HasSubstr("job job-1-second\n"));
+  EXPECT_THAT(accepted.out, HasSubstr("job-1-second: second pass against metal and bone in "));
+  const Outcome curve =
+      RunCommand({"refine", "job-1", "--bone", "--curve", "c.png", "--server", server.address()});
+  EXPECT_EQ(curve.exit_code, 1);
+  EXPECT_THAT(curve.err, HasSubstr("--curve with --bone; a second pass has no iterations"));
 }
 
 TEST(Cli, FetchWritesFilesOrNothing) {

@@ -226,6 +226,10 @@ class FakeServer final : public v1::AcquisitionService::Service,
       if (behaviour_.warns && job.warning().empty()) job.add_warning()->set_text("frame 3 is dark");
       if (request->previews()) *job.mutable_preview() = SmallPreview();
       if (absl::EndsWith(request->job_id(), "-refined")) AddIteration(job);
+      if (absl::EndsWith(request->job_id(), "-second")) {
+        job.mutable_second_pass()->set_metal(true);
+        job.mutable_second_pass()->set_bone(true);
+      }
       writer->Write(job);
     }
     return grpc::Status::OK;
@@ -251,7 +255,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
   grpc::Status RefineJob(grpc::ServerContext*, const v1::RefineJobRequest* request,
                          v1::Job* response) override {
     if (request->job_id() == "none") return NoJob();
-    *response = JobNamed(request->job_id() + "-refined");
+    *response = JobNamed(request->job_id() + (request->has_second_pass() ? "-second" : "-refined"));
     response->set_protocol(request->protocol());
     response->set_refines_job_id(request->job_id());
     return grpc::Status::OK;

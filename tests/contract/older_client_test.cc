@@ -105,5 +105,22 @@ TEST_F(OlderClientTest, ItsResumptionIsTakenUp) {
   EXPECT_NE(again->End().result(), nullptr);
 }
 
+// A request to refine was job and protocol alone: fields 1 and 2. What it is answered with has
+// fields of later versions, which it passes over.
+TEST_F(OlderClientTest, ItsRefinementIsWhatItWas) {
+  v1::RefineJobRequest request;
+  ASSERT_TRUE(request.ParseFromString(absl::HexStringToBytes("0a066a6f622d313712036f7373")));
+  EXPECT_EQ(request.job_id(), "job-17");
+  EXPECT_EQ(request.protocol(), "oss");
+  EXPECT_FALSE(request.has_second_pass());
+  v1::Job job;
+  job.set_job_id("job-18");
+  job.set_refines_job_id("job-17");
+  const std::string before = job.SerializeAsString();
+  job.mutable_second_pass()->set_metal(true);
+  // Field 23, of which field 1 is true: two bytes of tag, length, and two more.
+  EXPECT_EQ(job.SerializeAsString(), before + absl::HexStringToBytes("ba01020801"));
+}
+
 }  // namespace
 }  // namespace isocenter::testing

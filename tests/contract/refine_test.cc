@@ -26,6 +26,14 @@ class RefineTest : public ContractTest {
       endless = quick;
       endless.set_name("endless");
       endless.mutable_refinement()->set_iterations(1000);
+      // Of so little water that the middle of the scan is metal.
+      v1::ReconstructionProtocol& dense = *config.add_protocol();
+      dense.set_name("dense");
+      dense.set_mu_water_per_mm(0.009);
+      v1::ReconstructionProtocol& metal = *config.add_protocol();
+      metal = dense;
+      metal.set_name("dense_metal");
+      metal.mutable_refinement()->mutable_second_pass()->set_metal(true);
     });
   }
   std::string CompletedJob(const std::string& protocol = "fdk") {
@@ -40,6 +48,20 @@ class RefineTest : public ContractTest {
     request.set_job_id(id);
     request.set_protocol(protocol);
     return request;
+  }
+  static v1::RefineJobRequest SecondPass(const std::string& id, const std::string& protocol,
+                                         bool metal, bool bone) {
+    v1::RefineJobRequest request = Request(id, protocol);
+    request.mutable_second_pass()->set_metal(metal);
+    request.mutable_second_pass()->set_bone(bone);
+    return request;
+  }
+  /// Of a job, once it is completed.
+  v1::Job Completed(const std::string& id) {
+    EXPECT_TRUE(Ends(id));
+    const v1::Job job = GetJob(id);
+    EXPECT_EQ(job.state(), v1::JOB_STATE_COMPLETED) << job.error_message();
+    return job;
   }
   grpc::Status Refine(const v1::RefineJobRequest& request, v1::Job* job) {
     grpc::ClientContext context;
@@ -192,6 +214,68 @@ TEST_F(RefineTest, DeadlineCancelAndDelete) {
   v1::Job cancelled;
   ASSERT_TRUE(jobs_->CancelJob(&cancel_context, cancel, &cancelled).ok());
   EXPECT_EQ(cancelled.state(), v1::JOB_STATE_CANCELLED);
+}
+
+TEST_F(RefineTest, ASecondPassIsAskedForByAProtocolOrARequest) {
+  const std::string followed = CompletedJob("dense_metal"), source = CompletedJob("dense");
+  const v1::Job by_protocol = Completed(followed + "-ref");
+  EXPECT_TRUE(by_protocol.second_pass().metal());
+  EXPECT_FALSE(by_protocol.second_pass().bone());
+  EXPECT_EQ(by_protocol.progress().iterations_total(), 0u);
+  EXPECT_EQ(by_protocol.iteration_size(), 0);
+  EXPECT_EQ(by_protocol.progress().refined_fraction(), 1);
+  // Of the protocol that is named, and of that of the job.
+  for (const char* const protocol : {"dense_metal", "dense", ""}) {
+    v1::Job accepted;
+    const grpc::Status status = Refine(SecondPass(source, protocol, true, false), &accepted);
+    ASSERT_TRUE(status.ok()) << protocol << ": " << status.error_message();
+    EXPECT_EQ(accepted.protocol(), *protocol == '\0' ? "dense" : protocol);
+    const v1::Job job = Completed(accepted.job_id());
+    EXPECT_TRUE(job.has_second_pass());
+    EXPECT_GT(job.result().timings().refine_seconds(), 0);
+    EXPECT_EQ(service_.results.volume(job.job_id()), service_.results.volume(by_protocol.job_id()));
+  }
+  EXPECT_NE(service_.results.volume(source), service_.results.volume(by_protocol.job_id()));
+  // A protocol by its name, as a console of before second passes asks.
+  v1::Job older;
+  ASSERT_TRUE(Refine(Request(source, "dense_metal"), &older).ok());
+  EXPECT_EQ(service_.results.volume(Completed(older.job_id()).job_id()),
+            service_.results.volume(by_protocol.job_id()));
+}
+
+TEST_F(RefineTest, ASecondPassGoesOnAfterARestart) {
+  const std::string source = CompletedJob("dense");
+  v1::Job accepted;
+  ASSERT_TRUE(Refine(SecondPass(source, "", true, false), &accepted).ok());
+  RestartService();  // without the protocol
+  EXPECT_TRUE(Completed(accepted.job_id()).second_pass().metal());
+  EXPECT_NE(service_.results.volume(source), service_.results.volume(accepted.job_id()));
+}
+
+TEST_F(RefineTest, ASecondPassIsRefusedWithWhatIsLegal) {
+  const std::string source = CompletedJob("dense");
+  EXPECT_THAT(Refusal(SecondPass(source, "quick", true, false)),
+              Invalid({"second_pass is set with protocol 'quick'", "REFINEMENT_ALGORITHM_OS_SART",
+                       "legal is a protocol without iterations"}));
+  EXPECT_THAT(Refusal(SecondPass(source, "", false, false)),
+              Invalid({"refinement.second_pass is for nothing", "metal, bone or both"}));
+  EXPECT_THAT(Refusal(SecondPass(source, "magic", true, false)),
+              Refused(StatusCode::NOT_FOUND, std::vector<const char*>({"protocol is 'magic'"})));
+  EXPECT_THAT(Refusal(SecondPass("nobody", "", true, false)),
+              Refused(StatusCode::NOT_FOUND, std::vector<const char*>({"there is no job"})));
+  EXPECT_THAT(Refusal(SecondPass(source, "", true, true)),
+              Refused(StatusCode::FAILED_PRECONDITION,
+                      std::vector<const char*>({"was acquired without a calibration",
+                                                "whose calibration has a bone table"})));
+}
+
+// A job whose own protocol iterates has an FDK volume, too.
+TEST_F(RefineTest, ASecondPassOfAJobThatWasRefinedOtherwise) {
+  const std::string source = CompletedJob("quick");
+  v1::Job accepted;
+  const grpc::Status status = Refine(SecondPass(source, "", true, false), &accepted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(Completed(accepted.job_id()).second_pass().metal());
 }
 
 }  // namespace

@@ -45,6 +45,26 @@ class ReconstructTest(support.ServiceTest):
         self.assertEqual(len(voxels), 64**3 * 4)
         self.assertTrue(voxels == whole, "the streamed volume differs from the one sent at full speed")
 
+    def test_a_second_pass_is_the_same_as_on_files(self):
+        # With so little water the skull's densest parts are metal. The service is killed on the way.
+        config = "protocol { name: 'dense' mu_water_per_mm: 0.011 }"
+        service = self.service(config=config)
+        job = self.stream(service, "--protocol", "dense")["job_id"]
+        first = self.fetch_voxels(service, job)
+        accepted = isocenter.must("refine", job, "--metal", "--server", service.grpc)
+        refined = accepted.split()[1]
+        service.kill()
+        service.start()
+        isocenter.must("watch", refined, "--server", service.grpc)
+        second = self.fetch_voxels(service, refined)
+        file = self.folder / "second.mha"
+        isocenter.must(
+            *("reconstruct", self.bundle(), "--metal", "--mu-water", "0.011", "--backend", "cpu", *support.GRID),
+            *("--out", file),
+        )
+        self.assertTrue(second == file.read_bytes().partition(b"ElementDataFile = LOCAL\n")[2], "other bits than on files")
+        self.assertFalse(second == first, "no metal was found")
+
 
 if __name__ == "__main__":
     support.main()

@@ -35,6 +35,9 @@ class RefineTest : public ::testing::Test {
       config << "protocol { name: \"" << name << "\" refinement { iterations: " << iterations
              << " algorithm: REFINEMENT_ALGORITHM_OS_SART subsets: 8 } }\n";
     }
+    // Of so little water that the middle of the scan is metal.
+    config << "protocol { name: \"metal\" mu_water_per_mm: 0.007 refinement { second_pass { metal: "
+              "true } } }\n";
     config.close();
     StartServer();
   }
@@ -78,47 +81,54 @@ class RefineTest : public ::testing::Test {
     return job.state() == v1::JOB_STATE_REFINING && job.progress().refined_fraction() > 0;
   }
 
+  /// Scans under a protocol that refines, and kills the server on the way.
+  void KillAtAnyMoment(const std::string& protocol) {
+    std::vector<float> undisturbed, first;
+    const int rounds = Rounds(4, 60);
+    for (int round = 0; round <= rounds && !HasFailure(); ++round) {
+      const std::string id = Scan(protocol);
+      const std::string refined = id + "-ref";
+      if (round > 0) {
+        const int moment = round % 4;
+        const auto before = Await(refined, [&](const v1::Job& job) {
+          return moment == 0   ? true
+                 : moment == 1 ? IsRefining(job)
+                 : moment == 2 ? job.progress().refined_fraction() > 0.4
+                               : job.state() >= v1::JOB_STATE_EXPORTING;
+        });
+        absl::SleepFor(absl::Microseconds(chance_.Integer(0, 20'000)));
+        daemon_->Signal(SIGKILL);
+        ASSERT_EQ(daemon_->Wait(), -SIGKILL);
+        StartServer();
+      }
+      const v1::Job job = AwaitEnd(refined);
+      ASSERT_EQ(job.state(), v1::JOB_STATE_COMPLETED) << job.error_message();
+      EXPECT_EQ(job.refines_job_id(), id);
+      const auto volume = VolumeOf(ChannelTo(port_), refined);
+      ASSERT_TRUE(volume.ok()) << volume.status();
+      if (round == 0) undisturbed = *volume;
+      EXPECT_TRUE(SameBits(*volume, undisturbed)) << "another volume after the restart";
+      const auto source = VolumeOf(ChannelTo(port_), id);
+      ASSERT_TRUE(source.ok()) << source.status();
+      if (round == 0) first = *source;
+      EXPECT_TRUE(SameBits(*source, first));
+      EXPECT_FALSE(SameBits(*source, *volume));
+    }
+    const auto all = Jobs().List({}, 1000);
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_EQ(static_cast<int>(all->size()), 2 * (rounds + 1))
+        << "not one refinement for each scan";
+  }
+
   TemporaryDirectory directory_;
   const int port_ = PortForRestarts();
   std::unique_ptr<Daemon> daemon_;
   Chance chance_;
 };
 
-TEST_F(RefineTest, KilledAtAnyMomentItIsTheSameAndOne) {
-  std::vector<float> undisturbed;
-  const int rounds = Rounds(4, 60);
-  for (int round = 0; round <= rounds && !HasFailure(); ++round) {
-    const std::string id = Scan("brief");
-    const std::string refined = id + "-ref";
-    if (round > 0) {
-      const int moment = round % 4;
-      const auto before = Await(refined, [&](const v1::Job& job) {
-        return moment == 0   ? true
-               : moment == 1 ? IsRefining(job)
-               : moment == 2 ? job.iteration_size() > 1
-                             : job.state() >= v1::JOB_STATE_EXPORTING;
-      });
-      absl::SleepFor(absl::Microseconds(chance_.Integer(0, 20'000)));
-      daemon_->Signal(SIGKILL);
-      ASSERT_EQ(daemon_->Wait(), -SIGKILL);
-      StartServer();
-    }
-    const v1::Job job = AwaitEnd(refined);
-    ASSERT_EQ(job.state(), v1::JOB_STATE_COMPLETED) << job.error_message();
-    EXPECT_EQ(job.refines_job_id(), id);
-    const auto volume = VolumeOf(ChannelTo(port_), refined);
-    ASSERT_TRUE(volume.ok()) << volume.status();
-    if (round == 0) undisturbed = *volume;
-    EXPECT_TRUE(SameBits(*volume, undisturbed)) << "another volume after the restart";
-    const auto source = VolumeOf(ChannelTo(port_), id);
-    ASSERT_TRUE(source.ok()) << source.status();
-    EXPECT_TRUE(SameBits(*source, UndisturbedVolume()));
-    EXPECT_FALSE(SameBits(*source, *volume));
-  }
-  const auto all = Jobs().List({}, 1000);
-  ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_EQ(static_cast<int>(all->size()), 2 * (rounds + 1)) << "not one refinement for each scan";
-}
+TEST_F(RefineTest, KilledAtAnyMomentItIsTheSameAndOne) { KillAtAnyMoment("brief"); }
+
+TEST_F(RefineTest, KilledInASecondPassItIsTheSameAndOne) { KillAtAnyMoment("metal"); }
 
 TEST_F(RefineTest, ALiveScanGoesFirst) {
   const auto seconds = [this](const std::string& id) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "client/imaging/label.h"
 #include "client/imaging/plot_panel.h"
@@ -85,6 +86,20 @@ formats::GrayImage PictureOf(const calibrate::WaterFit& fit) {
     left.points.push_back({point.water_mm, linear / fit.mu_water_per_mm - point.water_mm});
   }
   return Panels({measured, left});
+}
+
+formats::GrayImage PictureOf(const calibrate::BoneFit& fit,
+                             const std::vector<calibrate::BoneStep>& steps) {
+  Panel before{{.title = "line integral missed without the table", .x_label = "mm of bone"}, {}};
+  Panel after{{.title = "missed with the table of the other steps", .x_label = "mm of bone"}, {}};
+  std::vector<size_t> order(steps.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t i) { return steps[i].bone_mm; });
+  for (const size_t i : order) {
+    before.points.push_back({steps[i].bone_mm, fit.missed_before[i]});
+    after.points.push_back({steps[i].bone_mm, fit.missed_after[i]});
+  }
+  return Panels({before, after});
 }
 
 formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::ScatterView& view,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "client/formats/png_image.h"
+#include "kernels/calibrate/bone_fit.h"
 #include "kernels/calibrate/detector_fit.h"
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
@@ -19,6 +20,9 @@ formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& 
 formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const double> signals);
 /// Line integrals by millimetres of water, and what the polynomial leaves of them.
 formats::GrayImage PictureOf(const calibrate::WaterFit& fit);
+/// What line integrals of steps lack, by millimetres of bone, without the table and with it.
+formats::GrayImage PictureOf(const calibrate::BoneFit& fit,
+                             const std::vector<calibrate::BoneStep>& steps);
 /// Along the middle row of blocks of the view: its scatter, and what the kernels make of it.
 formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::ScatterView& view,
                              const calibrate::CoarseShape& shape);

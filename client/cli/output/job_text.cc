@@ -44,12 +44,20 @@ std::string ProgressLine(const v1::JobProgress& p) {
   if (p.iterations_total() > 0) {
     absl::StrAppendFormat(&line, ", iterations %d/%d (%.0f %%)", p.iterations_done(),
                           p.iterations_total(), 100 * p.refined_fraction());
+  } else if (p.refined_fraction() > 0) {
+    absl::StrAppendFormat(&line, ", second pass %.0f %%", 100 * p.refined_fraction());
   }
   if (p.slices_exported() > 0) {
     absl::StrAppend(&line, ", slices stored ", p.slices_exported(), "/", p.slices_total());
   }
   if (p.frames_lost() > 0) absl::StrAppend(&line, ", frames lost ", p.frames_lost());
   return line;
+}
+
+std::string SecondPassText(const v1::SecondPass& second_pass) {
+  return absl::StrCat("second pass against ", second_pass.metal() ? "metal" : "",
+                      second_pass.metal() && second_pass.bone() ? " and " : "",
+                      second_pass.bone() ? "bone" : "");
 }
 
 std::string LocalTime(const google::protobuf::Timestamp& time) {
@@ -126,6 +134,10 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
     json["refines_job_id"] = job.refines_job_id();
     json["iterations_done"] = job.progress().iterations_done();
     json["iterations_total"] = job.progress().iterations_total();
+    if (job.has_second_pass()) {
+      json["second_pass"] = {{"metal", job.second_pass().metal()},
+                             {"bone", job.second_pass().bone()}};
+    }
   }
   for (const v1::IterationReport& report : job.iteration()) {
     nlohmann::ordered_json& entry = json["iterations"].emplace_back(

@@ -14,6 +14,8 @@ std::string StateName(v1::JobState state);
 std::string ClassName(v1::JobClass job_class);
 /// One line of progress, e.g. "receiving: frames 120/248, back-projected 112".
 std::string ProgressLine(const v1::JobProgress& progress);
+/// "second pass against metal and bone".
+std::string SecondPassText(const v1::SecondPass& second_pass);
 /// "2026-01-31 12:00:00" in local time; empty when unset.
 std::string LocalTime(const google::protobuf::Timestamp& time);
 /// "256 x 256 x 256 of 0.9 x 0.9 x 0.9 mm".

@@ -188,10 +188,6 @@ RowRange RowsOfPiece(std::span<const ProjectionMatrix> matrices, const VolumeGri
   return RowsSeen(matrices, wider, rows);
 }
 
-int MostViewsAtOnce(const RefinementPlan& plan) {
-  return std::max(plan.warm_start ? LargestChunk(*plan.warm_start) : 0, plan.chunk_views);
-}
-
 absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition,
                                                   const VolumeGrid& grid, const FdkSettings& fdk,
                                                   const IterativeSettings& settings,
@@ -199,7 +195,11 @@ absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition
                                                   std::span<const ops::Device* const> devices,
                                                   Arrival arrival) {
   ISO_RETURN_IF_ERROR(CheckArguments(acquisition, grid, fdk, settings, devices));
-  RefinementPlan plan{.acquisition = acquisition, .grid = grid, .fdk = fdk, .settings = settings};
+  RefinementPlan plan;
+  plan.acquisition = acquisition;
+  plan.grid = grid;
+  plan.fdk = fdk;
+  plan.settings = settings;
   plan.hounsfield = HounsfieldScaleOf(acquisition, fdk);
   IterativeSettings& chosen = plan.settings;
   if (chosen.algorithm == Algorithm::kSart || chosen.subsets == 0) {

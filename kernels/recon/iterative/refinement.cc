@@ -26,6 +26,7 @@ class PlannedRefinement final : public Refinement {
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return reports_; }
   double progress() const override;
+  bool readable() const override { return progress() > 0; }
   absl::Status Read(HostView3<float> hounsfield) override;
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 

@@ -15,13 +15,14 @@
 
 namespace isocenter::recon {
 
-/// An iterative reconstruction of one acquisition. Not thread-safe; one thread drives it. Push all
-/// frames, Start, then Step until it says that it is done or enough time has passed, then Read: it
-/// may be read after any step. The same plan on the same backend gives the same bits.
+/// A better reconstruction of one acquisition. Not thread-safe; one thread drives it. Push all
+/// frames, Start, then Step until it says that it is done or enough time has passed, then Read: an
+/// iterative one may be read after any step. The same plan on the same backend gives the same bits.
 class Refinement {
  public:
-  /// `devices` are those that the plan was made for; they and `plan` must outlive the refinement.
-  /// Errors: RESOURCE_EXHAUSTED, NOT_FOUND (a method that the backend lacks).
+  /// An iterative one; NewSecondPass makes the others. `devices` are those that the plan was made
+  /// for; they and `plan` must outlive the refinement. Errors: RESOURCE_EXHAUSTED, NOT_FOUND (a
+  /// method that the backend lacks).
   static absl::StatusOr<std::unique_ptr<Refinement>> Create(const RefinementPlan& plan,
                                                             const ops::Registry& registry,
                                                             std::span<ops::Device* const> devices);
@@ -48,6 +49,8 @@ class Refinement {
   /// Of all passes, what has been done: 0 to 1.
   virtual double progress() const = 0;
 
+  /// Whether there is anything better to read than the volume that it began with.
+  virtual bool readable() const = 0;
   /// The best volume so far in HU: the iterate after the last update that is complete. Waits.
   virtual absl::Status Read(HostView3<float> hounsfield) = 0;
 

@@ -86,7 +86,7 @@ absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& 
     plan.device_parts = {{"a chunk of frames and its corrections", receiving}};
     plan.peak_bytes = receiving;
   }
-  for (const ReconstructionPlan* pass : {&plan.first, &plan.again}) {
+  for (const ReconstructionPlan* pass : {&*plan.warm_start, &plan.again}) {
     if (pass->peak_bytes <= plan.peak_bytes) continue;
     plan.device_parts = pass->device_parts;
     plan.peak_bytes = pass->peak_bytes;
@@ -101,24 +101,33 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
   const int64_t weights = static_cast<int64_t>(plan.again.column_weight.size() * sizeof(float));
   const int64_t metal =
       plan.settings.metal ? VolumeBytes(plan.grid) + FindMetalBytes(plan.grid) : 0;
+  const int64_t more_frames =
+      (MostViewsAtOnce(plan) - LargestChunk(*plan.warm_start)) * FrameBytes(plan.acquisition);
   const MemoryParts beside{{"line integrals", lines},
+                           {"larger chunks of frames", more_frames},
                            {"volume that is corrected", VolumeBytes(plan.grid)},
                            {"metal", metal},
                            {"weights of the second pass", weights}};
-  MemoryParts parts = plan.first.host_parts;
+  MemoryParts parts = plan.warm_start->host_parts;
   parts.insert(parts.end(), beside.begin(), beside.end());
   return parts;
 }
 
 }  // namespace
 
+int SweepsOf(const SecondPassSettings& settings) {
+  // Metal is projected twice and its prior once, for two reconstructions; bone once, for one.
+  return (settings.metal ? 5 : 0) + (settings.bone ? 2 : 0);
+}
+
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
                                                           absl::string_view backend) {
-  const auto joseph = registry.projectors.find(ops::ProjectorModel::kJoseph);
-  if (joseph == registry.projectors.end()) {
-    return absl::NotFoundError("no backend has the projector 'joseph'");
+  const auto projector = registry.projectors.find(kSecondPassProjector);
+  if (projector == registry.projectors.end()) {
+    return absl::NotFoundError(absl::StrCat("no backend has the projector '",
+                                            ops::ProjectorName(kSecondPassProjector), "'"));
   }
-  ISO_ASSIGN_OR_RETURN(const auto project, joseph->second.forward.FindEntry(backend));
+  ISO_ASSIGN_OR_RETURN(const auto project, projector->second.forward.FindEntry(backend));
   ISO_ASSIGN_OR_RETURN(auto arithmetic, registry.arithmetic.Find(backend));
   ISO_ASSIGN_OR_RETURN(auto trace, registry.trace.Find(backend));
   ISO_ASSIGN_OR_RETURN(auto bone, registry.bone.Find(backend));
@@ -140,9 +149,13 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
     return absl::InvalidArgumentError("there are no devices; legal is 1 or more");
   ISO_RETURN_IF_ERROR(ValidateSecondPassSettings(settings));
   if (settings.bone) ISO_RETURN_IF_ERROR(CheckBone(acquisition));
-  SecondPassPlan plan{.acquisition = acquisition, .grid = grid, .settings = settings};
-  ISO_ASSIGN_OR_RETURN(plan.first, MakePlan(acquisition, grid, fdk, registry, devices, arrival));
-  ISO_ASSIGN_OR_RETURN(plan.again, PlanAgain(plan.first, registry, devices));
+  SecondPassPlan plan;
+  plan.acquisition = acquisition;
+  plan.grid = grid;
+  plan.settings = settings;
+  ISO_ASSIGN_OR_RETURN(plan.warm_start,
+                       MakePlan(acquisition, grid, fdk, registry, devices, arrival));
+  ISO_ASSIGN_OR_RETURN(plan.again, PlanAgain(*plan.warm_start, registry, devices));
   plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
   ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
                        SecondPassMethods::Find(registry, devices[0]->backend()));
@@ -150,9 +163,7 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   ISO_RETURN_IF_ERROR(CountDeviceBytes(registry, *devices[0], plan));
   plan.host_parts = HostPartsOf(plan);
   plan.host_bytes = TotalBytes(plan.host_parts);
-  // Metal is projected twice and its prior once, for two reconstructions; bone once, for one.
-  const int sweeps = (settings.metal ? 5 : 0) + (settings.bone ? 2 : 0);
-  plan.voxel_updates = sweeps * plan.first.voxel_updates;
+  plan.voxel_updates = SweepsOf(settings) * plan.warm_start->voxel_updates;
   return plan;
 }
 

@@ -1,35 +1,21 @@
 // The plan of a second pass: what is known before it begins.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "kernels/recon/plan.h"
+#include "kernels/recon/refinement_basis.h"
 #include "kernels/recon/second_pass/settings.h"
 
 namespace isocenter::recon {
 
-/// Immutable once made.
-struct SecondPassPlan {
-  Acquisition acquisition;
-  VolumeGrid grid;
+/// Immutable once made. It begins with the volume of the frames as they came, its warm_start; its
+/// voxel_updates are of all that comes after that.
+struct SecondPassPlan : RefinementBasis {
   SecondPassSettings settings;
-  ReconstructionPlan first;  // of the frames as they came
-  ReconstructionPlan again;  // of their corrected line integrals, to the same HU
-  int chunk_views = 0;       // at most so many views are projected at once
-  int slab_slices = 0;       // and so many slices
-  std::string methods;       // names of the operations, for people
-  /// As those of a ReconstructionPlan, of a reconstruction or the projections, whichever needs
-  /// more.
-  MemoryParts device_parts;
-  MemoryParts host_parts;
-  int64_t peak_bytes = 0;
-  int64_t host_bytes = 0;
-  double voxel_updates = 0;  // of all that comes after the first volume
-
-  int views() const { return first.views(); }
+  ReconstructionPlan again;  // of the corrected line integrals, to the same HU
+  int slab_slices = 0;       // at most so many are projected at once
 };
 
 /// A pure function of its arguments, as MakePlan, whose devices and `arrival` (of the first pass)
@@ -42,6 +28,9 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
                                                   const ops::Registry& registry,
                                                   std::span<const ops::Device* const> devices,
                                                   Arrival arrival = Arrival::kComplete);
+
+/// Sweeps of all voxels through all views after the first volume, for predicting time.
+int SweepsOf(const SecondPassSettings& settings);
 
 /// What projects, and the operations on what was projected, by backend.
 struct SecondPassMethods {

@@ -17,7 +17,8 @@ absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& r
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", volume.shape(), plan.grid.shape()));
   {
-    ISO_ASSIGN_OR_RETURN(const auto first, Reconstructor::Create(plan.first, registry, devices));
+    ISO_ASSIGN_OR_RETURN(const auto first,
+                         Reconstructor::Create(*plan.warm_start, registry, devices));
     ISO_RETURN_IF_ERROR(first->Run(frames, volume));
   }
   ISO_ASSIGN_OR_RETURN(const auto second, NewSecondPass(plan, registry, devices));

@@ -1,8 +1,11 @@
 #include "kernels/recon/second_pass/second_pass.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
+#include <functional>
+#include <future>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,9 @@
 
 namespace isocenter::recon {
 namespace {
+
+// As long as a step waits for work that needs no device.
+constexpr std::chrono::milliseconds kMoment(5);
 
 class SecondPass final : public Refinement {
  public:
@@ -31,6 +37,7 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> Step() override;
   std::span<const IterationReport> reports() const override { return {}; }
   double progress() const override { return progress_; }
+  bool readable() const override { return started_ && stages_.empty(); }
   absl::Status Read(HostView3<float> hounsfield) override;
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
@@ -51,6 +58,11 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> Reconstruct();
   absl::StatusOr<bool> PutMetalBack();
 
+  /// Does what needs no device on a thread of its own, so that who waits for the device need not
+  /// wait for a second of it; true when it is done.
+  absl::StatusOr<bool> OnHost(std::function<absl::Status()> work);
+  absl::Status LookForMetal();
+  absl::Status LookForBone();
   absl::StatusOr<bool> TakeMetalOut(HostView3<const float> prior);
   /// The next views to correct, on the device.
   absl::StatusOr<LineChunk> NextChunk();
@@ -75,11 +87,14 @@ class SecondPass final : public Refinement {
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
+  int64_t metal_voxels_ = 0;
+  bool has_bone_ = false;
   std::deque<Stage> stages_;
   size_t stages_done_ = 0;
   double progress_ = 0;
   int view_ = 0;  // the next one of the stage
   std::vector<DeviceSpan> trace_;
+  std::future<absl::Status> on_host_;  // last: it ends before what it uses
 };
 
 absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
@@ -144,11 +159,24 @@ void SecondPass::CountProgress() {
   progress_ = std::max(progress_, done / known);
 }
 
-absl::StatusOr<bool> SecondPass::Segment() {
+absl::StatusOr<bool> SecondPass::OnHost(std::function<absl::Status()> work) {
+  if (!on_host_.valid()) on_host_ = std::async(std::launch::async, std::move(work));
+  if (on_host_.wait_for(kMoment) != std::future_status::ready) return false;
+  ISO_RETURN_IF_ERROR(on_host_.get());
+  return true;
+}
+
+absl::Status SecondPass::LookForMetal() {
   // Of the metal's own HU nothing is known but that they are high: they are kept for the end.
-  ISO_ASSIGN_OR_RETURN(const int64_t voxels,
+  ISO_ASSIGN_OR_RETURN(metal_voxels_,
                        FindMetal(*plan_.settings.metal, plan_.grid, volume(), metal()));
-  if (voxels > 0) {
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SecondPass::Segment() {
+  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForMetal(); }));
+  if (!looked) return false;
+  if (metal_voxels_ > 0) {
     Then({&SecondPass::InterpolateLinearly, &SecondPass::Reconstruct, &SecondPass::FindPrior,
           &SecondPass::InterpolateByPrior, &SecondPass::Reconstruct});
   }
@@ -156,14 +184,23 @@ absl::StatusOr<bool> SecondPass::Segment() {
 }
 
 absl::StatusOr<bool> SecondPass::FindPrior() {
-  MakePrior(*plan_.settings.metal, plan_.first.hounsfield, metal(), volume());
-  return true;
+  return OnHost([this] {
+    MakePrior(*plan_.settings.metal, plan_.warm_start->hounsfield, metal(), volume());
+    return absl::OkStatus();
+  });
+}
+
+absl::Status SecondPass::LookForBone() {
+  const ops::BoneTable& table = *plan_.acquisition.calibration->bone;
+  has_bone_ = HasBone(table, volume());
+  if (has_bone_) MakeBone(table, volume());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> SecondPass::FindBone() {
-  if (!HasBone(*plan_.acquisition.calibration->bone, volume())) return true;
-  MakeBone(*plan_.acquisition.calibration->bone, volume());
-  Then({&SecondPass::CorrectBone, &SecondPass::Reconstruct});
+  ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForBone(); }));
+  if (!looked) return false;
+  if (has_bone_) Then({&SecondPass::CorrectBone, &SecondPass::Reconstruct});
   return true;
 }
 
@@ -215,16 +252,18 @@ absl::StatusOr<bool> SecondPass::Reconstruct() {
 }
 
 absl::StatusOr<bool> SecondPass::PutMetalBack() {
-  const std::span<const float> kept = metal().span();
-  const std::span<float> out = volume().span();
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (kept[i] != 0) out[i] = kept[i];
-  }
-  return true;
+  return OnHost([this] {
+    const std::span<const float> kept = metal().span();
+    const std::span<float> out = volume().span();
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (kept[i] != 0) out[i] = kept[i];
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status SecondPass::Read(HostView3<float> hounsfield) {
-  if (!started_ || !stages_.empty()) {
+  if (!readable()) {
     return absl::FailedPreconditionError("the second pass has not ended");
   }
   ISO_RETURN_IF_ERROR(

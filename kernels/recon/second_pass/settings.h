@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "kernels/ops/projector.h"
 
 namespace isocenter::recon {
 
@@ -19,6 +20,9 @@ struct MetalSettings {
   double tissue_hu = -200;
   double bone_hu = 250;
 };
+
+/// The one that is exact over slabs.
+inline constexpr ops::ProjectorModel kSecondPassProjector = ops::ProjectorModel::kJoseph;
 
 struct SecondPassSettings {
   std::optional<MetalSettings> metal;

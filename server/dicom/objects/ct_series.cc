@@ -13,6 +13,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/dicom/objects/attributes.h"
 #include "server/dicom/objects/common_modules.h"
+#include "server/dicom/objects/derivation.h"
 #include "server/dicom/objects/encode.h"
 #include "server/dicom/objects/text.h"
 #include "server/dicom/objects/uids.h"
@@ -56,14 +57,16 @@ void PutAcquisition(const jobs::Job& job, const archive::Series& series, Attribu
   put.IfGiven(DCM_ConvolutionKernel, Text(facts.filter_description, 16));
 }
 
+/// A second pass is made of the frames as the first volume is, which makes it PRIMARY.
+const char* ImageType(const jobs::Job& job) {
+  if (IsSubtraction(job)) return "DERIVED\\SECONDARY\\AXIAL";
+  return IsDerived(job) ? "DERIVED\\PRIMARY\\AXIAL" : "ORIGINAL\\PRIMARY\\AXIAL";
+}
+
 void PutImage(const jobs::Job& job, Attributes& put) {
   put(DCM_SOPClassUID, UID_CTImageStorage);
-  const bool is_derived = job.pair_role == jobs::PairRole::kSubtraction;
-  put(DCM_ImageType, is_derived ? "DERIVED\\SECONDARY\\AXIAL" : "ORIGINAL\\PRIMARY\\AXIAL");
-  if (is_derived) {
-    put(DCM_DerivationDescription, "fill minus mask, in Hounsfield units");
-    put.Code(DCM_DerivationCodeSequence, "113062", "DCM", "Pixel by pixel subtraction");
-  }
+  put(DCM_ImageType, ImageType(job));
+  if (IsDerived(job)) PutDerivation(job, put);
   put(DCM_ImageOrientationPatient, ImageOrientation(PatientGridOf(job)));
   put(DCM_PixelSpacing, PixelSpacing(job.grid));
   put(DCM_SliceThickness, job.grid.spacing.z);
@@ -85,12 +88,12 @@ struct CtSeries::Prototype {
 };
 
 CtSeries::CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid,
-                   archive::SeriesFiles index, std::vector<SourceSeries> sources, bool refines)
+                   archive::SeriesFiles index, std::vector<SourceSeries> sources, bool is_derived)
     : prototype_(std::move(prototype)),
       grid_(grid),
       index_(std::move(index)),
       sources_(std::move(sources)),
-      refines_(refines) {}
+      is_derived_(is_derived) {}
 CtSeries::CtSeries(CtSeries&&) noexcept = default;
 CtSeries& CtSeries::operator=(CtSeries&&) noexcept = default;
 CtSeries::~CtSeries() = default;
@@ -110,7 +113,7 @@ absl::StatusOr<CtSeries> CtSeries::Create(const jobs::Job& job, const StudyConte
   }
   ISO_RETURN_IF_ERROR(status);
   return CtSeries(std::move(prototype), PatientGridOf(job), std::move(index),
-                  InForm(context.sources, Form::kCtSeries), jobs::IsRefinement(job));
+                  InForm(context.sources, Form::kCtSeries), IsDerived(job));
 }
 
 absl::StatusOr<std::vector<std::byte>> CtSeries::FileHeader(int slice) const {
@@ -129,12 +132,10 @@ absl::StatusOr<std::vector<std::byte>> CtSeries::FileHeader(int slice) const {
   const auto& d = grid_.direction;
   put(DCM_SliceLocation, Dot(grid_.VoxelToWorld(0, 0, slice), Vec3{d[2], d[5], d[8]}));
   for (const SourceSeries& source : sources_) {
-    Attributes other = put.Item(refines_ ? DCM_ReferencedImageSequence : DCM_SourceImageSequence);
+    Attributes other =
+        put.Item(is_derived_ ? DCM_SourceImageSequence : DCM_ReferencedImageSequence);
     PutReference(SliceOf(source, grid_, slice), other);
-    if (!refines_) {
-      other.Code(DCM_PurposeOfReferenceCodeSequence, "121322", "DCM",
-                 "Source image for image processing operation");
-    }
+    if (is_derived_) PutIsSource(other);
   }
   ISO_RETURN_IF_ERROR(status);
   return EncodeUpToPixels(std::move(dataset),

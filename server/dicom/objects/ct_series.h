@@ -33,13 +33,13 @@ class CtSeries {
  private:
   struct Prototype;
   CtSeries(std::unique_ptr<Prototype> prototype, VolumeGrid grid, archive::SeriesFiles index,
-           std::vector<SourceSeries> sources, bool refines);
+           std::vector<SourceSeries> sources, bool is_derived);
 
   std::unique_ptr<Prototype> prototype_;  // the attributes that all slices share
   VolumeGrid grid_;                       // in the axes of the patient
   archive::SeriesFiles index_;
   std::vector<SourceSeries> sources_;
-  bool refines_;  // the source, and is not derived from its images
+  bool is_derived_;  // from the sources' images, or refers to them
 };
 
 }  // namespace isocenter::dicom

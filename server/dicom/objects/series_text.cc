@@ -21,8 +21,12 @@ std::string WarningKinds(const jobs::Job& job) {
   });
 }
 
-/// "os_sqs, 6 iterations".
+/// "os_sqs, 6 iterations" or "second pass: metal and bone".
 std::string RefinementText(const jobs::Job& job) {
+  if (const auto& second = job.refinement.second_pass) {
+    return absl::StrCat("second pass: ", second->metal ? "metal" : "",
+                        second->metal && second->bone ? " and " : "", second->bone ? "bone" : "");
+  }
   return absl::StrCat(job.refinement.algorithm, ", ", job.progress.iterations_done, " iterations");
 }
 
@@ -52,10 +56,14 @@ std::string ImageComments(const jobs::Job& job) {
   }
   if (!job.warnings.empty()) parts.push_back(absl::StrCat("warnings: ", WarningKinds(job)));
   if (jobs::IsRefinement(job)) {
-    parts.push_back(absl::StrCat("refined from the frames of job ", job.source_job_ids.front(),
-                                 " by ", job.refinement.algorithm, " with projector ",
-                                 job.refinement.projector, ", ", job.progress.iterations_done,
-                                 " of ", job.progress.iterations_total, " iterations"));
+    const std::string how =
+        jobs::IsSecondPass(job)
+            ? RefinementText(job)
+            : absl::StrCat(job.refinement.algorithm, " with projector ", job.refinement.projector,
+                           ", ", job.progress.iterations_done, " of ",
+                           job.progress.iterations_total, " iterations");
+    parts.push_back(
+        absl::StrCat("refined from the frames of job ", job.source_job_ids.front(), " by ", how));
     if (!job.refinement.iterations.empty()) {
       parts.push_back(absl::StrFormat("relative residual %.4g",
                                       job.refinement.iterations.back().relative_residual));

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "server/dicom/objects/anatomy.h"
 #include "server/dicom/objects/common_modules.h"
+#include "server/dicom/objects/derivation.h"
 #include "server/dicom/objects/text.h"
 #include "server/dicom/objects/uids.h"
 
@@ -15,11 +16,9 @@ namespace {
 
 constexpr char kApplication[] = "Isocenter";
 
-bool IsSubtraction(const jobs::Job& job) { return job.pair_role == jobs::PairRole::kSubtraction; }
-
 /// Value 2 stays PRIMARY: no other is legal for this object.
 const char* ImageType(const jobs::Job& job) {
-  return IsSubtraction(job) ? "DERIVED\\PRIMARY\\VOLUME\\NONE" : "ORIGINAL\\PRIMARY\\VOLUME\\NONE";
+  return IsDerived(job) ? "DERIVED\\PRIMARY\\VOLUME\\NONE" : "ORIGINAL\\PRIMARY\\VOLUME\\NONE";
 }
 
 void PutDescription(Attributes& put) {
@@ -71,6 +70,11 @@ void PutScan(const jobs::PositionerScan& scan, const DcmTagKey& arc, const DcmTa
 
 std::string AlgorithmDescription(const jobs::Job& job) {
   if (IsSubtraction(job)) return "fill minus mask";
+  if (const auto& second = job.refinement.second_pass) {
+    return absl::StrCat("Feldkamp-Davis-Kress again, ", second->metal ? "metal by NMAR" : "",
+                        second->metal && second->bone ? ", " : "",
+                        second->bone ? "bone hardening" : "");
+  }
   if (jobs::IsRefinement(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",
                         job.progress.iterations_done, " iterations");
@@ -98,7 +102,7 @@ void PutFrameType(const jobs::Job& job, Attributes& put) {
 /// What a subtraction was made of, or what a refinement refines.
 void PutSources(const jobs::Job& job, const std::vector<SourceSeries>& sources, Attributes& put) {
   if (sources.empty()) return;
-  if (!IsSubtraction(job)) {
+  if (!IsDerived(job)) {
     for (const SourceSeries& source : sources) {
       for (const ImageReference& reference : AllOf(source)) {
         Attributes other = put.Item(DCM_ReferencedImageSequence);
@@ -109,14 +113,12 @@ void PutSources(const jobs::Job& job, const std::vector<SourceSeries>& sources, 
     return;
   }
   Attributes derivation = put.Item(DCM_DerivationImageSequence);
-  derivation(DCM_DerivationDescription, "fill minus mask, in Hounsfield units");
-  derivation.Code(DCM_DerivationCodeSequence, "113062", "DCM", "Pixel by pixel subtraction");
+  PutDerivation(job, derivation);
   for (const SourceSeries& source : sources) {
     for (const ImageReference& reference : AllOf(source)) {
       Attributes other = derivation.Item(DCM_SourceImageSequence);
       PutReference(reference, other);
-      other.Code(DCM_PurposeOfReferenceCodeSequence, "121322", "DCM",
-                 "Source image for image processing operation");
+      PutIsSource(other);
     }
   }
 }
@@ -200,7 +202,8 @@ void PutXray3dReconstruction(const jobs::Job& job, Attributes& put) {
   item(DCM_ApplicationName, kApplication);
   item(DCM_ApplicationVersion, ISOCENTER_VERSION);
   item(DCM_ApplicationManufacturer, kApplication);
-  item(DCM_AlgorithmType, jobs::IsRefinement(job) ? "ITERATIVE" : "FILTER_BACK_PROJ");
+  const bool iterates = jobs::IsRefinement(job) && !jobs::IsSecondPass(job);
+  item(DCM_AlgorithmType, iterates ? "ITERATIVE" : "FILTER_BACK_PROJ");
   item(DCM_AlgorithmDescription, Text(AlgorithmDescription(job), 64));
   item.Unsigned(DCM_AcquisitionIndex, 1);
 }
@@ -261,7 +264,7 @@ void PutSharedGroups(const jobs::Job& job, const std::vector<SourceSeries>& sour
   window(DCM_WindowWidth, kWindowWidth);
   PutFrameType(job, shared);
   PutSources(job, sources, shared);
-  if (!IsSubtraction(job)) {
+  if (!IsDerived(job)) {
     PutEvidence(job, DCM_ReferencedImageEvidenceSequence, sources, put);
   }
 }

@@ -9,27 +9,28 @@
 
 namespace isocenter::pipeline {
 
-RefinementRun::RefinementRun(std::unique_ptr<const recon::RefinementPlan> plan,
+RefinementRun::RefinementRun(std::unique_ptr<const recon::AnyRefinementPlan> plan,
                              const RunPlace& place, scheduler::Admission admission,
                              const ops::Registry& registry, const scheduler::Urgency& urgency)
     : Run(place, urgency),
       plan_(std::move(plan)),
+      basis_(recon::BasisOf(*plan_)),
       registry_(registry),
       job_class_(urgency.job_class),
       admission_(std::move(admission)),
-      workload_(place.slot.backlog.Add(urgency.job_class, plan_->voxel_updates)),
-      phase_(plan_->warm_start ? Phase::kChunks : Phase::kFrames) {}
+      workload_(place.slot.backlog.Add(urgency.job_class, basis_.voxel_updates)),
+      phase_(basis_.warm_start ? Phase::kChunks : Phase::kFrames) {}
 
 absl::StatusOr<std::shared_ptr<RefinementRun>> RefinementRun::Create(
-    std::unique_ptr<const recon::RefinementPlan> plan, const RunPlace& place,
+    std::unique_ptr<const recon::AnyRefinementPlan> plan, const RunPlace& place,
     scheduler::Admission admission, const ops::Registry& registry,
     const scheduler::Urgency& urgency) {
   std::shared_ptr<RefinementRun> run(
       new RefinementRun(std::move(plan), place, std::move(admission), registry, urgency));
   ops::Device& device = *place.devices[0];
-  ISO_ASSIGN_OR_RETURN(run->pixels_, device.NewHostMemory(recon::MostViewsAtOnce(*run->plan_) *
-                                                          FrameBytes(run->plan_->acquisition)));
-  ISO_ASSIGN_OR_RETURN(run->volume_, device.NewHostMemory(recon::VolumeBytes(run->plan_->grid)));
+  ISO_ASSIGN_OR_RETURN(run->pixels_, device.NewHostMemory(recon::MostViewsAtOnce(run->basis_) *
+                                                          FrameBytes(run->basis_.acquisition)));
+  ISO_ASSIGN_OR_RETURN(run->volume_, device.NewHostMemory(recon::VolumeBytes(run->basis_.grid)));
   return run;
 }
 
@@ -45,7 +46,7 @@ absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLe
     case Phase::kFrames:
       ISO_RETURN_IF_ERROR(PushFrames(spool, ledger));
       break;
-    case Phase::kIterating: {
+    case Phase::kRefining: {
       ISO_ASSIGN_OR_RETURN(done, Step());
       break;
     }
@@ -57,14 +58,14 @@ absl::StatusOr<bool> RefinementRun::Advance(jobs::JobSpool& spool, const FrameLe
 
 absl::StatusOr<ops::RawFrames> RefinementRun::Load(jobs::JobSpool& spool, const FrameLedger& ledger,
                                                    const recon::Chunk& views) {
-  const recon::Acquisition& acquisition = plan_->acquisition;
+  const recon::Acquisition& acquisition = basis_.acquisition;
   const std::span<std::byte> pixels(pixels_->data(), views.views * FrameBytes(acquisition));
   ISO_RETURN_IF_ERROR(LoadChunk(spool, acquisition, ledger.Sources(views), pixels, measured_));
   return AsFrames(acquisition, views.views, pixels);
 }
 
 absl::Status RefinementRun::PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger) {
-  const recon::ReconstructionPlan& plan = *plan_->warm_start;
+  const recon::ReconstructionPlan& plan = *basis_.warm_start;
   if (reconstructor_ == nullptr) {
     ISO_ASSIGN_OR_RETURN(reconstructor_,
                          recon::Reconstructor::Create(plan, registry_, place_.devices));
@@ -92,27 +93,26 @@ absl::Status RefinementRun::FinishVolume() {
 }
 
 absl::Status RefinementRun::PushFrames(jobs::JobSpool& spool, const FrameLedger& ledger) {
-  const recon::RefinementPlan& plan = *plan_;
   if (refinement_ == nullptr) {
-    ISO_ASSIGN_OR_RETURN(refinement_, recon::Refinement::Create(plan, registry_, place_.devices));
+    ISO_ASSIGN_OR_RETURN(refinement_, recon::NewRefinement(*plan_, registry_, place_.devices));
   }
-  const int views = std::min(plan.chunk_views, plan.views() - frames_pushed_);
+  const int views = std::min(basis_.chunk_views, basis_.views() - frames_pushed_);
   ISO_ASSIGN_OR_RETURN(const ops::RawFrames frames,
                        Load(spool, ledger, {.first_view = frames_pushed_, .views = views}));
   ISO_RETURN_IF_ERROR(refinement_->Push(frames, measured_.matrices, measured_.doses));
   frames_pushed_ += views;
-  if (frames_pushed_ < plan.views()) return absl::OkStatus();
-  phase_ = Phase::kIterating;
-  return refinement_->Start(plan_->warm_start ? HostView3<const float>(volume())
+  if (frames_pushed_ < basis_.views()) return absl::OkStatus();
+  phase_ = Phase::kRefining;
+  return refinement_->Start(basis_.warm_start ? HostView3<const float>(volume())
                                               : HostView3<const float>());
 }
 
 absl::StatusOr<bool> RefinementRun::Step() {
-  iterations_begin_ = std::min(iterations_begin_, place_.clock());
+  steps_begin_ = std::min(steps_begin_, place_.clock());
   const size_t reports = refinement_->reports().size();
   const double before = refinement_->progress();
   ISO_ASSIGN_OR_RETURN(const bool done, refinement_->Step());
-  workload_.Done((refinement_->progress() - before) * plan_->voxel_updates);
+  workload_.Done((refinement_->progress() - before) * basis_.voxel_updates);
   iteration_ended_ = refinement_->reports().size() > reports;
   return done;
 }
@@ -123,7 +123,7 @@ absl::Status RefinementRun::Finish() {
   refinement_.reset();
   pixels_.reset();
   workload_ = scheduler::Workload();
-  admission_.ShrinkToHost(recon::VolumeBytes(plan_->grid));
+  admission_.ShrinkToHost(recon::VolumeBytes(basis_.grid));
   return absl::OkStatus();
 }
 

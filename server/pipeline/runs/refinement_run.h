@@ -7,8 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/ops/registry.h"
-#include "kernels/recon/iterative/refinement.h"
-#include "kernels/recon/plan_text.h"
+#include "kernels/recon/any_refinement.h"
 #include "kernels/recon/reconstructor.h"
 #include "server/jobs/frame_spool.h"
 #include "server/pipeline/frames/frame_ledger.h"
@@ -25,46 +24,47 @@ class RefinementRun : public Run {
   /// Takes the host's memory; the devices' memory is taken by the first units. Errors: those of
   /// Device::NewHostMemory.
   static absl::StatusOr<std::shared_ptr<RefinementRun>> Create(
-      std::unique_ptr<const recon::RefinementPlan> plan, const RunPlace& place,
+      std::unique_ptr<const recon::AnyRefinementPlan> plan, const RunPlace& place,
       scheduler::Admission admission, const ops::Registry& registry,
       const scheduler::Urgency& urgency);
 
-  const recon::RefinementPlan& plan() const { return *plan_; }
-  std::string PlanText() const override { return recon::PlanText(*plan_); }
+  std::string PlanText() const override { return recon::PlanTextOf(*plan_); }
 
-  /// The next unit of work: a chunk of FDK, frames for the iterations, or a step of an iteration.
-  /// True when the last iteration has ended. One unit at most is under way on the devices, and none
+  /// The next unit of work: a chunk of FDK, frames for the refinement, or one of its steps. True
+  /// when the last one has ended. One unit at most is under way on the devices, and none
   /// where a better class waits for them. `ledger` is complete. Errors: those of
   /// recon::Reconstructor and recon::Refinement, and of JobSpool::Read.
   absl::StatusOr<bool> Advance(jobs::JobSpool& spool, const FrameLedger& ledger);
-  /// Whether the next unit is one of an iteration.
-  bool iterating() const { return phase_ == Phase::kIterating; }
+  /// Whether the next unit is a step of the refinement.
+  bool refining() const { return phase_ == Phase::kRefining; }
   int frames_backprojected() const { return frames_backprojected_; }
   std::span<const recon::IterationReport> reports() const {
     return refinement_ == nullptr ? std::span<const recon::IterationReport>()
                                   : refinement_->reports();
   }
   double progress() const { return refinement_ == nullptr ? 0 : refinement_->progress(); }
+  /// Whether there is a better volume than that of FDK.
+  bool readable() const { return refinement_ != nullptr && refinement_->readable(); }
 
   /// Whether the last unit was the last one of an iteration.
   bool iteration_ended() const { return iteration_ended_; }
-  /// When the first unit of an iteration began.
-  absl::Time iterations_begin() const { return iterations_begin_; }
+  /// When the first step of the refinement began.
+  absl::Time steps_begin() const { return steps_begin_; }
 
-  /// Waits for the best volume so far and frees all memory but the volume's. Only while iterating.
+  /// Waits for the best volume so far and frees all memory but the volume's. Only when readable.
   absl::Status Finish();
   /// Hounsfield units.
   HostView3<float> volume() const {
-    return {reinterpret_cast<float*>(volume_->data()), plan_->grid.shape()};
+    return {reinterpret_cast<float*>(volume_->data()), basis_.grid.shape()};
   }
   /// Of FDK alone.
   const recon::StageSeconds& fdk_seconds() const { return fdk_seconds_; }
 
  private:
   static constexpr size_t kMostSpans = 20000;
-  enum class Phase { kChunks, kVolume, kFrames, kIterating };
+  enum class Phase { kChunks, kVolume, kFrames, kRefining };
 
-  RefinementRun(std::unique_ptr<const recon::RefinementPlan> plan, const RunPlace& place,
+  RefinementRun(std::unique_ptr<const recon::AnyRefinementPlan> plan, const RunPlace& place,
                 scheduler::Admission admission, const ops::Registry& registry,
                 const scheduler::Urgency& urgency);
   absl::Status PushChunk(jobs::JobSpool& spool, const FrameLedger& ledger);
@@ -77,7 +77,8 @@ class RefinementRun : public Run {
   bool BetterClassWaits() const;
   absl::Status TakeTrace();
 
-  const std::unique_ptr<const recon::RefinementPlan> plan_;
+  const std::unique_ptr<const recon::AnyRefinementPlan> plan_;
+  const recon::RefinementBasis& basis_;  // of plan_
   const ops::Registry& registry_;
   const jobs::JobClass job_class_;
   scheduler::Admission admission_;  // before the memory that it counts
@@ -90,7 +91,7 @@ class RefinementRun : public Run {
 
   Phase phase_ = Phase::kChunks;
   bool iteration_ended_ = false;
-  absl::Time iterations_begin_ = absl::InfiniteFuture();
+  absl::Time steps_begin_ = absl::InfiniteFuture();
   int frames_backprojected_ = 0;
   int frames_pushed_ = 0;  // to refinement_
   Measured measured_;

@@ -99,8 +99,7 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinement(
     const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency) {
   ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
                        WithCalibration(uncorrected, calibration));
-  // A pass forward and back for each iteration.
-  const double updates = 2 * request.settings.iterations * VoxelUpdates(acquisition, grid);
+  const double updates = recon::SweepsOf(request.settings) * VoxelUpdates(acquisition, grid);
   return OnBestSlot<RefinementRun>(
       updates, urgency.job_class, [&](const scheduler::Forecast& forecast) {
         return MakeRefinementOn(forecast, acquisition, grid, request, urgency);
@@ -175,13 +174,14 @@ absl::StatusOr<std::shared_ptr<RefinementRun>> RunMaker::MakeRefinementOn(
     const scheduler::Forecast& forecast, const recon::Acquisition& acquisition,
     const VolumeGrid& grid, const RefinementRequest& request, const scheduler::Urgency& urgency) {
   const SlotDevices& devices = devices_[forecast.slot];
-  ISO_ASSIGN_OR_RETURN(recon::RefinementPlan plan,
-                       recon::MakeRefinementPlan(acquisition, grid, request.fdk, request.settings,
-                                                 registry_, devices, recon::Arrival::kStreamed));
+  ISO_ASSIGN_OR_RETURN(recon::AnyRefinementPlan plan,
+                       recon::PlanRefinement(acquisition, grid, request.fdk, request.settings,
+                                             registry_, devices, recon::Arrival::kStreamed));
+  const recon::RefinementBasis& basis = recon::BasisOf(plan);
   ISO_ASSIGN_OR_RETURN(
       scheduler::Admission admission,
-      scheduler_.Admit(forecast.slot, plan.peak_bytes, plan.host_bytes, urgency.job_class));
-  return RefinementRun::Create(std::make_unique<const recon::RefinementPlan>(std::move(plan)),
+      scheduler_.Admit(forecast.slot, basis.peak_bytes, basis.host_bytes, urgency.job_class));
+  return RefinementRun::Create(std::make_unique<const recon::AnyRefinementPlan>(std::move(plan)),
                                {.slot = *scheduler_.slots()[forecast.slot],
                                 .devices = devices,
                                 .completer = *completers_[forecast.slot],

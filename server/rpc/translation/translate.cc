@@ -169,6 +169,10 @@ v1::Job ToProto(const jobs::Job& job) {
   proto.set_pair_role(ToProto(job.pair_role));
   if (job.facts.calibration) *proto.mutable_calibration() = ToProto(*job.facts.calibration);
   if (jobs::IsRefinement(job)) proto.set_refines_job_id(job.source_job_ids.front());
+  if (const auto& second_pass = job.refinement.second_pass) {
+    proto.mutable_second_pass()->set_metal(second_pass->metal);
+    proto.mutable_second_pass()->set_bone(second_pass->bone);
+  }
   for (const jobs::IterationReport& report : job.refinement.iterations) {
     *proto.add_iteration() = ReportToProto(report);
   }

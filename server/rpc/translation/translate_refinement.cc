@@ -35,6 +35,34 @@ std::string RecordOf(const v1::ReconstructionProtocol& protocol) {
   return text;
 }
 
+/// The filter and the water of a protocol, with the second pass that was asked for.
+absl::StatusOr<config::Protocol> SecondPassProtocol(const v1::RefineJobRequest& request,
+                                                    const std::string& source_protocol,
+                                                    const config::ProtocolBook& protocols) {
+  const bool named = !request.protocol().empty();
+  ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol,
+                       protocols.Find(named ? request.protocol() : source_protocol));
+  v1::ReconstructionProtocol description = protocol->description;
+  if (named && description.has_refinement() && !description.refinement().has_second_pass()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "second_pass is set with protocol '", request.protocol(), "', which refines by ",
+        v1::RefinementAlgorithm_Name(description.refinement().algorithm()),
+        "; legal is a protocol without iterations, or none: that of the job"));
+  }
+  description.mutable_refinement()->Clear();
+  *description.mutable_refinement()->mutable_second_pass() = request.second_pass();
+  return config::ProtocolFromProto(description);
+}
+
+absl::StatusOr<config::Protocol> ProtocolOf(const v1::RefineJobRequest& request,
+                                            const std::string& source_protocol,
+                                            const config::ProtocolBook& protocols) {
+  if (request.has_second_pass()) return SecondPassProtocol(request, source_protocol, protocols);
+  ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol,
+                       protocols.FindRefinement(request.protocol()));
+  return *protocol;
+}
+
 }  // namespace
 
 std::optional<pipeline::RefinementRequest> RefinementOf(const config::Protocol& protocol) {
@@ -48,16 +76,17 @@ std::optional<pipeline::RefinementRequest> RefinementOf(const config::Protocol& 
 }
 
 absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
-    const v1::RefineJobRequest& request, const config::ProtocolBook& protocols) {
+    const v1::RefineJobRequest& request, const std::string& source_protocol,
+    const config::ProtocolBook& protocols) {
   ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", request.request_id()));
   if (!(request.deadline_seconds() >= 0 && request.deadline_seconds() <= kLongestDeadline)) {
     return Illegal("deadline_seconds", absl::StrCat(request.deadline_seconds()),
                    absl::StrCat("0 to ", kLongestDeadline));
   }
   ISO_ASSIGN_OR_RETURN(const jobs::JobClass job_class, ClassOf(request.job_class()));
-  ISO_ASSIGN_OR_RETURN(const config::Protocol* protocol,
-                       protocols.FindRefinement(request.protocol()));
-  pipeline::RefinementRequest translated = *RefinementOf(*protocol);
+  ISO_ASSIGN_OR_RETURN(const config::Protocol protocol,
+                       ProtocolOf(request, source_protocol, protocols));
+  pipeline::RefinementRequest translated = *RefinementOf(protocol);
   translated.job_class = job_class;
   translated.request_id = request.request_id();
   if (request.deadline_seconds() > 0) {

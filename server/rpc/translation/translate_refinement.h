@@ -14,9 +14,11 @@ namespace isocenter::rpc {
 /// What a protocol does after FDK; nothing where it has no refinement.
 std::optional<pipeline::RefinementRequest> RefinementOf(const config::Protocol& protocol);
 
-/// Errors: INVALID_ARGUMENT naming field, value and what is legal; NOT_FOUND (protocol).
+/// `source_protocol` is the name of that of the job. Errors: INVALID_ARGUMENT naming field, value
+/// and what is legal; NOT_FOUND (protocol).
 absl::StatusOr<pipeline::RefinementRequest> TranslateRefineRequest(
-    const v1::RefineJobRequest& request, const config::ProtocolBook& protocols);
+    const v1::RefineJobRequest& request, const std::string& source_protocol,
+    const config::ProtocolBook& protocols);
 
 /// RefinementRequest::record as RefinementOf made it, perhaps before a restart. Errors: DATA_LOSS,
 /// INVALID_ARGUMENT.

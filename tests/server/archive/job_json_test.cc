@@ -28,6 +28,16 @@ TEST(JobJsonTest, ARecordIsTheSameByteForByte) {
   EXPECT_EQ(JobToJson(*JobFromJson(full)), full);
 }
 
+TEST(JobJsonTest, ASecondPassComesBack) {
+  jobs::Job job = FullJob();
+  job.refinement.second_pass = {.metal = true};
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_TRUE(jobs::IsSecondPass(*read));
+  EXPECT_TRUE(read->refinement.second_pass->metal);
+  EXPECT_FALSE(read->refinement.second_pass->bone);
+}
+
 TEST(JobJsonTest, EveryMemberComesBack) {
   const jobs::Job job = FullJob();
   const auto read = JobFromJson(JobToJson(job));

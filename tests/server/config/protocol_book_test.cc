@@ -23,6 +23,11 @@ std::string Complaint(const char* text) {
   return std::string(status.message());
 }
 
+/// Of a protocol that iterates.
+const recon::IterativeSettings& IterationsOf(const Protocol& protocol) {
+  return std::get<recon::IterativeSettings>(protocol.refinement->settings);
+}
+
 TEST(ProtocolBook, BuiltInProtocolsMeanWhatTheySay) {
   const auto book = BookOf("");
   ASSERT_TRUE(book.ok());
@@ -83,7 +88,7 @@ TEST(ProtocolBook, WhatWasResolvedMeansTheSameAgain) {
     EXPECT_EQ(again->missing_frames, protocol.missing_frames);
     ASSERT_EQ(again->refinement.has_value(), protocol.refinement.has_value());
     if (protocol.refinement) {
-      EXPECT_EQ(again->refinement->settings.algorithm, protocol.refinement->settings.algorithm);
+      EXPECT_EQ(IterationsOf(*again).algorithm, IterationsOf(protocol).algorithm);
       EXPECT_EQ(again->refinement->deadline, protocol.refinement->deadline);
     }
   }
@@ -143,19 +148,18 @@ TEST(Refinement, BuiltInProtocolsRefine) {
   EXPECT_FALSE((*book->Find("fdk"))->refinement);
   const auto& ossart = (*book->Find("fdk_then_ossart"))->refinement;
   ASSERT_TRUE(ossart);
-  EXPECT_EQ(ossart->settings.algorithm, recon::Algorithm::kOsSart);
-  EXPECT_EQ(ossart->settings.projector, ops::ProjectorModel::kJoseph);
-  EXPECT_TRUE(ossart->settings.warm_start);
-  EXPECT_TRUE(ossart->settings.matched);
-  EXPECT_TRUE(ossart->settings.non_negative);
+  const recon::IterativeSettings& subsets = IterationsOf(**book->Find("fdk_then_ossart"));
+  EXPECT_EQ(subsets.algorithm, recon::Algorithm::kOsSart);
+  EXPECT_EQ(subsets.projector, ops::ProjectorModel::kJoseph);
+  EXPECT_TRUE(subsets.warm_start);
+  EXPECT_TRUE(subsets.matched);
+  EXPECT_TRUE(subsets.non_negative);
   EXPECT_EQ(ossart->deadline, absl::InfiniteDuration());
-  const auto& pwls = (*book->Find("fdk_then_pwls_tv"))->refinement;
-  ASSERT_TRUE(pwls);
-  EXPECT_EQ(pwls->settings.algorithm, recon::Algorithm::kOsSqs);
-  EXPECT_TRUE(pwls->settings.statistical_weights);
-  EXPECT_GT(pwls->settings.prior_strength, 0);
-  EXPECT_EQ((*book->Find("fdk_then_asd_pocs"))->refinement->settings.algorithm,
-            recon::Algorithm::kAsdPocs);
+  const recon::IterativeSettings& pwls = IterationsOf(**book->Find("fdk_then_pwls_tv"));
+  EXPECT_EQ(pwls.algorithm, recon::Algorithm::kOsSqs);
+  EXPECT_TRUE(pwls.statistical_weights);
+  EXPECT_GT(pwls.prior_strength, 0);
+  EXPECT_EQ(IterationsOf(**book->Find("fdk_then_asd_pocs")).algorithm, recon::Algorithm::kAsdPocs);
 }
 
 // No algorithm has a use for all of them.
@@ -173,7 +177,7 @@ TEST(Refinement, EveryFieldArrives) {
   ASSERT_TRUE(book.ok()) << book.status();
   const auto& algebra = (*book->Find("algebra"))->refinement;
   ASSERT_TRUE(algebra);
-  const recon::IterativeSettings& settings = algebra->settings;
+  const recon::IterativeSettings& settings = IterationsOf(**book->Find("algebra"));
   EXPECT_EQ(settings.algorithm, recon::Algorithm::kOsSart);
   EXPECT_EQ(settings.projector, ops::ProjectorModel::kJoseph);
   EXPECT_EQ(settings.precision, ops::Precision::kFast);
@@ -187,15 +191,12 @@ TEST(Refinement, EveryFieldArrives) {
   EXPECT_EQ(settings.stop_residual, 0.01);
   EXPECT_EQ(settings.surroundings_factor, 2);
   EXPECT_EQ(algebra->deadline, absl::Seconds(30));
-  const auto& likelihood = (*book->Find("likelihood"))->refinement;
-  ASSERT_TRUE(likelihood);
-  EXPECT_EQ(likelihood->settings.projector, ops::ProjectorModel::kVoxelDriven);
-  EXPECT_TRUE(likelihood->settings.statistical_weights);
-  EXPECT_EQ(likelihood->settings.prior_strength, 0.25);
-  EXPECT_EQ(likelihood->settings.huber_delta_per_mm, 0.001);
-  const auto& variation = (*book->Find("variation"))->refinement;
-  ASSERT_TRUE(variation);
-  EXPECT_EQ(variation->settings.tv_steps, 4);
+  const recon::IterativeSettings& likelihood = IterationsOf(**book->Find("likelihood"));
+  EXPECT_EQ(likelihood.projector, ops::ProjectorModel::kVoxelDriven);
+  EXPECT_TRUE(likelihood.statistical_weights);
+  EXPECT_EQ(likelihood.prior_strength, 0.25);
+  EXPECT_EQ(likelihood.huber_delta_per_mm, 0.001);
+  EXPECT_EQ(IterationsOf(**book->Find("variation")).tv_steps, 4);
 }
 
 TEST(Refinement, MistakesAreNamed) {
@@ -219,6 +220,42 @@ TEST(Refinement, MistakesAreNamed) {
   EXPECT_THAT(complaint("surroundings_factor: 17"), HasSubstr("legal is 0 to 16"));
   EXPECT_THAT(complaint("deadline_seconds: 604801"), HasSubstr("legal is 0 to 604800"));
   EXPECT_THAT(complaint("unmatched: true"), HasSubstr("refinement.unmatched is true"));
+}
+
+TEST(Refinement, ASecondPassInsteadOfIterations) {
+  const auto book = BookOf(R"(
+    protocol { name: "metal" refinement { second_pass { metal: true } deadline_seconds: 60 } }
+    protocol { name: "both" corrections { calibration: CALIBRATION_POLICY_WARN }
+               refinement { second_pass { metal: true bone: true } } })");
+  ASSERT_TRUE(book.ok()) << book.status();
+  const auto& metal = (*book->FindRefinement("metal"))->refinement;
+  const auto* const settings = std::get_if<recon::SecondPassSettings>(&metal->settings);
+  ASSERT_NE(settings, nullptr);
+  EXPECT_TRUE(settings->metal);
+  EXPECT_FALSE(settings->bone);
+  EXPECT_EQ(metal->deadline, absl::Seconds(60));
+  EXPECT_TRUE(
+      std::get<recon::SecondPassSettings>((*book->Find("both"))->refinement->settings).bone);
+  // What is kept with a job comes back as it was.
+  const auto again = ProtocolFromProto((*book->Find("metal"))->description);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->description.SerializeAsString(),
+            (*book->Find("metal"))->description.SerializeAsString());
+}
+
+TEST(Refinement, MistakesOfASecondPassAreNamed) {
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass {} } }"),
+              HasSubstr("refinement.second_pass is for nothing; legal is metal, bone or both"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { metal: true } "
+                        "algorithm: REFINEMENT_ALGORITHM_OS_SART iterations: 5 } }"),
+              HasSubstr("refinement.second_pass is set beside 'algorithm: "
+                        "REFINEMENT_ALGORITHM_OS_SART iterations: 5'; legal beside it is"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { metal: true } "
+                        "deadline_seconds: -1 } }"),
+              HasSubstr("refinement.deadline_seconds is -1; legal is 0 to 604800"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { bone: true } } }"),
+              HasSubstr("protocol 'a': refinement.second_pass.bone is true and "
+                        "corrections.calibration is CALIBRATION_POLICY_NONE; legal with bone are"));
 }
 
 TEST(Refinement, OnlyProtocolsThatHaveOneRefine) {

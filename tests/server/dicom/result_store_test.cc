@@ -447,6 +447,47 @@ TEST_F(ResultStoreTest, ARefinementBelongsToWhatItRefines) {
   EXPECT_EQ(Validate(files[slice]), "CTImage\n");
 }
 
+TEST_F(ResultStoreTest, ASecondPassIsDerivedFromTheFirstVolume) {
+  const jobs::Job source = TestJob("source");
+  const auto stored =
+      store_->Store(source, View(TestVolume(source.grid), source.grid), nullptr, nullptr);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  jobs::Job job = TestJob("source-ref");
+  job.patient_study = source.patient_study;
+  job.patient_study.study_instance_uid = stored->study_instance_uid;
+  job.protocol = "fdk";
+  job.source_job_ids = {source.id};
+  job.refinement = {.algorithm = "second_pass_metal_bone",
+                    .projector = "joseph",
+                    .second_pass = jobs::SecondPassFacts{.metal = true, .bone = true},
+                    .frame_of_reference_uid = stored->frame_of_reference_uid};
+  const auto files = StoreAndList(job, TestVolume(job.grid));
+  const auto series = archive_->FindSeries({});
+  ASSERT_EQ(series->size(), 2u);
+  EXPECT_EQ((*series)[0].series.frame_of_reference_uid, (*series)[1].series.frame_of_reference_uid);
+  EXPECT_EQ((*series)[1].series.description,
+            "Refined (second pass: metal and bone) Cone-beam CT fdk");
+  const int slice = 3;
+  DcmFileFormat file, refined;
+  ASSERT_TRUE(file.loadFile(files[slice].c_str()).good());
+  ASSERT_TRUE(refined.loadFile(store_->DicomFiles(source.id)->at(slice).c_str()).good());
+  DcmDataset& dataset = *file.getDataset();
+  EXPECT_EQ(String(dataset, DCM_ImageType), "DERIVED\\PRIMARY\\AXIAL");
+  EXPECT_EQ(String(dataset, DCM_DerivationDescription),
+            "second reconstruction: metal interpolated in the projections (NMAR) and put back; "
+            "beam hardening by bone corrected");
+  EXPECT_TRUE(dataset.tagExists(DCM_DerivationCodeSequence));
+  EXPECT_FALSE(dataset.tagExists(DCM_ReferencedImageSequence));
+  EXPECT_THAT(String(dataset, DCM_ImageComments),
+              HasSubstr("refined from the frames of job source by second pass: metal and bone"));
+  DcmItem* other = nullptr;
+  ASSERT_TRUE(dataset.findAndGetSequenceItem(DCM_SourceImageSequence, other).good());
+  OFString uid;
+  other->findAndGetOFString(DCM_ReferencedSOPInstanceUID, uid);
+  EXPECT_EQ(std::string(uid.c_str()), String(*refined.getDataset(), DCM_SOPInstanceUID));
+  EXPECT_EQ(Validate(files[slice]), absl::StrCat("CTImage\n", kPrivateScheme));
+}
+
 TEST_F(ResultStoreTest, ImagesSayWhatTheyWereCorrectedWith) {
   jobs::Job job = TestJob("calibrated");
   job.facts.calibration = jobs::UsedCalibration{

@@ -13,6 +13,11 @@
 
 namespace isocenter::dicom {
 
+/// What dciodvfy says of codes of ours: schemes that begin with 99 are private.
+inline constexpr char kPrivateScheme[] =
+    "Warning - Unrecognized defined term <99ISOCENTER> for value 1 of attribute <Coding Scheme "
+    "Designator>\n";
+
 inline jobs::Job TestJob(const std::string& id, int nx = 12, int ny = 10, int nz = 5) {
   jobs::Job job;
   job.id = id;

@@ -200,6 +200,19 @@ TEST_F(MetricsTest, RefinementsAreCountedByAlgorithm) {
   EXPECT_THAT(text, Not(HasSubstr("room-9")));
 }
 
+TEST_F(MetricsTest, ASecondPassHasNoIterations) {
+  jobs::Job job{.id = "job-1-ref", .state = jobs::JobState::kCompleted};
+  job.refinement.algorithm = "second_pass_metal";
+  job.refinement.second_pass = {.metal = true};
+  job.result.timings.refine = 1.5;
+  metrics_.OnJobEnded(job);
+  const std::string text = Scraped(metrics_.port());
+  EXPECT_THAT(text, HasSubstr("isocenter_refinement_seconds_bucket{algorithm=\"second_pass_metal\","
+                              "le=\"2\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("isocenter_refinements_total{outcome=\"completed\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("isocenter_refinement_iterations_bucket")));
+}
+
 TEST_F(MetricsTest, AlertsHaveTheirSeriesFromTheStart) {
   const std::string text = Scraped(metrics_.port());
   for (const char* line : {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "kernels/recon/iterative/refinement.h"
+#include "kernels/recon/any_refinement.h"
+#include "kernels/recon/second_pass/second_pass.h"
 #include "tests/server/pipeline/engine_fixture.h"
 
 namespace isocenter::pipeline {
@@ -16,10 +17,22 @@ class RefinementTest : public EngineTest {
   void SetUp() override { Start({.retention = absl::Hours(1)}); }
 
   RefinementRequest Recipe(int iterations) {
-    RefinementRequest request{.protocol = "refined", .record = absl::StrCat(iterations)};
-    request.settings.algorithm = recon::Algorithm::kOsSart;
-    request.settings.iterations = iterations;
-    request.settings.subsets = 4;
+    RefinementRequest request{
+        .protocol = "refined",
+        .settings =
+            recon::IterativeSettings{
+                .algorithm = recon::Algorithm::kOsSart, .iterations = iterations, .subsets = 4},
+        .record = absl::StrCat(iterations)};
+    recipes_[request.record] = request;
+    return request;
+  }
+  /// A second pass, to HU in which the middle of SmallFrame's volume is metal.
+  RefinementRequest SecondPassRecipe(const recon::SecondPassSettings& settings) {
+    RefinementRequest request{.protocol = "refined",
+                              .fdk = {.mu_water_per_mm = 0.009},
+                              .settings = settings,
+                              .record = absl::StrCat("second", settings.metal ? " metal" : "",
+                                                     settings.bone ? " bone" : "")};
     recipes_[request.record] = request;
     return request;
   }
@@ -58,23 +71,33 @@ class RefinementTest : public EngineTest {
   }
 
   /// The refined volume as one call computes it.
-  static std::vector<float> RefinedBatch(const RefinementRequest& recipe) {
-    const AcquisitionRequest request = SmallRequest();
+  static std::vector<float> RefinedBatch(const RefinementRequest& recipe,
+                                         const AcquisitionRequest& request = SmallRequest()) {
     const auto device =
         *Backends().OpenDevice("reference", {.memory_bytes = 64 << 20, .threads = 1});
     ops::Device* const devices[] = {device.get()};
     const VolumeGrid grid = std::get<VolumeGrid>(request.grid);
-    const auto plan = *recon::MakeRefinementPlan(request.acquisition, grid, recipe.fdk,
-                                                 recipe.settings, Backends(), devices);
+    const auto plan = *recon::PlanRefinement(request.acquisition, grid, recipe.fdk, recipe.settings,
+                                             Backends(), devices, recon::Arrival::kComplete);
     std::string frames;
     for (int view = 0; view < kFrames; ++view) frames += SmallFrame(request.acquisition, view);
     const Detector& detector = request.acquisition.detector;
-    const ops::RawFrames raw{.line_integrals = {reinterpret_cast<const float*>(frames.data()),
-                                                {kFrames, detector.rows, detector.columns}}};
+    const Shape3 shape{kFrames, detector.rows, detector.columns};
+    ops::RawFrames raw;
+    if (request.acquisition.pixel_type == recon::PixelType::kUint16Counts) {
+      raw.counts = {reinterpret_cast<const uint16_t*>(frames.data()), shape};
+    } else {
+      raw.line_integrals = {reinterpret_cast<const float*>(frames.data()), shape};
+    }
     std::vector<float> volume(grid.voxels());
-    const auto reports =
-        recon::RefineAll(plan, Backends(), devices, raw, {volume.data(), grid.shape()});
-    EXPECT_TRUE(reports.ok()) << reports.status();
+    const HostView3<float> voxels(volume.data(), grid.shape());
+    const auto* const second = std::get_if<recon::SecondPassPlan>(&plan);
+    const absl::Status done =
+        second != nullptr ? recon::ReconstructTwice(*second, Backends(), devices, raw, voxels)
+                          : recon::RefineAll(std::get<recon::RefinementPlan>(plan), Backends(),
+                                             devices, raw, voxels)
+                                .status();
+    EXPECT_TRUE(done.ok()) << done;
     return volume;
   }
 };

@@ -90,6 +90,9 @@ class WireCheck {
     EXPECT_EQ(reflection_.GetUInt32(message_, &field), static_cast<uint32_t>(value))
         << field.full_name();
   }
+  void Compare(const google::protobuf::FieldDescriptor& field, bool value) const {
+    EXPECT_EQ(reflection_.GetBool(message_, &field), value) << field.full_name();
+  }
   void Compare(const google::protobuf::FieldDescriptor& field, double value) const {
     EXPECT_EQ(reflection_.GetDouble(message_, &field), value) << field.full_name();
   }
@@ -154,6 +157,17 @@ TEST(TranslateJob, EveryMemberIsOnTheWire) {
   ASSERT_EQ(proto.warning_size(), 2);
   jobs::VisitMembers(WireCheck(proto.warning(0)), job.warnings[0]);
   jobs::VisitMembers(WireCheck(proto.warning(1)), job.warnings[1]);
+}
+
+TEST(TranslateJob, ASecondPassSaysWhatItCorrectsFor) {
+  jobs::Job job;
+  EXPECT_FALSE(ToProto(job).has_second_pass());
+  job.source_job_ids = {"j"};
+  job.refinement.algorithm = "second_pass_bone";
+  job.refinement.second_pass = {.bone = true};
+  const v1::Job proto = ToProto(job);
+  EXPECT_EQ(proto.refines_job_id(), "j");
+  jobs::VisitMembers(WireCheck(proto.second_pass()), *job.refinement.second_pass);
 }
 
 /// Every value has a number of its own, and every number of the wire but 0 is one's.

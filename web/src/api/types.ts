@@ -122,6 +122,12 @@ export interface Iteration {
   seconds: number;
 }
 
+// What a refinement that does not iterate corrects for.
+export interface SecondPass {
+  metal: boolean;
+  bone: boolean;
+}
+
 export type Relation = 'fdk' | 'refined' | 'mask' | 'fill' | 'subtraction';
 
 export interface RelatedJob {
@@ -144,7 +150,7 @@ export interface JobDetail extends Job {
     filter_description: string | null;
     calibration: { name: string; crc32c: number; outside_validity: boolean; created: string | null } | null;
   };
-  refinement: { algorithm: string; projector: string; iterations: Iteration[] } | null;
+  refinement: { algorithm: string; projector: string; iterations: Iteration[]; second_pass: SecondPass | null } | null;
   warnings: { kind: string; frame_index: number | null; text: string }[];
   related: RelatedJob[];
   has_trace: boolean;

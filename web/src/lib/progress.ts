@@ -14,11 +14,17 @@ export function stageOf({ state, progress: p }: Job): Stage {
   switch (state) {
     case 'receiving': return stage('frames received', p.frames_received + p.frames_lost, p.frames_total);
     case 'reconstructing': return stage('frames back-projected', p.frames_backprojected, p.frames_total);
-    case 'refining': return { ...stage('iterations', p.iterations_done, p.iterations_total), fraction: bounded(p.refined_fraction) };
+    case 'refining': return { ...refining(p), fraction: bounded(p.refined_fraction) };
     case 'exporting': return stage('slices stored', p.slices_exported, p.slices_total);
     case 'completed': return { name: 'completed', done: 0, total: 0, fraction: 1 };
     default: return stage('frames back-projected', p.frames_backprojected, p.frames_total);
   }
+}
+
+// A second pass has no iterations: its hundredths are counted.
+function refining(p: Job['progress']): Stage {
+  if (p.iterations_total > 0) return stage('iterations', p.iterations_done, p.iterations_total);
+  return stage('percent of a second pass', Math.floor(100 * bounded(p.refined_fraction)), 100);
 }
 
 function stage(name: string, done: number, total: number): Stage {

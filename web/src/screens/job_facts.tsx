@@ -72,6 +72,10 @@ function titled(name: string): string {
 
 function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['refinement']> }) {
   const last = refinement.iterations.at(-1);
+  const second = refinement.second_pass;
+  if (second) {
+    return <Fact name="Second pass">against {[second.metal && 'metal', second.bone && 'bone'].filter(Boolean).join(' and ')}</Fact>;
+  }
   return (
     <>
       <Fact name="Algorithm">{words(refinement.algorithm)}, {words(refinement.projector)}</Fact>

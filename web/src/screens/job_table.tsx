@@ -32,7 +32,7 @@ function Row({ job, now }: { job: Job; now: number }) {
       <td class="name">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
       <td>
         {isActive(job) ? <JobProgressBar job={job} /> : <StateChip state={job.state} />}
-        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{count(job.progress.iterations_done)} iterations</span>}
+        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{job.progress.iterations_total > 0 ? `${count(job.progress.iterations_done)} iterations` : 'second pass'}</span>}
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>

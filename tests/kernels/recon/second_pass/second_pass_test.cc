@@ -139,7 +139,7 @@ std::vector<float> Twice(const SmallScan& scan, const SecondPassPlan& plan, ops:
 
 std::vector<float> Once(const SmallScan& scan, const SecondPassPlan& plan, ops::Device& device) {
   std::vector<float> volume(scan.grid.voxels());
-  const auto done = ReconstructAll(plan.first, TestRegistry(), device, scan.raw(),
+  const auto done = ReconstructAll(*plan.warm_start, TestRegistry(), device, scan.raw(),
                                    {volume.data(), scan.grid.shape()});
   EXPECT_TRUE(done.ok()) << done.status();
   return volume;
@@ -191,6 +191,35 @@ TEST(SecondPass, MetalIsPutBackAndItsShadowsAreLess) {
     after += (second[i] - truth[i]) * (second[i] - truth[i]);
   }
   EXPECT_LT(after, 0.5 * before);
+}
+
+TEST(SecondPass, IsReadableAtItsEndOnly) {
+  const SmallScan scan = WithMetal();
+  const auto device = OpenDevice("cpu");
+  const auto plan = PlanOf(scan, kTakeMetal, *device);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ops::Device* const devices[] = {device.get()};
+  const auto second = NewSecondPass(*plan, TestRegistry(), devices);
+  ASSERT_TRUE(second.ok()) << second.status();
+  for (int view = 0; view < plan->views(); view += plan->chunk_views) {
+    const int count = std::min(plan->chunk_views, plan->views() - view);
+    ASSERT_TRUE((*second)->Push(scan.raw().views(view, count)).ok());
+  }
+  std::vector<float> volume = Once(scan, *plan, *device);
+  const HostView3<float> voxels(volume.data(), scan.grid.shape());
+  ASSERT_TRUE((*second)->Start(voxels).ok());
+  int steps = 0;
+  for (bool done = false; !done; ++steps) {
+    EXPECT_FALSE((*second)->readable());
+    EXPECT_EQ((*second)->Read(voxels).code(), absl::StatusCode::kFailedPrecondition);
+    const auto step = (*second)->Step();
+    ASSERT_TRUE(step.ok()) << step.status();
+    done = *step;
+  }
+  EXPECT_GT(steps, 7);
+  EXPECT_TRUE((*second)->readable());
+  EXPECT_TRUE((*second)->Read(voxels).ok());
+  EXPECT_EQ(volume, Twice(scan, *plan, *device));
 }
 
 // With less memory a volume is projected slab by slab.

@@ -1,0 +1,47 @@
+#include "kernels/recon/any_refinement.h"
+
+#include "kernels/base/status_macros.h"
+#include "kernels/recon/plan_text.h"
+#include "kernels/recon/second_pass/second_pass.h"
+
+namespace isocenter::recon {
+
+absl::StatusOr<AnyRefinementPlan> PlanRefinement(const Acquisition& acquisition,
+                                                 const VolumeGrid& grid, const FdkSettings& fdk,
+                                                 const RefinementSettings& settings,
+                                                 const ops::Registry& registry,
+                                                 std::span<const ops::Device* const> devices,
+                                                 Arrival arrival) {
+  if (const auto* const second = std::get_if<SecondPassSettings>(&settings)) {
+    return MakeSecondPassPlan(acquisition, grid, fdk, *second, registry, devices, arrival);
+  }
+  return MakeRefinementPlan(acquisition, grid, fdk, std::get<IterativeSettings>(settings), registry,
+                            devices, arrival);
+}
+
+const RefinementBasis& BasisOf(const AnyRefinementPlan& plan) {
+  return std::visit([](const auto& made) -> const RefinementBasis& { return made; }, plan);
+}
+
+std::string PlanTextOf(const AnyRefinementPlan& plan) {
+  return std::visit([](const auto& made) { return PlanText(made); }, plan);
+}
+
+absl::StatusOr<std::unique_ptr<Refinement>> NewRefinement(const AnyRefinementPlan& plan,
+                                                          const ops::Registry& registry,
+                                                          std::span<ops::Device* const> devices) {
+  if (const auto* const second = std::get_if<SecondPassPlan>(&plan)) {
+    return NewSecondPass(*second, registry, devices);
+  }
+  return Refinement::Create(std::get<RefinementPlan>(plan), registry, devices);
+}
+
+int SweepsOf(const RefinementSettings& settings) {
+  if (const auto* const second = std::get_if<SecondPassSettings>(&settings)) {
+    return SweepsOf(*second);
+  }
+  // Forward and back for each iteration.
+  return 2 * std::get<IterativeSettings>(settings).iterations;
+}
+
+}  // namespace isocenter::recon

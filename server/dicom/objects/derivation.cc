@@ -1,0 +1,41 @@
+#include "server/dicom/objects/derivation.h"
+
+#include <dcmtk/config/osconfig.h>
+#include <dcmtk/dcmdata/dctk.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace isocenter::dicom {
+
+bool IsSubtraction(const jobs::Job& job) { return job.pair_role == jobs::PairRole::kSubtraction; }
+
+bool IsDerived(const jobs::Job& job) { return IsSubtraction(job) || jobs::IsSecondPass(job); }
+
+void PutDerivation(const jobs::Job& job, Attributes& put) {
+  if (IsSubtraction(job)) {
+    put(DCM_DerivationDescription, "fill minus mask, in Hounsfield units");
+    put.Code(DCM_DerivationCodeSequence, "113062", "DCM", "Pixel by pixel subtraction");
+    return;
+  }
+  std::vector<absl::string_view> steps;
+  if (job.refinement.second_pass->metal) {
+    steps.push_back("metal interpolated in the projections (NMAR) and put back");
+  }
+  if (job.refinement.second_pass->bone) steps.push_back("beam hardening by bone corrected");
+  put(DCM_DerivationDescription,
+      absl::StrCat("second reconstruction: ", absl::StrJoin(steps, "; ")));
+  // No code of the standard says it; the context group may be extended.
+  put.Code(DCM_DerivationCodeSequence, "SECOND_PASS", "99ISOCENTER",
+           "Reconstruction from projections corrected by a first volume");
+}
+
+void PutIsSource(Attributes& reference) {
+  reference.Code(DCM_PurposeOfReferenceCodeSequence, "121322", "DCM",
+                 "Source image for image processing operation");
+}
+
+}  // namespace isocenter::dicom
