@@ -8,6 +8,7 @@ namespace isocenter::cli {
 void AddCalibrateDetectorCommand(flags::Command calibrate);
 void AddCalibrateLagCommand(flags::Command calibrate);
 void AddCalibrateBeamHardeningCommand(flags::Command calibrate);
+void AddCalibrateGlareCommand(flags::Command calibrate);
 void AddCalibrateHounsfieldCommand(flags::Command calibrate);
 void AddCalibrateScatterCommand(flags::Command calibrate);
 

@@ -5,6 +5,7 @@
 
 #include "client/formats/png_image.h"
 #include "kernels/calibrate/detector_fit.h"
+#include "kernels/calibrate/glare_fit.h"
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
 #include "kernels/calibrate/scatter_fit.h"
@@ -17,6 +18,9 @@ namespace isocenter::cli {
 formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector);
 /// The dark frames' signal before and after, in % of the beam.
 formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const double> signals);
+/// Along a row of blocks through the shadow: the frame, and what the fit leaves of it, in % of the
+/// beam.
+formats::GrayImage PictureOf(const calibrate::GlareFit& fit);
 /// Line integrals by millimetres of water, and what the polynomial leaves of them.
 formats::GrayImage PictureOf(const calibrate::WaterFit& fit);
 /// Along the middle row of blocks of the view: its scatter, and what the kernels make of it.
