@@ -20,6 +20,7 @@ struct SecondPassPlan {
   ReconstructionPlan again;  // of their corrected line integrals, to the same HU
   int chunk_views = 0;       // at most so many views are projected at once
   int slab_slices = 0;       // and so many slices
+  int stripe_rows = 0;       // rows of all views that stripes are taken off at once
   std::string methods;       // names of the operations, for people
   /// As those of a ReconstructionPlan, of a reconstruction or the projections, whichever needs
   /// more.
@@ -49,6 +50,7 @@ struct SecondPassMethods {
   ops::ArithmeticFactory arithmetic;
   ops::InterpolateTraceFactory trace;
   ops::CorrectBoneFactory bone;
+  ops::RemoveStripesFactory stripes;
   std::string description;
 
   /// Errors: NOT_FOUND.
