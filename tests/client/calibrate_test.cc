@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/numbers.h"
@@ -219,6 +220,49 @@ TEST_F(Calibrate, ASetMakesWaterFlatAndZero) {
   const Cup after = reconstruct();
   EXPECT_NEAR(after.center, 0, 3);
   EXPECT_NEAR(after.border - after.center, 0, 3);
+}
+
+// Pixels that die after the set was made: found, interpolated, and told.
+TEST_F(Calibrate, ReconstructFindsNewDefects) {
+  ASSERT_EQ(Detector(50, 81).exit_code, 0);
+  Simulate("scan", 40, 81, {"--phantom", "cylinder", "--scale-mm", "80"});
+  std::vector<size_t> died;
+  for (const size_t pixel : {60 * 160 + 75, 60 * 160 + 76, 66 * 160 + 98}) {
+    const auto known = Corrections().defects.pixels;
+    if (std::find(known.begin(), known.end(), pixel) == known.end()) died.push_back(pixel);
+  }
+  auto source = *formats::OpenBundle(directory_ / "scan");
+  auto sink = *formats::CreateBundle(directory_ / "later", source->header(), {});
+  std::vector<uint16_t> counts(kPixels);
+  for (int k = 0; k < 40; ++k) {
+    ASSERT_TRUE(source->Read(k, std::as_writable_bytes(std::span(counts))).ok());
+    for (const size_t pixel : died) counts[pixel] = 1200;
+    ASSERT_TRUE(sink->Append(std::as_bytes(std::span(counts))).ok());
+  }
+  ASSERT_TRUE(sink->Finish().ok());
+  std::string out;
+  const auto reconstruct = [&](const std::string& scan, std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"reconstruct", Path(scan), "--calibration", Path("set"), "--grid",
+                                 "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
+    const Outcome outcome = RunCommand(flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    out = outcome.out;
+    return formats::ReadMetaImage(directory_ / "v.mha")->voxels;
+  };
+  const auto rms = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+    return std::sqrt(sum / static_cast<double>(a.size()));
+  };
+  const auto before = reconstruct("scan", {"--find-defects"});
+  EXPECT_THAT(out, HasSubstr("0 new defective pixels\n"));
+  EXPECT_EQ(reconstruct("scan", {}), before);
+  const double wrong = rms(reconstruct("later", {}), before);
+  const double found = rms(reconstruct("later", {"--find-defects"}), before);
+  EXPECT_THAT(out,
+              HasSubstr(absl::StrCat(died.size(), " new defective pixels, the first in column ",
+                                     died[0] % 160, " of row ", died[0] / 160)));
+  EXPECT_LT(found, 0.05 * wrong);
 }
 
 // What kernels make of the primary of a water cylinder is added to it, and found again.
