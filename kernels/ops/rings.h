@@ -76,15 +76,19 @@ inline constexpr int kRingReach = 6;
 inline constexpr double kMostRingHu = 200;
 
 /// Takes from finite line integrals of all views of a scan, some or all rows of them, in place,
-/// what a pixel has too much in most views: with d(view, v, u) = p(view, v, u) - lower median of
-/// (p(view, v, u - k) + p(view, v, u + k))/2, in which slopes cancel, over k from 1 to kStripeReach
-/// as far as the row reaches, p loses the lower median of d over the views, s(v, u); a row's first
-/// and last pixels lose nothing. The same again, kStripePasses times in all: stripes beside each
-/// other hide each other at first. Beyond kMostStripe it falls, as what is that large is
-/// no drift of a gain: s becomes sign(s)·max(0, min(|s|, 2 kMostStripe - |s|)). An object moves
-/// over the detector, unless it is on the axis and as narrow as a stripe. After Raven, Rev. Sci.
-/// Instrum. 69 (1998) 2978, and Boin, Haibel, Opt. Express 14 (2006) 12071, who filter mean
-/// sinograms; medians are ours.
+/// what a pixel has too much in all views, kStripePasses times:
+/// - d(view, v, u) = p(view, v, u) - median over k = 1 to kStripePairs of (4 a(k) - a(2k))/3, a(k)
+/// =
+///   (p(view, v, u - k) + p(view, v, u + k))/2: slopes and curvatures cancel. Columns that are less
+///   than 2 kStripePairs from a row's ends stay as they are.
+/// - m(g, v, u): the lower median of d over part g of the views, from g·views/kStripeParts on. An
+///   object moves over the detector, but its border may not move much in a part.
+/// - s(v, u): the second smallest of m over g if that is above 0, the second largest if that is
+///   below 0, else 0. Beyond kMostStripe it falls, as what is that large is no drift of a gain: s
+///   becomes sign(s)·max(0, min(|s|, 2 kMostStripe - |s|)). p loses s.
+/// Of fewer views than kStripeParts nothing is taken off. After Raven, Rev. Sci. Instrum. 69 (1998)
+/// 2978, and Boin, Haibel, Opt. Express 14 (2006) 12071, who filter mean sinograms; pairs and
+/// medians are ours.
 class RemoveStripes {
  public:
   virtual ~RemoveStripes() = default;
@@ -94,7 +98,8 @@ class RemoveStripes {
   virtual absl::Status DoRun(ProjectionStack& frames) = 0;
 };
 inline constexpr int kStripePasses = 2;
-inline constexpr int kStripeReach = 5;
+inline constexpr int kStripePairs = 3;
+inline constexpr int kStripeParts = 8;
 inline constexpr double kMostStripe = 0.1;
 
 }  // namespace isocenter::ops

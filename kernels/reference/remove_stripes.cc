@@ -27,21 +27,36 @@ class RemoveStripesPlain final : public ops::RemoveStripes {
   }
 
   static double Stripe(HostView3<double> lines, int64_t v, int64_t u) {
-    std::vector<double> high;
-    for (int64_t view = 0; view < lines.shape().slow; ++view) {
-      std::vector<double> around;
-      for (int64_t k = 1; k <= ops::kStripeReach; ++k) {
-        if (u - k < 0 || u + k >= lines.shape().fast) break;
-        around.push_back((lines(view, v, u - k) + lines(view, v, u + k)) / 2);
+    const Shape3 shape = lines.shape();
+    if (shape.slow < ops::kStripeParts) return 0;
+    if (std::min(u, shape.fast - 1 - u) < 2 * ops::kStripePairs) return 0;
+    std::vector<double> medians;
+    for (int part = 0; part < ops::kStripeParts; ++part) {
+      std::vector<double> high;
+      const int64_t end = (part + 1) * shape.slow / ops::kStripeParts;
+      for (int64_t view = part * shape.slow / ops::kStripeParts; view < end; ++view) {
+        high.push_back(HighPass(lines, view, v, u));
       }
-      if (around.empty()) return 0;
-      std::sort(around.begin(), around.end());
-      high.push_back(lines(view, v, u) - around[(around.size() - 1) / 2]);
+      std::sort(high.begin(), high.end());
+      medians.push_back(high[(high.size() - 1) / 2]);
     }
-    std::sort(high.begin(), high.end());
-    const double stripe = high[(high.size() - 1) / 2];
+    std::sort(medians.begin(), medians.end());
+    const double low = medians[1], highest = medians[medians.size() - 2];
+    const double stripe = low > 0 ? low : std::min(highest, 0.0);
     const double most = 2 * ops::kMostStripe - std::abs(stripe);
     return std::copysign(std::max(0.0, std::min(std::abs(stripe), most)), stripe);
+  }
+
+  static double HighPass(HostView3<double> lines, int64_t view, int64_t v, int64_t u) {
+    const auto pair = [&](int64_t k) {
+      return (lines(view, v, u - k) + lines(view, v, u + k)) / 2;
+    };
+    std::vector<double> around;
+    for (int64_t k = 1; k <= ops::kStripePairs; ++k) {
+      around.push_back((4 * pair(k) - pair(2 * k)) / 3);
+    }
+    std::sort(around.begin(), around.end());
+    return lines(view, v, u) - around[around.size() / 2];
   }
 };
 

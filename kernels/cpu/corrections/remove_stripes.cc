@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "kernels/base/status_macros.h"
@@ -14,37 +14,42 @@ namespace {
 // What a thread works with: [column][view], with room for whole lines of columns.
 int64_t FloatsOfThread(Shape3 shape) { return RoundUpToLine(shape.fast) * shape.slow; }
 
-// Means of the pixels k before and behind the columns from `first` on. Beyond the row the numbers
-// that leave the lower median of the others where it is: by turns the smallest and the largest.
-void PairMeans(const float* row, int64_t columns, int64_t first,
-               float (&means)[ops::kStripeReach][kLanes]) {
-  constexpr float kLargest = std::numeric_limits<float>::max();
-  const bool within = first >= ops::kStripeReach && first + kLanes + ops::kStripeReach <= columns;
-  for (int n = 0; n < ops::kStripeReach; ++n) {
-    const int64_t k = n + 1;
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const int64_t u = first + l;
-      if (within || (u >= k && u + k < columns)) {
-        means[n][l] = 0.5f * (row[u - k] + row[u + k]);
-      } else {
-        const int64_t pairs = std::max<int64_t>(0, std::min(u, columns - 1 - u));
-        means[n][l] = (n - pairs) % 2 == 0 ? -kLargest : kLargest;
+// Columns at both ends of a row have no pairs.
+constexpr int64_t kMargin = 2 * ops::kStripePairs;
+
+// What is not the median of pairs around, of a row's columns: to high[u·views + view].
+void HighPass(const float* row, int64_t columns, int64_t view, int64_t views, float* high) {
+  for (int64_t first = kMargin; first + kMargin < columns; first += kLanes) {
+    const int64_t lanes = std::min(kLanes, columns - kMargin - first);
+    float pairs[ops::kStripePairs][kLanes] = {};
+    for (int n = 0; n < ops::kStripePairs; ++n) {
+      const int64_t k = n + 1;
+      const float* const at = row + first;
+      for (int64_t l = 0; l < lanes; ++l) {
+        const float near = at[l - k] + at[l + k], far = at[l - 2 * k] + at[l + 2 * k];
+        pairs[n][l] = (4 * near - far) / 6;
       }
     }
-  }
-}
-
-// What is not the median of pairs around, of all a row's columns: to high[u·views + view].
-void HighPass(const float* row, int64_t columns, int64_t view, int64_t views, float* high) {
-  for (int64_t first = 0; first < columns; first += kLanes) {
-    float means[ops::kStripeReach][kLanes];
-    PairMeans(row, columns, first, means);
-    const float* const median = MedianOf(means);
-    const int64_t lanes = std::min(kLanes, columns - first);
+    const float* const median = MedianOf(pairs);
     for (int64_t l = 0; l < lanes; ++l) {
       high[(first + l) * views + view] = row[first + l] - median[l];
     }
   }
+}
+
+// Of a pixel's `views`, which are in another order then.
+float StripeOf(float* high, int64_t views) {
+  std::array<float, ops::kStripeParts> medians;
+  for (int64_t part = 0; part < ops::kStripeParts; ++part) {
+    float* const begin = high + part * views / ops::kStripeParts;
+    float* const end = high + (part + 1) * views / ops::kStripeParts;
+    float* const median = begin + (end - begin - 1) / 2;
+    std::nth_element(begin, median, end);
+    medians[part] = *median;
+  }
+  std::sort(medians.begin(), medians.end());
+  const float low = medians[1], highest = medians[ops::kStripeParts - 2];
+  return Believed(low > 0 ? low : std::min(highest, 0.f), static_cast<float>(ops::kMostStripe));
 }
 
 class RemoveStripes final : public ops::RemoveStripes {
@@ -57,6 +62,7 @@ class RemoveStripes final : public ops::RemoveStripes {
     ISO_ASSIGN_OR_RETURN(Stack * stack, AsStack(frames));
     const Shape3 shape = stack->shape();
     const RowLayout layout(shape);
+    if (shape.slow < ops::kStripeParts) return absl::OkStatus();
     const int64_t of_thread = FloatsOfThread(shape);
     ISO_RETURN_IF_ERROR(DeviceMemory::Reserve(budget_, pool_->threads() * of_thread, high_));
     pool_->ParallelFor(shape.middle, [&](int64_t v, int worker) {
@@ -73,12 +79,8 @@ class RemoveStripes final : public ops::RemoveStripes {
     for (int64_t view = 0; view < shape.slow; ++view) {
       HighPass(row + view * stride, shape.fast, view, shape.slow, high);
     }
-    // The first and the last column have no pair.
-    for (int64_t u = 1; u + 1 < shape.fast; ++u) {
-      float* const begin = high + u * shape.slow;
-      float* const median = begin + (shape.slow - 1) / 2;
-      std::nth_element(begin, median, begin + shape.slow);
-      const float stripe = Believed(*median, static_cast<float>(ops::kMostStripe));
+    for (int64_t u = kMargin; u + kMargin < shape.fast; ++u) {
+      const float stripe = StripeOf(high + u * shape.slow, shape.slow);
       if (stripe == 0) continue;
       for (int64_t view = 0; view < shape.slow; ++view) row[view * stride + u] -= stripe;
     }
