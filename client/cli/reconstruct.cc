@@ -14,6 +14,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/fan_beam.h"
 #include "client/cli/local_acquisition.h"
+#include "client/cli/new_defects.h"
 #include "client/cli/options/acquisition_flags.h"
 #include "client/cli/options/iterative_flags.h"
 #include "client/cli/options/phantom_flags.h"
@@ -31,6 +32,7 @@
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
+#include "kernels/recon/rings.h"
 #include "kernels/recon/second_pass/second_pass.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/calibration.h"
@@ -60,8 +62,11 @@ struct Options {
   int64_t memory_mib = 0;
   double deadline_seconds = 0;
   bool print_plan = false;
+  bool find_defects = false;
   bool metal = false;
   bool bone = false;
+  bool rings = false;
+  bool stripes = false;
 };
 
 ops::FilterWindow WindowNamed(const std::string& name) {
@@ -98,7 +103,7 @@ void PrintReport(const recon::IterationReport& report) {
 using Plan = std::variant<recon::ReconstructionPlan, recon::SecondPassPlan, recon::RefinementPlan>;
 
 recon::SecondPassSettings SecondPassOf(const Options& options) {
-  recon::SecondPassSettings settings{.bone = options.bone};
+  recon::SecondPassSettings settings{.stripes = options.stripes, .bone = options.bone};
   if (options.metal) settings.metal.emplace();
   return settings;
 }
@@ -111,7 +116,7 @@ absl::StatusOr<Plan> MakePlan(const Options& options, const recon::Acquisition& 
     return recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(),
                                      devices);
   }
-  if (options.metal || options.bone) {
+  if (options.metal || options.bone || options.stripes) {
     return recon::MakeSecondPassPlan(acquisition, grid, options.fdk, SecondPassOf(options),
                                      Backends(), devices);
   }
@@ -203,9 +208,11 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
     ISO_RETURN_IF_ERROR(CheckConvergenceFile(options.curve));
   }
   if (!iterative) return std::nullopt;
-  if (options.metal || options.bone) {
-    return absl::InvalidArgumentError(absl::StrCat(options.metal ? "--metal" : "--bone",
-                                                   " with --algorithm ", options.algorithm,
+  for (const auto& [flag, given] : {std::pair("--metal", options.metal),
+                                    {"--bone", options.bone},
+                                    {"--stripes", options.stripes}}) {
+    if (!given) continue;
+    return absl::InvalidArgumentError(absl::StrCat(flag, " with --algorithm ", options.algorithm,
                                                    "; legal is fdk, of which it is a second pass"));
   }
   ISO_ASSIGN_OR_RETURN(const recon::IterativeSettings settings,
@@ -245,6 +252,8 @@ absl::Status ReconstructSlices(const Options& o) {
       {"--truncation", o.truncation != "none"},
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
+      {"--rings", o.rings},
+      {"--find-defects", o.find_defects},
       {"--print-plan", o.print_plan}};
   for (const auto& [flag, given] : refused) {
     if (given) return absl::InvalidArgumentError(absl::StrCat(flag, " is not for fan-beam scans"));
@@ -275,7 +284,7 @@ absl::Status Reconstruct(Options options) {
   ISO_ASSIGN_OR_RETURN(const std::optional<recon::IterativeSettings> iterative,
                        CheckFlags(options));
   ISO_ASSIGN_OR_RETURN(const auto source, OpenAcquisition(options.acquisition));
-  ISO_ASSIGN_OR_RETURN(const recon::Acquisition acquisition,
+  ISO_ASSIGN_OR_RETURN(recon::Acquisition acquisition,
                        AcquisitionOf(source->header(), options.calibration));
   ISO_ASSIGN_OR_RETURN(const PatientPosition patient_position, PatientPositionOf(source->header()));
   formats::Volume volume;
@@ -284,7 +293,7 @@ absl::Status Reconstruct(Options options) {
   ISO_ASSIGN_OR_RETURN(const ChosenDevices chosen, OpenDevices(options));
   std::vector<ops::Device*> devices;
   for (const auto& device : chosen.devices) devices.push_back(device.get());
-  const absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
+  absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
   if (!plan.ok()) return SmallerSizeHelps(plan.status());
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
@@ -298,11 +307,21 @@ absl::Status Reconstruct(Options options) {
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
+  if (options.find_defects) {
+    ISO_ASSIGN_OR_RETURN(acquisition, WithNewDefects(std::move(acquisition), frames.view(),
+                                                     devices[0]->limits().threads));
+    plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
+    if (!plan.ok()) return plan.status();
+  }
   volume.voxels.resize(volume.grid.voxels());
   const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
   const absl::Time begin = absl::Now();
   ISO_RETURN_IF_ERROR(std::visit(
       [&](const auto& made) { return Run(made, options, devices, frames.view(), voxels); }, *plan));
+  if (options.rings) {
+    ISO_RETURN_IF_ERROR(
+        recon::RemoveRings(acquisition.trajectory, volume.grid, Backends(), *devices[0], voxels));
+  }
   std::printf("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", volume.grid.nx, volume.grid.ny,
               volume.grid.nz, volume.grid.spacing.x, absl::ToDoubleSeconds(absl::Now() - begin),
               static_cast<int>(devices.size()), devices[0]->description().c_str());
@@ -324,6 +343,8 @@ void AddReconstructCommand(flags::Command program) {
       .Add("--calibration", o.calibration,
            "set of the detector that took the frames, to correct them with (docs/corrections.md)")
       .Type("FILE");
+  command.AddSwitch("--find-defects", o.find_defects,
+                    "pixels that are implausible in many frames are defective, too");
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()
       .Range(16, 2048);
@@ -358,6 +379,10 @@ void AddReconstructCommand(flags::Command program) {
   command.AddSwitch("--bone", o.bone,
                     "a second pass against hardening by bone; needs a --calibration that has a "
                     "bone table");
+  command.AddSwitch("--stripes", o.stripes,
+                    "a second pass that takes off what pixels have too much in all views");
+  command.AddSwitch("--rings", o.rings,
+                    "take rings around the axis off the volume (docs/second-pass.md)");
   command.Add("--curve", o.curve, "residual and objective of each pass: .csv or .png").Type("FILE");
   command
       .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")

@@ -18,16 +18,16 @@ std::vector<double> Integrals(int count, double pitch_over_sigma) {
 
 }  // namespace
 
-std::vector<double> BlockMeans(std::span<const float> frame, const Detector& detector) {
-  const CoarseShape shape(detector);
+std::vector<double> BlockMeans(std::span<const float> frame, const Detector& detector, int block) {
+  const CoarseShape shape(detector, block);
   std::vector<double> sums(shape.blocks()), counts(shape.blocks());
   for (int v = 0; v < detector.rows; ++v) {
     for (int u = 0; u < detector.columns; ++u) {
       const float value = frame[size_t(v) * detector.columns + u];
       if (std::isnan(value)) continue;
-      const size_t block = size_t(v / ops::kCoarseBlock) * shape.columns + u / ops::kCoarseBlock;
-      sums[block] += value;
-      counts[block] += 1;
+      const size_t at = size_t(v / block) * shape.columns + u / block;
+      sums[at] += value;
+      counts[at] += 1;
     }
   }
   for (size_t i = 0; i < sums.size(); ++i) sums[i] /= counts[i];  // 0 / 0 is not a number

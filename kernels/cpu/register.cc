@@ -58,6 +58,8 @@ void Register(ops::Registry& registry) {
       {NewFanBeamBackprojectQuarter<double>, FanBeamBackprojectQuarterBytes<double>});
   registry.trace.Add("cpu", "rows", NewInterpolateTrace);
   registry.bone.Add("cpu", "bilinear", NewCorrectBone);
+  registry.rings.Add("cpu", "lanes", {NewRemoveRings, RemoveRingsBytes});
+  registry.stripes.Add("cpu", "lanes", {NewRemoveStripes, RemoveStripesBytes});
 }
 
 }  // namespace isocenter::cpu

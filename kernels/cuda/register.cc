@@ -76,6 +76,8 @@ void Register(ops::Registry& registry) {
   registry.trace.Add("cuda", "marked",
                      {OnCuda(NewInterpolateTrace), Taking(InterpolateTraceBytes)});
   registry.bone.Add("cuda", "bilinear", {OnCuda(NewCorrectBone), Taking(CorrectBoneBytes)});
+  registry.rings.Add("cuda", "plain", {OnCuda(NewRemoveRings), Taking(RemoveRingsBytes)});
+  registry.stripes.Add("cuda", "plain", {OnCuda(NewRemoveStripes), Taking(RemoveStripesBytes)});
 
   ops::ProjectorMethods& siddon = registry.projectors[ops::ProjectorModel::kSiddon];
   siddon.forward.Add("cuda", "siddon", {OnCuda(NewProjectSiddon), Taking(ProjectSiddonBytes)});

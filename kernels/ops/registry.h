@@ -19,6 +19,7 @@
 #include "kernels/ops/fan_beam.h"
 #include "kernels/ops/operations.h"
 #include "kernels/ops/projector.h"
+#include "kernels/ops/rings.h"
 #include "kernels/ops/second_pass.h"
 #include "kernels/ops/session.h"
 #include "kernels/ops/variation.h"
@@ -136,6 +137,8 @@ using CorrectScatterFactory = Factory<CorrectScatter, Calibration>;
 using LinearizeFactory = Factory<Linearize, Calibration>;
 using InterpolateTraceFactory = Factory<InterpolateTrace>;
 using CorrectBoneFactory = Factory<CorrectBone, Calibration>;
+using RemoveRingsFactory = Factory<RemoveRings, RingSpec>;
+using RemoveStripesFactory = Factory<RemoveStripes>;
 using ForwardProjectFactory = Factory<ForwardProject>;
 using MatchedBackprojectFactory = Factory<MatchedBackproject>;
 using ArithmeticFactory = Factory<Arithmetic>;
@@ -175,6 +178,8 @@ struct Registry {
   MethodTable<FanBeamBackprojectFactory> fan_beam_backproject;
   MethodTable<InterpolateTraceFactory> trace;
   MethodTable<CorrectBoneFactory> bone;
+  MethodTable<RemoveRingsFactory> rings;
+  MethodTable<RemoveStripesFactory> stripes;
 
   /// Errors: NOT_FOUND (listing the backends), UNAVAILABLE (no such device in this machine).
   absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view backend,

@@ -8,6 +8,7 @@
 #include "kernels/ops/arithmetic.h"
 #include "kernels/ops/corrections.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/rings.h"
 #include "kernels/ops/second_pass.h"
 #include "kernels/ops/variation.h"
 
@@ -33,5 +34,8 @@ std::unique_ptr<ops::InterpolateTrace> NewInterpolateTrace();
 /// Errors: INVALID_ARGUMENT (a calibration without a bone table).
 absl::StatusOr<std::unique_ptr<ops::CorrectBone>> NewCorrectBone(
     const ops::Calibration& calibration);
+/// Errors: INVALID_ARGUMENT (ops::CheckRings).
+absl::StatusOr<std::unique_ptr<ops::RemoveRings>> NewRemoveRings(const ops::RingSpec& spec);
+std::unique_ptr<ops::RemoveStripes> NewRemoveStripes();
 
 }  // namespace isocenter::reference

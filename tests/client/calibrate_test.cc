@@ -3,16 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
+#include "kernels/backends.h"
 #include "kernels/calibrate/scatter_fit.h"
 #include "kernels/calibrate/transmission.h"
 #include "kernels/physics/beam.h"
 #include "kernels/physics/detector_model.h"
+#include "kernels/physics/readout.h"
 #include "kernels/physics/tissue.h"
 #include "kernels/physics/tungsten.h"
 #include "proto/wire/calibration.h"
@@ -223,6 +226,49 @@ TEST_F(Calibrate, ASetMakesWaterFlatAndZero) {
   EXPECT_NEAR(after.border - after.center, 0, 3);
 }
 
+// Pixels that die after the set was made: found, interpolated, and told.
+TEST_F(Calibrate, ReconstructFindsNewDefects) {
+  ASSERT_EQ(Detector(50, 81).exit_code, 0);
+  Simulate("scan", 40, 81, {"--phantom", "cylinder", "--scale-mm", "80"});
+  std::vector<size_t> died;
+  for (const size_t pixel : {60 * 160 + 75, 60 * 160 + 76, 66 * 160 + 98}) {
+    const auto known = Corrections().defects.pixels;
+    if (std::find(known.begin(), known.end(), pixel) == known.end()) died.push_back(pixel);
+  }
+  auto source = *formats::OpenBundle(directory_ / "scan");
+  auto sink = *formats::CreateBundle(directory_ / "later", source->header(), {});
+  std::vector<uint16_t> counts(kPixels);
+  for (int k = 0; k < 40; ++k) {
+    ASSERT_TRUE(source->Read(k, std::as_writable_bytes(std::span(counts))).ok());
+    for (const size_t pixel : died) counts[pixel] = 1200;
+    ASSERT_TRUE(sink->Append(std::as_bytes(std::span(counts))).ok());
+  }
+  ASSERT_TRUE(sink->Finish().ok());
+  std::string out;
+  const auto reconstruct = [&](const std::string& scan, std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"reconstruct", Path(scan), "--calibration", Path("set"), "--grid",
+                                 "64x64x8", "--voxel-mm", "3", "--out", Path("v.mha")});
+    const Outcome outcome = RunCommand(flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    out = outcome.out;
+    return formats::ReadMetaImage(directory_ / "v.mha")->voxels;
+  };
+  const auto rms = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+    return std::sqrt(sum / static_cast<double>(a.size()));
+  };
+  const auto before = reconstruct("scan", {"--find-defects"});
+  EXPECT_THAT(out, HasSubstr("0 new defective pixels\n"));
+  EXPECT_EQ(reconstruct("scan", {}), before);
+  const double wrong = rms(reconstruct("later", {}), before);
+  const double found = rms(reconstruct("later", {"--find-defects"}), before);
+  EXPECT_THAT(out,
+              HasSubstr(absl::StrCat(died.size(), " new defective pixels, the first in column ",
+                                     died[0] % 160, " of row ", died[0] / 160)));
+  EXPECT_LT(found, 0.05 * wrong);
+}
+
 // What kernels make of the primary of a water cylinder is added to it, and found again.
 TEST_F(Calibrate, ScatterIsFittedToAPair) {
   ASSERT_EQ(Detector(50, 51).exit_code, 0);
@@ -341,6 +387,90 @@ TEST_F(Calibrate, BoneIsFittedToSteps) {
   WriteBytes(directory_ / "steps", "w20b5 20 5\n");
   EXPECT_THAT(RunCommand(command).err, HasSubstr("legal is 9 at least"));
   EXPECT_EQ(Corrections().bone->most_bone_mm, 30);
+}
+
+/// The left 75 columns without light, by the detector of the fixture's file.
+void WriteEdge(const std::filesystem::path& flat, const std::filesystem::path& out,
+               const physics::DetectorModel& model) {
+  auto source = *formats::OpenBundle(flat);
+  auto sink = *formats::CreateBundle(out, source->header(), {});
+  auto readout = *physics::Readout::Make(model, kDetector);
+  std::vector<physics::Reading> readings(kPixels);
+  for (size_t i = 0; i < kPixels; ++i) {
+    if (i % kDetector.columns < 75) readings[i] = {.signal = 0, .variance = 0};
+  }
+  ThreadPool pool(2);
+  std::vector<uint16_t> counts(kPixels);
+  for (int k = 0; k < static_cast<int>(source->header().frame_count()); ++k) {
+    readout.Expose(readings, 1, pool, counts);
+    ASSERT_TRUE(sink->Append(std::as_bytes(std::span(counts))).ok());
+  }
+  ASSERT_TRUE(sink->Finish().ok());
+}
+
+/// Mean of the columns that are 36 to 140 mm in the shadow, relative to the empty beam, after the
+/// set's glare.
+double InShadow(const ops::Calibration& set, const std::filesystem::path& edge) {
+  auto source = *formats::OpenBundle(edge);
+  std::vector<uint16_t> counts(kPixels);
+  EXPECT_TRUE(source->Read(20, std::as_writable_bytes(std::span(counts))).ok());
+  std::vector<float> frame = calibrate::Normalized(counts, *set.response, {});
+  const auto device = *Backends().OpenDevice("cpu", {});
+  const auto session = *device->NewSession();
+  const Shape3 shape{1, kDetector.rows, kDetector.columns};
+  const auto stack = *session->NewProjectionStack(shape, ops::StackUse::kLineIntegrals);
+  EXPECT_TRUE(stack->Upload(0, {frame.data(), shape}).ok());
+  if (!set.glare.empty()) {
+    const auto glare = *(*Backends().corrections.glare.Find("cpu"))(*session, set);
+    EXPECT_TRUE(glare->Run(1, *stack).ok());
+  }
+  EXPECT_TRUE(stack->Download(0, {frame.data(), shape}).ok());
+  double sum = 0;
+  int good = 0;
+  auto defect = set.defects.pixels.begin();
+  for (size_t i = 0; i < kPixels; ++i) {
+    if (defect != set.defects.pixels.end() && *defect == static_cast<int32_t>(i)) {
+      ++defect;
+      continue;
+    }
+    if (i % kDetector.columns < 17 || i % kDetector.columns >= 60) continue;
+    sum += frame[i];
+    ++good;
+  }
+  return sum / good;
+}
+
+TEST_F(Calibrate, GlareIsFittedToAnEdge) {
+  std::string room = kPhysics;
+  room.insert(room.rfind('}'), "glare_share: 0.09 glare_length_mm: 35 ");
+  // Lag would be taken for glare, which is behind it in the chain.
+  WriteBytes(directory_ / "room",
+             absl::StrReplaceAll(room, {{"lag { share: 0.03 release: 0.4 }", ""},
+                                        {"lag { share: 0.01 release: 0.05 }", ""}}));
+  ASSERT_EQ(Detector(50, 71).exit_code, 0);
+  physics::DetectorModel model = Model(71);
+  model.lag.clear();
+  model.glare_share = 0.09;
+  model.glare_length_mm = 35;
+  WriteEdge(directory_ / "flat", directory_ / "edge", model);
+  const double before = InShadow(Corrections(), directory_ / "edge");
+  Outcome outcome = RunCommand({"calibrate", "glare", "--disk", Path("edge"), "--into", Path("set"),
+                                "--picture", Path("glare.png")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("signal in the shadow"));
+  EXPECT_EQ(ReadBytes(directory_ / "glare.png"), Set().picture_png());
+  const double after = InShadow(Corrections(), directory_ / "edge");
+  std::printf("in the shadow: %.3f %% of air, after the correction %.3f %%\n", 100 * before,
+              100 * after);
+  EXPECT_GT(before, 0.003);
+  EXPECT_LT(std::abs(after), 0.2 * before);
+  double share = 0;
+  for (const ops::SpreadTerm& term : Corrections().glare) share += term.share;
+  EXPECT_NEAR(share, 0.09, 0.02);
+
+  outcome = RunCommand({"calibrate", "glare", "--disk", Path("flat"), "--into", Path("set")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("blocks in the shadow is 0; legal is 100 at least"));
 }
 
 TEST_F(Calibrate, HuTakesInsertsOfAVolume) {

@@ -1,4 +1,4 @@
-// isocenter reconstruct --metal and --bone, by the binary.
+// isocenter reconstruct --metal, --bone, --stripes and --rings, by the binary.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +50,27 @@ TEST(SecondPass, OfMetalChangesAVolumeThatHasSome) {
             *std::max_element(second.begin(), second.end()));
 }
 
+TEST(SecondPass, RingsAndStripesBesideOthers) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "run.dcm").string();
+  XaFile run;
+  run.spheres = {{{20, 0, 0}, 12, 0.02}};
+  ASSERT_TRUE(WriteXa(path, run));
+  const auto reconstructed = [&](std::vector<std::string> flags) {
+    const std::string mha = (directory / "volume.mha").string();
+    flags.insert(flags.begin(),
+                 {"reconstruct", path, "--out", mha, "--grid", "48x48x32", "--voxel-mm", "2.5"});
+    const Outcome outcome = RunCommand(flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return formats::ReadMetaImage(mha)->voxels;
+  };
+  const auto plain = reconstructed({});
+  EXPECT_NE(reconstructed({"--stripes"}), plain);
+  EXPECT_NE(reconstructed({"--rings"}), plain);
+  EXPECT_NE(reconstructed({"--rings", "--algorithm", "sirt", "--iterations", "1"}),
+            reconstructed({"--algorithm", "sirt", "--iterations", "1"}));
+}
+
 TEST(SecondPass, SaysWhatItLacks) {
   const TemporaryDirectory directory;
   const std::string run = (directory / "run.dcm").string();
@@ -64,6 +85,9 @@ TEST(SecondPass, SaysWhatItLacks) {
       RunCommand({"reconstruct", run, "--out", mha, "--metal", "--algorithm", "sirt"});
   EXPECT_EQ(sirt.exit_code, 1);
   EXPECT_THAT(sirt.err, HasSubstr("--metal with --algorithm sirt; legal is fdk"));
+  const Outcome stripes =
+      RunCommand({"reconstruct", run, "--out", mha, "--stripes", "--algorithm", "sirt"});
+  EXPECT_THAT(stripes.err, HasSubstr("--stripes with --algorithm sirt; legal is fdk"));
 }
 
 }  // namespace

@@ -283,6 +283,27 @@ TEST_P(WorkspaceTest, OperationsOfASecondPassTakeWhatTheyState) {
                });
 }
 
+TEST_P(WorkspaceTest, RingsTakeWhatTheyState) {
+  if (absl::IsNotFound(AllMethods().rings.Find(GetParam()).status())) {
+    GTEST_SKIP() << GetParam() << " takes no rings off";
+  }
+  const ops::RingSpec spec{.grid = kGrid, .axis_i = 9.5, .axis_j = 17};
+  const auto rings = *AllMethods().rings.Find(GetParam());
+  ExpectEnough(GetParam(), Stated(GetParam(), rings, spec),
+               [&](auto& session, auto&, auto&, auto& volume) -> absl::Status {
+                 const auto operation = rings(session, spec);
+                 if (!operation.ok()) return operation.status();
+                 return (*operation)->Run(0, volume);
+               });
+  const auto stripes = *AllMethods().stripes.Find(GetParam());
+  ExpectEnough(GetParam(), Stated(GetParam(), stripes),
+               [&](auto& session, auto& lines, auto&, auto&) -> absl::Status {
+                 const auto operation = stripes(session);
+                 if (!operation.ok()) return operation.status();
+                 return (*operation)->Run(lines);
+               });
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, WorkspaceTest, testing::ValuesIn(BackendsUnderTest()),
                          [](const auto& info) { return info.param; });
 

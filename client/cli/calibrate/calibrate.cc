@@ -12,6 +12,7 @@ void AddCalibrateCommand(flags::Command program) {
       "  isocenter calibrate detector --dark dark --flat flat --station room3 --mode bin2 \\\n"
       "      --valid-days 30 --out room3.isocal\n"
       "  isocenter calibrate lag --step step --into room3.isocal\n"
+      "  isocenter calibrate glare --disk disk --into room3.isocal\n"
       "  isocenter calibrate beam-hardening --scan water --diameter-mm 200 --into room3.isocal\n"
       "  isocenter calibrate bone --steps steps.txt --into room3.isocal\n"
       "  isocenter calibrate scatter --with thick --without thick_primary --into room3.isocal\n"
@@ -19,6 +20,7 @@ void AddCalibrateCommand(flags::Command program) {
       "docs/calibrating.md says how each is taken, and when it is good enough.");
   AddCalibrateDetectorCommand(command);
   AddCalibrateLagCommand(command);
+  AddCalibrateGlareCommand(command);
   AddCalibrateBeamHardeningCommand(command);
   AddCalibrateBoneCommand(command);
   AddCalibrateScatterCommand(command);

@@ -9,6 +9,7 @@ void AddCalibrateDetectorCommand(flags::Command calibrate);
 void AddCalibrateLagCommand(flags::Command calibrate);
 void AddCalibrateBeamHardeningCommand(flags::Command calibrate);
 void AddCalibrateBoneCommand(flags::Command calibrate);
+void AddCalibrateGlareCommand(flags::Command calibrate);
 void AddCalibrateHounsfieldCommand(flags::Command calibrate);
 void AddCalibrateScatterCommand(flags::Command calibrate);
 

@@ -75,6 +75,16 @@ formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const doubl
   return Panels({before, after});
 }
 
+formats::GrayImage PictureOf(const calibrate::GlareFit& fit) {
+  Panel seen{{.title = "frame, percent of air", .x_label = "mm along a row"}, {}};
+  Panel left{{.title = "left by the fit, percent of air", .x_label = "mm"}, {}};
+  for (const calibrate::GlareFit::Point& point : fit.profile) {
+    seen.points.push_back({point.mm, 100 * point.signal});
+    left.points.push_back({point.mm, 100 * point.left});
+  }
+  return Panels({seen, left});
+}
+
 formats::GrayImage PictureOf(const calibrate::WaterFit& fit) {
   Panel measured{{.title = "line integral", .x_label = "mm of water"}, {}};
   Panel left{{.title = "left by the polynomial, mm of water", .x_label = "mm of water"}, {}};

@@ -6,6 +6,7 @@
 #include "client/formats/png_image.h"
 #include "kernels/calibrate/bone_fit.h"
 #include "kernels/calibrate/detector_fit.h"
+#include "kernels/calibrate/glare_fit.h"
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
 #include "kernels/calibrate/scatter_fit.h"
@@ -18,6 +19,9 @@ namespace isocenter::cli {
 formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector);
 /// The dark frames' signal before and after, in % of the beam.
 formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const double> signals);
+/// Along a row of blocks through the shadow: the frame, and what the fit leaves of it, in % of the
+/// beam.
+formats::GrayImage PictureOf(const calibrate::GlareFit& fit);
 /// Line integrals by millimetres of water, and what the polynomial leaves of them.
 formats::GrayImage PictureOf(const calibrate::WaterFit& fit);
 /// What line integrals of steps lack, by millimetres of bone, without the table and with it.

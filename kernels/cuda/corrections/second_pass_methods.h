@@ -1,4 +1,5 @@
-// What a second pass does to line integrals (contracts: kernels/ops/second_pass.h).
+// What a second pass does to line integrals and volumes (contracts: kernels/ops/second_pass.h,
+// rings.h).
 #pragma once
 
 #include <memory>
@@ -6,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/cuda/device/session.h"
 #include "kernels/ops/registry.h"
+#include "kernels/ops/rings.h"
 #include "kernels/ops/second_pass.h"
 
 namespace isocenter::cuda {
@@ -13,9 +15,14 @@ namespace isocenter::cuda {
 absl::StatusOr<std::unique_ptr<ops::InterpolateTrace>> NewInterpolateTrace(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::CorrectBone>> NewCorrectBone(
     CudaSession& session, const ops::Calibration& calibration);
+absl::StatusOr<std::unique_ptr<ops::RemoveRings>> NewRemoveRings(CudaSession& session,
+                                                                 const ops::RingSpec& spec);
+absl::StatusOr<std::unique_ptr<ops::RemoveStripes>> NewRemoveStripes(CudaSession& session);
 
 /// Device memory that they take for themselves (ops::Factory::WorkspaceBytes).
 int64_t InterpolateTraceBytes(const ops::Extents& extents);
 int64_t CorrectBoneBytes(const ops::Extents& extents, const ops::Calibration& calibration);
+int64_t RemoveRingsBytes(const ops::Extents& extents, const ops::RingSpec& spec);
+int64_t RemoveStripesBytes(const ops::Extents& extents);
 
 }  // namespace isocenter::cuda

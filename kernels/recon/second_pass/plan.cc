@@ -69,7 +69,35 @@ absl::Status ChooseSlabs(const ops::Registry& registry, const ops::Device& devic
   }
 }
 
-// Of the device: the projections, the frames that come, or a reconstruction.
+// About as many pixels as a chunk has, of all views.
+absl::Status ChooseStripeRows(const ops::Registry& registry, const ops::Device& device,
+                              SecondPassPlan& plan) {
+  ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
+                       SecondPassMethods::Find(registry, device.backend()));
+  const Detector& detector = plan.acquisition.detector;
+  const int64_t limit = device.limits().memory_bytes;
+  plan.stripe_rows = static_cast<int>(
+      (int64_t{plan.chunk_views} * detector.rows + plan.views() - 1) / plan.views());
+  for (;; plan.stripe_rows = (plan.stripe_rows + 1) / 2) {
+    const Shape3 rows{plan.views(), plan.stripe_rows, detector.columns};
+    const MemoryParts parts{
+        {"rows of all views", device.ProjectionStackBytes(rows, ops::StackUse::kLineIntegrals)},
+        {"stripes", methods.stripes.WorkspaceBytes(device, {.stack = rows, .grid = plan.grid})}};
+    const int64_t bytes = TotalBytes(parts);
+    if (bytes > limit) {
+      if (plan.stripe_rows > 1) continue;
+      return absl::ResourceExhaustedError(
+          absl::StrCat("stripes of a row need ", bytes, " bytes of memory; the limit is ", limit));
+    }
+    if (bytes > plan.peak_bytes) {
+      plan.device_parts = parts;
+      plan.peak_bytes = bytes;
+    }
+    return absl::OkStatus();
+  }
+}
+
+// Of the device: the projections, the frames that come, stripes, or a reconstruction.
 absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& device,
                               SecondPassPlan& plan) {
   ISO_RETURN_IF_ERROR(ChooseSlabs(registry, device, plan));
@@ -86,6 +114,7 @@ absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& 
     plan.device_parts = {{"a chunk of frames and its corrections", receiving}};
     plan.peak_bytes = receiving;
   }
+  if (plan.settings.stripes) ISO_RETURN_IF_ERROR(ChooseStripeRows(registry, device, plan));
   for (const ReconstructionPlan* pass : {&*plan.warm_start, &plan.again}) {
     if (pass->peak_bytes <= plan.peak_bytes) continue;
     plan.device_parts = pass->device_parts;
@@ -116,8 +145,9 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
 }  // namespace
 
 int SweepsOf(const SecondPassSettings& settings) {
-  // Metal is projected twice and its prior once, for two reconstructions; bone once, for one.
-  return (settings.metal ? 5 : 0) + (settings.bone ? 2 : 0);
+  // Metal is projected twice and its prior once, for two reconstructions; bone once, for one;
+  // stripes are reconstructed without.
+  return (settings.stripes ? 1 : 0) + (settings.metal ? 5 : 0) + (settings.bone ? 2 : 0);
 }
 
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
@@ -131,11 +161,13 @@ absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& r
   ISO_ASSIGN_OR_RETURN(auto arithmetic, registry.arithmetic.Find(backend));
   ISO_ASSIGN_OR_RETURN(auto trace, registry.trace.Find(backend));
   ISO_ASSIGN_OR_RETURN(auto bone, registry.bone.Find(backend));
+  ISO_ASSIGN_OR_RETURN(auto stripes, registry.stripes.Find(backend));
   return SecondPassMethods{
       .project = project->factory,
       .arithmetic = std::move(arithmetic),
       .trace = std::move(trace),
       .bone = std::move(bone),
+      .stripes = std::move(stripes),
       .description = absl::StrCat(backend, ": forward projection ", project->method)};
 }
 

@@ -16,6 +16,7 @@ struct SecondPassPlan : RefinementBasis {
   SecondPassSettings settings;
   ReconstructionPlan again;  // of the corrected line integrals, to the same HU
   int slab_slices = 0;       // at most so many are projected at once
+  int stripe_rows = 0;       // rows of all views that stripes are taken off at once
 };
 
 /// A pure function of its arguments, as MakePlan, whose devices and `arrival` (of the first pass)
@@ -38,6 +39,7 @@ struct SecondPassMethods {
   ops::ArithmeticFactory arithmetic;
   ops::InterpolateTraceFactory trace;
   ops::CorrectBoneFactory bone;
+  ops::RemoveStripesFactory stripes;
   std::string description;
 
   /// Errors: NOT_FOUND.

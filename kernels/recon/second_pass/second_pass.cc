@@ -16,6 +16,7 @@
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
 #include "kernels/recon/second_pass/segment.h"
+#include "kernels/recon/second_pass/stripe_correction.h"
 
 namespace isocenter::recon {
 namespace {
@@ -49,6 +50,7 @@ class SecondPass final : public Refinement {
              std::span<ops::Device* const> devices)
       : plan_(plan), registry_(registry), devices_(devices.begin(), devices.end()) {}
 
+  absl::StatusOr<bool> RemoveStripes();
   absl::StatusOr<bool> Segment();
   absl::StatusOr<bool> InterpolateLinearly() { return TakeMetalOut({}); }
   absl::StatusOr<bool> FindPrior();
@@ -84,6 +86,7 @@ class SecondPass final : public Refinement {
   /// [z][y][x]: the volume so far in HU, and between two reconstructions what is made of it.
   std::unique_ptr<ops::HostMemory> volume_;
   std::unique_ptr<ops::HostMemory> metal_;  // HU of FindMetal; null: not asked for
+  std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
@@ -93,6 +96,7 @@ class SecondPass final : public Refinement {
   size_t stages_done_ = 0;
   double progress_ = 0;
   int view_ = 0;  // the next one of the stage
+  int row_ = 0;   // the next one whose stripes are taken off
   std::vector<DeviceSpan> trace_;
   std::future<absl::Status> on_host_;  // last: it ends before what it uses
 };
@@ -128,6 +132,9 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   std::copy(hounsfield.span().begin(), hounsfield.span().end(), volume().span().begin());
   store_->Close();
   started_ = true;
+  if (plan_.settings.stripes) {
+    stages_.insert(stages_.end(), {&SecondPass::RemoveStripes, &SecondPass::Reconstruct});
+  }
   if (plan_.settings.metal) stages_.push_back(&SecondPass::Segment);
   if (plan_.settings.bone) stages_.push_back(&SecondPass::FindBone);
   if (plan_.settings.metal) stages_.push_back(&SecondPass::PutMetalBack);
@@ -164,6 +171,15 @@ absl::StatusOr<bool> SecondPass::OnHost(std::function<absl::Status()> work) {
   if (on_host_.wait_for(kMoment) != std::future_status::ready) return false;
   ISO_RETURN_IF_ERROR(on_host_.get());
   return true;
+}
+
+absl::StatusOr<bool> SecondPass::RemoveStripes() {
+  if (stripes_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(stripes_, StripeCorrection::Create(plan_, registry_, *devices_[0]));
+  }
+  ISO_RETURN_IF_ERROR(stripes_->Run(row_, *store_));
+  row_ += plan_.stripe_rows;
+  return row_ >= plan_.acquisition.detector.rows;
 }
 
 absl::Status SecondPass::LookForMetal() {
@@ -231,6 +247,7 @@ absl::StatusOr<bool> SecondPass::Reconstruct() {
   if (reconstructor_ == nullptr) {
     // One of the two at a time is in the device's memory.
     ISO_RETURN_IF_ERROR(CollectTrace());
+    stripes_.reset();
     correction_.reset();
     ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan_.again, registry_, devices_));
   }
@@ -274,6 +291,10 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
 }
 
 absl::Status SecondPass::CollectTrace() {
+  if (stripes_ != nullptr) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, stripes_->timeline().Take());
+    for (const ops::Span& span : spans) trace_.push_back({0, span});
+  }
   if (correction_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, correction_->timeline().Take());
     for (const ops::Span& span : spans) trace_.push_back({0, span});

@@ -12,12 +12,13 @@
 namespace isocenter::recon {
 
 /// As Refinement::Create. It begins with the first volume, which Start must be given, and has no
-/// iterations to report. It may be read after the last step only: FAILED_PRECONDITION before. A
-/// volume without metal or bone is the first one, bit for bit.
+/// iterations to report. It may be read after the last step only: FAILED_PRECONDITION before.
 ///
-/// Metal: its trace in the line integrals is interpolated, first linearly, then by the prior of the
-/// volume that this gives (ops::InterpolateTrace, MakePrior); where the first volume has metal it
-/// is put back. Then bone of that volume (ops::CorrectBone).
+/// Stripes are taken off the line integrals first (ops::RemoveStripes), and a volume is made of
+/// them, with which the others begin. Metal: its trace in the line integrals is interpolated, first
+/// linearly, then by the prior of the volume that this gives (ops::InterpolateTrace, MakePrior);
+/// where the first volume has metal it is put back. Then bone of that volume (ops::CorrectBone). A
+/// volume without metal or bone stays as it is, bit for bit.
 absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);

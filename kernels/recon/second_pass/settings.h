@@ -26,7 +26,8 @@ inline constexpr ops::ProjectorModel kSecondPassProjector = ops::ProjectorModel:
 
 struct SecondPassSettings {
   std::optional<MetalSettings> metal;
-  bool bone = false;  // with the bone table of the acquisition's calibration
+  bool stripes = false;  // what pixels have too much in all views (ops::RemoveStripes)
+  bool bone = false;     // with the bone table of the acquisition's calibration
 };
 
 /// Errors: INVALID_ARGUMENT naming the field, its value and what is legal; also when there is

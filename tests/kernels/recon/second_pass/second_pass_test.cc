@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/recon/plan_text.h"
@@ -267,6 +268,54 @@ TEST(SecondPass, TakesWhatItsPlanStates) {
   const auto same = PlanOf(scan, kTakeMetal, *device);
   ASSERT_TRUE(same.ok()) << same.status();
   EXPECT_EQ(Twice(scan, *same, *device), Twice(scan, *plan, *ample));
+}
+
+// The scan with three pixels that have drifted.
+SmallScan WithStripes() {
+  SmallScan scan = WithMetal();
+  for (const auto& [v, u, more] : {std::tuple(11, 9, 0.03f), {10, 16, -0.02f}, {12, 12, 0.015f}}) {
+    for (int64_t view = 0; view < scan.frame_shape().slow; ++view) {
+      scan.frames[(view * 22 + v) * 26 + u] += more;
+    }
+  }
+  return scan;
+}
+constexpr SecondPassSettings kTakeStripes{.stripes = true};
+
+TEST(SecondPass, StripesAreTakenOffInRowsOfAnyNumber) {
+  const SmallScan scan = WithStripes();
+  const auto device = OpenDevice("cpu");
+  auto plan = PlanOf(scan, kTakeStripes, *device);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(PlanText(*plan), HasSubstr("second pass against stripes\n"));
+  const std::vector<float> without = Twice(scan, *plan, *device);
+  EXPECT_GT(LargestDifference(without, Once(scan, *plan, *device)), 5);
+  for (const int rows : {1, 5, 22}) {
+    plan->stripe_rows = rows;
+    EXPECT_EQ(Twice(scan, *plan, *device), without) << rows;
+  }
+  const auto reference = OpenDevice("reference");
+  plan = PlanOf(scan, kTakeStripes, *reference);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_LT(LargestDifference(Twice(scan, *plan, *reference), without), 0.1);
+}
+
+TEST(SecondPass, MetalIsFoundInAVolumeWithoutStripes) {
+  const SmallScan scan = WithStripes();
+  const auto device = OpenDevice("cpu");
+  SecondPassSettings both = kTakeMetal;
+  both.stripes = true;
+  const auto plan = PlanOf(scan, both, *device);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(PlanText(*plan), HasSubstr("second pass against stripes and metal\n"));
+  const std::vector<float> volume = Twice(scan, *plan, *device);
+  const auto stripes = PlanOf(scan, kTakeStripes, *device);
+  const int64_t metal = (4 * 10 + 4) * 10 + 3;
+  EXPECT_EQ(volume[metal], Twice(scan, *stripes, *device)[metal]);
+  const auto small = OpenDevice("cpu", plan->peak_bytes);
+  const auto same = PlanOf(scan, both, *small);
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(Twice(scan, *same, *small), volume);
 }
 
 TEST(SecondPass, BoneNeedsATable) {
