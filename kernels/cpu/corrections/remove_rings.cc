@@ -187,7 +187,7 @@ class RemoveRings final : public ops::RemoveRings {
   }
 
   const std::shared_ptr<ThreadPool> pool_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<ops::MemoryBudget> budget_;
   std::vector<double> toward_i_, toward_j_;  // from ring to ring at each angle, in voxels
   std::optional<DeviceMemory> scratch_;
 };

@@ -87,7 +87,7 @@ class RemoveStripes final : public ops::RemoveStripes {
   }
 
   const std::shared_ptr<ThreadPool> pool_;
-  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<ops::MemoryBudget> budget_;
   std::optional<DeviceMemory> high_;
 };
 

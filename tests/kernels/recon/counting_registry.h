@@ -82,7 +82,9 @@ class CountingBackproject final : public ops::Backproject, Workspace {
 class CountingToHounsfield final : public ops::ToHounsfield, Workspace {
  public:
   using Workspace::Workspace;
-  absl::Status DoRun(const ops::HounsfieldScale&, ops::VolumeBuffer& volume) override { return Grow(volume); }
+  absl::Status DoRun(const ops::HounsfieldScale&, ops::VolumeBuffer& volume) override {
+    return Grow(volume);
+  }
 };
 
 class CountingForwardProject final : public ops::ForwardProject, Workspace {
