@@ -170,8 +170,12 @@ TEST(Attack, RoomsGoOnScanningAndMemoryComesBack) {
               peak / 1048576., after / 1048576.);
   EXPECT_GE(scans, kRooms);
   EXPECT_LT(worst_probe, 10);
-  if (IsLongCampaign()) EXPECT_LT(p99, kLatestP99Ms);
-  if (kMemoryComesBack) EXPECT_LE(after - before, kAllowedBytes);
+  if (IsLongCampaign()) {
+    EXPECT_LT(p99, kLatestP99Ms);
+  }
+  if (kMemoryComesBack) {
+    EXPECT_LE(after - before, kAllowedBytes);
+  }
   target.daemon().Signal(SIGTERM);
   EXPECT_EQ(target.daemon().Wait(), 0);
   EXPECT_EQ(std::system((ISOCENTERD " --verify_audit " + target.audit_directory()).c_str()), 0);

@@ -43,9 +43,10 @@ std::string Text(int columns, int rows, ops::Truncation truncation) {
 }
 
 // Second differences round off what is slow along a row, and the residual makes it large again, in
-// proportion to the row's length: measured 3e-6 of 2049 columns and 8e-6 of 8192.
+// proportion to the row's length: measured 3e-6 (CPU) and 6e-6 (CUDA) of 2049 columns, 8e-6 of
+// 8192.
 void ExpectWithin(const Difference& difference, ops::Truncation truncation, int columns) {
-  const double factor = truncation == ops::Truncation::kAtract ? 1 + columns / 500.0 : 1;
+  const double factor = truncation == ops::Truncation::kAtract ? 1 + columns / 250.0 : 1;
   EXPECT_LT(difference.rms, factor * kRmsTolerance);
   EXPECT_LT(difference.largest, factor * kLargestTolerance);
 }

@@ -64,44 +64,23 @@ __device__ inline float2 AddOfLane(float2 value, int mask) {
   return {AddOfLane(value.x, mask), AddOfLane(value.y, mask)};
 }
 
-/// Adds blocks i to i + kRun - 1 of a line to a run's sums. `next[k·step]` is the weight that the
-/// run's first output has from block i + k + 1; of the others all come from their left neighbour.
-template <class Value>
-__device__ inline void AddBlocks(const Value* blocks, int stride, const float* next, int step,
-                                 float (&weight)[kRun], Value (&sums)[kRun]) {
-#pragma unroll
-  for (int k = 0; k < kRun; ++k) {
-    const Value value = blocks[k * stride];
-#pragma unroll
-    for (int q = 0; q < kRun; ++q) sums[q] = MultiplyAdd(weight[q], value, sums[q]);
-#pragma unroll
-    for (int q = kRun - 1; q > 0; --q) weight[q] = weight[q - 1];
-    weight[0] = next[k * step];
-  }
-}
-
-/// Adds Σ_i line[i·stride]·table[|first + q - i|] over begin <= i < end to sums[q]. `first` is a
-/// run's; up to kRun - 1 blocks before `begin` are added, too: they are 0.
+/// Adds Σ_i line[i·stride]·table[|first + q - i|] over begin <= i < end to sums[q].
 template <class Value>
 __device__ inline void AddLine(const Value* line, int stride, int begin, int end,
                                const float* table, int first, Value (&sums)[kRun]) {
-  int i = begin - begin % kRun;
   float weight[kRun];
 #pragma unroll
-  for (int q = 0; q < kRun; ++q) weight[q] = table[abs(first + q - i)];
-  // Before the run distances shrink, from it on they grow: no step asks which.
-  for (const int before = min(first, end); i + kRun <= before; i += kRun) {
-    AddBlocks(line + i * stride, stride, table + first - i - 1, -1, weight, sums);
-  }
-  for (; i + kRun <= end; i += kRun) {
-    AddBlocks(line + i * stride, stride, table + i + 1 - first, 1, weight, sums);
-  }
-  for (; i < end; ++i) {
+  for (int q = 0; q < kRun; ++q) weight[q] = table[abs(first + q - begin)];
+    // After kRun steps each weight is in its register again.
+#pragma unroll kRun
+  for (int i = begin; i < end; ++i) {
     const Value value = line[i * stride];
 #pragma unroll
-    for (int q = 0; q < kRun; ++q) {
-      sums[q] = MultiplyAdd(table[abs(first + q - i)], value, sums[q]);
-    }
+    for (int q = 0; q < kRun; ++q) sums[q] = MultiplyAdd(weight[q], value, sums[q]);
+      // One block on: all but the first have the weight of their left neighbour before.
+#pragma unroll
+    for (int q = kRun - 1; q > 0; --q) weight[q] = weight[q - 1];
+    weight[0] = table[abs(first - (i + 1))];
   }
 }
 
