@@ -20,7 +20,10 @@ ARM = ("--trajectory", "circle", "--detector", "700x400", "--pitch-mm", 0.77)
 SIZE, VOXEL_MM = 128, 2.5
 GRID = ("--grid", f"{SIZE}x{SIZE}x33", "--voxel-mm", VOXEL_MM)
 FRAMES = 180
-TUBE = "tube {{ kv: {kv} aluminium_mm: 2.5 copper_mm: 0.1 }} {scatter} detector {{ signal_counts: 60000 photons: {photons} }}"
+TUBE = (
+    "tube {{ kv: {kv} aluminium_mm: 2.5 copper_mm: 0.1 }} {scatter} "
+    "detector {{ signal_counts: 60000 photons: {photons} }}"
+)
 SCATTER = "scatter { views: 12 }"
 # Half axes, centre and HU; later ones lie over earlier ones. Spine, liver, two vessels.
 ABDOMEN = (
@@ -96,8 +99,18 @@ def simulate(name, file, seed, *what):
     return bundle
 
 
-def cylinder(name, file, diameter_mm, seed, frames=24):
-    return simulate(name, file, seed, "--phantom", "cylinder", "--scale-mm", diameter_mm / 2, "--frames", frames)
+def cylinder(diameter_mm):
+    return ("--phantom", "cylinder", "--scale-mm", diameter_mm / 2)
+
+
+def ellipse(width_mm, depth_mm):
+    """A volume of water."""
+    path = FOLDER / f"ellipse-{width_mm}x{depth_mm}.mha"
+
+    def hu_at(x, y):
+        return 0 if math.hypot(2 * x / width_mm, 2 * y / depth_mm) <= 1 else -1000
+
+    return ("--volume", write_volume(path, 2, (160, 120, 60), hu_at))
 
 
 def reconstruct(bundle, name, *flags):
@@ -106,25 +119,33 @@ def reconstruct(bundle, name, *flags):
     return volume
 
 
-def measure_set(name, kv, diameters_mm, scatter):
-    """The sets without and with kernels of scatter, where wanted; of dark, flat and water with noise."""
+def measure_set(name, kv, diameters_mm):
+    """A set of dark, flat and water with noise, without scatter."""
     quiet = physics(f"{name}-narrow", kv, "", 100000)
     sweeps = [simulate(f"{name}-{sweep}", quiet, 3, "--sweep", sweep, "--frames", 40) for sweep in ("dark", "flat")]
-    out, with_kernels = FOLDER / f"{name}.isocal", FOLDER / f"{name}-kernels.isocal"
+    out = FOLDER / f"{name}.isocal"
     flags = ("--station", "study", "--mode", "full", "--kv", kv, "--valid-days", 1, "--out", out)
     isocenter.must("calibrate", "detector", "--dark", sweeps[0], "--flat", sweeps[1], *flags)
-    narrow = {mm: cylinder(f"{name}-narrow-{mm}", quiet, mm, 5) for mm in diameters_mm}
-    scans = [flag for mm in diameters_mm for flag in ("--scan", narrow[mm], "--diameter-mm", mm)]
+    scans = [
+        flag
+        for mm in diameters_mm
+        for flag in ("--scan", simulate(f"{name}-{mm}", quiet, 5, *cylinder(mm), "--frames", 24), "--diameter-mm", mm)
+    ]
     isocenter.must("calibrate", "beam-hardening", *scans, "--into", out)
-    if scatter:
-        wide = physics(f"{name}-wide", kv, SCATTER, 100000)
-        pairs = [
-            flag
-            for mm in diameters_mm
-            for flag in ("--with", cylinder(f"{name}-wide-{mm}", wide, mm, 7), "--without", narrow[mm])
-        ]
-        say(isocenter.must("calibrate", "scatter", *pairs, "--into", out, "--out", with_kernels))
-    return out, with_kernels
+    return out
+
+
+def measure_scatter(name, kv, known, objects):
+    """`known` with kernels fitted to these objects' scatter."""
+    out = FOLDER / f"{name}.isocal"
+    wide, narrow = physics(f"{name}-wide", kv, SCATTER, 100000), physics(f"{name}-narrow", kv, "", 100000)
+    pairs = []
+    for number, what in enumerate(objects):
+        for flag, file in (("--with", wide), ("--without", narrow)):
+            pairs += [flag, simulate(f"{name}{flag}-{number}", file, 7, *what, "--frames", 24)]
+    say(name)
+    say(isocenter.must("calibrate", "scatter", *pairs, "--into", known, "--out", out))
+    return out
 
 
 def cupping(volume, radius_mm):
@@ -136,8 +157,9 @@ def cupping(volume, radius_mm):
 def water_by_voltage():
     say("200 mm of water   before: middle, middle - edge    after: middle, middle - edge   (HU)")
     for kv in (70, 90, 120):
-        known, _ = measure_set(f"water-{kv}", kv, (200, 240), scatter=False)
-        scan = cylinder(f"water-{kv}", physics(f"water-{kv}", kv, "", 0), 200, 11, FRAMES)
+        known = measure_set(f"water-{kv}", kv, (200, 240))
+        file = physics(f"water-{kv}", kv, "", 0)
+        scan = simulate(f"water-{kv}-scan", file, 11, *cylinder(200), "--frames", FRAMES)
         before = cupping(reconstruct(scan, f"water-{kv}-before"), 100)
         after = cupping(reconstruct(scan, f"water-{kv}-after", "--calibration", known), 100)
         say(f"  {kv:3} kV            {before[0]:8.1f} {before[1]:8.1f}               {after[0]:8.1f} {after[1]:8.1f}")
@@ -162,22 +184,30 @@ REGIONS = {
 
 
 def scatter_in_images(kv=120):
-    known, with_kernels = measure_set("scatter", kv, (200, 240, 280), scatter=True)
+    known = measure_set("scatter", kv, (200, 240))
+    cylinders = [cylinder(mm) for mm in (200, 240, 280)]
+    kernels = {
+        "kernels of cylinders": measure_scatter("cylinders", kv, known, cylinders),
+        "and of an ellipse": measure_scatter("ellipse", kv, known, [*cylinders, ellipse(280, 190)]),
+    }
     wide, narrow = physics("scan-wide", kv, SCATTER, 0), physics("scan-narrow", kv, "", 0)
-    volume = write_volume(FOLDER / "abdomen.mha", 2, (160, 112, 50), abdomen_hu)
-    objects = {"head": ("--phantom", "head"), "abdomen": ("--volume", volume)}
+    abdomen = write_volume(FOLDER / "abdomen.mha", 2, (160, 112, 50), abdomen_hu)
+    objects = {"head": ("--phantom", "head"), "abdomen": ("--volume", abdomen)}
     for name, what in objects.items():
         scan = simulate(f"{name}-wide", wide, 13, *what, "--frames", FRAMES)
         primary = simulate(f"{name}-narrow", narrow, 13, *what, "--frames", FRAMES)
         volumes = {
             "without correction": reconstruct(scan, f"{name}-before", "--calibration", known),
-            "corrected": reconstruct(scan, f"{name}-after", "--calibration", with_kernels),
+            **{
+                kind: reconstruct(scan, f"{name}-{path.stem}", "--calibration", path)
+                for kind, path in kernels.items()
+            },
         }
         primary_alone = reconstruct(primary, f"{name}-primary", "--calibration", known)
         say(f"{name}, {kv} kV, no grid: HU against the scan without scatter")
         reference = {region: mean(primary_alone, at) for region, at in REGIONS[name].items()}
-        for kind in ("without correction", "corrected"):
-            errors = {region: mean(volumes[kind], at) - reference[region] for region, at in REGIONS[name].items()}
+        for kind, volume in volumes.items():
+            errors = {region: mean(volume, at) - reference[region] for region, at in REGIONS[name].items()}
             average = sum(errors.values()) / len(errors)
             spread = max(errors.values()) - min(errors.values())
             parts = ", ".join(f"{region} {error:.0f}" for region, error in errors.items())
