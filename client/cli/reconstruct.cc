@@ -250,6 +250,10 @@ absl::Status ReconstructSlices(const Options& o) {
   const std::pair<const char*, bool> refused[] = {
       {"--algorithm", o.algorithm != "fdk"},
       {"--truncation", o.truncation != "none"},
+      {"--calibration", !o.calibration.empty()},
+      {"--metal", o.metal},
+      {"--bone", o.bone},
+      {"--stripes", o.stripes},
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
       {"--rings", o.rings},
