@@ -49,9 +49,8 @@ PolarRaster RasterOf(const RingSpec& spec);
 ///   beyond the grid, of which there must be half of the sector's; else 0. What most of a sector
 ///   does not have is none of its ring. Beyond kMostRingHu it falls, as what has a ring's shape but
 ///   is none: r becomes sign(r)·max(0, min(|r|, 2 kMostRingHu - |r|)).
-/// - each voxel loses r, linear in radius between rings and on each ring linear in angle between
-/// the
-///   centres of its sectors.
+/// - each voxel loses r, linear in radius between rings, and on each ring linear in angle between
+///   the centres of its sectors.
 /// After Sijbers, Postnov, Phys. Med. Biol. 49 (2004) N247, and Prell, Kyriakou, Kalender, Phys.
 /// Med. Biol. 54 (2009) 3881, who filter along radius and angle; medians are ours.
 class RemoveRings {
@@ -77,10 +76,9 @@ inline constexpr double kMostRingHu = 200;
 
 /// Takes from finite line integrals of all views of a scan, some or all rows of them, in place,
 /// what a pixel has too much in all views, kStripePasses times:
-/// - d(view, v, u) = p(view, v, u) - median over k = 1 to kStripePairs of (4 a(k) - a(2k))/3, a(k)
-/// =
-///   (p(view, v, u - k) + p(view, v, u + k))/2: slopes and curvatures cancel. Columns that are less
-///   than 2 kStripePairs from a row's ends stay as they are.
+/// - d(view, v, u) = p(view, v, u) - median over k = 1 to kStripePairs of (4 a(k) - a(2k))/3, where
+///   a(k) = (p(view, v, u - k) + p(view, v, u + k))/2: slopes and curvatures cancel. Columns that
+///   are less than 2 kStripePairs from a row's ends stay as they are.
 /// - m(g, v, u): the lower median of d over part g of the views, from g·views/kStripeParts on. An
 ///   object moves over the detector, but its border may not move much in a part.
 /// - s(v, u): the second smallest of m over g if that is above 0, the second largest if that is

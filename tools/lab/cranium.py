@@ -4,7 +4,7 @@ import pathlib
 import plistlib
 import tarfile
 
-from lab import process
+from lab import meta_image, process
 
 PROJECT = pathlib.Path("/usr/share/doc/invesalius-examples/examples/Cranium.inv3")
 AIR_HU = -1000
@@ -53,11 +53,5 @@ def write_meta_image(folder, radius_mm):
                 raw.write(samples[begin + first : begin + last])
                 raw.write(air[last:])
     header = folder / "head.mhd"
-    header.write_text(
-        "ObjectType = Image\nNDims = 3\n"
-        f"DimSize = {nx} {ny} {nz}\nElementSpacing = {sx} {sy} {sz}\n"
-        f"Offset = {-(nx - 1) / 2 * sx} {-(ny - 1) / 2 * sy} {-(nz - 1) / 2 * sz}\n"
-        "TransformMatrix = 1 0 0 0 1 0 0 0 1\n"
-        "ElementType = MET_SHORT\nElementByteOrderMSB = False\nElementDataFile = head.raw\n"
-    )
+    header.write_text(meta_image.header((nx, ny, nz), (sx, sy, sz), "head.raw"))
     return header

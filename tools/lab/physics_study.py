@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from lab import isocenter  # noqa: E402
+from lab import isocenter, meta_image  # noqa: E402
 
 FOLDER = pathlib.Path(".physics-study").resolve()
 ARM = ("--trajectory", "circle", "--detector", "700x400", "--pitch-mm", 0.77)
@@ -27,11 +27,11 @@ TUBE = (
 SCATTER = "scatter { views: 12 }"
 # Half axes, centre and HU; later ones lie over earlier ones. Spine, liver, two vessels.
 ABDOMEN = (
-    ((150, 105, 100), (0, 0), 0),
-    ((22, 20, 100), (0, 70), 600),
-    ((55, 45, 100), (-70, -20), 60),
-    ((12, 12, 100), (20, 25), 150),
-    ((60, 8, 100), (40, -75), -100),
+    ((150, 105), (0, 0), 0),
+    ((22, 20), (0, 70), 600),
+    ((55, 45), (-70, -20), 60),
+    ((12, 12), (20, 25), 150),
+    ((60, 8), (40, -75), -100),
 )
 
 
@@ -40,30 +40,24 @@ def say(text):
 
 
 def write_volume(path, voxel_mm, shape, hu_at):
-    """A .mha of int16 whose middle is the isocentre; `hu_at(x, y, z)` in mm."""
+    """A .mha of int16 whose middle is the isocentre; `hu_at(x, y)` in mm."""
     nx, ny, nz = shape
-    offset = [-(n - 1) / 2 * voxel_mm for n in shape]
-    header = [
-        *("ObjectType = Image", "NDims = 3", f"DimSize = {nx} {ny} {nz}", "ElementType = MET_SHORT"),
-        f"ElementSpacing = {voxel_mm} {voxel_mm} {voxel_mm}",
-        f"Offset = {offset[0]} {offset[1]} {offset[2]}",
-        *("BinaryData = True", "BinaryDataByteOrderMSB = False", "CompressedData = False", "ElementDataFile = LOCAL"),
-    ]
+    left, front = (-(n - 1) / 2 * voxel_mm for n in (nx, ny))
     plane = array.array(
         "h",
         (
-            int(hu_at(offset[0] + i * voxel_mm, offset[1] + j * voxel_mm))
+            int(hu_at(left + i * voxel_mm, front + j * voxel_mm))
             for j in range(ny)
             for i in range(nx)
         ),
     )
-    path.write_bytes(("\n".join(header) + "\n").encode() + plane.tobytes() * nz)
+    path.write_bytes(meta_image.header(shape, (voxel_mm,) * 3, "LOCAL").encode() + plane.tobytes() * nz)
     return path
 
 
 def abdomen_hu(x, y):
     hu = -1000
-    for (a, b, _), (cx, cy), value in ABDOMEN:
+    for (a, b), (cx, cy), value in ABDOMEN:
         if ((x - cx) / a) ** 2 + ((y - cy) / b) ** 2 <= 1:
             hu = value
     return hu
