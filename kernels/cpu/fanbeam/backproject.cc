@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 
 #include "kernels/cpu/device/session.h"
 #include "kernels/cpu/fanbeam/backproject_plan.h"
 #include "kernels/cpu/fanbeam/methods.h"
+#include "kernels/geometry/quarter_turns.h"
 #include "kernels/ops/check.h"
 
 namespace isocenter::cpu {
@@ -151,13 +151,6 @@ class Backproject : public ops::FanBeamBackproject {
   int64_t slices_ = 0, row_stride_ = 0;
 };
 
-// Whether turning the grid by a quarter gives the grid.
-bool IsSymmetric(const VolumeGrid& grid) {
-  if (grid.nx != grid.ny || grid.spacing.x != grid.spacing.y) return false;
-  const Vec3 middle = grid.VoxelToWorld(0.5 * (grid.nx - 1), 0.5 * (grid.ny - 1), 0);
-  return std::hypot(middle.x, middle.y) <= 1e-7 * grid.spacing.x;
-}
-
 template <class T>
 class BackprojectQuarter final : public Backproject<T> {
  public:
@@ -171,8 +164,7 @@ class BackprojectQuarter final : public Backproject<T> {
   absl::Status DoRun(const FanBeamGeometry& geometry, int first_view,
                      const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
     const int64_t views = filtered.shape().slow;
-    if (!geometry.FullScan() || views != geometry.views || views % kQuarters != 0 ||
-        !IsSymmetric(volume.grid())) {
+    if (!QuarterTurnsAreAlike(geometry, views, volume.grid())) {
       return Base::DoRun(geometry, first_view, filtered, volume);
     }
     ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
