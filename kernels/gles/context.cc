@@ -111,6 +111,11 @@ absl::Status Context::CheckDriver() {
     return Missing(absl::StrCat(renderer_, " lacks ", absl::StrJoin(missing, ", ")));
   }
   gl_.GetIntegerv(GL_MAX_TEXTURE_SIZE, &largest_texture_);
+  GLint bytes = 0, alignment = 1;
+  gl_.GetIntegerv(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &bytes);
+  gl_.GetIntegerv(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT, &alignment);
+  largest_binding_ = bytes;
+  binding_alignment_ = alignment;
   return Check("asking the driver");
 }
 
@@ -123,11 +128,13 @@ absl::Status Context::Check(const char* what) const {
 }
 
 Context::Current::Current(const Context& context) : context_(context) {
+  if (context.users_++ > 0) return;
   const Egl& egl = *context.egl_;
   egl.make_current(egl.display, EGL_NO_SURFACE, EGL_NO_SURFACE, egl.context);
 }
 
 Context::Current::~Current() {
+  if (--context_.users_ > 0) return;
   const Egl& egl = *context_.egl_;
   egl.make_current(egl.display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
 }

@@ -1,6 +1,7 @@
 // A context of OpenGL ES 3.1 without a window.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -26,10 +27,13 @@ class Context {
   const std::string& renderer() const { return renderer_; }
   /// Of a texture, along either axis.
   int largest_texture() const { return largest_texture_; }
+  /// Bytes of a buffer that a shader sees, and what their beginning is a multiple of.
+  int64_t largest_binding() const { return largest_binding_; }
+  int64_t binding_alignment() const { return binding_alignment_; }
   /// INTERNAL or RESOURCE_EXHAUSTED when a call since the last one failed; `what` names them.
   absl::Status Check(const char* what) const;
 
-  /// Current while it lives.
+  /// Current while the outermost of a thread lives.
   class Current {
    public:
     explicit Current(const Context& context);
@@ -52,6 +56,8 @@ class Context {
   Functions gl_;
   std::string renderer_;
   int largest_texture_ = 0;
+  int64_t largest_binding_ = 0, binding_alignment_ = 1;
+  mutable int users_ = 0;  // that have it current
 };
 
 }  // namespace isocenter::gles

@@ -43,7 +43,9 @@ absl::StatusOr<std::unique_ptr<ops::ProjectionStack>> GlesSession::NewProjection
     Shape3 shape, ops::StackUse use) {
   ISO_RETURN_IF_ERROR(ops::CheckAllocation(
       "projections", shape, device().ProjectionStackBytes(shape, use), budget_->limit()));
-  ISO_ASSIGN_OR_RETURN(HostFloats values, HostFloats::Create(budget_, shape.count()));
+  ISO_ASSIGN_OR_RETURN(GraphicsBuffer values,
+                       GraphicsBuffer::Create(context_, budget_, shape.count()));
+  ISO_RETURN_IF_ERROR(values.Fill(values.floats(), 0.f));
   return std::make_unique<Stack>(shape, use, std::move(values));
 }
 
@@ -51,7 +53,9 @@ absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> GlesSession::NewVolume(const 
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_RETURN_IF_ERROR(
       ops::CheckAllocation("volume", grid.shape(), device().VolumeBytes(grid), budget_->limit()));
-  ISO_ASSIGN_OR_RETURN(HostFloats values, HostFloats::Create(budget_, grid.voxels()));
+  ISO_ASSIGN_OR_RETURN(GraphicsBuffer values,
+                       GraphicsBuffer::Create(context_, budget_, grid.voxels()));
+  ISO_RETURN_IF_ERROR(values.Fill(values.floats(), 0.f));
   return std::make_unique<Volume>(grid, std::move(values));
 }
 

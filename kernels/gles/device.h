@@ -44,6 +44,7 @@ class GlesSession final : public ops::Session {
   absl::StatusOr<std::unique_ptr<ops::VolumeBuffer>> NewVolume(const VolumeGrid& grid) override;
   absl::Status Synchronize() override { return absl::OkStatus(); }
   const std::shared_ptr<Context>& context() const { return context_; }
+  const std::shared_ptr<ops::MemoryBudget>& budget() const { return budget_; }
 
  private:
   const std::shared_ptr<Context> context_;

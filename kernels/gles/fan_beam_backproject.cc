@@ -5,259 +5,305 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/geometry/arctangent_polynomial.h"
+#include "kernels/geometry/quarter_turns.h"
 #include "kernels/gles/device.h"
+#include "kernels/gles/fan_beam_shaders.h"
 #include "kernels/gles/methods.h"
 #include "kernels/gles/program.h"
 
 namespace isocenter::gles {
 namespace {
 
-constexpr int kTerms = 9;
 constexpr double kPolynomialTangent = 0.75;  // beyond, angles are halved
-constexpr int kGroup = 8;
-constexpr int kMargin = 2;  // zeros on both sides of a row
+constexpr int kTextureViews = 1024;          // of a row of the texture of views
+constexpr int64_t kFloat = sizeof(float);
 
-constexpr char kUniforms[] = R"(
-precision highp sampler2D;
-uniform sampler2D rows;
-uniform sampler2D views;
-uniform int view_count;
-uniform int channels;
-uniform float center;
-uniform float per_radian;
-uniform float nearest;
-uniform float steepest;
-uniform bool flat_detector;
-uniform bool halved;
-uniform float coefficients[9];
-)";
+int ComponentsOf(FanPixels pixels) { return pixels == FanPixels::kAlone ? 1 : 4; }
 
-// Interpolated here.
-constexpr char kFetched[] = R"(
-float At(int v, float position) {
-  float whole = floor(position);
-  int c = int(whole) + 2;
-  if (c < 0 || c > channels + 2) return 0.0;
-  float low = texelFetch(rows, ivec2(c, v), 0).r, high = texelFetch(rows, ivec2(c + 1, v), 0).r;
-  return low + (position - whole) * (high - low);
-}
-)";
-
-// Interpolated by the texture unit, whose rows end in zeros.
-constexpr char kFiltered[] = R"(
-float At(int v, float position) {
-  vec2 size = vec2(textureSize(rows, 0));
-  return textureLod(rows, vec2(position + 2.5, float(v) + 0.5) / size, 0.0).r;
-}
-)";
-
-// A view's two texels hold what takes pixel (i, j) to x' and D - y'.
-constexpr char kSum[] = R"(
-float Position(float ratio) {
-  if (flat_detector) return center + ratio * per_radian;
-  // The tangent of half the angle: drivers' own arctangents are off by 1e-4.
-  if (halved) ratio /= 1.0 + sqrt(1.0 + ratio * ratio);
-  float square = ratio * ratio, sum = coefficients[8];
-  for (int i = 7; i >= 0; --i) sum = sum * square + coefficients[i];
-  return center + ratio * sum;
+// What x' and y' are measured in: mm, or D on flat detectors, so that the weight is one over the
+// square of the distance.
+double Scale(const FanBeamGeometry& g) {
+  return g.detector == FanBeamGeometry::Detector::kFlat ? 1 / g.source_to_axis_mm : 1;
 }
 
-float Sum(vec2 pixel) {
-  float sum = 0.0;
-  for (int v = 0; v < view_count; ++v) {
-    vec4 a = texelFetch(views, ivec2(0, v), 0), b = texelFetch(views, ivec2(1, v), 0);
-    float x = a.x + a.y * pixel.x + a.z * pixel.y;
-    float u = a.w + b.x * pixel.x + b.y * pixel.y;
-    if (u <= nearest) continue;
-    float ratio = x / u;
-    if (abs(ratio) >= steepest) continue;
-    float weight = flat_detector ? 1.0 / (u * u) : 1.0 / (x * x + u * u);
-    sum += weight * At(v, Position(ratio));
+// Where a run reads and writes.
+struct Job {
+  const FanBeamGeometry& geometry;
+  int first_view;
+  const Stack& stack;
+  const Volume& volume;
+};
+
+// Views of one slice that a shader goes over at once, in order.
+struct Part {
+  int64_t slice;
+  int64_t first, count;  // of all views, or of the first quarter's
+};
+
+void SetScan(const Program& program, const FanBeamGeometry& g, const VolumeGrid& grid) {
+  const bool flat = g.detector == FanBeamGeometry::Detector::kFlat;
+  const double per_radian =
+      flat ? g.source_to_detector_mm / g.channel_pitch_mm : 1 / g.channel_angle;
+  const double steepest =
+      std::tan(std::max(std::abs(g.FanAngle(-1.25)), std::abs(g.FanAngle(g.channels + 0.25))));
+  program.Set("distance_to_axis", static_cast<float>(Scale(g) * g.source_to_axis_mm));
+  program.Set("center", static_cast<float>(g.central_channel + kFanMargin));
+  program.Set("per_radian", static_cast<float>(per_radian));
+  program.Set("nearest", static_cast<float>(1e-6 * Scale(g) * g.source_to_axis_mm));
+  program.Set("steepest", static_cast<float>(steepest));
+  program.Set("flat_detector", static_cast<int>(flat));
+  const bool halved = steepest > kPolynomialTangent;
+  program.Set("halved", static_cast<int>(halved));
+  std::array<float, kFanTerms> coefficients = {};
+  const std::vector<double> atan =
+      ArctangentPolynomial(halved ? std::tan(std::atan(steepest) / 2) : steepest, kFanTerms);
+  for (int i = 0; i < kFanTerms; ++i) {
+    coefficients[i] = static_cast<float>(atan[i] * per_radian * (halved ? 2 : 1));
   }
-  return sum;
-}
-)";
-
-constexpr char kCompute[] = R"(
-layout(local_size_x = 8, local_size_y = 8) in;
-layout(std430, binding = 0) writeonly buffer Image { float image[]; };
-uniform int nx;
-uniform int ny;
-void main() {
-  ivec2 at = ivec2(gl_GlobalInvocationID.xy);
-  if (at.x >= nx || at.y >= ny) return;
-  image[at.y * nx + at.x] = Sum(vec2(at));
-}
-)";
-
-constexpr char kFragment[] = R"(
-out vec4 color;
-void main() { color = vec4(Sum(floor(gl_FragCoord.xy)), 0.0, 0.0, 0.0); }
-)";
-
-std::string Source(const char* at, const char* main) {
-  return absl::StrCat(kUniforms, at, kSum, main);
-}
-
-// Two texels for each view; the geometry in float32.
-std::vector<float> ViewTexels(const FanBeamGeometry& g, int first, int64_t count,
-                              const VolumeGrid& grid, double scale) {
+  program.Set("coefficients", coefficients);
   const Vec3 origin = grid.VoxelToWorld(0, 0, 0), along = grid.VoxelToWorld(1, 0, 0) - origin,
              across = grid.VoxelToWorld(0, 1, 0) - origin;
-  std::vector<float> texels;
-  for (int view = first; view < first + count; ++view) {
-    const double c = scale * std::cos(g.Angle(view)), s = scale * std::sin(g.Angle(view));
-    for (const double value :
-         {c * origin.x + s * origin.y, c * along.x + s * along.y, c * across.x + s * across.y,
-          scale * g.source_to_axis_mm + s * origin.x - c * origin.y, s * along.x - c * along.y,
-          s * across.x - c * across.y, 0.0, 0.0}) {
-      texels.push_back(static_cast<float>(value));
-    }
-  }
-  return texels;
+  const auto set = [&](const char* name, const Vec3& v) {
+    program.Set(name, static_cast<float>(v.x), static_cast<float>(v.y));
+  };
+  set("origin", origin);
+  set("along", along);
+  set("across", across);
 }
+
+std::vector<float> Turns(const FanBeamGeometry& g, int64_t first, int64_t count) {
+  std::vector<float> turns;
+  turns.reserve(2 * count);
+  for (int64_t view = first; view < first + count; ++view) {
+    const double angle = g.Angle(static_cast<double>(view));
+    turns.push_back(static_cast<float>(Scale(g) * std::cos(angle)));
+    turns.push_back(static_cast<float>(Scale(g) * std::sin(angle)));
+  }
+  return turns;
+}
+
+// Programs of one way to work on pixels.
+struct Programs {
+  static absl::StatusOr<Programs> Create(const Context& context, FanPixels pixels, bool drawn) {
+    Programs made;
+    if (!drawn) {
+      ISO_ASSIGN_OR_RETURN(made.sum, Program::Compute(context, ComputeShader(pixels)));
+      return made;
+    }
+    ISO_ASSIGN_OR_RETURN(made.sum, Program::Fragment(context, FragmentShader(pixels)));
+    ISO_ASSIGN_OR_RETURN(made.add, Program::Compute(context, AddDrawnShader(pixels)));
+    return made;
+  }
+  Program sum;
+  Program add;  // of what was drawn
+};
 
 class Backproject final : public ops::FanBeamBackproject {
  public:
-  Backproject(std::shared_ptr<Context> context, const Program& program, bool compute)
-      : context_(std::move(context)), program_(program), compute_(compute) {}
+  struct Shaders {
+    Program pack;
+    Programs alone, quarters;
+  };
+  Backproject(const GlesSession& session, const Shaders& shaders, FanPixels pixels, bool drawn)
+      : context_(session.context()),
+        shaders_(shaders),
+        pixels_(pixels),
+        drawn_(drawn),
+        packed_(session.context(), session.budget()),
+        views_(session.context(), session.budget()) {}
 
   absl::Status DoRun(const FanBeamGeometry& geometry, int first_view,
                      const ops::ProjectionStack& filtered, ops::VolumeBuffer& volume) override {
     ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Context::Current current(*context_);
+    const Job job{geometry, first_view, *stack, *target};
     const Shape3& shape = stack->shape();
-    const VolumeGrid& grid = target->grid();
-    const int64_t width = shape.fast + 2 * kMargin, most = context_->largest_texture();
-    if (width > most || grid.nx > most || grid.ny > most) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(shape.fast, " channels and ", grid.nx, "x", grid.ny, " pixels; textures of ",
-                       context_->renderer(), " have at most ", most, " along an axis"));
-    }
-    SetScan(geometry);
-    const double scale = Scale(geometry);
-    for (int64_t first = 0; first < shape.slow; first += most) {
-      const int64_t count = std::min(most, shape.slow - first);
-      const std::vector<float> texels =
-          ViewTexels(geometry, static_cast<int>(first_view + first), count, grid, scale);
-      const Texture views(context_->gl(), 1, GL_RGBA32F, 2, static_cast<int>(count), GL_NEAREST,
-                          texels.data());
-      program_.Set("view_count", static_cast<int>(count));
+    const bool alike = QuarterTurnsAreAlike(geometry, shape.slow, target->grid());
+    const FanPixels pixels = alike ? pixels_ : FanPixels::kAlone;
+    ISO_ASSIGN_OR_RETURN(const int64_t at_once, ViewsAtOnce(job, pixels));
+    const int64_t views = shape.slow / ComponentsOf(pixels);
+    for (int64_t first = 0; first < views; first += at_once) {
+      const int64_t count = std::min(at_once, views - first);
       for (int64_t slice = 0; slice < shape.middle; ++slice) {
-        std::vector<float> rows(count * width);
-        for (int64_t view = 0; view < count; ++view) {
-          std::copy_n(stack->view().row(first + view, slice), shape.fast,
-                      rows.data() + view * width + kMargin);
-        }
-        const Texture texture(context_->gl(), 0, GL_R32F, static_cast<int>(width),
-                              static_cast<int>(count), compute_ ? GL_NEAREST : GL_LINEAR,
-                              rows.data());
-        const std::span<float> image = target->view().slices(slice, 1).span();
-        ISO_RETURN_IF_ERROR(compute_ ? AddComputed(grid, image) : AddDrawn(grid, image));
+        ISO_RETURN_IF_ERROR(Add(job, pixels, {slice, first, count}));
       }
     }
-    return absl::OkStatus();
+    context_->gl().Finish();
+    return context_->Check("back-projecting");
   }
 
  private:
-  static double Scale(const FanBeamGeometry& g) {
-    return g.detector == FanBeamGeometry::Detector::kFlat ? 1 / g.source_to_axis_mm : 1;
-  }
+  // Of a packed row, in texels.
+  static int64_t WidthOf(const Job& job) { return job.stack.shape().fast + 2 * kFanMargin; }
 
-  void SetScan(const FanBeamGeometry& g) const {
-    const bool flat = g.detector == FanBeamGeometry::Detector::kFlat;
-    const double per_radian =
-        flat ? g.source_to_detector_mm / g.channel_pitch_mm : 1 / g.channel_angle;
-    const double steepest =
-        std::tan(std::max(std::abs(g.FanAngle(-1.25)), std::abs(g.FanAngle(g.channels + 0.25))));
-    program_.Use();
-    program_.Set("rows", 0);
-    program_.Set("views", 1);
-    program_.Set("channels", g.channels);
-    program_.Set("center", static_cast<float>(g.central_channel));
-    program_.Set("per_radian", static_cast<float>(per_radian));
-    program_.Set("nearest", static_cast<float>(1e-6 * Scale(g) * g.source_to_axis_mm));
-    program_.Set("steepest", static_cast<float>(steepest));
-    program_.Set("flat_detector", static_cast<int>(flat));
-    const bool halved = steepest > kPolynomialTangent;
-    program_.Set("halved", static_cast<int>(halved));
-    std::array<float, kTerms> coefficients = {};
-    const std::vector<double> atan =
-        ArctangentPolynomial(halved ? std::tan(std::atan(steepest) / 2) : steepest, kTerms);
-    for (int i = 0; i < kTerms; ++i) {
-      coefficients[i] = static_cast<float>(atan[i] * per_radian * (halved ? 2 : 1));
+  absl::StatusOr<int64_t> ViewsAtOnce(const Job& job, FanPixels pixels) const {
+    const VolumeGrid& grid = job.volume.grid();
+    const Shape3& shape = job.stack.shape();
+    const int64_t texture = context_->largest_texture();
+    const int64_t binding = context_->largest_binding() - context_->binding_alignment();
+    const int64_t pixel_bytes = int64_t{grid.nx} * grid.ny * kFloat;
+    const int64_t view_bytes =
+        std::max(shape.middle * shape.fast, WidthOf(job) * ComponentsOf(pixels)) * kFloat;
+    if (drawn_ && (WidthOf(job) > texture || std::max(grid.nx, grid.ny) > texture)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(shape.fast, " channels and ", grid.nx, "x", grid.ny, " pixels; textures of ",
+                       context_->renderer(), " have at most ", texture, " along an axis"));
     }
-    program_.Set("coefficients", coefficients);
+    if (std::max(pixel_bytes, view_bytes) > binding) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a slice of ", pixel_bytes, " and a view of ", view_bytes,
+                       " bytes; shaders on ", context_->renderer(), " see at most ", binding));
+    }
+    const int64_t most = binding / view_bytes;
+    return drawn_ ? std::min(most, texture) : most;
   }
 
-  absl::Status AddComputed(const VolumeGrid& grid, std::span<float> image) const {
-    const Functions& gl = context_->gl();
-    const auto pixels = static_cast<int64_t>(image.size());
-    const StorageBuffer sums(gl, 0, pixels, nullptr);
-    program_.Set("nx", grid.nx);
-    program_.Set("ny", grid.ny);
-    const auto groups = [](int n) { return static_cast<GLuint>((n + kGroup - 1) / kGroup); };
-    gl.DispatchCompute(groups(grid.nx), groups(grid.ny), 1);
-    const float* const made = sums.Map(pixels);
-    ISO_RETURN_IF_ERROR(context_->Check("back-projecting"));
-    if (made == nullptr) return absl::InternalError("a graphics buffer cannot be mapped");
-    for (int64_t i = 0; i < pixels; ++i) image[i] += made[i];
-    sums.Unmap();
+  absl::Status Add(const Job& job, FanPixels pixels, const Part& part) {
+    ISO_ASSIGN_OR_RETURN(const GraphicsBuffer* packed, Pack(job, pixels, part));
+    const Programs& programs = pixels == FanPixels::kAlone ? shaders_.alone : shaders_.quarters;
+    const std::vector<float> turns = Turns(job.geometry, job.first_view + part.first, part.count);
+    programs.sum.Use();
+    SetScan(programs.sum, job.geometry, job.volume.grid());
+    programs.sum.Set("view_count", static_cast<int>(part.count));
+    if (drawn_) return AddDrawn(job, pixels, part, programs, turns, *packed);
+    ISO_ASSIGN_OR_RETURN(GraphicsBuffer * views,
+                         views_.Reserve(static_cast<int64_t>(turns.size())));
+    ISO_RETURN_IF_ERROR(views->Upload(0, static_cast<int64_t>(turns.size()), turns.data()));
+    programs.sum.Set("views_begin", views->Bind(kViewsBinding, 0, views->floats()) / 2);
+    packed->Bind(kRowsBinding, 0, part.count * WidthOf(job) * ComponentsOf(pixels));
+    programs.sum.Set("width", static_cast<int>(WidthOf(job)));
+    DispatchOverImage(job, pixels, part.slice, programs.sum);
     return absl::OkStatus();
   }
 
-  absl::Status AddDrawn(const VolumeGrid& grid, std::span<float> image) const {
+  // The rows of a slice side by side, with zeros at their ends.
+  absl::StatusOr<const GraphicsBuffer*> Pack(const Job& job, FanPixels pixels, const Part& part) {
+    const Shape3& shape = job.stack.shape();
+    const int components = ComponentsOf(pixels);
+    ISO_ASSIGN_OR_RETURN(GraphicsBuffer * packed,
+                         packed_.Reserve(part.count * WidthOf(job) * components));
+    shaders_.pack.Use();
+    shaders_.pack.Set("channels", static_cast<int>(shape.fast));
+    shaders_.pack.Set("components", components);
+    shaders_.pack.Set("view_count", static_cast<int>(part.count));
+    shaders_.pack.Set("view_stride", static_cast<int>(shape.middle * shape.fast));
+    shaders_.pack.Set("packed_begin", packed->Bind(kPackedBinding, 0, packed->floats()));
+    for (int k = 0; k < components; ++k) {
+      // Where angles fall, the view that is a quarter turn on is three quarters of the scan on.
+      const int quarter = job.geometry.arc > 0 ? k : (4 - k) % 4;
+      const int64_t view = part.first + quarter * (shape.slow / components);
+      const int64_t first = (view * shape.middle + part.slice) * shape.fast;
+      const int64_t count = ((part.count - 1) * shape.middle + 1) * shape.fast;
+      shaders_.pack.Set("rows_begin", job.stack.values().Bind(kRowsBinding, first, count));
+      shaders_.pack.Set("component", k);
+      shaders_.pack.Dispatch(WidthOf(job), part.count);
+    }
+    return packed;
+  }
+
+  void DispatchOverImage(const Job& job, FanPixels pixels, int64_t slice,
+                         const Program& program) const {
+    const VolumeGrid& grid = job.volume.grid();
+    const int64_t plane = int64_t{grid.nx} * grid.ny;
+    program.Set("image_begin", job.volume.values().Bind(kImageBinding, slice * plane, plane));
+    program.Set("nx", grid.nx);
+    program.Set("ny", grid.ny);
+    if (pixels == FanPixels::kAlone) {
+      program.Dispatch(grid.nx, grid.ny);
+    } else {
+      program.Dispatch((grid.nx + 1) / 2, (grid.ny + 1) / 2);
+    }
+  }
+
+  absl::Status AddDrawn(const Job& job, FanPixels pixels, const Part& part,
+                        const Programs& programs, std::vector<float> turns,
+                        const GraphicsBuffer& packed) const {
     const Functions& gl = context_->gl();
-    const Texture target(gl, 2, GL_R32F, grid.nx, grid.ny, GL_NEAREST, nullptr);
+    const int width = static_cast<int>(WidthOf(job)), count = static_cast<int>(part.count);
+    const GLenum format = pixels == FanPixels::kAlone ? GL_R32F : GL_RGBA32F;
+    const Texture rows(gl, kRowsUnit, format, width, count, GL_LINEAR, nullptr, &packed);
+    const int lines = (count + kTextureViews - 1) / kTextureViews;
+    turns.resize(2 * static_cast<size_t>(lines) * kTextureViews);
+    const Texture views(gl, kViewsUnit, GL_RG32F, kTextureViews, lines, GL_NEAREST, turns.data());
+    programs.sum.Set("rows", kRowsUnit);
+    programs.sum.Set("views", kViewsUnit);
+    programs.sum.Set("per_texel", 1.f / static_cast<float>(width), 1.f / static_cast<float>(count));
+    const VolumeGrid& grid = job.volume.grid();
+    const bool alone = pixels == FanPixels::kAlone;
+    const int nx = alone ? grid.nx : (grid.nx + 1) / 2, ny = alone ? grid.ny : (grid.ny + 1) / 2;
+    const Texture target(gl, kTargetUnit, format, nx, ny, GL_NEAREST, nullptr);
+    ISO_RETURN_IF_ERROR(Draw(target, nx, ny));
+    programs.add.Use();
+    programs.add.Set("drawn", kTargetUnit);
+    DispatchOverImage(job, pixels, part.slice, programs.add);
+    return context_->Check("drawing");
+  }
+
+  absl::Status Draw(const Texture& target, int nx, int ny) const {
+    const Functions& gl = context_->gl();
     GLuint frame = 0;
     gl.GenFramebuffers(1, &frame);
     gl.BindFramebuffer(GL_FRAMEBUFFER, frame);
     gl.FramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, target.id(), 0);
-    // Every driver reads float targets in four components.
-    std::vector<float> drawn(4 * image.size());
-    absl::Status status;
-    if (gl.CheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) {
-      gl.Viewport(0, 0, grid.nx, grid.ny);
+    const bool complete = gl.CheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+    if (complete) {
+      gl.Viewport(0, 0, nx, ny);
       gl.DrawArrays(GL_TRIANGLES, 0, 3);
-      gl.ReadPixels(0, 0, grid.nx, grid.ny, GL_RGBA, GL_FLOAT, drawn.data());
-      status = context_->Check("drawing");
-    } else {
-      status = absl::InternalError(
-          absl::StrCat(context_->renderer(), " draws to no texture of float32"));
     }
     gl.BindFramebuffer(GL_FRAMEBUFFER, 0);
     gl.DeleteFramebuffers(1, &frame);
-    ISO_RETURN_IF_ERROR(status);
-    for (size_t i = 0; i < image.size(); ++i) image[i] += drawn[4 * i];
-    return absl::OkStatus();
+    if (complete) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat(context_->renderer(), " draws to no texture of float32"));
   }
 
   const std::shared_ptr<Context> context_;
-  const Program program_;
-  const bool compute_;
+  const Shaders shaders_;
+  const FanPixels pixels_;
+  const bool drawn_;
+  GraphicsScratch packed_, views_;
 };
 
-absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> Make(ops::Session& session, bool compute) {
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> Make(ops::Session& session,
+                                                              FanPixels pixels, bool drawn) {
   ISO_ASSIGN_OR_RETURN(GlesSession * own, AsGlesSession(session));
   const Context& context = *own->context();
   const Context::Current current(context);
-  ISO_ASSIGN_OR_RETURN(const Program program,
-                       compute ? Program::Compute(context, Source(kFetched, kCompute))
-                               : Program::Fragment(context, Source(kFiltered, kFragment)));
-  return std::make_unique<Backproject>(own->context(), program, compute);
+  Backproject::Shaders shaders;
+  ISO_ASSIGN_OR_RETURN(shaders.pack, Program::Compute(context, PackShader()));
+  ISO_ASSIGN_OR_RETURN(shaders.alone, Programs::Create(context, FanPixels::kAlone, drawn));
+  if (pixels == FanPixels::kByQuarterTurns) {
+    ISO_ASSIGN_OR_RETURN(shaders.quarters, Programs::Create(context, pixels, drawn));
+  }
+  return std::make_unique<Backproject>(*own, shaders, pixels, drawn);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectCompute(
     ops::Session& session) {
-  return Make(session, true);
+  return Make(session, FanPixels::kAlone, false);
+}
+
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectComputeQuarter(
+    ops::Session& session) {
+  return Make(session, FanPixels::kByQuarterTurns, false);
 }
 
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFragment(
     ops::Session& session) {
-  return Make(session, false);
+  return Make(session, FanPixels::kAlone, true);
+}
+
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFragmentQuarter(
+    ops::Session& session) {
+  return Make(session, FanPixels::kByQuarterTurns, true);
+}
+
+int64_t FanBeamBackprojectBytes(const ops::Device&, const ops::Extents& extents) {
+  const Shape3& stack = extents.stack;
+  return stack.slow * (stack.fast + 2 * kFanMargin + 2) * kFloat;
 }
 
 }  // namespace isocenter::gles

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "kernels/gles/device.h"
@@ -9,85 +8,120 @@
 namespace isocenter::gles {
 namespace {
 
-constexpr int kGroup = 64;
-constexpr int64_t kBatchRows = 1024;
+constexpr int64_t kBatchRows = 4096;
+constexpr int kInBinding = 0, kWeightsBinding = 1, kOutBinding = 2, kTapsBinding = 3;
+
+constexpr char kWeigh[] = R"(
+layout(std430, binding = 0) readonly buffer In { float rows[]; };
+layout(std430, binding = 1) readonly buffer Weights { float weights[]; };
+layout(std430, binding = 2) writeonly buffer Out { float weighted[]; };
+uniform int rows_begin;
+uniform int row_count;
+uniform int channels;
+uniform int slices;
+uniform int first_slice;
+void main() {
+  ivec2 at = ivec2(gl_GlobalInvocationID.xy);
+  if (at.x >= channels || at.y >= row_count) return;
+  int place = at.y * channels + at.x;
+  float value = rows[rows_begin + place] * weights[(first_slice + at.y) / slices * channels + at.x];
+  // False for what is not finite.
+  weighted[place] = abs(value) <= 3.402823e38 ? value : 0.0;
+}
+)";
 
 // Hundreds of terms nearly cancel: they are added up in parts, whose sums round less often.
-constexpr char kSource[] = R"(
-layout(local_size_x = 64) in;
-layout(std430, binding = 0) readonly buffer Rows { float rows[]; };
-layout(std430, binding = 1) readonly buffer Taps { float taps[]; };
-layout(std430, binding = 2) writeonly buffer Filtered { float filtered[]; };
+constexpr char kConvolve[] = R"(
+layout(std430, binding = 0) readonly buffer In { float rows[]; };
+layout(std430, binding = 2) writeonly buffer Out { float filtered[]; };
+layout(std430, binding = 3) readonly buffer Taps { float taps[]; };
+uniform int filtered_begin;
+uniform int row_count;
 uniform int channels;
 void main() {
-  int channel = int(gl_GlobalInvocationID.x);
-  if (channel >= channels) return;
-  int row = int(gl_WorkGroupID.y) * channels;
+  ivec2 at = ivec2(gl_GlobalInvocationID.xy);
+  if (at.x >= channels || at.y >= row_count) return;
+  int row = at.y * channels;
   float sum = 0.0;
   for (int begin = 0; begin < channels; begin += 32) {
     float part = 0.0;
     int end = min(begin + 32, channels);
-    for (int j = begin; j < end; ++j) part += rows[row + j] * taps[abs(channel - j)];
+    for (int j = begin; j < end; ++j) part += rows[row + j] * taps[abs(at.x - j)];
     sum += part;
   }
-  filtered[row + channel] = sum;
+  filtered[filtered_begin + row + at.x] = sum;
 }
 )";
 
 class Filter final : public ops::FanBeamFilter {
  public:
-  Filter(std::shared_ptr<Context> context, const ops::FanBeamFilterSpec& spec,
-         const Program& program)
+  Filter(const GlesSession& session, const ops::FanBeamFilterSpec& spec, const Program& weigh,
+         const Program& convolve, GraphicsBuffer taps)
       : FanBeamFilter(spec),
-        context_(std::move(context)),
-        program_(program),
-        weights_(spec.geometry) {
-    for (const double value : ops::FanBeamKernel(spec)) {
-      kernel_.push_back(static_cast<float>(value));
-    }
-  }
+        context_(session.context()),
+        weigh_(weigh),
+        convolve_(convolve),
+        row_weights_(spec.geometry),
+        taps_(std::move(taps)),
+        weights_(session.context(), session.budget()),
+        weighted_(session.context(), session.budget()) {}
 
   absl::Status DoRun(int first_view, const ops::ProjectionStack& line_integrals,
                      ops::ProjectionStack& filtered) override {
     ISO_ASSIGN_OR_RETURN(const Stack* in, AsStack(line_integrals));
     ISO_ASSIGN_OR_RETURN(Stack * out, AsStack(filtered));
     const Context::Current current(*context_);
-    const Functions& gl = context_->gl();
     const int64_t channels = in->shape().fast, slices = in->shape().middle;
     const int64_t all = in->shape().slow * slices;
-    const StorageBuffer kernel(gl, 1, channels, kernel_.data());
-    program_.Use();
-    program_.Set("channels", static_cast<int>(channels));
-    std::vector<double> weights(channels);
     for (int64_t first = 0; first < all; first += kBatchRows) {
       const int64_t count = std::min(kBatchRows, all - first);
-      std::vector<float> weighted(count * channels);
-      for (int64_t row = 0; row < count; ++row) {
-        weights_.Row(static_cast<int>(first_view + (first + row) / slices), weights);
-        const float* from = in->view().data() + (first + row) * channels;
-        for (int64_t c = 0; c < channels; ++c) {
-          const double value = from[c] * weights[c];
-          weighted[row * channels + c] = std::isfinite(value) ? static_cast<float>(value) : 0;
-        }
-      }
-      const StorageBuffer rows(gl, 0, count * channels, weighted.data());
-      const StorageBuffer sums(gl, 2, count * channels, nullptr);
-      gl.DispatchCompute(static_cast<GLuint>((channels + kGroup - 1) / kGroup),
-                         static_cast<GLuint>(count), 1);
-      const float* const made = sums.Map(count * channels);
-      ISO_RETURN_IF_ERROR(context_->Check("filtering"));
-      if (made == nullptr) return absl::InternalError("a graphics buffer cannot be mapped");
-      std::copy_n(made, count * channels, out->view().data() + first * channels);
-      sums.Unmap();
+      ISO_RETURN_IF_ERROR(Weigh(first_view, slices, first, count, *in));
+      ISO_ASSIGN_OR_RETURN(const GraphicsBuffer* weighted, weighted_.Reserve(count * channels));
+      convolve_.Use();
+      weighted->Bind(kInBinding, 0, count * channels);
+      taps_.Bind(kTapsBinding, 0, channels);
+      convolve_.Set("filtered_begin",
+                    out->values().Bind(kOutBinding, first * channels, count * channels));
+      convolve_.Set("channels", static_cast<int>(channels));
+      convolve_.Set("row_count", static_cast<int>(count));
+      convolve_.Dispatch(channels, count);
     }
+    context_->gl().Finish();
     return context_->Check("filtering");
   }
 
  private:
+  absl::Status Weigh(int first_view, int64_t slices, int64_t first, int64_t count,
+                     const Stack& in) {
+    const int64_t channels = in.shape().fast;
+    const int64_t view = first / slices, views = (first + count - 1) / slices - view + 1;
+    std::vector<float> weights;
+    weights.reserve(views * channels);
+    std::vector<double> row(channels);
+    for (int64_t v = view; v < view + views; ++v) {
+      row_weights_.Row(static_cast<int>(first_view + v), row);
+      weights.insert(weights.end(), row.begin(), row.end());
+    }
+    ISO_ASSIGN_OR_RETURN(GraphicsBuffer * on_device, weights_.Reserve(views * channels));
+    ISO_RETURN_IF_ERROR(on_device->Upload(0, views * channels, weights.data()));
+    ISO_ASSIGN_OR_RETURN(const GraphicsBuffer* weighted, weighted_.Reserve(count * channels));
+    weigh_.Use();
+    weigh_.Set("rows_begin", in.values().Bind(kInBinding, first * channels, count * channels));
+    on_device->Bind(kWeightsBinding, 0, views * channels);
+    weighted->Bind(kOutBinding, 0, count * channels);
+    weigh_.Set("row_count", static_cast<int>(count));
+    weigh_.Set("channels", static_cast<int>(channels));
+    weigh_.Set("slices", static_cast<int>(slices));
+    weigh_.Set("first_slice", static_cast<int>(first % slices));
+    weigh_.Dispatch(channels, count);
+    return absl::OkStatus();
+  }
+
   const std::shared_ptr<Context> context_;
-  const Program program_;
-  const ops::FanBeamRowWeights weights_;
-  std::vector<float> kernel_;
+  const Program weigh_, convolve_;
+  const ops::FanBeamRowWeights row_weights_;
+  const GraphicsBuffer taps_;
+  GraphicsScratch weights_, weighted_;
 };
 
 }  // namespace
@@ -96,9 +130,25 @@ absl::StatusOr<std::unique_ptr<ops::FanBeamFilter>> NewFanBeamFilter(
     ops::Session& session, const ops::FanBeamFilterSpec& spec) {
   ISO_ASSIGN_OR_RETURN(GlesSession * own, AsGlesSession(session));
   ISO_RETURN_IF_ERROR(ops::CheckFanBeamFilter(spec));
-  const Context::Current current(*own->context());
-  ISO_ASSIGN_OR_RETURN(const Program program, Program::Compute(*own->context(), kSource));
-  return std::make_unique<Filter>(own->context(), spec, program);
+  const Context& context = *own->context();
+  const Context::Current current(context);
+  ISO_ASSIGN_OR_RETURN(const Program weigh, Program::Compute(context, kWeigh));
+  ISO_ASSIGN_OR_RETURN(const Program convolve, Program::Compute(context, kConvolve));
+  const std::vector<double> kernel = ops::FanBeamKernel(spec);
+  const std::vector<float> taps(kernel.begin(), kernel.end());
+  const auto count = static_cast<int64_t>(taps.size());
+  ISO_ASSIGN_OR_RETURN(GraphicsBuffer on_device,
+                       GraphicsBuffer::Create(own->context(), own->budget(), count));
+  ISO_RETURN_IF_ERROR(on_device.Upload(0, count, taps.data()));
+  return std::make_unique<Filter>(*own, spec, weigh, convolve, std::move(on_device));
+}
+
+int64_t FanBeamFilterBytes(const ops::Device&, const ops::Extents& extents,
+                           const ops::FanBeamFilterSpec&) {
+  const Shape3& stack = extents.stack;
+  const int64_t rows = std::min(kBatchRows, stack.slow * stack.middle);
+  const int64_t views = std::min(stack.slow, rows / stack.middle + 2);
+  return (stack.fast * (1 + rows + views)) * int64_t{sizeof(float)};
 }
 
 }  // namespace isocenter::gles

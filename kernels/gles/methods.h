@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/ops/fan_beam.h"
 #include "kernels/ops/operations.h"
+#include "kernels/ops/registry.h"
 #include "kernels/ops/session.h"
 
 namespace isocenter::gles {
@@ -15,6 +16,8 @@ namespace isocenter::gles {
 /// Term by term in a compute shader, float32.
 absl::StatusOr<std::unique_ptr<ops::FanBeamFilter>> NewFanBeamFilter(
     ops::Session& session, const ops::FanBeamFilterSpec& spec);
+int64_t FanBeamFilterBytes(const ops::Device& device, const ops::Extents& extents,
+                           const ops::FanBeamFilterSpec& spec);
 /// One pass over the image whose fragments go over the views, as Mendl et al. (2013), algorithm 2;
 /// values come from the texture unit.
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFragment(
@@ -22,7 +25,15 @@ absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFr
 /// The same as a compute shader, interpolated in float32.
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectCompute(
     ops::Session& session);
-/// On the host, where the buffers are.
+/// Both with a quarter of the views for four pixels at once, where a quarter turn of the source is
+/// one of the image (kernels/geometry/quarter_turns.h), else as they do.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFragmentQuarter(
+    ops::Session& session);
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectComputeQuarter(
+    ops::Session& session);
+/// What each of the four takes in buffers.
+int64_t FanBeamBackprojectBytes(const ops::Device& device, const ops::Extents& extents);
+/// A compute shader.
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Session& session);
 
 }  // namespace isocenter::gles

@@ -20,7 +20,9 @@ constexpr int kLogBytes = 2048;
 }  // namespace
 
 absl::StatusOr<Program> Program::Compute(const Context& context, const std::string& source) {
-  const std::pair<GLenum, std::string> shaders[] = {{GL_COMPUTE_SHADER, source}};
+  const std::pair<GLenum, std::string> shaders[] = {
+      {GL_COMPUTE_SHADER, absl::StrCat("layout(local_size_x = ", kGroupX,
+                                       ", local_size_y = ", kGroupY, ") in;\n", source)}};
   return Link(context, shaders);
 }
 
@@ -60,34 +62,27 @@ absl::StatusOr<Program> Program::Link(const Context& context,
   return absl::InternalError(absl::StrCat(context.renderer(), " does not link shaders: ", log));
 }
 
+void Program::Dispatch(int64_t x, int64_t y) const {
+  gl_->DispatchCompute(static_cast<GLuint>((x + kGroupX - 1) / kGroupX),
+                       static_cast<GLuint>((y + kGroupY - 1) / kGroupY), 1);
+  gl_->MemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_PIXEL_BUFFER_BARRIER_BIT);
+}
+
 Texture::Texture(const Functions& gl, int unit, GLenum format, int width, int height, GLenum filter,
-                 const float* texels)
+                 const float* texels, const GraphicsBuffer* from)
     : gl_(gl) {
   gl.GenTextures(1, &texture_);
   gl.ActiveTexture(GL_TEXTURE0 + static_cast<GLenum>(unit));
   gl.BindTexture(GL_TEXTURE_2D, texture_);
-  gl.TexImage2D(GL_TEXTURE_2D, 0, static_cast<GLint>(format), width, height, 0,
-                format == GL_R32F ? GL_RED : GL_RGBA, GL_FLOAT, texels);
+  if (from != nullptr) gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, from->id());
+  const GLenum components = format == GL_R32F ? GL_RED : format == GL_RG32F ? GL_RG : GL_RGBA;
+  gl.TexImage2D(GL_TEXTURE_2D, 0, static_cast<GLint>(format), width, height, 0, components,
+                GL_FLOAT, texels);
+  if (from != nullptr) gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
   gl.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, static_cast<GLint>(filter));
   gl.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, static_cast<GLint>(filter));
   gl.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   gl.TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-}
-
-StorageBuffer::StorageBuffer(const Functions& gl, int binding, int64_t floats, const float* values)
-    : gl_(gl) {
-  gl.GenBuffers(1, &buffer_);
-  gl.BindBuffer(GL_SHADER_STORAGE_BUFFER, buffer_);
-  gl.BufferData(GL_SHADER_STORAGE_BUFFER, floats * static_cast<int64_t>(sizeof(float)), values,
-                GL_DYNAMIC_COPY);
-  gl.BindBufferBase(GL_SHADER_STORAGE_BUFFER, static_cast<GLuint>(binding), buffer_);
-}
-
-const float* StorageBuffer::Map(int64_t floats) const {
-  gl_.MemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
-  gl_.BindBuffer(GL_SHADER_STORAGE_BUFFER, buffer_);
-  return static_cast<const float*>(gl_.MapBufferRange(
-      GL_SHADER_STORAGE_BUFFER, 0, floats * static_cast<int64_t>(sizeof(float)), GL_MAP_READ_BIT));
 }
 
 }  // namespace isocenter::gles

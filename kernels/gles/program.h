@@ -1,4 +1,4 @@
-// Programs, textures and buffers of a context: freed with the scope, in which it must be current.
+// Programs and textures of a context, which must be current where they are made and used.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,12 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/gles/context.h"
+#include "kernels/gles/graphics_buffer.h"
 
 namespace isocenter::gles {
+
+/// Of every compute shader; 128 threads are what each driver has.
+inline constexpr int kGroupX = 32, kGroupY = 4;
 
 /// A linked program. Freed with its context.
 class Program {
@@ -21,9 +25,13 @@ class Program {
   void Use() const { gl_->UseProgram(program_); }
   void Set(const char* name, int value) const { gl_->Uniform1i(At(name), value); }
   void Set(const char* name, float value) const { gl_->Uniform1f(At(name), value); }
+  void Set(const char* name, float x, float y) const { gl_->Uniform2f(At(name), x, y); }
   void Set(const char* name, std::span<const float> values) const {
     gl_->Uniform1fv(At(name), static_cast<GLsizei>(values.size()), values.data());
   }
+  /// A compute shader over (x, y), in groups of kGroupX x kGroupY; what comes after sees what it
+  /// wrote.
+  void Dispatch(int64_t x, int64_t y) const;
 
  private:
   static absl::StatusOr<Program> Link(const Context& context,
@@ -33,12 +41,13 @@ class Program {
   GLuint program_ = 0;
 };
 
-/// A texture of one level with float32 texels; zero-filled is whatever the caller makes it.
+/// A texture of one level with float32 texels, bound to `unit`. Freed with the object.
 class Texture {
  public:
-  /// `format` GL_R32F or GL_RGBA32F; `texels` may be null. Bound to `unit`.
+  /// `format`: GL_R32F, GL_RG32F or GL_RGBA32F. `texels` may be null; with `from` they are the
+  /// beginning of that buffer.
   Texture(const Functions& gl, int unit, GLenum format, int width, int height, GLenum filter,
-          const float* texels);
+          const float* texels, const GraphicsBuffer* from = nullptr);
   ~Texture() { gl_.DeleteTextures(1, &texture_); }
   Texture(const Texture&) = delete;
   Texture& operator=(const Texture&) = delete;
@@ -47,22 +56,6 @@ class Texture {
  private:
   const Functions& gl_;
   GLuint texture_ = 0;
-};
-
-/// Memory that shaders read and write, bound to `binding`.
-class StorageBuffer {
- public:
-  StorageBuffer(const Functions& gl, int binding, int64_t floats, const float* values);
-  ~StorageBuffer() { gl_.DeleteBuffers(1, &buffer_); }
-  StorageBuffer(const StorageBuffer&) = delete;
-  StorageBuffer& operator=(const StorageBuffer&) = delete;
-  /// What shaders wrote; null when it cannot be mapped. Until Unmap.
-  const float* Map(int64_t floats) const;
-  void Unmap() const { gl_.UnmapBuffer(GL_SHADER_STORAGE_BUFFER); }
-
- private:
-  const Functions& gl_;
-  GLuint buffer_ = 0;
 };
 
 }  // namespace isocenter::gles

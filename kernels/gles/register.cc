@@ -7,11 +7,15 @@ namespace isocenter::gles {
 
 void Register(ops::Registry& registry) {
   registry.devices["gles"] = GlesDevice::Open;
-  registry.to_hounsfield.Add("gles", "host", NewToHounsfield);
-  registry.fan_beam_filter.Add("gles", "compute", NewFanBeamFilter);
-  registry.fan_beam_backproject.Add("gles", "compute", NewFanBeamBackprojectCompute);
-  registry.fan_beam_backproject.Add("gles", "one_pass", NewFanBeamBackprojectFragment,
-                                    ops::Precision::kFast);
+  registry.to_hounsfield.Add("gles", "compute", NewToHounsfield);
+  registry.fan_beam_filter.Add("gles", "compute", {NewFanBeamFilter, FanBeamFilterBytes});
+  auto& back = registry.fan_beam_backproject;
+  back.Add("gles", "quarter_turn", {NewFanBeamBackprojectComputeQuarter, FanBeamBackprojectBytes});
+  back.Add("gles", "compute", {NewFanBeamBackprojectCompute, FanBeamBackprojectBytes});
+  back.Add("gles", "one_pass", {NewFanBeamBackprojectFragment, FanBeamBackprojectBytes},
+           ops::Precision::kFast);
+  back.Add("gles", "one_pass_quarter_turn",
+           {NewFanBeamBackprojectFragmentQuarter, FanBeamBackprojectBytes}, ops::Precision::kFast);
 }
 
 }  // namespace isocenter::gles

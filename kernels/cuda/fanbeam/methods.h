@@ -36,7 +36,21 @@ absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectTe
 /// The same with the compiler's fast math and the polynomial.
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFast(
     CudaSession& session);
-/// What those without and with a texture take.
+/// float32 with the polynomial, values from memory. A quarter turn of the source is one of the
+/// image: where a pixel is seen in one view serves four (kernels/geometry/quarter_turns.h). What is
+/// not alike is done as NewFanBeamBackprojectPolynomial does.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectQuarter(
+    CudaSession& session);
+int64_t FanBeamBackprojectQuarterBytes(const ops::Extents& extents);
+/// The same in float64; else as NewFanBeamBackprojectDouble.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectQuarterDouble(
+    CudaSession& session);
+int64_t FanBeamBackprojectQuarterDoubleBytes(const ops::Extents& extents);
+/// The same in float32 with values from the texture unit; else as NewFanBeamBackprojectTexture.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectQuarterTexture(
+    CudaSession& session);
+int64_t FanBeamBackprojectQuarterTextureBytes(const ops::Extents& extents);
+/// What those that go over all views take, without and with a texture.
 int64_t FanBeamBackprojectBytes(const ops::Extents& extents);
 int64_t FanBeamBackprojectTextureBytes(const ops::Extents& extents);
 

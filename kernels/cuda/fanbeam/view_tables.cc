@@ -6,13 +6,10 @@
 #include "kernels/geometry/arctangent_polynomial.h"
 
 namespace isocenter::cuda {
-namespace {
 
-double ScaleOf(const FanBeamGeometry& g) {
+double FanScale(const FanBeamGeometry& g) {
   return g.detector == FanBeamGeometry::Detector::kFlat ? 1 / g.source_to_axis_mm : 1;
 }
-
-}  // namespace
 
 template <class T>
 FanScan<T> MakeFanScan(const FanBeamGeometry& g) {
@@ -25,7 +22,7 @@ FanScan<T> MakeFanScan(const FanBeamGeometry& g) {
       std::tan(std::max(std::abs(g.FanAngle(-1.5)), std::abs(g.FanAngle(g.channels + 0.5))));
   scan.center = static_cast<T>(g.central_channel);
   scan.per_radian = static_cast<T>(per_radian);
-  scan.nearest = static_cast<T>(1e-6 * ScaleOf(g) * g.source_to_axis_mm);
+  scan.nearest = static_cast<T>(1e-6 * FanScale(g) * g.source_to_axis_mm);
   scan.steepest = static_cast<T>(steepest);
   scan.channels = g.channels;
   scan.polynomial = steepest <= kPolynomialTangent;
@@ -41,7 +38,7 @@ FanScan<T> MakeFanScan(const FanBeamGeometry& g) {
 template <class T>
 std::vector<FanView<T>> MakeFanViews(const FanBeamGeometry& g, int first_view, int views,
                                      const VolumeGrid& grid) {
-  const double scale = ScaleOf(g);
+  const double scale = FanScale(g);
   const Vec3 origin = grid.VoxelToWorld(0, 0, 0), along = grid.VoxelToWorld(1, 0, 0) - origin,
              across = grid.VoxelToWorld(0, 1, 0) - origin;
   std::vector<FanView<T>> table;
