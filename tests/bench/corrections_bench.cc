@@ -24,7 +24,7 @@ namespace isocenter::bench {
 namespace {
 
 // As a detector has them: 0.1 % of defects and two lines, four terms of lag, three of glare, four
-// groups of scatter. Speed does not depend on the numbers.
+// groups of scatter. Speed depends on how far terms reach.
 ops::Calibration SomeCalibration(const Detector& detector) {
   ops::Calibration calibration{.name = "bench", .detector = detector};
   const int pixels = detector.rows * detector.columns;

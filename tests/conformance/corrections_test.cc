@@ -201,8 +201,9 @@ TEST_P(InterpolateDefectsTest, SlopesAndEdgesStay) {
 class CorrectLagTest : public testing::TestWithParam<Method> {};
 
 TEST_P(CorrectLagTest, AgreesWithReference) {
-  for (const int terms : {1, 2, 4, 8}) {
-    const Shape3 shape{9, 19, 45};
+  for (const auto& [terms, columns] :
+       {std::pair{1, 45}, {2, 46}, {4, 45}, {4, 46}, {8, 45}, {8, 46}}) {
+    const Shape3 shape{9, 19, columns};
     ops::Calibration calibration{.detector = DetectorOf(shape)};
     for (int n = 0; n < terms; ++n) {
       calibration.lag.push_back({.share = 0.1 / terms, .release = std::pow(0.4, n)});
@@ -212,13 +213,13 @@ TEST_P(CorrectLagTest, AgreesWithReference) {
                       Correction(Table().lag, kReference, calibration).Run(frames))
                   .largest,
               kTolerance)
-        << terms;
+        << terms << " " << columns;
   }
 }
 
 // What streaming and batch rest on, and what a second reconstruction does.
 TEST_P(CorrectLagTest, ChunksAndRestartsDoNotMatter) {
-  const Shape3 shape{7, 19, 45};
+  const Shape3 shape{7, 19, 46};
   const ops::Calibration calibration = SomeCalibration(DetectorOf(shape), 22);
   const Array frames = SomeFrames(shape, 23);
   Correction correction(Table().lag, GetParam(), calibration, 3);
@@ -226,7 +227,7 @@ TEST_P(CorrectLagTest, ChunksAndRestartsDoNotMatter) {
   ASSERT_TRUE(correction->Restart().ok());
   Array in_chunks(shape);
   for (const auto& [first, views] : {std::pair{0, 4}, {4, 1}, {5, 2}}) {
-    Array chunk({views, 19, 45});
+    Array chunk({views, 19, 46});
     std::copy_n(frames.view().row(first, 0), chunk.values.size(), chunk.values.begin());
     const Array corrected = correction.Run(chunk);
     std::copy(corrected.values.begin(), corrected.values.end(), in_chunks.view().row(first, 0));
@@ -246,24 +247,26 @@ class LinearizeTest : public testing::TestWithParam<Method> {
   }
 };
 
+// An odd and an even number of pixels.
 TEST_P(LinearizeTest, AgreesWithReference) {
-  const Shape3 shape{3, 37, 53};
-  Array frames = SomeFrames(shape, 31);
-  frames.values[3] = 0;
-  frames.values[4] = -1;
-  frames.values[5] = std::numeric_limits<float>::quiet_NaN();
-  frames.values[6] = std::numeric_limits<float>::infinity();
-  frames.values[7] = -std::numeric_limits<float>::infinity();
-  Array doses({3, 1, 1});
-  doses.values = {0.7f, 1, 1.3f};
-  const ops::Calibration with_water = SomeCalibration(DetectorOf(shape), 32);
-  ops::Calibration without = with_water;
-  without.water.coefficient.clear();
-  for (const ops::Calibration& calibration : {with_water, without}) {
-    const Array got = Run(GetParam(), calibration, frames, doses);
-    const Array expected = Run(kReference, calibration, frames, doses);
-    for (int i = 3; i <= 7; ++i) EXPECT_GT(expected.values[i], 10) << i;
-    EXPECT_LT(Compare(got, expected).largest, kTolerance);
+  for (const Shape3 shape : {Shape3{3, 37, 53}, Shape3{3, 37, 54}}) {
+    Array frames = SomeFrames(shape, 31);
+    frames.values[3] = 0;
+    frames.values[4] = -1;
+    frames.values[5] = std::numeric_limits<float>::quiet_NaN();
+    frames.values[6] = std::numeric_limits<float>::infinity();
+    frames.values[7] = -std::numeric_limits<float>::infinity();
+    Array doses({3, 1, 1});
+    doses.values = {0.7f, 1, 1.3f};
+    const ops::Calibration with_water = SomeCalibration(DetectorOf(shape), 32);
+    ops::Calibration without = with_water;
+    without.water.coefficient.clear();
+    for (const ops::Calibration& calibration : {with_water, without}) {
+      const Array got = Run(GetParam(), calibration, frames, doses);
+      const Array expected = Run(kReference, calibration, frames, doses);
+      for (int i = 3; i <= 7; ++i) EXPECT_GT(expected.values[i], 10) << i;
+      EXPECT_LT(Compare(got, expected).largest, kTolerance);
+    }
   }
 }
 

@@ -33,10 +33,11 @@ __device__ inline void SpreadGlareAlongRows(const Team& team, const GlareJob& jo
         [](int i) { return i; }, stage);
     __syncthreads();
     for (int item = threadIdx.x; item < height * terms * runs; item += blockDim.x) {
-      const int run = item % runs, term = item / runs % terms, v = item / runs / terms;
+      // Terms, which reach differently far, come to all threads alike.
+      const int run = item % runs, v = item / runs % height, term = item / runs / height;
       float sums[kRun] = {};
-      AddLine(stage + v * columns, 1, 0, columns, AlongRow(job.layout, tables, term), run * kRun,
-              sums);
+      AddLine(stage + v * columns, 1, 0, columns, AlongRow(job.layout, tables, term), run * kRun, 0,
+              1, sums);
       float* const row = along_rows + RowOfSums(job.shape, term * rows + top + v);
 #pragma unroll
       for (int q = 0; q < kRun; ++q) row[PlaceInRow(job.shape, run, q)] = sums[q];

@@ -13,18 +13,44 @@ struct Response {
   float offset, inverse_air;
 };
 
-// A thread has one pixel of all frames: its response is read once.
-__global__ void NormalizeKernel(const uint16_t* __restrict__ counts,
-                                const Response* __restrict__ responses, int pixels, int views,
-                                float* __restrict__ out) {
-  const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
-  if (pixel >= pixels) return;
-  const Response response = responses[pixel];
+// Pixels side by side that a thread reads and writes in one piece. Where a frame's pixels are a
+// multiple of it, each frame begins on such a piece.
+constexpr int kNeighbours = 2;
+template <class Value, int kWide>
+struct alignas(kWide * sizeof(Value)) Neighbours {
+  Value value[kWide];
+};
+
+// A thread has kWide neighbouring pixels of all frames: their responses are read once.
+template <int kWide>
+__global__ void NormalizeKernel(const Neighbours<uint16_t, kWide>* __restrict__ counts,
+                                const Neighbours<Response, kWide>* __restrict__ responses,
+                                int groups, int views, Neighbours<float, kWide>* __restrict__ out) {
+  const int group = blockIdx.x * blockDim.x + threadIdx.x;
+  if (group >= groups) return;
+  const Neighbours<Response, kWide> response = responses[group];
 #pragma unroll 8
   for (int view = 0; view < views; ++view) {
-    const int64_t at = static_cast<int64_t>(view) * pixels + pixel;
-    out[at] = (static_cast<float>(counts[at]) - response.offset) * response.inverse_air;
+    const int64_t at = static_cast<int64_t>(view) * groups + group;
+    const Neighbours<uint16_t, kWide> count = counts[at];
+    Neighbours<float, kWide> normalized;
+#pragma unroll
+    for (int k = 0; k < kWide; ++k) {
+      normalized.value[k] = (static_cast<float>(count.value[k]) - response.value[k].offset) *
+                            response.value[k].inverse_air;
+    }
+    out[at] = normalized;
   }
+}
+
+template <int kWide>
+void Launch(const std::byte* counts, const Response* responses, int pixels, int views, float* out,
+            cudaStream_t stream) {
+  const int groups = pixels / kWide;
+  NormalizeKernel<kWide><<<(groups + 255) / 256, 256, 0, stream>>>(
+      reinterpret_cast<const Neighbours<uint16_t, kWide>*>(counts),
+      reinterpret_cast<const Neighbours<Response, kWide>*>(responses), groups, views,
+      reinterpret_cast<Neighbours<float, kWide>*>(out));
 }
 
 class NormalizeCounts final : public ops::NormalizeCounts {
@@ -54,9 +80,9 @@ class NormalizeCounts final : public ops::NormalizeCounts {
     ISO_RETURN_IF_ERROR(counts_.Ready());
     session_.timeline().BeginNow();
     const int pixels = static_cast<int>(shape.middle * shape.fast);
-    NormalizeKernel<<<(pixels + 255) / 256, 256, 0, session_.stream()>>>(
-        reinterpret_cast<const uint16_t*>(place), responses_.data(), pixels,
-        static_cast<int>(shape.slow), stack->data());
+    (pixels % kNeighbours == 0 ? Launch<kNeighbours> : Launch<1>)(place, responses_.data(), pixels,
+                                                                  static_cast<int>(shape.slow),
+                                                                  stack->data(), session_.stream());
     ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
     return counts_.Read();
   }

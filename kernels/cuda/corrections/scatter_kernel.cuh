@@ -124,7 +124,7 @@ __device__ inline void SpreadScatterAlongRows(const Team& team, const ScatterJob
       const GroupRange range = ranges[v * job.groups + group];
       float2 sums[kRun] = {};
       AddLine(stage + group * group_stride + v * columns, 1, range.begin, range.end,
-              AlongRow(job.layout, tables, gaussian), run * kRun, sums);
+              AlongRow(job.layout, tables, gaussian), run * kRun, 0, 1, sums);
       float2* const row = fields.along_rows + RowOfSums(job.shape, gaussian * rows + top + v);
 #pragma unroll
       for (int q = 0; q < kRun; ++q) row[PlaceInRow(job.shape, run, q)] = sums[q];

@@ -13,13 +13,15 @@ __device__ inline void LoadTables(const TableLayout& layout, const float* from, 
   __syncthreads();
 }
 
+/// Weights of a Gaussian by the distance, and how many blocks it reaches.
 __device__ inline const float* AlongRow(const TableLayout& layout, const float* tables, int index) {
-  return tables + index * layout.along_row;
+  return tables + index * layout.along_row + 1;
 }
 __device__ inline const float* AlongColumn(const TableLayout& layout, const float* tables,
                                            int index) {
-  return tables + layout.gaussians * layout.along_row + index * layout.along_column;
+  return tables + layout.gaussians * layout.along_row + index * layout.along_column + 1;
 }
+__device__ inline int ReachOf(const float* table) { return static_cast<int>(table[-1]); }
 
 /// Where the sums of row `line` of all (a Gaussian's rows follow another's) begin, and where in it
 /// a run's q-th is: threads side by side have runs side by side, and write to neighbours.
@@ -64,10 +66,17 @@ __device__ inline float2 AddOfLane(float2 value, int mask) {
   return {AddOfLane(value.x, mask), AddOfLane(value.y, mask)};
 }
 
-/// Adds Σ_i line[i·stride]·table[|first + q - i|] over begin <= i < end to sums[q].
+/// Adds Σ_i line[i·stride]·table[|first + q - i|] over begin <= i < end to sums[q], as far as the
+/// table reaches; of that the part `split` of `splits`.
 template <class Value>
 __device__ inline void AddLine(const Value* line, int stride, int begin, int end,
-                               const float* table, int first, Value (&sums)[kRun]) {
+                               const float* table, int first, int split, int splits,
+                               Value (&sums)[kRun]) {
+  const int reach = ReachOf(table);
+  begin = max(begin, first - reach);
+  const int count = max(0, min(end, first + kRun + reach) - begin);
+  end = begin + count * (split + 1) / splits;
+  begin += count * split / splits;
   float weight[kRun];
 #pragma unroll
   for (int q = 0; q < kRun; ++q) weight[q] = table[abs(first + q - begin)];
@@ -110,13 +119,13 @@ __device__ inline void SpreadAlongColumns(const Team& team, const BlockShape& sh
             return along_rows[RowOfSums(shape, from * rows + i / width) +
                               PlaceInRow(shape, column / kRun, column % kRun)];
           },
-          [&](int i) { return i + i / of_gaussian * (plan.gaussian_stride - of_gaussian); }, stage);
+          [](int i) { return i; }, stage);
       __syncthreads();
       if (first >= rows) continue;
-      for (int gaussian = split; gaussian < count; gaussian += kSplits) {
+      for (int gaussian = 0; gaussian < count; ++gaussian) {
         if (!present(from + gaussian)) continue;
-        AddLine(stage + gaussian * plan.gaussian_stride + u, width, 0, rows,
-                AlongColumn(layout, tables, from + gaussian), first, sums);
+        AddLine(stage + gaussian * of_gaussian + u, width, 0, rows,
+                AlongColumn(layout, tables, from + gaussian), first, split, kSplits, sums);
       }
     }
 #pragma unroll

@@ -8,17 +8,16 @@
 namespace isocenter::cuda {
 
 inline constexpr int kTeamThreads = 512;
-/// Threads that share a run of outputs along columns: each takes every so many-th Gaussian.
+/// Threads that share a run of outputs along columns: each takes a part of the line.
 inline constexpr int kSplits = 4;
 
 /// All tables, and behind them a stage: either lines along rows, of each group a line of
 /// `value_bytes` per block, or lines along columns, of some Gaussians at once.
 struct SpreadPlan {
-  int stage_offset;       // floats before the stage
-  int rows_at_once;       // of one part of a team
-  int columns_at_once;    // of one part, each with all its runs
-  int gaussians_at_once;  // a multiple of kSplits
-  int gaussian_stride;    // values of one Gaussian's columns in the stage
+  int stage_offset;     // floats before the stage
+  int rows_at_once;     // of one part of a team
+  int columns_at_once;  // of one part, each with all its runs
+  int gaussians_at_once;
   int64_t shared_bytes;
 
   /// `most_shared_bytes`: of one block of threads on the device.
@@ -36,27 +35,18 @@ struct SpreadPlan {
         static_cast<int>(std::clamp<int64_t>(stage / of_row, 1, part_of(shape.rows)));
     plan.columns_at_once =
         std::max(1, std::min(part_of(shape.columns), kTeamThreads / kSplits / RunsOf(shape.rows)));
-    const auto batch_bytes = [&] {
-      plan.gaussian_stride = Stride(shape.rows * plan.columns_at_once, value_bytes);
-      return int64_t{kSplits} * plan.gaussian_stride * value_bytes;
+    const auto of_gaussian = [&] {
+      return int64_t{shape.rows} * plan.columns_at_once * value_bytes;
     };
-    while (batch_bytes() > stage && plan.columns_at_once > 1) --plan.columns_at_once;
-    const int batches = (layout.gaussians + kSplits - 1) / kSplits;
-    const int at_once =
-        static_cast<int>(std::clamp<int64_t>(stage / batch_bytes(), 1, std::max(1, batches)));
-    plan.gaussians_at_once = at_once * kSplits;
-    plan.shared_bytes = tables + std::max(plan.rows_at_once * of_row, at_once * batch_bytes());
+    while (of_gaussian() > stage && plan.columns_at_once > 1) --plan.columns_at_once;
+    plan.gaussians_at_once = static_cast<int>(
+        std::clamp<int64_t>(stage / of_gaussian(), 1, std::max(1, layout.gaussians)));
+    plan.shared_bytes =
+        tables + std::max(plan.rows_at_once * of_row, plan.gaussians_at_once * of_gaussian());
     return plan;
   }
 
   static constexpr int kRangeBytes = 8;  // of a group in a row: from where to where it is
-
- private:
-  // Not less than `values`, and such that kSplits Gaussians side by side are in different banks.
-  static int Stride(int values, int value_bytes) {
-    const int banks = 128 / value_bytes, shift = banks / kSplits;
-    return (values - shift + banks - 1) / banks * banks + shift;
-  }
 };
 
 }  // namespace isocenter::cuda

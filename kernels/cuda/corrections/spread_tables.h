@@ -33,8 +33,9 @@ __host__ __device__ constexpr int64_t SumsAlongRows(const BlockShape& shape) {
   return int64_t{shape.rows} * kRun * RunsOf(shape.columns);
 }
 
-/// A table for each Gaussian along rows, then one for each along columns: weights by the distance
-/// in blocks, and zeros behind them for the runs that reach beyond the last block.
+/// A table for each Gaussian along rows, then one for each along columns: how many blocks it
+/// reaches, then weights by the distance in blocks, and zeros behind them for the runs that reach
+/// beyond the last block.
 struct TableLayout {
   int gaussians;
   int along_row, along_column;  // floats of one table; odd, so that tables begin in other banks
@@ -42,8 +43,8 @@ struct TableLayout {
 
   static TableLayout Of(const BlockShape& shape, size_t gaussians) {
     const int count = static_cast<int>(gaussians);
-    const int along_row = (shape.columns + kRun - 1) | 1;
-    const int along_column = (shape.rows + kRun - 1) | 1;
+    const int along_row = (shape.columns + kRun) | 1;
+    const int along_column = (shape.rows + kRun) | 1;
     return {count, along_row, along_column, count * (along_row + along_column)};
   }
 };
