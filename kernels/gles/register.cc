@@ -12,10 +12,10 @@ void Register(ops::Registry& registry) {
   auto& back = registry.fan_beam_backproject;
   back.Add("gles", "quarter_turn", {NewFanBeamBackprojectComputeQuarter, FanBeamBackprojectBytes});
   back.Add("gles", "compute", {NewFanBeamBackprojectCompute, FanBeamBackprojectBytes});
-  back.Add("gles", "one_pass", {NewFanBeamBackprojectFragment, FanBeamBackprojectBytes},
-           ops::Precision::kFast);
   back.Add("gles", "one_pass_quarter_turn",
            {NewFanBeamBackprojectFragmentQuarter, FanBeamBackprojectBytes}, ops::Precision::kFast);
+  back.Add("gles", "one_pass", {NewFanBeamBackprojectFragment, FanBeamBackprojectBytes},
+           ops::Precision::kFast);
 }
 
 }  // namespace isocenter::gles

@@ -1,16 +1,11 @@
 // Cupping of a measured scan, before and after beam hardening is calibrated on it, or on the
-// homogeneous part of another one. Two fan-beam scans of the Helsinki Tomography Challenge 2022
-// (Zenodo 6984868, CC BY 4.0): solid_disc, acrylic of 69.8 mm, and ta, the same with holes. They
-// are not part of this project: without them there is nothing to test.
+// homogeneous part of another one: solid_disc, acrylic of 69.8 mm, and ta, the same with holes.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -19,52 +14,23 @@
 #include "kernels/calibrate/water_fit.h"
 #include "kernels/geometry/fan_beam.h"
 #include "kernels/recon/fan_beam.h"
+#include "tests/accuracy/htc2022.h"
 
 namespace isocenter {
 namespace {
 
-constexpr int kViews = 720, kChannels = 560;  // the file's last view repeats the first
-constexpr double kDiameterMm = 69.8, kPixelMm = 0.148322;
-constexpr int kPixels = 512;
+using htc2022::Geometry;
+using htc2022::Grid;
+using htc2022::kChannels;
+using htc2022::kPixelMm;
+using htc2022::kPixels;
+using htc2022::kViews;
+using htc2022::LineIntegrals;
+
+constexpr double kDiameterMm = 69.8;
 // The light of a hole's shadow reaches its neighbours: rays so near to one are left out.
 constexpr int kMarginChannels = 20;
 constexpr double kMuAcrylic = 0.02;  // any: profiles are relative
-
-FanBeamGeometry Geometry() {
-  return {.detector = FanBeamGeometry::Detector::kFlat,
-          .source_to_axis_mm = 410.66,
-          .source_to_detector_mm = 553.74,
-          .channels = kChannels,
-          .channel_pitch_mm = 0.2,
-          .central_channel = (kChannels - 1) / 2.0,
-          .views = kViews,
-          .arc = -2 * kPi};
-}
-
-std::string DirectoryOfScans() {
-  const char* named = std::getenv("ISOCENTER_HTC2022");
-  return named != nullptr ? named : "../shared/data/htc2022";
-}
-
-// [view][channel]. Empty where there is no such file.
-std::vector<float> LineIntegrals(const std::string& scan) {
-  std::ifstream file(DirectoryOfScans() + "/" + scan + "_sino.npy", std::ios::binary);
-  if (!file) return {};
-  char start[10];
-  file.read(start, sizeof start);
-  std::string header(
-      static_cast<unsigned char>(start[8]) + 256 * static_cast<unsigned char>(start[9]), ' ');
-  file.read(header.data(), static_cast<std::streamsize>(header.size()));
-  EXPECT_NE(header.find("'<f4'"), std::string::npos) << header;
-  EXPECT_NE(header.find("(721, 560)"), std::string::npos) << header;
-  std::vector<float> lines(int64_t{kViews} * kChannels);
-  file.read(reinterpret_cast<char*>(lines.data()),
-            static_cast<std::streamsize>(lines.size() * sizeof(float)));
-  EXPECT_TRUE(file.good());
-  return lines;
-}
-
-VolumeGrid Grid() { return CenteredGrid(kPixels, kPixels, 1, {kPixelMm, kPixelMm, 1}); }
 
 // Attenuation, [y][x].
 std::vector<double> Reconstruct(const std::vector<float>& lines) {
@@ -212,7 +178,7 @@ class MeasuredCupping : public ::testing::Test {
  protected:
   void SetUp() override {
     lines_ = LineIntegrals("solid_disc");
-    if (lines_.empty()) GTEST_SKIP() << "no measured scans in " << DirectoryOfScans();
+    if (lines_.empty()) GTEST_SKIP() << "no measured scans in " << htc2022::Directory();
     disc_ = DiscOf(lines_);
   }
 
