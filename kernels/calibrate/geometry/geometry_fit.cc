@@ -22,6 +22,7 @@ namespace isocenter::calibrate {
 namespace {
 
 constexpr double kLeastShadowPx = 2, kMostShadowPx = 200;
+constexpr int kMostAttempts = 20;
 constexpr double kFirstSearchMm = 2, kSearchMm = 1;
 constexpr double kFirstScalePx = 0.3, kLeastScalePx = 0.02;
 constexpr double kScalePerSigma = 3;
@@ -37,6 +38,7 @@ struct GeometrySweep::State {
   ShadowSizes sizes;
   PoseSearch search;
   std::optional<Pinhole> first;  // of the frame that oriented
+  int attempts = 0;              // frames until then
   std::vector<SweepFrame> frames;
 
   State(BeadTable beads, const Detector& size, double i0_counts, int count)
@@ -49,8 +51,10 @@ struct GeometrySweep::State {
 
   absl::Status Measure(const LogFrame& frame, SweepFrame& measured) const {
     const std::vector<RoundShadow> shadows = FindShadows(frame, sizes);
-    ISO_ASSIGN_OR_RETURN(const FoundPose pose, first ? search.FindTurned(shadows, *first)
-                                                     : search.Find(shadows));
+    absl::StatusOr<FoundPose> found = absl::FailedPreconditionError("");
+    if (first) found = search.FindTurned(shadows, *first);
+    if (!found.ok()) found = search.Find(shadows);  // which takes some ten times as long
+    ISO_ASSIGN_OR_RETURN(const FoundPose pose, std::move(found));
     Pinhole camera = pose.camera;
     BeadCenters centers;
     for (const double search_mm : {kFirstSearchMm, kSearchMm}) {
@@ -94,6 +98,12 @@ bool GeometrySweep::oriented() const { return state_->first.has_value(); }
 
 void GeometrySweep::Add(int frame, std::span<const uint16_t> counts) {
   SweepFrame& measured = state_->frames[frame];
+  // A sweep of something else is not looked through to its end.
+  if (!state_->first && state_->attempts == kMostAttempts) {
+    measured.status = absl::FailedPreconditionError("no frame before it shows the phantom");
+    return;
+  }
+  if (!state_->first) ++state_->attempts;
   measured.status = state_->Measure({counts, state_->logs, state_->detector}, measured);
   if (measured.status.ok() && !state_->first) state_->first = measured.shadows.camera;
 }

@@ -13,13 +13,18 @@ namespace isocenter::calibrate {
 namespace {
 
 constexpr double kTwoSizes = 1.25;  // ratio from which sizes are told apart
+// Of logarithms of radii: balls at the tube's side of the phantom against those at the detector's,
+// pixels of small shadows, and balls that are not quite of their class's mean size.
+constexpr double kHeapWidth = 0.15, kMostHeapWidth = 0.35;
 constexpr double kUsualMagnification = 1.6;
 constexpr double kCellMm = 1.5;  // of the map that is asked for shadows
+constexpr int kShiftSteps = 3;  // of two cells
 constexpr std::array kDistancesMm = {500.0, 750.0, 1100.0};
 constexpr std::array kScales = {0.92, 1.0, 1.09};
 constexpr double kMostAspectError = 1.4;
-constexpr int kStepDeg = 4;
-constexpr size_t kMostCandidates = 24, kMostTurnedCandidates = 6;
+// A divisor of 360. Balls at 60 mm from the axis are then at most 1 mm from where they are looked for.
+constexpr int kStepDeg = 2;
+constexpr size_t kMostCandidates = 24, kMostTurnedCandidates = 8;
 // A view is another one when it is turned by more than this against the first.
 constexpr double kOtherViewDeg = 5;
 constexpr double kUnexplainedMm = 3;
@@ -42,12 +47,12 @@ struct Span {
   double length() const { return high - low; }
 };
 
-// From one tenth of the values to nine tenths.
+// Without a twentieth of the values at each end.
 Span SpanOf(std::vector<double> values) {
-  const size_t tenth = values.size() / 10;
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(tenth));
-  Span span{values[tenth], 0};
-  const size_t last = values.size() - 1 - tenth;
+  const size_t first = values.size() / 20;
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(first));
+  Span span{values[first], 0};
+  const size_t last = values.size() - 1 - first;
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(last));
   span.high = values[last];
   return span;
@@ -164,44 +169,50 @@ PoseSearch::PoseSearch(BeadTable table, const Detector& detector)
       table_, {}, [](const Bead& bead) { return bead.diameter_mm; });
   two_sizes_ = most->diameter_mm >= kTwoSizes * least->diameter_mm;
   const double border = std::sqrt(most->diameter_mm * least->diameter_mm);
-  for (const Bead& bead : table_) large_.push_back(two_sizes_ && bead.diameter_mm > border);
+  double sums[2] = {0, 0}, counts[2] = {0, 0};
+  for (const Bead& bead : table_) {
+    large_.push_back(two_sizes_ && bead.diameter_mm > border);
+    sums[large_.back()] += std::log(bead.diameter_mm);
+    counts[large_.back()] += 1;
+  }
+  if (two_sizes_) size_ratio_ = sums[1] / counts[1] - sums[0] / counts[0];
 }
 
-// The radius that parts the logarithms of all best (Otsu's criterion).
+// Shadows of the two sizes are in two heaps, whose distance the table tells. What is in neither is
+// no ball's shadow alone, and there may be much of it.
 std::vector<PoseSearch::Sighting> PoseSearch::Classify(
     std::span<const RoundShadow> shadows) const {
   std::vector<double> sizes;
   for (const RoundShadow& shadow : shadows) sizes.push_back(std::log(shadow.radius_px));
-  std::ranges::sort(sizes);
-  double total = 0, below = 0, best = -1, border = std::numeric_limits<double>::infinity();
-  for (const double size : sizes) total += size;
-  const auto count = static_cast<double>(sizes.size());
-  for (size_t i = 0; two_sizes_ && i + 1 < sizes.size(); ++i) {
-    below += sizes[i];
-    const double n = static_cast<double>(i) + 1;
-    const double difference = below / n - (total - below) / (count - n);
-    const double separation = n * (count - n) * difference * difference;
-    if (separation > best) {
-      best = separation;
-      border = (sizes[i] + sizes[i + 1]) / 2;
-    }
+  const auto heap = [&sizes](double middle) {
+    return std::ranges::count_if(
+        sizes, [middle](double size) { return std::abs(size - middle) < kHeapWidth; });
+  };
+  double small = 0;
+  int64_t most = -1;
+  for (const double size : sizes) {
+    const int64_t both = heap(size) + (two_sizes_ ? heap(size + size_ratio_) : 0);
+    if (both > most) most = both, small = size;
   }
   std::vector<Sighting> classified;
-  for (const RoundShadow& shadow : shadows) {
-    classified.push_back({shadow.u, shadow.v, two_sizes_ && std::log(shadow.radius_px) > border});
+  for (size_t i = 0; i < shadows.size(); ++i) {
+    const bool large = two_sizes_ && sizes[i] > small + size_ratio_ / 2;
+    if (std::abs(sizes[i] - small - (large ? size_ratio_ : 0)) > kMostHeapWidth) continue;
+    classified.push_back({shadows[i].u, shadows[i].v, large});
   }
   return classified;
 }
 
-void PoseSearch::Try(const Pinhole& camera, const HitMap& map, int shift_steps,
-                     std::vector<Candidate>& best) const {
+// Moved so that the middles of balls and shadows are one, and then to all sides: balls at an end of
+// the phantom that are too near to each other to be found move the shadows' middle.
+PoseSearch::Candidate PoseSearch::Best(const Pinhole& camera, const HitMap& map) const {
   const std::vector<Point> points = ProjectAll(table_, camera);
   const auto [u, v] = SpansOf(points);
   const double du = map.spans().first.middle() - u.middle();
   const double dv = map.spans().second.middle() - v.middle();
   Candidate found{camera, 0};
-  for (int j = -shift_steps; j <= shift_steps; ++j) {
-    for (int i = -shift_steps; i <= shift_steps; ++i) {
+  for (int j = -kShiftSteps; j <= kShiftSteps; ++j) {
+    for (int i = -kShiftSteps; i <= kShiftSteps; ++i) {
       const double su = du + 2 * i * map.cell(), sv = dv + 2 * j * map.cell();
       const int hits = map.Hits(points, large_, su, sv);
       if (hits <= found.hits) continue;
@@ -211,24 +222,40 @@ void PoseSearch::Try(const Pinhole& camera, const HitMap& map, int shift_steps,
       found.camera.translation.y() += sv / PxPerMm(camera) / camera.aspect;
     }
   }
-  const auto by_hits = [](const Candidate& a, const Candidate& b) { return a.hits > b.hits; };
-  best.insert(std::ranges::upper_bound(best, found, by_hits), found);
-  if (best.size() > kMostCandidates) best.pop_back();
+  return found;
+}
+
+// Candidates are in rings of neighbours; one that a neighbour beats is the same view, less well
+// seen, and would only take the place of another view.
+std::vector<PoseSearch::Candidate> PoseSearch::Peaks(const std::vector<Candidate>& ring,
+                                                     size_t length, size_t most) {
+  std::vector<Candidate> peaks;
+  for (size_t i = 0; i < ring.size(); ++i) {
+    const size_t first = i / length * length, at = i - first;
+    const int before = ring[first + (at + length - 1) % length].hits;
+    const int behind = ring[first + (at + 1) % length].hits;
+    if (ring[i].hits > before && ring[i].hits >= behind) peaks.push_back(ring[i]);
+  }
+  std::ranges::stable_sort(peaks, {}, [](const Candidate& peak) { return -peak.hits; });
+  if (peaks.size() > most) peaks.resize(most);
+  return peaks;
 }
 
 absl::StatusOr<FoundPose> PoseSearch::Find(std::span<const RoundShadow> shadows) const {
   if (shadows.size() < kLeastAgreeing) return Unidentified(0, shadows.size(), kLeastAgreeing);
   const std::vector<Sighting> sightings = Classify(shadows);
   const HitMap map(sightings, detector_);
-  std::vector<Candidate> best;
-  for (int view = 0; view < 8 * 360 / kStepDeg; ++view) {
-    const int quarter = view % 4;
-    const double angle = DegreesToRadians(kStepDeg * (view / 8));
+  constexpr int kSteps = 360 / kStepDeg;
+  std::vector<Candidate> rings;
+  for (int view = 0; view < 8 * kSteps; ++view) {
+    const int quarter = view / kSteps % 4;
     Pinhole camera;
-    camera.aspect = detector_.pitch_u_mm / detector_.pitch_v_mm * (view % 8 < 4 ? 1 : -1);
-    camera.rotation = AboutZ(quarter * kPi / 2) * UprightView() * AboutZ(angle);
+    camera.aspect = detector_.pitch_u_mm / detector_.pitch_v_mm * (view < 4 * kSteps ? 1 : -1);
+    camera.rotation = AboutZ(quarter * kPi / 2) * UprightView() *
+                      AboutZ(DegreesToRadians(kStepDeg * (view % kSteps)));
     camera.u0 = (detector_.columns - 1) / 2.0;
     camera.v0 = (detector_.rows - 1) / 2.0;
+    Candidate& best = rings.emplace_back();
     for (const double distance : kDistancesMm) {
       camera.translation = {0, 0, distance};
       camera.focal = distance;
@@ -238,11 +265,12 @@ absl::StatusOr<FoundPose> PoseSearch::Find(std::span<const RoundShadow> shadows)
       if (!(std::max(scale_u, scale_v) <= kMostAspectError * std::min(scale_u, scale_v))) continue;
       for (const double factor : kScales) {
         camera.focal = factor * distance * (scale_u + scale_v) / 2;
-        Try(camera, map, 1, best);
+        const Candidate candidate = Best(camera, map);
+        if (candidate.hits > best.hits) best = candidate;
       }
     }
   }
-  return Refine(best, sightings);
+  return Refine(Peaks(rings, kSteps, kMostCandidates), sightings);
 }
 
 absl::StatusOr<FoundPose> PoseSearch::FindTurned(std::span<const RoundShadow> shadows,
@@ -250,14 +278,13 @@ absl::StatusOr<FoundPose> PoseSearch::FindTurned(std::span<const RoundShadow> sh
   if (shadows.size() < kLeastAgreeing) return Unidentified(0, shadows.size(), kLeastAgreeing);
   const std::vector<Sighting> sightings = Classify(shadows);
   const HitMap map(sightings, detector_);
-  std::vector<Candidate> best;
+  std::vector<Candidate> ring;
   for (int degrees = 0; degrees < 360; degrees += kStepDeg) {
     Pinhole camera = near;
     camera.rotation = near.rotation * AboutZ(DegreesToRadians(degrees));
-    Try(camera, map, 2, best);
+    ring.push_back(Best(camera, map));
   }
-  if (best.size() > kMostTurnedCandidates) best.resize(kMostTurnedCandidates);
-  return Refine(best, sightings);
+  return Refine(Peaks(ring, ring.size(), kMostTurnedCandidates), sightings);
 }
 
 int PoseSearch::Agreeing(const std::vector<Sighting>& shadows, double gate_px,

@@ -51,8 +51,9 @@ class PoseSearch {
   class HitMap;
 
   std::vector<Sighting> Classify(std::span<const RoundShadow> shadows) const;
-  void Try(const Pinhole& camera, const HitMap& map, int shift_steps,
-           std::vector<Candidate>& best) const;
+  Candidate Best(const Pinhole& camera, const HitMap& map) const;
+  static std::vector<Candidate> Peaks(const std::vector<Candidate>& ring, size_t length,
+                                      size_t most);
   absl::StatusOr<FoundPose> Refine(const std::vector<Candidate>& candidates,
                                    const std::vector<Sighting>& shadows) const;
   int Agreeing(const std::vector<Sighting>& shadows, double gate_px, const Pinhole& camera,
@@ -62,6 +63,7 @@ class PoseSearch {
   Detector detector_;
   std::vector<bool> large_;  // of each ball
   bool two_sizes_ = false;
+  double size_ratio_ = 0;  // logarithm, of the classes' mean sizes; 0: one class
 };
 
 }  // namespace isocenter::calibrate
