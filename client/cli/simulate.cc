@@ -24,6 +24,7 @@
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/phantom/bead_phantom.h"
 #include "kernels/phantom/noise.h"
 #include "kernels/phantom/phantom.h"
 #include "proto/wire/geometry.h"
@@ -56,6 +57,9 @@ absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenVolume(const SimulateOptio
 
 std::string ObjectName(const SimulateOptions& options) {
   if (!options.sweep.empty()) return options.sweep;
+  if (!options.beads.empty()) {
+    return absl::StrCat("beads-", std::filesystem::path(options.beads).filename().string());
+  }
   return options.phantom.empty() ? std::filesystem::path(options.volume).filename().string()
                                  : options.phantom;
 }
@@ -117,6 +121,8 @@ formats::BundleDescription Describe(const SimulateOptions& options, const Physic
   }
   if (!options.sweep.empty()) {
     description["sweep"] = options.sweep;
+  } else if (!options.beads.empty()) {
+    description["beads"] = std::filesystem::path(options.beads).filename();
   } else if (options.phantom.empty()) {
     description["volume"] = ObjectName(options);
   } else {
@@ -156,6 +162,10 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
 }
 
 absl::StatusOr<std::unique_ptr<phantom::Phantom>> OpenObject(const SimulateOptions& options) {
+  if (!options.beads.empty()) {
+    ISO_ASSIGN_OR_RETURN(const BeadTable table, FindBeadTable("--beads", options.beads));
+    return phantom::MakeBeadPhantom(table, kMuWaterPerMm);
+  }
   if (options.phantom.empty()) return OpenVolume(options);
   return phantom::MakePhantom(options.phantom, ScaleMm(options), kMuWaterPerMm);
 }
@@ -206,7 +216,7 @@ absl::StatusOr<std::optional<PhysicsFrames>> MakePhysicsFrames(
   ISO_ASSIGN_OR_RETURN(const std::optional<PhysicsSetup> physics, OpenPhysics(options));
   if (!physics) return std::nullopt;
   const Exposed exposed{.object = object,
-                        .metal = !options.phantom.empty(),
+                        .metal = options.volume.empty(),
                         .dark = options.sweep == "dark",
                         .step = options.sweep == "step"};
   absl::StatusOr<PhysicsFrames> frames =
@@ -271,6 +281,7 @@ void AddSimulateCommand(flags::Command program) {
       "      --detector 1248x960 --pitch-mm 0.32 --rabbitct-size 512\n"
       "  isocenter simulate --phantom head --out run.dcm --matrices run.csv\n"
       "  isocenter simulate --phantom head --out raw --physics room3.textproto\n"
+      "  isocenter simulate --beads helix --out beads --photons 30000 --matrices true.csv\n"
       "  isocenter simulate --sweep dark --out dark --physics room3.textproto --frames 100\n"
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "
       "benchmark\nand libisocenter_rabbitct.so: its projections are filtered already.");

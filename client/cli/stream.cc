@@ -31,6 +31,8 @@
 namespace isocenter::cli {
 namespace {
 
+constexpr char kNewest[] = "newest";
+
 struct Options {
   client::ServerAddress server;
   AcquisitionFlags acquisition;
@@ -43,6 +45,7 @@ struct Options {
   std::string resume;
   std::string skip_frames;
   std::string preview;
+  std::string geometry;  // kNewest or the name of a set; empty: the input's matrices
   v1::PatientStudy study;
   v1::AcquisitionHeader system;  // only what is not empty counts
 };
@@ -56,6 +59,10 @@ absl::Status ApplyOverrides(const Options& options, v1::AcquisitionHeader& heade
   if (options.job_class == "batch") header.set_job_class(v1::JOB_CLASS_BATCH);
   if (options.deadline_seconds > 0) header.set_deadline_seconds(options.deadline_seconds);
   if (options.fps > 0) header.set_frame_rate_hz(options.fps);
+  if (!options.geometry.empty()) {
+    header.clear_trajectory();
+    if (options.geometry != kNewest) header.set_geometry(options.geometry);
+  }
   if (!options.pair.empty()) {
     header.mutable_pair()->set_pair_id(options.pair);
     header.mutable_pair()->set_role(options.role == "mask" ? v1::PAIR_ROLE_MASK
@@ -267,6 +274,11 @@ void AddStreamCommand(flags::Command program) {
       .Add("--skip-frames", o.skip_frames,
            "frames that are not sent, e.g. 10,20-22: what happens to gaps")
       .Type("LIST");
+  command
+      .Add("--geometry", o.geometry,
+           "leave the matrices to the service: those of the kept set of this name, or of the "
+           "newest one that fits (newest)")
+      .Type("NAME|newest");
   command.Add("--preview", o.preview, "PNG of three planes, replaced as the volume grows")
       .Type("FILE");
   AddServerFlags(command, o.server);

@@ -72,7 +72,7 @@ absl::Status WriteTruth(const SimulateOptions& options, const phantom::Phantom& 
   ISO_RETURN_IF_ERROR(Write({options.truth, object, kMuWaterPerMm, true}, grid, options.subsamples,
                             pool, interrupt));
   if (!options.truth_materials || physics == nullptr) return absl::OkStatus();
-  const physics::TissueMap map(physics->effective_kev, !options.phantom.empty());
+  const physics::TissueMap map(physics->effective_kev, options.volume.empty());
   const auto files = MaterialTruthFiles(options.truth);
   for (size_t m = 0; m < files.size(); ++m) {
     const auto share = object.Mapped(

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/calibration_file.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
 
@@ -169,6 +171,15 @@ void SetCorrections(const ops::Calibration& calibration, v1::CalibrationSet& set
 absl::StatusOr<ops::Calibration> CalibrationFromProto(v1::CalibrationSet set) {
   ISO_RETURN_IF_ERROR(CheckCalibrationLabel(set));
   ISO_RETURN_IF_ERROR(CheckParts(set));
+  if (set.has_geometry() || set.geometry_frames() != 0) {
+    ISO_RETURN_IF_ERROR(GeometryFromProto(set).status());
+    const std::vector<std::string> parts = CalibrationParts(set);
+    if (parts.size() > 1) {
+      return Illegal("geometry", absl::StrCat("beside ", absl::StrJoin(parts, ", ")),
+                     "a set of its own");
+    }
+  }
+  set.clear_geometry();
   ops::Calibration calibration;
   calibration.name = set.name();
   ISO_ASSIGN_OR_RETURN(calibration.detector, DetectorFromProto(set.detector()));

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/calibration.pb.h"
+#include "kernels/geometry/trajectory.h"
 #include "kernels/ops/calibration.h"
 
 namespace isocenter::wire {
@@ -29,7 +30,13 @@ absl::StatusOr<ops::Calibration> CalibrationFromProto(v1::CalibrationSet set);
 /// The name, the detector and the corrections. Who made the set fills in the rest.
 v1::CalibrationSet ToProto(const ops::Calibration& calibration);
 
-/// A set without its maps and its picture, for lists.
+/// The matrices of a set that has any, normalised. Errors: INVALID_ARGUMENT (none, or values).
+absl::StatusOr<Trajectory> GeometryFromProto(const v1::CalibrationSet& set);
+
+/// Replaces the matrices of a set.
+void SetGeometry(const Trajectory& trajectory, v1::CalibrationSet& set);
+
+/// A set without its maps, its matrices and its picture, for lists.
 v1::CalibrationSet CalibrationLabel(const v1::CalibrationSet& set);
 
 absl::Time TimeFromProto(const google::protobuf::Timestamp& time);

@@ -148,6 +148,10 @@ absl::Status CheckCalibrationLabel(const v1::CalibrationSet& set) {
     return Illegal("tube_voltage_kv", absl::StrCat(set.tube_voltage_kv()), "0 to 300");
   }
   ISO_RETURN_IF_ERROR(CheckTimes(set));
+  if (set.geometry_frames() > uint64_t{kMaxViews}) {
+    return Illegal("geometry_frames", absl::StrCat(set.geometry_frames()),
+                   absl::StrCat("0 to ", kMaxViews));
+  }
   ISO_RETURN_IF_ERROR(CheckText("description", set.description(), 0, 256));
   ISO_RETURN_IF_ERROR(CheckQuality(set));
   ISO_RETURN_IF_ERROR(CheckPicture(set.picture_png()));
@@ -165,6 +169,7 @@ v1::CalibrationSet CalibrationLabel(const v1::CalibrationSet& set) {
   *label.mutable_valid_until() = set.valid_until();
   if (set.has_created()) *label.mutable_created() = set.created();
   label.set_description(set.description());
+  label.set_geometry_frames(set.geometry_frames());
   *label.mutable_quality() = set.quality();
   return label;
 }

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/geometry/trajectory.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/calibration_file.h"
 
@@ -15,6 +16,8 @@ using Set = v1::CalibrationSet;
 constexpr int64_t kMostMapBytes = int64_t{4} * 8192 * 8192;
 // Indices below 2^26 take 4 bytes at most.
 constexpr auto kMostDefectBytes = static_cast<int64_t>(kMostDefectiveShare * kMostMapBytes);
+// 12 values of 8 bytes, and some for field keys and lengths.
+constexpr int64_t kMostGeometryBytes = int64_t{96} * kMaxViews + 64;
 constexpr int64_t kMostOtherBytes = 256 << 10;
 
 enum WireType { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
@@ -105,7 +108,7 @@ absl::Status CheckCalibrationMessage(absl::string_view message) {
   }
   Fields fields(message);
   Field field;
-  int64_t maps = 0, defects = 0, picture = 0, other = 0;
+  int64_t maps = 0, defects = 0, picture = 0, geometry = 0, other = 0;
   while (fields.Next(field)) {
     switch (field.number) {
       case Set::kResponseFieldNumber:
@@ -115,6 +118,9 @@ absl::Status CheckCalibrationMessage(absl::string_view message) {
         break;
       case Set::kDefectsFieldNumber:
         defects += field.bytes;
+        break;
+      case Set::kGeometryFieldNumber:
+        geometry += field.bytes;
         break;
       case Set::kPicturePngFieldNumber:
         picture += static_cast<int64_t>(field.content.size());
@@ -127,8 +133,9 @@ absl::Status CheckCalibrationMessage(absl::string_view message) {
   if (maps > 2 * kMostMapBytes) return TooLong("response", maps, 2 * kMostMapBytes);
   if (defects > kMostDefectBytes) return TooLong("defects", defects, kMostDefectBytes);
   if (picture > kMostPictureBytes) return TooLong("picture_png", picture, kMostPictureBytes);
+  if (geometry > kMostGeometryBytes) return TooLong("geometry", geometry, kMostGeometryBytes);
   if (other > kMostOtherBytes) {
-    return TooLong("all but maps, defects and picture", other, kMostOtherBytes);
+    return TooLong("all but maps, defects, geometry and picture", other, kMostOtherBytes);
   }
   return absl::OkStatus();
 }

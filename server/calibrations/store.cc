@@ -53,6 +53,7 @@ jobs::CalibrationLabel LabelOf(const v1::KeptCalibration& kept) {
           .created = Created(label),
           .withdrawn = kept.has_withdraw_time(),
           .has_bone = std::ranges::find(kept.part(), "bone") != kept.part().end(),
+          .geometry_frames = static_cast<int>(label.geometry_frames()),
           .crc32c = kept.crc32c(),
           .bytes = static_cast<int64_t>(kept.file_bytes())};
 }
@@ -169,6 +170,17 @@ absl::StatusOr<std::shared_ptr<const ops::Calibration>> Store::Load(
       set.ok() ? wire::CalibrationFromProto(*std::move(set)) : set.status();
   if (calibration.ok()) return std::make_shared<const ops::Calibration>(*std::move(calibration));
   return Damaged(used.name, calibration.status());
+}
+
+absl::StatusOr<Trajectory> Store::LoadGeometry(const jobs::UsedCalibration& used) {
+  ISO_ASSIGN_OR_RETURN(const v1::KeptCalibration kept, Find(used.name));
+  if (kept.crc32c() != used.crc32c) return NoSuchSet(used.name);
+  const absl::StatusOr<v1::CalibrationSet> set =
+      wire::ReadCalibrationFile("the set", FileOf(used.name).string());
+  absl::StatusOr<Trajectory> trajectory =
+      set.ok() ? wire::GeometryFromProto(*set) : absl::StatusOr<Trajectory>(set.status());
+  if (trajectory.ok()) return trajectory;
+  return Damaged(used.name, trajectory.status());
 }
 
 absl::StatusOr<fs::path> Store::VerifiedFile(const std::string& name) {

@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "isocenter/v1/calibration_service.pb.h"
+#include "kernels/geometry/trajectory.h"
 #include "server/jobs/calibrations.h"
 #include "server/storage/files.h"
 
@@ -45,6 +46,9 @@ class Store : public jobs::CalibrationStore {
   std::vector<jobs::CalibrationLabel> Labels() const override;
   absl::StatusOr<std::shared_ptr<const ops::Calibration>> Load(
       const jobs::UsedCalibration& used) override;
+
+  /// The matrices of one of these, normalised. Errors: as Load.
+  absl::StatusOr<Trajectory> LoadGeometry(const jobs::UsedCalibration& used);
 
   /// All of them, newest first.
   std::vector<v1::KeptCalibration> List() const;

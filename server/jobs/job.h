@@ -194,7 +194,7 @@ struct PositionerScan {
   std::optional<double> increment_deg;  // from frame to frame, signed, if it is the same for all
 };
 
-/// The set of calibrations that frames are corrected with.
+/// The set of calibrations that frames are corrected with, or whose matrices they have.
 struct UsedCalibration {
   std::string name;
   uint32_t crc32c = 0;            // of the set as it is kept
@@ -224,6 +224,7 @@ struct AcquisitionFacts {
   std::string filter_description;  // e.g. "ram-lak 1.00"
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
   std::optional<UsedCalibration> calibration;
+  std::optional<UsedCalibration> geometry;  // the set that the matrices are of; unset: the console's
 };
 
 /// In which kinds of DICOM objects a volume is stored.

@@ -146,6 +146,7 @@ void VisitMembers(const Visitor& visit, Is<AcquisitionFacts> auto& f) {
   visit("primary_scan", f.primary_scan);
   visit("secondary_scan", f.secondary_scan);
   visit("calibration", f.calibration, {.place = 9});
+  visit("geometry", f.geometry, {.place = 10});
 }
 
 template <class Visitor>

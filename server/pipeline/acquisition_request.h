@@ -53,6 +53,8 @@ struct AcquisitionRequest {
   std::string calibration_name;  // empty: that which fits
   /// That which was chosen at admission.
   std::optional<jobs::UsedCalibration> calibration;
+  /// The set that the trajectory is of. Unset: the console sent it.
+  std::optional<jobs::UsedCalibration> geometry;
   recon::FdkSettings settings;
   jobs::MissingFrames missing_frames;
   jobs::DicomForms dicom_forms;

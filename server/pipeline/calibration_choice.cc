@@ -25,6 +25,7 @@ std::string Size(const Detector& detector) {
 std::vector<std::string> Misfits(const CalibrationLabel& label, const AcquisitionRequest& request) {
   std::vector<std::string> misfits;
   if (label.withdrawn) misfits.push_back("has been withdrawn");
+  if (label.geometry_frames > 0) misfits.push_back("has matrices, which correct no frames");
   const auto differs = [&](const char* what, const std::string& its, const std::string& asked) {
     misfits.push_back(absl::StrCat("is of ", what, " ", its, ", and the acquisition of ", asked));
   };
@@ -74,7 +75,8 @@ std::optional<Candidate> Best(const std::vector<CalibrationLabel>& kept,
     if (!request.calibration_name.empty() && label.name != request.calibration_name) continue;
     // What another station lacks explains nothing.
     if (request.calibration_name.empty() &&
-        (label.station_name != request.station_name || label.withdrawn)) {
+        (label.station_name != request.station_name || label.withdrawn ||
+         label.geometry_frames > 0)) {
       continue;
     }
     Candidate candidate{&label, Misfits(label, request), IsValid(label, now)};

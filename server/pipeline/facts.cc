@@ -121,6 +121,7 @@ jobs::AcquisitionFacts FactsOf(const AcquisitionRequest& request,
   facts.filter_description = FilterDescription(plan.settings);
   facts.trajectory_hash = TrajectoryHash(trajectory);
   facts.calibration = request.calibration;
+  facts.geometry = request.geometry;
   return facts;
 }
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/rpc/addressee.h"
+#include "server/rpc/translation/known_geometry.h"
 #include "server/rpc/translation/status_translation.h"
-#include "server/rpc/translation/translate_header.h"
 #include "server/scheduler/retry_after.h"
 
 namespace isocenter::rpc {
@@ -30,9 +30,8 @@ void AcquisitionService::OnQuoteAcquisition(
   absl::StatusOr<pipeline::AcquisitionRequest> translated =
       [&]() -> absl::StatusOr<pipeline::AcquisitionRequest> {
     ISO_RETURN_IF_ERROR(CheckAddressee(call.context(), shared_.cluster.node_name()));
-    ISO_ASSIGN_OR_RETURN(
-        pipeline::AcquisitionRequest wanted,
-        TranslateHeader(call.request().header(), shared_.protocols, shared_.max_message_bytes));
+    ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest wanted,
+                         TranslateNew(call.request().header(), shared_));
     wanted.caller = call.permit().identity;
     return wanted;
   }();

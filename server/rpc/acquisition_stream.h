@@ -17,6 +17,7 @@
 #include "isocenter/v1/acquisition.pb.h"
 #include "isocenter/v1/server_config.pb.h"
 #include "server/config/protocol_book.h"
+#include "server/calibrations/store.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
@@ -37,6 +38,7 @@ struct AcquisitionContext {
   absl::Duration idle_limit;  // of silence, by `clock`
   const v1::ClusterConfig& cluster;
   std::function<absl::Time()> clock;
+  calibrations::Store* calibrations = nullptr;  // null: none are kept
   CallCounter calls{};  // streams, and quotes that are being made
 };
 

@@ -8,6 +8,7 @@
 #include "server/base/log.h"
 #include "server/rpc/acquisition_stream.h"
 #include "server/rpc/message_limits.h"
+#include "server/rpc/translation/known_geometry.h"
 #include "server/rpc/translation/translate_header.h"
 
 namespace isocenter::rpc {
@@ -89,7 +90,7 @@ absl::Status AcquisitionStream::HandleResume(const v1::Resume& resume) {
 
 absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header) {
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
-                       TranslateHeader(header, shared_.protocols, shared_.max_message_bytes));
+                       TranslateNew(header, shared_));
   request.caller = permit_.identity;
   {
     absl::MutexLock lock(&mutex_);

@@ -17,7 +17,10 @@ void AddCalibrateCommand(flags::Command program) {
       "  isocenter calibrate bone --steps steps.txt --into room3.isocal\n"
       "  isocenter calibrate scatter --with thick --without thick_primary --into room3.isocal\n"
       "  isocenter calibrate hu --volume inserts.mha --inserts inserts.txt --into room3.isocal\n"
-      "docs/calibrating.md says how each is taken, and when it is good enough.");
+      "and the geometry of its arm, a set of its own:\n"
+      "  isocenter calibrate geometry --sweep beads --beads helix --station room3 --mode bin2 \\\n"
+      "      --valid-days 90 --out room3_geometry.isocal\n"
+      "docs/calibrating.md and docs/geometry.md say how each is taken, and when it is good enough.");
   AddCalibrateDetectorCommand(command);
   AddCalibrateLagCommand(command);
   AddCalibrateGlareCommand(command);
@@ -25,6 +28,7 @@ void AddCalibrateCommand(flags::Command program) {
   AddCalibrateBoneCommand(command);
   AddCalibrateScatterCommand(command);
   AddCalibrateHounsfieldCommand(command);
+  AddCalibrateGeometryCommand(command);
 }
 
 }  // namespace isocenter::cli

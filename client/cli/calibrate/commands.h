@@ -10,6 +10,7 @@ void AddCalibrateLagCommand(flags::Command calibrate);
 void AddCalibrateBeamHardeningCommand(flags::Command calibrate);
 void AddCalibrateBoneCommand(flags::Command calibrate);
 void AddCalibrateGlareCommand(flags::Command calibrate);
+void AddCalibrateGeometryCommand(flags::Command calibrate);
 void AddCalibrateHounsfieldCommand(flags::Command calibrate);
 void AddCalibrateScatterCommand(flags::Command calibrate);
 

@@ -124,6 +124,23 @@ formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::
   return Panels({measured, missed});
 }
 
+formats::GrayImage PictureOf(const calibrate::GeometryFit& fit) {
+  Panel residual{{.title = "residual, rms, px", .x_label = "frame"}, {}};
+  Panel balls{{.title = "balls measured", .x_label = "frame"}, {}};
+  Panel radius{{.title = "source to origin, mm", .x_label = "frame"}, {}};
+  Panel height{{.title = "source along z, mm", .x_label = "frame"}, {}};
+  for (size_t k = 0; k < fit.frames.size(); ++k) {
+    const auto frame = static_cast<double>(k);
+    residual.points.push_back({frame, fit.frames[k].rms_px});
+    balls.points.push_back({frame, static_cast<double>(fit.frames[k].measured)});
+    const absl::StatusOr<Camera> camera = Decompose(fit.matrices[k]);
+    if (!camera.ok()) continue;
+    radius.points.push_back({frame, Norm(camera->source)});
+    height.points.push_back({frame, camera->source.z});
+  }
+  return Panels({residual, balls, radius, height});
+}
+
 formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit) {
   Panel table{{.title = "true HU", .x_label = "reconstructed HU"}, {}};
   Panel error{{.title = "reconstructed less true HU", .x_label = "true HU"}, {}};

@@ -6,6 +6,7 @@
 #include "client/formats/png_image.h"
 #include "kernels/calibrate/bone_fit.h"
 #include "kernels/calibrate/detector_fit.h"
+#include "kernels/calibrate/geometry/geometry_fit.h"
 #include "kernels/calibrate/glare_fit.h"
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
@@ -30,6 +31,9 @@ formats::GrayImage PictureOf(const calibrate::BoneFit& fit,
 /// Along the middle row of blocks of the view: its scatter, and what the kernels make of it.
 formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::ScatterView& view,
                              const calibrate::CoarseShape& shape);
+/// Residuals of each frame, and how the source's distance from the origin and its height along z go
+/// over the sweep.
+formats::GrayImage PictureOf(const calibrate::GeometryFit& fit);
 /// True HU by measured ones.
 formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit);
 

@@ -21,6 +21,7 @@ class SweepSource {
   static absl::StatusOr<SweepSource> Open(const std::string& flag, const std::string& path);
 
   const Detector& detector() const { return acquisition_.detector; }
+  double i0_counts() const { return acquisition_.i0_counts; }
   const Trajectory& trajectory() const { return acquisition_.trajectory; }
   int frames() const { return static_cast<int>(source_->header().frame_count()); }
 

@@ -3,7 +3,9 @@
 #include <cstdio>
 
 #include "client/formats/acquisition_input.h"
+#include "client/formats/other_matrices.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/geometry/trajectory.h"
 
 namespace isocenter::cli {
 
@@ -18,6 +20,11 @@ void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags) {
       .Add("--projections", flags.projections,
            "projections of an RTK geometry (.mha or .mhd), or the measured matrices of a "
            "DICOM XA run (.csv)")
+      .Type("FILE");
+  command
+      .Add("--matrices", flags.matrices,
+           "matrices in place of the input's own (.csv), as `isocenter calibrate geometry` writes "
+           "them")
       .Type("FILE");
   command
       .Add("--i0", flags.i0,
@@ -39,7 +46,9 @@ absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
   for (const std::string& note : source->notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  return source;
+  if (flags.matrices.empty()) return source;
+  ISO_ASSIGN_OR_RETURN(const Trajectory trajectory, ReadTrajectoryCsv(flags.matrices));
+  return formats::WithMatrices(std::move(source), trajectory);
 }
 
 absl::StatusOr<std::optional<VolumeGrid>> ChosenGrid(const AcquisitionFlags& flags) {

@@ -16,15 +16,17 @@ namespace isocenter::cli {
 struct AcquisitionFlags {
   std::string input;
   std::string projections;
+  std::string matrices;
   std::optional<double> i0;
   std::vector<int> grid;
   double voxel_mm = 0;
 };
 
-/// The input, --projections, --i0, --grid and --voxel-mm.
+/// The input, --projections, --matrices, --i0, --grid and --voxel-mm.
 void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags);
 
-/// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition.
+/// Prints what was assumed to standard error. Errors: those of formats::OpenAcquisition,
+/// ReadTrajectoryCsv and formats::WithMatrices.
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(
     const AcquisitionFlags& flags);
 

@@ -19,6 +19,11 @@ void AddObjectFlags(flags::Command command, SimulateOptions& o) {
            "middle is put into the isocentre")
       .Type("PATH");
   object
+      .Add("--beads", o.beads,
+           "phantom of steel balls in a tube, for `isocenter calibrate geometry`: helix, rings, or "
+           "a table with x, y, z and diameter in mm on each line")
+      .Type("helix|rings|FILE");
+  object
       .Add("--sweep", o.sweep,
            "nothing: frames without X-rays (dark), without an object (flat), or flat ones and then "
            "as many dark ones (step), for --physics")
@@ -97,6 +102,14 @@ void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
   command.Add("--wobble", o.trajectory.wobble, "size of the C-arm's deviations; 1 is typical")
       .ShowDefault()
       .Range(0.0, 10.0);
+  command
+      .Add("--drift-mm", o.trajectory.drift_mm,
+           "how far the arm has moved at the last frame, evenly from the first on")
+      .Type("X,Y,Z")
+      .ShowDefault("0,0,0")
+      .Separator(',')
+      .Count(3)
+      .Range(-100.0, 100.0);
   command
       .Add("--binning", o.trajectory.binning,
            "the matrices of the .csv are for N x N times finer pixels than --detector")

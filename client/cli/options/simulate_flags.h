@@ -20,6 +20,7 @@ struct SimulateOptions {
   std::vector<int> raw_shape;
   std::vector<double> raw_spacing{1, 1, 1};
   std::string raw_type = "int16";
+  std::string beads;  // "helix", "rings" or the name of a table
   std::string sweep;  // "dark", "flat" or "step": nothing is in the beam
 
   std::string out;

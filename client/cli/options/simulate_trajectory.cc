@@ -8,6 +8,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/detector_rows.h"
+#include "kernels/geometry/trajectory_drift.h"
 
 namespace isocenter::cli {
 namespace {
@@ -57,6 +58,8 @@ absl::StatusOr<Trajectory> CenteredTrajectory(const TrajectoryChoice& choice,
 absl::StatusOr<Trajectory> MakeTrajectory(const TrajectoryChoice& choice,
                                           const Detector& detector) {
   ISO_ASSIGN_OR_RETURN(Trajectory trajectory, CenteredTrajectory(choice, detector));
+  const std::vector<double>& drift = choice.drift_mm;
+  ISO_ASSIGN_OR_RETURN(trajectory, Drifted(trajectory, {drift[0], drift[1], drift[2]}));
   for (ProjectionMatrix& matrix : trajectory) {
     matrix = WithColumnsBefore(matrix, choice.displacement_px);
   }

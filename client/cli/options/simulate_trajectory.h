@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/geometry/detector.h"
@@ -20,6 +21,7 @@ struct TrajectoryChoice {
   double sdd_mm = 1200;
   double wobble = 1.0;
   uint64_t seed = 1;
+  std::vector<double> drift_mm{0, 0, 0};  // of the arm, at the last frame
   int binning = 1;
   double displacement_px = 0;  // of the detector along its rows
 };

@@ -76,6 +76,9 @@ std::string ImageComments(const jobs::Job& job) {
     parts.push_back(absl::StrFormat("calibration %s, checksum %08x%s", used->name, used->crc32c,
                                     used->outside_validity ? ", outside its validity" : ""));
   }
+  if (const auto& used = job.facts.geometry) {
+    parts.push_back(absl::StrFormat("geometry %s, checksum %08x", used->name, used->crc32c));
+  }
   if (job.facts.dose_area_product_dgycm2 > 0) {
     parts.push_back(
         absl::StrFormat("dose area product %.6g dGy*cm2", job.facts.dose_area_product_dgycm2));

@@ -52,8 +52,9 @@ std::string Frames(int columns, int rows, int bits) {
   return absl::StrCat(columns, "x", rows, " pixels of ", bits, " bits");
 }
 
-void CompareFrames(const jobs::AcquisitionFacts& facts, const recon::Acquisition& repeated,
+void CompareFrames(const jobs::AcquisitionFacts& facts, const AcquisitionRequest& request,
                    Differences& differences) {
+  const recon::Acquisition& repeated = request.acquisition;
   const std::string frames = Frames(repeated.detector.columns, repeated.detector.rows,
                                     8 * static_cast<int>(recon::PixelBytes(repeated.pixel_type)));
   const std::string of_job =
@@ -64,6 +65,8 @@ void CompareFrames(const jobs::AcquisitionFacts& facts, const recon::Acquisition
     // Then the trajectories differ as well, which says nothing more.
     return differences.Add("frame_count", absl::StrCat(count), absl::StrCat(facts.frames));
   }
+  // What the console leaves to the service is what the service chose when the job began.
+  if (facts.geometry && request.geometry) return;
   const std::string hash = TrajectoryHash(repeated.trajectory);
   if (hash == facts.trajectory_hash) return;
   differences.Add("the planned trajectory",
@@ -93,10 +96,14 @@ absl::Status CheckSameAcquisition(const jobs::Job& job, const AcquisitionRequest
   CompareIdentity(job, repeated.patient_study, differences);
   differences.Compare("patient_position", Name(repeated.patient_position),
                       Name(job.facts.patient_position));
-  CompareFrames(job.facts, repeated.acquisition, differences);
+  CompareFrames(job.facts, repeated, differences);
   if (!repeated.calibration_name.empty()) {
     differences.Compare("calibration", repeated.calibration_name,
                         job.facts.calibration ? job.facts.calibration->name : "");
+  }
+  if (repeated.geometry && !repeated.geometry->name.empty()) {
+    differences.Compare("geometry", repeated.geometry->name,
+                        job.facts.geometry ? job.facts.geometry->name : "");
   }
   if (!repeated.protocol.empty()) {
     differences.Compare("protocol", repeated.protocol, job.protocol);

@@ -168,6 +168,7 @@ v1::Job ToProto(const jobs::Job& job) {
   proto.set_pair_id(job.pair_id);
   proto.set_pair_role(ToProto(job.pair_role));
   if (job.facts.calibration) *proto.mutable_calibration() = ToProto(*job.facts.calibration);
+  if (job.facts.geometry) *proto.mutable_geometry() = ToProto(*job.facts.geometry);
   if (jobs::IsRefinement(job)) proto.set_refines_job_id(job.source_job_ids.front());
   if (const auto& second_pass = job.refinement.second_pass) {
     proto.mutable_second_pass()->set_metal(second_pass->metal);

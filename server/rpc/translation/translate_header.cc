@@ -12,6 +12,7 @@
 #include "proto/wire/geometry.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
+#include "server/rpc/translation/known_geometry.h"
 #include "server/rpc/translation/translate.h"
 #include "server/rpc/translation/translate_refinement.h"
 
@@ -127,6 +128,7 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   ISO_RETURN_IF_ERROR(CheckIdentifier("request_id", header.request_id()));
   ISO_RETURN_IF_ERROR(CheckIdentifier("detector_mode", header.detector_mode()));
   ISO_RETURN_IF_ERROR(CheckIdentifier("calibration", header.calibration()));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("geometry", header.geometry()));
   if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
     return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
   }
@@ -227,7 +229,16 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRepeated(
   config::Protocol only_named;
   only_named.description.set_name(header.protocol());
   // Frames were accepted at this size already, whatever the limit is now.
-  return Translate(header, only_named, std::numeric_limits<int64_t>::max());
+  constexpr int64_t kAnySize = std::numeric_limits<int64_t>::max();
+  if (!LeavesGeometry(header)) return Translate(header, only_named, kAnySize);
+  v1::AcquisitionHeader stand_in = header;
+  stand_in.mutable_circular()->set_source_to_isocenter_mm(100);
+  stand_in.mutable_circular()->set_source_to_detector_mm(200);
+  stand_in.mutable_circular()->set_arc_deg(360);
+  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
+                       Translate(stand_in, only_named, kAnySize));
+  request.geometry = jobs::UsedCalibration{.name = header.geometry()};
+  return request;
 }
 
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& record) {
@@ -242,6 +253,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& 
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
                        Translate(spooled.header(), protocol, std::numeric_limits<int64_t>::max()));
   if (spooled.has_calibration()) request.calibration = CalibrationFromProto(spooled.calibration());
+  if (spooled.has_geometry()) request.geometry = CalibrationFromProto(spooled.geometry());
   request.record = record;
   return request;
 }
@@ -250,6 +262,12 @@ std::string AddCalibration(const std::string& record, const jobs::UsedCalibratio
   v1::SpooledAcquisition added;
   *added.mutable_calibration() = ToProto(calibration);
   return record + added.SerializeAsString();  // which is how protobuf merges messages
+}
+
+std::string AddGeometry(const std::string& record, const jobs::UsedCalibration& geometry) {
+  v1::SpooledAcquisition added;
+  *added.mutable_geometry() = ToProto(geometry);
+  return record + added.SerializeAsString();
 }
 
 }  // namespace isocenter::rpc

@@ -25,8 +25,9 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateHeader(const v1::Acquisiti
                                                              int64_t max_message_bytes);
 
 /// The header that a console repeats to go on with a job, which keeps the protocol that it has: one
-/// that is named need not exist any more, and its settings are not there. Errors: INVALID_ARGUMENT,
-/// as above.
+/// that is named need not exist any more, and its settings are not there. Where the header leaves
+/// its trajectory to the service, `geometry` has the name that it gives, if any, and the trajectory
+/// is one of so many frames only. Errors: INVALID_ARGUMENT, as above.
 absl::StatusOr<pipeline::AcquisitionRequest> TranslateRepeated(const v1::AcquisitionHeader& header);
 
 /// AcquisitionRequest::record as TranslateHeader made it, perhaps before a restart: the acquisition
@@ -35,6 +36,9 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateRecord(const std::string& 
 
 /// The record with what was chosen for it.
 std::string AddCalibration(const std::string& record, const jobs::UsedCalibration& calibration);
+
+/// The record with the set that the header's matrices are of.
+std::string AddGeometry(const std::string& record, const jobs::UsedCalibration& geometry);
 
 /// What the exposure came to. Errors: INVALID_ARGUMENT, naming the field below `field`, its value
 /// and what is legal.

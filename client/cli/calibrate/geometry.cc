@@ -1,0 +1,201 @@
+// isocenter calibrate geometry: the matrices of an arm, from a sweep of a phantom of small balls.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "client/cli/calibrate/commands.h"
+#include "client/cli/calibrate/geometry_report.h"
+#include "client/cli/calibrate/pictures.h"
+#include "client/cli/calibrate/set_file.h"
+#include "client/cli/calibrate/sweep_source.h"
+#include "client/cli/options/simulate_trajectory.h"
+#include "client/cli/output/table.h"
+#include "client/formats/destination.h"
+#include "client/formats/file.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/thread_pool.h"
+#include "kernels/calibrate/geometry/geometry_fit.h"
+#include "proto/wire/calibration.h"
+#include "proto/wire/geometry.h"
+
+namespace isocenter::cli {
+namespace {
+
+using calibrate::GeometryFit;
+using calibrate::GeometryModel;
+using calibrate::GeometryWorld;
+
+struct Options {
+  std::string sweep, beads, model = "auto", world = "phantom";
+  std::string matrices, out, picture, report;
+  std::string station, mode, name, description;
+  int valid_days = 0;
+};
+
+absl::Status CheckDestinations(const Options& options) {
+  if (options.matrices.empty() && options.out.empty()) {
+    return absl::InvalidArgumentError(
+        "neither --matrices nor --out is given; legal is one of them, or both");
+  }
+  if (!options.out.empty() &&
+      (options.station.empty() || options.mode.empty() || options.valid_days == 0)) {
+    return absl::InvalidArgumentError("--out needs --station, --mode and --valid-days");
+  }
+  const std::vector<std::filesystem::path> inputs = {options.sweep, options.beads};
+  for (const auto& [flag, path, ending] :
+       {std::tuple("--matrices", &options.matrices, ".csv"), {"--out", &options.out, ""},
+        {"--picture", &options.picture, ".png"}, {"--report", &options.report, ".json"}}) {
+    if (path->empty()) continue;
+    std::vector<std::string> endings;
+    if (*ending != '\0') endings.emplace_back(ending);
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
+        {.flag = flag, .path = *path, .endings = endings, .inputs = inputs}));
+  }
+  return absl::OkStatus();
+}
+
+/// All of a set but its matrices.
+v1::CalibrationSet LabelOf(const Options& options, const Detector& detector) {
+  const absl::Time now = absl::Now();
+  v1::CalibrationSet label;
+  label.set_name(options.name.empty()
+                     ? absl::StrCat(options.station, "_geometry_",
+                                    absl::FormatTime("%Y%m%dT%H%M%S", now, absl::UTCTimeZone()))
+                     : options.name);
+  label.set_station_name(options.station);
+  label.set_detector_mode(options.mode);
+  label.set_description(options.description);
+  *label.mutable_detector() = wire::ToProto(detector);
+  wire::SetTime(now, *label.mutable_created());
+  wire::SetTime(now, *label.mutable_valid_from());
+  wire::SetTime(now + absl::Hours(24) * options.valid_days, *label.mutable_valid_until());
+  return label;
+}
+
+/// Frames are decoded one by one and measured beside each other.
+absl::Status AddFrames(SweepSource& source, calibrate::GeometrySweep& sweep, ThreadPool& pool) {
+  const auto batch = static_cast<size_t>(2 * pool.threads());
+  std::vector<std::vector<uint16_t>> counts;
+  int first = 0;
+  const auto measure = [&] {
+    pool.ParallelFor(static_cast<int64_t>(counts.size()), [&](int64_t i, int) {
+      sweep.Add(first + static_cast<int>(i), counts[i]);
+    });
+    first += static_cast<int>(counts.size());
+    counts.clear();
+  };
+  ISO_RETURN_IF_ERROR(source.Read(1, [&](int frame, std::span<const uint16_t> frame_counts) {
+    counts.emplace_back(frame_counts.begin(), frame_counts.end());
+    const bool last = frame + 1 == source.frames();
+    if (!sweep.oriented() || last || counts.size() == batch) measure();
+    return absl::OkStatus();
+  }));
+  return absl::OkStatus();
+}
+
+void Print(const GeometryFit& fit) {
+  std::vector<TableRow> rows = {{"FIGURE", "VALUE", "UNIT"}};
+  for (const calibrate::Figure& figure : fit.figures) {
+    rows.push_back({figure.name, absl::StrFormat("%.5g", figure.value), figure.unit});
+  }
+  std::fputs(FormatTable(rows).c_str(), stdout);
+  std::printf("model %s: residuals for each degree of freedom %.4f px with frames alone%s\n",
+              ModelName(fit.model), fit.rms_frames_px,
+              fit.rms_arm_px == 0
+                  ? ""
+                  : absl::StrFormat(", %.4f px with a smooth arm", fit.rms_arm_px).c_str());
+  for (const std::string& text : Observability(fit)) std::printf("%s\n", text.c_str());
+  for (const std::string& warning : fit.warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+}
+
+absl::Status Calibrate(const Options& options) {
+  ISO_RETURN_IF_ERROR(CheckDestinations(options));
+  ISO_ASSIGN_OR_RETURN(BeadTable table, FindBeadTable("--beads", options.beads));
+  ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("--sweep", options.sweep));
+  v1::CalibrationSet set = LabelOf(options, source.detector());
+  if (!options.out.empty()) ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+  ISO_ASSIGN_OR_RETURN(const std::unique_ptr<calibrate::GeometrySweep> sweep,
+                       calibrate::GeometrySweep::Make(std::move(table), source.detector(),
+                                                      source.i0_counts(), source.frames()));
+  ThreadPool pool(UsableCores());
+  ISO_RETURN_IF_ERROR(AddFrames(source, *sweep, pool));
+  ISO_ASSIGN_OR_RETURN(
+      const GeometryFit fit,
+      sweep->Fit({.model = options.model == "auto"     ? GeometryModel::kAuto
+                           : options.model == "frames" ? GeometryModel::kFrames
+                                                       : GeometryModel::kArm,
+                  .world = options.world == "phantom" ? GeometryWorld::kPhantom
+                                                      : GeometryWorld::kOrbit},
+                 pool));
+  if (!options.matrices.empty()) {
+    ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(fit.matrices)));
+  }
+  if (!options.report.empty()) {
+    ISO_RETURN_IF_ERROR(formats::WriteText(options.report, GeometryReport(fit).dump(2) + "\n"));
+  }
+  const formats::GrayImage picture = PictureOf(fit);
+  Print(fit);
+  if (options.out.empty()) {
+    return options.picture.empty() ? absl::OkStatus()
+                                   : formats::WritePng(options.picture, picture);
+  }
+  wire::SetGeometry(fit.matrices, set);
+  return WriteSet(std::move(set), {"geometry", fit.figures, picture}, options.out,
+                  options.picture);
+}
+
+}  // namespace
+
+void AddCalibrateGeometryCommand(flags::Command calibrate) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  flags::Command command = calibrate.Subcommand(
+      "geometry", "Projection matrices of an arm, from a sweep of a phantom of small balls");
+  command.Footer(
+      "Example:\n"
+      "  isocenter calibrate geometry --sweep beads --beads helix --matrices arm.csv \\\n"
+      "      --picture arm.png --report arm.json\n"
+      "  isocenter calibrate geometry --sweep beads --beads balls.txt --station room3 \\\n"
+      "      --mode bin2 --valid-days 90 --out room3_geometry.isocal\n"
+      "A table has x, y, z and diameter in mm on each line. docs/geometry.md says what the phantom "
+      "must be,\nin which frame the matrices are, and when they are good enough.");
+  command.Add("--sweep", o.sweep, "acquisition of the phantom; its matrices are not looked at")
+      .Required()
+      .Type("PATH");
+  command.Add("--beads", o.beads, "the phantom: helix, rings, or a table of its balls")
+      .Required()
+      .Type("helix|rings|FILE");
+  command
+      .Add("--model", o.model,
+           "frames: nine parameters of each frame; arm: focal length and principal point change "
+           "smoothly over the sweep; auto: arm where it explains the balls as well as frames does")
+      .OneOf({"auto", "frames", "arm"})
+      .ShowDefault();
+  command
+      .Add("--world", o.world,
+           "frame of the matrices: the phantom's own, or the orbit's (z is its axis, the origin "
+           "where the rays of the detector's middle meet)")
+      .OneOf({"phantom", "orbit"})
+      .ShowDefault();
+  command.Add("--matrices", o.matrices, "write the matrices to this .csv").Type("FILE");
+  command.Add("--report", o.report, "write what each frame and each ball showed to this .json")
+      .Type("FILE");
+  command.Add("--picture", o.picture, "write residuals and path of the source to this .png")
+      .Type("FILE");
+  command.Add("--out", o.out, "write a calibration set, for `isocenter calibrations add`")
+      .Type("FILE");
+  command.Add("--station", o.station, "station name, as in the acquisitions' headers");
+  command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words");
+  command.Add("--valid-days", o.valid_days, "how long the set is valid, from now").Range(1, 3650);
+  command.Add("--name", o.name, "of the set (default: station and time)");
+  command.Add("--description", o.description, "who measured, and what with");
+  command.Does([options] { return Calibrate(*options); });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,306 @@
+#include "kernels/calibrate/geometry/geometry_fit.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
+#include "kernels/calibrate/geometry/arm_fit.h"
+#include "kernels/calibrate/geometry/bead_centers.h"
+#include "kernels/calibrate/geometry/geometry_checks.h"
+#include "kernels/calibrate/geometry/pose_search.h"
+#include "kernels/calibrate/geometry/world_frame.h"
+#include "kernels/calibrate/robust.h"
+
+namespace isocenter::calibrate {
+namespace {
+
+constexpr double kLeastShadowPx = 2, kMostShadowPx = 200;
+constexpr int kMostAttempts = 20;
+constexpr double kFirstSearchMm = 2, kSearchMm = 1;
+constexpr double kFirstScalePx = 0.3, kLeastScalePx = 0.02;
+constexpr double kScalePerSigma = 3;
+// How much worse the smooth arm may explain the shadows than single frames do.
+constexpr double kMostArmRatio = 1.03;
+
+}  // namespace
+
+struct GeometrySweep::State {
+  BeadTable table;
+  Detector detector;
+  std::vector<float> logs;
+  ShadowSizes sizes;
+  PoseSearch search;
+  std::optional<Pinhole> first;  // of the frame that oriented
+  int attempts = 0;              // frames until then
+  std::vector<SweepFrame> frames;
+
+  State(BeadTable beads, const Detector& size, double i0_counts, int count)
+      : table(std::move(beads)),
+        detector(size),
+        logs(LogTable(i0_counts)),
+        sizes(SizesOf(table, detector)),
+        search(table, detector),
+        frames(count) {}
+
+  absl::Status Measure(const LogFrame& frame, SweepFrame& measured) const {
+    const std::vector<RoundShadow> shadows = FindShadows(frame, sizes);
+    absl::StatusOr<FoundPose> found = absl::FailedPreconditionError("");
+    if (first) found = search.FindTurned(shadows, *first);
+    if (!found.ok()) found = search.Find(shadows);  // which takes some ten times as long
+    ISO_ASSIGN_OR_RETURN(const FoundPose pose, std::move(found));
+    Pinhole camera = pose.camera;
+    BeadCenters centers;
+    for (const double search_mm : {kFirstSearchMm, kSearchMm}) {
+      centers = MeasureCenters(frame, table, camera, search_mm);
+      FitCamera(table, centers.shadows, kCameraParameters, kFirstScalePx, 20, camera);
+    }
+    measured.shadows = {camera, std::move(centers.shadows)};
+    measured.states = std::move(centers.states);
+    measured.report.unexplained = pose.unexplained;
+    return absl::OkStatus();
+  }
+};
+
+GeometrySweep::GeometrySweep(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GeometrySweep::~GeometrySweep() = default;
+
+absl::StatusOr<std::unique_ptr<GeometrySweep>> GeometrySweep::Make(BeadTable table,
+                                                                   const Detector& detector,
+                                                                   double i0_counts, int frames) {
+  ISO_RETURN_IF_ERROR(CheckBeadTable(table));
+  if (!(i0_counts >= 1 && i0_counts <= 65535)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("i0_counts is ", i0_counts, "; legal is 1 to 65535"));
+  }
+  if (frames < kLeastGeometryFrames || frames > kMaxViews) {
+    return absl::InvalidArgumentError(absl::StrCat("the sweep has ", frames, " frames; legal is ",
+                                                   kLeastGeometryFrames, " to ", kMaxViews));
+  }
+  const ShadowSizes sizes = SizesOf(table, detector);
+  if (!(sizes.least_px >= kLeastShadowPx && sizes.most_px <= kMostShadowPx)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "balls of this table have shadows of about %.1f to %.1f pixels across on this detector; "
+        "legal is %g to %g",
+        sizes.least_px, sizes.most_px, kLeastShadowPx, kMostShadowPx));
+  }
+  return std::unique_ptr<GeometrySweep>(new GeometrySweep(
+      std::make_unique<State>(std::move(table), detector, i0_counts, frames)));
+}
+
+bool GeometrySweep::oriented() const { return state_->first.has_value(); }
+
+void GeometrySweep::Add(int frame, std::span<const uint16_t> counts) {
+  SweepFrame& measured = state_->frames[frame];
+  // A sweep of something else is not looked through to its end.
+  if (!state_->first && state_->attempts == kMostAttempts) {
+    measured.status = absl::FailedPreconditionError("no frame before it shows the phantom");
+    return;
+  }
+  if (!state_->first) ++state_->attempts;
+  measured.status = state_->Measure({counts, state_->logs, state_->detector}, measured);
+  if (measured.status.ok() && !state_->first) state_->first = measured.shadows.camera;
+}
+
+namespace {
+
+/// The sweep without the frames' reports, and what is fitted to it.
+class Fitter {
+ public:
+  Fitter(const BeadTable& table, const Detector& detector, std::vector<SweepFrame>& frames,
+         ThreadPool& pool)
+      : table_(table), detector_(detector), frames_(frames), pool_(pool), balls_(table.size()) {
+    for (const SweepFrame& frame : frames) shadows_.push_back(frame.shadows);
+  }
+
+  absl::StatusOr<GeometryFit> Run(const GeometryChoice& choice) {
+    CountStates();
+    ISO_RETURN_IF_ERROR(CheckFrames(frames_));
+    ISO_RETURN_IF_ERROR(FitWithoutWrongBalls());
+    ISO_RETURN_IF_ERROR(ChooseModel(choice.model));
+    ISO_RETURN_IF_ERROR(Collect(choice.world));
+    ISO_RETURN_IF_ERROR(CheckFit(fit_));
+    return std::move(fit_);
+  }
+
+ private:
+  void CountStates() {
+    for (SweepFrame& frame : frames_) {
+      for (size_t i = 0; i < frame.states.size(); ++i) {
+        const BeadState state = frame.states[i];
+        FrameReport& report = frame.report;
+        if (state == BeadState::kMeasured) ++report.measured, ++balls_[i].frames;
+        if (state == BeadState::kCrowded) ++report.crowded;
+        if (state == BeadState::kOutside) ++report.outside;
+        if (state == BeadState::kMissing) ++report.missing, ++balls_[i].missing;
+        if (state == BeadState::kOdd) ++report.odd;
+      }
+    }
+  }
+
+  // The scale of Cauchy's loss, from the residuals as they are.
+  void SetScale() {
+    std::vector<double> all;
+    for (const FrameShadows& frame : shadows_) {
+      const std::vector<double> residuals = Residuals(table_, frame.shadows, frame.camera);
+      all.insert(all.end(), residuals.begin(), residuals.end());
+    }
+    // The median length of a normally distributed plane vector is 1.1774 sigma.
+    scale_ = all.empty() ? kFirstScalePx
+                         : std::max(kLeastScalePx, kScalePerSigma * Median(std::move(all)) / 1.1774);
+  }
+
+  // Balls that are not where the table has them are left out, the worst one first: each bends the
+  // matrices a little, and with them the others' places.
+  absl::Status FitWithoutWrongBalls() {
+    const int most = std::max(1, static_cast<int>(kMostWrongBalls * static_cast<double>(
+                                                                        table_.size())));
+    for (int left_out = 0;; ++left_out) {
+      SetScale();
+      covariances_ = FitFrames(table_, scale_, pool_, shadows_);
+      const size_t worst = FindOffsets();
+      const double error = Norm(balls_[worst].offset);
+      if (error <= kMostBallErrorMm) return absl::OkStatus();
+      if (left_out == most) return TooManyWrong(worst, error, most);
+      balls_[worst].left_out = true;
+      balls_[worst].why = absl::StrFormat(
+          "is at (%+.2f, %+.2f, %+.2f) mm from where the table has it", balls_[worst].offset.x,
+          balls_[worst].offset.y, balls_[worst].offset.z);
+      for (FrameShadows& frame : shadows_) {
+        std::erase_if(frame.shadows, [worst](const BeadShadow& shadow) {
+          return shadow.bead == static_cast<int>(worst);
+        });
+      }
+    }
+  }
+
+  static absl::Status TooManyWrong(size_t ball, double error, int most) {
+    return NotGoodEnough(
+        {absl::StrCat("distance of ball ", ball, " from where the table has it"), error, "mm"},
+        absl::StrFormat("at most %g mm, but for %d balls that are left out already",
+                        kMostBallErrorMm, most),
+        "is the table that of this phantom?");
+  }
+
+  // Where balls are with the cameras as they are. The one that is farthest off.
+  size_t FindOffsets() {
+    std::vector<Eigen::Matrix3d> left(table_.size(), Eigen::Matrix3d::Zero());
+    std::vector<Eigen::Vector3d> right(table_.size(), Eigen::Vector3d::Zero());
+    for (const FrameShadows& frame : shadows_) {
+      for (const BeadShadow& shadow : frame.shadows) {
+        const Vec3 point = table_[shadow.bead].center;
+        // Moving a ball is moving the camera, in the world's axes.
+        const Eigen::Matrix<double, 2, 3> by_point =
+            Jacobian(frame.camera, point).middleCols<3>(3) * frame.camera.rotation;
+        left[shadow.bead] += by_point.transpose() * by_point;
+        right[shadow.bead] +=
+            by_point.transpose() *
+            (Eigen::Vector2d(shadow.u, shadow.v) - frame.camera.Project(point));
+      }
+    }
+    size_t worst = 0;
+    for (size_t i = 0; i < table_.size(); ++i) {
+      if (balls_[i].left_out) continue;
+      const Eigen::Vector3d offset =
+          balls_[i].frames == 0 ? Eigen::Vector3d::Zero().eval() : left[i].ldlt().solve(right[i]);
+      balls_[i].offset = {offset.x(), offset.y(), offset.z()};
+      if (balls_[worst].left_out || Norm(balls_[i].offset) > Norm(balls_[worst].offset)) worst = i;
+    }
+    return worst;
+  }
+
+  // Sum of squares for each degree of freedom.
+  double Variance(double parameters) const {
+    double squares = 0, values = 0;
+    for (const FrameShadows& frame : shadows_) {
+      for (const double r : Residuals(table_, frame.shadows, frame.camera)) {
+        squares += scale_ * scale_ * std::log1p(r * r / (scale_ * scale_));
+        values += 2;
+      }
+    }
+    return squares / std::max(1.0, values - parameters);
+  }
+
+  absl::Status ChooseModel(GeometryModel wanted) {
+    SetScale();
+    covariances_ = FitFrames(table_, scale_, pool_, shadows_);
+    const auto frames = static_cast<double>(frames_.size());
+    variance_ = Variance(kCameraParameters * frames);
+    fit_.rms_frames_px = std::sqrt(2 * variance_);
+    fit_.model = GeometryModel::kFrames;
+    if (wanted == GeometryModel::kFrames) return absl::OkStatus();
+    const std::vector<FrameShadows> alone = shadows_;
+    const int intervals = SplineIntervals(shadows_);
+    absl::StatusOr<std::vector<CameraCovariance>> smooth =
+        FitArm(table_, scale_, intervals, pool_, shadows_);
+    if (!smooth.ok() && wanted == GeometryModel::kArm) return smooth.status();
+    const double variance = Variance(kPoseParameters * frames + 3.0 * (intervals + 3));
+    fit_.rms_arm_px = smooth.ok() ? std::sqrt(2 * variance) : 0;
+    const bool good = smooth.ok() && fit_.rms_arm_px <= kMostArmRatio * fit_.rms_frames_px;
+    if (!good && wanted == GeometryModel::kAuto) {
+      shadows_ = alone;
+      return absl::OkStatus();
+    }
+    covariances_ = *std::move(smooth);
+    variance_ = variance;
+    fit_.model = GeometryModel::kArm;
+    fit_.intervals = intervals;
+    return absl::OkStatus();
+  }
+
+  absl::Status Collect(GeometryWorld world) {
+    double squares = 0, count = 0;
+    for (size_t k = 0; k < frames_.size(); ++k) {
+      ISO_ASSIGN_OR_RETURN(const ProjectionMatrix matrix, shadows_[k].camera.Matrix());
+      fit_.matrices.push_back(matrix);
+      double frame_squares = 0;
+      for (const double r : Residuals(table_, shadows_[k].shadows, shadows_[k].camera)) {
+        frame_squares += r * r;
+      }
+      const auto shadows = static_cast<double>(shadows_[k].shadows.size());
+      frames_[k].report.rms_px = std::sqrt(frame_squares / std::max(1.0, shadows));
+      squares += frame_squares;
+      count += shadows;
+      fit_.frames.push_back(frames_[k].report);
+      fit_.source_to_detector_mm += shadows_[k].camera.focal * detector_.pitch_u_mm;
+    }
+    fit_.rms_px = std::sqrt(squares / std::max(1.0, count));
+    fit_.source_to_detector_mm /= static_cast<double>(frames_.size());
+    fit_.sigmas = SigmasOf(table_, shadows_, covariances_, variance_);
+    if (world == GeometryWorld::kOrbit) {
+      ISO_ASSIGN_OR_RETURN(fit_.matrices, InOrbitFrame(fit_.matrices, detector_));
+    }
+    for (const ProjectionMatrix& matrix : fit_.matrices) {
+      ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(matrix));
+      fit_.source_to_origin_mm += Norm(camera.source) / static_cast<double>(frames_.size());
+    }
+    fit_.balls = balls_;
+    Summarise(fit_);
+    return absl::OkStatus();
+  }
+
+  const BeadTable& table_;
+  const Detector& detector_;
+  std::vector<SweepFrame>& frames_;
+  ThreadPool& pool_;
+  std::vector<FrameShadows> shadows_;
+  std::vector<BallReport> balls_;
+  std::vector<CameraCovariance> covariances_;
+  double scale_ = kFirstScalePx, variance_ = 0;
+  GeometryFit fit_;
+};
+
+}  // namespace
+
+absl::StatusOr<GeometryFit> GeometrySweep::Fit(const GeometryChoice& choice, ThreadPool& pool) {
+  std::vector<SweepFrame> frames = state_->frames;
+  return Fitter(state_->table, state_->detector, frames, pool).Run(choice);
+}
+
+}  // namespace isocenter::calibrate
