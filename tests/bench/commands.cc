@@ -14,6 +14,8 @@
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/refine_bench.h"
 #include "tests/bench/rooms/rooms_flags.h"
+#include "tests/bench/siddon/bench.h"
+#include "tests/bench/siddon/flags.h"
 #include "tests/bench/voxel_driven_bench.h"
 
 namespace isocenter::bench {
@@ -305,6 +307,12 @@ Command AddFanBeam(CLI::App& app) {
   return {command, [options] { return RunFanBeam(*options); }};
 }
 
+Command AddSiddon(CLI::App& app) {
+  auto options = std::make_shared<SiddonOptions>();
+  CLI::App* command = AddSiddonCommand(app, *options);
+  return {command, [options] { return RunSiddon(*options); }};
+}
+
 Command AddRooms(CLI::App& app) {
   auto options = std::make_shared<RoomsOptions>();
   CLI::App* command = AddRoomsCommand(app, *options);
@@ -316,7 +324,8 @@ Command AddRooms(CLI::App& app) {
 std::vector<Command> AddCommands(CLI::App& app) {
   return {AddFdk(app),        AddBackproject(app), AddBottleneck(app), AddProject(app),
           AddQuality(app),    AddReconstruct(app), AddRefine(app),     AddVoxelDriven(app),
-          AddArithmetic(app), AddCorrections(app), AddFanBeam(app),    AddRooms(app)};
+          AddArithmetic(app), AddCorrections(app), AddFanBeam(app),    AddSiddon(app),
+          AddRooms(app)};
 }
 
 }  // namespace isocenter::bench
