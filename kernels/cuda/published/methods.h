@@ -24,6 +24,9 @@ int64_t BackprojectKernelBBytes(const ops::Extents& extents);
 int64_t BackprojectRapidBytes(const ops::Extents& extents);
 int64_t BackprojectTextureBytes(const ops::Extents& extents);
 
+/// Adds the steps of Papenhausen & Mueller (2012) as back-projections "ladder_...".
+void RegisterPapenhausenLadder(ops::Registry& registry);
+
 /// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
 enum class DuPlane { kAxial, kCoronal, kSagittal };
 /// `beyond` is for views whose central ray is more than `critical_angle` (radians, 0 to π/2) from
