@@ -9,6 +9,8 @@
 #include "tests/bench/fanbeam/bench.h"
 #include "tests/bench/fanbeam/flags.h"
 #include "tests/bench/fdk_bench.h"
+#include "tests/bench/ladder/bench.h"
+#include "tests/bench/ladder/flags.h"
 #include "tests/bench/project_bench.h"
 #include "tests/bench/quality_bench.h"
 #include "tests/bench/reconstruct_bench.h"
@@ -176,6 +178,8 @@ Command AddReconstruct(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--backproject-method", options->backproject_method,
                       "Method of the back-projection; another one lists them");
+  command->add_flag("--equal-chunks", options->equal_chunks,
+                    "Without the smaller chunks that a plan begins with: what they bring");
   command->add_flag("--print-plan", options->print_plan,
                     "Print the plan of each case; the report of --json has it anyway");
   command->add_option("--devices", options->devices, "Numbers of devices")
@@ -313,6 +317,18 @@ Command AddSiddon(CLI::App& app) {
   return {command, [options] { return RunSiddon(*options); }};
 }
 
+Command AddLadder(CLI::App& app) {
+  auto options = std::make_shared<LadderOptions>();
+  CLI::App* command = AddLadderCommand(app, *options);
+  return {command, [options] { return RunLadder(*options); }};
+}
+
+Command AddRabbitCt(CLI::App& app) {
+  auto options = std::make_shared<RabbitCtOptions>();
+  CLI::App* command = AddRabbitCtCommand(app, *options);
+  return {command, [options] { return RunRabbitCt(*options); }};
+}
+
 Command AddRooms(CLI::App& app) {
   auto options = std::make_shared<RoomsOptions>();
   CLI::App* command = AddRoomsCommand(app, *options);
@@ -325,7 +341,7 @@ std::vector<Command> AddCommands(CLI::App& app) {
   return {AddFdk(app),        AddBackproject(app), AddBottleneck(app), AddProject(app),
           AddQuality(app),    AddReconstruct(app), AddRefine(app),     AddVoxelDriven(app),
           AddArithmetic(app), AddCorrections(app), AddFanBeam(app),    AddSiddon(app),
-          AddRooms(app)};
+          AddLadder(app),     AddRabbitCt(app),    AddRooms(app)};
 }
 
 }  // namespace isocenter::bench

@@ -46,6 +46,7 @@ JacobsPath PathOf(const RayView& view, double u, double v, const VolumeShape& vo
 /// Calls visit(offset of a voxel, length in w) from the first voxel to the last.
 template <class Visit>
 void Follow(JacobsPath path, Visit visit) {
+  if (!(path.first < path.last)) return;
   double w = path.first;
   int64_t offset = path.offset;
   const auto cross = [&](PathAxis& axis) {

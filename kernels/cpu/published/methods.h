@@ -1,5 +1,6 @@
-// Siddon's projector on the CPU as Thompson & Lionheart (MIMS EPrint 2016.48, 2014) measured it
-// before their own algorithm (their table I), to be measured against.
+// Projectors on the CPU as papers measured them beside their own, to be measured against: Siddon's
+// as Thompson & Lionheart (MIMS EPrint 2016.48, 2014) did in their table I, the voxel-driven one as
+// Du et al. (2017) did.
 #pragma once
 
 #include "kernels/cpu/projectors/methods.h"
@@ -17,5 +18,10 @@ MatchedBackprojectOr NewMatchedBackprojectJacobs(ops::Session& session);
 /// above.
 ForwardProjectOr NewProjectJacobsInnerV(ops::Session& session);
 MatchedBackprojectOr NewMatchedBackprojectJacobsInnerV(ops::Session& session);
+
+/// Du et al. (2017) on one thread, whatever the device has, with whole voxels and with eight pieces
+/// of each.
+ForwardProjectOr NewProjectDu(ops::Session& session);
+ForwardProjectOr NewProjectDuSplit(ops::Session& session);
 
 }  // namespace isocenter::cpu

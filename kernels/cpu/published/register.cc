@@ -13,6 +13,10 @@ void RegisterPublished(ops::Registry& registry) {
   siddon.forward.Add("cpu", "jacobs_inner_v", NewProjectJacobsInnerV);
   siddon.back.Add("cpu", "jacobs_inner_v", NewMatchedBackprojectJacobsInnerV, kExact,
                   ops::Order::kAny);
+  registry.projectors[ops::ProjectorModel::kVoxelDriven].forward.Add("cpu", "du_one_thread",
+                                                                     NewProjectDu);
+  registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit].forward.Add("cpu", "du_one_thread",
+                                                                          NewProjectDuSplit);
 }
 
 }  // namespace isocenter::cpu
