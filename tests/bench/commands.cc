@@ -268,7 +268,14 @@ Command AddVoxelDriven(CLI::App& app) {
   command->add_option("--repeats", options->repeats, "Runs per method")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command
+      ->add_option("--sad-over-sdd", options->ratios,
+                   "Source to axis, of source to detector: 0.6 to 0.999; the paper: 0.6 to 1")
+      ->delimiter(',')
+      ->check(CLI::Range(0.1, 0.999))
+      ->capture_default_str();
   command->add_option("--json", options->json, "Also write the figures to this file");
+  command->add_option("--out", options->out, "Directory for tables (.csv) and pictures (.png)");
   return {command, [options] { return RunVoxelDriven(*options); }};
 }
 
