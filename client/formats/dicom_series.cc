@@ -116,9 +116,11 @@ absl::Status CheckAlike(const Slice& first, const Slice& other) {
         "more than one series: ", first.file, " and ", other.file,
         " have different Series Instance UIDs; give a directory that holds one series"));
   }
+  // In files with few digits; of small pixels a thousandth.
+  const double digits = std::min(1e-4, 1e-3 * std::min(first.row_spacing, first.column_spacing));
   const bool alike = other.rows == first.rows && other.columns == first.columns &&
-                     std::abs(other.row_spacing - first.row_spacing) < 1e-4 &&
-                     std::abs(other.column_spacing - first.column_spacing) < 1e-4 &&
+                     std::abs(other.row_spacing - first.row_spacing) < digits &&
+                     std::abs(other.column_spacing - first.column_spacing) < digits &&
                      Norm(other.row_direction - first.row_direction) < 1e-3 &&
                      Norm(other.column_direction - first.column_direction) < 1e-3;
   if (alike) return absl::OkStatus();
@@ -160,7 +162,8 @@ absl::StatusOr<double> SortAlong(const Vec3& normal, std::vector<Slice>& slices)
   const double spacing = extent / (slices.size() - 1);
   for (size_t k = 0; k < slices.size(); ++k) {
     const Vec3 expected = slices.front().position + (k * spacing) * normal;
-    if (!(spacing > 0) || Norm(slices[k].position - expected) > 0.05 * spacing + 1e-3) {
+    if (!(spacing > 0) ||
+        Norm(slices[k].position - expected) > 0.05 * spacing + std::min(1e-3, 0.05 * spacing)) {
       return absl::InvalidArgumentError(absl::StrCat(
           slices[k].file, ": slices are not evenly spaced along their normal (mean distance ",
           spacing, " mm); a slice is missing, double, or the gantry was tilted"));

@@ -1,8 +1,9 @@
-// One diagram of a curve with axes.
+// One diagram of a curve, or of several, with axes.
 #pragma once
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "client/formats/png_image.h"
 
@@ -27,5 +28,16 @@ struct PlotAxes {
 /// finite are left out.
 void DrawCurve(formats::GrayImage& image, const PlotArea& area, const PlotAxes& axes,
                std::span<const CurvePoint> points);
+
+/// A curve among others.
+struct Curve {
+  std::string name;
+  std::vector<CurvePoint> points;
+};
+
+/// The same for several curves, told apart by the lengths of their dashes, with their names in the
+/// upper right corner. Those beyond the fourth repeat the dashes in a lighter gray.
+void DrawCurves(formats::GrayImage& image, const PlotArea& area, const PlotAxes& axes,
+                std::span<const Curve> curves);
 
 }  // namespace isocenter::imaging

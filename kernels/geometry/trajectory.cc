@@ -9,7 +9,7 @@
 namespace isocenter {
 namespace {
 
-constexpr double kLeastSourceRadiusMm = 1;
+constexpr double kLeastSourceRadiusMm = 0.1;
 
 absl::Status CheckRange(const char* name, double value, double low, double high) {
   if (value >= low && value <= high) return absl::OkStatus();  // false for NaN
@@ -20,7 +20,7 @@ absl::Status CheckRange(const char* name, double value, double low, double high)
 absl::Status ValidateOrbit(const CircularOrbit& orbit, const Detector& detector) {
   ISO_RETURN_IF_ERROR(CheckRange("views", orbit.views, 1, kMaxViews));
   ISO_RETURN_IF_ERROR(
-      CheckRange("source_to_isocenter_mm", orbit.source_to_isocenter_mm, 10, 10000));
+      CheckRange("source_to_isocenter_mm", orbit.source_to_isocenter_mm, 1, 10000));
   if (!(orbit.source_to_detector_mm > orbit.source_to_isocenter_mm &&
         orbit.source_to_detector_mm <= 20000)) {
     return absl::InvalidArgumentError(absl::StrCat("source_to_detector_mm is ",

@@ -5,6 +5,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace isocenter {
+namespace {
+
+// A tenth of a micrometre, the least pixel of a detector too: micro-CT reaches about 0.5. Filtered
+// projections grow as pixels shrink; those of such voxels are still far below what float16 holds.
+constexpr double kLeastSpacingMm = 1e-4;
+
+}  // namespace
 
 Vec3 VolumeGrid::VoxelToWorld(double i, double j, double k) const {
   const double a = i * spacing.x, b = j * spacing.y, c = k * spacing.z;
@@ -38,9 +45,10 @@ absl::Status ValidateGrid(const VolumeGrid& grid) {
       return absl::InvalidArgumentError(
           absl::StrCat("grid.n", axes[a], " is ", counts[a], "; legal is 1 to 4096"));
     }
-    if (!(spacings[a] >= 0.001 && spacings[a] <= 100)) {
+    if (!(spacings[a] >= kLeastSpacingMm && spacings[a] <= 100)) {
       return absl::InvalidArgumentError(absl::StrCat("grid.spacing_", axes[a], "_mm is ",
-                                                     spacings[a], "; legal is 0.001 to 100"));
+                                                     spacings[a], "; legal is ", kLeastSpacingMm,
+                                                     " to 100"));
     }
     if (!(std::abs(origins[a]) <= 10000)) {
       return absl::InvalidArgumentError(absl::StrCat("grid.origin_", axes[a], "_mm is ", origins[a],

@@ -29,7 +29,7 @@ struct VolumeGrid {
 /// A grid whose middle is at the isocentre and whose axes are the world's. `spacing` in mm.
 VolumeGrid CenteredGrid(int nx, int ny, int nz, Vec3 spacing);
 
-/// INVALID_ARGUMENT, naming the field: counts outside 1..4096, spacing outside 0.001..100 mm, an
+/// INVALID_ARGUMENT, naming the field: counts outside 1..4096, spacing outside 0.0001..100 mm, an
 /// origin that is not finite or more than 10 m away, direction that is not a rotation
 /// (right-handed, orthonormal to 1e-4).
 absl::Status ValidateGrid(const VolumeGrid& grid);

@@ -67,9 +67,9 @@ std::vector<std::string> PhantomNames() {
 
 absl::StatusOr<std::unique_ptr<Phantom>> MakePhantom(absl::string_view name, double scale_mm,
                                                      double mu_water_per_mm) {
-  if (!(scale_mm >= 1 && scale_mm <= 1000)) {
+  if (!(scale_mm >= 0.01 && scale_mm <= 1000)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("phantom scale_mm is ", scale_mm, "; legal is 1 to 1000"));
+        absl::StrCat("phantom scale_mm is ", scale_mm, "; legal is 0.01 to 1000"));
   }
   if (!(mu_water_per_mm >= 1e-4 && mu_water_per_mm <= 1)) {
     return absl::InvalidArgumentError(

@@ -1,5 +1,6 @@
 #include "kernels/rabbitct/benchmark_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,10 +10,35 @@
 namespace isocenter::rabbitct {
 namespace {
 
-// Large, so that the volume is read and written rarely, within the 32 views of a launch of the CUDA
-// kernels; and it divides the 496 projections of the benchmark, so that none is left for Finish,
-// which the benchmark does not time.
+// Where nothing overlaps: large, so that the volume is read and written rarely; and it divides the
+// 496 projections of the benchmark, so that none is left for Finish, which the benchmark does not
+// time.
 constexpr int kBatch = 31;
+
+// Where uploads go on beside the device's work: the views of a launch of the CUDA kernels, and at
+// first fewer, since the device has nothing to do until the first batch is there (Zinsser & Keck,
+// Fully3D 2013, figure 3).
+constexpr int kFirstBatches[] = {8, 16, 24};
+constexpr int kOverlappedBatch = 32;
+// Fewer images than this are not worth it.
+constexpr int kLeastOverlapped = 64;
+// Page-locked memory is the whole machine's: of larger runs less is held, and waited for.
+constexpr int kMostHeld = 512;
+
+// Threads that copy images to where the device takes them from: one alone is slower than the bus.
+constexpr int kCopiers = 8;
+
+std::vector<int> OverlappedBatches(int images) {
+  std::vector<int> sizes;
+  int left = images;
+  for (const int first : kFirstBatches) {
+    sizes.push_back(first);
+    left -= first;
+  }
+  for (; left > 0; left -= kOverlappedBatch) sizes.push_back(std::min(kOverlappedBatch, left));
+  return sizes;
+}
+
 constexpr unsigned kMaxPixels = 8192;  // per detector axis, as everywhere in this project
 constexpr unsigned kMaxVoxels = 4096;  // per edge; ValidateGrid's limit, before it becomes an int
 
@@ -47,16 +73,20 @@ absl::StatusOr<std::unique_ptr<BenchmarkRun>> BenchmarkRun::Create(const Problem
   self->device_ = std::move(chosen.devices[0]);
   ISO_ASSIGN_OR_RETURN(self->session_, self->device_->NewSession());
   self->description_ = absl::StrCat(self->device_->description(), " (", chosen.reason, ")");
+  const ops::Registry& methods = problem.methods == nullptr ? Backends() : *problem.methods;
   ISO_ASSIGN_OR_RETURN(const auto new_backproject,
-                       Backends().backproject.Find(self->device_->backend(), problem.method));
+                       methods.backproject.Find(self->device_->backend(), problem.method));
   ISO_ASSIGN_OR_RETURN(self->backproject_, new_backproject(*self->session_));
   ISO_ASSIGN_OR_RETURN(self->volume_, self->session_->NewVolume(grid));
-  ISO_ASSIGN_OR_RETURN(self->batch_,
-                       self->session_->NewProjectionStack({kBatch, problem.rows, problem.columns},
-                                                          ops::StackUse::kProjections));
+  ISO_RETURN_IF_ERROR(self->AllocateBatches());
   self->scaled_.resize(size_t{problem.columns} * problem.rows);
   ISO_RETURN_IF_ERROR(self->session_->Synchronize());
   return self;
+}
+
+// Copies from images_ must have ended before it goes.
+BenchmarkRun::~BenchmarkRun() {
+  if (session_ != nullptr) session_->Synchronize().IgnoreError();
 }
 
 absl::Status BenchmarkRun::Add(std::span<const double, 12> matrix, std::span<const float> image) {
@@ -79,22 +109,81 @@ absl::Status BenchmarkRun::Add(std::span<const double, 12> matrix, std::span<con
     return absl::InvalidArgumentError(
         absl::StrCat("matrix of projection ", projections_, ": ", normalized.status().message()));
   }
-  const auto weight = static_cast<float>(1 / (scale * scale));
-  if (weight != 1) {
-    for (size_t i = 0; i < image.size(); ++i) scaled_[i] = weight * image[i];
-    image = scaled_;
-  }
-  ISO_RETURN_IF_ERROR(batch_->Upload(static_cast<int64_t>(matrices_.size()),
-                                     {image.data(), {1, problem_.rows, problem_.columns}}));
-  matrices_.push_back(*normalized);
+  ISO_RETURN_IF_ERROR(Stage(image, static_cast<float>(1 / (scale * scale))));
+  filling_.matrices.push_back(*normalized);
   ++projections_;
-  return matrices_.size() < kBatch ? absl::OkStatus() : BackprojectBatch();
+  if (!overlapped_) {
+    if (filling_.matrices.size() < kBatch) return absl::OkStatus();
+    ISO_RETURN_IF_ERROR(Backproject(filling_));
+    return session_->Synchronize();
+  }
+  ++position_;
+  if (static_cast<int>(filling_.matrices.size()) == sizes_[batch_]) {
+    ISO_RETURN_IF_ERROR(CompleteBatch());
+  }
+  return batch_ == sizes_.size() ? Flush() : absl::OkStatus();
 }
 
-absl::Status BenchmarkRun::BackprojectBatch() {
-  if (matrices_.empty()) return absl::OkStatus();
-  ISO_RETURN_IF_ERROR(backproject_->Run(matrices_, *batch_, *volume_));
-  matrices_.clear();
+absl::Status BenchmarkRun::AllocateBatches() {
+  const Shape3 image{1, problem_.rows, problem_.columns};
+  const int images = static_cast<int>(std::min<unsigned>(problem_.images_at_once, kMostHeld));
+  overlapped_ = device_->traits().own_memory && images >= kLeastOverlapped;
+  const auto new_stack = [&](Batch& batch, int views) -> absl::Status {
+    ISO_ASSIGN_OR_RETURN(batch.stack,
+                         session_->NewProjectionStack({views, problem_.rows, problem_.columns},
+                                                      ops::StackUse::kProjections));
+    return absl::OkStatus();
+  };
+  if (!overlapped_) return new_stack(filling_, kBatch);
+  sizes_ = OverlappedBatches(images);
+  ISO_RETURN_IF_ERROR(new_stack(filling_, kOverlappedBatch));
+  ISO_RETURN_IF_ERROR(new_stack(waiting_, kOverlappedBatch));
+  ISO_ASSIGN_OR_RETURN(images_, device_->NewHostMemory(images * image.count() *
+                                                       static_cast<int64_t>(sizeof(float))));
+  copiers_ = std::make_unique<ThreadPool>(std::min(kCopiers, UsableCores()));
+  return absl::OkStatus();
+}
+
+absl::Status BenchmarkRun::Stage(std::span<const float> image, float weight) {
+  const auto view = static_cast<int64_t>(filling_.matrices.size());
+  const Shape3 shape{1, problem_.rows, problem_.columns};
+  float* to = scaled_.data();
+  if (!overlapped_) {
+    if (weight == 1) return filling_.stack->Upload(view, {image.data(), shape});
+    for (size_t i = 0; i < image.size(); ++i) to[i] = weight * image[i];
+    return filling_.stack->Upload(view, {to, shape});
+  }
+  to = reinterpret_cast<float*>(images_->data()) + position_ * shape.count();
+  const size_t parts = static_cast<size_t>(copiers_->threads());
+  copiers_->ParallelFor(static_cast<int64_t>(parts), [&](int64_t part, int) {
+    const size_t first = image.size() * static_cast<size_t>(part) / parts;
+    const size_t last = image.size() * (static_cast<size_t>(part) + 1) / parts;
+    for (size_t i = first; i < last; ++i) to[i] = weight * image[i];
+  });
+  return filling_.stack->StartUpload(view, {to, shape});
+}
+
+absl::Status BenchmarkRun::CompleteBatch() {
+  // What a session starts waits for what it started before: copies of the batch that is complete
+  // now began before the one that waited is back-projected, and so run beside it.
+  ISO_RETURN_IF_ERROR(Backproject(waiting_));
+  std::swap(waiting_, filling_);
+  ++batch_;
+  return absl::OkStatus();
+}
+
+absl::Status BenchmarkRun::Backproject(Batch& batch) {
+  if (batch.matrices.empty()) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(backproject_->Run(batch.matrices, *batch.stack, *volume_));
+  batch.matrices.clear();
+  return absl::OkStatus();
+}
+
+absl::Status BenchmarkRun::Flush() {
+  ISO_RETURN_IF_ERROR(Backproject(waiting_));
+  ISO_RETURN_IF_ERROR(Backproject(filling_));
+  batch_ = 0;
+  position_ = 0;
   return session_->Synchronize();
 }
 
@@ -104,7 +193,7 @@ absl::Status BenchmarkRun::Finish(std::span<float> volume) {
     return absl::InvalidArgumentError(
         absl::StrCat("room for ", volume.size(), " voxels; the volume has ", grid.voxels()));
   }
-  ISO_RETURN_IF_ERROR(BackprojectBatch());
+  ISO_RETURN_IF_ERROR(Flush());
   return volume_->Download(0, {volume.data(), grid.shape()});
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/base/thread_pool.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/registry.h"
 
@@ -19,6 +20,9 @@ struct Problem {
   double first_voxel_mm = 0;  // x, y and z of the first voxel's centre
   std::string backend;        // empty: the fastest of this machine
   std::string method;         // of the back-projection; empty: the backend's exact one
+  /// Images that the runner hands over one after the other, between pauses that it does not time.
+  unsigned images_at_once = 1;
+  const ops::Registry* methods = nullptr;  // where `method` is found; null: the backend's own
 };
 
 /// f(x) = Σ_n w⁻² · p_n(u, v), as RabbitCT defines it: with filtered projections, bilinear between
@@ -30,34 +34,58 @@ class BenchmarkRun {
   /// UNAVAILABLE (no such device), RESOURCE_EXHAUSTED (memory).
   static absl::StatusOr<std::unique_ptr<BenchmarkRun>> Create(const Problem& problem);
 
+  ~BenchmarkRun();
+
   /// For people: the device and why it was chosen.
   const std::string& description() const { return description_; }
   int projections() const { return projections_; }
 
   /// matrix  12 values, column by column, of any scale and sign; singular ones are refused
   /// image   [row][column], copied before the call returns
-  /// Projections are gathered and back-projected together; a call that completes a batch returns
-  /// when its work on the device has ended. Errors: INVALID_ARGUMENT (matrix, size of the image).
+  /// Projections are gathered and back-projected together. On a device with memory of its own,
+  /// uploads and back-projection go on beside the calls; the last of `images_at_once` returns when
+  /// all has ended, so that nothing is done in the runner's pauses. Elsewhere, and with few images
+  /// at once, the call that completes a batch returns when its work has ended. Errors:
+  /// INVALID_ARGUMENT (matrix, size of the image).
   absl::Status Add(std::span<const double, 12> matrix, std::span<const float> image);
+
+  /// Whether the device may be at work though no call is.
+  bool busy() const { return overlapped_ && position_ > 0; }
 
   /// Back-projects what is left and copies the volume [z][y][x] to host memory. Errors:
   /// INVALID_ARGUMENT (size), and those of the device.
   absl::Status Finish(std::span<float> volume);
 
  private:
+  // Projections that are back-projected together.
+  struct Batch {
+    std::unique_ptr<ops::ProjectionStack> stack;
+    std::vector<ProjectionMatrix> matrices;
+  };
+
   BenchmarkRun() = default;
-  absl::Status BackprojectBatch();
+  absl::Status AllocateBatches();
+  absl::Status Stage(std::span<const float> image, float weight);
+  absl::Status CompleteBatch();
+  absl::Status Backproject(Batch& batch);
+  absl::Status Flush();
 
   Problem problem_;
   std::string description_;
   std::unique_ptr<ops::Device> device_;
   std::unique_ptr<ops::Session> session_;
   std::unique_ptr<ops::Backproject> backproject_;
-  std::unique_ptr<ops::ProjectionStack> batch_;
   std::unique_ptr<ops::VolumeBuffer> volume_;
-  std::vector<ProjectionMatrix> matrices_;  // of the projections in batch_
-  std::vector<float> scaled_;               // one image
+  std::vector<float> scaled_;  // one image
   int projections_ = 0;
+  Batch filling_;            // what calls add to
+  bool overlapped_ = false;  // the rest is for this
+  Batch waiting_;            // complete, back-projected when the next one is: copies go before it
+  std::vector<int> sizes_;   // of the batches between two pauses
+  size_t batch_ = 0;         // of them
+  int position_ = 0;         // images since the pause
+  std::unique_ptr<ops::HostMemory> images_;  // of all images between two pauses, page-locked
+  std::unique_ptr<ThreadPool> copiers_;
 };
 
 }  // namespace isocenter::rabbitct

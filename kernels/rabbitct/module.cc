@@ -39,6 +39,8 @@ struct Session {
   std::unique_ptr<float[]> volume;  // behind f_L; null where the runner brought its own
   unsigned edge = 0;                // L when it was opened
   double seconds = 0;               // inside RCTAlgorithmBackprojection
+  double between = 0;               // between its calls, while the device may have been at work
+  Clock::time_point returned;       // from the last one
 };
 
 ABSL_CONST_INIT absl::Mutex mutex(absl::kConstInit);
@@ -62,7 +64,8 @@ absl::Status Open(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
                                         .voxel_mm = data.R_L,
                                         .first_voxel_mm = data.O_L,
                                         .backend = FromEnvironment("ISOCENTER_RABBITCT_BACKEND"),
-                                        .method = FromEnvironment("ISOCENTER_RABBITCT_METHOD")}));
+                                        .method = FromEnvironment("ISOCENTER_RABBITCT_METHOD"),
+                                        .images_at_once = data.adv_numProjBuffers}));
   if (data.f_L == nullptr) {
     fresh->volume.reset(new (std::nothrow) float[Voxels(data.L)]());
     if (fresh->volume == nullptr) {
@@ -105,9 +108,12 @@ absl::Status Backproject(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED
   ISO_ASSIGN_OR_RETURN(Session * own, Opened());
   if (data.A_n == nullptr) return absl::InvalidArgumentError("A_n is null");
   if (data.I_n == nullptr) return absl::InvalidArgumentError("I_n is null");
+  if (own->run->busy())
+    own->between += std::chrono::duration<double>(start - own->returned).count();
   ISO_RETURN_IF_ERROR(own->run->Add(std::span<const double, 12>(data.A_n, 12),
                                     {data.I_n, size_t{data.S_x} * data.S_y}));
-  own->seconds += SecondsSince(start);
+  own->returned = Clock::now();
+  own->seconds += std::chrono::duration<double>(own->returned - start).count();
   return absl::OkStatus();
 }
 
@@ -124,8 +130,9 @@ absl::Status Finish(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mute
   const double rest = SecondsSince(start);
   std::printf(
       "isocenter: %d projections; %.3f s in RCTAlgorithmBackprojection, %.3f s in "
-      "RCTFinishAlgorithm; %.2f GUPS over both\n",
-      own->run->projections(), own->seconds, rest, updates / (own->seconds + rest) / 1e9);
+      "RCTFinishAlgorithm; %.2f GUPS over both; %.3f s between calls with work under way\n",
+      own->run->projections(), own->seconds, rest, updates / (own->seconds + rest) / 1e9,
+      own->between);
   return absl::OkStatus();
 }
 

@@ -9,11 +9,15 @@
 #include "tests/bench/fanbeam/bench.h"
 #include "tests/bench/fanbeam/flags.h"
 #include "tests/bench/fdk_bench.h"
+#include "tests/bench/ladder/bench.h"
+#include "tests/bench/ladder/flags.h"
 #include "tests/bench/project_bench.h"
 #include "tests/bench/quality_bench.h"
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/refine_bench.h"
 #include "tests/bench/rooms/rooms_flags.h"
+#include "tests/bench/siddon/bench.h"
+#include "tests/bench/siddon/flags.h"
 #include "tests/bench/voxel_driven_bench.h"
 
 namespace isocenter::bench {
@@ -174,6 +178,8 @@ Command AddReconstruct(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--backproject-method", options->backproject_method,
                       "Method of the back-projection; another one lists them");
+  command->add_flag("--equal-chunks", options->equal_chunks,
+                    "Without the smaller chunks that a plan begins with: what they bring");
   command->add_flag("--print-plan", options->print_plan,
                     "Print the plan of each case; the report of --json has it anyway");
   command->add_option("--devices", options->devices, "Numbers of devices")
@@ -262,7 +268,14 @@ Command AddVoxelDriven(CLI::App& app) {
   command->add_option("--repeats", options->repeats, "Runs per method")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command
+      ->add_option("--sad-over-sdd", options->ratios,
+                   "Source to axis, of source to detector: 0.6 to 0.999; the paper: 0.6 to 1")
+      ->delimiter(',')
+      ->check(CLI::Range(0.1, 0.999))
+      ->capture_default_str();
   command->add_option("--json", options->json, "Also write the figures to this file");
+  command->add_option("--out", options->out, "Directory for tables (.csv) and pictures (.png)");
   return {command, [options] { return RunVoxelDriven(*options); }};
 }
 
@@ -305,6 +318,24 @@ Command AddFanBeam(CLI::App& app) {
   return {command, [options] { return RunFanBeam(*options); }};
 }
 
+Command AddSiddon(CLI::App& app) {
+  auto options = std::make_shared<SiddonOptions>();
+  CLI::App* command = AddSiddonCommand(app, *options);
+  return {command, [options] { return RunSiddon(*options); }};
+}
+
+Command AddLadder(CLI::App& app) {
+  auto options = std::make_shared<LadderOptions>();
+  CLI::App* command = AddLadderCommand(app, *options);
+  return {command, [options] { return RunLadder(*options); }};
+}
+
+Command AddRabbitCt(CLI::App& app) {
+  auto options = std::make_shared<RabbitCtOptions>();
+  CLI::App* command = AddRabbitCtCommand(app, *options);
+  return {command, [options] { return RunRabbitCt(*options); }};
+}
+
 Command AddRooms(CLI::App& app) {
   auto options = std::make_shared<RoomsOptions>();
   CLI::App* command = AddRoomsCommand(app, *options);
@@ -316,7 +347,8 @@ Command AddRooms(CLI::App& app) {
 std::vector<Command> AddCommands(CLI::App& app) {
   return {AddFdk(app),        AddBackproject(app), AddBottleneck(app), AddProject(app),
           AddQuality(app),    AddReconstruct(app), AddRefine(app),     AddVoxelDriven(app),
-          AddArithmetic(app), AddCorrections(app), AddFanBeam(app),    AddRooms(app)};
+          AddArithmetic(app), AddCorrections(app), AddFanBeam(app),    AddSiddon(app),
+          AddLadder(app),     AddRabbitCt(app),    AddRooms(app)};
 }
 
 }  // namespace isocenter::bench

@@ -1,5 +1,6 @@
 #include "tests/bench/reconstruct_bench.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -50,6 +51,16 @@ absl::StatusOr<Measured> Measure(recon::Reconstructor& reconstructor, const ops:
   return measured;
 }
 
+// What the first chunks' smaller sizes bring: the plan's chunks without them.
+std::vector<recon::Chunk> EqualChunks(const recon::ReconstructionPlan& plan) {
+  const int size = recon::LargestChunk(plan);
+  std::vector<recon::Chunk> chunks;
+  for (int first = 0; first < plan.views(); first += size) {
+    chunks.push_back({first, std::min(size, plan.views() - first)});
+  }
+  return chunks;
+}
+
 absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
                      nlohmann::json& report) {
   ISO_ASSIGN_OR_RETURN(const ScanCase scan, MakeScanCase(name, 0, options.trajectory));
@@ -76,9 +87,10 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
       const recon::FdkSettings settings{
           .precision = precision == "fast" ? ops::Precision::kFast : ops::Precision::kExact,
           .backproject_method = options.backproject_method};
-      ISO_ASSIGN_OR_RETURN(const recon::ReconstructionPlan plan,
+      ISO_ASSIGN_OR_RETURN(recon::ReconstructionPlan plan,
                            recon::MakePlan(acquisition, scan.grid, settings, AllMethods(), devices,
                                            recon::Arrival::kComplete));
+      if (options.equal_chunks) plan.chunks = EqualChunks(plan);
       ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                            recon::Reconstructor::Create(plan, AllMethods(), devices));
       std::vector<recon::DeviceSpan> trace;

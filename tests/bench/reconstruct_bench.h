@@ -23,6 +23,7 @@ struct ReconstructOptions {
   std::string trace;       // file for a trace of the last run; empty: none
   std::string json;        // file to write; empty: none
   bool print_plan = false;
+  bool equal_chunks = false;  // without the smaller ones that a plan begins with
 };
 
 /// Errors: UNAVAILABLE (no such device), INVALID_ARGUMENT (an unknown case).

@@ -16,7 +16,9 @@ struct VoxelDrivenOptions {
   std::vector<int> subvoxels = {1, 8};
   int views = 360;  // around the circle
   int repeats = 3;
-  std::string json;  // file to write; empty: none
+  std::vector<double> ratios = {0.8};  // source to axis, of source to detector
+  std::string json;                    // file to write; empty: none
+  std::string out;                     // directory of tables and pictures; empty: none
 };
 
 /// Errors: those of the backend, UNAVAILABLE (a file that cannot be written).

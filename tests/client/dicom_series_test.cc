@@ -81,6 +81,9 @@ TEST(DicomSeries, UnusableDirectoriesAreRefused) {
   EXPECT_THAT(read({{.z = 0}, {.z = 1, .series = "1.2.4"}}), HasSubstr("more than one series"));
   EXPECT_THAT(read({{.z = 0}, {.z = 1}, {.z = 3}}), HasSubstr("not evenly spaced"));
   EXPECT_THAT(read({{.z = 0}, {.z = 1}, {.z = 1}}), HasSubstr("not evenly spaced"));
+  // A slice of a micro-CT that is missing.
+  EXPECT_THAT(read({{.z = 0}, {.z = 0.0007}, {.z = 0.0021}}), HasSubstr("not evenly spaced"));
+  EXPECT_EQ(read({{.z = 0}, {.z = 0.0007}, {.z = 0.0014}}), "");
   EXPECT_THAT(read({{.z = 0}, {.z = 1, .orientation = "0\\1\\0\\1\\0\\0"}}), HasSubstr("differ"));
   // What has no order must not be sorted.
   EXPECT_THAT(read({{.orientation = "1e200\\0\\0\\0\\1e200\\0"}, {.z = 1}}),

@@ -149,7 +149,7 @@ TEST_F(HeaderTest, Grid) {
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_grid()->set_nz(4294967295u); }),
               Invalid({"grid.nz is 4294967295", "1 to 4096"}));
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_grid()->set_spacing_y_mm(0); }),
-              Invalid({"grid.spacing_y_mm is 0", "0.001 to 100"}));
+              Invalid({"grid.spacing_y_mm is 0", "0.0001 to 100"}));
   EXPECT_THAT(Refusal([](auto& h) {
                 h.mutable_grid()->set_centered(false);
                 h.mutable_grid()->set_origin_x_mm(std::nan(""));

@@ -26,7 +26,8 @@ using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 constexpr char kModule[] = RABBITCT_MODULE;
-constexpr int kProjections = 45;  // one batch of 31 and a part of one
+// More than twice what the module holds of runners with 70 images at once, and several batches of 31.
+constexpr int kProjections = 150;
 
 // What the public runner was compiled with.
 static_assert(offsetof(RabbitCtGlobalData, A_n) == offsetof(GlobalData, A_n));
@@ -65,7 +66,7 @@ DataSet MakeDataSet() {
   std::mt19937 random(7);
   std::normal_distribution<float> noise;
   for (int i = 0; i < kProjections; ++i) {
-    const double scale = (i % 2 == 0 ? 1 : -1) * (0.5 + 0.1 * i);
+    const double scale = (i % 2 == 0 ? 1 : -1) * (0.5 + 0.1 * (i % 45));
     std::array<double, 12> stored;
     for (int row = 0; row < 3; ++row) {
       for (int column = 0; column < 4; ++column) {
@@ -119,7 +120,7 @@ double Rms(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_F(Module, EveryMethodMatchesTheReference) {
   const DataSet data = MakeDataSet();
-  const RunOptions options{.voxels_per_edge = 33, .voxel_mm = 7.75f};
+  const RunOptions options{.voxels_per_edge = 33, .voxel_mm = 7.75f, .image_buffers = 70};
   const std::vector<float> expected = Reference(data, options), zero(expected.size());
   int checked = 0;
   for (const auto& entry : Backends().backproject.List()) {
@@ -148,7 +149,8 @@ TEST_F(Module, WorksForRunnersOfEveryAge) {
   ASSERT_EQ(newest->failed, "");
   EXPECT_GT(Rms(newest->volume, std::vector<float>(newest->volume.size())), 0);
   for (const RunOptions& options : {RunOptions{.prepare = false}, RunOptions{.own_volume = true},
-                                    RunOptions{.image_buffers = 1}, RunOptions{}}) {
+                                    RunOptions{.image_buffers = 1}, RunOptions{.image_buffers = 70},
+                                    RunOptions{}}) {
     const auto outcome = RunModule(kModule, data, options);
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome->failed, "");
@@ -165,7 +167,7 @@ TEST_F(Module, TheDeviceIsChosenAsByTheServer) {
   const auto chosen = OpenDevices("", {});  // all cores
   EXPECT_THAT(text, HasSubstr(chosen->reason));
   EXPECT_THAT(text, HasSubstr(chosen->devices[0]->description()));
-  EXPECT_THAT(text, HasSubstr("45 projections"));
+  EXPECT_THAT(text, HasSubstr("150 projections"));
 }
 
 struct Failure {

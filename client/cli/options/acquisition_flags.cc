@@ -36,7 +36,7 @@ void AddAcquisitionFlags(flags::Command command, AcquisitionFlags& flags) {
       .Separator('x')
       .Count(3)
       .Range(1, 4096);
-  command.Add("--voxel-mm", flags.voxel_mm, "voxel size of --grid").Range(0.001, 100.0);
+  command.Add("--voxel-mm", flags.voxel_mm, "voxel size of --grid").Range(0.0001, 100.0);
 }
 
 absl::StatusOr<std::unique_ptr<formats::FrameSource>> OpenAcquisition(

@@ -31,7 +31,7 @@ void AddObjectFlags(flags::Command command, SimulateOptions& o) {
   command
       .Add("--scale-mm", o.scale_mm,
            "half edge of the cube that holds the phantom (default: fits the default geometry)")
-      .Range(1.0, 1000.0);
+      .Range(0.01, 1000.0);
   command.Add("--raw-shape", o.raw_shape, "voxels of a .raw volume")
       .Type("NXxNYxNZ")
       .Separator('x')
@@ -42,7 +42,7 @@ void AddObjectFlags(flags::Command command, SimulateOptions& o) {
       .ShowDefault("1,1,1")
       .Separator(',')
       .Count(3)
-      .Range(0.001, 100.0);
+      .Range(0.0001, 100.0);
   command.Add("--raw-type", o.raw_type, "voxel type of a .raw volume")
       .OneOf({"int16", "float32"})
       .ShowDefault();
@@ -89,10 +89,10 @@ void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
       .NotZero();
   command.Add("--sid-mm", o.trajectory.sid_mm, "source-to-isocentre distance")
       .ShowDefault()
-      .Range(10.0, 10000.0);
+      .Range(1.0, 10000.0);
   command.Add("--sdd-mm", o.trajectory.sdd_mm, "source-to-detector distance, above --sid-mm")
       .ShowDefault()
-      .Range(10.0, 20000.0);
+      .Range(1.0, 20000.0);
   command
       .Add("--displace-px", o.trajectory.displacement_px,
            "move the image along the detector's rows, as a detector that stands beside the middle "
@@ -121,7 +121,7 @@ void AddGeometryFlags(flags::Command command, SimulateOptions& o) {
       .Type("COLUMNSxROWS")
       .ShowDefault("620x480")
       .Range(1, 8192);
-  command.Add("--pitch-mm", o.pitch_mm, "pixel pitch").ShowDefault().Range(0.001, 10.0);
+  command.Add("--pitch-mm", o.pitch_mm, "pixel pitch").ShowDefault().Range(0.0001, 10.0);
   command
       .Add("--subsamples", o.subsamples, "rays per pixel and axis; points per truth voxel and axis")
       .ShowDefault()
@@ -179,7 +179,7 @@ void AddTruthFlags(flags::Command command, SimulateOptions& o) {
   command
       .Add("--truth-voxel-mm", o.truth_voxel_mm,
            "voxel size of the truth (default: the field of view fills the grid)")
-      .Range(0.001, 100.0);
+      .Range(0.0001, 100.0);
 }
 
 }  // namespace

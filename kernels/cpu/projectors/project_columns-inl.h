@@ -105,17 +105,24 @@ HWY_INLINE void AddToColumn(const ForwardJob& job, const RayView& view, int u, i
   }
 }
 
-template <class Model>
-void ForwardColumns(const ForwardJob& job) {
+// Calls column(view, u, first, last) for runs of planes that a core's caches hold.
+template <class Column>
+HWY_INLINE void ForPlanesOfColumns(const ForwardJob& job, Column column) {
   const auto& size = job.volume.size;
   const int planes = std::max({size[0], size[1], size[2]});
   for (int first = 0; first < planes; first += kRunPlanes) {
     for (const RayView& view : job.views) {
       for (int u = job.first_column; u < job.last_column; ++u) {
-        AddToColumn<Model>(job, view, u, first, first + kRunPlanes);
+        column(view, u, first, first + kRunPlanes);
       }
     }
   }
+}
+
+template <class Model>
+void ForwardColumns(const ForwardJob& job) {
+  ForPlanesOfColumns(job, [&](const RayView& view, int u, int first, int last)
+                              HWY_ATTR { AddToColumn<Model>(job, view, u, first, last); });
 }
 
 }  // namespace HWY_NAMESPACE

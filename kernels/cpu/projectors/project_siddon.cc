@@ -9,13 +9,45 @@
 #include "hwy/highway.h"
 #include "kernels/cpu/projectors/project_columns-inl.h"
 #include "kernels/cpu/projectors/scatter_rays-inl.h"
+#include "kernels/cpu/projectors/siddon_columns-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
 namespace HWY_NAMESPACE {
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+void ForwardSiddon(const ForwardJob& job) {
+  Segments segments;
+  ForPlanesOfColumns(job, [&](const RayView& view, int u, int first, int last) HWY_ATTR {
+    Heading heading;
+    if (SharesPath(view, u, heading) &&
+        AddSharedColumn(job, view, u, heading, first, last, segments)) {
+      return;
+    }
+    AddToColumn<Siddon>(job, view, u, first, last);
+  });
+}
+
+void ScatterSiddon(const ScatterJob& job) {
+  std::vector<PathSegment> segments;
+  UprightPixels pixels;
+  ForColumnsOfViews(job, [&](const RayView& view, int u) HWY_ATTR {
+    Heading heading;
+    if (SharesPath(view, u, heading) &&
+        (heading.axis != job.axis || ScatterSharedColumn(job, view, u, segments, pixels))) {
+      return;
+    }
+    ScatterColumn<Siddon>(job, view, u);
+  });
+}
+
+#else
+
 void ForwardSiddon(const ForwardJob& job) { ForwardColumns<Siddon>(job); }
 void ScatterSiddon(const ScatterJob& job) { ScatterRays<Siddon>(job); }
+
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace isocenter::cpu

@@ -129,8 +129,9 @@ HWY_INLINE void ScatterColumn(const ScatterJob& job, const RayView& view, int u)
   }
 }
 
-template <class Model>
-void ScatterRays(const ScatterJob& job) {
+// Calls column(view, u) in an order in which neighbours see the same voxels.
+template <class Column>
+HWY_INLINE void ForColumnsOfViews(const ScatterJob& job, Column column) {
   constexpr int kTileColumns = 16;
   const int columns = job.views[0].columns;
   for (size_t group = 0; group < job.views.size(); group += kRayViews) {
@@ -139,11 +140,17 @@ void ScatterRays(const ScatterJob& job) {
     for (int first = 0; first < columns; first += kTileColumns) {
       for (const RayView& view : views) {
         for (int u = first; u < std::min(first + kTileColumns, columns); ++u) {
-          ScatterColumn<Model>(job, view, u);
+          column(view, u);
         }
       }
     }
   }
+}
+
+template <class Model>
+void ScatterRays(const ScatterJob& job) {
+  ForColumnsOfViews(
+      job, [&](const RayView& view, int u) HWY_ATTR { ScatterColumn<Model>(job, view, u); });
 }
 
 }  // namespace HWY_NAMESPACE

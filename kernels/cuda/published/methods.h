@@ -24,6 +24,12 @@ int64_t BackprojectKernelBBytes(const ops::Extents& extents);
 int64_t BackprojectRapidBytes(const ops::Extents& extents);
 int64_t BackprojectTextureBytes(const ops::Extents& extents);
 
+/// Adds tests 1, 2, 3, 5, 6 and 7 of table II of Zinsser & Keck (2013) as "table2_test1" and so on;
+/// tests 4 and 8 are kernel_a and kernel_b.
+void RegisterZinsserKeckTable(ops::Registry& registry);
+/// Adds the steps of Papenhausen & Mueller (2012) as back-projections "ladder_...".
+void RegisterPapenhausenLadder(ops::Registry& registry);
+
 /// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
 enum class DuPlane { kAxial, kCoronal, kSagittal };
 /// `beyond` is for views whose central ray is more than `critical_angle` (radians, 0 to π/2) from

@@ -40,6 +40,8 @@ void RegisterPublished(ops::Registry& registry) {
   registry.backproject.Add("cuda", "kernel_b",
                            {OnCuda(NewBackprojectKernelB), Taking(BackprojectKernelBBytes)},
                            ops::Precision::kFast);
+  RegisterZinsserKeckTable(registry);
+  RegisterPapenhausenLadder(registry);
   RegisterDu(1, registry.projectors[ops::ProjectorModel::kVoxelDriven]);
   RegisterDu(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);
 }

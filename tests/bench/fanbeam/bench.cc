@@ -1,24 +1,16 @@
 #include "tests/bench/fanbeam/bench.h"
 
 #include <cstdio>
-#include <filesystem>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "tests/bench/fanbeam/figures.h"
 #include "tests/bench/fanbeam/scan.h"
 #include "tests/bench/machine.h"
 
 namespace isocenter::bench {
 
 absl::Status RunFanBeam(const FanBeamOptions& options) {
-  if (!options.out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.out, error);
-    if (error) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot make the directory ", options.out, ": ", error.message()));
-    }
-  }
+  ISO_RETURN_IF_ERROR(MakeFigureDirectory(options.out));
   ISO_ASSIGN_OR_RETURN(const std::vector<FanBeamMethods> methods,
                        FanBeamMethodsOf(options.backends, options.methods));
   std::printf("%s, commit %s\n", Processor().c_str(), Commit().c_str());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -58,11 +59,25 @@ absl::Status WritePicture(const std::string& directory, const std::string& name,
 absl::Status WriteCurve(const std::string& directory, const std::string& name,
                         const imaging::PlotAxes& axes,
                         const std::vector<imaging::CurvePoint>& points) {
+  return WriteCurves(directory, name, axes, {{.name = "", .points = points}});
+}
+
+absl::Status WriteCurves(const std::string& directory, const std::string& name,
+                         const imaging::PlotAxes& axes, const std::vector<imaging::Curve>& curves) {
   if (directory.empty()) return absl::OkStatus();
   constexpr int kWidth = 900, kHeight = 420;
   formats::GrayImage image(kWidth, kHeight, 255);
-  imaging::DrawCurve(image, {.width = kWidth, .height = kHeight}, axes, points);
+  imaging::DrawCurves(image, {.width = kWidth, .height = kHeight}, axes, curves);
   return formats::WritePng(absl::StrCat(directory, "/", name, ".png"), image);
+}
+
+absl::Status MakeFigureDirectory(const std::string& directory) {
+  if (directory.empty()) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot make the directory ", directory, ": ", error.message()));
 }
 
 }  // namespace isocenter::bench

@@ -33,5 +33,11 @@ absl::Status WritePicture(const std::string& directory, const std::string& name,
 absl::Status WriteCurve(const std::string& directory, const std::string& name,
                         const imaging::PlotAxes& axes,
                         const std::vector<imaging::CurvePoint>& points);
+/// The same with several.
+absl::Status WriteCurves(const std::string& directory, const std::string& name,
+                         const imaging::PlotAxes& axes, const std::vector<imaging::Curve>& curves);
+
+/// Makes the directory and what is above it; nothing where it is empty. Errors: UNAVAILABLE.
+absl::Status MakeFigureDirectory(const std::string& directory);
 
 }  // namespace isocenter::bench

@@ -45,6 +45,11 @@ TEST(ValidateGrid, NamesTheFieldThatIsWrong) {
   grid.spacing.x = std::nan("");
   expect_refused(grid, "grid.spacing_x_mm");
   grid = good;
+  grid.spacing.y = 0.00009;
+  expect_refused(grid, "grid.spacing_y_mm is 9e-05; legal is 0.0001 to 100");
+  grid.spacing.y = 0.0001;  // a tenth of a micrometre
+  EXPECT_TRUE(ValidateGrid(grid).ok());
+  grid = good;
   grid.origin.z = 1e300;
   expect_refused(grid, "grid.origin_z_mm");
   grid = good;

@@ -13,13 +13,13 @@ namespace isocenter::recon {
 /// Counts the bytes that buffers were ever made of, in all sessions.
 class OwnMemoryDevice final : public ops::Device {
  public:
-  explicit OwnMemoryDevice(int64_t memory_bytes = 0)
-      : device_(ops::DeviceLimits{.memory_bytes = memory_bytes}) {}
+  explicit OwnMemoryDevice(int64_t memory_bytes = 0, int chunk_views = 8)
+      : device_(ops::DeviceLimits{.memory_bytes = memory_bytes}), chunk_views_(chunk_views) {}
   absl::string_view backend() const override { return "reference"; }
   std::string description() const override { return "reference with memory of its own"; }
   ops::DeviceLimits limits() const override { return device_.limits(); }
   ops::DeviceTraits traits() const override {
-    return {.own_memory = true, .chunk_views = 8, .slab_slices = 2};
+    return {.own_memory = true, .chunk_views = chunk_views_, .slab_slices = 2};
   }
   using Device::NewSession;
   absl::StatusOr<std::unique_ptr<ops::Session>> NewSession(const ops::SessionOptions&) override;
@@ -32,6 +32,7 @@ class OwnMemoryDevice final : public ops::Device {
 
  private:
   const reference::ReferenceDevice device_;
+  const int chunk_views_;
   int64_t allocated_ = 0;
 };
 

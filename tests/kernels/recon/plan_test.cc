@@ -61,8 +61,8 @@ TEST(Plan, ChunksCoverAllViewsInOrderAndEndSmall) {
   }
 }
 
-std::vector<int> ViewsOfChunks(int views, Arrival arrival) {
-  const OwnMemoryDevice device;
+std::vector<int> ViewsOfChunks(int views, Arrival arrival, int chunk_views = 8) {
+  const OwnMemoryDevice device(0, chunk_views);
   std::vector<int> sizes;
   int next = 0;
   const auto plan = *MakePlan(CircleOf(views), kGrid, {}, TestRegistry(), device, arrival);
@@ -81,6 +81,20 @@ TEST(Plan, ADeviceWithOwnMemoryGetsSmallChunksWhileFramesArrive) {
   EXPECT_THAT(ViewsOfChunks(6, Arrival::kStreamed), ElementsAre(4, 2));
   EXPECT_THAT(ViewsOfChunks(3, Arrival::kStreamed), ElementsAre(3));
   EXPECT_THAT(ViewsOfChunks(26, Arrival::kComplete), ElementsAre(8, 8, 8, 2));
+}
+
+// Until the first chunk has arrived the device has nothing to do: figure 3 of Zinsser & Keck (2013),
+// whose 496 views come out even.
+TEST(Plan, ADeviceWithOwnMemoryBeginsWithSmallChunksOfACompleteScan) {
+  std::vector<int> expected{8, 16, 24};
+  expected.resize(3 + 14, 32);
+  EXPECT_EQ(ViewsOfChunks(496, Arrival::kComplete, 32), expected);
+  // What is left at the end is less.
+  EXPECT_THAT(ViewsOfChunks(120, Arrival::kComplete, 32), ElementsAre(8, 16, 24, 32, 32, 8));
+  // Of few views it would make more chunks and gain nothing.
+  EXPECT_THAT(ViewsOfChunks(63, Arrival::kComplete, 32), ElementsAre(32, 31));
+  // Only what is smaller than a chunk.
+  EXPECT_THAT(ViewsOfChunks(64, Arrival::kComplete, 16), ElementsAre(8, 16, 16, 16, 8));
 }
 
 TEST(Plan, PeakBytesAreWhatTheDeviceSaysAndTheLimitHolds) {
