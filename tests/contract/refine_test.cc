@@ -258,7 +258,7 @@ TEST_F(RefineTest, ASecondPassIsRefusedWithWhatIsLegal) {
               Invalid({"second_pass is set with protocol 'quick'", "REFINEMENT_ALGORITHM_OS_SART",
                        "legal is a protocol without iterations"}));
   EXPECT_THAT(Refusal(SecondPass(source, "", false, false)),
-              Invalid({"refinement.second_pass is for nothing", "metal, bone or both"}));
+              Invalid({"refinement.second_pass is for nothing", "metal, bone, scatter or several"}));
   EXPECT_THAT(Refusal(SecondPass(source, "magic", true, false)),
               Refused(StatusCode::NOT_FOUND, std::vector<const char*>({"protocol is 'magic'"})));
   EXPECT_THAT(Refusal(SecondPass("nobody", "", true, false)),

@@ -12,5 +12,6 @@ void AddCalibrateBoneCommand(flags::Command calibrate);
 void AddCalibrateGlareCommand(flags::Command calibrate);
 void AddCalibrateHounsfieldCommand(flags::Command calibrate);
 void AddCalibrateScatterCommand(flags::Command calibrate);
+void AddCalibrateScatterModelCommand(flags::Command calibrate);
 
 }  // namespace isocenter::cli

@@ -10,6 +10,7 @@
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
 #include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/scatter_model_fit.h"
 #include "kernels/calibrate/water_fit.h"
 
 namespace isocenter::cli {
@@ -30,6 +31,10 @@ formats::GrayImage PictureOf(const calibrate::BoneFit& fit,
 /// Along the middle row of blocks of the view: its scatter, and what the kernels make of it.
 formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::ScatterView& view,
                              const calibrate::CoarseShape& shape);
+/// Along the middle row of cells, `pitch_mm` wide: the view's scatter, and what the model misses.
+formats::GrayImage PictureOf(const calibrate::ScatterModelFit& fit,
+                             const calibrate::ModelledView& view, int columns, int rows,
+                             double pitch_mm);
 /// True HU by measured ones.
 formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit);
 
