@@ -36,8 +36,7 @@ class RemoveScatterPlain final : public ops::RemoveScatter {
     const int64_t down = cells.shape().middle, across = cells.shape().fast;
     const auto centre = [](int64_t pixel, int64_t of, int64_t count) {
       const double at = (static_cast<double>(pixel) + 0.5) / static_cast<double>(of);
-      return std::clamp(at * static_cast<double>(count) - 0.5, 0.0,
-                        static_cast<double>(count - 1));
+      return std::clamp(at * static_cast<double>(count) - 0.5, 0.0, static_cast<double>(count - 1));
     };
     const double y = centre(v, pixels.middle, down), x = centre(u, pixels.fast, across);
     double sum = 0;

@@ -22,10 +22,10 @@ double WaterPerMm(const CrossSections& sections, double kev) {
 absl::StatusOr<double> EnergyOf(const CrossSections& sections, double mu_per_mm) {
   double low = kLeastKev, high = kMostKev;
   if (!(mu_per_mm <= WaterPerMm(sections, low) && mu_per_mm >= WaterPerMm(sections, high))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "water.mu_water_per_mm is ", mu_per_mm, "; legal for a model of scatter is ",
-        WaterPerMm(sections, high), " to ", WaterPerMm(sections, low), ", water's at ", high,
-        " to ", low, " keV"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("water.mu_water_per_mm is ", mu_per_mm, "; legal for a model of scatter is ",
+                     WaterPerMm(sections, high), " to ", WaterPerMm(sections, low), ", water's at ",
+                     high, " to ", low, " keV"));
   }
   for (int i = 0; i < 60; ++i) {
     const double middle = (low + high) / 2;
@@ -95,9 +95,10 @@ absl::StatusOr<Beam> FitBeam(const ops::Calibration& calibration, const CrossSec
   double worst = 0;
   for (const double value : fitted) worst = std::max(worst, std::abs(std::log(value)));
   if (worst > kMostBeamMissed) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no spectrum attenuates as the water polynomial says: the nearest misses a line integral by ",
-        worst, "; legal is ", kMostBeamMissed));
+    return absl::FailedPreconditionError(
+        absl::StrCat("no spectrum attenuates as the water polynomial says: the nearest misses a "
+                     "line integral by ",
+                     worst, "; legal is ", kMostBeamMissed));
   }
   return beam;
 }

@@ -9,12 +9,17 @@
 namespace isocenter::scatter {
 namespace {
 
-constexpr double kKevAngstrom = 12.398;    // h·c
-constexpr double kThomsonPerMole = 0.04782;  // Avogadro's number times the electron's radius squared, cm²
-constexpr double kTransferStep = 0.01;       // 1/Å
+constexpr double kKevAngstrom = 12.398;  // h·c
+constexpr double kThomsonPerMole =
+    0.04782;  // Avogadro's number times the electron's radius squared, cm²
+constexpr double kTransferStep = 0.01;  // 1/Å
 constexpr int kTransfers = static_cast<int>(kMostKev / kKevAngstrom / kTransferStep) + 3;
-// Form factors were fitted up to here; beyond, electrons of the K shell are left.
+// Form factors were fitted up to here; beyond, electrons of the K shell are left, whose orbital is
+// that of hydrogen with the nucleus' charge less 0.3: f = 1 / (1 + (2π·a·x / charge)²)², a Bohr's
+// radius.
 constexpr double kMostFitted = 2;
+constexpr double kBohrRadius = 0.529177;  // Å
+constexpr double kScreening = 0.3;
 
 /// Form factors: Cromer, Mann (1968) as in International Tables for Crystallography C (1992), table
 /// 6.1.1.4: Σ a·exp(-b·x²) + c. Incoherent functions: Balyuzi, Acta Cryst. A31 (1975) 600: Z - Σ
@@ -53,20 +58,11 @@ constexpr Element kOxygen = {15.999,
                              0.2508,
                              {0.8847, 3.2189, 1.7990, 1.5538, 0.5434},
                              {52.0063, 16.4487, 6.5958, 0.8143, 0.2815}};
-constexpr Element kPhosphorus = {30.974,
-                                 15,
-                                 {6.4345, 4.1791, 1.78, 1.4908},
-                                 {1.9067, 27.157, 0.526, 68.1645},
-                                 1.1149,
-                                 {},
-                                 {}};
-constexpr Element kCalcium = {40.078,
-                              20,
-                              {8.6266, 7.3873, 1.5899, 1.0211},
-                              {10.4421, 0.6599, 85.7484, 178.437},
-                              1.3751,
-                              {},
-                              {}};
+constexpr Element kPhosphorus = {
+    30.974, 15, {6.4345, 4.1791, 1.78, 1.4908}, {1.9067, 27.157, 0.526, 68.1645}, 1.1149, {}, {}};
+constexpr Element kCalcium = {
+    40.078, 20, {8.6266, 7.3873, 1.5899, 1.0211}, {10.4421, 0.6599, 85.7484, 178.437}, 1.3751,
+    {},     {}};
 
 struct Part {
   const Element& element;
@@ -84,15 +80,17 @@ struct Attenuation {
   PerTissue total;
 };
 constexpr Attenuation kAttenuation[] = {
-    {15, {1.673, 9.032}},   {20, {0.8096, 4.001}},  {30, {0.3756, 1.331}},
-    {40, {0.2683, 0.6655}}, {50, {0.2269, 0.4242}}, {60, {0.2059, 0.3148}},
+    {15, {1.673, 9.032}},   {20, {0.8096, 4.001}},   {30, {0.3756, 1.331}},
+    {40, {0.2683, 0.6655}}, {50, {0.2269, 0.4242}},  {60, {0.2059, 0.3148}},
     {80, {0.1837, 0.2229}}, {100, {0.1707, 0.1855}}, {150, {0.1505, 0.1480}}};
 
 double FormFactor(const Element& e, double x) {
   const double within = std::min(x, kMostFitted);
   double f = e.c;
   for (int i = 0; i < 4; ++i) f += e.a[i] * std::exp(-e.b[i] * within * within);
-  return std::max(0.0, f) * std::pow(within / std::max(x, 1e-9), x > kMostFitted ? 4 : 0);
+  const double per_transfer = 2 * kPi * kBohrRadius / std::max(e.number - kScreening, 1.0);
+  const auto falls = [per_transfer](double at) { return 1 + std::pow(per_transfer * at, 2); };
+  return std::max(0.0, f) * std::pow(falls(within) / falls(x), 2);
 }
 
 double IncoherentFunction(const Element& e, double x) {
@@ -111,9 +109,9 @@ double KleinNishina(double kev, double cosine) {
 }
 
 double InterpolatedTotal(double kev, int tissue) {
-  const auto* above = std::upper_bound(
-      std::begin(kAttenuation) + 1, std::end(kAttenuation) - 1, kev,
-      [](double value, const Attenuation& entry) { return value < entry.kev; });
+  const auto* above =
+      std::upper_bound(std::begin(kAttenuation) + 1, std::end(kAttenuation) - 1, kev,
+                       [](double value, const Attenuation& entry) { return value < entry.kev; });
   const auto* below = above - 1;
   const double share = std::log(kev / below->kev) / std::log(above->kev / below->kev);
   return below->total[tissue] * std::pow(above->total[tissue] / below->total[tissue], share);
@@ -151,7 +149,8 @@ void CrossSections::TabulateFactors() {
   }
 }
 
-// Integrals over the angle, by the midpoint rule in h = sin(angle / 2): 8π·h·dh of the sphere.
+// Integrals over the angle by the midpoint rule, in the root r of h = sin(angle / 2), as Rayleigh
+// scattering is a narrow peak: 8π·h·dh of the sphere, dh = 2r·dr.
 void CrossSections::TabulateAngles(int energy) {
   const double kev = kLeastKev + energy * kStepKev;
   PerTissue coherent{}, incoherent{};
@@ -159,7 +158,7 @@ void CrossSections::TabulateAngles(int energy) {
     coherent_angles_[tissue][energy][0] = incoherent_angles_[tissue][energy][0] = 0;
   }
   for (int i = 0; i < kAngles; ++i) {
-    const double h = (i + 0.5) / kAngles, sphere = 8 * kPi * h / kAngles;
+    const double r = (i + 0.5) / kAngles, h = r * r, sphere = 8 * kPi * h * 2 * r / kAngles;
     const Differential d = Towards(kev, 1 - 2 * h * h);
     for (int tissue = 0; tissue < kTissues; ++tissue) {
       coherent[tissue] += sphere * d.coherent[tissue];
@@ -213,7 +212,8 @@ double CrossSections::Draw(const Angles& angles, double kev, double a, double b)
   const auto above = std::upper_bound(cumulated.begin() + 1, cumulated.end() - 1, b);
   const double low = *(above - 1), high = *above;
   const double share = high > low ? (b - low) / (high - low) : 0.5;
-  const double h = (static_cast<double>(above - 1 - cumulated.begin()) + share) / kAngles;
+  const double r = (static_cast<double>(above - 1 - cumulated.begin()) + share) / kAngles;
+  const double h = r * r;
   return std::max(-1.0, 1 - 2 * h * h);
 }
 

@@ -47,7 +47,7 @@ class CrossSections {
  private:
   static constexpr double kStepKev = 1;
   static constexpr int kEnergies = static_cast<int>((kMostKev - kLeastKev) / kStepKev) + 1;
-  static constexpr int kAngles = 256;  // equal steps of sin(angle / 2)
+  static constexpr int kAngles = 256;  // equal steps of the root of sin(angle / 2)
   using ByEnergy = std::vector<PerTissue>;
   using Angles = std::vector<std::array<float, kAngles + 1>>;  // cumulated, by energy
 

@@ -10,8 +10,9 @@ namespace isocenter::scatter {
 /// last among them; all, where there are no more.
 std::vector<int> SampledFrames(int count, int frames);
 
-/// By 1/4, 1/2, 1/4 along both axes of [row][column], in place; cells at the border stand for those
-/// beyond.
+/// Of [row][column], in place: twice what a binomial kernel of a standard deviation of √3 cells
+/// makes of it less what it makes of that again, so that slopes and curvatures stay while noise
+/// goes (Tukey's twicing); not below 0. Cells at the border stand for those beyond.
 void Smooth(int columns, int rows, std::span<double> cells);
 
 /// Between what two sampled frames have, by the frame's number. `images`: one for each of

@@ -16,8 +16,12 @@ constexpr int kBatches = 32;  // the unit of work and of draws
 constexpr int kMostOrders = 30;
 // A photon of which less is left goes on with this chance only, and counts for as many more.
 constexpr double kLittle = 0.05, kChance = 0.25;
-// Both irrational and of no simple ratio: points of the plane that fill it evenly (Roberts' R2).
-constexpr double kStepU = 0.7548776662466927, kStepV = 0.5698402909980532;
+// Powers of a root of x⁵ = x + 1: multiples that fill four dimensions evenly (Roberts' R4).
+constexpr double kSteps[] = {0.8566748838545029, 0.733891856627126, 0.6287067210378087,
+                             0.5385972572236101};
+// Depths of interactions are drawn as if the object attenuated by this share of its own, and
+// weighted: photons that would rarely get so far are those that light the shadow.
+constexpr double kFirstStretch = 0.35, kStretch = 0.7;
 
 class Draws {
  public:
@@ -65,15 +69,14 @@ class Batch {
   }
 
   void Run(int64_t photons) {
-    double u = draws_(), v = draws_(), energy = draws_();
+    double place[] = {draws_(), draws_(), draws_(), draws_()};
     cell_ = static_cast<int64_t>(draws_() * static_cast<double>(all_.size()));
     for (int64_t i = 0; i < photons; ++i) {
-      u = Wrapped(u + kStepU);
-      v = Wrapped(v + kStepV);
-      energy = Wrapped(energy + 0.6180339887498949);
-      const Vec3 aim = plane_.Point(u, v), way = aim - plane_.source();
-      Follow({plane_.source(), (1 / Norm(way)) * way, KevAt(energy),
-              plane_.Seen(aim, plane_.source()) * plane_.area_mm2()});
+      for (int k = 0; k < 4; ++k) place[k] = Wrapped(place[k] + kSteps[k]);
+      const Vec3 aim = plane_.Point(place[0], place[1]), way = aim - plane_.source();
+      Follow({plane_.source(), (1 / Norm(way)) * way, KevAt(place[2]),
+              plane_.Seen(aim, plane_.source()) * plane_.area_mm2()},
+             place[3]);
     }
   }
   const std::vector<double>& all() const { return all_; }
@@ -86,16 +89,18 @@ class Batch {
     return beam_.kev[std::min<size_t>(at - cumulated_.begin(), beam_.kev.size() - 1)];
   }
 
-  void Follow(Photon photon) {
-    const double began = photon.weight;
+  void Follow(Photon photon, double first_depth) {
+    double began = 0;
     for (int order = 1; order <= kMostOrders; ++order) {
-      if (!Fly(photon)) return;
+      const bool first = order == 1;
+      if (!Fly(photon, first ? kFirstStretch : kStretch, first ? first_depth : draws_())) return;
+      if (first) began = photon.weight;
       const PerTissue here = object_.At(photon.position);
       const PerTissue coherent = sections_.Coherent(photon.kev);
       const PerTissue incoherent = sections_.Incoherent(photon.kev);
       const double scatters = Dot(here, coherent) + Dot(here, incoherent);
       photon.weight *= scatters / Dot(here, sections_.Total(photon.kev));
-      Score(photon, here, scatters, order == 1);
+      Score(photon, here, scatters, first);
       if (photon.weight < kLittle * began) {
         if (draws_() >= kChance) return;
         photon.weight /= kChance;
@@ -106,17 +111,17 @@ class Batch {
   }
 
   // To where it interacts next; false where nothing is in its way.
-  bool Fly(Photon& photon) {
+  bool Fly(Photon& photon, double stretch, double draw) {
     const PerTissue attenuation = sections_.Total(photon.kev);
     const double depth = Dot(object_.Along(photon.position, photon.direction), attenuation);
-    const double interacts = -std::expm1(-depth);
+    const double interacts = -std::expm1(-stretch * depth);
     if (!(interacts > 1e-9)) return false;
-    const double drawn = -std::log1p(-draws_() * interacts);
+    const double drawn = -std::log1p(-draw * interacts) / stretch;
     const double distance =
         object_.DistanceTo(photon.position, photon.direction, attenuation, drawn);
     if (!std::isfinite(distance)) return false;  // the last bit of the depth
     photon.position = photon.position + distance * photon.direction;
-    photon.weight *= interacts;
+    photon.weight *= interacts / stretch * std::exp(-(1 - stretch) * drawn);
     return Dot(object_.At(photon.position), attenuation) > 0;
   }
 

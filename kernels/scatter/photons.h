@@ -27,12 +27,12 @@ struct ScatterImage {
   std::vector<double> first;  // of that, scattered once
 };
 
-/// Every photon that meets the object is made to scatter in it, with the probability of that as its
-/// weight, and goes on so until little is left of it; at each place the expected signal at one point
-/// of the detector is added up, with the attenuation on the way there. What is scattered is taken
-/// for as bright to the screen as before it lost its share of energy. The source shines evenly on
-/// all of the detector and on nothing else. The same for any number of threads. `stop`, if there is
-/// one, ends it early. Errors: those of Decompose, CANCELLED.
+/// Every photon that meets the object is made to scatter in it, with the probability of that, of
+/// the depth too, as its weight, and goes on so until little is left of it; at each place the
+/// expected signal at one point of the detector is added up, with the attenuation on the way there.
+/// What is scattered is taken for as bright to the screen as before it lost its share of energy.
+/// The source shines evenly on all of the detector and on nothing else. The same for any number of
+/// threads. `stop`, if there is one, ends it early. Errors: those of Decompose, CANCELLED.
 absl::StatusOr<ScatterImage> FollowPhotons(const Object& object, const Beam& beam,
                                            const CrossSections& sections,
                                            const ProjectionMatrix& matrix, const Detector& detector,

@@ -17,8 +17,7 @@ absl::StatusOr<Plane> Plane::Of(const ProjectionMatrix& matrix, const Detector& 
   const auto at = [&](double u, double v) {
     const double y = (v - camera.principal_v_px) / camera.focal_v_px;
     const double x = (u - camera.principal_u_px - camera.skew_px * y) / camera.focal_u_px;
-    return camera.source +
-           distance * (camera.depth_axis + x * camera.u_axis + y * camera.v_axis);
+    return camera.source + distance * (camera.depth_axis + x * camera.u_axis + y * camera.v_axis);
   };
   plane.corner_ = at(-0.5, -0.5);
   plane.across_ = at(detector.columns - 0.5, -0.5) - plane.corner_;

@@ -312,8 +312,8 @@ absl::StatusOr<Protocol> ProtocolFromProto(const v1::ReconstructionProtocol& pro
 
 namespace {
 
-/// Frames that no calibration corrects have no bone table and no scatter model. A recipe that was asked for of frames
-/// that have one is legal all the same.
+/// Frames that no calibration corrects have no bone table and no scatter model. A recipe that was
+/// asked for of frames that have one is legal all the same.
 absl::Status CheckHasCalibration(const Protocol& protocol) {
   const v1::ReconstructionProtocol& entry = protocol.description;
   const v1::SecondPass& second_pass = entry.refinement().second_pass();
@@ -322,8 +322,8 @@ absl::Status CheckHasCalibration(const Protocol& protocol) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("protocol '", entry.name(),
-                   "': refinement.second_pass.", second_pass.bone() ? "bone" : "scatter",
+      absl::StrCat("protocol '", entry.name(), "': refinement.second_pass.",
+                   second_pass.bone() ? "bone" : "scatter",
                    " is true and corrections.calibration is "
                    "CALIBRATION_POLICY_NONE; legal with it are CALIBRATION_POLICY_WARN and "
                    "CALIBRATION_POLICY_REQUIRE"));

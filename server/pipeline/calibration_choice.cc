@@ -159,9 +159,8 @@ absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(
   if (missing.empty()) return std::nullopt;
   const std::string why = absl::StrCat(
       "protocol '", request.protocol, "' refines with a ", missing, ", and ",
-      calibration == nullptr
-          ? std::string("the frames have no calibration")
-          : absl::StrCat("the calibration '", calibration->name, "' has none"));
+      calibration == nullptr ? std::string("the frames have no calibration")
+                             : absl::StrCat("the calibration '", calibration->name, "' has none"));
   if (request.calibration_policy == CalibrationPolicy::kRequire) {
     return absl::FailedPreconditionError(
         absl::StrCat(why, "; legal is one that has, or another protocol"));

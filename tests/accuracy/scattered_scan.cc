@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kI0 = 30000;  // with room for scatter beside the object
 constexpr double kCsiMm = 0.6, kCopperMm = 0.2;
-constexpr int kScatterViews = 10, kColumns = 24, kRows = 16;
-constexpr int64_t kPhotons = 250'000;
+constexpr int kScatterViews = 40, kColumns = 24, kRows = 16;
+constexpr int64_t kPhotons = 150'000;
 
 physics::Spectrum SpectrumOf(double kv) {
   return *physics::TungstenSpectrum({.kv = kv, .copper_mm = kCopperMm});
@@ -45,12 +45,10 @@ void ScatteredScan::SetScale(double scale) {
 
 physics::ScatterViews ScatteredScan::Scatter(const phantom::Phantom& object) const {
   ThreadPool pool(UsableCores());
-  const auto simulation =
-      *physics::ScatterSimulation::Make(
-          SpectrumOf(kv_), kCsiMm, physics::TissueMaterials(),
-          physics::ScatterVolume(object, scan_.mu_water_per_mm(), physics::TissueMap(kev_, true),
-                                 pool),
-          pool);
+  const auto simulation = *physics::ScatterSimulation::Make(
+      SpectrumOf(kv_), kCsiMm, physics::TissueMaterials(),
+      physics::ScatterVolume(object, scan_.mu_water_per_mm(), physics::TissueMap(kev_, true), pool),
+      pool);
   const auto frames = static_cast<int>(acquisition_.trajectory.size());
   physics::ScatterViews views{.views = kScatterViews, .columns = kColumns, .rows = kRows};
   for (const int frame : physics::ScatterFrames(kScatterViews, frames)) {
@@ -93,9 +91,8 @@ ScatteredCounts ScatteredScan::Counts(const std::vector<HuBody>& bodies, double 
       const double primary = readings[i].signal, all = both[i].signal;
       counts.most_ratio = std::max(counts.most_ratio, all / primary - 1);
       const auto noisy = [&](const physics::Reading& reading) {
-        return photons > 0
-                   ? reading.signal + std::sqrt(reading.variance / photons) * draws.Normal()
-                   : reading.signal;
+        return photons > 0 ? reading.signal + std::sqrt(reading.variance / photons) * draws.Normal()
+                           : reading.signal;
       };
       counts.primary.push_back(CountOf(noisy(readings[i])));
       counts.scattered.push_back(CountOf(noisy(both[i])));

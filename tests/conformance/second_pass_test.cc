@@ -259,9 +259,9 @@ Array Cells(Shape3 shape) {
 TEST_P(RemoveScatterTest, AgreesWithReference) {
   const ops::WaterPolynomial water{.coefficient = {1.02, 0.01, 0.002, -1e-5}};
   for (const ops::WaterPolynomial& polynomial : {ops::WaterPolynomial(), water}) {
-    for (const auto& [frames, cells] :
-         {std::pair(Shape3{3, 17, 33}, Shape3{3, 5, 8}), std::pair(Shape3{2, 37, 53}, Shape3{2, 1, 1}),
-          std::pair(Shape3{2, 9, 12}, Shape3{2, 11, 30})}) {
+    for (const auto& [frames, cells] : {std::pair(Shape3{3, 17, 33}, Shape3{3, 5, 8}),
+                                        std::pair(Shape3{2, 37, 53}, Shape3{2, 1, 1}),
+                                        std::pair(Shape3{2, 9, 12}, Shape3{2, 11, 30})}) {
       const Array lines = LineIntegrals(frames), scatter = Cells(cells);
       EXPECT_LT(LargestDifference(WithoutScatter(GetParam(), polynomial, scatter, lines),
                                   WithoutScatter(kReference, polynomial, scatter, lines)),

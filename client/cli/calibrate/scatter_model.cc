@@ -69,8 +69,8 @@ absl::Status ReadPair(const OpenedSet& opened, SweepSource& with, SweepSource& w
   ISO_RETURN_IF_ERROR(without.Read(1, [&](int frame, std::span<const uint16_t> counts) {
     const auto k = at(frame);
     if (k == used) return absl::OkStatus();
-    const auto transmission = calibrate::Transmission(counts, *known.response, known.defects,
-                                                      known.detector, &doses[k]);
+    const auto transmission =
+        calibrate::Transmission(counts, *known.response, known.defects, known.detector, &doses[k]);
     if (!transmission.ok()) return transmission.status();
     views[k].primary = CellMeans(*transmission, known.detector, shape);
     return absl::OkStatus();
@@ -116,10 +116,10 @@ absl::Status Calibrate(const Options& options) {
         absl::StrCat("--with has ", with.frames(), " frames and --without ", without.frames(),
                      "; legal are scans of one object from the same directions"));
   }
-  ISO_ASSIGN_OR_RETURN(const auto source, formats::OpenAcquisition(options.without, {}, std::nullopt));
+  ISO_ASSIGN_OR_RETURN(const auto source,
+                       formats::OpenAcquisition(options.without, {}, std::nullopt));
   ISO_ASSIGN_OR_RETURN(const auto device, Backends().OpenDevice("cpu", {}));
-  ISO_ASSIGN_OR_RETURN(const recon::SecondPassPlan plan,
-                       PlanOf(opened, source->header(), *device));
+  ISO_ASSIGN_OR_RETURN(const recon::SecondPassPlan plan, PlanOf(opened, source->header(), *device));
   std::vector<calibrate::ModelledView> views(plan.scatter->sampled.size());
   {
     ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
@@ -133,11 +133,11 @@ absl::Status Calibrate(const Options& options) {
   opened.set.mutable_scatter_model()->set_scale(fit.model.scale);
   const double pitch_mm = opened.calibration.detector.columns *
                           opened.calibration.detector.pitch_u_mm / plan.scatter->columns;
-  return WriteSet(
-      std::move(opened.set),
-      {"scatter-model", fit.figures,
-       PictureOf(fit, views[0], plan.scatter->columns, plan.scatter->rows, pitch_mm)},
-      options.set.out.empty() ? options.set.into : options.set.out, options.set.picture);
+  return WriteSet(std::move(opened.set),
+                  {"scatter-model", fit.figures,
+                   PictureOf(fit, views[0], plan.scatter->columns, plan.scatter->rows, pitch_mm)},
+                  options.set.out.empty() ? options.set.into : options.set.out,
+                  options.set.picture);
 }
 
 }  // namespace

@@ -61,9 +61,9 @@ struct Between {
 };
 
 Between CellsOf(int64_t pixel, int64_t pixels, int64_t cells) {
-  const float at = (static_cast<float>(pixel) + 0.5f) * static_cast<float>(cells) /
-                       static_cast<float>(pixels) -
-                   0.5f;
+  const float at =
+      (static_cast<float>(pixel) + 0.5f) * static_cast<float>(cells) / static_cast<float>(pixels) -
+      0.5f;
   const float within = std::clamp(at, 0.f, static_cast<float>(cells - 1));
   const auto first = static_cast<int64_t>(within);
   return {first, std::min(first + 1, cells - 1), within - static_cast<float>(first)};

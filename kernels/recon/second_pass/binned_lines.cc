@@ -9,9 +9,9 @@
 namespace isocenter::recon {
 namespace {
 
-constexpr double kCutLine = 0.2;     // a line integral that no air has
-constexpr int kViewsAsked = 36;      // who sees a slice
-constexpr double kLeastSeen = 0.3;   // below this there is nothing to divide
+constexpr double kCutLine = 0.2;    // a line integral that no air has
+constexpr int kViewsAsked = 36;     // who sees a slice
+constexpr double kLeastSeen = 0.3;  // below this there is nothing to divide
 
 double Water(const ops::WaterPolynomial& water, double p) {
   if (water.coefficient.empty()) return p;
@@ -94,8 +94,7 @@ void CorrectFrame(const ScatterPlan& plan, std::span<const float> lines,
         const double scattered = Mixed(line(down.first), line(down.second), down.share);
         p -= std::log(std::max(1 - scattered * std::exp(p), ops::kLeastUnscattered));
       }
-      corrected[at] =
-          static_cast<float>(Water(plan.water, std::min(p, ops::kLongestLineIntegral)));
+      corrected[at] = static_cast<float>(Water(plan.water, std::min(p, ops::kLongestLineIntegral)));
     }
   }
 }

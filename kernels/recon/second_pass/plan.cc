@@ -102,9 +102,9 @@ absl::Status CountScatterBytes(const ops::Registry& registry, const ops::Device&
                                SecondPassPlan& plan) {
   ISO_ASSIGN_OR_RETURN(const int64_t removing, ScatterRemoval::DeviceBytes(plan, registry, device));
   if (removing > device.limits().memory_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("frames that lose their scatter need ", removing,
-                     " bytes of memory; the limit is ", device.limits().memory_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat("frames that lose their scatter need ",
+                                                     removing, " bytes of memory; the limit is ",
+                                                     device.limits().memory_bytes));
   }
   const ReconstructionPlan& coarse = plan.scatter->coarse;
   if (coarse.peak_bytes > plan.peak_bytes) {

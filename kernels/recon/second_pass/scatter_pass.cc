@@ -15,7 +15,7 @@
 namespace isocenter::recon {
 namespace {
 
-constexpr int kMerge = 2;  // voxels of the coarse volume in a cell, along each axis
+constexpr int kMerge = 1;  // voxels of the coarse volume in a cell, along each axis
 constexpr uint64_t kSeed = 1;
 constexpr double kObject = 0.1;  // rays of a line integral above this meet the object
 
@@ -62,8 +62,7 @@ void ScatterPass::CorrectLines(int first_view, int views, std::span<float> corre
   threads_.ParallelFor(views, [&](int64_t i, int) {
     const int view = first_view + static_cast<int>(i);
     const std::span<const float> lines(&lines_[view * FramePixels()], FramePixels());
-    const std::vector<double> cells =
-        images_.empty() ? std::vector<double>() : CellsAt(view);
+    const std::vector<double> cells = images_.empty() ? std::vector<double>() : CellsAt(view);
     CorrectFrame(plan_, lines, cells, corrected.subspan(i * FramePixels(), FramePixels()));
   });
 }

@@ -40,7 +40,7 @@ std::string ToText(const ScatterFindings& findings);
 /// little scatter is computed: the second volume is of lines that have lost the first estimate.
 class ScatterPass {
  public:
-  static constexpr int kRounds = 2;
+  static constexpr int kRounds = 5;
 
   /// What frames hold. Of the primary alone one round is all.
   enum class Frames { kWithScatter, kPrimary };
@@ -76,7 +76,7 @@ class ScatterPass {
   const std::vector<ops::Device*> devices_;
   ThreadPool threads_;
   const Frames frames_;
-  std::vector<float> lines_;               // binned: [view][v][u]
+  std::vector<float> lines_;                // binned: [view][v][u]
   std::vector<ProjectionMatrix> matrices_;  // of the frames as they are
   std::vector<float> chunk_;
   std::unique_ptr<Reconstructor> reconstructor_;

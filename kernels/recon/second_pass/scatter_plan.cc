@@ -12,12 +12,12 @@
 namespace isocenter::recon {
 namespace {
 
-constexpr int kVoxels = 96;          // across the field of view
+constexpr int kVoxels = 96;  // across the field of view
 constexpr int kMostSlices = 256;
-constexpr double kMargin = 1.05;     // of the grid around the field of view
+constexpr double kMargin = 1.05;  // of the grid around the field of view
 constexpr int kMostBin = 16;
-constexpr int kCells = 32;           // across the detector
-constexpr int kSampledViews = 24;
+constexpr int kCells = 32;  // across the detector
+constexpr int kSampledViews = 36;
 
 absl::Status CheckCalibration(const Acquisition& acquisition) {
   const ops::Calibration* const known = acquisition.calibration.get();
@@ -44,8 +44,7 @@ absl::StatusOr<VolumeGrid> CoarseGrid(const Acquisition& acquisition) {
   const double radius = kMargin * seen.radius_mm;
   const double height = seen.half_height_mm * (1 + radius / camera.isocenter_depth_mm);
   const double voxel = 2 * radius / kVoxels;
-  const int slices =
-      std::clamp(static_cast<int>(std::ceil(2 * height / voxel)), 1, kMostSlices);
+  const int slices = std::clamp(static_cast<int>(std::ceil(2 * height / voxel)), 1, kMostSlices);
   const VolumeGrid grid = CenteredGrid(kVoxels, kVoxels, slices, {voxel, voxel, voxel});
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   return grid;
@@ -55,8 +54,8 @@ void ChooseBins(const Acquisition& acquisition, double voxel_mm, ScatterPlan& pl
   const Detector& detector = acquisition.detector;
   // w is 1 at the isocentre: a column is there as wide as a unit of u.
   const auto& m = acquisition.trajectory.front().m;
-  const double columns_per_mm = Norm(Vec3{m[0], m[1], m[2]} -
-                                     (m[3] / m[11]) * Vec3{m[8], m[9], m[10]});
+  const double columns_per_mm =
+      Norm(Vec3{m[0], m[1], m[2]} - (m[3] / m[11]) * Vec3{m[8], m[9], m[10]});
   const int widest = std::min({kMostBin, detector.columns, detector.rows});
   plan.bin = std::clamp(static_cast<int>(voxel_mm * columns_per_mm), 1, widest);
   // In the middle, so that a detector that is not displaced stays so.
@@ -116,8 +115,8 @@ absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
   plan.coarse.hounsfield = first.hounsfield;
 
   const Detector& detector = acquisition.detector;
-  const double aspect = detector.rows * detector.pitch_v_mm /
-                        (detector.columns * detector.pitch_u_mm);
+  const double aspect =
+      detector.rows * detector.pitch_v_mm / (detector.columns * detector.pitch_u_mm);
   plan.columns = std::min(kCells, detector.columns);
   plan.rows = std::clamp(static_cast<int>(std::lround(plan.columns * aspect)), 1,
                          std::min(4 * kCells, detector.rows));

@@ -26,10 +26,9 @@ absl::StatusOr<std::unique_ptr<ScatterRemoval>> ScatterRemoval::Create(
   ops::Session& session = *self->session_;
   ISO_ASSIGN_OR_RETURN(const auto remove, registry.remove_scatter.Find(session.backend()));
   ISO_ASSIGN_OR_RETURN(
-      self->frames_,
-      session.NewProjectionStack(FramesShape(plan), ops::StackUse::kLineIntegrals));
-  ISO_ASSIGN_OR_RETURN(
-      self->cells_, session.NewProjectionStack(CellsShape(plan), ops::StackUse::kLineIntegrals));
+      self->frames_, session.NewProjectionStack(FramesShape(plan), ops::StackUse::kLineIntegrals));
+  ISO_ASSIGN_OR_RETURN(self->cells_,
+                       session.NewProjectionStack(CellsShape(plan), ops::StackUse::kLineIntegrals));
   ISO_ASSIGN_OR_RETURN(self->remove_, remove(session, *plan.acquisition.calibration));
   return self;
 }

@@ -18,10 +18,10 @@ namespace isocenter::recon {
 ///
 /// Stripes are taken off the line integrals first (ops::RemoveStripes), and a volume is made of
 /// them, with which the others begin; then scatter that is computed from a coarse volume
-/// (ScatterPass), of which the frames had lost none before. Metal: its trace in the line integrals is interpolated, first
-/// linearly, then by the prior of the volume that this gives (ops::InterpolateTrace, MakePrior);
-/// where the first volume has metal it is put back. Then bone of that volume (ops::CorrectBone). A
-/// volume without metal or bone stays as it is, bit for bit.
+/// (ScatterPass), of which the frames had lost none before. Metal: its trace in the line integrals
+/// is interpolated, first linearly, then by the prior of the volume that this gives
+/// (ops::InterpolateTrace, MakePrior); where the first volume has metal it is put back. Then bone
+/// of that volume (ops::CorrectBone). A volume without metal or bone stays as it is, bit for bit.
 absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);

@@ -28,11 +28,10 @@ TEST(CrossSections, AgreeWithTheSimulators) {
       const auto scattering = physics::LinearScattering(material, kev);
       EXPECT_NEAR(sections.Total(kev)[tissue] / physics::MassAttenuation(material, kev), 1, 0.02);
       // Bone's phosphorus and calcium have an approximation that is worst where they scatter least;
-      // the fits of form factors end at 2/Å. Photons of 40 keV and more make the scatter of a scan.
+      // photons of 40 keV and more make the scatter of a scan.
       EXPECT_NEAR(sections.Incoherent(kev)[tissue] / PerGram(material, scattering.incoherent), 1,
                   tissue == kWater ? 0.02 : (kev < 40 ? 0.08 : 0.04));
-      EXPECT_NEAR(sections.Coherent(kev)[tissue] / PerGram(material, scattering.coherent), 1,
-                  0.08);
+      EXPECT_NEAR(sections.Coherent(kev)[tissue] / PerGram(material, scattering.coherent), 1, 0.08);
     }
   }
 }

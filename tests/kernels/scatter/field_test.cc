@@ -13,14 +13,24 @@ TEST(SampledFrames, AreEvenAndHaveBothEnds) {
   EXPECT_EQ(SampledFrames(4, 1), std::vector<int>({0}));
 }
 
-TEST(Smooth, KeepsASlopeInsideAndAConstant) {
-  std::vector<double> cells = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
-  Smooth(4, 3, cells);
-  EXPECT_DOUBLE_EQ(cells[5], 2);
-  EXPECT_DOUBLE_EQ(cells[4], 1.25);
-  std::vector<double> peak = {0, 0, 0, 0, 16, 0, 0, 0, 0};
-  Smooth(3, 3, peak);
-  EXPECT_EQ(peak, std::vector<double>({1, 2, 1, 2, 4, 2, 1, 2, 1}));
+TEST(Smooth, KeepsSlopesAndCurvaturesInsideAndTakesNoise) {
+  constexpr int kColumns = 41, kRows = 31;
+  std::vector<double> curved, noise;
+  for (int j = 0; j < kRows; ++j) {
+    for (int i = 0; i < kColumns; ++i) {
+      curved.push_back(2000 + 3 * i - j + 0.5 * i * i + 0.2 * j * j);
+      noise.push_back((i * 7 + j * 5) % 2 == 0 ? 3 : 1);
+    }
+  }
+  const std::vector<double> expected = curved;
+  Smooth(kColumns, kRows, curved);
+  Smooth(kColumns, kRows, noise);
+  const int middle = 15 * kColumns + 20;
+  EXPECT_NEAR(curved[middle], expected[middle], 1e-9);
+  EXPECT_NEAR(noise[middle], 2, 1e-3);
+  std::vector<double> below = {-4, -4, -4, -4};
+  Smooth(2, 2, below);
+  EXPECT_EQ(below, std::vector<double>(4, 0));
 }
 
 TEST(CellsAt, IsLinearBetweenSampledFrames) {

@@ -132,9 +132,10 @@ TEST_F(SecondPassJobTest, BoneWithoutATableIsRefused) {
     return std::string(status.message());
   };
   const std::string lines = Acquire();
-  EXPECT_THAT(refused(lines), HasSubstr("'" + lines +
-                                        "' was acquired without a calibration; legal "
-                                        "for this second pass is one whose calibration has a bone"));
+  EXPECT_THAT(refused(lines),
+              HasSubstr("'" + lines +
+                        "' was acquired without a calibration; legal "
+                        "for this second pass is one whose calibration has a bone"));
   Keep("plain", false, absl::Hours(1));
   EXPECT_THAT(refused(Acquire(Counts())),
               HasSubstr("the calibration 'plain', which has no bone table; legal"));
