@@ -67,6 +67,7 @@ struct Options {
   bool bone = false;
   bool rings = false;
   bool stripes = false;
+  bool scatter = false;
 };
 
 ops::FilterWindow WindowNamed(const std::string& name) {
@@ -103,7 +104,8 @@ void PrintReport(const recon::IterationReport& report) {
 using Plan = std::variant<recon::ReconstructionPlan, recon::SecondPassPlan, recon::RefinementPlan>;
 
 recon::SecondPassSettings SecondPassOf(const Options& options) {
-  recon::SecondPassSettings settings{.stripes = options.stripes, .bone = options.bone};
+  recon::SecondPassSettings settings{
+      .stripes = options.stripes, .scatter = options.scatter, .bone = options.bone};
   if (options.metal) settings.metal.emplace();
   return settings;
 }
@@ -116,7 +118,7 @@ absl::StatusOr<Plan> MakePlan(const Options& options, const recon::Acquisition& 
     return recon::MakeRefinementPlan(acquisition, grid, options.fdk, *iterative, Backends(),
                                      devices);
   }
-  if (options.metal || options.bone || options.stripes) {
+  if (options.metal || options.bone || options.stripes || options.scatter) {
     return recon::MakeSecondPassPlan(acquisition, grid, options.fdk, SecondPassOf(options),
                                      Backends(), devices);
   }
@@ -159,7 +161,11 @@ absl::Status Run(const recon::ReconstructionPlan& plan, const Options&,
 absl::Status Run(const recon::SecondPassPlan& plan, const Options&,
                  const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
                  HostView3<float> volume) {
-  return recon::ReconstructTwice(plan, Backends(), devices, frames, volume);
+  std::vector<std::string> findings;
+  ISO_RETURN_IF_ERROR(
+      recon::ReconstructTwice(plan, Backends(), devices, frames, volume, &findings));
+  for (const std::string& finding : findings) std::printf("%s\n", finding.c_str());
+  return absl::OkStatus();
 }
 
 absl::Status Run(const recon::RefinementPlan& plan, const Options& options,
@@ -210,6 +216,7 @@ absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options
   if (!iterative) return std::nullopt;
   for (const auto& [flag, given] : {std::pair("--metal", options.metal),
                                     {"--bone", options.bone},
+                                    {"--scatter", options.scatter},
                                     {"--stripes", options.stripes}}) {
     if (!given) continue;
     return absl::InvalidArgumentError(absl::StrCat(flag, " with --algorithm ", options.algorithm,
@@ -253,6 +260,7 @@ absl::Status ReconstructSlices(const Options& o) {
       {"--calibration", !o.calibration.empty()},
       {"--metal", o.metal},
       {"--bone", o.bone},
+      {"--scatter", o.scatter},
       {"--stripes", o.stripes},
       {"--projections", !o.acquisition.projections.empty()},
       {"--i0", o.acquisition.i0.has_value()},
@@ -383,6 +391,9 @@ void AddReconstructCommand(flags::Command program) {
   command.AddSwitch("--bone", o.bone,
                     "a second pass against hardening by bone; needs a --calibration that has a "
                     "bone table");
+  command.AddSwitch("--scatter", o.scatter,
+                    "a second pass against scatter that is computed from a coarse volume; needs a "
+                    "--calibration that has a scatter model");
   command.AddSwitch("--stripes", o.stripes,
                     "a second pass that takes off what pixels have too much in all views");
   command.AddSwitch("--rings", o.rings,

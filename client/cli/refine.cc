@@ -21,7 +21,7 @@ struct Options {
   client::ServerAddress server;
   std::string job_id, protocol, request_id;
   double deadline_seconds = 0;
-  bool metal = false, bone = false;
+  bool metal = false, bone = false, scatter = false;
   bool batch = false;
   bool wait = false;
   std::vector<std::string> curves;
@@ -52,16 +52,22 @@ absl::Status Follow(const client::JobClient& jobs, const std::string& id, const 
   return absl::OkStatus();
 }
 
+/// The first flag that asks for a second pass; empty: none.
+std::string SecondPassFlag(const Options& options) {
+  if (options.metal) return "--metal";
+  if (options.bone) return "--bone";
+  return options.scatter ? "--scatter" : "";
+}
+
 absl::Status CheckFlags(const Options& options) {
-  const bool second_pass = options.metal || options.bone;
-  if (!second_pass && options.protocol.empty()) {
+  const std::string second_pass = SecondPassFlag(options);
+  if (second_pass.empty() && options.protocol.empty()) {
     return absl::InvalidArgumentError(
-        "--protocol is not given; legal without it are --metal, --bone or both");
+        "--protocol is not given; legal without it are --metal, --bone, --scatter or several");
   }
-  if (second_pass && !options.curves.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("--curve with ",
-                                                   options.metal ? "--metal" : "--bone",
-                                                   "; a second pass has no iterations"));
+  if (!second_pass.empty() && !options.curves.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--curve with ", second_pass, "; a second pass has no iterations"));
   }
   return absl::OkStatus();
 }
@@ -75,9 +81,10 @@ absl::Status Refine(const Options& options) {
   request.set_deadline_seconds(options.deadline_seconds);
   request.set_job_class(options.batch ? v1::JOB_CLASS_BATCH : v1::JOB_CLASS_INTERACTIVE);
   request.set_request_id(options.request_id);
-  if (options.metal || options.bone) {
+  if (!SecondPassFlag(options).empty()) {
     request.mutable_second_pass()->set_metal(options.metal);
     request.mutable_second_pass()->set_bone(options.bone);
+    request.mutable_second_pass()->set_scatter(options.scatter);
   }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
@@ -104,14 +111,17 @@ void AddRefineCommand(flags::Command program) {
   command.Add("job", options->job_id, "job id").Required().Type("JOB");
   command
       .Add("--protocol", options->protocol,
-           "a protocol with a refinement; `isocenter protocols` lists them (with --metal or --bone "
-           "the one whose filter is used; default: that of the job)")
+           "a protocol with a refinement; `isocenter protocols` lists them (with --metal, --bone "
+           "or --scatter the one whose filter is used; default: that of the job)")
       .Type("NAME");
   command.AddSwitch("--metal", options->metal,
                     "reconstruct again with metal interpolated in the projections");
   command.AddSwitch("--bone", options->bone,
                     "reconstruct again without the beam hardening of bone; needs the bone table of "
                     "the calibration that the job was acquired with");
+  command.AddSwitch("--scatter", options->scatter,
+                    "reconstruct again without scatter, computed from a coarse volume; needs the "
+                    "scatter model of the calibration that the job was acquired with");
   command
       .Add("--deadline", options->deadline_seconds,
            "seconds after which the best volume so far is stored, of which a second pass has none; "

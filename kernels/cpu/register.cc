@@ -58,6 +58,7 @@ void Register(ops::Registry& registry) {
       {NewFanBeamBackprojectQuarter<double>, FanBeamBackprojectQuarterBytes<double>});
   registry.trace.Add("cpu", "rows", NewInterpolateTrace);
   registry.bone.Add("cpu", "bilinear", NewCorrectBone);
+  registry.remove_scatter.Add("cpu", "bilinear", NewRemoveScatter);
   registry.rings.Add("cpu", "lanes", {NewRemoveRings, RemoveRingsBytes});
   registry.stripes.Add("cpu", "lanes", {NewRemoveStripes, RemoveStripesBytes});
 }

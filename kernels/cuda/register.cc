@@ -85,6 +85,7 @@ void Register(ops::Registry& registry) {
   registry.trace.Add("cuda", "marked",
                      {OnCuda(NewInterpolateTrace), Taking(InterpolateTraceBytes)});
   registry.bone.Add("cuda", "bilinear", {OnCuda(NewCorrectBone), Taking(CorrectBoneBytes)});
+  registry.remove_scatter.Add("cuda", "bilinear", OnCuda(NewRemoveScatter));
   registry.rings.Add("cuda", "plain", {OnCuda(NewRemoveRings), Taking(RemoveRingsBytes)});
   registry.stripes.Add("cuda", "plain", {OnCuda(NewRemoveStripes), Taking(RemoveStripesBytes)});
 

@@ -159,6 +159,10 @@ absl::Status CheckScatterKernels(const ScatterKernels& kernels) {
   return absl::OkStatus();
 }
 
+absl::Status CheckScatterModel(const ScatterModel& model) {
+  return CheckRange("scatter_model.scale", model.scale, 0.01, 10);
+}
+
 absl::Status CheckWaterPolynomial(const WaterPolynomial& polynomial) {
   const std::vector<double>& c = polynomial.coefficient;
   ISO_RETURN_IF_ERROR(CheckCount("water coefficients", c.size(), 0, 6));
@@ -238,6 +242,9 @@ absl::Status CheckCalibration(const Calibration& calibration) {
   ISO_RETURN_IF_ERROR(CheckAirStrips(calibration.air, detector));
   if (calibration.scatter.has_value()) {
     ISO_RETURN_IF_ERROR(CheckScatterKernels(*calibration.scatter));
+  }
+  if (calibration.scatter_model.has_value()) {
+    ISO_RETURN_IF_ERROR(CheckScatterModel(*calibration.scatter_model));
   }
   ISO_RETURN_IF_ERROR(CheckWaterPolynomial(calibration.water));
   if (calibration.bone.has_value()) ISO_RETURN_IF_ERROR(CheckBoneTable(*calibration.bone));

@@ -69,6 +69,12 @@ struct ScatterKernels {
 };
 inline constexpr int kMostScatterGroups = 8;
 
+/// How much of the scatter that is computed from a volume (kernels/scatter) the detector sees, of
+/// that of a screen without a grid that answers to all directions alike.
+struct ScatterModel {
+  double scale = 1;  // 0.01 to 10
+};
+
 /// p -> Σ coefficient[n]·p^(n+1): the line integral that water would give at one energy
 /// (Kachelriess, Sourbelle, Kalender, Med. Phys. 33 (2006) 1269). 1 to 6 coefficients; it ascends
 /// from 0 to kLongestLineIntegral.
@@ -114,6 +120,7 @@ struct Calibration {
   std::vector<SpreadTerm> glare;
   AirStrips air;
   std::optional<ScatterKernels> scatter;
+  std::optional<ScatterModel> scatter_model;
   WaterPolynomial water;
   double mu_water_per_mm = 0;  // at the polynomial's energy; 0.001 to 0.1, or 0: not known
   HounsfieldTable hounsfield;
@@ -130,6 +137,7 @@ absl::Status CheckLag(const std::vector<LagTerm>& lag);
 absl::Status CheckSpread(const std::vector<SpreadTerm>& spread);
 absl::Status CheckAirStrips(const AirStrips& air, const Detector& detector);
 absl::Status CheckScatterKernels(const ScatterKernels& kernels);
+absl::Status CheckScatterModel(const ScatterModel& model);
 absl::Status CheckWaterPolynomial(const WaterPolynomial& polynomial);
 absl::Status CheckHounsfieldTable(const HounsfieldTable& table);
 absl::Status CheckBoneTable(const BoneTable& table);

@@ -137,6 +137,7 @@ using CorrectScatterFactory = Factory<CorrectScatter, Calibration>;
 using LinearizeFactory = Factory<Linearize, Calibration>;
 using InterpolateTraceFactory = Factory<InterpolateTrace>;
 using CorrectBoneFactory = Factory<CorrectBone, Calibration>;
+using RemoveScatterFactory = Factory<RemoveScatter, Calibration>;
 using RemoveRingsFactory = Factory<RemoveRings, RingSpec>;
 using RemoveStripesFactory = Factory<RemoveStripes>;
 using ForwardProjectFactory = Factory<ForwardProject>;
@@ -178,6 +179,7 @@ struct Registry {
   MethodTable<FanBeamBackprojectFactory> fan_beam_backproject;
   MethodTable<InterpolateTraceFactory> trace;
   MethodTable<CorrectBoneFactory> bone;
+  MethodTable<RemoveScatterFactory> remove_scatter;
   MethodTable<RemoveRingsFactory> rings;
   MethodTable<RemoveStripesFactory> stripes;
 

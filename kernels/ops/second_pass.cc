@@ -44,6 +44,20 @@ absl::Status CorrectBone::Run(int64_t views, const ProjectionStack& bone, Projec
   return DoRun(views, bone, frames);
 }
 
+absl::Status RemoveScatter::Run(int64_t views, const ProjectionStack& scatter,
+                                ProjectionStack& frames) {
+  ISO_RETURN_IF_ERROR(CheckFrames(views, frames));
+  ISO_RETURN_IF_ERROR(CheckUse(scatter, StackUse::kLineIntegrals));
+  const Shape3& cells = scatter.shape();
+  if (cells.slow != frames.shape().slow || cells.middle < 1 || cells.fast < 1 ||
+      cells.middle > kMostScatterCells || cells.fast > kMostScatterCells) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "scatter is of ", cells.slow, " views of ", cells.fast, " x ", cells.middle,
+        " cells; legal is that of ", frames.shape().slow, " views of 1 to ", kMostScatterCells));
+  }
+  return DoRun(views, scatter, frames);
+}
+
 absl::Status CheckHasBone(const Calibration& calibration) {
   if (calibration.bone.has_value()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

@@ -58,4 +58,24 @@ class CorrectBone {
 /// What is made of a calibration without a bone table. Errors: INVALID_ARGUMENT.
 absl::Status CheckHasBone(const Calibration& calibration);
 
+/// What is left of a measured intensity, at least, when scatter is taken off.
+inline constexpr double kLeastUnscattered = 0.1;
+/// Up to so many cells along each axis.
+inline constexpr int kMostScatterCells = 256;
+
+/// Takes scatter off line integrals p that no water polynomial has made: p = w(min(p - ln(max(1 -
+/// S·exp(p), kLeastUnscattered)), kLongestLineIntegral)), w the calibration's water polynomial, if
+/// it has one. S is of the empty beam, on cells that cover the detector evenly, bilinear between
+/// their centres and constant beyond them.
+class RemoveScatter {
+ public:
+  virtual ~RemoveScatter() = default;
+  /// The first `views` of the frames; `scatter` has as many views as the frames, of cells.
+  absl::Status Run(int64_t views, const ProjectionStack& scatter, ProjectionStack& frames);
+
+ private:
+  virtual absl::Status DoRun(int64_t views, const ProjectionStack& scatter,
+                             ProjectionStack& frames) = 0;
+};
+
 }  // namespace isocenter::ops

@@ -194,6 +194,7 @@ std::string PlanText(const RefinementPlan& plan) {
 std::string PlanText(const SecondPassPlan& plan) {
   std::vector<absl::string_view> against;
   if (plan.settings.stripes) against.push_back("stripes");
+  if (plan.settings.scatter) against.push_back("scatter");
   if (plan.settings.metal) against.push_back("metal");
   if (plan.settings.bone) against.push_back("hardening by bone");
   return absl::StrCat("second pass against ", absl::StrJoin(against, " and "),

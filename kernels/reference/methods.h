@@ -34,6 +34,7 @@ std::unique_ptr<ops::InterpolateTrace> NewInterpolateTrace();
 /// Errors: INVALID_ARGUMENT (a calibration without a bone table).
 absl::StatusOr<std::unique_ptr<ops::CorrectBone>> NewCorrectBone(
     const ops::Calibration& calibration);
+std::unique_ptr<ops::RemoveScatter> NewRemoveScatter(const ops::Calibration& calibration);
 /// Errors: INVALID_ARGUMENT (ops::CheckRings).
 absl::StatusOr<std::unique_ptr<ops::RemoveRings>> NewRemoveRings(const ops::RingSpec& spec);
 std::unique_ptr<ops::RemoveStripes> NewRemoveStripes();

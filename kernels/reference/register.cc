@@ -57,6 +57,7 @@ void Register(ops::Registry& registry) {
                                     [](ops::Session&) { return NewFanBeamBackproject(); });
   registry.trace.Add("reference", "plain", [](ops::Session&) { return NewInterpolateTrace(); });
   registry.bone.Add("reference", "plain", plain(NewCorrectBone));
+  registry.remove_scatter.Add("reference", "plain", plain(NewRemoveScatter));
   registry.rings.Add("reference", "plain",
                      [](ops::Session&, const ops::RingSpec& spec) { return NewRemoveRings(spec); });
   registry.stripes.Add("reference", "plain", [](ops::Session&) { return NewRemoveStripes(); });

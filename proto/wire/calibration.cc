@@ -102,6 +102,9 @@ void CorrectionsFromProto(const v1::CalibrationSet& set, ops::Calibration& calib
   }
   calibration.air.columns = static_cast<int>(set.air().columns());
   if (set.has_scatter()) calibration.scatter = ScatterFromProto(set.scatter());
+  if (set.has_scatter_model()) {
+    calibration.scatter_model = ops::ScatterModel{.scale = set.scatter_model().scale()};
+  }
   calibration.water.coefficient = {set.water().coefficient().begin(),
                                    set.water().coefficient().end()};
   calibration.mu_water_per_mm = set.water().mu_water_per_mm();
@@ -154,6 +157,9 @@ void SetCorrections(const ops::Calibration& calibration, v1::CalibrationSet& set
   }
   if (calibration.air.columns != 0) set.mutable_air()->set_columns(calibration.air.columns);
   if (calibration.scatter) SetScatter(*calibration.scatter, *set.mutable_scatter());
+  if (calibration.scatter_model) {
+    set.mutable_scatter_model()->set_scale(calibration.scatter_model->scale);
+  }
   for (const double coefficient : calibration.water.coefficient) {
     set.mutable_water()->add_coefficient(coefficient);
   }

@@ -43,6 +43,9 @@ absl::Time Created(const v1::CalibrationSet& label) {
 
 jobs::CalibrationLabel LabelOf(const v1::KeptCalibration& kept) {
   const v1::CalibrationSet& label = kept.label();
+  const auto has = [&](absl::string_view part) {
+    return std::ranges::find(kept.part(), part) != kept.part().end();
+  };
   return {.name = label.name(),
           .station_name = label.station_name(),
           .detector_mode = label.detector_mode(),
@@ -52,7 +55,8 @@ jobs::CalibrationLabel LabelOf(const v1::KeptCalibration& kept) {
           .valid_until = wire::TimeFromProto(label.valid_until()),
           .created = Created(label),
           .withdrawn = kept.has_withdraw_time(),
-          .has_bone = std::ranges::find(kept.part(), "bone") != kept.part().end(),
+          .has_bone = has("bone"),
+          .has_scatter_model = has("scatter_model") && has("water"),
           .geometry_frames = static_cast<int>(label.geometry_frames()),
           .crc32c = kept.crc32c(),
           .bytes = static_cast<int64_t>(kept.file_bytes())};

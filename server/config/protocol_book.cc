@@ -312,18 +312,20 @@ absl::StatusOr<Protocol> ProtocolFromProto(const v1::ReconstructionProtocol& pro
 
 namespace {
 
-/// Frames that no calibration corrects have no bone table. A recipe that was asked for of frames
-/// that have one is legal all the same.
-absl::Status CheckCorrectsForBone(const Protocol& protocol) {
+/// Frames that no calibration corrects have no bone table and no scatter model. A recipe that was
+/// asked for of frames that have one is legal all the same.
+absl::Status CheckHasCalibration(const Protocol& protocol) {
   const v1::ReconstructionProtocol& entry = protocol.description;
-  if (!entry.refinement().second_pass().bone() ||
+  const v1::SecondPass& second_pass = entry.refinement().second_pass();
+  if ((!second_pass.bone() && !second_pass.scatter()) ||
       protocol.calibration_policy != jobs::CalibrationPolicy::kNone) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("protocol '", entry.name(),
-                   "': refinement.second_pass.bone is true and corrections.calibration is "
-                   "CALIBRATION_POLICY_NONE; legal with bone are CALIBRATION_POLICY_WARN and "
+      absl::StrCat("protocol '", entry.name(), "': refinement.second_pass.",
+                   second_pass.bone() ? "bone" : "scatter",
+                   " is true and corrections.calibration is "
+                   "CALIBRATION_POLICY_NONE; legal with it are CALIBRATION_POLICY_WARN and "
                    "CALIBRATION_POLICY_REQUIRE"));
 }
 
@@ -342,7 +344,7 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
     }
     Protocol& protocol = book.protocols_[entry.name()];
     ISO_ASSIGN_OR_RETURN(protocol, ProtocolFromProto(entry));
-    ISO_RETURN_IF_ERROR(CheckCorrectsForBone(protocol));
+    ISO_RETURN_IF_ERROR(CheckHasCalibration(protocol));
   }
   book.default_name_ = config.default_protocol();
   const absl::Status found = book.Find(book.default_name_).status();

@@ -99,10 +99,10 @@ absl::Status CheckAloneButForDeadline(const v1::Refinement& refinement) {
 }
 
 absl::StatusOr<recon::SecondPassSettings> SecondPassFromProto(const v1::SecondPass& second_pass) {
-  if (!second_pass.metal() && !second_pass.bone()) {
-    return Illegal("second_pass", "for nothing", "metal, bone or both");
+  if (!second_pass.metal() && !second_pass.bone() && !second_pass.scatter()) {
+    return Illegal("second_pass", "for nothing", "metal, bone, scatter or several of them");
   }
-  recon::SecondPassSettings settings{.bone = second_pass.bone()};
+  recon::SecondPassSettings settings{.scatter = second_pass.scatter(), .bone = second_pass.bone()};
   if (second_pass.metal()) settings.metal.emplace();
   return settings;
 }

@@ -244,7 +244,7 @@ struct IterationReport {
 
 /// What a second reconstruction corrects for.
 struct SecondPassFacts {
-  bool metal = false, bone = false;
+  bool metal = false, bone = false, scatter = false;
 };
 
 /// What a refinement does with the frames of another job.

@@ -167,6 +167,7 @@ template <class Visitor>
 void VisitMembers(const Visitor& visit, Is<SecondPassFacts> auto& s) {
   visit("metal", s.metal, {.place = 1});
   visit("bone", s.bone, {.place = 2});
+  visit("scatter", s.scatter, {.place = 3});
 }
 
 template <class Visitor>

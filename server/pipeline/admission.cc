@@ -155,7 +155,7 @@ absl::Status AcquisitionAdmission::Calibrate(AcquisitionRequest& request,
     if (add) request.record = add(request.record, *request.calibration);
     break;
   }
-  ISO_ASSIGN_OR_RETURN(auto warning, CheckBone(request, screened.calibration.get()));
+  ISO_ASSIGN_OR_RETURN(auto warning, CheckRefinable(request, screened.calibration.get()));
   // Frames that are not corrected are warned of already.
   if (!screened.warning) screened.warning = std::move(warning);
   return absl::OkStatus();

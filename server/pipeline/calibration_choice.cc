@@ -151,15 +151,18 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<Calibratio
   return choice;
 }
 
-absl::StatusOr<std::optional<jobs::JobWarning>> CheckBone(const AcquisitionRequest& request,
-                                                          const ops::Calibration* calibration) {
-  if (!request.refinement || !AsksForBone(*request.refinement)) return std::nullopt;
-  if (calibration != nullptr && calibration->bone) return std::nullopt;
+absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(
+    const AcquisitionRequest& request, const ops::Calibration* calibration) {
+  if (!request.refinement) return std::nullopt;
+  const std::string missing =
+      MissingPart(*request.refinement, calibration != nullptr && calibration->bone.has_value(),
+                  calibration != nullptr && calibration->scatter_model.has_value() &&
+                      calibration->mu_water_per_mm > 0);
+  if (missing.empty()) return std::nullopt;
   const std::string why = absl::StrCat(
-      "protocol '", request.protocol, "' refines against bone, and ",
-      calibration == nullptr
-          ? std::string("the frames have no calibration")
-          : absl::StrCat("the calibration '", calibration->name, "' has no bone table"));
+      "protocol '", request.protocol, "' refines with a ", missing, ", and ",
+      calibration == nullptr ? std::string("the frames have no calibration")
+                             : absl::StrCat("the calibration '", calibration->name, "' has none"));
   if (request.calibration_policy == CalibrationPolicy::kRequire) {
     return absl::FailedPreconditionError(
         absl::StrCat(why, "; legal is one that has, or another protocol"));

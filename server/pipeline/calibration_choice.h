@@ -24,10 +24,10 @@ absl::StatusOr<CalibrationChoice> ChooseCalibration(const std::vector<jobs::Cali
                                                     const AcquisitionRequest& request,
                                                     absl::Time now);
 
-/// Whether a refinement that the request asks for has its bone table: null where frames are not
-/// corrected. A warning where not, as the first volume does not depend on it. Errors:
-/// FAILED_PRECONDITION where the protocol requires a calibration.
-absl::StatusOr<std::optional<jobs::JobWarning>> CheckBone(const AcquisitionRequest& request,
-                                                          const ops::Calibration* calibration);
+/// Whether a refinement that the request asks for has its bone table or scatter model: null where
+/// frames are not corrected. A warning where not, as the first volume does not depend on it.
+/// Errors: FAILED_PRECONDITION where the protocol requires a calibration.
+absl::StatusOr<std::optional<jobs::JobWarning>> CheckRefinable(const AcquisitionRequest& request,
+                                                               const ops::Calibration* calibration);
 
 }  // namespace isocenter::pipeline

@@ -22,6 +22,10 @@ void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs
   });
 }
 
+void LogFinding(const std::string& id, const std::string& finding) {
+  spdlog::info("event=job_finding job={} text=\"{}\"", id, finding);
+}
+
 void RecordStages(const recon::StageSeconds& seconds, jobs::StageTimings& timings) {
   timings.upload = seconds.upload;
   timings.download = seconds.download;

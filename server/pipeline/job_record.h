@@ -19,6 +19,9 @@ void LogUnsaved(const std::string& id, const absl::Status& saved);
 void PublishWarning(const std::string& id, const jobs::JobWarning& warning, jobs::JobTable& table,
                     jobs::JobObserver& observer);
 
+/// What a refinement found out, for people.
+void LogFinding(const std::string& id, const std::string& finding);
+
 /// What the stages took, of those that a reconstruction has.
 void RecordStages(const recon::StageSeconds& seconds, jobs::StageTimings& timings);
 

@@ -177,6 +177,7 @@ void RefinementJob::FinishVolume(const std::shared_ptr<RefinementRun>& run, bool
     if (!IsCurrent(run)) return;
     Apply(LifeEvent::kVolumeComplete);
   }
+  for (const std::string& finding : run->findings()) LogFinding(id_, finding);
   const double refine_seconds = absl::ToDoubleSeconds(Now() - run->steps_begin());
   const recon::StageSeconds& fdk = run->fdk_seconds();
   LogUnsaved(id_, environment_.table.Transition(id_, JobState::kExporting, [&](Job& job) {

@@ -22,10 +22,14 @@ struct RefinementRequest {
   std::string record;
 };
 
-/// Whether it needs the bone table of a calibration.
-inline bool AsksForBone(const RefinementRequest& request) {
+/// Of what it needs of a calibration, the first that one with these parts lacks: "bone table" or
+/// "scatter model"; empty: nothing.
+inline std::string MissingPart(const RefinementRequest& request, bool has_bone,
+                               bool has_scatter_model) {
   const auto* const second = std::get_if<recon::SecondPassSettings>(&request.settings);
-  return second != nullptr && second->bone;
+  if (second == nullptr) return "";
+  if (second->bone && !has_bone) return "bone table";
+  return second->scatter && !has_scatter_model ? "scatter model" : "";
 }
 
 }  // namespace isocenter::pipeline

@@ -56,21 +56,22 @@ absl::StatusOr<jobs::JobSnapshot> Refinements::RefineNow(const std::string& sour
 absl::Status Refinements::CheckCalibration(const std::string& source_id,
                                            const RefinementRequest& request,
                                            const std::optional<jobs::UsedCalibration>& used) const {
-  if (!AsksForBone(request)) return absl::OkStatus();
-  constexpr char kLegal[] =
-      "; legal for a correction of bone's hardening is one whose calibration has a bone table";
-  if (!used) {
+  const auto legal = [](absl::string_view part) {
+    return absl::StrCat("; legal for this second pass is one whose calibration has a ", part);
+  };
+  if (const std::string part = MissingPart(request, false, false); !used && !part.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("job '", source_id, "' was acquired without a calibration", kLegal));
+        absl::StrCat("job '", source_id, "' was acquired without a calibration", legal(part)));
   }
+  if (!used) return absl::OkStatus();
   if (parts_.calibrations == nullptr) return absl::OkStatus();
   for (const jobs::CalibrationLabel& label : parts_.calibrations->Labels()) {
-    if (label.name != used->name || label.crc32c != used->crc32c || label.has_bone) {
-      continue;
-    }
+    if (label.name != used->name || label.crc32c != used->crc32c) continue;
+    const std::string part = MissingPart(request, label.has_bone, label.has_scatter_model);
+    if (part.empty()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("job '", source_id, "' was acquired with the calibration '", label.name,
-                     "', which has no bone table", kLegal));
+                     "', which has no ", part, legal(part)));
   }
   return absl::OkStatus();  // one that is gone is missed when it is loaded
 }

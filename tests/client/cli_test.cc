@@ -331,10 +331,10 @@ TEST(Cli, RefineAsksForASecondPass) {
   EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
   EXPECT_THAT(accepted.out, HasSubstr("job job-1-second\n"));
   EXPECT_THAT(accepted.out, HasSubstr("job-1-second: second pass against metal and bone in "));
-  const Outcome curve =
-      RunCommand({"refine", "job-1", "--bone", "--curve", "c.png", "--server", server.address()});
+  const Outcome curve = RunCommand(
+      {"refine", "job-1", "--scatter", "--curve", "c.png", "--server", server.address()});
   EXPECT_EQ(curve.exit_code, 1);
-  EXPECT_THAT(curve.err, HasSubstr("--curve with --bone; a second pass has no iterations"));
+  EXPECT_THAT(curve.err, HasSubstr("--curve with --scatter; a second pass has no iterations"));
 }
 
 TEST(Cli, FetchWritesFilesOrNothing) {

@@ -145,8 +145,13 @@ TEST(FanBeamScan, IsReconstructed) {
         RunCommand({"reconstruct", directory.path(), "--out", out, "--algorithm", "sirt"});
     EXPECT_THAT(iterative.err, HasSubstr("--algorithm is not for fan-beam scans"));
     // What would be left undone is refused.
-    for (const std::vector<std::string>& asked : std::vector<std::vector<std::string>>{
-             {"--calibration", "set"}, {"--metal"}, {"--bone"}, {"--stripes"}, {"--rings"}}) {
+    for (const std::vector<std::string>& asked :
+         std::vector<std::vector<std::string>>{{"--calibration", "set"},
+                                               {"--metal"},
+                                               {"--bone"},
+                                               {"--scatter"},
+                                               {"--stripes"},
+                                               {"--rings"}}) {
       std::vector<std::string> command{"reconstruct", directory.path(), "--out", out};
       command.insert(command.end(), asked.begin(), asked.end());
       EXPECT_THAT(RunCommand(command).err, HasSubstr(asked[0] + " is not for fan-beam scans"));

@@ -81,6 +81,9 @@ TEST(SecondPass, SaysWhatItLacks) {
   const Outcome bone = RunCommand({"reconstruct", run, "--out", mha, "--bone"});
   EXPECT_EQ(bone.exit_code, 1);
   EXPECT_THAT(bone.err, HasSubstr("has no calibration; legal for a correction of bone"));
+  const Outcome scatter = RunCommand({"reconstruct", run, "--out", mha, "--scatter"});
+  EXPECT_EQ(scatter.exit_code, 1);
+  EXPECT_THAT(scatter.err, HasSubstr("has no calibration; legal for a correction of scatter"));
   const Outcome sirt =
       RunCommand({"reconstruct", run, "--out", mha, "--metal", "--algorithm", "sirt"});
   EXPECT_EQ(sirt.exit_code, 1);

@@ -74,6 +74,7 @@ double LargestDifference(const Array& got, const Array& expected) {
 TEST(SecondPassMethods, AreUnderTest) {
   EXPECT_FALSE(MethodsUnderTest(AllMethods().trace).empty());
   EXPECT_FALSE(MethodsUnderTest(AllMethods().bone).empty());
+  EXPECT_FALSE(MethodsUnderTest(AllMethods().remove_scatter).empty());
 }
 
 TEST_P(InterpolateTraceTest, AgreesWithReference) {
@@ -228,6 +229,92 @@ TEST_P(CorrectBoneTest, RefusesWhatIsIllegal) {
 
 INSTANTIATE_TEST_SUITE_P(Methods, CorrectBoneTest,
                          testing::ValuesIn(MethodsUnderTest(AllMethods().bone)),
+                         [](const auto& info) { return MethodName(info.param); });
+
+class RemoveScatterTest : public testing::TestWithParam<Method> {};
+
+Array WithoutScatter(const Method& method, const ops::WaterPolynomial& water, const Array& scatter,
+                     const Array& lines) {
+  const auto session = OpenSession(method.backend);
+  const auto operation = *(*AllMethods().remove_scatter.Find(method.backend, method.name))(
+      *session, ops::Calibration{.water = water});
+  const auto cells = NewStack(*session, scatter.shape, kLines);
+  const auto frames = NewStack(*session, lines.shape, kLines);
+  EXPECT_TRUE(cells->Upload(0, scatter.view()).ok());
+  EXPECT_TRUE(frames->Upload(0, lines.view()).ok());
+  const absl::Status status = operation->Run(lines.shape.slow, *cells, *frames);
+  EXPECT_TRUE(status.ok()) << status;
+  return Downloaded(*frames);
+}
+
+// Cells from none to some times what comes through.
+Array Cells(Shape3 shape) {
+  Array cells(shape);
+  for (size_t i = 0; i < cells.values.size(); ++i) {
+    cells.values[i] = 0.04f * static_cast<float>(i * 7 % 11) / 11;
+  }
+  return cells;
+}
+
+TEST_P(RemoveScatterTest, AgreesWithReference) {
+  const ops::WaterPolynomial water{.coefficient = {1.02, 0.01, 0.002, -1e-5}};
+  for (const ops::WaterPolynomial& polynomial : {ops::WaterPolynomial(), water}) {
+    for (const auto& [frames, cells] : {std::pair(Shape3{3, 17, 33}, Shape3{3, 5, 8}),
+                                        std::pair(Shape3{2, 37, 53}, Shape3{2, 1, 1}),
+                                        std::pair(Shape3{2, 9, 12}, Shape3{2, 11, 30})}) {
+      const Array lines = LineIntegrals(frames), scatter = Cells(cells);
+      EXPECT_LT(LargestDifference(WithoutScatter(GetParam(), polynomial, scatter, lines),
+                                  WithoutScatter(kReference, polynomial, scatter, lines)),
+                kLineTolerance)
+          << cells.fast;
+    }
+  }
+}
+
+TEST_P(RemoveScatterTest, IntensitiesLoseItAndKeepATenth) {
+  Array lines({1, 1, 4}), scatter({1, 1, 1});
+  const float arrived[] = {1.3f, 0.4f, 0.302f, 1e-5f};
+  for (int u = 0; u < 4; ++u) lines.values[u] = -std::log(arrived[u]);
+  scatter.values[0] = 0.3f;
+  const Array got = WithoutScatter(GetParam(), {}, scatter, lines);
+  EXPECT_NEAR(got.values[0], 0, 2e-6);
+  EXPECT_NEAR(got.values[1], -std::log(0.1), 2e-6);
+  // All but a fraction of it would be scatter.
+  EXPECT_NEAR(got.values[2], -std::log(0.0302), 2e-6);
+  EXPECT_EQ(got.values[3], static_cast<float>(ops::kLongestLineIntegral));
+}
+
+TEST_P(RemoveScatterTest, IsLinearBetweenCellsAndConstantBeyond) {
+  Array lines({1, 1, 8}), scatter({1, 1, 2});
+  scatter.values = {0.f, 0.4f};
+  const Array got = WithoutScatter(GetParam(), {}, scatter, lines);
+  // Cells are 4 pixels wide: their centres are at 1.5 and 5.5.
+  const double expected[] = {0, 0, 0.05, 0.15, 0.25, 0.35, 0.4, 0.4};
+  for (int u = 0; u < 8; ++u) EXPECT_NEAR(got.values[u], -std::log(1 - expected[u]), 2e-6) << u;
+}
+
+TEST_P(RemoveScatterTest, RefusesWhatIsIllegal) {
+  const auto session = OpenSession(GetParam().backend);
+  const auto other = OpenSession("reference");
+  const auto operation = *(*AllMethods().remove_scatter.Find(GetParam().backend, GetParam().name))(
+      *session, ops::Calibration());
+  const auto lines = NewStack(*session, {2, 17, 33}, kLines);
+  const auto cells = NewStack(*session, {2, 4, 5}, kLines);
+  const auto fewer = NewStack(*session, {1, 4, 5}, kLines);
+  const auto wide = NewStack(*session, {2, 4, ops::kMostScatterCells + 1}, kLines);
+  const auto filtered = NewStack(*session, {2, 17, 33}, ops::StackUse::kProjections);
+  const auto foreign = NewStack(*other, {2, 4, 5}, kLines);
+  EXPECT_TRUE(operation->Run(2, *cells, *lines).ok());
+  for (const absl::Status& status :
+       {operation->Run(3, *cells, *lines), operation->Run(2, *fewer, *lines),
+        operation->Run(2, *wide, *lines), operation->Run(2, *cells, *filtered),
+        operation->Run(2, *filtered, *lines), operation->Run(2, *foreign, *lines)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, RemoveScatterTest,
+                         testing::ValuesIn(MethodsUnderTest(AllMethods().remove_scatter)),
                          [](const auto& info) { return MethodName(info.param); });
 
 }  // namespace

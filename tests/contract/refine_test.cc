@@ -257,8 +257,9 @@ TEST_F(RefineTest, ASecondPassIsRefusedWithWhatIsLegal) {
   EXPECT_THAT(Refusal(SecondPass(source, "quick", true, false)),
               Invalid({"second_pass is set with protocol 'quick'", "REFINEMENT_ALGORITHM_OS_SART",
                        "legal is a protocol without iterations"}));
-  EXPECT_THAT(Refusal(SecondPass(source, "", false, false)),
-              Invalid({"refinement.second_pass is for nothing", "metal, bone or both"}));
+  EXPECT_THAT(
+      Refusal(SecondPass(source, "", false, false)),
+      Invalid({"refinement.second_pass is for nothing", "metal, bone, scatter or several"}));
   EXPECT_THAT(Refusal(SecondPass(source, "magic", true, false)),
               Refused(StatusCode::NOT_FOUND, std::vector<const char*>({"protocol is 'magic'"})));
   EXPECT_THAT(Refusal(SecondPass("nobody", "", true, false)),

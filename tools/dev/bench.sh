@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benchmarks of the release build:
-# bench.sh [accuracy [TRAJECTORY.csv] | physics | retrieve [--rounds N] [--size VOXELS] | arguments of isocenter-bench]
+# bench.sh [accuracy [TRAJECTORY.csv] | physics [scatter] | retrieve [--rounds N] [--size VOXELS] | arguments of isocenter-bench]
 # Without arguments: the FDK table.
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
@@ -12,9 +12,10 @@ if [ "${1:-}" = accuracy ]; then
   exec python3 tools/lab/accuracy.py "$@"
 fi
 if [ "${1:-}" = physics ]; then
-  [ $# -eq 1 ] || die "bench physics takes no arguments, not \"$2\""
+  shift
+  [ $# -eq 0 ] || [ "$*" = scatter ] || die "bench physics takes \"scatter\" or nothing, not \"$*\""
   tools/dev/build.sh --preset release --cuda used isocenter
-  exec python3 tools/lab/physics_study.py
+  exec python3 tools/lab/physics_study.py "$@"
 fi
 if [ "${1:-}" = retrieve ]; then
   shift

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What corrections leave of beam hardening and scatter in images. Run it as ./dev bench physics.
 
-Water cylinders by tube voltage, then a head and an abdomen with Monte Carlo scatter, without noise.
-Sets are measured on cylinders and other seeds, the abdomen is nothing that a set was measured on.
+Water cylinders by tube voltage, then a head, an abdomen and a thorax with Monte Carlo scatter: by kernels, and
+computed from a first volume. Sets are measured on cylinders and other seeds, abdomen and thorax are nothing that a
+set was measured on. ./dev bench physics scatter does the latter part alone.
 """
 
 import array
@@ -33,6 +34,14 @@ ABDOMEN = (
     ((12, 12), (20, 25), 150),
     ((60, 8), (40, -75), -100),
 )
+# Lungs, heart, spine.
+THORAX = (
+    ((155, 105), (0, 0), 0),
+    ((55, 75), (-75, -5), -750),
+    ((50, 70), (80, -5), -750),
+    ((42, 38), (10, -30), 40),
+    ((20, 18), (0, 75), 500),
+)
 
 
 def say(text):
@@ -55,12 +64,15 @@ def write_volume(path, voxel_mm, shape, hu_at):
     return path
 
 
-def abdomen_hu(x, y):
-    hu = -1000
-    for (a, b), (cx, cy), value in ABDOMEN:
-        if ((x - cx) / a) ** 2 + ((y - cy) / b) ** 2 <= 1:
-            hu = value
-    return hu
+def of_ellipses(ellipses):
+    def hu_at(x, y):
+        hu = -1000
+        for (a, b), (cx, cy), value in ellipses:
+            if ((x - cx) / a) ** 2 + ((y - cy) / b) ** 2 <= 1:
+                hu = value
+        return hu
+
+    return hu_at
 
 
 def middle_slices(path):
@@ -174,7 +186,26 @@ REGIONS = {
         "far right": lambda x, y: math.hypot(x + 110, y - 40) < 15,
         "beside the spine": lambda x, y: math.hypot(x - 45, y - 65) < 12,
     },
+    "thorax": {
+        "heart": lambda x, y: math.hypot(x - 10, y + 30) < 20,
+        "before the spine": lambda x, y: math.hypot(x, y - 40) < 10,
+        "front": lambda x, y: math.hypot(x, y + 85) < 10,
+        "back left": lambda x, y: math.hypot(x + 45, y - 82) < 7,
+        "back right": lambda x, y: math.hypot(x - 50, y - 80) < 7,
+    },
 }
+
+
+def measure_model(name, kv, known, what):
+    """`known` with the scale of computed scatter, of a whole scan of this object."""
+    out = FOLDER / f"{name}.isocal"
+    wide, narrow = physics(f"{name}-wide", kv, SCATTER, 100000), physics(f"{name}-narrow", kv, "", 100000)
+    pair = []
+    for flag, file in (("--with", wide), ("--without", narrow)):
+        pair += [flag, simulate(f"{name}{flag}", file, 7, *what, "--frames", FRAMES)]
+    say(name)
+    say(isocenter.must("calibrate", "scatter-model", *pair, "--into", known, "--out", out))
+    return out
 
 
 def scatter_in_images(kv=120):
@@ -184,21 +215,30 @@ def scatter_in_images(kv=120):
         "kernels of cylinders": measure_scatter("cylinders", kv, known, cylinders),
         "and of an ellipse": measure_scatter("ellipse", kv, known, [*cylinders, ellipse(280, 190)]),
     }
-    wide, narrow = physics("scan-wide", kv, SCATTER, 0), physics("scan-narrow", kv, "", 0)
-    abdomen = write_volume(FOLDER / "abdomen.mha", 2, (160, 112, 50), abdomen_hu)
-    objects = {"head": ("--phantom", "head"), "abdomen": ("--volume", abdomen)}
-    for name, what in objects.items():
-        scan = simulate(f"{name}-wide", wide, 13, *what, "--frames", FRAMES)
-        primary = simulate(f"{name}-narrow", narrow, 13, *what, "--frames", FRAMES)
+    model = measure_model("model", kv, known, cylinder(240))
+    abdomen = write_volume(FOLDER / "abdomen.mha", 2, (160, 112, 50), of_ellipses(ABDOMEN))
+    thorax = write_volume(FOLDER / "thorax.mha", 2, (160, 112, 120), of_ellipses(THORAX))
+    objects = {
+        "head": ("head", 0, ("--phantom", "head")),
+        "abdomen": ("abdomen", 0, ("--volume", abdomen)),
+        "abdomen with noise": ("abdomen", 50000, ("--volume", abdomen)),
+        "thorax": ("thorax", 0, ("--volume", thorax)),
+    }
+    for title, (name, photons, what) in objects.items():
+        key = title.replace(" ", "-")
+        wide, narrow = physics(f"{key}-wide", kv, SCATTER, photons), physics(f"{key}-narrow", kv, "", 0)
+        scan = simulate(f"{key}-wide", wide, 13, *what, "--frames", FRAMES)
+        primary = simulate(f"{key}-narrow", narrow, 13, *what, "--frames", FRAMES)
         volumes = {
-            "without correction": reconstruct(scan, f"{name}-before", "--calibration", known),
+            "without correction": reconstruct(scan, f"{key}-before", "--calibration", known),
             **{
-                kind: reconstruct(scan, f"{name}-{path.stem}", "--calibration", path)
+                kind: reconstruct(scan, f"{key}-{path.stem}", "--calibration", path)
                 for kind, path in kernels.items()
             },
+            "computed": reconstruct(scan, f"{key}-computed", "--calibration", model, "--scatter"),
         }
-        primary_alone = reconstruct(primary, f"{name}-primary", "--calibration", known)
-        say(f"{name}, {kv} kV, no grid: HU against the scan without scatter")
+        primary_alone = reconstruct(primary, f"{key}-primary", "--calibration", known)
+        say(f"{title}, {kv} kV, no grid: HU against the scan without scatter and noise")
         reference = {region: mean(primary_alone, at) for region, at in REGIONS[name].items()}
         for kind, volume in volumes.items():
             errors = {region: mean(volume, at) - reference[region] for region, at in REGIONS[name].items()}
@@ -210,7 +250,8 @@ def scatter_in_images(kv=120):
 
 def main():
     FOLDER.mkdir(exist_ok=True)
-    water_by_voltage()
+    if "scatter" not in sys.argv[1:]:
+        water_by_voltage()
     scatter_in_images()
     return 0
 

@@ -16,6 +16,8 @@ void AddCalibrateCommand(flags::Command program) {
       "  isocenter calibrate beam-hardening --scan water --diameter-mm 200 --into room3.isocal\n"
       "  isocenter calibrate bone --steps steps.txt --into room3.isocal\n"
       "  isocenter calibrate scatter --with thick --without thick_primary --into room3.isocal\n"
+      "  isocenter calibrate scatter-model --with water --without water_primary \\\n"
+      "      --into room3.isocal\n"
       "  isocenter calibrate hu --volume inserts.mha --inserts inserts.txt --into room3.isocal\n"
       "and the geometry of its arm, a set of its own:\n"
       "  isocenter calibrate geometry --sweep beads --beads helix --station room3 --mode bin2 \\\n"
@@ -27,6 +29,7 @@ void AddCalibrateCommand(flags::Command program) {
   AddCalibrateBeamHardeningCommand(command);
   AddCalibrateBoneCommand(command);
   AddCalibrateScatterCommand(command);
+  AddCalibrateScatterModelCommand(command);
   AddCalibrateHounsfieldCommand(command);
   AddCalibrateGeometryCommand(command);
 }

@@ -13,5 +13,6 @@ void AddCalibrateGlareCommand(flags::Command calibrate);
 void AddCalibrateGeometryCommand(flags::Command calibrate);
 void AddCalibrateHounsfieldCommand(flags::Command calibrate);
 void AddCalibrateScatterCommand(flags::Command calibrate);
+void AddCalibrateScatterModelCommand(flags::Command calibrate);
 
 }  // namespace isocenter::cli

@@ -141,6 +141,20 @@ formats::GrayImage PictureOf(const calibrate::GeometryFit& fit) {
   return Panels({residual, balls, radius, height});
 }
 
+formats::GrayImage PictureOf(const calibrate::ScatterModelFit& fit,
+                             const calibrate::ModelledView& view, int columns, int rows,
+                             double pitch_mm) {
+  Panel measured{{.title = "scatter, percent of air", .x_label = "mm along the middle row"}, {}};
+  Panel missed{{.title = "model less scatter, percent of air", .x_label = "mm"}, {}};
+  const size_t first = size_t(rows / 2) * columns;
+  for (int u = 0; u < columns; ++u) {
+    const double scatter = view.scatter[first + u], model = fit.model.scale * view.model[first + u];
+    measured.points.push_back({u * pitch_mm, 100 * scatter});
+    missed.points.push_back({u * pitch_mm, 100 * (model - scatter)});
+  }
+  return Panels({measured, missed});
+}
+
 formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit) {
   Panel table{{.title = "true HU", .x_label = "reconstructed HU"}, {}};
   Panel error{{.title = "reconstructed less true HU", .x_label = "true HU"}, {}};

@@ -11,6 +11,7 @@
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
 #include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/scatter_model_fit.h"
 #include "kernels/calibrate/water_fit.h"
 
 namespace isocenter::cli {
@@ -34,6 +35,10 @@ formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::
 /// Residuals of each frame, and how the source's distance from the origin and its height along z go
 /// over the sweep.
 formats::GrayImage PictureOf(const calibrate::GeometryFit& fit);
+/// Along the middle row of cells, `pitch_mm` wide: the view's scatter, and what the model misses.
+formats::GrayImage PictureOf(const calibrate::ScatterModelFit& fit,
+                             const calibrate::ModelledView& view, int columns, int rows,
+                             double pitch_mm);
 /// True HU by measured ones.
 formats::GrayImage PictureOf(const calibrate::HounsfieldFit& fit);
 

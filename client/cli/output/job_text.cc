@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/output/transfer_text.h"
@@ -55,9 +56,11 @@ std::string ProgressLine(const v1::JobProgress& p) {
 }
 
 std::string SecondPassText(const v1::SecondPass& second_pass) {
-  return absl::StrCat("second pass against ", second_pass.metal() ? "metal" : "",
-                      second_pass.metal() && second_pass.bone() ? " and " : "",
-                      second_pass.bone() ? "bone" : "");
+  std::vector<absl::string_view> against;
+  if (second_pass.scatter()) against.push_back("scatter");
+  if (second_pass.metal()) against.push_back("metal");
+  if (second_pass.bone()) against.push_back("bone");
+  return absl::StrCat("second pass against ", absl::StrJoin(against, " and "));
 }
 
 std::string LocalTime(const google::protobuf::Timestamp& time) {
@@ -136,7 +139,8 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
     json["iterations_total"] = job.progress().iterations_total();
     if (job.has_second_pass()) {
       json["second_pass"] = {{"metal", job.second_pass().metal()},
-                             {"bone", job.second_pass().bone()}};
+                             {"bone", job.second_pass().bone()},
+                             {"scatter", job.second_pass().scatter()}};
     }
   }
   for (const v1::IterationReport& report : job.iteration()) {

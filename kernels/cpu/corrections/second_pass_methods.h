@@ -15,6 +15,8 @@ namespace isocenter::cpu {
 absl::StatusOr<std::unique_ptr<ops::InterpolateTrace>> NewInterpolateTrace(ops::Session& session);
 absl::StatusOr<std::unique_ptr<ops::CorrectBone>> NewCorrectBone(
     ops::Session& session, const ops::Calibration& calibration);
+absl::StatusOr<std::unique_ptr<ops::RemoveScatter>> NewRemoveScatter(
+    ops::Session& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::RemoveRings>> NewRemoveRings(ops::Session& session,
                                                                  const ops::RingSpec& spec);
 int64_t RemoveRingsBytes(const ops::Device& device, const ops::Extents& extents,

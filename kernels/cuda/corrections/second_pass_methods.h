@@ -15,6 +15,8 @@ namespace isocenter::cuda {
 absl::StatusOr<std::unique_ptr<ops::InterpolateTrace>> NewInterpolateTrace(CudaSession& session);
 absl::StatusOr<std::unique_ptr<ops::CorrectBone>> NewCorrectBone(
     CudaSession& session, const ops::Calibration& calibration);
+absl::StatusOr<std::unique_ptr<ops::RemoveScatter>> NewRemoveScatter(
+    CudaSession& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::RemoveRings>> NewRemoveRings(CudaSession& session,
                                                                  const ops::RingSpec& spec);
 absl::StatusOr<std::unique_ptr<ops::RemoveStripes>> NewRemoveStripes(CudaSession& session);

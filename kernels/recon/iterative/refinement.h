@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -53,6 +54,9 @@ class Refinement {
   virtual bool readable() const = 0;
   /// The best volume so far in HU: the iterate after the last update that is complete. Waits.
   virtual absl::Status Read(HostView3<float> hounsfield) = 0;
+
+  /// What it found out on its way, for people; after the last step.
+  virtual std::vector<std::string> findings() const { return {}; }
 
   /// What the devices did since the last call, on one clock; waits for them.
   virtual absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() = 0;

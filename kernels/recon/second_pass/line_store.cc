@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<LineStore>> LineStore::Create(const SecondPassPla
   const Detector& detector = plan.acquisition.detector;
   ISO_ASSIGN_OR_RETURN(self->session_, device.NewSession());
   ISO_ASSIGN_OR_RETURN(self->converter_,
-                       LineConverter::Create(plan.acquisition, {0, detector.rows}, plan.chunk_views,
+                       LineConverter::Create(plan.stored(), {0, detector.rows}, plan.chunk_views,
                                              registry, *self->session_));
   const Shape3 all{plan.views(), detector.rows, detector.columns};
   ISO_ASSIGN_OR_RETURN(self->lines_,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/line_converter.h"
+#include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
 
 namespace isocenter::recon {
@@ -97,13 +98,33 @@ absl::Status ChooseStripeRows(const ops::Registry& registry, const ops::Device& 
   }
 }
 
+absl::Status CountScatterBytes(const ops::Registry& registry, const ops::Device& device,
+                               SecondPassPlan& plan) {
+  ISO_ASSIGN_OR_RETURN(const int64_t removing, ScatterRemoval::DeviceBytes(plan, registry, device));
+  if (removing > device.limits().memory_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("frames that lose their scatter need ",
+                                                     removing, " bytes of memory; the limit is ",
+                                                     device.limits().memory_bytes));
+  }
+  const ReconstructionPlan& coarse = plan.scatter->coarse;
+  if (coarse.peak_bytes > plan.peak_bytes) {
+    plan.device_parts = coarse.device_parts;
+    plan.peak_bytes = coarse.peak_bytes;
+  }
+  if (removing > plan.peak_bytes) {
+    plan.device_parts = {{"a chunk of frames and its scatter", removing}};
+    plan.peak_bytes = removing;
+  }
+  return absl::OkStatus();
+}
+
 // Of the device: the projections, the frames that come, stripes, or a reconstruction.
 absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& device,
                               SecondPassPlan& plan) {
   ISO_RETURN_IF_ERROR(ChooseSlabs(registry, device, plan));
   ISO_ASSIGN_OR_RETURN(
       const int64_t receiving,
-      LineConverter::DeviceBytes(plan.acquisition, {0, plan.acquisition.detector.rows},
+      LineConverter::DeviceBytes(plan.stored(), {0, plan.acquisition.detector.rows},
                                  plan.chunk_views, registry, device));
   if (receiving > device.limits().memory_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("frames of a second pass need ", receiving,
@@ -115,6 +136,7 @@ absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& 
     plan.peak_bytes = receiving;
   }
   if (plan.settings.stripes) ISO_RETURN_IF_ERROR(ChooseStripeRows(registry, device, plan));
+  if (plan.scatter) ISO_RETURN_IF_ERROR(CountScatterBytes(registry, device, plan));
   for (const ReconstructionPlan* pass : {&*plan.warm_start, &plan.again}) {
     if (pass->peak_bytes <= plan.peak_bytes) continue;
     plan.device_parts = pass->device_parts;
@@ -136,6 +158,7 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
                            {"larger chunks of frames", more_frames},
                            {"volume that is corrected", VolumeBytes(plan.grid)},
                            {"metal", metal},
+                           {"scatter", plan.scatter ? ScatterBytes(*plan.scatter) : 0},
                            {"weights of the second pass", weights}};
   MemoryParts parts = plan.warm_start->host_parts;
   parts.insert(parts.end(), beside.begin(), beside.end());
@@ -146,8 +169,9 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
 
 int SweepsOf(const SecondPassSettings& settings) {
   // Metal is projected twice and its prior once, for two reconstructions; bone once, for one;
-  // stripes are reconstructed without.
-  return (settings.stripes ? 1 : 0) + (settings.metal ? 5 : 0) + (settings.bone ? 2 : 0);
+  // stripes are reconstructed without, and so is scatter, whose own volumes are coarse.
+  return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 5 : 0) +
+         (settings.bone ? 2 : 0);
 }
 
 absl::StatusOr<SecondPassMethods> SecondPassMethods::Find(const ops::Registry& registry,
@@ -188,6 +212,9 @@ absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition
   ISO_ASSIGN_OR_RETURN(plan.warm_start,
                        MakePlan(acquisition, grid, fdk, registry, devices, arrival));
   ISO_ASSIGN_OR_RETURN(plan.again, PlanAgain(*plan.warm_start, registry, devices));
+  if (settings.scatter) {
+    ISO_ASSIGN_OR_RETURN(plan.scatter, MakeScatterPlan(*plan.warm_start, registry, devices));
+  }
   plan.chunk_views = std::min(devices[0]->traits().chunk_views, plan.views());
   ISO_ASSIGN_OR_RETURN(const SecondPassMethods methods,
                        SecondPassMethods::Find(registry, devices[0]->backend()));

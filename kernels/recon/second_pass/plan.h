@@ -1,11 +1,13 @@
 // The plan of a second pass: what is known before it begins.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "kernels/recon/refinement_basis.h"
+#include "kernels/recon/second_pass/scatter_plan.h"
 #include "kernels/recon/second_pass/settings.h"
 
 namespace isocenter::recon {
@@ -14,15 +16,20 @@ namespace isocenter::recon {
 /// voxel_updates are of all that comes after that.
 struct SecondPassPlan : RefinementBasis {
   SecondPassSettings settings;
-  ReconstructionPlan again;  // of the corrected line integrals, to the same HU
-  int slab_slices = 0;       // at most so many are projected at once
-  int stripe_rows = 0;       // rows of all views that stripes are taken off at once
+  ReconstructionPlan again;            // of the corrected line integrals, to the same HU
+  std::optional<ScatterPlan> scatter;  // with settings.scatter
+  int slab_slices = 0;                 // at most so many are projected at once
+  int stripe_rows = 0;                 // rows of all views that stripes are taken off at once
+
+  /// What frames are to the line integrals that are corrected first.
+  const Acquisition& stored() const { return scatter ? scatter->raw : acquisition; }
 };
 
 /// A pure function of its arguments, as MakePlan, whose devices and `arrival` (of the first pass)
 /// these are. Lines are projected on the first device alone. Errors: INVALID_ARGUMENT (the field,
-/// its value, what is legal; bone without a calibration that has a bone table), NOT_FOUND (a method
-/// that the backend lacks), RESOURCE_EXHAUSTED (what is needed and the limit).
+/// its value, what is legal; bone or scatter without a calibration that has what they need),
+/// FAILED_PRECONDITION (no beam attenuates as the calibration says; with scatter), NOT_FOUND (a
+/// method that the backend lacks), RESOURCE_EXHAUSTED (what is needed and the limit).
 absl::StatusOr<SecondPassPlan> MakeSecondPassPlan(const Acquisition& acquisition,
                                                   const VolumeGrid& grid, const FdkSettings& fdk,
                                                   const SecondPassSettings& settings,

@@ -10,7 +10,7 @@ namespace isocenter::recon {
 
 absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& registry,
                               std::span<ops::Device* const> devices, const ops::RawFrames& frames,
-                              HostView3<float> volume) {
+                              HostView3<float> volume, std::vector<std::string>* findings) {
   const Detector& detector = plan.acquisition.detector;
   ISO_RETURN_IF_ERROR(ops::CheckSameShape("frames", frames.shape(),
                                           Shape3{plan.views(), detector.rows, detector.columns}));
@@ -30,6 +30,7 @@ absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& r
   for (bool done = false; !done;) {
     ISO_ASSIGN_OR_RETURN(done, second->Step());
   }
+  if (findings != nullptr) *findings = second->findings();
   return second->Read(volume);
 }
 

@@ -15,6 +15,8 @@
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
+#include "kernels/recon/second_pass/scatter_pass.h"
+#include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
 #include "kernels/recon/second_pass/stripe_correction.h"
 
@@ -29,6 +31,10 @@ class SecondPass final : public Refinement {
   static absl::StatusOr<std::unique_ptr<Refinement>> Create(const SecondPassPlan& plan,
                                                             const ops::Registry& registry,
                                                             std::span<ops::Device* const> devices);
+  // What is under way on the host ends early.
+  ~SecondPass() override {
+    if (scatter_ != nullptr) scatter_->Stop();
+  }
 
   absl::Status Push(const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                     std::span<const float> doses) override {
@@ -40,6 +46,7 @@ class SecondPass final : public Refinement {
   double progress() const override { return progress_; }
   bool readable() const override { return started_ && stages_.empty(); }
   absl::Status Read(HostView3<float> hounsfield) override;
+  std::vector<std::string> findings() const override;
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace() override;
 
  private:
@@ -51,6 +58,10 @@ class SecondPass final : public Refinement {
       : plan_(plan), registry_(registry), devices_(devices.begin(), devices.end()) {}
 
   absl::StatusOr<bool> RemoveStripes();
+  absl::StatusOr<bool> BinLines();
+  absl::StatusOr<bool> ReconstructCoarsely() { return scatter_->ReconstructStep(); }
+  absl::StatusOr<bool> EstimateScatter();
+  absl::StatusOr<bool> RemoveScatter();
   absl::StatusOr<bool> Segment();
   absl::StatusOr<bool> InterpolateLinearly() { return TakeMetalOut({}); }
   absl::StatusOr<bool> FindPrior();
@@ -87,6 +98,8 @@ class SecondPass final : public Refinement {
   std::unique_ptr<ops::HostMemory> volume_;
   std::unique_ptr<ops::HostMemory> metal_;  // HU of FindMetal; null: not asked for
   std::unique_ptr<StripeCorrection> stripes_;
+  std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
+  std::unique_ptr<ScatterRemoval> removal_;
   std::unique_ptr<LineCorrection> correction_;
   std::unique_ptr<Reconstructor> reconstructor_;
   bool started_ = false;
@@ -113,6 +126,11 @@ absl::StatusOr<std::unique_ptr<Refinement>> SecondPass::Create(
   if (plan.settings.metal) {
     ISO_ASSIGN_OR_RETURN(self->metal_, device.NewHostMemory(VolumeBytes(plan.grid)));
   }
+  if (plan.scatter) {
+    // Half of the threads, so that others find some.
+    self->scatter_ = std::make_unique<ScatterPass>(*plan.scatter, registry, devices,
+                                                   std::max(1, device.limits().threads / 2));
+  }
   return self;
 }
 
@@ -133,7 +151,17 @@ absl::Status SecondPass::Start(HostView3<const float> hounsfield) {
   store_->Close();
   started_ = true;
   if (plan_.settings.stripes) {
-    stages_.insert(stages_.end(), {&SecondPass::RemoveStripes, &SecondPass::Reconstruct});
+    stages_.push_back(&SecondPass::RemoveStripes);
+    // Nobody looks at a volume that has its scatter.
+    if (!plan_.scatter) stages_.push_back(&SecondPass::Reconstruct);
+  }
+  if (plan_.scatter) {
+    stages_.push_back(&SecondPass::BinLines);
+    for (int round = 0; round < ScatterPass::kRounds; ++round) {
+      stages_.insert(stages_.end(),
+                     {&SecondPass::ReconstructCoarsely, &SecondPass::EstimateScatter});
+    }
+    stages_.insert(stages_.end(), {&SecondPass::RemoveScatter, &SecondPass::Reconstruct});
   }
   if (plan_.settings.metal) stages_.push_back(&SecondPass::Segment);
   if (plan_.settings.bone) stages_.push_back(&SecondPass::FindBone);
@@ -180,6 +208,24 @@ absl::StatusOr<bool> SecondPass::RemoveStripes() {
   ISO_RETURN_IF_ERROR(stripes_->Run(row_, *store_));
   row_ += plan_.stripe_rows;
   return row_ >= plan_.acquisition.detector.rows;
+}
+
+absl::StatusOr<bool> SecondPass::BinLines() {
+  return OnHost([this] { return scatter_->Bin(*store_); });
+}
+
+absl::StatusOr<bool> SecondPass::EstimateScatter() {
+  return OnHost([this] { return scatter_->Estimate(); });
+}
+
+absl::StatusOr<bool> SecondPass::RemoveScatter() {
+  if (removal_ == nullptr) {
+    ISO_ASSIGN_OR_RETURN(removal_, ScatterRemoval::Create(plan_, registry_, *devices_[0]));
+  }
+  const int views = std::min(plan_.chunk_views, plan_.views() - view_);
+  ISO_RETURN_IF_ERROR(removal_->Run(*scatter_, view_, views, *store_));
+  view_ += views;
+  return view_ == plan_.views();
 }
 
 absl::Status SecondPass::LookForMetal() {
@@ -248,6 +294,7 @@ absl::StatusOr<bool> SecondPass::Reconstruct() {
     // One of the two at a time is in the device's memory.
     ISO_RETURN_IF_ERROR(CollectTrace());
     stripes_.reset();
+    removal_.reset();
     correction_.reset();
     ISO_ASSIGN_OR_RETURN(reconstructor_, Reconstructor::Create(plan_.again, registry_, devices_));
   }
@@ -290,9 +337,18 @@ absl::Status SecondPass::Read(HostView3<float> hounsfield) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> SecondPass::findings() const {
+  if (scatter_ == nullptr || !readable()) return {};
+  return {ToText(scatter_->findings())};
+}
+
 absl::Status SecondPass::CollectTrace() {
   if (stripes_ != nullptr) {
     ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, stripes_->timeline().Take());
+    for (const ops::Span& span : spans) trace_.push_back({0, span});
+  }
+  if (removal_ != nullptr) {
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, removal_->timeline().Take());
     for (const ops::Span& span : spans) trace_.push_back({0, span});
   }
   if (correction_ != nullptr) {

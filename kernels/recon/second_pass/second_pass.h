@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/recon/iterative/refinement.h"
@@ -15,18 +17,20 @@ namespace isocenter::recon {
 /// iterations to report. It may be read after the last step only: FAILED_PRECONDITION before.
 ///
 /// Stripes are taken off the line integrals first (ops::RemoveStripes), and a volume is made of
-/// them, with which the others begin. Metal: its trace in the line integrals is interpolated, first
-/// linearly, then by the prior of the volume that this gives (ops::InterpolateTrace, MakePrior);
-/// where the first volume has metal it is put back. Then bone of that volume (ops::CorrectBone). A
-/// volume without metal or bone stays as it is, bit for bit.
+/// them, with which the others begin; then scatter that is computed from a coarse volume
+/// (ScatterPass), of which the frames had lost none before. Metal: its trace in the line integrals
+/// is interpolated, first linearly, then by the prior of the volume that this gives
+/// (ops::InterpolateTrace, MakePrior); where the first volume has metal it is put back. Then bone
+/// of that volume (ops::CorrectBone). A volume without metal or bone stays as it is, bit for bit.
 absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& plan,
                                                           const ops::Registry& registry,
                                                           std::span<ops::Device* const> devices);
 
 /// The whole of an acquisition at once: frames [view][v][u] in host memory to HU [z][y][x], by way
-/// of the first volume.
+/// of the first volume. `findings`, if it is given: Refinement::findings.
 absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& registry,
                               std::span<ops::Device* const> devices, const ops::RawFrames& frames,
-                              HostView3<float> volume);
+                              HostView3<float> volume,
+                              std::vector<std::string>* findings = nullptr);
 
 }  // namespace isocenter::recon

@@ -27,6 +27,7 @@ inline constexpr ops::ProjectorModel kSecondPassProjector = ops::ProjectorModel:
 struct SecondPassSettings {
   std::optional<MetalSettings> metal;
   bool stripes = false;  // what pixels have too much in all views (ops::RemoveStripes)
+  bool scatter = false;  // with the scatter model of the acquisition's calibration
   bool bone = false;     // with the bone table of the acquisition's calibration
 };
 

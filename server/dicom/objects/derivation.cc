@@ -22,6 +22,9 @@ void PutDerivation(const jobs::Job& job, Attributes& put) {
     return;
   }
   std::vector<absl::string_view> steps;
+  if (job.refinement.second_pass->scatter) {
+    steps.push_back("scatter computed from a coarse volume and subtracted");
+  }
   if (job.refinement.second_pass->metal) {
     steps.push_back("metal interpolated in the projections (NMAR) and put back");
   }

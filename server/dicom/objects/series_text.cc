@@ -24,8 +24,11 @@ std::string WarningKinds(const jobs::Job& job) {
 /// "os_sqs, 6 iterations" or "second pass: metal and bone".
 std::string RefinementText(const jobs::Job& job) {
   if (const auto& second = job.refinement.second_pass) {
-    return absl::StrCat("second pass: ", second->metal ? "metal" : "",
-                        second->metal && second->bone ? " and " : "", second->bone ? "bone" : "");
+    std::vector<absl::string_view> against;
+    if (second->scatter) against.push_back("scatter");
+    if (second->metal) against.push_back("metal");
+    if (second->bone) against.push_back("bone");
+    return absl::StrCat("second pass: ", absl::StrJoin(against, " and "));
   }
   return absl::StrCat(job.refinement.algorithm, ", ", job.progress.iterations_done, " iterations");
 }

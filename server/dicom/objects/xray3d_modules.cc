@@ -71,9 +71,9 @@ void PutScan(const jobs::PositionerScan& scan, const DcmTagKey& arc, const DcmTa
 std::string AlgorithmDescription(const jobs::Job& job) {
   if (IsSubtraction(job)) return "fill minus mask";
   if (const auto& second = job.refinement.second_pass) {
-    return absl::StrCat("Feldkamp-Davis-Kress again, ", second->metal ? "metal by NMAR" : "",
-                        second->metal && second->bone ? ", " : "",
-                        second->bone ? "bone hardening" : "");
+    return absl::StrCat("Feldkamp-Davis-Kress again", second->scatter ? ", scatter by a model" : "",
+                        second->metal ? ", metal by NMAR" : "",
+                        second->bone ? ", bone hardening" : "");
   }
   if (jobs::IsRefinement(job)) {
     return absl::StrCat(job.refinement.algorithm, ", projector ", job.refinement.projector, ", ",

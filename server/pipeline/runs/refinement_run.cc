@@ -120,6 +120,7 @@ absl::StatusOr<bool> RefinementRun::Step() {
 absl::Status RefinementRun::Finish() {
   ISO_RETURN_IF_ERROR(refinement_->Read(volume()));
   ISO_RETURN_IF_ERROR(TakeTrace());
+  findings_ = refinement_->findings();
   refinement_.reset();
   pixels_.reset();
   workload_ = scheduler::Workload();

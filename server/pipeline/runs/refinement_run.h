@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -57,6 +58,8 @@ class RefinementRun : public Run {
   HostView3<float> volume() const {
     return {reinterpret_cast<float*>(volume_->data()), basis_.grid.shape()};
   }
+  /// After Finish: what the refinement found out on its way, for people.
+  const std::vector<std::string>& findings() const { return findings_; }
   /// Of FDK alone.
   const recon::StageSeconds& fdk_seconds() const { return fdk_seconds_; }
 
@@ -95,6 +98,7 @@ class RefinementRun : public Run {
   int frames_backprojected_ = 0;
   int frames_pushed_ = 0;  // to refinement_
   Measured measured_;
+  std::vector<std::string> findings_;
   recon::StageSeconds fdk_seconds_;
 };
 

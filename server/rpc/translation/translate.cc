@@ -173,6 +173,7 @@ v1::Job ToProto(const jobs::Job& job) {
   if (const auto& second_pass = job.refinement.second_pass) {
     proto.mutable_second_pass()->set_metal(second_pass->metal);
     proto.mutable_second_pass()->set_bone(second_pass->bone);
+    proto.mutable_second_pass()->set_scatter(second_pass->scatter);
   }
   for (const jobs::IterationReport& report : job.refinement.iterations) {
     *proto.add_iteration() = ReportToProto(report);

@@ -39,7 +39,7 @@ TEST(CalibrationMessage, WhatWasNotMeasuredStaysUnset) {
   const Set none = ToProto(ops::Calibration{.name = "none", .detector = kCalibratedDetector});
   EXPECT_FALSE(none.has_response() || none.has_defects() || none.has_lag() || none.has_glare() ||
                none.has_air() || none.has_scatter() || none.has_water() || none.has_hounsfield() ||
-               none.has_bone());
+               none.has_bone() || none.has_scatter_model());
   Set set = CalibrationLabel(FullSet());
   EXPECT_FALSE(set.has_response() || !set.picture_png().empty());
   const auto calibration = CalibrationFromProto(set);
@@ -178,6 +178,9 @@ const Illegal kIllegal[] = {
     {"TableFalls",
      [](Set& s) { s.mutable_hounsfield()->mutable_point(2)->set_true_hu(-5); },
      {"HU table"}},
+    {"ScatterScale",
+     [](Set& s) { s.mutable_scatter_model()->set_scale(0); },
+     {"scatter_model.scale is 0", "0.01 to 10"}},
     {"BonePoints",
      [](Set& s) { s.mutable_bone()->set_bones(0x80000002); },
      {"bone.bones is 2147483650", "2 to 64"}},

@@ -35,6 +35,7 @@ inline ops::Calibration FullCalibration(const Detector& detector = kCalibratedDe
                   .wide_sigma_mm = 70}},
       .mu_water_per_mm = 0.02,
       .gamma_per_mm = 0.001};
+  calibration.scatter_model = ops::ScatterModel{.scale = 0.2};
   calibration.water.coefficient = {1, 0.02};
   calibration.mu_water_per_mm = 0.021;
   calibration.hounsfield.points = {{-990, -1000}, {0, 0}, {1100, 1000}};

@@ -226,7 +226,7 @@ TEST(Refinement, ASecondPassInsteadOfIterations) {
   const auto book = BookOf(R"(
     protocol { name: "metal" refinement { second_pass { metal: true } deadline_seconds: 60 } }
     protocol { name: "both" corrections { calibration: CALIBRATION_POLICY_WARN }
-               refinement { second_pass { metal: true bone: true } } })");
+               refinement { second_pass { metal: true bone: true scatter: true } } })");
   ASSERT_TRUE(book.ok()) << book.status();
   const auto& metal = (*book->FindRefinement("metal"))->refinement;
   const auto* const settings = std::get_if<recon::SecondPassSettings>(&metal->settings);
@@ -234,8 +234,10 @@ TEST(Refinement, ASecondPassInsteadOfIterations) {
   EXPECT_TRUE(settings->metal);
   EXPECT_FALSE(settings->bone);
   EXPECT_EQ(metal->deadline, absl::Seconds(60));
-  EXPECT_TRUE(
-      std::get<recon::SecondPassSettings>((*book->Find("both"))->refinement->settings).bone);
+  const auto& both = (*book->Find("both"))->refinement->settings;
+  EXPECT_TRUE(std::get<recon::SecondPassSettings>(both).bone);
+  EXPECT_TRUE(std::get<recon::SecondPassSettings>(both).scatter);
+  EXPECT_FALSE(settings->scatter);
   // What is kept with a job comes back as it was.
   const auto again = ProtocolFromProto((*book->Find("metal"))->description);
   ASSERT_TRUE(again.ok()) << again.status();
@@ -245,7 +247,8 @@ TEST(Refinement, ASecondPassInsteadOfIterations) {
 
 TEST(Refinement, MistakesOfASecondPassAreNamed) {
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass {} } }"),
-              HasSubstr("refinement.second_pass is for nothing; legal is metal, bone or both"));
+              HasSubstr("refinement.second_pass is for nothing; legal is metal, bone, scatter or "
+                        "several of them"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { metal: true } "
                         "algorithm: REFINEMENT_ALGORITHM_OS_SART iterations: 5 } }"),
               HasSubstr("refinement.second_pass is set beside 'algorithm: "
@@ -255,7 +258,9 @@ TEST(Refinement, MistakesOfASecondPassAreNamed) {
               HasSubstr("refinement.deadline_seconds is -1; legal is 0 to 604800"));
   EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { bone: true } } }"),
               HasSubstr("protocol 'a': refinement.second_pass.bone is true and "
-                        "corrections.calibration is CALIBRATION_POLICY_NONE; legal with bone are"));
+                        "corrections.calibration is CALIBRATION_POLICY_NONE; legal with it are"));
+  EXPECT_THAT(Complaint("protocol { name: \"a\" refinement { second_pass { scatter: true } } }"),
+              HasSubstr("protocol 'a': refinement.second_pass.scatter is true and "));
 }
 
 TEST(Refinement, OnlyProtocolsThatHaveOneRefine) {

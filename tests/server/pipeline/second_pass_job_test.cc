@@ -132,12 +132,30 @@ TEST_F(SecondPassJobTest, BoneWithoutATableIsRefused) {
     return std::string(status.message());
   };
   const std::string lines = Acquire();
-  EXPECT_THAT(refused(lines), HasSubstr("'" + lines +
-                                        "' was acquired without a calibration; legal "
-                                        "for a correction of bone's hardening is"));
+  EXPECT_THAT(refused(lines),
+              HasSubstr("'" + lines +
+                        "' was acquired without a calibration; legal "
+                        "for this second pass is one whose calibration has a bone"));
   Keep("plain", false, absl::Hours(1));
   EXPECT_THAT(refused(Acquire(Counts())),
               HasSubstr("the calibration 'plain', which has no bone table; legal"));
+  ExpectNothingHeld();
+}
+
+TEST_F(SecondPassJobTest, ScatterWithoutAModelIsRefused) {
+  const RefinementRequest recipe = SecondPassRecipe({.scatter = true});
+  const std::string lines = Acquire();
+  EXPECT_THAT(std::string(Refine(lines, recipe).status().message()),
+              HasSubstr("legal for this second pass is one whose calibration has a scatter model"));
+  Keep("with", true, absl::Hours(1));
+  const absl::Status refused = Refine(Acquire(Counts()), recipe).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("the calibration 'with', which has no scatter model; legal"));
+  AcquisitionRequest request = Counts();
+  request.refinement = recipe;
+  EXPECT_THAT(std::string(Accept(request).status().message()),
+              HasSubstr("refines with a scatter model, and the calibration 'with' has none"));
   ExpectNothingHeld();
 }
 
@@ -148,8 +166,8 @@ TEST_F(SecondPassJobTest, AProtocolForBoneSaysBeforeTheExposureWhatIsMissing) {
   const absl::Status refused = Accept(request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("protocol 'fdk' refines against bone, and the calibration 'plain' has no "
-                        "bone table; legal is one that has"));
+              HasSubstr("protocol 'fdk' refines with a bone table, and the calibration 'plain' has "
+                        "none; legal is one that has"));
   request.calibration_policy = jobs::CalibrationPolicy::kWarn;
   const std::string id = Acquire(request);
   const jobs::Job job = Job(id);

@@ -126,6 +126,7 @@ export interface Iteration {
 export interface SecondPass {
   metal: boolean;
   bone: boolean;
+  scatter: boolean;
 }
 
 export type Relation = 'fdk' | 'refined' | 'mask' | 'fill' | 'subtraction';

@@ -74,7 +74,7 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
   const last = refinement.iterations.at(-1);
   const second = refinement.second_pass;
   if (second) {
-    return <Fact name="Second pass">against {[second.metal && 'metal', second.bone && 'bone'].filter(Boolean).join(' and ')}</Fact>;
+    return <Fact name="Second pass">against {[second.scatter && 'scatter', second.metal && 'metal', second.bone && 'bone'].filter(Boolean).join(' and ')}</Fact>;
   }
   return (
     <>
