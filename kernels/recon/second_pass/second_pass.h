@@ -24,9 +24,9 @@ absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& 
                                                           std::span<ops::Device* const> devices);
 
 /// The whole of an acquisition at once: frames [view][v][u] in host memory to HU [z][y][x], by way
-/// of the first volume.
+/// of the first volume. `doses`: empty, or one for each frame.
 absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& registry,
                               std::span<ops::Device* const> devices, const ops::RawFrames& frames,
-                              HostView3<float> volume);
+                              HostView3<float> volume, std::span<const float> doses = {});
 
 }  // namespace isocenter::recon
