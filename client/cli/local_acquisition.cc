@@ -27,6 +27,7 @@ absl::StatusOr<LocalFrames> LocalFrames::Read(formats::FrameSource& source) {
   for (int64_t i = 0; i < frames.shape_.slow; ++i) {
     ISO_RETURN_IF_ERROR(
         source.Read(i, std::span(frames.pixels_).subspan(i * frame_bytes, frame_bytes)));
+    frames.doses_.push_back(source.dose(i));
     bar.Update(i + 1);
   }
   return frames;

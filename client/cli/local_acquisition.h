@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,11 +19,14 @@ class LocalFrames {
   static absl::StatusOr<LocalFrames> Read(formats::FrameSource& source);
   /// [view][v][u].
   ops::RawFrames view() const;
+  /// What each tells of its dose; 0: nothing.
+  std::span<const float> doses() const { return doses_; }
 
  private:
   recon::PixelType pixel_type_ = recon::PixelType::kUint16Counts;
   Shape3 shape_;
   std::vector<std::byte> pixels_;
+  std::vector<float> doses_;
 };
 
 }  // namespace isocenter::cli

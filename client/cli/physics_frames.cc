@@ -17,7 +17,8 @@ absl::StatusOr<physics::RowBeams> BeamsOf(const PhysicsSetup& setup, const Detec
   if (!setup.heel) return physics::RowBeams(setup.beam);
   ISO_ASSIGN_OR_RETURN(const Camera camera, Decompose(first));
   return physics::RowBeams::WithHeel(*setup.heel, setup.csi_mm, setup.beam.materials(), detector,
-                                     camera.focal_u_px * detector.pitch_u_mm);
+                                     camera.focal_u_px * detector.pitch_u_mm,
+                                     setup.bow_tie ? &*setup.bow_tie : nullptr);
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ absl::StatusOr<PhysicsFrames> PhysicsFrames::Make(PhysicsSetup setup, const Expo
   made.doses_ = exposed.dark ? std::vector<double>(frames)
                              : physics::FrameDoses(made.setup_.detector, frames);
   if (exposed.step) std::fill(made.doses_.begin() + frames / 2, made.doses_.end(), 0);
-  made.Open();
+  made.readings_.resize(static_cast<size_t>(detector.columns) * detector.rows);
   if (exposed.object != nullptr) {
     made.object_.emplace(*exposed.object, kMuWaterPerMm,
                          physics::TissueMap(made.setup_.effective_kev, exposed.metal));
@@ -40,14 +41,14 @@ absl::StatusOr<PhysicsFrames> PhysicsFrames::Make(PhysicsSetup setup, const Expo
   return made;
 }
 
-// What there is without an object.
-void PhysicsFrames::Open() {
-  const std::vector<double> nothing(setup_.beam.materials().size());
-  readings_.resize(static_cast<size_t>(detector_.columns) * detector_.rows);
-  for (int v = 0; v < detector_.rows; ++v) {
-    physics::Reading open = beams_.Of(v).Behind(nothing);
-    if (setup_.scatter) open = BehindGrid(open, {0, 0}, setup_.scatter->settings.grid);
-    std::fill_n(readings_.begin() + int64_t{v} * detector_.columns, detector_.columns, open);
+// What there is without an object: the same in all frames unless a filter sways with the arm.
+void PhysicsFrames::Open(ThreadPool& pool) {
+  if (frame_ > 0 && !(setup_.bow_tie && setup_.bow_tie->sways())) return;
+  physics::ReadView(nullptr, beams_, bow_tie(), {&trajectory_[frame_], 1}, detector_, 1, pool,
+                    readings_);
+  if (!setup_.scatter) return;
+  for (physics::Reading& open : readings_) {
+    open = BehindGrid(open, {0, 0}, setup_.scatter->settings.grid);
   }
 }
 
@@ -60,8 +61,10 @@ absl::Status PhysicsFrames::Next(int subsamples, ThreadPool& pool, std::span<uin
   if (object_) {
     ISO_ASSIGN_OR_RETURN(const std::vector<ProjectionMatrix> poses,
                          physics::BlurredPoses(trajectory_, frame_, detector_, setup_.blur));
-    physics::ReadView(*object_, beams_, poses, detector_, subsamples, pool, readings_);
+    physics::ReadView(&*object_, beams_, bow_tie(), poses, detector_, subsamples, pool, readings_);
     if (scatter_) scatter_->AddTo(frame_, setup_.scatter->settings.grid, pool, readings_);
+  } else {
+    Open(pool);
   }
   readout_.Expose(readings_, doses_[frame_++], pool, counts);
   return absl::OkStatus();

@@ -40,6 +40,12 @@ class PhysicsFrames {
   /// Standard error of a coarse cell's scatter over the mean, before smoothing; none without any.
   std::optional<double> scatter_error() const { return scatter_error_; }
 
+  /// What the frames tell of their doses; empty: nothing.
+  std::vector<float> told_doses() const {
+    if (!setup_.tells_dose) return {};
+    return {doses_.begin(), doses_.end()};
+  }
+
   /// The next frame of the trajectory, which has one more.
   absl::Status Next(int subsamples, ThreadPool& pool, std::span<uint16_t> counts);
 
@@ -52,7 +58,8 @@ class PhysicsFrames {
         beams_(std::move(beams)),
         readout_(std::move(readout)) {}
 
-  void Open();
+  const physics::BowTie* bow_tie() const { return setup_.bow_tie ? &*setup_.bow_tie : nullptr; }
+  void Open(ThreadPool& pool);
 
   PhysicsSetup setup_;
   Detector detector_;

@@ -151,25 +151,25 @@ absl::Status SmallerSizeHelps(const absl::Status& status) {
 }
 
 absl::Status Run(const recon::ReconstructionPlan& plan, const Options&,
-                 const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
+                 const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                  HostView3<float> volume) {
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                        recon::Reconstructor::Create(plan, Backends(), devices));
-  return reconstructor->Run(frames, volume);
+  return reconstructor->Run(frames.view(), volume, frames.doses());
 }
 
 absl::Status Run(const recon::SecondPassPlan& plan, const Options&,
-                 const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
+                 const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                  HostView3<float> volume) {
   std::vector<std::string> findings;
   ISO_RETURN_IF_ERROR(
-      recon::ReconstructTwice(plan, Backends(), devices, frames, volume, &findings));
+      recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume, frames.doses(), &findings));
   for (const std::string& finding : findings) std::printf("%s\n", finding.c_str());
   return absl::OkStatus();
 }
 
 absl::Status Run(const recon::RefinementPlan& plan, const Options& options,
-                 const std::vector<ops::Device*>& devices, const ops::RawFrames& frames,
+                 const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                  HostView3<float> volume) {
   std::printf("%s, %s, %d subsets, %d iterations\n",
               std::string(recon::AlgorithmName(plan.settings.algorithm)).c_str(),
@@ -181,8 +181,9 @@ absl::Status Run(const recon::RefinementPlan& plan, const Options& options,
     return options.deadline_seconds <= 0 ||
            absl::Now() - begin < absl::Seconds(options.deadline_seconds);
   };
-  ISO_ASSIGN_OR_RETURN(const std::vector<recon::IterationReport> reports,
-                       recon::RefineAll(plan, Backends(), devices, frames, volume, report));
+  ISO_ASSIGN_OR_RETURN(
+      const std::vector<recon::IterationReport> reports,
+      recon::RefineAll(plan, Backends(), devices, frames.view(), volume, report, frames.doses()));
   if (static_cast<int>(reports.size()) < plan.settings.iterations) {
     std::printf("ended after %d of %d iterations\n", static_cast<int>(reports.size()),
                 plan.settings.iterations);
@@ -329,7 +330,7 @@ absl::Status Reconstruct(Options options) {
   const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
   const absl::Time begin = absl::Now();
   ISO_RETURN_IF_ERROR(std::visit(
-      [&](const auto& made) { return Run(made, options, devices, frames.view(), voxels); }, *plan));
+      [&](const auto& made) { return Run(made, options, devices, frames, voxels); }, *plan));
   if (options.rings) {
     ISO_RETURN_IF_ERROR(
         recon::RemoveRings(acquisition.trajectory, volume.grid, Backends(), *devices[0], voxels));

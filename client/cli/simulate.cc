@@ -179,7 +179,9 @@ absl::StatusOr<std::unique_ptr<formats::FrameSink>> CreateSink(const SimulateOpt
   const v1::AcquisitionHeader header = MakeHeader(options, i0_counts, detector, trajectory);
   if (format == "dicom-xa") return formats::CreateXaRun(options.out, header, trajectory);
   if (format == "bundle") {
-    return formats::CreateBundle(options.out, header, Describe(options, frames));
+    return formats::CreateBundle(
+        options.out, header, Describe(options, frames),
+        frames == nullptr || !options.sweep.empty() ? std::vector<float>() : frames->told_doses());
   }
   const recon::Acquisition acquisition{.detector = detector,
                                        .pixel_type = options.pixel == "counts"

@@ -5,9 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/ops/corrections.h"
 #include "proto/wire/acquisition.h"
 
 namespace isocenter::formats {
@@ -16,7 +20,9 @@ namespace {
 constexpr char kHeaderFile[] = "acquisition.textproto";
 constexpr char kFramesFile[] = "frames.raw";
 constexpr char kDescriptionFile[] = "bundle.json";
+constexpr char kDosesFile[] = "doses.txt";
 constexpr char kFormatName[] = "isocenter-bundle";
+constexpr uint64_t kDosesLimit = 1 << 20;  // 10000 numbers
 constexpr uint64_t kTextLimit = 64 << 20;  // 10000 matrices in text are about 3 MB
 
 /// Keeps the first syntax error of a text-format file.
@@ -41,12 +47,49 @@ absl::StatusOr<v1::AcquisitionHeader> ReadHeader(const std::filesystem::path& pa
   return header;
 }
 
+absl::Status CheckDoses(absl::string_view name, std::span<const float> doses, uint32_t frames) {
+  if (doses.size() != frames) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has ", doses.size(), " doses; legal is one for each of ", frames, " frames"));
+  }
+  for (size_t i = 0; i < doses.size(); ++i) {
+    const absl::Status status = ops::CheckGivenDose(static_cast<int64_t>(i), doses[i]);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// A number on each line; none where there is no such file.
+absl::StatusOr<std::vector<float>> ReadDoses(const std::filesystem::path& path, uint32_t frames) {
+  std::vector<float> doses;
+  std::error_code unreadable;  // is said when it is opened
+  if (!std::filesystem::exists(path, unreadable) && !unreadable) return doses;
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kDosesLimit));
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    float dose = 0;
+    if (!absl::SimpleAtof(line, &dose)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path.string(), ": line ", doses.size() + 1, " is not a number"));
+    }
+    doses.push_back(dose);
+  }
+  ISO_RETURN_IF_ERROR(CheckDoses(path.string(), doses, frames));
+  return doses;
+}
+
 class BundleSource : public FrameSource {
  public:
-  BundleSource(v1::AcquisitionHeader header, InputFile frames, int64_t frame_bytes)
-      : header_(std::move(header)), frames_(std::move(frames)), frame_bytes_(frame_bytes) {}
+  BundleSource(v1::AcquisitionHeader header, InputFile frames, int64_t frame_bytes,
+               std::vector<float> doses)
+      : header_(std::move(header)),
+        frames_(std::move(frames)),
+        frame_bytes_(frame_bytes),
+        doses_(std::move(doses)) {}
   const v1::AcquisitionHeader& header() const override { return header_; }
   int64_t frame_bytes() const override { return frame_bytes_; }
+  float dose(int64_t index) const override { return doses_.empty() ? 0 : doses_[index]; }
   absl::Status Read(int64_t index, std::span<std::byte> pixels) override {
     return frames_.ReadAt(index * frame_bytes_, pixels);
   }
@@ -55,17 +98,20 @@ class BundleSource : public FrameSource {
   v1::AcquisitionHeader header_;
   InputFile frames_;
   int64_t frame_bytes_;
+  std::vector<float> doses_;  // of the frames; or none
 };
 
 class BundleSink : public FrameSink {
  public:
   BundleSink(std::filesystem::path directory, v1::AcquisitionHeader header,
-             BundleDescription description, OutputFile frames, int64_t frame_bytes)
+             BundleDescription description, OutputFile frames, int64_t frame_bytes,
+             std::vector<float> doses)
       : directory_(std::move(directory)),
         header_(std::move(header)),
         description_(std::move(description)),
         frames_(std::move(frames)),
-        frame_bytes_(frame_bytes) {}
+        frame_bytes_(frame_bytes),
+        doses_(std::move(doses)) {}
 
   absl::Status Append(std::span<const std::byte> pixels) override {
     if (static_cast<int64_t>(pixels.size()) != frame_bytes_ || written_ == header_.frame_count()) {
@@ -85,6 +131,10 @@ class BundleSink : public FrameSink {
     // Until here a bundle that was there before is whole; from here on there is none.
     std::error_code none;
     std::filesystem::remove(directory_ / kDescriptionFile, none);
+    std::filesystem::remove(directory_ / kDosesFile, none);
+    if (!doses_.empty()) {
+      ISO_RETURN_IF_ERROR(WriteText(directory_ / kDosesFile, absl::StrJoin(doses_, "\n") + "\n"));
+    }
     ISO_RETURN_IF_ERROR(frames_.Commit());
     std::string text;
     google::protobuf::TextFormat::Printer printer;
@@ -105,6 +155,7 @@ class BundleSink : public FrameSink {
   BundleDescription description_;
   OutputFile frames_;
   int64_t frame_bytes_;
+  std::vector<float> doses_;
   uint32_t written_ = 0;
 };
 
@@ -151,13 +202,20 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenBundle(const std::filesystem::p
                                             kHeaderFile, " states ", header.frame_count(),
                                             " frames of ", *frame_bytes, " bytes = ", expected));
   }
-  return std::make_unique<BundleSource>(std::move(header), std::move(frames), *frame_bytes);
+  ISO_ASSIGN_OR_RETURN(std::vector<float> doses,
+                       ReadDoses(directory / kDosesFile, header.frame_count()));
+  return std::make_unique<BundleSource>(std::move(header), std::move(frames), *frame_bytes,
+                                        std::move(doses));
 }
 
 absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::path& directory,
                                                         const v1::AcquisitionHeader& header,
-                                                        const BundleDescription& description) {
+                                                        const BundleDescription& description,
+                                                        std::vector<float> doses) {
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
+  if (!doses.empty()) {
+    ISO_RETURN_IF_ERROR(CheckDoses("the bundle", doses, header.frame_count()));
+  }
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
@@ -166,7 +224,7 @@ absl::StatusOr<std::unique_ptr<FrameSink>> CreateBundle(const std::filesystem::p
   }
   ISO_ASSIGN_OR_RETURN(OutputFile frames, OutputFile::Create(directory / kFramesFile));
   return std::make_unique<BundleSink>(directory, header, description, std::move(frames),
-                                      frame_bytes);
+                                      frame_bytes, std::move(doses));
 }
 
 }  // namespace isocenter::formats

@@ -22,6 +22,8 @@ class FrameSource {
   /// Fills `pixels` (frame_bytes) with frame `index` as Frame.pixels wants it. Sources of
   /// compressed data can be read only in ascending order. Errors: DATA_LOSS, INVALID_ARGUMENT.
   virtual absl::Status Read(int64_t index, std::span<std::byte> pixels) = 0;
+  /// What frame `index` tells of its dose, as Frame.dose; 0: nothing.
+  virtual float dose(int64_t /*index*/) const { return 0; }
   /// What had to be assumed because the files do not say it, as sentences for the user.
   virtual std::vector<std::string> notes() const { return {}; }
 };

@@ -114,7 +114,7 @@ double DiameterSeen(const std::vector<MeasuredRay>& rays, const Eigen::VectorXd&
   return seen;
 }
 
-absl::Status CheckFound(const Cylinder& cylinder, double seen_mm) {
+absl::Status CheckFound(const Cylinder& cylinder, double seen_mm, double most_error_percent) {
   const double tilt = std::hypot(cylinder.tilt_x, cylinder.tilt_y);
   if (!(tilt <= kMostTilt)) {
     return NotGoodEnough({"the cylinder's tilt against the rotation axis", tilt, "mm/mm"},
@@ -122,11 +122,11 @@ absl::Status CheckFound(const Cylinder& cylinder, double seen_mm) {
                          "the scan may show another object, or another diameter");
   }
   const double apart = 100 * std::abs(seen_mm / cylinder.diameter_mm - 1);
-  if (apart <= kMostDiameterErrorPercent) return absl::OkStatus();
-  return NotGoodEnough({"the diameter that the scan shows", seen_mm, "mm"},
-                       absl::StrFormat("within %g %% of the given %g mm", kMostDiameterErrorPercent,
-                                       cylinder.diameter_mm),
-                       "is it the water's own, without the wall, and is nothing else in the beam?");
+  if (apart <= most_error_percent) return absl::OkStatus();
+  return NotGoodEnough(
+      {"the diameter that the scan shows", seen_mm, "mm"},
+      absl::StrFormat("within %g %% of the given %g mm", most_error_percent, cylinder.diameter_mm),
+      "is it the water's own, without the wall, and is nothing else in the beam?");
 }
 
 absl::Status CheckAir(const std::vector<MeasuredRay>& rays, const Cylinder& cylinder) {
@@ -176,7 +176,8 @@ absl::Status AddRays(std::span<const float> frame, const ProjectionMatrix& matri
       rays.push_back({.source = camera.source,
                       .direction = Unit({along(0), along(1), along(2)}),
                       .transmission = transmission,
-                      .view = view});
+                      .view = view,
+                      .column = u});
     }
   }
   return absl::OkStatus();
@@ -192,7 +193,8 @@ double Cylinder::ChordMm(const MeasuredRay& ray) const {
   return half > 0 ? 2 * std::sqrt(half) / sine : 0;
 }
 
-absl::StatusOr<Cylinder> FitCylinder(const std::vector<MeasuredRay>& rays, double diameter_mm) {
+absl::StatusOr<Cylinder> FitCylinder(const std::vector<MeasuredRay>& rays, double diameter_mm,
+                                     double most_error_percent) {
   if (!(diameter_mm >= kLeastDiameterMm && diameter_mm <= kMostDiameterMm)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("the cylinder's diameter is %g mm; legal is %g to %g", diameter_mm,
@@ -209,7 +211,8 @@ absl::StatusOr<Cylinder> FitCylinder(const std::vector<MeasuredRay>& rays, doubl
   search.minimize(parameters);
   const Cylinder cylinder = ToCylinder(parameters, diameter_mm);
   ISO_RETURN_IF_ERROR(CheckAir(rays, cylinder));
-  ISO_RETURN_IF_ERROR(CheckFound(cylinder, DiameterSeen(fitted, parameters, diameter_mm)));
+  ISO_RETURN_IF_ERROR(
+      CheckFound(cylinder, DiameterSeen(fitted, parameters, diameter_mm), most_error_percent));
   return cylinder;
 }
 

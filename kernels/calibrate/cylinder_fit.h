@@ -26,6 +26,7 @@ struct MeasuredRay {
   Vec3 source, direction;  // direction: unit vector
   double transmission = 1;
   int view = 0;
+  int column = 0;  // of the detector
 };
 
 /// Rays of a frame's pixels that cross the axis within kHalfSlabMm, from a few rows. `frame` as
@@ -48,6 +49,7 @@ struct Cylinder {
 /// is looked for from where the middles of the shadows meet. The diameter that the scan shows only
 /// judges the given one. Errors: INVALID_ARGUMENT (diameter), FAILED_PRECONDITION (none is found,
 /// or another diameter; it leaves no air beside it in a view).
-absl::StatusOr<Cylinder> FitCylinder(const std::vector<MeasuredRay>& rays, double diameter_mm);
+absl::StatusOr<Cylinder> FitCylinder(const std::vector<MeasuredRay>& rays, double diameter_mm,
+                                     double most_error_percent = kMostDiameterErrorPercent);
 
 }  // namespace isocenter::calibrate

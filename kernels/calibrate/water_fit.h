@@ -26,6 +26,7 @@ struct CylinderScan {
 /// The mean of rays of nearly the same chord.
 struct WaterPoint {
   double water_mm = 0, line_integral = 0;
+  double found_mm = 0;  // what the fit makes of the line integral
 };
 
 struct WaterFit {
@@ -40,6 +41,11 @@ struct WaterFit {
 /// border is not sharp enough. Errors: FAILED_PRECONDITION (fewer than a quarter of them have
 /// rays).
 absl::StatusOr<std::vector<WaterPoint>> WaterPoints(const CylinderScan& scan);
+
+/// Adds the figures of a fit and of the thickest cylinder to it. Of its cupping nothing is known
+/// where no ray comes near its center: a profile through the others is a guess there. Errors:
+/// FAILED_PRECONDITION with the figure and its bound.
+absl::Status JudgeWater(double diameter_mm, double reference_mm, WaterFit& fit);
 
 /// Four coefficients, so that chords times mu_water_per_mm follow from line integrals (weighted
 /// least squares, iterated after Huber), continued to twice the longest one with the slope at its

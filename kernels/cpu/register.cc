@@ -16,12 +16,14 @@ void Register(ops::Registry& registry) {
   };
   ops::CorrectionMethods& corrections = registry.corrections;
   corrections.normalize.Add("cpu", "simd", {NewNormalizeCounts, NormalizeCountsBytes});
+  corrections.overexposed.Add("cpu", "rows", {NewRecoverOverexposed, RecoverOverexposedBytes});
   corrections.defects.Add("cpu", "scalar", NewInterpolateDefects);
   corrections.lag.Add("cpu", "simd", {NewCorrectLag, CorrectLagBytes});
+  corrections.air_sweep.Add("cpu", "simd", {NewCorrectAirSweep, CorrectAirSweepBytes});
   corrections.doses.Add("cpu", "tiles", NewFindDoses);
   corrections.glare.Add("cpu", "simd", {NewCorrectGlare, CorrectGlareBytes});
   corrections.scatter.Add("cpu", "simd", {NewCorrectScatter, CorrectScatterBytes});
-  corrections.linearize.Add("cpu", "simd", NewLinearize);
+  corrections.linearize.Add("cpu", "simd", {NewLinearize, LinearizeBytes});
   registry.preprocess.Add("cpu", "simd", NewPreprocess);
   registry.ramp_filter.Add("cpu", "fft", {NewRampFilter, RampFilterBytes});
   registry.backproject.Add("cpu", "voxel", {NewBackprojectVoxel, BackprojectVoxelBytes});

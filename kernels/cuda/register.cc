@@ -55,14 +55,18 @@ void Register(ops::Registry& registry) {
   ops::CorrectionMethods& corrections = registry.corrections;
   corrections.normalize.Add("cuda", "plain",
                             {OnCuda(NewNormalizeCounts), Taking(NormalizeCountsBytes)});
+  corrections.overexposed.Add("cuda", "rows",
+                              {OnCuda(NewRecoverOverexposed), Taking(RecoverOverexposedBytes)});
   corrections.defects.Add("cuda", "plain",
                           {OnCuda(NewInterpolateDefects), Taking(InterpolateDefectsBytes)});
   corrections.lag.Add("cuda", "plain", {OnCuda(NewCorrectLag), Taking(CorrectLagBytes)});
+  corrections.air_sweep.Add("cuda", "plain",
+                            {OnCuda(NewCorrectAirSweep), Taking(CorrectAirSweepBytes)});
   corrections.doses.Add("cuda", "tiles", {OnCuda(NewFindDoses), Taking(FindDosesBytes)});
   corrections.glare.Add("cuda", "blocks", {OnCuda(NewCorrectGlare), Taking(CorrectGlareBytes)});
   corrections.scatter.Add("cuda", "blocks",
                           {OnCuda(NewCorrectScatter), Taking(CorrectScatterBytes)});
-  corrections.linearize.Add("cuda", "plain", OnCuda(NewLinearize));
+  corrections.linearize.Add("cuda", "plain", {OnCuda(NewLinearize), Taking(LinearizeBytes)});
   registry.preprocess.Add("cuda", "fused", {OnCuda(NewPreprocess), Taking(PreprocessBytes)});
   registry.ramp_filter.Add("cuda", "fused",
                            {OnCuda(NewRampFilterFused), Taking(RampFilterFusedBytes)});

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
 
 namespace isocenter::ops {
 namespace {
@@ -80,7 +81,9 @@ class DefectGrid {
 
 absl::Status CheckPixelResponse(const PixelResponse& response, const Detector& detector) {
   ISO_RETURN_IF_ERROR(CheckMap("offset_counts", response.offset_counts, detector, 0));
-  return CheckMap("air_counts", response.air_counts, detector, kLeastAirCounts);
+  ISO_RETURN_IF_ERROR(CheckMap("air_counts", response.air_counts, detector, kLeastAirCounts));
+  if (response.full_scale_counts == 0) return absl::OkStatus();
+  return CheckRange("full_scale_counts", response.full_scale_counts, 1, 65535);
 }
 
 absl::Status CheckDefectMap(const DefectMap& defects, const Detector& detector) {
@@ -136,6 +139,32 @@ absl::Status CheckAirStrips(const AirStrips& air, const Detector& detector) {
   return CheckRange("air.columns", air.columns, kAirTile, detector.columns / 2);
 }
 
+absl::Status CheckAirSweep(const AirSweep& sweep, const Detector& detector) {
+  if (sweep.angles.empty() && sweep.relative.empty()) return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(
+      CheckCount("angles of the air sweep", sweep.angles.size(), 2, kMostAirAngles));
+  constexpr double kRounding = 1e-9;  // of degrees that became radians
+  double before = 0;
+  for (size_t i = 0; i < sweep.angles.size(); ++i) {
+    const double degrees = RadiansToDegrees(sweep.angles[i]);
+    ISO_RETURN_IF_ERROR(CheckRange("air_sweep.angle_deg", degrees, -720, 720));
+    const double step = degrees - std::exchange(before, degrees);
+    if (i == 0 || (step > 0 && step <= kMostAirStepDeg + kRounding)) continue;
+    return Illegal("the step to the next air_sweep.angle_deg", step,
+                   absl::StrCat("more than 0, at most ", kMostAirStepDeg));
+  }
+  ISO_RETURN_IF_ERROR(CheckRange("the arc of air_sweep.angle_deg",
+                                 RadiansToDegrees(sweep.angles.back() - sweep.angles.front()), 0,
+                                 361));
+  const size_t blocks = size_t(AirSweep::Blocks(detector.columns)) *
+                        size_t(AirSweep::Blocks(detector.rows)) * sweep.angles.size();
+  ISO_RETURN_IF_ERROR(CheckCount("values of the air sweep", sweep.relative.size(), blocks, blocks));
+  for (const float value : sweep.relative) {
+    ISO_RETURN_IF_ERROR(CheckRange("air_sweep.relative", value, 0.2, 5));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckScatterKernels(const ScatterKernels& kernels) {
   ISO_RETURN_IF_ERROR(CheckCount("scatter groups", kernels.groups.size(), 1, kMostScatterGroups));
   ISO_RETURN_IF_ERROR(CheckRange("scatter.mu_water_per_mm", kernels.mu_water_per_mm, 0.001, 0.1));
@@ -169,17 +198,35 @@ absl::Status CheckWaterPolynomial(const WaterPolynomial& polynomial) {
   if (c.empty()) return absl::OkStatus();
   // A slope that is lost between two of these would make neighbouring thicknesses one.
   constexpr int kPoints = 1200;
+  const auto hardest = std::max_element(polynomial.hardness.begin(), polynomial.hardness.end());
+  const double longest =
+      kLongestLineIntegral + (hardest == polynomial.hardness.end() ? 0 : double{*hardest});
   double before = 0;
   for (int i = 1; i <= kPoints; ++i) {
-    const double p = kLongestLineIntegral * i / kPoints;
+    const double p = longest * i / kPoints;
     double value = 0;
     for (size_t n = c.size(); n > 0; --n) value = (value + c[n - 1]) * p;
     if (!(value > before) || !std::isfinite(value)) {
       return absl::InvalidArgumentError(
           absl::StrCat("the water polynomial is ", value, " at ", p, " after ", before,
-                       "; legal are finite ones that ascend from 0 to ", kLongestLineIntegral));
+                       "; legal are finite ones that ascend from 0 to ", longest));
     }
     before = value;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckHardness(const WaterPolynomial& polynomial, const Detector& detector) {
+  if (polynomial.hardness.empty()) return absl::OkStatus();
+  if (polynomial.coefficient.empty()) {
+    return absl::InvalidArgumentError(
+        "water.hardness is given without water.coefficient; legal is with it");
+  }
+  const auto columns = static_cast<size_t>(detector.columns);
+  ISO_RETURN_IF_ERROR(
+      CheckCount("values of water.hardness", polynomial.hardness.size(), columns, columns));
+  for (const float hardness : polynomial.hardness) {
+    ISO_RETURN_IF_ERROR(CheckRange("water.hardness", hardness, 0, kMostHardness));
   }
   return absl::OkStatus();
 }
@@ -240,12 +287,14 @@ absl::Status CheckCalibration(const Calibration& calibration) {
   ISO_RETURN_IF_ERROR(CheckLag(calibration.lag));
   ISO_RETURN_IF_ERROR(CheckSpread(calibration.glare));
   ISO_RETURN_IF_ERROR(CheckAirStrips(calibration.air, detector));
+  ISO_RETURN_IF_ERROR(CheckAirSweep(calibration.air_sweep, detector));
   if (calibration.scatter.has_value()) {
     ISO_RETURN_IF_ERROR(CheckScatterKernels(*calibration.scatter));
   }
   if (calibration.scatter_model.has_value()) {
     ISO_RETURN_IF_ERROR(CheckScatterModel(*calibration.scatter_model));
   }
+  ISO_RETURN_IF_ERROR(CheckHardness(calibration.water, detector));
   ISO_RETURN_IF_ERROR(CheckWaterPolynomial(calibration.water));
   if (calibration.bone.has_value()) ISO_RETURN_IF_ERROR(CheckBoneTable(*calibration.bone));
   if (calibration.mu_water_per_mm != 0) {

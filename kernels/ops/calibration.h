@@ -17,6 +17,9 @@ namespace isocenter::ops {
 struct PixelResponse {
   std::vector<float> offset_counts;  // what it reads in the dark; 0 to 65535
   std::vector<float> air_counts;     // above that, in an empty beam of dose 1; 1 to 65535
+  /// The least reading of an overexposed pixel, which says no more than that there was as much: 1
+  /// to 65535; 0: not known, nothing is held to be overexposed.
+  double full_scale_counts = 0;
 };
 
 /// Pixels that tell nothing: v·columns + u, ascending.
@@ -48,6 +51,22 @@ struct AirStrips {
   int columns = 0;  // 16 to half of the detector's
 };
 
+/// What the empty beam has in each block of kAirTile x kAirTile pixels when the source is at an
+/// angle about the rotation axis, relative to the response's air: focus, arm and filter that give
+/// way as the arm turns. Linear between angles and between the middles of blocks, constant beyond
+/// the outermost ones. Empty: the same from everywhere.
+struct AirSweep {
+  /// Ascending from the first, the last less than a turn and a degree behind it; -4π to 4π.
+  std::vector<double> angles;
+  /// [angle][row of blocks][column of blocks], the last ones of fewer pixels; 0.2 to 5.
+  std::vector<float> relative;
+
+  static int Blocks(int pixels) { return (pixels + kAirTile - 1) / kAirTile; }
+};
+inline constexpr int kMostAirAngles = 720;
+/// Neighbouring angles are this near (degrees): what lies between them is known.
+inline constexpr double kMostAirStepDeg = 15;
+
 /// Kernels of fast adaptive scatter-kernel superposition (Sun, Star-Lack, Phys. Med. Biol. 55
 /// (2010) 6695): of a pencil beam through water, by its thickness.
 struct ScatterKernels {
@@ -75,12 +94,16 @@ struct ScatterModel {
   double scale = 1;  // 0.01 to 10
 };
 
-/// p -> Σ coefficient[n]·p^(n+1): the line integral that water would give at one energy
+/// p -> Q(p) = Σ coefficient[n]·p^(n+1): the line integral that water would give at one energy
 /// (Kachelriess, Sourbelle, Kalender, Med. Phys. 33 (2006) 1269). 1 to 6 coefficients; it ascends
-/// from 0 to kLongestLineIntegral.
+/// from 0 to kLongestLineIntegral. A filter that is thicker for some columns (a bow-tie) hardens
+/// their beam as water in front of them would: in column u, p -> Q(p + h[u]) - Q(h[u]).
 struct WaterPolynomial {
   std::vector<double> coefficient;
+  /// h, of each of the detector's columns, 0 to kMostHardness; empty: 0. Only with coefficients.
+  std::vector<float> hardness;
 };
+inline constexpr double kMostHardness = 4;
 inline constexpr double kLongestLineIntegral = 12;
 
 /// From what is reconstructed, in HU after all other corrections, to what is true: linear between
@@ -119,6 +142,7 @@ struct Calibration {
   std::vector<LagTerm> lag;
   std::vector<SpreadTerm> glare;
   AirStrips air;
+  AirSweep air_sweep;
   std::optional<ScatterKernels> scatter;
   std::optional<ScatterModel> scatter_model;
   WaterPolynomial water;
@@ -136,9 +160,11 @@ absl::Status CheckDefectMap(const DefectMap& defects, const Detector& detector);
 absl::Status CheckLag(const std::vector<LagTerm>& lag);
 absl::Status CheckSpread(const std::vector<SpreadTerm>& spread);
 absl::Status CheckAirStrips(const AirStrips& air, const Detector& detector);
+absl::Status CheckAirSweep(const AirSweep& sweep, const Detector& detector);
 absl::Status CheckScatterKernels(const ScatterKernels& kernels);
 absl::Status CheckScatterModel(const ScatterModel& model);
 absl::Status CheckWaterPolynomial(const WaterPolynomial& polynomial);
+absl::Status CheckHardness(const WaterPolynomial& polynomial, const Detector& detector);
 absl::Status CheckHounsfieldTable(const HounsfieldTable& table);
 absl::Status CheckBoneTable(const BoneTable& table);
 /// All of them that are there.

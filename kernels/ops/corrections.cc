@@ -1,6 +1,7 @@
 #include "kernels/ops/corrections.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -32,6 +33,27 @@ absl::Status NormalizeCounts::Run(StridedView3<const uint16_t> counts, Projectio
   ISO_RETURN_IF_ERROR(CheckWhole(detector_, counts.shape()));
   ISO_RETURN_IF_ERROR(CheckWhole(detector_, out.shape()));
   return DoRun(counts, out);
+}
+
+absl::Status RecoverOverexposed::Run(std::span<const float> given, ProjectionStack& frames) {
+  const auto views = static_cast<int64_t>(given.size());
+  ISO_RETURN_IF_ERROR(CheckFrames(views, frames));
+  ISO_RETURN_IF_ERROR(CheckWhole(detector_, frames.shape()));
+  for (int64_t view = 0; view < views; ++view) {
+    ISO_RETURN_IF_ERROR(CheckGivenDose(view, given[view]));
+  }
+  return DoRun(given, frames);
+}
+
+absl::Status CorrectAirSweep::Run(std::span<const float> places, ProjectionStack& frames) {
+  ISO_RETURN_IF_ERROR(CheckFrames(static_cast<int64_t>(places.size()), frames));
+  ISO_RETURN_IF_ERROR(CheckWhole(detector_, frames.shape()));
+  for (const float place : places) {
+    if (place >= 0 && place <= static_cast<float>(last_place_)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("a frame's place in the air sweep is ", place,
+                                                   "; legal is 0 to ", last_place_));
+  }
+  return DoRun(places, frames);
 }
 
 absl::Status InPlaceCorrection::Run(int64_t views, ProjectionStack& frames) {
@@ -71,6 +93,10 @@ absl::Status CheckGivenDose(int64_t view, double dose) {
   return absl::InvalidArgumentError(absl::StrCat("the dose of frame ", view, " is ", dose,
                                                  "; legal is ", kLeastGivenDose, " to ",
                                                  kMostGivenDose, ", or 0: to be estimated"));
+}
+
+int OverexposedFit(const Detector& detector) {
+  return std::clamp(static_cast<int>(std::lround(kOverexposedFitMm / detector.pitch_u_mm)), 3, 16);
 }
 
 bool SpreadsOverBlocks(const Detector& detector, double sigma_mm) {

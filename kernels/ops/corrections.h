@@ -54,6 +54,37 @@ class NormalizeCounts {
   const Detector detector_;
 };
 
+/// Overexposed pixels, which read PixelResponse::full_scale_counts or more, get back what their row
+/// tells of them, in frames whose dose d is given: air is known to be d there. Before any other
+/// step but NormalizeCounts. A run is what lies in a row between two good pixels that are not
+/// overexposed, or an end of the row, and has an overexposed pixel. On each side of it p =
+/// -ln(x / d), within 0 to kLongestLineIntegral, falls towards the skin as the chords of a round
+/// body do: p² is linear in the distance. The line through p² of up to n good pixels at
+/// most 2n from the run's end, none beyond another overexposed one (n: OverexposedFit; least
+/// squares; their mean where it does not fall towards the run or there is only one), goes on into
+/// the run as p = √max(0, ·). Of two sides the larger p counts; without any p is 0: air. An
+/// overexposed pixel becomes max(x, d·exp(-p)): there was as much light as it read at least.
+/// Defective pixels and frames of a dose of 0, which was not told, stay as they are.
+/// Pixels on kOverexposedFitMm along a row, 3 to 16: of more the skull bends the line, of fewer
+/// noise.
+inline constexpr double kOverexposedFitMm = 5;
+int OverexposedFit(const Detector& detector);
+class RecoverOverexposed {
+ public:
+  virtual ~RecoverOverexposed() = default;
+  /// `given`: one for each frame, as FindDoses.
+  absl::Status Run(std::span<const float> given, ProjectionStack& frames);
+
+ protected:
+  explicit RecoverOverexposed(const Detector& detector) : detector_(detector) {}
+  const Detector& detector() const { return detector_; }
+
+ private:
+  virtual absl::Status DoRun(std::span<const float> given, ProjectionStack& frames) = 0;
+
+  const Detector detector_;
+};
+
 /// Defective pixels become means of good ones. Along each of row, column and two diagonals, the
 /// nearest good pixels on both sides within kDefectReach, a and b at distances i and j, give
 /// (j·a + i·b)/(i + j), which counts with 1 / ((i + j)²·s²·((a - b)² + (0.02·(a + b))² + 1e-12)), s
@@ -75,6 +106,28 @@ class CorrectLag : public InPlaceCorrection {
 
  protected:
   using InPlaceCorrection::InPlaceCorrection;
+};
+
+/// What the empty beam has from where the source is, relative to the response's air: each frame is
+/// divided by its AirSweep.
+class CorrectAirSweep {
+ public:
+  virtual ~CorrectAirSweep() = default;
+  /// `places`: where the frames are between the sweep's angles, 0 to the last one's index. Errors:
+  /// INVALID_ARGUMENT also for a place beyond.
+  absl::Status Run(std::span<const float> places, ProjectionStack& frames);
+
+ protected:
+  explicit CorrectAirSweep(const Calibration& calibration)
+      : detector_(calibration.detector),
+        last_place_(static_cast<int>(calibration.air_sweep.angles.size()) - 1) {}
+  const Detector& detector() const { return detector_; }
+
+ private:
+  virtual absl::Status DoRun(std::span<const float> places, ProjectionStack& frames) = 0;
+
+  const Detector detector_;
+  const int last_place_;
 };
 
 /// What an estimated dose is believed up to, relative to the calibrated one. Beyond that no air was
@@ -162,8 +215,9 @@ class CorrectScatter {
   const Detector detector_;
 };
 
-/// p = -log(max(x / dose, exp(-kLongestLineIntegral))), then the water polynomial, if there is one.
-/// What is not finite is as the smallest that is trusted.
+/// p = -log(max(x / dose, exp(-kLongestLineIntegral))), then the water polynomial, if there is one:
+/// Q(p), or Q(p + h) - Q(h) with the hardness h of the pixel's column. What is not finite is as the
+/// smallest that is trusted.
 class Linearize {
  public:
   virtual ~Linearize() = default;

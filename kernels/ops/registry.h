@@ -129,8 +129,10 @@ using RampFilterFactory = Factory<RampFilter, RampFilterSpec>;
 using BackprojectFactory = Factory<Backproject>;
 using ToHounsfieldFactory = Factory<ToHounsfield>;
 using NormalizeCountsFactory = Factory<NormalizeCounts, Calibration>;
+using RecoverOverexposedFactory = Factory<RecoverOverexposed, Calibration>;
 using InterpolateDefectsFactory = Factory<InterpolateDefects, Calibration>;
 using CorrectLagFactory = Factory<CorrectLag, Calibration>;
+using CorrectAirSweepFactory = Factory<CorrectAirSweep, Calibration>;
 using FindDosesFactory = Factory<FindDoses, Calibration>;
 using CorrectGlareFactory = Factory<CorrectGlare, Calibration>;
 using CorrectScatterFactory = Factory<CorrectScatter, Calibration>;
@@ -150,8 +152,10 @@ using FanBeamBackprojectFactory = Factory<FanBeamBackproject>;
 /// From counts to line integrals (corrections.h), in the order of the chain.
 struct CorrectionMethods {
   MethodTable<NormalizeCountsFactory> normalize;
+  MethodTable<RecoverOverexposedFactory> overexposed;
   MethodTable<InterpolateDefectsFactory> defects;
   MethodTable<CorrectLagFactory> lag;
+  MethodTable<CorrectAirSweepFactory> air_sweep;
   MethodTable<FindDosesFactory> doses;
   MethodTable<CorrectGlareFactory> glare;
   MethodTable<CorrectScatterFactory> scatter;

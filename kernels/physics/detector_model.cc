@@ -72,6 +72,7 @@ absl::Status ValidateDetectorModel(const DetectorModel& m) {
   ISO_RETURN_IF_ERROR(CheckLag(m.lag));
   ISO_RETURN_IF_ERROR(Check("glare_share", m.glare_share, 0, 0.5));
   ISO_RETURN_IF_ERROR(Check("glare_length_mm", m.glare_length_mm, 0.01, 100));
+  ISO_RETURN_IF_ERROR(Check("dose", m.dose, 0.01, 100));
   ISO_RETURN_IF_ERROR(Check("dose_flicker", m.dose_flicker, 0, 0.2));
   return Check("dose_swing", m.dose_swing, 0, 0.2);
 }
@@ -109,7 +110,7 @@ std::vector<double> FrameDoses(const DetectorModel& model, int frames) {
   std::vector<double> doses(frames);
   for (int k = 0; k < frames; ++k) {
     const double flicker = 1 + model.dose_flicker * (2 * draws.Uniform() - 1);
-    doses[k] = flicker * (1 + model.dose_swing * std::sin(2 * kPi * k / frames));
+    doses[k] = model.dose * flicker * (1 + model.dose_swing * std::sin(2 * kPi * k / frames));
   }
   return doses;
 }

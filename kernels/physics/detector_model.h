@@ -41,6 +41,7 @@ struct DetectorModel {
   double glare_share = 0;      // of the light that spreads; 0 to 0.5
   double glare_length_mm = 5;  // how far; 0.01 to 100
 
+  double dose = 1;          // of all frames; 0.01 to 100
   double dose_flicker = 0;  // half width of the uniform deviation of a frame's dose; 0 to 0.2
   double dose_swing = 0;    // amplitude of a slow deviation, one period in a sweep; 0 to 0.2
 
@@ -67,7 +68,8 @@ struct DetectorMaps {
 /// Half of the defective pixels are dead, half hot; lines and clusters are dead. `model` is valid.
 DetectorMaps MakeDetectorMaps(const DetectorModel& model, const Detector& detector);
 
-/// Dose of each frame relative to the nominal one: (1 + flicker·U(-1, 1))·(1 + swing·sin(2πk/n)).
+/// Dose of each frame relative to the nominal one: dose·(1 + flicker·U(-1, 1))·(1 +
+/// swing·sin(2πk/n)).
 std::vector<double> FrameDoses(const DetectorModel& model, int frames);
 
 }  // namespace isocenter::physics

@@ -12,8 +12,8 @@ namespace isocenter::physics {
 
 absl::StatusOr<RowBeams> RowBeams::WithHeel(const Tube& tube, double csi_mm,
                                             const std::vector<Material>& materials,
-                                            const Detector& detector,
-                                            double source_to_detector_mm) {
+                                            const Detector& detector, double source_to_detector_mm,
+                                            const BowTie* bow_tie) {
   ISO_RETURN_IF_ERROR(ValidateTube(tube));
   const auto take_off_deg = [&](double row) {
     const double from_middle_mm = (row - (detector.rows - 1) / 2.0) * detector.pitch_v_mm;
@@ -32,11 +32,16 @@ absl::StatusOr<RowBeams> RowBeams::WithHeel(const Tube& tube, double csi_mm,
     ISO_ASSIGN_OR_RETURN(const Spectrum spectrum, MakeSpectrum(output.kev, output.photons));
     return Beam::Make(spectrum, csi_mm, materials);
   };
-  const TubeOutput middle = TungstenOutput(tube, tube.anode_angle_deg);
+  const auto output_at = [&](double degrees) {
+    TubeOutput output = TungstenOutput(tube, degrees);
+    if (bow_tie != nullptr) bow_tie->FilterByMiddle(output.kev, output.photons);
+    return output;
+  };
+  const TubeOutput middle = output_at(tube.anode_angle_deg);
   ISO_ASSIGN_OR_RETURN(const Beam reference, beam_of(middle));
   RowBeams rows;
   for (int v = 0; v < detector.rows; ++v) {
-    const TubeOutput output = TungstenOutput(tube, take_off_deg(v));
+    const TubeOutput output = output_at(take_off_deg(v));
     ISO_ASSIGN_OR_RETURN(const Beam beam, beam_of(output));
     rows.beams_.push_back(beam.Beside(reference, photons_of(output) / photons_of(middle)));
   }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/geometry/detector.h"
 #include "kernels/physics/beam.h"
+#include "kernels/physics/bow_tie.h"
 #include "kernels/physics/tungsten.h"
 
 namespace isocenter::physics {
@@ -21,10 +22,12 @@ class RowBeams {
   /// its angle plus that between the row and the middle of the detector, so that the anode is
   /// beyond row 0. Intensity and spectrum are the row's; readings relate to a pixel in the middle.
   /// `csi_mm` and `materials` as Beam::Make. Errors: those of ValidateTube and Beam::Make;
-  /// INVALID_ARGUMENT where row 0 sees the anode at less than kLeastTakeOffDeg.
+  /// INVALID_ARGUMENT where row 0 sees the anode at less than kLeastTakeOffDeg. All are behind the
+  /// middle of `bow_tie`, if there is one.
   static absl::StatusOr<RowBeams> WithHeel(const Tube& tube, double csi_mm,
                                            const std::vector<Material>& materials,
-                                           const Detector& detector, double source_to_detector_mm);
+                                           const Detector& detector, double source_to_detector_mm,
+                                           const BowTie* bow_tie = nullptr);
 
   /// What each row of the detector has without an object, over the middle; empty where all are
   /// alike.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/air_places.h"
 
 namespace isocenter::recon {
 namespace {
@@ -59,7 +60,8 @@ absl::Status ValidateAcquisition(const Acquisition& acquisition) {
                        " at the isocentre; it must be normalised to 1"));
     }
   }
-  return absl::OkStatus();
+  if (acquisition.calibration == nullptr) return absl::OkStatus();
+  return AirPlaces(acquisition.calibration->air_sweep, acquisition.trajectory).status();
 }
 
 }  // namespace isocenter::recon

@@ -40,8 +40,8 @@ inline int64_t CalibrationBytes(const Acquisition& acquisition) {
 
 /// The checks of MakePlan that need no grid: detector 1..8192 pixels and 0..10 mm,
 /// i0 1..65535, 1..10000 views, each matrix normalised with the isocentre in front of the source.
-/// A calibration is of the same detector, and of counts. Errors: INVALID_ARGUMENT naming the field
-/// and the view.
+/// A calibration is of the same detector, and of counts, and its air sweep saw every angle. Errors:
+/// INVALID_ARGUMENT naming the field and the view.
 absl::Status ValidateAcquisition(const Acquisition& acquisition);
 
 }  // namespace isocenter::recon

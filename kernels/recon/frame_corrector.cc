@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/air_places.h"
 
 namespace isocenter::recon {
 namespace {
@@ -21,8 +23,10 @@ std::shared_ptr<const ops::Calibration> WithResponse(const Acquisition& acquisit
 
 struct Methods {
   ops::NormalizeCountsFactory normalize;
+  ops::RecoverOverexposedFactory overexposed;
   ops::InterpolateDefectsFactory defects;
   ops::CorrectLagFactory lag;
+  ops::CorrectAirSweepFactory air_sweep;
   ops::FindDosesFactory doses;
   ops::CorrectGlareFactory glare;
   ops::CorrectScatterFactory scatter;
@@ -31,14 +35,17 @@ struct Methods {
   static absl::StatusOr<Methods> Find(const ops::CorrectionMethods& table,
                                       absl::string_view backend) {
     ISO_ASSIGN_OR_RETURN(auto normalize, table.normalize.Find(backend));
+    ISO_ASSIGN_OR_RETURN(auto overexposed, table.overexposed.Find(backend));
     ISO_ASSIGN_OR_RETURN(auto defects, table.defects.Find(backend));
     ISO_ASSIGN_OR_RETURN(auto lag, table.lag.Find(backend));
+    ISO_ASSIGN_OR_RETURN(auto air_sweep, table.air_sweep.Find(backend));
     ISO_ASSIGN_OR_RETURN(auto doses, table.doses.Find(backend));
     ISO_ASSIGN_OR_RETURN(auto glare, table.glare.Find(backend));
     ISO_ASSIGN_OR_RETURN(auto scatter, table.scatter.Find(backend));
     ISO_ASSIGN_OR_RETURN(auto linearize, table.linearize.Find(backend));
-    return Methods{std::move(normalize), std::move(defects), std::move(lag),      std::move(doses),
-                   std::move(glare),     std::move(scatter), std::move(linearize)};
+    return Methods{std::move(normalize), std::move(overexposed), std::move(defects),
+                   std::move(lag),       std::move(air_sweep),   std::move(doses),
+                   std::move(glare),     std::move(scatter),     std::move(linearize)};
   }
 };
 
@@ -47,6 +54,10 @@ Shape3 FramesShape(const Acquisition& acquisition, int chunk_views) {
 }
 
 Shape3 DosesShape(int chunk_views) { return {chunk_views, 1, 1}; }
+
+bool KnowsFullScale(const ops::Calibration& known) {
+  return known.response.has_value() && known.response->full_scale_counts > 0;
+}
 
 }  // namespace
 
@@ -64,11 +75,18 @@ absl::StatusOr<std::unique_ptr<FrameCorrector>> FrameCorrector::Create(
   ISO_ASSIGN_OR_RETURN(self->doses_, session.NewProjectionStack(DosesShape(chunk_views),
                                                                 ops::StackUse::kLineIntegrals));
   ISO_ASSIGN_OR_RETURN(self->normalize_, methods.normalize(session, *known));
+  if (KnowsFullScale(*known)) {
+    ISO_ASSIGN_OR_RETURN(self->overexposed_, methods.overexposed(session, *known));
+  }
   if (!known->defects.pixels.empty()) {
     ISO_ASSIGN_OR_RETURN(self->defects_, methods.defects(session, *known));
   }
   if (!known->lag.empty()) {
     ISO_ASSIGN_OR_RETURN(self->lag_, methods.lag(session, *known));
+  }
+  if (!known->air_sweep.angles.empty()) {
+    ISO_ASSIGN_OR_RETURN(self->air_places_, AirPlaces(known->air_sweep, acquisition.trajectory));
+    ISO_ASSIGN_OR_RETURN(self->air_sweep_, methods.air_sweep(session, *known));
   }
   ISO_ASSIGN_OR_RETURN(self->find_doses_, methods.doses(session, *known));
   if (!known->glare.empty()) {
@@ -96,6 +114,12 @@ absl::StatusOr<int64_t> FrameCorrector::DeviceBytes(const Acquisition& acquisiti
       methods.normalize.WorkspaceBytes(device, extents, known) +
       methods.doses.WorkspaceBytes(device, extents, known) +
       methods.linearize.WorkspaceBytes(device, extents, known);
+  if (KnowsFullScale(known)) {
+    bytes += methods.overexposed.WorkspaceBytes(device, extents, known);
+  }
+  if (!known.air_sweep.angles.empty()) {
+    bytes += methods.air_sweep.WorkspaceBytes(device, extents, known);
+  }
   if (!known.defects.pixels.empty()) {
     bytes += methods.defects.WorkspaceBytes(device, extents, known);
   }
@@ -110,8 +134,21 @@ absl::Status FrameCorrector::Run(StridedView3<const uint16_t> counts,
   const int64_t views = counts.shape().slow;
   const std::vector<float> not_told(doses.empty() ? views : 0);
   ISO_RETURN_IF_ERROR(normalize_->Run(counts, *frames_));
+  if (overexposed_ != nullptr && !doses.empty()) {
+    ISO_RETURN_IF_ERROR(overexposed_->Run(doses, *frames_));
+  }
   if (defects_ != nullptr) ISO_RETURN_IF_ERROR(defects_->Run(views, *frames_));
   if (lag_ != nullptr) ISO_RETURN_IF_ERROR(lag_->Run(views, *frames_));
+  if (air_sweep_ != nullptr) {
+    if (next_frame_ + views > static_cast<int64_t>(air_places_.size())) {
+      return absl::FailedPreconditionError(absl::StrCat("frame ", next_frame_ + views - 1,
+                                                        " is beyond the trajectory's ",
+                                                        air_places_.size(), " frames"));
+    }
+    ISO_RETURN_IF_ERROR(
+        air_sweep_->Run(std::span(air_places_).subspan(next_frame_, views), *frames_));
+  }
+  next_frame_ += views;
   ISO_RETURN_IF_ERROR(find_doses_->Run(doses.empty() ? std::span<const float>(not_told) : doses,
                                        *frames_, *doses_));
   if (glare_ != nullptr) ISO_RETURN_IF_ERROR(glare_->Run(views, *frames_));
@@ -120,6 +157,7 @@ absl::Status FrameCorrector::Run(StridedView3<const uint16_t> counts,
 }
 
 absl::Status FrameCorrector::Restart() {
+  next_frame_ = 0;
   return lag_ == nullptr ? absl::OkStatus() : lag_->Restart();
 }
 

@@ -40,12 +40,16 @@ class FrameCorrector {
   std::unique_ptr<ops::ProjectionStack> frames_, doses_;
   std::unique_ptr<ops::NormalizeCounts> normalize_;
   // Null where there is nothing to correct.
+  std::unique_ptr<ops::RecoverOverexposed> overexposed_;
   std::unique_ptr<ops::InterpolateDefects> defects_;
   std::unique_ptr<ops::CorrectLag> lag_;
+  std::unique_ptr<ops::CorrectAirSweep> air_sweep_;
+  std::vector<float> air_places_;  // of the trajectory's frames; empty without a sweep
   std::unique_ptr<ops::FindDoses> find_doses_;
   std::unique_ptr<ops::CorrectGlare> glare_;
   std::unique_ptr<ops::CorrectScatter> scatter_;
   std::unique_ptr<ops::Linearize> linearize_;
+  int64_t next_frame_ = 0;
 };
 
 }  // namespace isocenter::recon

@@ -14,6 +14,15 @@ Shape3 ShapeOf(const Acquisition& acquisition, RowRange rows, int64_t views) {
 
 }  // namespace
 
+absl::Status CheckDoseCount(int64_t views, std::span<const float> doses) {
+  if (doses.empty() || static_cast<int64_t>(doses.size()) == views) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(doses.size(), " doses for ", views, " frames"));
+}
+
+std::span<const float> DosesOf(std::span<const float> doses, int first_view, int views) {
+  return doses.empty() ? doses : doses.subspan(first_view, views);
+}
+
 absl::Status CheckFrames(const Acquisition& acquisition, int64_t count,
                          const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                          std::span<const float> doses) {
@@ -27,10 +36,7 @@ absl::Status CheckFrames(const Acquisition& acquisition, int64_t count,
     return absl::InvalidArgumentError(
         absl::StrCat(measured.size(), " measured matrices for ", count, " frames"));
   }
-  if (!doses.empty() && static_cast<int64_t>(doses.size()) != count) {
-    return absl::InvalidArgumentError(absl::StrCat(doses.size(), " doses for ", count, " frames"));
-  }
-  return absl::OkStatus();
+  return CheckDoseCount(count, doses);
 }
 
 absl::StatusOr<std::unique_ptr<LineConverter>> LineConverter::Create(const Acquisition& acquisition,

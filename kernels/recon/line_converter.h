@@ -19,6 +19,11 @@ absl::Status CheckFrames(const Acquisition& acquisition, int64_t count,
                          const ops::RawFrames& frames, std::span<const ProjectionMatrix> measured,
                          std::span<const float> doses);
 
+/// INVALID_ARGUMENT unless there are none, or one for each of an acquisition's views.
+absl::Status CheckDoseCount(int64_t views, std::span<const float> doses);
+/// Those of some views; none of none.
+std::span<const float> DosesOf(std::span<const float> doses, int first_view, int views);
+
 /// Converts on one device, corrected as the acquisition's calibration says. Frames come in the
 /// order of the trajectory. Not thread-safe.
 class LineConverter {

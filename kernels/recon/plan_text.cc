@@ -32,6 +32,13 @@ std::string Corrections(const Acquisition& acquisition) {
     parts.push_back(absl::StrCat(known.defects.pixels.size(), " defects"));
   }
   if (!known.lag.empty()) parts.push_back(absl::StrCat("lag of ", known.lag.size(), " terms"));
+  if (known.response && known.response->full_scale_counts > 0) {
+    parts.push_back(
+        absl::StrCat("overexposure from ", known.response->full_scale_counts, " counts"));
+  }
+  if (!known.air_sweep.angles.empty()) {
+    parts.push_back(absl::StrCat("air at ", known.air_sweep.angles.size(), " angles"));
+  }
   if (known.air.columns > 0) {
     parts.push_back(absl::StrCat("doses from ", known.air.columns, " columns at each side"));
   }
@@ -41,7 +48,10 @@ std::string Corrections(const Acquisition& acquisition) {
   if (known.scatter) {
     parts.push_back(absl::StrCat("scatter of ", known.scatter->groups.size(), " groups"));
   }
-  if (!known.water.coefficient.empty()) parts.emplace_back("beam hardening of water");
+  if (!known.water.coefficient.empty()) {
+    parts.emplace_back(known.water.hardness.empty() ? "beam hardening of water"
+                                                    : "beam hardening of water by column");
+  }
   if (!known.hounsfield.points.empty()) parts.emplace_back("HU table");
   return absl::StrJoin(parts, ", ");
 }

@@ -216,12 +216,16 @@ absl::StatusOr<std::vector<PreviewPlane>> Reconstructor::TakePreview() const {
   return workers_[0]->TakePreview();
 }
 
-absl::Status Reconstructor::Run(const ops::RawFrames& frames, HostView3<float> volume) {
+absl::Status Reconstructor::Run(const ops::RawFrames& frames, HostView3<float> volume,
+                                std::span<const float> doses) {
   const Detector& detector = plan_.acquisition.detector;
   ISO_RETURN_IF_ERROR(ops::CheckSameShape("frames", frames.shape(),
                                           Shape3{plan_.views(), detector.rows, detector.columns}));
+  ISO_RETURN_IF_ERROR(CheckDoseCount(plan_.views(), doses));
   for (const Chunk& chunk : plan_.chunks) {
-    ISO_RETURN_IF_ERROR(PushChunk(frames.views(chunk.first_view, chunk.views), {}, /*stay=*/true));
+    ISO_RETURN_IF_ERROR(PushChunk(frames.views(chunk.first_view, chunk.views),
+                                  {.doses = DosesOf(doses, chunk.first_view, chunk.views)},
+                                  /*stay=*/true));
   }
   return Finish(volume);
 }

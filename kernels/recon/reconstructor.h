@@ -80,8 +80,10 @@ class Reconstructor {
   /// All steps of FinishStep, then AwaitFinish.
   absl::Status Finish(HostView3<float> volume);
 
-  /// Push for all chunks of an acquisition, then Finish. The frames stay where they are.
-  absl::Status Run(const ops::RawFrames& frames, HostView3<float> volume);
+  /// Push for all chunks of an acquisition, then Finish. The frames stay where they are. `doses`:
+  /// empty, or one for each.
+  absl::Status Run(const ops::RawFrames& frames, HostView3<float> volume,
+                   std::span<const float> doses = {});
 
   /// What the devices did since the last call, on one clock; waits for them.
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace();

@@ -82,7 +82,7 @@ class CorrectLagPlain final : public ops::CorrectLag {
 class LinearizePlain final : public ops::Linearize {
  public:
   explicit LinearizePlain(const ops::Calibration& calibration)
-      : water_(calibration.water.coefficient) {}
+      : water_(calibration.water.coefficient), hardness_(calibration.water.hardness) {}
 
  private:
   absl::Status DoRun(int64_t views, const ops::ProjectionStack& doses,
@@ -94,7 +94,8 @@ class LinearizePlain final : public ops::Linearize {
       for (int64_t v = 0; v < shape.middle; ++v) {
         for (int64_t u = 0; u < shape.fast; ++u) {
           double& pixel = stack->view()(i, v, u);
-          pixel = OfWater(LineIntegral(pixel / dose->view()(i, 0, 0)));
+          const double h = hardness_.empty() ? 0 : hardness_[u];
+          pixel = OfWater(LineIntegral(pixel / dose->view()(i, 0, 0)) + h) - OfWater(h);
         }
       }
     }
@@ -116,6 +117,7 @@ class LinearizePlain final : public ops::Linearize {
   }
 
   const std::vector<double> water_;
+  const std::vector<float> hardness_;
 };
 
 }  // namespace

@@ -15,6 +15,8 @@
 namespace isocenter::reference {
 
 std::unique_ptr<ops::NormalizeCounts> NewNormalizeCounts(const ops::Calibration& calibration);
+std::unique_ptr<ops::RecoverOverexposed> NewRecoverOverexposed(const ops::Calibration& calibration);
+std::unique_ptr<ops::CorrectAirSweep> NewCorrectAirSweep(const ops::Calibration& calibration);
 std::unique_ptr<ops::InterpolateDefects> NewInterpolateDefects(const ops::Calibration& calibration);
 std::unique_ptr<ops::CorrectLag> NewCorrectLag(const ops::Calibration& calibration);
 std::unique_ptr<ops::Linearize> NewLinearize(const ops::Calibration& calibration);

@@ -30,8 +30,10 @@ void Register(ops::Registry& registry) {
     return [make](ops::Session&, const ops::Calibration& calibration) { return make(calibration); };
   };
   corrections.normalize.Add("reference", "plain", plain(NewNormalizeCounts));
+  corrections.overexposed.Add("reference", "plain", plain(NewRecoverOverexposed));
   corrections.defects.Add("reference", "plain", plain(NewInterpolateDefects));
   corrections.lag.Add("reference", "plain", plain(NewCorrectLag));
+  corrections.air_sweep.Add("reference", "plain", plain(NewCorrectAirSweep));
   corrections.doses.Add("reference", "plain", plain(NewFindDoses));
   corrections.glare.Add("reference", "plain", plain(NewCorrectGlare));
   corrections.scatter.Add("reference", "plain", plain(NewCorrectScatter));

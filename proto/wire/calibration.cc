@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
 #include "proto/wire/calibration_file.h"
 #include "proto/wire/geometry.h"
 #include "proto/wire/illegal.h"
@@ -84,6 +85,10 @@ absl::Status CheckParts(const v1::CalibrationSet& set) {
     ISO_RETURN_IF_ERROR(CheckBonePoints("bone.line_integrals", set.bone().line_integrals()));
     ISO_RETURN_IF_ERROR(CheckBonePoints("bone.bones", set.bone().bones()));
   }
+  if (set.has_air_sweep() && set.air_sweep().angle_deg_size() == 0) {
+    return Illegal("air_sweep.angle_deg", "a list of 0",
+                   absl::StrCat("2 to ", ops::kMostAirAngles));
+  }
   if (set.has_air() && (set.air().columns() < uint32_t{ops::kAirTile} ||
                         set.air().columns() > set.detector().columns() / 2)) {
     return Illegal(
@@ -107,7 +112,11 @@ void CorrectionsFromProto(const v1::CalibrationSet& set, ops::Calibration& calib
   }
   calibration.water.coefficient = {set.water().coefficient().begin(),
                                    set.water().coefficient().end()};
+  calibration.water.hardness = {set.water().hardness().begin(), set.water().hardness().end()};
   calibration.mu_water_per_mm = set.water().mu_water_per_mm();
+  for (const double angle : set.air_sweep().angle_deg()) {
+    calibration.air_sweep.angles.push_back(DegreesToRadians(angle));
+  }
   for (const v1::HounsfieldTable::Point& point : set.hounsfield().point()) {
     calibration.hounsfield.points.push_back(
         {.measured_hu = point.measured_hu(), .true_hu = point.true_hu()});
@@ -163,7 +172,17 @@ void SetCorrections(const ops::Calibration& calibration, v1::CalibrationSet& set
   for (const double coefficient : calibration.water.coefficient) {
     set.mutable_water()->add_coefficient(coefficient);
   }
-  if (set.has_water()) set.mutable_water()->set_mu_water_per_mm(calibration.mu_water_per_mm);
+  if (set.has_water()) {
+    set.mutable_water()->set_mu_water_per_mm(calibration.mu_water_per_mm);
+    set.mutable_water()->mutable_hardness()->Assign(calibration.water.hardness.begin(),
+                                                    calibration.water.hardness.end());
+  }
+  for (const double angle : calibration.air_sweep.angles) {
+    set.mutable_air_sweep()->add_angle_deg(RadiansToDegrees(angle));
+  }
+  if (set.has_air_sweep()) {
+    SetMap(calibration.air_sweep.relative, set.mutable_air_sweep()->mutable_relative());
+  }
   for (const ops::HounsfieldTable::Point& point : calibration.hounsfield.points) {
     v1::HounsfieldTable::Point& added = *set.mutable_hounsfield()->add_point();
     added.set_measured_hu(point.measured_hu);
@@ -195,7 +214,11 @@ absl::StatusOr<ops::Calibration> CalibrationFromProto(v1::CalibrationSet set) {
   if (set.has_response()) {
     v1::PixelResponse& response = *set.mutable_response();
     calibration.response = {.offset_counts = TakeMap(response.mutable_offset_counts()),
-                            .air_counts = TakeMap(response.mutable_air_counts())};
+                            .air_counts = TakeMap(response.mutable_air_counts()),
+                            .full_scale_counts = response.full_scale_counts()};
+  }
+  if (set.has_air_sweep()) {
+    calibration.air_sweep.relative = TakeMap(set.mutable_air_sweep()->mutable_relative());
   }
   ISO_RETURN_IF_ERROR(ops::CheckCalibration(calibration));
   return calibration;
@@ -208,6 +231,7 @@ v1::CalibrationSet ToProto(const ops::Calibration& calibration) {
   if (calibration.response) {
     SetMap(calibration.response->offset_counts, set.mutable_response()->mutable_offset_counts());
     SetMap(calibration.response->air_counts, set.mutable_response()->mutable_air_counts());
+    set.mutable_response()->set_full_scale_counts(calibration.response->full_scale_counts);
   }
   for (const int32_t pixel : calibration.defects.pixels) {
     set.mutable_defects()->add_pixel(static_cast<uint32_t>(pixel));

@@ -109,6 +109,22 @@ absl::Status CheckPicture(const std::string& png) {
                  "PNG, or none");
 }
 
+absl::Status CheckAirSweepSize(const v1::CalibrationSet& set) {
+  const v1::AirSweep& sweep = set.air_sweep();
+  if (sweep.angle_deg_size() > ops::kMostAirAngles) {
+    return Illegal("air_sweep.angle_deg", absl::StrCat("a list of ", sweep.angle_deg_size()),
+                   absl::StrCat("2 to ", ops::kMostAirAngles));
+  }
+  const auto blocks = [](uint32_t pixels) {
+    return size_t{(pixels + ops::kAirTile - 1) / ops::kAirTile};
+  };
+  const size_t bytes = 4 * static_cast<size_t>(sweep.angle_deg_size()) *
+                       blocks(set.detector().columns()) * blocks(set.detector().rows());
+  if (sweep.relative().size() == bytes) return absl::OkStatus();
+  return Illegal("air_sweep.relative", absl::StrCat(sweep.relative().size(), " bytes"),
+                 absl::StrCat(bytes, ", which are 4 for each block of each angle"));
+}
+
 absl::Status CheckMapSizes(const v1::CalibrationSet& set) {
   const size_t pixels = size_t{set.detector().columns()} * set.detector().rows();
   const v1::PixelResponse& response = set.response();
@@ -119,6 +135,13 @@ absl::Status CheckMapSizes(const v1::CalibrationSet& set) {
                      absl::StrCat(4 * pixels, ", which are 4 x ", set.detector().columns(), " x ",
                                   set.detector().rows()));
     }
+  }
+  ISO_RETURN_IF_ERROR(CheckAirSweepSize(set));
+  const int hardness = set.water().hardness_size();
+  if (hardness != 0 && static_cast<uint32_t>(hardness) != set.detector().columns()) {
+    return Illegal("water.hardness", absl::StrCat("a list of ", hardness),
+                   absl::StrCat("one for each of the detector's ", set.detector().columns(),
+                                " columns, or none"));
   }
   const auto most = static_cast<int>(kMostDefectiveShare * static_cast<double>(pixels));
   if (set.defects().pixel_size() <= most) return absl::OkStatus();

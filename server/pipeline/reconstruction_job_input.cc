@@ -124,7 +124,7 @@ absl::StatusOr<bool> ReconstructionJob::AddFrame(int64_t stream, Frame frame) {
     std::vector<jobs::JobWarning> warnings;
     {
       absl::MutexLock lock(&monitor_mutex_);
-      warnings = monitor_.OnFrame(index, spooled.pixels, spooled.measured_matrix);
+      warnings = monitor_.OnFrame(index, spooled.pixels, spooled.measured_matrix, spooled.dose);
     }
     for (jobs::JobWarning& warning : warnings) Warn(std::move(warning));
   }

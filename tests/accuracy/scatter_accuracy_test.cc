@@ -91,7 +91,7 @@ Volume Twice(const ScatteredScan& scan, const std::vector<uint16_t>& counts) {
   Volume volume(kGrid.voxels());
   std::vector<std::string> findings;
   const absl::Status status = recon::ReconstructTwice(*plan, Backends(), devices, FramesOf(counts),
-                                                      {volume.data(), kGrid.shape()}, &findings);
+                                                      {volume.data(), kGrid.shape()}, {}, &findings);
   EXPECT_TRUE(status.ok()) << status;
   for (const std::string& finding : findings) std::printf("  %s\n", finding.c_str());
   return volume;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
@@ -224,6 +225,83 @@ TEST_F(Calibrate, ASetMakesWaterFlatAndZero) {
   const Cup after = reconstruct();
   EXPECT_NEAR(after.center, 0, 3);
   EXPECT_NEAR(after.border - after.center, 0, 3);
+}
+
+constexpr char kSwayingBowTie[] =
+    " bow_tie { material: 'aluminium' sway_deg: 0.4 point { fan_deg: -9 mm: 20 } "
+    "point { fan_deg: 0 mm: 1 } point { fan_deg: 9 mm: 20 } }";
+
+// A bow-tie that an arm carries aslant: what the flat frames' mean has not is in the sweep, and a
+// scan that goes where the sweep did not is refused.
+TEST_F(Calibrate, AirOfASweepIsAddedToTheSet) {
+  WriteBytes(directory_ / "room", absl::StrCat(kPhysics, kSwayingBowTie));
+  ASSERT_EQ(Detector(30, 91).exit_code, 0);
+  Simulate("empty", 120, 91, {"--sweep", "flat"});
+  const Outcome outcome =
+      RunCommand({"calibrate", "air", "--sweep", Path("empty"), "--into", Path("set")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("empty beam off the air map"), HasSubstr("angles")));
+  const ops::Calibration found = Corrections();
+  ASSERT_GT(found.air_sweep.angles.size(), 40u);
+  const auto [least, most] = std::ranges::minmax(found.air_sweep.relative);
+  EXPECT_LT(least, 0.98);
+  EXPECT_GT(most, 1.02);
+  const auto reconstruct = [&](const std::string& scan) {
+    return RunCommand({"reconstruct", Path(scan), "--calibration", Path("set"), "--grid", "64x64x8",
+                       "--voxel-mm", "3", "--out", Path("v.mha")});
+  };
+  Simulate("scan", 60, 91, {"--phantom", "cylinder", "--scale-mm", "80"});
+  const Outcome made = reconstruct("scan");
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+
+  Simulate("part", 60, 91, {"--sweep", "flat", "--arc-deg", "90", "--start-deg", "20"});
+  ASSERT_EQ(
+      RunCommand({"calibrate", "air", "--sweep", Path("part"), "--into", Path("set")}).exit_code,
+      0);
+  const Outcome refused = reconstruct("scan");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err,
+              HasSubstr("where the calibration's air sweep saw nothing; legal is 20.0 "));
+}
+
+// Scans of twice the dose of sweeps, on a detector that ends a tenth above: with what frames tell
+// of their dose, water is water up to its skin.
+TEST_F(Calibrate, OverexposedFramesThatTellTheirDoseAreRecovered) {
+  const std::string bounded =
+      absl::StrReplaceAll(kPhysics, {{"photons: 20000", "saturation_counts: 50000"}});
+  WriteBytes(directory_ / "room", bounded);
+  ASSERT_EQ(Detector(20, 93).exit_code, 0);
+  const auto scan = [&](const std::string& more) {
+    WriteBytes(directory_ / "room", absl::StrReplaceAll(bounded, {{"dose_flicker", more}}));
+    Simulate("scan", 120, 93, {"--phantom", "cylinder", "--scale-mm", "80"});
+  };
+  const auto reconstruct = [&] {
+    const Outcome outcome =
+        RunCommand({"reconstruct", Path("scan"), "--calibration", Path("set"), "--grid", "64x64x8",
+                    "--voxel-mm", "3", "--out", Path("v.mha")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return CupOf(directory_ / "v.mha");
+  };
+  scan("dose_flicker");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "scan" / "doses.txt"));
+  const Cup expected = reconstruct();
+  scan("tells_dose: true dose: 2 dose_flicker");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "scan" / "doses.txt"));
+  const Cup cut = reconstruct();
+  v1::CalibrationSet set = Set();
+  set.mutable_response()->set_full_scale_counts(50000);
+  ASSERT_TRUE(wire::WriteCalibrationFile(Path("set"), set).ok());
+  const Cup recovered = reconstruct();
+  std::printf("water's centre and border, HU: %.1f %.1f, cut %.1f %.1f, recovered %.1f %.1f\n",
+              expected.center, expected.border, cut.center, cut.border, recovered.center,
+              recovered.border);
+  EXPECT_GT(std::abs(cut.center - expected.center), 20);
+  EXPECT_NEAR(recovered.center, expected.center, 4);
+  EXPECT_NEAR(recovered.border, expected.border, 4);
+
+  WriteBytes(directory_ / "scan" / "doses.txt", "1\n2\n");
+  EXPECT_THAT(RunCommand({"reconstruct", Path("scan"), "--out", Path("v.mha")}).err,
+              HasSubstr("doses.txt has 2 doses; legal is one for each of 120 frames"));
 }
 
 // Pixels that die after the set was made: found, interpolated, and told.

@@ -129,6 +129,21 @@ TEST(SimulatePhysics, HasAHeel) {
 
 // A spot of 5 mm and an arm that moves by 3 degrees in a frame change where borders are, and hardly
 // how much there is.
+// The middle of an empty beam is signal_counts; the sides have what 30 mm of aluminium leave.
+TEST(SimulatePhysics, HasABowTie) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "line.txt", "60 1\n");
+  WriteBytes(directory / "p",
+             "spectrum_file: 'line.txt' detector { signal_counts: 40000 } bow_tie { material: "
+             "'aluminium' point { mm: 5 } point { fan_deg: 5 mm: 35 } }");
+  const Outcome outcome = Simulate(directory / "b", directory / "p", {"--sweep", "flat"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::vector<uint16_t> frame = Frame(directory / "b", 1);
+  EXPECT_EQ(frame[kMiddle - 10], 40000);
+  const double mu = physics::LinearAttenuation(physics::KnownMaterial("aluminium"), 60);
+  EXPECT_NEAR(frame[kMiddle + 15], 40000 * std::exp(-30 * mu), 100);
+}
+
 TEST(SimulatePhysics, Blurs) {
   TemporaryDirectory directory;
   WriteBytes(directory / "p", "tube { kv: 90 }");
@@ -297,6 +312,14 @@ TEST(SimulatePhysics, RefusesFilesThatSayNothingLegal) {
               HasSubstr("scatter.grid_primary is 2; legal is 0.01 to 1"));
   EXPECT_THAT(error("tube { kv: 80 } scatter { grid_scatter: nan }"),
               HasSubstr("scatter.grid_scatter is nan"));
+  EXPECT_THAT(error("tube { kv: 80 } detector { dose: 200 }"),
+              HasSubstr("detector.dose is 200; legal is 0.01 to 100"));
+  EXPECT_THAT(error("tube { kv: 80 } bow_tie { material: 'water' point { } }"),
+              HasSubstr("the number of bow_tie.point is 1; legal is 2 to 1000"));
+  EXPECT_THAT(error("tube { kv: 80 } bow_tie { point { } point { fan_deg: 1 } }"),
+              HasSubstr("bow_tie.material: "));
+  EXPECT_THAT(error("tube { kv: 80 } scatter { } bow_tie { material: 'water' point { } }"),
+              HasSubstr("bow_tie and scatter are given; legal is one of them"));
   EXPECT_THAT(error("spectrum_file: 'none.txt'"), HasSubstr("none.txt"));
   WriteBytes(directory / "bad.txt", "60 1\n50 1\n");
   EXPECT_THAT(error("spectrum_file: 'bad.txt'"), HasSubstr("50 keV after 60 keV"));

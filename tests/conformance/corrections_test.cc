@@ -261,12 +261,35 @@ TEST_P(LinearizeTest, AgreesWithReference) {
     const ops::Calibration with_water = SomeCalibration(DetectorOf(shape), 32);
     ops::Calibration without = with_water;
     without.water.coefficient.clear();
-    for (const ops::Calibration& calibration : {with_water, without}) {
+    ops::Calibration by_column = with_water;
+    for (int u = 0; u < shape.fast; ++u) {
+      by_column.water.hardness.push_back(static_cast<float>(1.5 - 1.5 * std::cos(0.11 * u)));
+    }
+    for (const ops::Calibration& calibration : {with_water, without, by_column}) {
       const Array got = Run(GetParam(), calibration, frames, doses);
       const Array expected = Run(kReference, calibration, frames, doses);
       for (int i = 3; i <= 7; ++i) EXPECT_GT(expected.values[i], 10) << i;
       EXPECT_LT(Compare(got, expected).largest, kTolerance);
     }
+  }
+}
+
+// The same of a column alone: behind so much water as the polynomial says, air is still air.
+TEST_P(LinearizeTest, HardnessOfAColumnIsThatOfWaterInFrontOfIt) {
+  const Shape3 shape{1, 2, 3};
+  ops::Calibration calibration = SomeCalibration(DetectorOf(shape), 34);
+  calibration.water = {.coefficient = {1, 0.1}, .hardness = {0, 0.5f, 2}};
+  Array frames(shape), doses({1, 1, 1});
+  doses.values = {1};
+  for (int u = 0; u < 3; ++u) {
+    frames.values[u] = 1;
+    frames.values[3 + u] = std::exp(-1.f);
+  }
+  const Array got = Run(GetParam(), calibration, frames, doses);
+  for (int u = 0; u < 3; ++u) {
+    const double h = calibration.water.hardness[u];
+    EXPECT_NEAR(got.values[u], 0, kTolerance);
+    EXPECT_NEAR(got.values[3 + u], 1 + 0.1 * (1 + 2 * h), kTolerance);
   }
 }
 

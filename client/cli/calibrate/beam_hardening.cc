@@ -8,6 +8,7 @@
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/calibrate/hardness_fit.h"
 #include "kernels/calibrate/transmission.h"
 #include "kernels/calibrate/water_fit.h"
 #include "proto/wire/calibration.h"
@@ -18,10 +19,12 @@ namespace {
 struct Options {
   std::vector<std::string> scans;
   std::vector<double> diameters_mm;
+  bool by_column = false;
   IntoSet set;
 };
 
 absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double diameter_mm,
+                                                 double most_error_percent,
                                                  const OpenedSet& opened) {
   ISO_ASSIGN_OR_RETURN(SweepSource scan, SweepSource::Open("--scan", path));
   ISO_RETURN_IF_ERROR(CheckResponse(opened, scan.detector()));
@@ -39,7 +42,8 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
     return calibrate::AddRays(*transmission, scan.trajectory()[frame], scan.detector(), frame,
                               cylinder.rays);
   }));
-  ISO_ASSIGN_OR_RETURN(cylinder.cylinder, calibrate::FitCylinder(cylinder.rays, diameter_mm));
+  ISO_ASSIGN_OR_RETURN(cylinder.cylinder,
+                       calibrate::FitCylinder(cylinder.rays, diameter_mm, most_error_percent));
   std::printf("%s: the cylinder's axis is at x %.2f mm, y %.2f mm\n", path.c_str(),
               cylinder.cylinder.x_mm, cylinder.cylinder.y_mm);
   return cylinder;
@@ -56,9 +60,15 @@ absl::Status Calibrate(const Options& options) {
   std::vector<calibrate::CylinderScan> scans;
   for (size_t i = 0; i < options.scans.size(); ++i) {
     ISO_ASSIGN_OR_RETURN(scans.emplace_back(),
-                         ReadScan(options.scans[i], options.diameters_mm[i], opened));
+                         ReadScan(options.scans[i], options.diameters_mm[i],
+                                  options.by_column ? calibrate::kMostDiameterErrorByColumnPercent
+                                                    : calibrate::kMostDiameterErrorPercent,
+                                  opened));
   }
-  ISO_ASSIGN_OR_RETURN(const calibrate::WaterFit fit, calibrate::FitWater(scans));
+  ISO_ASSIGN_OR_RETURN(const calibrate::WaterFit fit,
+                       options.by_column
+                           ? calibrate::FitWaterByColumn(scans, opened.calibration.detector)
+                           : calibrate::FitWater(scans));
   *opened.set.mutable_water() =
       wire::ToProto(
           ops::Calibration{.water = fit.polynomial, .mu_water_per_mm = fit.mu_water_per_mm})
@@ -88,6 +98,10 @@ void AddCalibrateBeamHardeningCommand(flags::Command calibrate) {
   command.Add("--diameter-mm", options->diameters_mm, "the water's, for each --scan")
       .Required()
       .Range(calibrate::kLeastDiameterMm, calibrate::kMostDiameterMm);
+  command.AddSwitch(
+      "--by-column", options->by_column,
+      "each column's beam has its own hardness: behind a bow-tie; the cylinder stands a quarter of "
+      "its diameter beside the axis, or there are a thin and a thick one");
   AddIntoFlags(command, options->set);
   command.Does([options] { return Calibrate(*options); });
 }

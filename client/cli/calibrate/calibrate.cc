@@ -11,6 +11,7 @@ void AddCalibrateCommand(flags::Command program) {
       "Example: a set of one station and mode\n"
       "  isocenter calibrate detector --dark dark --flat flat --station room3 --mode bin2 \\\n"
       "      --valid-days 30 --out room3.isocal\n"
+      "  isocenter calibrate air --sweep empty --into room3.isocal\n"
       "  isocenter calibrate lag --step step --into room3.isocal\n"
       "  isocenter calibrate glare --disk disk --into room3.isocal\n"
       "  isocenter calibrate beam-hardening --scan water --diameter-mm 200 --into room3.isocal\n"
@@ -24,6 +25,7 @@ void AddCalibrateCommand(flags::Command program) {
       "      --valid-days 90 --out room3_geometry.isocal\n"
       "docs/calibrating.md and docs/geometry.md say how each is taken, and when it is good enough.");
   AddCalibrateDetectorCommand(command);
+  AddCalibrateAirCommand(command);
   AddCalibrateLagCommand(command);
   AddCalibrateGlareCommand(command);
   AddCalibrateBeamHardeningCommand(command);

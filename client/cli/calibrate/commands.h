@@ -6,6 +6,7 @@
 namespace isocenter::cli {
 
 void AddCalibrateDetectorCommand(flags::Command calibrate);
+void AddCalibrateAirCommand(flags::Command calibrate);
 void AddCalibrateLagCommand(flags::Command calibrate);
 void AddCalibrateBeamHardeningCommand(flags::Command calibrate);
 void AddCalibrateBoneCommand(flags::Command calibrate);

@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
   std::string dark, flat, station, mode, name, description, out, picture;
-  double kv = 0;
+  double kv = 0, full_scale_counts = 0;
   int valid_days = 0, air_columns = 0;
 };
 
@@ -74,6 +74,7 @@ absl::Status Calibrate(const Options& options) {
   ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(label));
   ISO_RETURN_IF_ERROR(ops::CheckAirStrips({.columns = options.air_columns}, dark.detector()));
   ISO_ASSIGN_OR_RETURN(calibrate::DetectorFit fit, Fit(dark, flat));
+  fit.response.full_scale_counts = options.full_scale_counts;
   const Report report{"detector", fit.figures, PictureOf(fit, dark.detector())};
   v1::CalibrationSet set = wire::ToProto({.name = label.name(),
                                           .detector = dark.detector(),
@@ -114,6 +115,12 @@ void AddCalibrateDetectorCommand(flags::Command calibrate) {
            "to half of the detector's; 0: none, every frame has the flat frames' dose")
       .ShowDefault()
       .Range(0, 4096);
+  command
+      .Add("--full-scale", o.full_scale_counts,
+           "least reading of an overexposed pixel: skin lines are recovered in frames that tell "
+           "their dose; 0: not known")
+      .ShowDefault()
+      .Range(0.0, 65535.0);
   command.Add("--name", o.name, "of the set (default: station, mode and time)");
   command.Add("--description", o.description, "who measured, and what with");
   command.Add("--out", o.out, "calibration set to write").Required().Type("FILE");

@@ -7,6 +7,7 @@
 
 #include "client/imaging/label.h"
 #include "client/imaging/plot_panel.h"
+#include "kernels/base/units.h"
 #include "kernels/calibrate/robust.h"
 
 namespace isocenter::cli {
@@ -90,12 +91,23 @@ formats::GrayImage PictureOf(const calibrate::WaterFit& fit) {
   Panel left{{.title = "left by the polynomial, mm of water", .x_label = "mm of water"}, {}};
   for (const calibrate::WaterPoint& point : fit.points) {
     measured.points.push_back({point.water_mm, point.line_integral});
-    double linear = 0;
-    const std::vector<double>& c = fit.polynomial.coefficient;
-    for (size_t n = c.size(); n > 0; --n) linear = (linear + c[n - 1]) * point.line_integral;
-    left.points.push_back({point.water_mm, linear / fit.mu_water_per_mm - point.water_mm});
+    left.points.push_back({point.water_mm, point.found_mm - point.water_mm});
   }
   return Panels({measured, left});
+}
+
+formats::GrayImage PictureOf(const calibrate::AirSweepFit& fit, const Detector& detector) {
+  Panel middle{{.title = "middle, percent of the air map", .x_label = "degrees"}, {}};
+  Panel side{{.title = "first columns, percent of the air map", .x_label = "degrees"}, {}};
+  const int across = ops::AirSweep::Blocks(detector.columns);
+  const int down = ops::AirSweep::Blocks(detector.rows);
+  for (size_t i = 0; i < fit.sweep.angles.size(); ++i) {
+    const float* row = &fit.sweep.relative[(i * down + down / 2) * across];
+    const double degrees = RadiansToDegrees(fit.sweep.angles[i]);
+    middle.points.push_back({degrees, 100 * row[across / 2]});
+    side.points.push_back({degrees, 100 * row[0]});
+  }
+  return Panels({middle, side});
 }
 
 formats::GrayImage PictureOf(const calibrate::BoneFit& fit,

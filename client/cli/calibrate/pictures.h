@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "client/formats/png_image.h"
+#include "kernels/calibrate/air_fit.h"
 #include "kernels/calibrate/bone_fit.h"
 #include "kernels/calibrate/detector_fit.h"
 #include "kernels/calibrate/geometry/geometry_fit.h"
@@ -19,6 +20,8 @@ namespace isocenter::cli {
 /// Side by side: the air map, ±15 % around its median, and the defects in black, each pixel of the
 /// picture as dark as the worst of those that it stands for.
 formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& detector);
+/// By the source's angle, in % of the air map: the middle of the detector, and its first columns.
+formats::GrayImage PictureOf(const calibrate::AirSweepFit& fit, const Detector& detector);
 /// The dark frames' signal before and after, in % of the beam.
 formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const double> signals);
 /// Along a row of blocks through the shadow: the frame, and what the fit leaves of it, in % of the

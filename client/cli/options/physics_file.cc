@@ -82,6 +82,7 @@ physics::DetectorModel ModelOf(const v1::SimulatedDetector& file, uint64_t seed)
       .cluster_radius_px = Or(file.cluster_radius_px(), none.cluster_radius_px),
       .glare_share = file.glare_share(),
       .glare_length_mm = Or(file.glare_length_mm(), none.glare_length_mm),
+      .dose = Or(file.dose(), none.dose),
       .dose_flicker = file.dose_flicker(),
       .dose_swing = file.dose_swing(),
       .seed = seed};
@@ -114,13 +115,40 @@ absl::StatusOr<ScatterChoice> ScatterOf(const v1::SimulatedScatter& file,
   return choice;
 }
 
+absl::StatusOr<physics::BowTie> BowTieOf(const v1::SimulatedPhysics& file) {
+  if (file.has_scatter()) {
+    return absl::InvalidArgumentError(
+        "bow_tie and scatter are given; legal is one of them: scatter knows no bow-tie");
+  }
+  physics::BowTieProfile profile{
+      .material = file.bow_tie().material(), .points = {}, .sway_deg = file.bow_tie().sway_deg()};
+  for (const v1::SimulatedBowTie::Point& point : file.bow_tie().point()) {
+    profile.points.push_back({.fan_deg = point.fan_deg(), .mm = point.mm()});
+  }
+  return physics::BowTie::Make(std::move(profile));
+}
+
+/// The middle of the filter is part of the spectrum.
+absl::StatusOr<physics::Spectrum> BehindMiddle(const physics::BowTie& bow_tie,
+                                               physics::Spectrum spectrum) {
+  bow_tie.FilterByMiddle(spectrum.kev, spectrum.photons);
+  return physics::MakeSpectrum(std::move(spectrum.kev), std::move(spectrum.photons));
+}
+
 absl::StatusOr<PhysicsSetup> SetUp(const v1::SimulatedPhysics& file,
                                    const std::filesystem::path& directory, uint64_t seed) {
   constexpr double kCsiMm = 0.6;
   const double csi_mm = Or(file.csi_mm(), kCsiMm);
   ISO_ASSIGN_OR_RETURN(physics::Spectrum spectrum, ReadSpectrumOf(file, directory));
+  std::vector<physics::Material> materials = physics::TissueMaterials();
+  std::optional<physics::BowTie> bow_tie;
+  if (file.has_bow_tie()) {
+    ISO_ASSIGN_OR_RETURN(bow_tie, BowTieOf(file));
+    ISO_ASSIGN_OR_RETURN(spectrum, BehindMiddle(*bow_tie, std::move(spectrum)));
+    materials.push_back(bow_tie->material());
+  }
   ISO_ASSIGN_OR_RETURN(physics::Beam beam,
-                       physics::Beam::Make(spectrum, csi_mm, physics::TissueMaterials()));
+                       physics::Beam::Make(spectrum, csi_mm, std::move(materials)));
   physics::DetectorModel model = ModelOf(file.detector(), seed);
   ISO_RETURN_IF_ERROR(physics::ValidateDetectorModel(model));
   std::optional<ScatterChoice> scatter;
@@ -131,7 +159,9 @@ absl::StatusOr<PhysicsSetup> SetUp(const v1::SimulatedPhysics& file,
                      .csi_mm = csi_mm,
                      .beam = std::move(beam),
                      .detector = std::move(model),
-                     .scatter = std::move(scatter)};
+                     .scatter = std::move(scatter),
+                     .bow_tie = std::move(bow_tie)};
+  setup.tells_dose = file.detector().tells_dose();
   setup.effective_kev = physics::EffectiveKev(setup.beam);
   if (file.tube().heel()) setup.heel = TubeOf(file.tube());
   ISO_ASSIGN_OR_RETURN(setup.blur, BlurOf(file.blur()));

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/physics/beam.h"
 #include "kernels/physics/blur.h"
+#include "kernels/physics/bow_tie.h"
 #include "kernels/physics/detector_model.h"
 #include "kernels/physics/scatter/settings.h"
 #include "kernels/physics/spectrum.h"
@@ -21,14 +22,16 @@ struct ScatterChoice {
 };
 
 struct PhysicsSetup {
-  physics::Spectrum spectrum;
+  physics::Spectrum spectrum;  // behind the bow-tie's middle
   double csi_mm = 0;
-  physics::Beam beam;  // of both; its materials are the TissueMaterials
+  physics::Beam beam;  // of both; its materials are the TissueMaterials, and the bow-tie's
   double effective_kev = 0;
   physics::DetectorModel detector;
+  bool tells_dose = false;            // each frame
   std::optional<physics::Tube> heel;  // of this tube
   physics::Blur blur;
   std::optional<ScatterChoice> scatter;
+  std::optional<physics::BowTie> bow_tie;
 };
 
 /// Reads SimulatedPhysics (proto/isocenter/v1/physics.proto) in text format, up to 64 KiB, and the

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/cpu/corrections/methods.h"
@@ -21,15 +22,17 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows are padded to cache lines. `coefficient`: of p, p² and so on; none: p.
+// Rows are padded to cache lines. `coefficient`: of p, p² and so on; none: p. `hardness`: what is
+// added to p, and behind it, `columns` padded, what the polynomial makes of that alone; or nullptr.
 void LinearizeRow(float inverse_dose, float least, const float* coefficient, int coefficients,
-                  int64_t columns, float* pixels) {
+                  const float* hardness, int64_t hardness_stride, int64_t columns, float* pixels) {
   const hn::ScalableTag<float> d;
   const auto floor = hn::Set(d, least);
   for (int64_t u = 0; u < columns; u += static_cast<int64_t>(hn::Lanes(d))) {
     auto ratio = hn::Mul(hn::Load(d, pixels + u), hn::Set(d, inverse_dose));
     ratio = hn::IfThenElse(hn::IsFinite(ratio), hn::Max(ratio, floor), floor);
-    const auto p = hn::Neg(hn::Log(d, ratio));
+    auto p = hn::Neg(hn::Log(d, ratio));
+    if (hardness != nullptr) p = hn::Add(p, hn::Load(d, hardness + u));
     auto value = p;
     if (coefficients > 0) {
       value = hn::Set(d, coefficient[coefficients - 1]);
@@ -38,6 +41,7 @@ void LinearizeRow(float inverse_dose, float least, const float* coefficient, int
       }
       value = hn::Mul(value, p);
     }
+    if (hardness != nullptr) value = hn::Sub(value, hn::Load(d, hardness + hardness_stride + u));
     hn::Store(value, d, pixels + u);
   }
 }
@@ -52,11 +56,29 @@ namespace {
 
 HWY_EXPORT(LinearizeRow);
 
+// Of a row: hardness, and behind it what the polynomial makes of it.
+int64_t HardnessStride(const ops::Calibration& calibration) {
+  return RowLayout::Floats({1, 1, calibration.detector.columns});
+}
+
 class LinearizeSimd final : public ops::Linearize {
  public:
-  LinearizeSimd(const ops::Calibration& calibration, std::shared_ptr<ThreadPool> pool)
+  LinearizeSimd(const ops::Calibration& calibration, std::shared_ptr<ThreadPool> pool,
+                std::optional<DeviceMemory> hardness)
       : coefficient_(calibration.water.coefficient.begin(), calibration.water.coefficient.end()),
-        pool_(std::move(pool)) {}
+        pool_(std::move(pool)),
+        hardness_stride_(HardnessStride(calibration)),
+        hardness_(std::move(hardness)) {
+    if (!hardness_) return;
+    std::fill_n(hardness_->data(), hardness_->floats(), 0.f);
+    for (size_t u = 0; u < calibration.water.hardness.size(); ++u) {
+      const float h = calibration.water.hardness[u];
+      float of_h = 0;
+      for (size_t n = coefficient_.size(); n > 0; --n) of_h = (of_h + coefficient_[n - 1]) * h;
+      hardness_->data()[u] = h;
+      hardness_->data()[hardness_stride_ + static_cast<int64_t>(u)] = of_h;
+    }
+  }
 
  private:
   absl::Status DoRun(int64_t views, const ops::ProjectionStack& doses,
@@ -70,7 +92,8 @@ class LinearizeSimd final : public ops::Linearize {
     pool_->ParallelFor(views * shape.middle, [&](int64_t row, int) {
       const int64_t view = row / shape.middle, v = row % shape.middle;
       linearize(1 / dose->data()[view * dose_layout.view_stride], least, coefficient_.data(),
-                static_cast<int>(coefficient_.size()), shape.fast,
+                static_cast<int>(coefficient_.size()), hardness_ ? hardness_->data() : nullptr,
+                hardness_stride_, shape.fast,
                 stack->data() + view * layout.view_stride + v * layout.row_stride);
     });
     return absl::OkStatus();
@@ -78,6 +101,8 @@ class LinearizeSimd final : public ops::Linearize {
 
   const std::vector<float> coefficient_;
   const std::shared_ptr<ThreadPool> pool_;
+  const int64_t hardness_stride_;
+  std::optional<DeviceMemory> hardness_;
 };
 
 }  // namespace
@@ -85,7 +110,18 @@ class LinearizeSimd final : public ops::Linearize {
 absl::StatusOr<std::unique_ptr<ops::Linearize>> NewLinearize(ops::Session& session,
                                                              const ops::Calibration& calibration) {
   ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
-  return std::make_unique<LinearizeSimd>(calibration, own->pool());
+  std::optional<DeviceMemory> hardness;
+  if (!calibration.water.hardness.empty()) {
+    ISO_RETURN_IF_ERROR(
+        DeviceMemory::Reserve(own->budget(), 2 * HardnessStride(calibration), hardness));
+  }
+  return std::make_unique<LinearizeSimd>(calibration, own->pool(), std::move(hardness));
+}
+
+int64_t LinearizeBytes(const ops::Device&, const ops::Extents&,
+                       const ops::Calibration& calibration) {
+  if (calibration.water.hardness.empty()) return 0;
+  return 2 * HardnessStride(calibration) * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace isocenter::cpu

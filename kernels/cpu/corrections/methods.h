@@ -11,10 +11,14 @@ namespace isocenter::cpu {
 
 absl::StatusOr<std::unique_ptr<ops::NormalizeCounts>> NewNormalizeCounts(
     ops::Session& session, const ops::Calibration& calibration);
+absl::StatusOr<std::unique_ptr<ops::RecoverOverexposed>> NewRecoverOverexposed(
+    ops::Session& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::InterpolateDefects>> NewInterpolateDefects(
     ops::Session& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::CorrectLag>> NewCorrectLag(ops::Session& session,
                                                                const ops::Calibration& calibration);
+absl::StatusOr<std::unique_ptr<ops::CorrectAirSweep>> NewCorrectAirSweep(
+    ops::Session& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::FindDoses>> NewFindDoses(ops::Session& session,
                                                              const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::CorrectGlare>> NewCorrectGlare(
@@ -29,11 +33,17 @@ absl::StatusOr<std::unique_ptr<ops::Linearize>> NewLinearize(ops::Session& sessi
 /// next to nothing.
 int64_t NormalizeCountsBytes(const ops::Device& device, const ops::Extents& extents,
                              const ops::Calibration& calibration);
+int64_t RecoverOverexposedBytes(const ops::Device& device, const ops::Extents& extents,
+                                const ops::Calibration& calibration);
+int64_t CorrectAirSweepBytes(const ops::Device& device, const ops::Extents& extents,
+                             const ops::Calibration& calibration);
 int64_t CorrectLagBytes(const ops::Device& device, const ops::Extents& extents,
                         const ops::Calibration& calibration);
 int64_t CorrectGlareBytes(const ops::Device& device, const ops::Extents& extents,
                           const ops::Calibration& calibration);
 int64_t CorrectScatterBytes(const ops::Device& device, const ops::Extents& extents,
                             const ops::Calibration& calibration);
+int64_t LinearizeBytes(const ops::Device& device, const ops::Extents& extents,
+                       const ops::Calibration& calibration);
 
 }  // namespace isocenter::cpu

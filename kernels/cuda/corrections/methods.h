@@ -12,10 +12,14 @@ namespace isocenter::cuda {
 
 absl::StatusOr<std::unique_ptr<ops::NormalizeCounts>> NewNormalizeCounts(
     CudaSession& session, const ops::Calibration& calibration);
+absl::StatusOr<std::unique_ptr<ops::RecoverOverexposed>> NewRecoverOverexposed(
+    CudaSession& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::InterpolateDefects>> NewInterpolateDefects(
     CudaSession& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::CorrectLag>> NewCorrectLag(CudaSession& session,
                                                                const ops::Calibration& calibration);
+absl::StatusOr<std::unique_ptr<ops::CorrectAirSweep>> NewCorrectAirSweep(
+    CudaSession& session, const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::FindDoses>> NewFindDoses(CudaSession& session,
                                                              const ops::Calibration& calibration);
 absl::StatusOr<std::unique_ptr<ops::CorrectGlare>> NewCorrectGlare(
@@ -29,10 +33,13 @@ absl::StatusOr<std::unique_ptr<ops::Linearize>> NewLinearize(CudaSession& sessio
 /// Device memory that they take for themselves (ops::Factory::WorkspaceBytes); what is not here
 /// takes nothing.
 int64_t NormalizeCountsBytes(const ops::Extents& extents, const ops::Calibration& calibration);
+int64_t RecoverOverexposedBytes(const ops::Extents& extents, const ops::Calibration& calibration);
+int64_t CorrectAirSweepBytes(const ops::Extents& extents, const ops::Calibration& calibration);
 int64_t InterpolateDefectsBytes(const ops::Extents& extents, const ops::Calibration& calibration);
 int64_t CorrectLagBytes(const ops::Extents& extents, const ops::Calibration& calibration);
 int64_t FindDosesBytes(const ops::Extents& extents, const ops::Calibration& calibration);
 int64_t CorrectGlareBytes(const ops::Extents& extents, const ops::Calibration& calibration);
 int64_t CorrectScatterBytes(const ops::Extents& extents, const ops::Calibration& calibration);
+int64_t LinearizeBytes(const ops::Extents& extents, const ops::Calibration& calibration);
 
 }  // namespace isocenter::cuda

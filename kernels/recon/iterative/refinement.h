@@ -64,10 +64,12 @@ class Refinement {
 
 /// The whole of an acquisition at once: frames [view][v][u] in host memory to HU [z][y][x],
 /// beginning with FDK where the settings say so. `report`, if there is one, is called after each
-/// pass with the volume so far unread; false ends the refinement.
+/// pass with the volume so far unread; false ends the refinement. `doses`: empty, or one for each
+/// frame.
 absl::StatusOr<std::vector<IterationReport>> RefineAll(
     const RefinementPlan& plan, const ops::Registry& registry,
     std::span<ops::Device* const> devices, const ops::RawFrames& frames, HostView3<float> volume,
-    const std::function<bool(const IterationReport&)>& report = nullptr);
+    const std::function<bool(const IterationReport&)>& report = nullptr,
+    std::span<const float> doses = {});
 
 }  // namespace isocenter::recon

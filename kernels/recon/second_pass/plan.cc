@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/line_converter.h"
+#include "kernels/recon/second_pass/metal_evidence.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
 
@@ -150,8 +151,13 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
   const int64_t lines = int64_t{detector.rows} * detector.columns * plan.views() *
                         static_cast<int64_t>(sizeof(float));
   const int64_t weights = static_cast<int64_t>(plan.again.column_weight.size() * sizeof(float));
-  const int64_t metal =
-      plan.settings.metal ? VolumeBytes(plan.grid) + FindMetalBytes(plan.grid) : 0;
+  const auto most_metal =
+      static_cast<int64_t>(kMostMetalShare * static_cast<double>(plan.grid.voxels()));
+  // Voxels are looked for first, then asked for with a chunk of lines.
+  const int64_t asking = MetalEvidence::Bytes(most_metal) + lines / plan.views() * plan.chunk_views;
+  const int64_t metal = plan.settings.metal
+                            ? VolumeBytes(plan.grid) + std::max(FindMetalBytes(plan.grid), asking)
+                            : 0;
   const int64_t more_frames =
       (MostViewsAtOnce(plan) - LargestChunk(*plan.warm_start)) * FrameBytes(plan.acquisition);
   const MemoryParts beside{{"line integrals", lines},
@@ -168,9 +174,9 @@ MemoryParts HostPartsOf(const SecondPassPlan& plan) {
 }  // namespace
 
 int SweepsOf(const SecondPassSettings& settings) {
-  // Metal is projected twice and its prior once, for two reconstructions; bone once, for one;
+  // Metal is projected three times and its prior once, for two reconstructions; bone once, for one;
   // stripes are reconstructed without, and so is scatter, whose own volumes are coarse.
-  return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 5 : 0) +
+  return (settings.stripes ? 1 : 0) + (settings.scatter ? 1 : 0) + (settings.metal ? 6 : 0) +
          (settings.bone ? 2 : 0);
 }
 

@@ -93,6 +93,12 @@ absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
                                             std::span<const ops::Device* const> devices) {
   const Acquisition& acquisition = first.acquisition;
   ISO_RETURN_IF_ERROR(CheckCalibration(acquisition));
+  if (!acquisition.calibration->water.hardness.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the calibration set '", acquisition.calibration->name,
+        "' has hardness of columns (a bow-tie), and a second pass against scatter knows a beam that "
+        "is the same for all columns; legal is a set without"));
+  }
   ScatterPlan plan;
   auto sections = std::make_shared<const scatter::CrossSections>();
   ISO_ASSIGN_OR_RETURN(plan.beam, scatter::FitBeam(*acquisition.calibration, *sections));

@@ -15,6 +15,7 @@
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/line_correction.h"
 #include "kernels/recon/second_pass/line_store.h"
+#include "kernels/recon/second_pass/metal_evidence.h"
 #include "kernels/recon/second_pass/scatter_pass.h"
 #include "kernels/recon/second_pass/scatter_removal.h"
 #include "kernels/recon/second_pass/segment.h"
@@ -63,6 +64,7 @@ class SecondPass final : public Refinement {
   absl::StatusOr<bool> EstimateScatter();
   absl::StatusOr<bool> RemoveScatter();
   absl::StatusOr<bool> Segment();
+  absl::StatusOr<bool> AskRays();
   absl::StatusOr<bool> InterpolateLinearly() { return TakeMetalOut({}); }
   absl::StatusOr<bool> FindPrior();
   absl::StatusOr<bool> InterpolateByPrior() { return TakeMetalOut(volume()); }
@@ -97,6 +99,8 @@ class SecondPass final : public Refinement {
   /// [z][y][x]: the volume so far in HU, and between two reconstructions what is made of it.
   std::unique_ptr<ops::HostMemory> volume_;
   std::unique_ptr<ops::HostMemory> metal_;  // HU of FindMetal; null: not asked for
+  std::unique_ptr<MetalEvidence> evidence_;
+  std::vector<float> removed_;  // of a chunk's lines
   std::unique_ptr<StripeCorrection> stripes_;
   std::unique_ptr<ScatterPass> scatter_;  // null: not asked for
   std::unique_ptr<ScatterRemoval> removal_;
@@ -239,9 +243,38 @@ absl::StatusOr<bool> SecondPass::Segment() {
   ISO_ASSIGN_OR_RETURN(const bool looked, OnHost([this] { return LookForMetal(); }));
   if (!looked) return false;
   if (metal_voxels_ > 0) {
-    Then({&SecondPass::InterpolateLinearly, &SecondPass::Reconstruct, &SecondPass::FindPrior,
-          &SecondPass::InterpolateByPrior, &SecondPass::Reconstruct});
+    Then({&SecondPass::AskRays, &SecondPass::InterpolateLinearly, &SecondPass::Reconstruct,
+          &SecondPass::FindPrior, &SecondPass::InterpolateByPrior, &SecondPass::Reconstruct});
   }
+  return true;
+}
+
+// What interpolation would take off, of lines that stay as they are until it is known what is
+// metal.
+absl::StatusOr<bool> SecondPass::AskRays() {
+  if (evidence_ == nullptr) {
+    evidence_ = std::make_unique<MetalEvidence>(plan_.grid, plan_.warm_start->hounsfield, metal());
+  }
+  const int first = view_;
+  ISO_ASSIGN_OR_RETURN(const LineChunk chunk, NextChunk());
+  const std::span<const float> before = chunk.lines.span();
+  removed_.assign(before.begin(), before.end());
+  const HostView3<float> removed(removed_.data(), chunk.lines.shape());
+  ISO_RETURN_IF_ERROR(correction_->TakeMetalOut(metal(), {}, {chunk.matrices, removed}));
+  for (size_t i = 0; i < removed_.size(); ++i) removed_[i] = before[i] - removed_[i];
+  const int stride = (plan_.views() + kViewsAsked - 1) / kViewsAsked;
+  for (int view = first; view < view_; ++view) {
+    if (view % stride != 0) continue;
+    evidence_->Add(chunk.matrices[view - first],
+                   HostView3<const float>(removed.slices(view - first, 1)));
+  }
+  if (view_ < plan_.views()) return false;
+  metal_voxels_ = evidence_->Prune(metal());
+  evidence_.reset();
+  std::vector<float>().swap(removed_);
+  // It has the metal of before on the device.
+  ISO_RETURN_IF_ERROR(CollectTrace());
+  correction_.reset();
   return true;
 }
 

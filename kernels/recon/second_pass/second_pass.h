@@ -27,10 +27,11 @@ absl::StatusOr<std::unique_ptr<Refinement>> NewSecondPass(const SecondPassPlan& 
                                                           std::span<ops::Device* const> devices);
 
 /// The whole of an acquisition at once: frames [view][v][u] in host memory to HU [z][y][x], by way
-/// of the first volume. `findings`, if it is given: Refinement::findings.
+/// of the first volume. `doses`: empty, or one for each frame. `findings`, if it is given:
+/// Refinement::findings.
 absl::Status ReconstructTwice(const SecondPassPlan& plan, const ops::Registry& registry,
                               std::span<ops::Device* const> devices, const ops::RawFrames& frames,
-                              HostView3<float> volume,
+                              HostView3<float> volume, std::span<const float> doses = {},
                               std::vector<std::string>* findings = nullptr);
 
 }  // namespace isocenter::recon

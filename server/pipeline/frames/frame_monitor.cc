@@ -29,6 +29,7 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition)
     : detector_(acquisition.detector),
       pixel_type_(acquisition.pixel_type),
       i0_counts_(acquisition.i0_counts),
+      full_scale_(FullScaleOf(acquisition)),
       deviations_(acquisition.trajectory.size()) {
   planned_.reserve(acquisition.trajectory.size());
   for (const ProjectionMatrix& matrix : acquisition.trajectory) {
@@ -40,12 +41,12 @@ FrameMonitor::FrameMonitor(const recon::Acquisition& acquisition)
 
 std::vector<jobs::JobWarning> FrameMonitor::OnFrame(
     int index, std::span<const std::span<const std::byte>> pixels,
-    const std::optional<ProjectionMatrix>& measured) {
+    const std::optional<ProjectionMatrix>& measured, double dose) {
   std::vector<jobs::JobWarning> warnings;
   Sample(pixels);
   const Statistics frame =
       pixel_type_ == recon::PixelType::kUint16Counts ? OfCounts() : OfLineIntegrals();
-  CheckDetector(index, frame, warnings);
+  CheckDetector(index, frame, dose, warnings);
   if (frame.log_intensity) CheckDose(index, *frame.log_intensity, warnings);
   CheckMatrix(index, measured, warnings);
   return warnings;
@@ -107,7 +108,11 @@ FrameMonitor::Statistics FrameMonitor::OfCounts() const {
                    .constant = lowest == highest,
                    .highest_count = static_cast<double>(highest),
                    .log_intensity = used == 0 ? 0 : sum / used};
-  if (highest > kAboveAir * i0_counts_) {
+  if (full_scale_) {
+    const double least = full_scale_->counts - 0.5;
+    frame.saturated =
+        static_cast<double>(std::ranges::count_if(counts, [&](int c) { return c > least; })) / size;
+  } else if (highest > kAboveAir * i0_counts_) {
     frame.saturated = static_cast<double>(std::ranges::count(counts, highest)) / size;
   }
   return frame;
@@ -134,15 +139,46 @@ FrameMonitor::Statistics FrameMonitor::OfLineIntegrals() const {
   return frame;
 }
 
-void FrameMonitor::CheckDetector(int index, const Statistics& frame,
+std::optional<FrameMonitor::FullScale> FrameMonitor::FullScaleOf(
+    const recon::Acquisition& acquisition) {
+  if (acquisition.calibration == nullptr || !acquisition.calibration->response) return std::nullopt;
+  const ops::PixelResponse& response = *acquisition.calibration->response;
+  if (response.full_scale_counts == 0) return std::nullopt;
+  double offset = 0, air = 0;
+  for (const float counts : response.offset_counts) offset += counts;
+  for (const float counts : response.air_counts) air += counts;
+  const auto pixels = static_cast<double>(response.air_counts.size());
+  return FullScale{.counts = response.full_scale_counts,
+                   .dose = (response.full_scale_counts * pixels - offset) / air};
+}
+
+std::optional<std::string> FrameMonitor::Overexposed(const Statistics& frame, double dose) const {
+  if (!(frame.saturated > kBadPixels)) return std::nullopt;
+  if (!full_scale_) {
+    return absl::StrFormat(
+        "%.1f %% of the detector's pixels are saturated at %.0f counts; expected are at most %.0f "
+        "%%, and %.0f counts in air",
+        100 * frame.saturated, frame.highest_count, 100 * kBadPixels, i0_counts_);
+  }
+  if (dose == 0) {
+    return absl::StrFormat(
+        "%.1f %% of the detector's pixels are saturated at %.0f counts, and the frame does not "
+        "tell its dose, without which they are not recovered; expected are at most %.0f %%",
+        100 * frame.saturated, full_scale_->counts, 100 * kBadPixels);
+  }
+  const double hidden = std::log(dose / full_scale_->dose);
+  if (hidden <= kMostHidden) return std::nullopt;
+  return absl::StrFormat(
+      "%.1f %% of the detector's pixels are saturated at %.0f counts, where a dose of %.2f hides "
+      "line integrals of up to %.2f; expected to be recovered are those of at most %.1f",
+      100 * frame.saturated, full_scale_->counts, dose, hidden, kMostHidden);
+}
+
+void FrameMonitor::CheckDetector(int index, const Statistics& frame, double dose,
                                  std::vector<jobs::JobWarning>& warnings) {
-  if (saturated_.Update(frame.saturated > kBadPixels)) {
-    warnings.push_back(
-        {jobs::WarningKind::kSaturatedDetector, index,
-         absl::StrFormat("%.1f %% of the detector's pixels are saturated at %.0f counts; expected "
-                         "are at most %.0f %%, and %.0f counts in air",
-                         100 * frame.saturated, frame.highest_count, 100 * kBadPixels,
-                         i0_counts_)});
+  const std::optional<std::string> overexposed = Overexposed(frame, dose);
+  if (saturated_.Update(overexposed.has_value())) {
+    warnings.push_back({jobs::WarningKind::kSaturatedDetector, index, *overexposed});
   }
   const bool constant = frame.constant && !(frame.saturated > kBadPixels);
   if (!dead_.Update(frame.dead > kBadPixels || constant)) return;

@@ -21,7 +21,9 @@ namespace isocenter::pipeline {
 /// Saturated: more than 1 % of the pixels have one and the same highest count, and that is more
 /// than 5 % above the unattenuated intensity. So a detector that ends below 65535 counts is found
 /// as well, and open air is not taken for saturation where i0 is declared close to 65535. Counts
-/// only: line integrals do not show it.
+/// only: line integrals do not show it. With a calibration that knows the full scale, more than 1 %
+/// of the pixels that reach it, unless the frame tells its dose and what is cut off is recovered
+/// (ops::RecoverOverexposed): line integrals of up to kMostHidden.
 ///
 /// Dead: more than 1 % of the pixels have no value (count 0; a line integral that is not finite),
 /// or all have the same.
@@ -41,15 +43,26 @@ namespace isocenter::pipeline {
 /// Not thread-safe.
 class FrameMonitor {
  public:
+  static constexpr double kMostHidden = 0.9;
+
   explicit FrameMonitor(const recon::Acquisition& acquisition);
 
   /// A frame that came, in any order, each once. `pixels`: [v][u], little-endian, in pieces that
-  /// need not end between pixels, together as long as a frame. `measured`: normalised.
+  /// need not end between pixels, together as long as a frame. `measured`: normalised. `dose`: what
+  /// the frame tells; 0: nothing.
   std::vector<jobs::JobWarning> OnFrame(int index,
                                         std::span<const std::span<const std::byte>> pixels,
-                                        const std::optional<ProjectionMatrix>& measured);
+                                        const std::optional<ProjectionMatrix>& measured,
+                                        double dose);
 
  private:
+  /// Of the detector, by its calibration.
+  struct FullScale {
+    double counts = 0;
+    double dose = 0;  // at which air reaches it
+  };
+  static std::optional<FullScale> FullScaleOf(const recon::Acquisition& acquisition);
+
   /// True when a condition begins.
   class Onset {
    public:
@@ -87,7 +100,11 @@ class FrameMonitor {
   void Sample(std::span<const std::span<const std::byte>> pixels);
   Statistics OfCounts() const;
   Statistics OfLineIntegrals() const;
-  void CheckDetector(int index, const Statistics& frame, std::vector<jobs::JobWarning>& warnings);
+  void CheckDetector(int index, const Statistics& frame, double dose,
+                     std::vector<jobs::JobWarning>& warnings);
+  /// What the share of overexposed pixels means at this dose; nothing where it is no reason to
+  /// worry.
+  std::optional<std::string> Overexposed(const Statistics& frame, double dose) const;
   void CheckDose(int index, double log_intensity, std::vector<jobs::JobWarning>& warnings);
   void CheckMatrix(int index, const std::optional<ProjectionMatrix>& measured,
                    std::vector<jobs::JobWarning>& warnings);
@@ -97,6 +114,7 @@ class FrameMonitor {
   const Detector detector_;
   const recon::PixelType pixel_type_;
   const double i0_counts_;
+  const std::optional<FullScale> full_scale_;
   std::vector<Pose> planned_;                    // [view]
   std::vector<std::optional<Pose>> deviations_;  // [view], measured minus planned; unset: not come
   std::vector<std::byte> sample_;                // rows, one after the other

@@ -39,7 +39,7 @@ TEST(CalibrationMessage, WhatWasNotMeasuredStaysUnset) {
   const Set none = ToProto(ops::Calibration{.name = "none", .detector = kCalibratedDetector});
   EXPECT_FALSE(none.has_response() || none.has_defects() || none.has_lag() || none.has_glare() ||
                none.has_air() || none.has_scatter() || none.has_water() || none.has_hounsfield() ||
-               none.has_bone() || none.has_scatter_model());
+               none.has_bone() || none.has_air_sweep() || none.has_scatter_model());
   Set set = CalibrationLabel(FullSet());
   EXPECT_FALSE(set.has_response() || !set.picture_png().empty());
   const auto calibration = CalibrationFromProto(set);
@@ -139,6 +139,44 @@ const Illegal kIllegal[] = {
     {"NoAir",
      [](Set& s) { s.mutable_response()->clear_air_counts(); },
      {"response.air_counts is 0 bytes"}},
+    {"FullScaleBeyond16Bits",
+     [](Set& s) { s.mutable_response()->set_full_scale_counts(65536); },
+     {"full_scale_counts is 65536", "1 to 65535"}},
+    {"AirSweepWithoutAngles",
+     [](Set& s) {
+       s.mutable_air_sweep()->clear_angle_deg();
+       s.mutable_air_sweep()->clear_relative();
+     },
+     {"air_sweep.angle_deg is a list of 0", "2 to 720"}},
+    {"AirSweepOfAnotherSize",
+     [](Set& s) { s.mutable_air_sweep()->mutable_relative()->pop_back(); },
+     {"air_sweep.relative is 599 bytes", "600, which are 4 for each block of each angle"}},
+    {"AirSweepWithTooManyAngles",
+     [](Set& s) {
+       for (int i = 0; i < 1000000; ++i) s.mutable_air_sweep()->add_angle_deg(i);
+     },
+     {"air_sweep.angle_deg is a list of 1000025", "2 to 720"}},
+    {"AirSweepThatTurnsBack",
+     [](Set& s) { s.mutable_air_sweep()->set_angle_deg(2, -165.5); },
+     {"the step to the next air_sweep.angle_deg is -0.5", "more than 0, at most 15"}},
+    {"AirSweepWithAGap",
+     [](Set& s) { s.mutable_air_sweep()->set_angle_deg(2, -149); },
+     {"the step to the next air_sweep.angle_deg is 16", "more than 0, at most 15"}},
+    {"AirSweepOfNoNumber",
+     [](Set& s) { SetPixel(s.mutable_air_sweep()->mutable_relative(), 3, kNaN); },
+     {"air_sweep.relative is nan", "0.2 to 5"}},
+    {"AirSweepOfNoLight",
+     [](Set& s) { SetPixel(s.mutable_air_sweep()->mutable_relative(), 3, 0); },
+     {"air_sweep.relative is 0", "0.2 to 5"}},
+    {"HardnessOfOtherColumns",
+     [](Set& s) { s.mutable_water()->add_hardness(1); },
+     {"water.hardness is a list of 41", "one for each of the detector's 40 columns, or none"}},
+    {"HardnessBelowZero",
+     [](Set& s) { s.mutable_water()->set_hardness(7, -0.5F); },
+     {"water.hardness is -0.5", "0 to 4"}},
+    {"HardnessOfNoNumber",
+     [](Set& s) { s.mutable_water()->set_hardness(7, kNaN); },
+     {"water.hardness is nan", "0 to 4"}},
     {"NotANumber",
      [](Set& s) { SetPixel(s.mutable_response()->mutable_offset_counts(), 41, kNaN); },
      {"offset_counts of column 1, row 1 is nan"}},

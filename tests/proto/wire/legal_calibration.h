@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "kernels/base/units.h"
 #include "kernels/ops/calibration.h"
 #include "proto/wire/calibration.h"
 
@@ -21,10 +22,18 @@ inline ops::Calibration FullCalibration(const Detector& detector = kCalibratedDe
     calibration.response->offset_counts.push_back(100 + 0.25F * static_cast<float>(i % 7));
     calibration.response->air_counts.push_back(50000 + static_cast<float>(i % 11));
   }
+  calibration.response->full_scale_counts = 64000;
   calibration.defects.pixels = {5, 41, 42, detector.columns * (detector.rows - 1) + 3};
   calibration.lag = {{.share = 0.03, .release = 0.5}, {.share = 0.01, .release = 0.02}};
   calibration.glare = {{.share = 0.05, .sigma_mm = 3}};
   calibration.air.columns = 16;
+  const int blocks = ops::AirSweep::Blocks(detector.columns) * ops::AirSweep::Blocks(detector.rows);
+  for (int degrees = -180; degrees <= 180; degrees += 15) {
+    calibration.air_sweep.angles.push_back(DegreesToRadians(degrees));
+    for (int i = 0; i < blocks; ++i) {
+      calibration.air_sweep.relative.push_back(1 + 0.01F * static_cast<float>(i % 5));
+    }
+  }
   calibration.scatter = {
       .groups = {{.amplitude = 0.1, .narrow_sigma_mm = 20, .wide_sigma_mm = 60, .wide_share = 0.5},
                  {.from_mm = 100,
@@ -37,6 +46,9 @@ inline ops::Calibration FullCalibration(const Detector& detector = kCalibratedDe
       .gamma_per_mm = 0.001};
   calibration.scatter_model = ops::ScatterModel{.scale = 0.2};
   calibration.water.coefficient = {1, 0.02};
+  for (int u = 0; u < detector.columns; ++u) {
+    calibration.water.hardness.push_back(0.25F * static_cast<float>(u % 4));
+  }
   calibration.mu_water_per_mm = 0.021;
   calibration.hounsfield.points = {{-990, -1000}, {0, 0}, {1100, 1000}};
   calibration.bone = {.line_integrals = 3,

@@ -93,14 +93,14 @@ class Scan {
 
   /// Gives a frame to the monitor and notes what it says.
   void Give(int index, const std::string& bytes,
-            const std::optional<ProjectionMatrix>& measured = std::nullopt) {
+            const std::optional<ProjectionMatrix>& measured = std::nullopt, double dose = 0) {
     const std::span<const std::byte> all = std::as_bytes(std::span(bytes));
     // Pieces of odd lengths, as a network gives them.
     std::vector<std::span<const std::byte>> pieces;
     for (size_t at = 0; at < all.size(); at += 1021) {
       pieces.push_back(all.subspan(at, std::min<size_t>(1021, all.size() - at)));
     }
-    for (const jobs::JobWarning& warning : monitor_.OnFrame(index, pieces, measured)) {
+    for (const jobs::JobWarning& warning : monitor_.OnFrame(index, pieces, measured, dose)) {
       EXPECT_EQ(warning.frame, index);
       warnings_.push_back(warning);
     }
@@ -214,6 +214,35 @@ TEST(FrameMonitor, FindsSaturationAtTheTopOfAnyDetector) {
     EXPECT_THAT(scan.warnings(), ElementsAre(Pair(WarningKind::kSaturatedDetector, 10)));
     EXPECT_THAT(scan.text(0), HasSubstr(absl::StrCat("saturated at ", top, " counts")));
   }
+}
+
+// With a calibration that knows where the detector ends, what can be recovered is no reason to
+// warn.
+TEST(FrameMonitor, WarnsOfOverexposureThatIsNotRecovered) {
+  recon::Acquisition acquisition =
+      TestAcquisition(60, 30, recon::PixelType::kUint16Counts, /*i0=*/50000);
+  auto calibration = std::make_shared<ops::Calibration>();
+  const size_t pixels = size_t(acquisition.detector.rows) * acquisition.detector.columns;
+  calibration->response = ops::PixelResponse{.offset_counts = std::vector<float>(pixels, 0.f),
+                                             .air_counts = std::vector<float>(pixels, 50000.f),
+                                             .full_scale_counts = 60000};
+  acquisition.calibration = calibration;
+  FrameMonitor monitor(acquisition);
+  std::vector<uint16_t> counts(pixels, 20000);
+  std::fill_n(counts.begin(), pixels / 10, uint16_t{60000});
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(counts));
+  const auto said = [&](int index, double dose) {
+    const auto warnings = monitor.OnFrame(index, {&bytes, 1}, std::nullopt, dose);
+    return warnings.empty() ? std::string() : warnings[0].text;
+  };
+  EXPECT_EQ(said(0, 2), "");
+  EXPECT_THAT(said(1, 0),
+              HasSubstr("10.0 % of the detector's pixels are saturated at 60000 counts, "
+                        "and the frame does not tell its dose"));
+  EXPECT_EQ(said(2, 2), "");
+  EXPECT_THAT(said(3, 6),
+              HasSubstr("a dose of 6.00 hides line integrals of up to 1.61; expected to "
+                        "be recovered are those of at most 0.9"));
 }
 
 TEST(FrameMonitor, AirAtTheTopOfTheRangeIsNotSaturation) {

@@ -73,7 +73,7 @@ Made Twice(const CountsScan& scan, ops::Device& device,
   ops::Device* const devices[] = {&device};
   made.volume.resize(scan.scan.grid.voxels());
   made.status = ReconstructTwice(*plan, TestRegistry(), devices, scan.raw(),
-                                 {made.volume.data(), scan.scan.grid.shape()}, &made.findings);
+                                 {made.volume.data(), scan.scan.grid.shape()}, {}, &made.findings);
   return made;
 }
 
