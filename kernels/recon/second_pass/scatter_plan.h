@@ -32,7 +32,8 @@ struct ScatterPlan {
 ProjectionMatrix Binned(const ProjectionMatrix& matrix, const ScatterPlan& plan);
 
 /// Errors: INVALID_ARGUMENT (the acquisition's calibration has no scatter model or does not know
-/// water's attenuation), FAILED_PRECONDITION (scatter::FitBeam), those of MakePlan.
+/// water's attenuation), FAILED_PRECONDITION (scatter::FitBeam; hardness of columns), those of
+/// MakePlan.
 absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
                                             const ops::Registry& registry,
                                             std::span<const ops::Device* const> devices);

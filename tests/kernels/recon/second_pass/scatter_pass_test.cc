@@ -134,6 +134,11 @@ TEST(ScatterPass, SaysWhatItNeeds) {
   scan.Know(known);
   EXPECT_THAT(std::string(PlanOf(scan, *device).status().message()),
               HasSubstr("mu_water_per_mm is 0.002; legal for a model of scatter"));
+  known.mu_water_per_mm = kMuWater;
+  known.water.hardness.assign(known.detector.columns, 0.5f);
+  scan.Know(known);
+  EXPECT_THAT(std::string(PlanOf(scan, *device).status().message()),
+              HasSubstr("'model' has hardness of columns (a bow-tie)"));
   scan.scan.acquisition.calibration = nullptr;
   EXPECT_THAT(std::string(PlanOf(scan, *device).status().message()),
               HasSubstr("has no calibration"));
