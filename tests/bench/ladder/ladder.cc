@@ -217,7 +217,7 @@ absl::Status MeasureSize(const LadderOptions& options, const FilteredScan& scan,
 
 absl::Status RunLadder(const LadderOptions& options) {
   ISO_RETURN_IF_ERROR(MakeFigureDirectory(options.out));
-  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {}));
+  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {.threads = 0}));
   ISO_ASSIGN_OR_RETURN(const FilteredScan scan, MakeFilteredScan(options.views, options.binning));
   std::printf("%s, commit %s\n", device->description().c_str(), Commit().c_str());
   std::printf(

@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<Row>> MeasureSize(const RabbitCtOptions& options,
 
 absl::Status RunRabbitCt(const RabbitCtOptions& options) {
   ISO_RETURN_IF_ERROR(MakeFigureDirectory(options.out));
-  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {}));
+  ISO_ASSIGN_OR_RETURN(const auto device, AllMethods().OpenDevice(options.backend, {.threads = 0}));
   ISO_ASSIGN_OR_RETURN(const std::vector<std::string> methods, MethodsOf(options));
   ISO_ASSIGN_OR_RETURN(const FilteredScan scan, MakeFilteredScan(options.views, options.binning));
   std::printf("%s, commit %s\n", device->description().c_str(), Commit().c_str());

@@ -17,7 +17,8 @@ ProjectionMatrix ViewFrom(double angle, const Detector& detector) {
       ->front();
 }
 
-constexpr Detector kDetector{.columns = 99, .rows = 99, .pitch_u_mm = 1, .pitch_v_mm = 1};
+// One slice of voxels falls into the middle of pixels, and so do 32 columns or 8 slices.
+constexpr Detector kDetector{.columns = 99, .rows = 100, .pitch_u_mm = 1, .pitch_v_mm = 1};
 constexpr double kAlongY = 1.5707963267948966;
 
 TEST(CountCollisions, ThreadsBehindEachOtherAddToOnePixel) {
@@ -31,7 +32,8 @@ TEST(CountCollisions, ThreadsBehindEachOtherAddToOnePixel) {
 }
 
 TEST(CountCollisions, ThreadsBesideEachOtherDoNot) {
-  const VolumeGrid grid = CenteredGrid(32, 1, 8, {1.001, 1.001, 1.001});
+  VolumeGrid grid = CenteredGrid(32, 1, 8, {1, 1, 1});
+  grid.origin.z += 0.5;
   const Collisions across =
       CountCollisions(ViewFrom(kAlongY, kDetector), grid, kDetector, ThreadPlane::kCoronal, 1);
   EXPECT_LT(across.share, 0.1);
