@@ -32,7 +32,7 @@ struct CalibrationLabel {
   absl::Time valid_from, valid_until;
   absl::Time created;  // where that is not told, valid_from
   bool withdrawn = false;
-  bool has_bone = false;  // a bone table
+  bool has_bone = false;    // a bone table
   int geometry_frames = 0;  // matrices; a set that has any corrects nothing
   uint32_t crc32c = 0;
   int64_t bytes = 0;  // of memory that it takes
