@@ -35,9 +35,9 @@ class OtherMatrices : public FrameSource {
 absl::StatusOr<std::unique_ptr<FrameSource>> WithMatrices(std::unique_ptr<FrameSource> source,
                                                           const Trajectory& trajectory) {
   if (trajectory.size() != source->header().frame_count()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there are ", trajectory.size(), " matrices; legal is one for each of the ",
-                     source->header().frame_count(), " frames"));
+    return absl::InvalidArgumentError(absl::StrCat("there are ", trajectory.size(),
+                                                   " matrices; legal is one for each of the ",
+                                                   source->header().frame_count(), " frames"));
   }
   return std::make_unique<OtherMatrices>(std::move(source), trajectory);
 }

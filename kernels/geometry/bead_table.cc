@@ -43,19 +43,18 @@ absl::Status BadLine(int number, absl::string_view line) {
 }
 
 absl::Status CheckBead(const Bead& bead, size_t index) {
-  const double most = std::max(
-      {std::abs(bead.center.x), std::abs(bead.center.y), std::abs(bead.center.z)});
+  const double most =
+      std::max({std::abs(bead.center.x), std::abs(bead.center.y), std::abs(bead.center.z)});
   if (!(most <= kMostBeadCoordinateMm)) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("ball %d is at (%g, %g, %g) mm; legal are coordinates of -%g to %g", index,
-                        bead.center.x, bead.center.y, bead.center.z, kMostBeadCoordinateMm,
-                        kMostBeadCoordinateMm));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "ball %d is at (%g, %g, %g) mm; legal are coordinates of -%g to %g", index, bead.center.x,
+        bead.center.y, bead.center.z, kMostBeadCoordinateMm, kMostBeadCoordinateMm));
   }
   if (!(bead.diameter_mm >= kLeastBeadDiameterMm && bead.diameter_mm <= kMostBeadDiameterMm)) {
-    return absl::InvalidArgumentError(absl::StrFormat("ball %d has a diameter of %g mm; legal is "
-                                                      "%g to %g",
-                                                      index, bead.diameter_mm,
-                                                      kLeastBeadDiameterMm, kMostBeadDiameterMm));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("ball %d has a diameter of %g mm; legal is "
+                        "%g to %g",
+                        index, bead.diameter_mm, kLeastBeadDiameterMm, kMostBeadDiameterMm));
   }
   return absl::OkStatus();
 }
@@ -63,9 +62,11 @@ absl::Status CheckBead(const Bead& bead, size_t index) {
 // How far the balls are from the plane through three of them that are far from each other.
 double DepthMm(const BeadTable& table) {
   const auto farthest = [&table](auto distance) {
-    return std::max_element(table.begin(), table.end(), [&](const Bead& a, const Bead& b) {
-             return distance(a.center) < distance(b.center);
-           })->center;
+    return std::max_element(table.begin(), table.end(),
+                            [&](const Bead& a, const Bead& b) {
+                              return distance(a.center) < distance(b.center);
+                            })
+        ->center;
   };
   const Vec3 a = table[0].center;
   const Vec3 b = farthest([&](Vec3 p) { return Norm(p - a); });

@@ -64,8 +64,8 @@ class BeadTree {
     } else {
       const Vec3 extent = Extent(begin, end, node.center);
       for (int i = begin; i < end; ++i) {
-        node.radius = std::max(
-            node.radius, Norm(beads_[i].center - node.center) + beads_[i].diameter_mm / 2);
+        node.radius =
+            std::max(node.radius, Norm(beads_[i].center - node.center) + beads_[i].diameter_mm / 2);
       }
       SplitAlong(extent, begin, end);
       const int middle = begin + (end - begin) / 2;
@@ -89,7 +89,7 @@ class BeadTree {
   }
 
   void SplitAlong(Vec3 extent, int begin, int end) {
-    double Vec3::* axis = &Vec3::x;
+    double Vec3::*axis = &Vec3::x;
     if (extent.y > extent.*axis) axis = &Vec3::y;
     if (extent.z > extent.*axis) axis = &Vec3::z;
     std::nth_element(
@@ -107,8 +107,7 @@ struct Materials {
 
 class BeadPhantom : public Phantom {
  public:
-  BeadPhantom(const BeadTable& table, Materials materials)
-      : tree_(table), materials_(materials) {
+  BeadPhantom(const BeadTable& table, Materials materials) : tree_(table), materials_(materials) {
     double inner = std::numeric_limits<double>::max(), outer = 0;
     double low = inner, high = -inner;
     for (const Bead& bead : table) {

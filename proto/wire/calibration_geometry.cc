@@ -15,9 +15,9 @@ absl::StatusOr<Trajectory> GeometryFromProto(const v1::CalibrationSet& set) {
   const auto& values = set.geometry().matrix();
   const int frames = values.size() / kElements;
   if (values.size() % kElements != 0 || frames < kLeastFrames || frames > kMaxViews) {
-    return Illegal("geometry.matrix", absl::StrCat("a list of ", values.size()),
-                   absl::StrCat("12 values for each of ", kLeastFrames, " to ", kMaxViews,
-                                " frames"));
+    return Illegal(
+        "geometry.matrix", absl::StrCat("a list of ", values.size()),
+        absl::StrCat("12 values for each of ", kLeastFrames, " to ", kMaxViews, " frames"));
   }
   if (set.geometry_frames() != static_cast<uint64_t>(frames)) {
     return Illegal("geometry_frames", absl::StrCat(set.geometry_frames()),

@@ -224,7 +224,8 @@ struct AcquisitionFacts {
   std::string filter_description;  // e.g. "ram-lak 1.00"
   std::string trajectory_hash;     // hex SHA-256 of the matrices in float64
   std::optional<UsedCalibration> calibration;
-  std::optional<UsedCalibration> geometry;  // the set that the matrices are of; unset: the console's
+  std::optional<UsedCalibration>
+      geometry;  // the set that the matrices are of; unset: the console's
 };
 
 /// In which kinds of DICOM objects a volume is stored.

@@ -146,7 +146,7 @@ void VisitMembers(const Visitor& visit, Is<AcquisitionFacts> auto& f) {
   visit("primary_scan", f.primary_scan);
   visit("secondary_scan", f.secondary_scan);
   visit("calibration", f.calibration, {.place = 9});
-  visit("geometry", f.geometry, {.place = 10});
+  visit("geometry", f.geometry);
 }
 
 template <class Visitor>

@@ -74,9 +74,8 @@ std::optional<Candidate> Best(const std::vector<CalibrationLabel>& kept,
   for (const CalibrationLabel& label : kept) {
     if (!request.calibration_name.empty() && label.name != request.calibration_name) continue;
     // What another station lacks explains nothing.
-    if (request.calibration_name.empty() &&
-        (label.station_name != request.station_name || label.withdrawn ||
-         label.geometry_frames > 0)) {
+    if (request.calibration_name.empty() && (label.station_name != request.station_name ||
+                                             label.withdrawn || label.geometry_frames > 0)) {
       continue;
     }
     Candidate candidate{&label, Misfits(label, request), IsValid(label, now)};

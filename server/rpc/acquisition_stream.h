@@ -16,8 +16,8 @@
 #include "grpcpp/support/server_callback.h"
 #include "isocenter/v1/acquisition.pb.h"
 #include "isocenter/v1/server_config.pb.h"
-#include "server/config/protocol_book.h"
 #include "server/calibrations/store.h"
+#include "server/config/protocol_book.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
 #include "server/pipeline/engine.h"
@@ -39,7 +39,7 @@ struct AcquisitionContext {
   const v1::ClusterConfig& cluster;
   std::function<absl::Time()> clock;
   calibrations::Store* calibrations = nullptr;  // null: none are kept
-  CallCounter calls{};  // streams, and quotes that are being made
+  CallCounter calls{};                          // streams, and quotes that are being made
 };
 
 /// Reads messages as raw bytes, so that each is held against the limit of its place in the stream

@@ -89,8 +89,7 @@ absl::Status AcquisitionStream::HandleResume(const v1::Resume& resume) {
 }
 
 absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header) {
-  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
-                       TranslateNew(header, shared_));
+  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request, TranslateNew(header, shared_));
   request.caller = permit_.identity;
   {
     absl::MutexLock lock(&mutex_);

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "isocenter/v1/calibration_service.grpc.pb.h"
+#include "proto/wire/acquisition.h"
 #include "proto/wire/calibration_file.h"
 #include "server/calibrations/store.h"
 #include "tests/contract/contract_fixture.h"
@@ -293,6 +294,49 @@ TEST_F(CalibrationContractTest, RequiredBeforeTheExposureThenUsedAndRecorded) {
   ASSERT_TRUE(request.ok()) << request.status();
   ASSERT_TRUE(request->calibration);
   EXPECT_EQ(request->calibration->crc32c, kept.crc32c());
+}
+
+// A console that sends no matrices gets those of its station's set, for good.
+TEST_F(CalibrationContractTest, MatricesAreTheStationsWhereTheHeaderHasNone) {
+  const v1::AcquisitionHeader listed = SmallHeader();
+  v1::AcquisitionHeader header = listed;
+  header.clear_trajectory();
+  const auto begin = [&] { return Acquire({HeaderMessage(header)}).status; };
+  EXPECT_THAT(begin(), Invalid({"trajectory is unset"}));
+
+  v1::CalibrationSet set = wire::CalibrationLabel(SetNamed("arm"));
+  set.set_station_name(header.station_name());
+  set.set_detector_mode(header.detector_mode());
+  *set.mutable_detector() = header.detector();
+  wire::SetGeometry(wire::AcquisitionFromProto(listed)->trajectory, set);
+  v1::KeptCalibration kept;
+  const grpc::Status added = AddSet(set, &kept);
+  ASSERT_TRUE(added.ok()) << added.error_message();
+  EXPECT_THAT(kept.part(), ElementsAre("geometry"));
+  header.set_frame_count(header.frame_count() - 1);
+  EXPECT_THAT(begin(), Refused(StatusCode::FAILED_PRECONDITION, {"'arm' does not fit", "frames"}));
+  header.set_frame_count(listed.frame_count());
+
+  const auto call = Begin(HeaderMessage(header));
+  EXPECT_EQ(GetJob(call->job_id).geometry().name(), "arm");
+  EXPECT_EQ(GetJob(call->job_id).geometry().crc32c(), kept.crc32c());
+  call->Break();
+  // What was chosen is kept with the frames, whatever becomes of the set.
+  ASSERT_TRUE(Withdraw("arm").ok());
+  RestartService();
+  EXPECT_EQ(GetJob(call->job_id).geometry().name(), "arm");
+  const auto spooled = service_.spool->Open(call->job_id);
+  ASSERT_TRUE(spooled.ok());
+  const auto request = rpc::TranslateRecord((*spooled)->acquisition());
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->acquisition.trajectory, wire::AcquisitionFromProto(listed)->trajectory);
+  // A console that resumes says what it said first.
+  v1::AcquireRequest resume = ResumeMessage(call->job_id);
+  *resume.mutable_resume()->mutable_header() = header;
+  EXPECT_EQ(Begin(resume)->job_id, call->job_id);
+  header.set_geometry("another");
+  *resume.mutable_resume()->mutable_header() = header;
+  EXPECT_THAT(Acquire({resume}).status, Invalid({"geometry is 'another'", "arm"}));
 }
 
 TEST_F(CalibrationContractTest, WhatTheHeaderSaysOfItIsChecked) {

@@ -23,7 +23,8 @@ void AddCalibrateCommand(flags::Command program) {
       "and the geometry of its arm, a set of its own:\n"
       "  isocenter calibrate geometry --sweep beads --beads helix --station room3 --mode bin2 \\\n"
       "      --valid-days 90 --out room3_geometry.isocal\n"
-      "docs/calibrating.md and docs/geometry.md say how each is taken, and when it is good enough.");
+      "docs/calibrating.md and docs/geometry.md say how each is taken, and when it is good "
+      "enough.");
   AddCalibrateDetectorCommand(command);
   AddCalibrateAirCommand(command);
   AddCalibrateLagCommand(command);

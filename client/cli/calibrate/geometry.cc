@@ -1,4 +1,6 @@
 // isocenter calibrate geometry: the matrices of an arm, from a sweep of a phantom of small balls.
+#include "proto/wire/geometry.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -20,7 +22,6 @@
 #include "kernels/base/thread_pool.h"
 #include "kernels/calibrate/geometry/geometry_fit.h"
 #include "proto/wire/calibration.h"
-#include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
 namespace {
@@ -46,9 +47,10 @@ absl::Status CheckDestinations(const Options& options) {
     return absl::InvalidArgumentError("--out needs --station, --mode and --valid-days");
   }
   const std::vector<std::filesystem::path> inputs = {options.sweep, options.beads};
-  for (const auto& [flag, path, ending] :
-       {std::tuple("--matrices", &options.matrices, ".csv"), {"--out", &options.out, ""},
-        {"--picture", &options.picture, ".png"}, {"--report", &options.report, ".json"}}) {
+  for (const auto& [flag, path, ending] : {std::tuple("--matrices", &options.matrices, ".csv"),
+                                           {"--out", &options.out, ""},
+                                           {"--picture", &options.picture, ".png"},
+                                           {"--report", &options.report, ".json"}}) {
     if (path->empty()) continue;
     std::vector<std::string> endings;
     if (*ending != '\0') endings.emplace_back(ending);
@@ -82,9 +84,8 @@ absl::Status AddFrames(SweepSource& source, calibrate::GeometrySweep& sweep, Thr
   std::vector<std::vector<uint16_t>> counts;
   int first = 0;
   const auto measure = [&] {
-    pool.ParallelFor(static_cast<int64_t>(counts.size()), [&](int64_t i, int) {
-      sweep.Add(first + static_cast<int>(i), counts[i]);
-    });
+    pool.ParallelFor(static_cast<int64_t>(counts.size()),
+                     [&](int64_t i, int) { sweep.Add(first + static_cast<int>(i), counts[i]); });
     first += static_cast<int>(counts.size());
     counts.clear();
   };
@@ -97,12 +98,15 @@ absl::Status AddFrames(SweepSource& source, calibrate::GeometrySweep& sweep, Thr
   return absl::OkStatus();
 }
 
-void Print(const GeometryFit& fit) {
+void PrintFigures(const GeometryFit& fit) {
   std::vector<TableRow> rows = {{"FIGURE", "VALUE", "UNIT"}};
   for (const calibrate::Figure& figure : fit.figures) {
-    rows.push_back({figure.name, absl::StrFormat("%.5g", figure.value), figure.unit});
+    rows.push_back({figure.name, absl::StrFormat("%.6g", figure.value), figure.unit});
   }
   std::fputs(FormatTable(rows).c_str(), stdout);
+}
+
+void PrintModel(const GeometryFit& fit) {
   std::printf("model %s: residuals for each degree of freedom %.4f px with frames alone%s\n",
               ModelName(fit.model), fit.rms_frames_px,
               fit.rms_arm_px == 0
@@ -125,14 +129,13 @@ absl::Status Calibrate(const Options& options) {
                                                       source.i0_counts(), source.frames()));
   ThreadPool pool(UsableCores());
   ISO_RETURN_IF_ERROR(AddFrames(source, *sweep, pool));
-  ISO_ASSIGN_OR_RETURN(
-      const GeometryFit fit,
-      sweep->Fit({.model = options.model == "auto"     ? GeometryModel::kAuto
-                           : options.model == "frames" ? GeometryModel::kFrames
-                                                       : GeometryModel::kArm,
-                  .world = options.world == "phantom" ? GeometryWorld::kPhantom
-                                                      : GeometryWorld::kOrbit},
-                 pool));
+  ISO_ASSIGN_OR_RETURN(const GeometryFit fit,
+                       sweep->Fit({.model = options.model == "auto"     ? GeometryModel::kAuto
+                                            : options.model == "frames" ? GeometryModel::kFrames
+                                                                        : GeometryModel::kArm,
+                                   .world = options.world == "phantom" ? GeometryWorld::kPhantom
+                                                                       : GeometryWorld::kOrbit},
+                                  pool));
   if (!options.matrices.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(fit.matrices)));
   }
@@ -140,14 +143,13 @@ absl::Status Calibrate(const Options& options) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.report, GeometryReport(fit).dump(2) + "\n"));
   }
   const formats::GrayImage picture = PictureOf(fit);
-  Print(fit);
+  PrintModel(fit);
   if (options.out.empty()) {
-    return options.picture.empty() ? absl::OkStatus()
-                                   : formats::WritePng(options.picture, picture);
+    PrintFigures(fit);
+    return options.picture.empty() ? absl::OkStatus() : formats::WritePng(options.picture, picture);
   }
   wire::SetGeometry(fit.matrices, set);
-  return WriteSet(std::move(set), {"geometry", fit.figures, picture}, options.out,
-                  options.picture);
+  return WriteSet(std::move(set), {"geometry", fit.figures, picture}, options.out, options.picture);
 }
 
 }  // namespace

@@ -15,11 +15,11 @@ struct Parameter {
 };
 
 std::vector<Parameter> ParametersOf(const calibrate::GeometrySigmas& sigmas) {
-  return {{"source along the rays, with the focal length", sigmas.source_along_mm, kObservableMm,
-           "mm"},
-          {"source across the rays", sigmas.source_across_mm, kObservableMm, "mm"},
-          {"detector's tilt, with the principal point", sigmas.tilt_deg, kObservableDeg, "deg"},
-          {"detector's roll", sigmas.roll_deg, kObservableDeg, "deg"}};
+  return {
+      {"source along the rays, with the focal length", sigmas.source_along_mm, kObservableMm, "mm"},
+      {"source across the rays", sigmas.source_across_mm, kObservableMm, "mm"},
+      {"detector's tilt, with the principal point", sigmas.tilt_deg, kObservableDeg, "deg"},
+      {"detector's roll", sigmas.roll_deg, kObservableDeg, "deg"}};
 }
 
 nlohmann::ordered_json ToJson(const calibrate::FrameReport& frame) {
@@ -67,11 +67,11 @@ nlohmann::ordered_json GeometryReport(const calibrate::GeometryFit& fit) {
 std::vector<std::string> Observability(const calibrate::GeometryFit& fit) {
   std::vector<std::string> texts;
   for (const Parameter& parameter : ParametersOf(fit.sigmas)) {
-    texts.push_back(absl::StrFormat("%s: sigma %.3g %s, %s", parameter.name, parameter.sigma,
-                                    parameter.unit,
-                                    parameter.sigma <= parameter.bound
-                                        ? "observable"
-                                        : absl::StrFormat("not observable to %g", parameter.bound)));
+    texts.push_back(
+        absl::StrFormat("%s: sigma %.3g %s, %s", parameter.name, parameter.sigma, parameter.unit,
+                        parameter.sigma <= parameter.bound
+                            ? "observable"
+                            : absl::StrFormat("not observable to %g", parameter.bound)));
   }
   return texts;
 }

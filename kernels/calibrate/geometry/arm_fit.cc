@@ -29,9 +29,8 @@ struct Basis {
 };
 
 Basis BasisOf(int64_t frame, int64_t frames, int intervals) {
-  const double at = frames < 2 ? 0
-                               : static_cast<double>(frame) / static_cast<double>(frames - 1) *
-                                     intervals;
+  const double at =
+      frames < 2 ? 0 : static_cast<double>(frame) / static_cast<double>(frames - 1) * intervals;
   const int interval = std::min(intervals - 1, static_cast<int>(at));
   const double t = at - interval, s = 1 - t;
   return {interval,
@@ -78,11 +77,14 @@ class ArmFit {
  public:
   ArmFit(const BeadTable& table, double scale, int intervals, ThreadPool& pool,
          std::vector<FrameShadows>& frames)
-      : table_(table), scale_(scale), pool_(pool), frames_(frames),
+      : table_(table),
+        scale_(scale),
+        pool_(pool),
+        frames_(frames),
         unknowns_(kIntrinsics * (intervals + 3)) {
     for (size_t k = 0; k < frames.size(); ++k) {
-      basis_.push_back(BasisOf(static_cast<int64_t>(k), static_cast<int64_t>(frames.size()),
-                               intervals));
+      basis_.push_back(
+          BasisOf(static_cast<int64_t>(k), static_cast<int64_t>(frames.size()), intervals));
     }
   }
 
@@ -192,15 +194,14 @@ class ArmFit {
     for (size_t k = 0; k < frames_.size(); ++k) {
       Eigen::Matrix<double, kCameraParameters, 1> step;
       step.tail<3>() = At(basis_[k], coefficients);
-      step.head<6>() = normals_[k].factor.solve(normals_[k].pose_right -
-                                                normals_[k].mixed * step.tail<3>());
+      step.head<6>() =
+          normals_[k].factor.solve(normals_[k].pose_right - normals_[k].mixed * step.tail<3>());
       frames_[k].camera = frames_[k].camera.Moved(step);
     }
   }
 
   std::vector<CameraCovariance> Covariances() const {
-    const Eigen::MatrixXd inverse =
-        factor_.solve(Eigen::MatrixXd::Identity(unknowns_, unknowns_));
+    const Eigen::MatrixXd inverse = factor_.solve(Eigen::MatrixXd::Identity(unknowns_, unknowns_));
     std::vector<CameraCovariance> covariances(frames_.size());
     for (size_t k = 0; k < frames_.size(); ++k) {
       Matrix3 intrinsics = Matrix3::Zero();
@@ -241,8 +242,7 @@ std::vector<CameraCovariance> FitFrames(const BeadTable& table, double scale_px,
   pool.ParallelFor(static_cast<int64_t>(frames.size()), [&](int64_t k, int) {
     FrameShadows& frame = frames[k];
     FitCamera(table, frame.shadows, kCameraParameters, scale_px, kFrameIterations, frame.camera);
-    covariances[k] =
-        Information(table, frame.shadows, scale_px, frame.camera).inverse();
+    covariances[k] = Information(table, frame.shadows, scale_px, frame.camera).inverse();
   });
   return covariances;
 }

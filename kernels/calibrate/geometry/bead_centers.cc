@@ -9,7 +9,7 @@
 namespace isocenter::calibrate {
 namespace {
 
-constexpr int kBackgroundPx = 4;      // on each side of the window
+constexpr int kBackgroundPx = 4;       // on each side of the window
 constexpr double kWindowRoomPx = 2.5;  // around the shadow
 constexpr int kMostMoves = 12;
 constexpr double kStillPx = 1e-4;
@@ -61,7 +61,9 @@ struct Center {
 class Signal {
  public:
   Signal(const Turned& frame, int across, int along, int half)
-      : first_across_(across - half), first_along_(along - half), side_(2 * half + 1),
+      : first_across_(across - half),
+        first_along_(along - half),
+        side_(2 * half + 1),
         values_(size_t(side_) * side_) {
     for (int a = 0; a < side_; ++a) {
       double before = 0, behind = 0;
@@ -75,8 +77,8 @@ class Signal {
       const double slope = (behind - before) / (side_ + kBackgroundPx);
       const double start = before + slope * (kBackgroundPx + 1) / 2.0;
       for (int b = 0; b < side_; ++b) {
-        values_[size_t(b) * side_ + a] = static_cast<float>(
-            frame.at(first_across_ + a, first_along_ + b) - (start + slope * b));
+        values_[size_t(b) * side_ + a] =
+            static_cast<float>(frame.at(first_across_ + a, first_along_ + b) - (start + slope * b));
       }
     }
   }
@@ -203,8 +205,8 @@ BeadCenters MeasureCenters(const LogFrame& frame, const BeadTable& table, const 
   for (size_t i = 0; i < table.size(); ++i) {
     if (centers.states[i] != BeadState::kMeasured) continue;
     const double across = found[i]->across, along = found[i]->along;
-    centers.shadows.push_back({static_cast<int>(i), along_rows ? along : across,
-                               along_rows ? across : along});
+    centers.shadows.push_back(
+        {static_cast<int>(i), along_rows ? along : across, along_rows ? across : along});
   }
   return centers;
 }

@@ -90,8 +90,8 @@ absl::StatusOr<std::unique_ptr<GeometrySweep>> GeometrySweep::Make(BeadTable tab
         "legal is %g to %g",
         sizes.least_px, sizes.most_px, kLeastShadowPx, kMostShadowPx));
   }
-  return std::unique_ptr<GeometrySweep>(new GeometrySweep(
-      std::make_unique<State>(std::move(table), detector, i0_counts, frames)));
+  return std::unique_ptr<GeometrySweep>(
+      new GeometrySweep(std::make_unique<State>(std::move(table), detector, i0_counts, frames)));
 }
 
 bool GeometrySweep::oriented() const { return state_->first.has_value(); }
@@ -152,15 +152,16 @@ class Fitter {
       all.insert(all.end(), residuals.begin(), residuals.end());
     }
     // The median length of a normally distributed plane vector is 1.1774 sigma.
-    scale_ = all.empty() ? kFirstScalePx
-                         : std::max(kLeastScalePx, kScalePerSigma * Median(std::move(all)) / 1.1774);
+    scale_ = all.empty()
+                 ? kFirstScalePx
+                 : std::max(kLeastScalePx, kScalePerSigma * Median(std::move(all)) / 1.1774);
   }
 
   // Balls that are not where the table has them are left out, the worst one first: each bends the
   // matrices a little, and with them the others' places.
   absl::Status FitWithoutWrongBalls() {
-    const int most = std::max(1, static_cast<int>(kMostWrongBalls * static_cast<double>(
-                                                                        table_.size())));
+    const int most =
+        std::max(1, static_cast<int>(kMostWrongBalls * static_cast<double>(table_.size())));
     for (int left_out = 0;; ++left_out) {
       SetScale();
       covariances_ = FitFrames(table_, scale_, pool_, shadows_);
@@ -169,9 +170,9 @@ class Fitter {
       if (error <= kMostBallErrorMm) return absl::OkStatus();
       if (left_out == most) return TooManyWrong(worst, error, most);
       balls_[worst].left_out = true;
-      balls_[worst].why = absl::StrFormat(
-          "is at (%+.2f, %+.2f, %+.2f) mm from where the table has it", balls_[worst].offset.x,
-          balls_[worst].offset.y, balls_[worst].offset.z);
+      balls_[worst].why =
+          absl::StrFormat("is at (%+.2f, %+.2f, %+.2f) mm from where the table has it",
+                          balls_[worst].offset.x, balls_[worst].offset.y, balls_[worst].offset.z);
       for (FrameShadows& frame : shadows_) {
         std::erase_if(frame.shadows, [worst](const BeadShadow& shadow) {
           return shadow.bead == static_cast<int>(worst);
@@ -199,9 +200,8 @@ class Fitter {
         const Eigen::Matrix<double, 2, 3> by_point =
             Jacobian(frame.camera, point).middleCols<3>(3) * frame.camera.rotation;
         left[shadow.bead] += by_point.transpose() * by_point;
-        right[shadow.bead] +=
-            by_point.transpose() *
-            (Eigen::Vector2d(shadow.u, shadow.v) - frame.camera.Project(point));
+        right[shadow.bead] += by_point.transpose() *
+                              (Eigen::Vector2d(shadow.u, shadow.v) - frame.camera.Project(point));
       }
     }
     size_t worst = 0;

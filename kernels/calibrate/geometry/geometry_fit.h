@@ -61,11 +61,11 @@ struct FrameReport {
 
 /// What all frames showed of one ball.
 struct BallReport {
-  int frames = 0;    // in which it was measured
-  int missing = 0;   // in which it should be seen and is not
-  Vec3 offset;       // of where it is from where the table has it (mm)
+  int frames = 0;   // in which it was measured
+  int missing = 0;  // in which it should be seen and is not
+  Vec3 offset;      // of where it is from where the table has it (mm)
   bool left_out = false;
-  std::string why;   // of one that was left out, or never seen
+  std::string why;  // of one that was left out, or never seen
 };
 
 /// Standard deviations that follow from the residuals; of all frames the root mean square.

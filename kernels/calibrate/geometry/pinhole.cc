@@ -20,8 +20,7 @@ double RobustCost(const BeadTable& table, std::span<const BeadShadow> shadows, d
   for (const BeadShadow& shadow : shadows) {
     const Vec3 point = table[shadow.bead].center;
     if (!(camera.Depth(point) > 0)) return INFINITY;
-    const double r2 =
-        (camera.Project(point) - Eigen::Vector2d(shadow.u, shadow.v)).squaredNorm();
+    const double r2 = (camera.Project(point) - Eigen::Vector2d(shadow.u, shadow.v)).squaredNorm();
     cost += scale * scale * std::log1p(r2 / (scale * scale));
   }
   return cost;
@@ -138,8 +137,7 @@ Eigen::Matrix<double, kCameraParameters, kCameraParameters> Information(
     const Vec3 point = table[shadow.bead].center;
     const Eigen::Vector2d r = Eigen::Vector2d(shadow.u, shadow.v) - camera.Project(point);
     const CameraJacobian jacobian = Jacobian(camera, point);
-    sum.noalias() +=
-        RobustWeight(r.squaredNorm(), scale_px) * jacobian.transpose() * jacobian;
+    sum.noalias() += RobustWeight(r.squaredNorm(), scale_px) * jacobian.transpose() * jacobian;
   }
   return sum;
 }

@@ -18,11 +18,12 @@ constexpr double kTwoSizes = 1.25;  // ratio from which sizes are told apart
 constexpr double kHeapWidth = 0.15, kMostHeapWidth = 0.35;
 constexpr double kUsualMagnification = 1.6;
 constexpr double kCellMm = 1.5;  // of the map that is asked for shadows
-constexpr int kShiftSteps = 3;  // of two cells
+constexpr int kShiftSteps = 3;   // of two cells
 constexpr std::array kDistancesMm = {500.0, 750.0, 1100.0};
 constexpr std::array kScales = {0.92, 1.0, 1.09};
 constexpr double kMostAspectError = 1.4;
-// A divisor of 360. Balls at 60 mm from the axis are then at most 1 mm from where they are looked for.
+// A divisor of 360. Balls at 60 mm from the axis are then at most 1 mm from where they are looked
+// for.
 constexpr int kStepDeg = 2;
 constexpr size_t kMostCandidates = 24, kMostTurnedCandidates = 8;
 // A view is another one when it is turned by more than this against the first.
@@ -165,8 +166,8 @@ class PoseSearch::HitMap {
 
 PoseSearch::PoseSearch(BeadTable table, const Detector& detector)
     : table_(std::move(table)), detector_(detector) {
-  const auto [least, most] = std::ranges::minmax_element(
-      table_, {}, [](const Bead& bead) { return bead.diameter_mm; });
+  const auto [least, most] =
+      std::ranges::minmax_element(table_, {}, [](const Bead& bead) { return bead.diameter_mm; });
   two_sizes_ = most->diameter_mm >= kTwoSizes * least->diameter_mm;
   const double border = std::sqrt(most->diameter_mm * least->diameter_mm);
   double sums[2] = {0, 0}, counts[2] = {0, 0};
@@ -180,8 +181,7 @@ PoseSearch::PoseSearch(BeadTable table, const Detector& detector)
 
 // Shadows of the two sizes are in two heaps, whose distance the table tells. What is in neither is
 // no ball's shadow alone, and there may be much of it.
-std::vector<PoseSearch::Sighting> PoseSearch::Classify(
-    std::span<const RoundShadow> shadows) const {
+std::vector<PoseSearch::Sighting> PoseSearch::Classify(std::span<const RoundShadow> shadows) const {
   std::vector<double> sizes;
   for (const RoundShadow& shadow : shadows) sizes.push_back(std::log(shadow.radius_px));
   const auto heap = [&sizes](double middle) {
@@ -330,9 +330,9 @@ absl::StatusOr<FoundPose> PoseSearch::Refine(const std::vector<Candidate>& candi
   }
   std::ranges::stable_sort(poses, {}, [](const FoundPose& pose) { return -pose.agreeing; });
   const int legal = std::max(
-      kLeastAgreeing, static_cast<int>(std::ceil(
-                          kLeastAgreeingShare *
-                          static_cast<double>(std::min(shadows.size(), table_.size())))));
+      kLeastAgreeing,
+      static_cast<int>(std::ceil(kLeastAgreeingShare *
+                                 static_cast<double>(std::min(shadows.size(), table_.size())))));
   if (poses.empty() || poses.front().agreeing < legal) {
     return Unidentified(poses.empty() ? 0 : poses.front().agreeing, shadows.size(), legal);
   }

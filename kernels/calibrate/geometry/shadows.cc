@@ -129,8 +129,7 @@ class Patch {
   double Around() {
     std::vector<double> border;
     for (int i = 0; i < side_; ++i) {
-      for (const auto [x, y] :
-           {std::pair{i, 0}, {i, side_ - 1}, {0, i}, {side_ - 1, i}}) {
+      for (const auto [x, y] : {std::pair{i, 0}, {i, side_ - 1}, {0, i}, {side_ - 1, i}}) {
         border.push_back(value(x, y));
       }
     }
@@ -192,12 +191,11 @@ std::vector<float> LogTable(double i0_counts) {
 }
 
 ShadowSizes SizesOf(const BeadTable& table, const Detector& detector) {
-  const auto [small, large] = std::ranges::minmax_element(
-      table, {}, [](const Bead& bead) { return bead.diameter_mm; });
-  return {kLeastMagnification * small->diameter_mm /
-              std::max(detector.pitch_u_mm, detector.pitch_v_mm),
-          kMostMagnification * large->diameter_mm /
-              std::min(detector.pitch_u_mm, detector.pitch_v_mm)};
+  const auto [small, large] =
+      std::ranges::minmax_element(table, {}, [](const Bead& bead) { return bead.diameter_mm; });
+  return {
+      kLeastMagnification * small->diameter_mm / std::max(detector.pitch_u_mm, detector.pitch_v_mm),
+      kMostMagnification * large->diameter_mm / std::min(detector.pitch_u_mm, detector.pitch_v_mm)};
 }
 
 std::vector<RoundShadow> FindShadows(const LogFrame& frame, ShadowSizes sizes) {

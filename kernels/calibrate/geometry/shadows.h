@@ -14,8 +14,7 @@ namespace isocenter::calibrate {
 class LogFrame {
  public:
   /// `table` as LogTable makes it; both live longer than this.
-  LogFrame(std::span<const uint16_t> counts, std::span<const float> table,
-           const Detector& detector)
+  LogFrame(std::span<const uint16_t> counts, std::span<const float> table, const Detector& detector)
       : counts_(counts), table_(table), detector_(detector) {}
 
   const Detector& detector() const { return detector_; }

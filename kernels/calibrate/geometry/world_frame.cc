@@ -45,8 +45,7 @@ absl::StatusOr<Trajectory> InOrbitFrame(const Trajectory& trajectory, const Dete
     sources.push_back(ToEigen(camera.source));
     const double u = (detector.columns - 1) / 2.0, v = (detector.rows - 1) / 2.0;
     const Eigen::Map<const Eigen::Matrix<double, 3, 4, Eigen::RowMajor>> p(matrix.m.data());
-    const Eigen::Vector3d ray =
-        (p.leftCols<3>().inverse() * Eigen::Vector3d(u, v, 1)).normalized();
+    const Eigen::Vector3d ray = (p.leftCols<3>().inverse() * Eigen::Vector3d(u, v, 1)).normalized();
     const Eigen::Matrix3d projector = Eigen::Matrix3d::Identity() - ray * ray.transpose();
     across += projector;
     across_sources += projector * sources.back();

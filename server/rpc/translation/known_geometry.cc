@@ -25,9 +25,8 @@ std::string Day(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
 }
 
-std::vector<std::string> Misfits(const CalibrationLabel& label,
-                                 const v1::AcquisitionHeader& header, const Detector& detector,
-                                 absl::Time now) {
+std::vector<std::string> Misfits(const CalibrationLabel& label, const v1::AcquisitionHeader& header,
+                                 const Detector& detector, absl::Time now) {
   std::vector<std::string> misfits;
   if (label.withdrawn) misfits.push_back("has been withdrawn");
   if (label.geometry_frames == 0) misfits.push_back("has no matrices");
@@ -40,11 +39,11 @@ std::vector<std::string> Misfits(const CalibrationLabel& label,
                                       label.detector_mode, header.detector_mode()));
   }
   if (!(label.detector == detector)) {
-    misfits.push_back(absl::StrFormat(
-        "is of %dx%d pixels of %gx%g mm, and the acquisition of %dx%d of %gx%g mm",
-        label.detector.columns, label.detector.rows, label.detector.pitch_u_mm,
-        label.detector.pitch_v_mm, detector.columns, detector.rows, detector.pitch_u_mm,
-        detector.pitch_v_mm));
+    misfits.push_back(
+        absl::StrFormat("is of %dx%d pixels of %gx%g mm, and the acquisition of %dx%d of %gx%g mm",
+                        label.detector.columns, label.detector.rows, label.detector.pitch_u_mm,
+                        label.detector.pitch_v_mm, detector.columns, detector.rows,
+                        detector.pitch_u_mm, detector.pitch_v_mm));
   }
   if (label.geometry_frames > 0 &&
       static_cast<uint32_t>(label.geometry_frames) != header.frame_count()) {
@@ -71,9 +70,9 @@ absl::Status NoneFits(const std::optional<Candidate>& best, const v1::Acquisitio
   const std::string wanted = named ? absl::StrCat("geometry is '", header.geometry(), "', and ")
                                    : "the header has no trajectory, and ";
   if (best) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(wanted, "the set '", best->label.name, "' does not fit: it ",
-                     absl::StrJoin(best->misfits, "; it ")));
+    return absl::FailedPreconditionError(absl::StrCat(wanted, "the set '", best->label.name,
+                                                      "' does not fit: it ",
+                                                      absl::StrJoin(best->misfits, "; it ")));
   }
   if (named) return absl::FailedPreconditionError(absl::StrCat(wanted, "none of it is kept"));
   return Illegal("trajectory", "unset",
@@ -82,15 +81,13 @@ absl::Status NoneFits(const std::optional<Candidate>& best, const v1::Acquisitio
 }
 
 absl::StatusOr<CalibrationLabel> Choose(const v1::AcquisitionHeader& header,
-                                        const std::vector<CalibrationLabel>& kept,
-                                        absl::Time now) {
+                                        const std::vector<CalibrationLabel>& kept, absl::Time now) {
   ISO_ASSIGN_OR_RETURN(const Detector detector, wire::DetectorFromProto(header.detector()));
   std::optional<Candidate> best;
   for (const CalibrationLabel& label : kept) {
-    const bool asked = header.geometry().empty()
-                           ? label.geometry_frames > 0 && !label.withdrawn &&
-                                 label.station_name == header.station_name()
-                           : label.name == header.geometry();
+    const bool asked = header.geometry().empty() ? label.geometry_frames > 0 && !label.withdrawn &&
+                                                       label.station_name == header.station_name()
+                                                 : label.name == header.geometry();
     if (!asked) continue;
     Candidate candidate{label, Misfits(label, header, detector, now)};
     if (!best || candidate.rank() > best->rank()) best = std::move(candidate);
@@ -128,9 +125,8 @@ absl::StatusOr<KnownGeometry> FindGeometry(v1::AcquisitionHeader header, calibra
     ISO_RETURN_IF_ERROR(CheckIdentifier(field, *text));
   }
   if (header.has_matrices()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("geometry is '", header.geometry(),
-                     "', and matrices are listed; legal is one of them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "geometry is '", header.geometry(), "', and matrices are listed; legal is one of them"));
   }
   while (true) {
     std::vector<CalibrationLabel> kept;
@@ -159,9 +155,8 @@ absl::StatusOr<pipeline::AcquisitionRequest> TranslateNew(const v1::AcquisitionH
   }
   ISO_ASSIGN_OR_RETURN(const KnownGeometry known,
                        FindGeometry(header, shared.calibrations, shared.clock()));
-  ISO_ASSIGN_OR_RETURN(
-      pipeline::AcquisitionRequest request,
-      TranslateHeader(known.header, shared.protocols, shared.max_message_bytes));
+  ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request,
+                       TranslateHeader(known.header, shared.protocols, shared.max_message_bytes));
   request.geometry = known.used;
   request.record = AddGeometry(request.record, known.used);
   return request;

@@ -35,8 +35,8 @@ absl::StatusOr<GeometryFit> Calibrated(const BeadSweep& sweep, const BeadTable& 
                                        const GeometryChoice& choice = {});
 
 struct GeometryError {
-  double reprojection_px = 0;       // rms, of points of a ball of 80 mm around the origin
-  double most_reprojection_px = 0;  // of any of them
+  double reprojection_px = 0;          // rms, of points of a ball of 80 mm around the origin
+  double most_reprojection_px = 0;     // of any of them
   double source_mm = 0, axis_deg = 0;  // rms, of the source and of the worst detector axis
   double most_source_mm = 0, most_axis_deg = 0;
 };

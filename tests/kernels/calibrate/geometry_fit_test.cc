@@ -213,16 +213,16 @@ TEST_F(GeometryFitTest, MetalBesideThePhantomDoesNotBendTheMatrices) {
   ThreadPool pool(2);
   const Shape3 shape{1, kBeadDetector.rows, kBeadDetector.columns};
   std::vector<float> metal(shape.count());
-  const auto fit = Calibrated(
-      {.object = *object,
-       .truth = truth_,
-       .disturb =
-           [&](int frame, std::vector<float>& line_integrals) {
-             phantom::ProjectView(*rods, truth_[frame], kBeadDetector, 1, pool,
-                                  {metal.data(), shape});
-             for (size_t i = 0; i < metal.size(); ++i) line_integrals[i] += metal[i];
-           }},
-      HelixBeads());
+  const auto fit = Calibrated({.object = *object,
+                               .truth = truth_,
+                               .disturb =
+                                   [&](int frame, std::vector<float>& line_integrals) {
+                                     phantom::ProjectView(*rods, truth_[frame], kBeadDetector, 1,
+                                                          pool, {metal.data(), shape});
+                                     for (size_t i = 0; i < metal.size(); ++i)
+                                       line_integrals[i] += metal[i];
+                                   }},
+                              HelixBeads());
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_LT(ErrorOf(fit->matrices, truth_).most_reprojection_px, 0.2);
 }

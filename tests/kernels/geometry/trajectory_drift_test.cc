@@ -9,11 +9,9 @@ namespace {
 
 TEST(TrajectoryDrift, SourceAndDetectorMoveTogether) {
   const Detector detector{.columns = 100, .rows = 80, .pitch_u_mm = 2, .pitch_v_mm = 2};
-  const Trajectory planned = *MakeCircularOrbit({.views = 11,
-                                                 .source_to_isocenter_mm = 750,
-                                                 .source_to_detector_mm = 1200,
-                                                 .arc = 3},
-                                                detector);
+  const Trajectory planned = *MakeCircularOrbit(
+      {.views = 11, .source_to_isocenter_mm = 750, .source_to_detector_mm = 1200, .arc = 3},
+      detector);
   const Vec3 drift{0.5, -1, 2};
   const Trajectory drifted = *Drifted(planned, drift);
   const Vec3 point{20, -30, 40};

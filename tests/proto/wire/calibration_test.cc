@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -33,6 +34,50 @@ TEST(CalibrationMessage, ThereAndBackIsTheSame) {
   again.MergeFrom(CalibrationLabel(set));
   again.set_picture_png(set.picture_png());
   EXPECT_EQ(again.SerializeAsString(), set.SerializeAsString());
+}
+
+Trajectory Arm(int frames) {
+  return *MakeCircularOrbit(
+      {.views = frames, .source_to_isocenter_mm = 750, .source_to_detector_mm = 1200, .arc = 3.4},
+      kCalibratedDetector);
+}
+
+TEST(CalibrationMessage, MatricesThereAndBackAreTheSame) {
+  Set set = CalibrationLabel(FullSet());
+  SetGeometry(Arm(7), set);
+  EXPECT_EQ(set.geometry_frames(), 7);
+  ASSERT_TRUE(CalibrationFromProto(set).ok()) << CalibrationFromProto(set).status();
+  const auto back = GeometryFromProto(set);
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->size(), 7);
+  for (int k = 0; k < 7; ++k) {
+    for (int i = 0; i < 12; ++i) EXPECT_NEAR((*back)[k].m[i], Arm(7)[k].m[i], 1e-12);
+  }
+  EXPECT_EQ(CalibrationLabel(set).geometry_frames(), 7);
+  EXPECT_FALSE(CalibrationLabel(set).has_geometry());
+}
+
+TEST(CalibrationMessage, MatricesThatAreNotLegalAreRefused) {
+  const auto error = [](auto change) {
+    Set set = CalibrationLabel(FullSet());
+    SetGeometry(Arm(7), set);
+    change(set);
+    return std::string(CalibrationFromProto(set).status().message());
+  };
+  EXPECT_EQ(error([](Set&) {}), "");
+  EXPECT_THAT(error([](Set& set) { set.mutable_geometry()->add_matrix(1); }),
+              HasSubstr("geometry.matrix is a list of 85"));
+  EXPECT_THAT(error([](Set& set) { set.mutable_geometry()->clear_matrix(); }),
+              HasSubstr("12 values for each of 2 to 10000 frames"));
+  EXPECT_THAT(error([](Set& set) { set.clear_geometry(); }), HasSubstr("a list of 0"));
+  EXPECT_THAT(error([](Set& set) { set.set_geometry_frames(8); }),
+              HasSubstr("geometry_frames is 8; legal is the number of matrices, 7"));
+  EXPECT_THAT(error([](Set& set) { set.set_geometry_frames(uint64_t{1} << 40); }),
+              HasSubstr("legal is 0 to 10000"));
+  EXPECT_THAT(error([](Set& set) { set.mutable_geometry()->set_matrix(13, NAN); }),
+              HasSubstr("geometry, frame 1: "));
+  EXPECT_THAT(error([](Set& set) { set.mutable_air()->set_columns(16); }),
+              HasSubstr("a set of its own"));
 }
 
 TEST(CalibrationMessage, WhatWasNotMeasuredStaysUnset) {

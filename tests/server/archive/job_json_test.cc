@@ -38,6 +38,15 @@ TEST(JobJsonTest, ASecondPassComesBack) {
   EXPECT_FALSE(read->refinement.second_pass->bone);
 }
 
+TEST(JobJsonTest, TheSetOfItsMatricesComesBack) {
+  jobs::Job job = FullJob();
+  job.facts.geometry =
+      jobs::UsedCalibration{.name = "arm", .crc32c = 7, .created = absl::FromUnixSeconds(9)};
+  const auto read = JobFromJson(JobToJson(job));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->facts.geometry, job.facts.geometry);
+}
+
 TEST(JobJsonTest, EveryMemberComesBack) {
   const jobs::Job job = FullJob();
   const auto read = JobFromJson(JobToJson(job));
