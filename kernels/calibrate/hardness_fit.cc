@@ -21,37 +21,57 @@ constexpr int kNodes = 13, kCoefficients = kWaterCoefficients + 1;
 // millimetre.
 constexpr double kBendMm = 0.5;
 constexpr int kSteps = 40;
-// A cylinder that is looked for without knowing the hardness is off by a millimetre, and hardness
-// that is fitted to that by a part of it: in turns until it stays where it is.
+constexpr double kMoveMm = 0.05;
+// A cylinder that is looked for without knowing the hardness is off by a millimetre.
 constexpr int kRounds = 12;
 constexpr double kSettledMm = 0.005;
 constexpr double kStep = 1e-4;
 
-/// Mean of the rays of nearly the same chord and columns.
+/// Mean of the rays of nearly the same chord and columns, on one side of the axis.
 struct Cell {
   double chord_mm = 0, line_integral = 0, column = 0;
+  double by_x = 0, by_y = 0;  // what the chord gains where the cylinder stands a millimetre further
+  size_t scan = 0;
   int chord_class = 0, rays = 0;
 };
+
+/// On which side of the cylinder's axis a ray passes.
+int SideOf(const Cylinder& cylinder, const MeasuredRay& ray) {
+  const Vec3 to_axis = Vec3{cylinder.x_mm, cylinder.y_mm, 0} - ray.source;
+  return ray.direction.x * to_axis.y > ray.direction.y * to_axis.x ? 1 : 0;
+}
 
 std::vector<Cell> CellsOf(const std::vector<CylinderScan>& scans, const Detector& detector,
                           double thickest_mm) {
   struct Sum {
-    double chord = 0, transmission = 0, column = 0;
+    double chord = 0, transmission = 0, column = 0, by_x = 0, by_y = 0;
     int rays = 0;
   };
   std::vector<Cell> cells;
-  for (const CylinderScan& scan : scans) {
-    std::vector<Sum> sums(size_t{kBins} * kChordClasses);
+  for (size_t n = 0; n < scans.size(); ++n) {
+    const CylinderScan& scan = scans[n];
+    const auto moved = [&](double x, double y) {
+      Cylinder cylinder = scan.cylinder;
+      cylinder.x_mm += x;
+      cylinder.y_mm += y;
+      return cylinder;
+    };
+    const Cylinder right = moved(kMoveMm, 0), left = moved(-kMoveMm, 0);
+    const Cylinder up = moved(0, kMoveMm), down = moved(0, -kMoveMm);
+    std::vector<Sum> sums(size_t{2} * kBins * kChordClasses);
     for (const MeasuredRay& ray : scan.rays) {
       const double chord = scan.cylinder.ChordMm(ray);
       const double share = chord / thickest_mm;
       if (share < kShortestShare) continue;
       const int chord_class = std::min(kChordClasses - 1, static_cast<int>(share * kChordClasses));
       const auto bin = static_cast<int>(int64_t{ray.column} * kBins / detector.columns);
-      Sum& sum = sums[size_t(bin) * kChordClasses + chord_class];
+      const int side = SideOf(scan.cylinder, ray);
+      Sum& sum = sums[(size_t(side) * kBins + bin) * kChordClasses + chord_class];
       sum.chord += chord;
       sum.transmission += ray.transmission;
       sum.column += ray.column;
+      sum.by_x += (right.ChordMm(ray) - left.ChordMm(ray)) / (2 * kMoveMm);
+      sum.by_y += (up.ChordMm(ray) - down.ChordMm(ray)) / (2 * kMoveMm);
       ++sum.rays;
     }
     for (size_t i = 0; i < sums.size(); ++i) {
@@ -60,6 +80,9 @@ std::vector<Cell> CellsOf(const std::vector<CylinderScan>& scans, const Detector
       cells.push_back({.chord_mm = sum.chord / sum.rays,
                        .line_integral = -std::log(sum.transmission / sum.rays),
                        .column = sum.column / sum.rays,
+                       .by_x = sum.by_x / sum.rays,
+                       .by_y = sum.by_y / sum.rays,
+                       .scan = n,
                        .chord_class = static_cast<int>(i % kChordClasses),
                        .rays = sum.rays});
     }
@@ -128,21 +151,28 @@ class Profile {
   Eigen::VectorXd nodes_;
 };
 
-/// The best polynomial for a profile, and what is left: chords first, then the profile's bends.
+/// The best polynomial for a profile, with how far cylinders stand from where they were found, and
+/// what is left: chords first, then the profile's bends.
 struct Solution {
   Polynomial chord;
+  std::vector<double> moved_mm;  // x, y of each scan
   Eigen::VectorXd left;
 };
 
 Solution Solve(const std::vector<Cell>& cells, const Profile& profile) {
   const auto count = static_cast<Eigen::Index>(cells.size());
   const Eigen::Index bends = profile.nodes().size() - 3;
-  Eigen::MatrixXd powers(count, kCoefficients);
+  const Eigen::Index unknowns =
+      kCoefficients + 2 * static_cast<Eigen::Index>(cells.back().scan + 1);
+  Eigen::MatrixXd powers = Eigen::MatrixXd::Zero(count, unknowns);
   Eigen::VectorXd chords(count);
   for (Eigen::Index i = 0; i < count; ++i) {
     const double h = profile.At(cells[i].column), x = cells[i].line_integral + h;
     double of_x = 1, of_h = 1;
     for (int n = 0; n < kCoefficients; ++n) powers(i, n) = (of_x *= x) - (of_h *= h);
+    const auto place = kCoefficients + 2 * static_cast<Eigen::Index>(cells[i].scan);
+    powers(i, place) = -cells[i].by_x;
+    powers(i, place + 1) = -cells[i].by_y;
     chords[i] = cells[i].chord_mm;
   }
   const Eigen::VectorXd c = powers.colPivHouseholderQr().solve(chords);
@@ -152,7 +182,9 @@ Solution Solve(const std::vector<Cell>& cells, const Profile& profile) {
     const Eigen::VectorXd& h = profile.nodes();
     left[count + k] = kBendMm * (h[k + 3] - 3 * h[k + 2] + 3 * h[k + 1] - h[k]);
   }
-  return {{c.begin(), c.end()}, std::move(left)};
+  return {{c.begin(), c.begin() + kCoefficients},
+          {c.begin() + kCoefficients, c.end()},
+          std::move(left)};
 }
 
 /// From a profile that rises by `rise` on both sides.
@@ -239,7 +271,8 @@ std::vector<WaterPoint> PointsOf(const std::vector<Cell>& cells, const Profile& 
 
 namespace {
 
-/// Where the cylinder stands in the scan as a beam of one energy would have seen it.
+/// Where the cylinder stands, and that it is as thick as it should be, in the scan as a beam of one
+/// energy would have seen it.
 absl::StatusOr<Cylinder> PlacedAgain(const CylinderScan& scan, const WaterFit& fit) {
   std::vector<MeasuredRay> rays = scan.rays;
   const double least = std::exp(-ops::kLongestLineIntegral);
@@ -252,7 +285,9 @@ absl::StatusOr<Cylinder> PlacedAgain(const CylinderScan& scan, const WaterFit& f
   return FitCylinder(rays, scan.cylinder.diameter_mm);
 }
 
-absl::StatusOr<WaterFit> FitOnce(const std::vector<CylinderScan>& scans, const Detector& detector) {
+/// `moved_mm`: how far each scan's cylinder stands from where it was said to, x and y.
+absl::StatusOr<WaterFit> FitOnce(const std::vector<CylinderScan>& scans, const Detector& detector,
+                                 std::vector<double>& moved_mm) {
   double thickest = 0;
   for (const CylinderScan& scan : scans) {
     ISO_RETURN_IF_ERROR(WaterPoints(scan).status());
@@ -261,6 +296,7 @@ absl::StatusOr<WaterFit> FitOnce(const std::vector<CylinderScan>& scans, const D
   const std::vector<Cell> cells = CellsOf(scans, detector, thickest);
   ISO_ASSIGN_OR_RETURN(const SeenColumns seen, ColumnsSeen(cells, detector, thickest));
   const Profile profile = FitProfile(cells, seen);
+  moved_mm = Solve(cells, profile).moved_mm;
   const Polynomial chord = ChordOf(cells, profile);
   WaterFit fit{.polynomial = {.coefficient = chord}, .points = PointsOf(cells, profile, chord)};
   ISO_RETURN_IF_ERROR(ops::CheckWaterPolynomial(fit.polynomial));
@@ -288,19 +324,22 @@ absl::StatusOr<WaterFit> FitWaterByColumn(const std::vector<CylinderScan>& scans
                                           const Detector& detector) {
   if (scans.empty()) return absl::InvalidArgumentError("there is no scan of water");
   std::vector<CylinderScan> placed = scans;
-  double thickest = 0, moved_mm = 0;
-  for (const CylinderScan& scan : scans) thickest = std::max(thickest, scan.cylinder.diameter_mm);
-  ISO_ASSIGN_OR_RETURN(WaterFit fit, FitOnce(placed, detector));
+  std::vector<double> moved_mm;
+  double thickest = 0;
+  ISO_ASSIGN_OR_RETURN(WaterFit fit, FitOnce(placed, detector, moved_mm));
   for (int round = 0; round < kRounds; ++round) {
-    moved_mm = 0;
-    for (CylinderScan& scan : placed) {
-      ISO_ASSIGN_OR_RETURN(const Cylinder cylinder, PlacedAgain(scan, fit));
-      moved_mm = std::max(moved_mm, std::hypot(cylinder.x_mm - scan.cylinder.x_mm,
-                                               cylinder.y_mm - scan.cylinder.y_mm));
-      scan.cylinder = cylinder;
+    double farthest = 0;
+    for (size_t n = 0; n < placed.size(); ++n) {
+      placed[n].cylinder.x_mm += moved_mm[2 * n];
+      placed[n].cylinder.y_mm += moved_mm[2 * n + 1];
+      farthest = std::max(farthest, std::hypot(moved_mm[2 * n], moved_mm[2 * n + 1]));
     }
-    ISO_ASSIGN_OR_RETURN(fit, FitOnce(placed, detector));
-    if (moved_mm < kSettledMm) break;
+    ISO_ASSIGN_OR_RETURN(fit, FitOnce(placed, detector, moved_mm));
+    if (farthest < kSettledMm) break;
+  }
+  for (const CylinderScan& scan : placed) {
+    ISO_RETURN_IF_ERROR(PlacedAgain(scan, fit).status());
+    thickest = std::max(thickest, scan.cylinder.diameter_mm);
   }
   const Figures of_columns = std::move(fit.figures);
   ISO_RETURN_IF_ERROR(JudgeWater(thickest, std::min(kReferenceMm, thickest), fit));

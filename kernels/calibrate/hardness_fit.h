@@ -24,11 +24,12 @@ inline constexpr double kMostDiameterErrorByColumnPercent = 5;
 /// front of it that would have hardened its beam. h is smooth between nodes over the detector's
 /// columns, where columns saw no water as at the nearest that did; the smallest is 0. Solved by
 /// Levenberg-Marquardt over the nodes, with C's coefficients eliminated by linear least squares.
-/// Then cylinders are looked for again in what rays would be without the hardness, and it is
-/// fitted again. The polynomial, its continuation and water's attenuation are those of FitWater, of
-/// the middle column. `scans`: with cylinders within kMostDiameterErrorByColumnPercent. Errors:
-/// those of FitWater; of FitCylinder; FAILED_PRECONDITION (kLeastChordSpan, with the columns,
-/// kLeastSeenShare); INVALID_ARGUMENT (ops::CheckHardness).
+/// So is how far cylinders stand from where they were found. Their diameters are judged by what
+/// rays would be without the hardness. The polynomial, its continuation and water's attenuation are
+/// those of FitWater, of the middle column. `scans`: with cylinders within
+/// kMostDiameterErrorByColumnPercent. Errors: those of FitWater; of FitCylinder;
+/// FAILED_PRECONDITION (kLeastChordSpan, with the columns, kLeastSeenShare); INVALID_ARGUMENT
+/// (ops::CheckHardness).
 absl::StatusOr<WaterFit> FitWaterByColumn(const std::vector<CylinderScan>& scans,
                                           const Detector& detector);
 
