@@ -19,8 +19,7 @@ absl::Status CheckRange(const char* name, double value, double low, double high)
 
 absl::Status ValidateOrbit(const CircularOrbit& orbit, const Detector& detector) {
   ISO_RETURN_IF_ERROR(CheckRange("views", orbit.views, 1, kMaxViews));
-  ISO_RETURN_IF_ERROR(
-      CheckRange("source_to_isocenter_mm", orbit.source_to_isocenter_mm, 1, 10000));
+  ISO_RETURN_IF_ERROR(CheckRange("source_to_isocenter_mm", orbit.source_to_isocenter_mm, 1, 10000));
   if (!(orbit.source_to_detector_mm > orbit.source_to_isocenter_mm &&
         orbit.source_to_detector_mm <= 20000)) {
     return absl::InvalidArgumentError(absl::StrCat("source_to_detector_mm is ",

@@ -115,6 +115,8 @@ std::vector<BackprojectCase> BackprojectCases() {
          cube(33, 1));
   }
   carm("TruncatedDetector", {6, 23, 31}, 1.2, cube(51, 1));
+  carm("IdealOrbitTruncatedDetector", {6, 23, 31}, 1.2, cube(51, 1), 0);
+  carm("IdealOrbitWidePixels", {6, 40, 45}, 0.65, cube(51, 1), 0);
   carm("DetectorOfOnePixel", {9, 1, 1}, 0.2, cube(20, 1));
   carm("DetectorOfOneRow", {3, 1, 60}, 1.0, cube(33, 1));
   carm("DetectorOfOneColumn", {3, 60, 1}, 1.0, cube(33, 1));

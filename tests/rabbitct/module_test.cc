@@ -26,7 +26,8 @@ using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 constexpr char kModule[] = RABBITCT_MODULE;
-// More than twice what the module holds of runners with 70 images at once, and several batches of 31.
+// More than twice what the module holds of runners with 70 images at once, and several batches
+// of 31.
 constexpr int kProjections = 150;
 
 // What the public runner was compiled with.
@@ -148,9 +149,9 @@ TEST_F(Module, WorksForRunnersOfEveryAge) {
   ASSERT_TRUE(newest.ok()) << newest.status();
   ASSERT_EQ(newest->failed, "");
   EXPECT_GT(Rms(newest->volume, std::vector<float>(newest->volume.size())), 0);
-  for (const RunOptions& options : {RunOptions{.prepare = false}, RunOptions{.own_volume = true},
-                                    RunOptions{.image_buffers = 1}, RunOptions{.image_buffers = 70},
-                                    RunOptions{}}) {
+  for (const RunOptions& options :
+       {RunOptions{.prepare = false}, RunOptions{.own_volume = true},
+        RunOptions{.image_buffers = 1}, RunOptions{.image_buffers = 70}, RunOptions{}}) {
     const auto outcome = RunModule(kModule, data, options);
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome->failed, "");

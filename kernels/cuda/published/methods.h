@@ -30,6 +30,12 @@ void RegisterZinsserKeckTable(ops::Registry& registry);
 /// Adds the steps of Papenhausen & Mueller (2012) as back-projections "ladder_...".
 void RegisterPapenhausenLadder(ops::Registry& registry);
 
+/// The ray-driven adjoint of Thompson & Lionheart (2014). Views without upright columns go to the
+/// backend's own.
+absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectLockStep(
+    CudaSession& session);
+int64_t BackprojectLockStepBytes(const ops::Extents& extents);
+
 /// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
 enum class DuPlane { kAxial, kCoronal, kSagittal };
 /// `beyond` is for views whose central ray is more than `critical_angle` (radians, 0 to π/2) from

@@ -42,6 +42,9 @@ void RegisterPublished(ops::Registry& registry) {
                            ops::Precision::kFast);
   RegisterZinsserKeckTable(registry);
   RegisterPapenhausenLadder(registry);
+  registry.projectors[ops::ProjectorModel::kSiddon].back.Add(
+      "cuda", "lock_step", {OnCuda(NewBackprojectLockStep), Taking(BackprojectLockStepBytes)},
+      ops::Precision::kExact, ops::Order::kAny);
   RegisterDu(1, registry.projectors[ops::ProjectorModel::kVoxelDriven]);
   RegisterDu(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);
 }

@@ -75,7 +75,7 @@ TEST(MakeCircularOrbit, NamesTheFieldThatIsWrong) {
   for (int views : {0, -3, 10001}) {
     expect_refused(orbit_with(&CircularOrbit::views, views), kDetector, "views");
   }
-  for (double bad : {9.0, -600.0, 10001.0, nan}) {
+  for (double bad : {0.9, -600.0, 10001.0, nan}) {
     expect_refused(orbit_with(&CircularOrbit::source_to_isocenter_mm, bad), kDetector,
                    "source_to_isocenter_mm");
   }

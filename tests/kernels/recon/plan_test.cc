@@ -83,8 +83,8 @@ TEST(Plan, ADeviceWithOwnMemoryGetsSmallChunksWhileFramesArrive) {
   EXPECT_THAT(ViewsOfChunks(26, Arrival::kComplete), ElementsAre(8, 8, 8, 2));
 }
 
-// Until the first chunk has arrived the device has nothing to do: figure 3 of Zinsser & Keck (2013),
-// whose 496 views come out even.
+// Until the first chunk has arrived the device has nothing to do: figure 3 of Zinsser & Keck
+// (2013), whose 496 views come out even.
 TEST(Plan, ADeviceWithOwnMemoryBeginsWithSmallChunksOfACompleteScan) {
   std::vector<int> expected{8, 16, 24};
   expected.resize(3 + 14, 32);
