@@ -175,7 +175,7 @@ double MeasuredScale(ScatteredScan& scan) {
         const size_t at =
             (size_t(plan->scatter->sampled[k]) * kDetector.rows + v) * kDetector.columns + u;
         view.primary[cell] += counts.primary[at] / i0;
-        view.scatter[cell] += (counts.scattered[at] - double{counts.primary[at]}) / i0;
+        view.scatter[cell] += (double(counts.scattered[at]) - counts.primary[at]) / i0;
         pixels[cell] += 1;
       }
     }
