@@ -15,7 +15,7 @@
 namespace isocenter::recon {
 namespace {
 
-constexpr int kMerge = 1;  // voxels of the coarse volume in a cell, along each axis
+constexpr int kMerge = 2;  // voxels of the coarse volume in a cell, along each axis
 constexpr uint64_t kSeed = 1;
 constexpr double kObject = 0.1;  // rays of a line integral above this meet the object
 
