@@ -26,6 +26,8 @@ constexpr int kMostAttempts = 20;
 constexpr double kFirstSearchMm = 2, kSearchMm = 1;
 constexpr double kFirstScalePx = 0.3, kLeastScalePx = 0.02;
 constexpr double kScalePerSigma = 3;
+// Standard deviations that a ball is off, at least, where it is called wrong.
+constexpr double kSignificant = 5;
 // How much worse the smooth arm may explain the shadows than single frames do.
 constexpr double kMostArmRatio = 1.03;
 
@@ -165,9 +167,10 @@ class Fitter {
     for (int left_out = 0;; ++left_out) {
       SetScale();
       covariances_ = FitFrames(table_, scale_, pool_, shadows_);
-      const size_t worst = FindOffsets();
+      const std::optional<size_t> found = FindOffsets();
+      if (!found || Norm(balls_[*found].offset) <= kMostBallErrorMm) return absl::OkStatus();
+      const size_t worst = *found;
       const double error = Norm(balls_[worst].offset);
-      if (error <= kMostBallErrorMm) return absl::OkStatus();
       if (left_out == most) return TooManyWrong(worst, error, most);
       balls_[worst].left_out = true;
       balls_[worst].why =
@@ -189,8 +192,9 @@ class Fitter {
         "is the table that of this phantom?");
   }
 
-  // Where balls are with the cameras as they are. The one that is farthest off.
-  size_t FindOffsets() {
+  // Where balls are with the cameras as they are. The one that is farthest off, of those that
+  // surely are off.
+  std::optional<size_t> FindOffsets() {
     std::vector<Eigen::Matrix3d> left(table_.size(), Eigen::Matrix3d::Zero());
     std::vector<Eigen::Vector3d> right(table_.size(), Eigen::Vector3d::Zero());
     for (const FrameShadows& frame : shadows_) {
@@ -204,13 +208,16 @@ class Fitter {
                               (Eigen::Vector2d(shadow.u, shadow.v) - frame.camera.Project(point));
       }
     }
-    size_t worst = 0;
+    std::optional<size_t> worst;
     for (size_t i = 0; i < table_.size(); ++i) {
-      if (balls_[i].left_out) continue;
-      const Eigen::Vector3d offset =
-          balls_[i].frames == 0 ? Eigen::Vector3d::Zero().eval() : left[i].ldlt().solve(right[i]);
+      if (balls_[i].left_out || balls_[i].frames < 2) continue;
+      const Eigen::Matrix3d inverse = left[i].inverse();
+      const Eigen::Vector3d offset = inverse * right[i];
       balls_[i].offset = {offset.x(), offset.y(), offset.z()};
-      if (balls_[worst].left_out || Norm(balls_[i].offset) > Norm(balls_[worst].offset)) worst = i;
+      // Of a ball that few frames show nothing can be said, least of all that it is wrong.
+      const double sigma = scale_ / kScalePerSigma * std::sqrt(inverse.trace());
+      if (!(offset.norm() > kSignificant * sigma)) continue;
+      if (!worst || offset.norm() > Norm(balls_[*worst].offset)) worst = i;
     }
     return worst;
   }
