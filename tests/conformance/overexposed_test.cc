@@ -117,10 +117,10 @@ TEST_P(OverexposedTest, FindsTheSkinAndTheAir) {
       if (pixel % 23 == 5) continue;
       // The plate is all overexposed: nothing is known of it, as of air.
       const double expected = u > 480 && u < 516 ? 4 : Through(u, 600, 4);
-      // At the skin the root of what a line misses of a circle's squares: 0.12 of 0.96 that are
+      // At the skin the root of what a line misses of a circle's squares: 0.16 of 0.96 that are
       // hidden; elsewhere half a count.
       const bool skin = std::abs(std::abs(u - 252) - 192) < 24;
-      ASSERT_NEAR(std::log(got.values[pixel] / expected), 0, skin ? 0.35 : 2e-3) << u << " " << v;
+      ASSERT_NEAR(std::log(got.values[pixel] / expected), 0, skin ? 0.4 : 2e-3) << u << " " << v;
     }
   }
 }
