@@ -314,7 +314,8 @@ TEST_F(CalibrationContractTest, MatricesAreTheStationsWhereTheHeaderHasNone) {
   ASSERT_TRUE(added.ok()) << added.error_message();
   EXPECT_THAT(kept.part(), ElementsAre("geometry"));
   header.set_frame_count(header.frame_count() - 1);
-  EXPECT_THAT(begin(), Refused(StatusCode::FAILED_PRECONDITION, {"'arm' does not fit", "frames"}));
+  const std::vector<const char*> misfit = {"'arm' does not fit", "frames"};
+  EXPECT_THAT(begin(), Refused(StatusCode::FAILED_PRECONDITION, misfit));
   header.set_frame_count(listed.frame_count());
 
   const auto call = Begin(HeaderMessage(header));
