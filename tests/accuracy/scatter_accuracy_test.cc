@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/calibrate/scatter_model_fit.h"
+#include "kernels/calibrate/scatter/scatter_model_fit.h"
 #include "kernels/cpu/register.h"
 #include "kernels/recon/reconstructor.h"
 #include "kernels/recon/second_pass/compute_scatter.h"
@@ -83,8 +83,8 @@ Volume Twice(const ScatteredScan& scan, const std::vector<uint16_t>& counts) {
   EXPECT_TRUE(plan.ok()) << plan.status();
   Volume volume(kGrid.voxels());
   std::vector<std::string> findings;
-  const absl::Status status = recon::ReconstructTwice(*plan, Backends(), devices, FramesOf(counts),
-                                                      {volume.data(), kGrid.shape()}, {}, &findings);
+  const absl::Status status = recon::ReconstructTwice(
+      *plan, Backends(), devices, FramesOf(counts), {volume.data(), kGrid.shape()}, {}, &findings);
   EXPECT_TRUE(status.ok()) << status;
   for (const std::string& finding : findings) std::printf("  %s\n", finding.c_str());
   return volume;

@@ -12,7 +12,7 @@
 #include "client/formats/bundle.h"
 #include "client/formats/meta_image.h"
 #include "kernels/backends.h"
-#include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/scatter/scatter_fit.h"
 #include "kernels/calibrate/transmission.h"
 #include "kernels/physics/beam.h"
 #include "kernels/physics/detector_model.h"

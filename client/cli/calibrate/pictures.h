@@ -11,8 +11,8 @@
 #include "kernels/calibrate/glare_fit.h"
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
-#include "kernels/calibrate/scatter_fit.h"
-#include "kernels/calibrate/scatter_model_fit.h"
+#include "kernels/calibrate/scatter/scatter_fit.h"
+#include "kernels/calibrate/scatter/scatter_model_fit.h"
 #include "kernels/calibrate/water_fit.h"
 
 namespace isocenter::cli {

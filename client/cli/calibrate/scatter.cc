@@ -8,7 +8,7 @@
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/scatter/scatter_fit.h"
 #include "kernels/calibrate/transmission.h"
 #include "proto/wire/calibration.h"
 

@@ -16,7 +16,7 @@
 #include "client/formats/acquisition_input.h"
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/calibrate/scatter_model_fit.h"
+#include "kernels/calibrate/scatter/scatter_model_fit.h"
 #include "kernels/calibrate/transmission.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/recon/second_pass/compute_scatter.h"

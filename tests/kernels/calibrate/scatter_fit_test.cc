@@ -1,5 +1,5 @@
 // Kernels are found again in the scatter that they make, by sums straight from the contract.
-#include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/scatter/scatter_fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "kernels/calibrate/scatter_model_fit.h"
+#include "kernels/calibrate/scatter/scatter_model_fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "kernels/calibrate/scatter_fit.h"
+#include "kernels/calibrate/scatter/scatter_fit.h"
 
 #include <Eigen/Core>
 #include <algorithm>
