@@ -80,9 +80,11 @@ __global__ __launch_bounds__(kThreads) void RecoverKernel(
     const __grid_constant__ OverexposedJob job) {
   const int v = static_cast<int>(blockIdx.x), view = static_cast<int>(blockIdx.y);
   if (job.doses[view] == 0) return;
-  const Row row{job.bounds + static_cast<int64_t>(v) * job.columns,
-                job.frames + (static_cast<int64_t>(view) * job.rows + v) * job.columns, job.columns,
-                job.doses[view]};
+  const Row row{.bounds = job.bounds + static_cast<int64_t>(v) * job.columns,
+                .pixels = job.frames + (static_cast<int64_t>(view) * job.rows + v) * job.columns,
+                .columns = job.columns,
+                .fit = job.fit,
+                .dose = job.doses[view]};
   for (int u = static_cast<int>(threadIdx.x); u < job.columns; u += kThreads) {
     if (!row.good(u) && (u == 0 || row.good(u - 1))) RecoverRun(row, u);
   }
