@@ -144,7 +144,7 @@ TEST_F(CalibrationContractTest, WhatIsAddedIsListedGotAndWithdrawn) {
   ASSERT_TRUE(added.ok()) << added.error_message();
   EXPECT_EQ(kept.label().name(), "a");
   EXPECT_FALSE(kept.label().has_response());
-  EXPECT_EQ(kept.part_size(), 9);
+  EXPECT_EQ(kept.part_size(), 11);
   EXPECT_TRUE(AddSet(set).ok());  // again: the same
   EXPECT_THAT(Names(), ElementsAre("a"));
   EXPECT_THAT(Names(false, "room-2"), IsEmpty());

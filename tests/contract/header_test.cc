@@ -118,7 +118,7 @@ TEST_F(HeaderTest, Matrices) {
 
 TEST_F(HeaderTest, Trajectory) {
   EXPECT_THAT(Refusal([](auto& h) { h.clear_circular(); }),
-              Invalid({"trajectory is unset", "matrices or circular"}));
+              Invalid({"trajectory is unset", "matrices, circular, or a station"}));
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_source_to_isocenter_mm(0); }),
               Invalid({"source_to_isocenter_mm"}));
   EXPECT_THAT(Refusal([](auto& h) { h.mutable_circular()->set_source_to_detector_mm(700); }),
