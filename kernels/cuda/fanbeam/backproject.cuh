@@ -42,17 +42,23 @@ struct FanRowsInTexture {
   }
 };
 
+/// By the arctangent's polynomial.
+template <class T>
+__device__ T PolynomialPosition(const FanScan<T>& scan, T ratio) {
+  const T square = ratio * ratio;
+  T sum = scan.coefficients[kFanTerms - 1];
+#pragma unroll
+  for (int i = kFanTerms - 2; i >= 0; --i) sum = fma(sum, square, scan.coefficients[i]);
+  return fma(ratio, sum, scan.center);
+}
+
 template <class T, FanAngles kAngles>
 __device__ T FanPosition(const FanScan<T>& scan, T ratio) {
   if (scan.flat) return scan.center + ratio * scan.per_radian;
   if (kAngles == FanAngles::kLibrary || !scan.polynomial) {
     return scan.center + atan(ratio) * scan.per_radian;
   }
-  const T square = ratio * ratio;
-  T sum = scan.coefficients[kFanTerms - 1];
-#pragma unroll
-  for (int i = kFanTerms - 2; i >= 0; --i) sum = fma(sum, square, scan.coefficients[i]);
-  return fma(ratio, sum, scan.center);
+  return PolynomialPosition(scan, ratio);
 }
 
 struct FanImage {

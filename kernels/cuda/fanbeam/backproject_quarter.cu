@@ -33,11 +33,7 @@ __device__ T QuarterPosition(const FanScan<T>& scan, T ratio) {
   if (kDetector == FanDetector::kArcByLibrary) {
     return fma(atan(ratio), scan.per_radian, scan.center);
   }
-  const T square = ratio * ratio;
-  T sum = scan.coefficients[kFanTerms - 1];
-#pragma unroll
-  for (int i = kFanTerms - 2; i >= 0; --i) sum = fma(sum, square, scan.coefficients[i]);
-  return fma(ratio, sum, scan.center);
+  return PolynomialPosition(scan, ratio);
 }
 
 template <class T>
