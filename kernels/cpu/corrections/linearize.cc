@@ -15,6 +15,7 @@
 // After foreach_target.h: this header, too, is compiled once per target.
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/corrections/water_polynomial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
@@ -33,14 +34,7 @@ void LinearizeRow(float inverse_dose, float least, const float* coefficient, int
     ratio = hn::IfThenElse(hn::IsFinite(ratio), hn::Max(ratio, floor), floor);
     auto p = hn::Neg(hn::Log(d, ratio));
     if (hardness != nullptr) p = hn::Add(p, hn::Load(d, hardness + u));
-    auto value = p;
-    if (coefficients > 0) {
-      value = hn::Set(d, coefficient[coefficients - 1]);
-      for (int n = coefficients - 2; n >= 0; --n) {
-        value = hn::MulAdd(value, p, hn::Set(d, coefficient[n]));
-      }
-      value = hn::Mul(value, p);
-    }
+    auto value = WaterOf(d, coefficient, coefficients, p);
     if (hardness != nullptr) value = hn::Sub(value, hn::Load(d, hardness + hardness_stride + u));
     hn::Store(value, d, pixels + u);
   }

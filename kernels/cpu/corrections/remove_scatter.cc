@@ -13,6 +13,7 @@
 // After foreach_target.h: this header, too, is compiled once per target.
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/corrections/water_polynomial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
@@ -32,15 +33,7 @@ void RemoveScatterRow(const float* scatter, const float* coefficient, int coeffi
     const auto measured = hn::Load(d, pixels + u);
     const auto share = hn::NegMulAdd(hn::LoadU(d, scatter + u), hn::Exp(d, measured), one);
     const auto p = hn::Min(hn::Sub(measured, hn::Log(d, hn::Max(share, floor))), most);
-    auto value = p;
-    if (coefficients > 0) {
-      value = hn::Set(d, coefficient[coefficients - 1]);
-      for (int n = coefficients - 2; n >= 0; --n) {
-        value = hn::MulAdd(value, p, hn::Set(d, coefficient[n]));
-      }
-      value = hn::Mul(value, p);
-    }
-    hn::Store(value, d, pixels + u);
+    hn::Store(WaterOf(d, coefficient, coefficients, p), d, pixels + u);
   }
 }
 
