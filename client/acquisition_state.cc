@@ -16,6 +16,8 @@ namespace {
 
 // A call that lasted so long has moved the acquisition on, even if no frame was left to send.
 constexpr absl::Duration kMovedOn = absl::Seconds(5);
+// For a node whose turn it is to be tried again.
+constexpr absl::Duration kLeastToAnswer = absl::Seconds(1);
 
 // gRPC hands their addresses back, as pointers to what it never touches.
 constexpr CallEvent kEvents[] = {kStarted, kRead, kWritten, kFinished};
@@ -51,10 +53,21 @@ void AcquisitionStream::State::StartNextWrite() {
     writing = true;
     writable->WriteLast(Serialize(request), grpc::WriteOptions(), Tag(kWritten));
   }
+  // Verdict says so.
+  if (!window.failure().ok() && call != nullptr) call->context.TryCancel();
 }
 
-absl::Status AcquisitionStream::State::AcceptedAgain(const v1::Accepted& answer) {
-  ++reconnects;
+std::vector<uint32_t> AcquisitionStream::State::Accept(const v1::Accepted& answer, Call& c) {
+  c.accepted = absl::Now();
+  if (!accepted) accepted = answer;
+  job_id = answer.job_id();
+  if (c.again) ++reconnects;
+  if (!c.moves) return window.Rewind(answer.next_frame_index());
+  failover.Arrived(c.node, std::exchange(node, c.node));
+  return window.Restart(answer.next_frame_index());
+}
+
+absl::Status AcquisitionStream::State::AcceptedAgain(const v1::Accepted& answer) const {
   if (!window.WasReleased(answer.next_frame_index())) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("the server lacks frame ", answer.next_frame_index(),
                                           " of job ", answer.job_id(),
@@ -63,20 +76,19 @@ absl::Status AcquisitionStream::State::AcceptedAgain(const v1::Accepted& answer)
 
 void AcquisitionStream::State::Handle(const v1::AcquireResponse& response, Call& c) {
   std::vector<uint32_t> acknowledged;
+  int64_t before = 0, after = 0;
   {
     absl::MutexLock lock(&mutex);
+    before = window.acknowledged();
     if (response.has_accepted()) {
-      if (accepted) {
+      if (c.again && !c.moves) {
         if (absl::Status status = AcceptedAgain(response.accepted()); !status.ok()) {
           broken_promise = std::move(status);
           c.context.TryCancel();
           return;
         }
-      } else {
-        accepted = response.accepted();
       }
-      c.accepted = absl::Now();
-      acknowledged = window.Rewind(response.accepted().next_frame_index());
+      acknowledged = Accept(response.accepted(), c);
       writable = c.stream.get();
       StartNextWrite();
     } else if (response.has_acknowledgement()) {
@@ -84,8 +96,10 @@ void AcquisitionStream::State::Handle(const v1::AcquireResponse& response, Call&
     } else if (response.has_result()) {
       result = response.result();
     }
+    after = window.acknowledged();
   }
-  if (!acknowledged.empty()) c.moved_on = true;
+  if (after > before || !acknowledged.empty()) c.moved_on = true;
+  if (c.moves && response.has_accepted() && options.on_moved) options.on_moved(c.node);
   if (options.on_acknowledged) {
     for (const uint32_t index : acknowledged) options.on_acknowledged(index);
   }
@@ -104,15 +118,13 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
     finish_written = false;
   }
   c.stream->StartCall(Tag(kStarted));
-  bool late = false;
   const absl::Time admission_deadline = absl::Now() + limit;
   for (bool over = false; !over;) {
     void* tag = nullptr;
     bool ok = false;
-    const absl::Time until = c.answered || late ? absl::InfiniteFuture() : admission_deadline;
+    const absl::Time until = NextLook(c, admission_deadline);
     if (c.queue.AsyncNext(&tag, &ok, absl::ToChronoTime(until)) == grpc::CompletionQueue::TIMEOUT) {
-      late = true;
-      c.context.TryCancel();
+      WaitedInVain(c);
       continue;
     }
     OnEvent(*static_cast<const CallEvent*>(tag), ok, opening, c);
@@ -126,7 +138,39 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   while (c.queue.Next(&none, &ok)) {
   }
   c.moved_on = c.moved_on || absl::Now() - c.accepted > kMovedOn;
-  if (!c.answered && late) {
+  return EndOf(c, limit);
+}
+
+absl::Time AcquisitionStream::State::NextLook(const Call& c, absl::Time admission_deadline) const {
+  if (c.late || c.silent) return absl::InfiniteFuture();  // it has been cancelled
+  if (!c.answered) return admission_deadline;
+  // What has no other to go to waits for the transport.
+  return failover.possible() ? c.heard + failover.after() : absl::InfiniteFuture();
+}
+
+void AcquisitionStream::State::WaitedInVain(Call& c) {
+  if (c.answered) {
+    // A proxy holds the connection of a node that is gone; one that is busy says so.
+    const std::string job = [this] {
+      absl::MutexLock lock(&mutex);
+      return job_id;
+    }();
+    if (failover.Answers(c.node, job)) {
+      c.heard = absl::Now();
+      return;
+    }
+    c.silent = true;
+  } else {
+    c.late = true;
+  }
+  c.context.TryCancel();
+}
+
+absl::Status AcquisitionStream::State::EndOf(const Call& c, absl::Duration limit) const {
+  if (c.silent) {
+    return absl::UnavailableError(absl::StrCat("node '", c.node, "' does not answer any more"));
+  }
+  if (!c.answered && c.late) {
     // An unanswered attempt to take the job up again says nothing about the job.
     if (c.again) return absl::UnavailableError("the server cannot be reached or does not answer");
     return absl::DeadlineExceededError(absl::StrCat(
@@ -149,6 +193,7 @@ void AcquisitionStream::State::OnEvent(CallEvent event, bool ok, const v1::Acqui
     case kRead:
       if (ok) {
         c.answered = true;
+        c.heard = absl::Now();
         Handle(c.response, c);
         c.stream->Read(&c.response, Tag(kRead));
       } else {
@@ -175,15 +220,27 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
   if (cancelled) return absl::CancelledError("cancelled by the console");
   if (broken_promise) return broken_promise;
   if (result) return absl::OkStatus();  // what ends the call after it does not matter
+  if (!window.failure().ok()) return window.failure();
   if (!accepted || status.ok()) return status;
+  if (c.moves && c.accepted == absl::InfiniteFuture()) {
+    // What another node says of it does not end it.
+    status = absl::UnavailableError(absl::StrCat(
+        "node '", node, "' is away, and node '", c.node, "' does not go on: ", status.message()));
+  }
   if (absl::IsNotFound(status) && c.again) {
     return absl::NotFoundError(
-        absl::StrCat("the connection broke and the server does not know job ", accepted->job_id(),
+        absl::StrCat("the connection broke and the server does not know job ", job_id,
                      " any more: ", status.message()));
   }
-  absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, absl::Now());
+  const absl::Time broken_since = c.silent ? c.heard : absl::Now();
+  absl::Status verdict = reconnect.MayTryAgain(status, c.moved_on, broken_since);
   const absl::Status before = std::exchange(last_break, status);
   if (verdict.ok()) return std::nullopt;
+  if (const absl::Status kept = window.CanBeSentAgain(); failover.possible() && !kept.ok()) {
+    verdict = absl::Status(verdict.code(),
+                           absl::StrCat(verdict.message(),
+                                        "; it cannot go to another node: ", kept.message()));
+  }
   if (!c.again || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
     return verdict;
   }
@@ -193,27 +250,60 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
       absl::StrCat(verdict.message(), " (the stream had ended with ", before.ToString(), ")"));
 }
 
+v1::AcquireRequest AcquisitionStream::State::GoOn(const Reconnect& reconnect,
+                                                  const absl::Status& why, Call& c) {
+  v1::AcquireRequest move;
+  {
+    absl::MutexLock lock(&mutex);
+    c.again = true;
+    c.node = node;
+    const bool may_move = failover.possible() && absl::IsUnavailable(why) &&
+                          reconnect.Lasted(absl::Now()) >= failover.after() &&
+                          window.CanBeSentAgain().ok();
+    if (!may_move) return ResumeRequest(job_id, header);
+    move = MoveRequest(job_id, header);
+  }
+  std::string next = failover.Next(move, c.node);
+  c.moves = next != c.node;
+  if (!c.moves) return ResumeRequest(move.header().continues_job_id(), header);
+  c.node = std::move(next);
+  return move;
+}
+
 void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
   Reconnect reconnect(options.reconnect_timeout);
   absl::Duration limit = options.admission_timeout;
+  absl::Status broken;  // how the call before ended
   for (bool again = false;; again = true) {
     Call c;
-    c.again = again;
+    if (again) {
+      opening = GoOn(reconnect, broken, c);
+      limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
+      if (failover.possible() && !c.moves) {
+        const absl::Duration until_others = failover.after() - reconnect.Lasted(absl::Now());
+        limit = std::min(limit, std::max(until_others, kLeastToAnswer));
+      }
+    } else {
+      absl::MutexLock lock(&mutex);
+      c.node = node;
+    }
     // A call that waits for its connection has gRPC watch it; without one, it would look only every
     // five seconds.
     c.context.set_wait_for_ready(again);
-    if (!node.empty()) c.context.AddMetadata(kNodeMetadata, node);
-    const absl::Status status = RunCall(opening, limit, c);
-    std::optional<absl::Status> verdict = Verdict(status, c, reconnect);
-    if (!verdict && options.on_interrupted) options.on_interrupted(status);
-    absl::MutexLock lock(&mutex);
+    if (!c.node.empty()) c.context.AddMetadata(kNodeMetadata, c.node);
+    broken = RunCall(opening, limit, c);
+    std::optional<absl::Status> verdict = Verdict(broken, c, reconnect);
+    if (!verdict && options.on_interrupted) options.on_interrupted(broken);
+    absl::ReleasableMutexLock lock(&mutex);
     if (verdict) {
       ended = std::move(verdict);
-      return;
+      const std::string job = job_id;
+      lock.Release();
+      return failover.Withdraw(job);
     }
     mutex.AwaitWithTimeout(absl::Condition(&cancelled), reconnect.Pause());
-    opening = ResumeRequest(accepted->job_id(), header);
-    limit = std::min(options.admission_timeout, reconnect.Left(absl::Now()));
+    // What a node that was asked to go on says of it is nothing that ends the matter.
+    if (c.moves && c.accepted == absl::InfiniteFuture()) broken = absl::UnavailableError("");
   }
 }
 

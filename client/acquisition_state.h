@@ -10,12 +10,15 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/acquisition_stream.h"
+#include "client/failover.h"
+#include "client/frame_store.h"
 #include "client/frame_window.h"
 #include "client/reconnect.h"
 #include "isocenter/v1/acquisition.pb.h"
@@ -40,9 +43,14 @@ struct AcquisitionStream::State {
     grpc::ClientContext context;
     grpc::CompletionQueue queue;
     std::unique_ptr<RawStream> stream;
+    std::string node;                         // that it is meant for
+    absl::Time heard = absl::InfinitePast();  // when anything came from there last
+    bool late = false;                        // ended because its answer was
+    bool silent = false;                      // ended because nothing came any more
     absl::Time accepted = absl::InfiniteFuture();
     bool moved_on = false;
     bool again = false;  // takes up what a broken call began
+    bool moves = false;  // at another node, with all frames
     v1::AcquireResponse response;
     bool answered = false;
     grpc::Status status;
@@ -50,25 +58,32 @@ struct AcquisitionStream::State {
   };
 
   State(const ServiceChannel& channel, AcquisitionStreamOptions stream_options,
-        const v1::AcquisitionHeader& begun_with, int64_t bytes, std::string on_node)
+        const v1::AcquisitionHeader& begun_with, int64_t bytes, std::vector<std::string> nodes,
+        std::string on_node)
       : options(std::move(stream_options)),
         header(begun_with),
-        node(std::move(on_node)),
         stub(channel.grpc_channel()),
         frame_count(header.frame_count()),
         frame_bytes(bytes),
+        failover(channel, std::move(nodes), options.failover_after),
+        store(options.max_kept_bytes, options.kept_frames_folder),
+        node(std::move(on_node)),
         window(header.frame_count(), std::max(1, options.max_frames_in_flight),
-               options.max_bytes_in_flight) {}
+               options.max_bytes_in_flight) {
+    if (failover.possible()) window.KeepAcknowledged(&store);
+  }
 
   const AcquisitionStreamOptions options;
   const v1::AcquisitionHeader header;  // which every resumption repeats
-  const std::string node;              // that all calls are meant for; empty: there is no choice
   RawStub stub;
   const uint32_t frame_count;
   const int64_t frame_bytes;
   std::thread thread;
+  Failover failover;  // the thread's own
 
   mutable absl::Mutex mutex;
+  FrameStore store ABSL_GUARDED_BY(mutex);
+  std::string node ABSL_GUARDED_BY(mutex);  // that has the job; empty: there is no choice
   FrameWindow window ABSL_GUARDED_BY(mutex);
   Call* call ABSL_GUARDED_BY(mutex) = nullptr;           // the one under way
   RawStream* writable ABSL_GUARDED_BY(mutex) = nullptr;  // its stream, while it takes frames
@@ -77,7 +92,8 @@ struct AcquisitionStream::State {
   bool finish_written ABSL_GUARDED_BY(mutex) = false;    // in this call
   bool cancelled ABSL_GUARDED_BY(mutex) = false;
   int64_t reconnects ABSL_GUARDED_BY(mutex) = 0;
-  std::optional<v1::Accepted> accepted ABSL_GUARDED_BY(mutex);
+  std::optional<v1::Accepted> accepted ABSL_GUARDED_BY(mutex);  // the first
+  std::string job_id ABSL_GUARDED_BY(mutex);                    // at `node`
   std::optional<v1::JobResult> result ABSL_GUARDED_BY(mutex);
   std::optional<absl::Status> ended ABSL_GUARDED_BY(mutex);
 
@@ -86,14 +102,26 @@ struct AcquisitionStream::State {
   /// One call, from its first message to its status.
   /// `limit`: how long the answer to the first message may take.
   absl::Status RunCall(const v1::AcquireRequest& opening, absl::Duration limit, Call& c);
+  /// Until when events are waited for before WaitedInVain.
+  absl::Time NextLook(const Call& c, absl::Time admission_deadline) const;
+  /// Nothing has come: ends a call whose answer is late, or whose node is silent and gone.
+  void WaitedInVain(Call& c);
+  absl::Status EndOf(const Call& c, absl::Duration limit) const;
   /// `ok`: it went well.
   void OnEvent(CallEvent event, bool ok, const v1::AcquireRequest& opening, Call& c);
   void Handle(const v1::AcquireResponse& response, Call& c);
-  absl::Status AcceptedAgain(const v1::Accepted& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  /// Returns the frames that are acknowledged by it.
+  std::vector<uint32_t> Accept(const v1::Accepted& answer, Call& c)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  absl::Status AcceptedAgain(const v1::Accepted& answer) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   /// How the acquisition ends after a call that ended with `status`; nothing when it is tried
   /// again.
   std::optional<absl::Status> Verdict(absl::Status status, const Call& c, Reconnect& reconnect)
+      ABSL_LOCKS_EXCLUDED(mutex);
+  /// What takes the acquisition up again, where it was or at another node. `c`: the call to be made.
+  v1::AcquireRequest GoOn(const Reconnect& reconnect, const absl::Status& why, Call& c)
       ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,
                     const std::optional<ProjectionMatrix>& measured, float dose);

@@ -59,10 +59,12 @@ AcquisitionStream::~AcquisitionStream() {
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Start(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, v1::AcquireRequest opening,
-    AcquisitionStreamOptions options, const std::string& node) {
+    AcquisitionStreamOptions options, const std::vector<std::string>& nodes,
+    const std::string& node) {
   ISO_ASSIGN_OR_RETURN(const int64_t frame_bytes, wire::CheckedFrameBytes(header));
   if (options.stop.stop_requested()) return Stopped();
-  auto state = std::make_unique<State>(channel, std::move(options), header, frame_bytes, node);
+  auto state =
+      std::make_unique<State>(channel, std::move(options), header, frame_bytes, nodes, node);
   State& s = *state;
   s.thread =
       std::thread([&s, opening = std::move(opening)]() mutable { s.Run(std::move(opening)); });
@@ -90,12 +92,12 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  const std::vector<std::string> nodes =
-      RankNodes(channel, header, options.admission_timeout, options.stop);
-  if (nodes.empty()) return Start(channel, header, std::move(opening), options, "");
+  const std::vector<std::string> nodes = ListNodes(channel, options.admission_timeout, options.stop);
+  if (nodes.empty()) return Start(channel, header, std::move(opening), options, nodes, "");
   absl::Status refusal;
-  for (const std::string& node : nodes) {
-    auto stream = Start(channel, header, opening, options, node);
+  for (const std::string& node :
+       RankNodes(channel, nodes, header, options.admission_timeout, options.stop)) {
+    auto stream = Start(channel, header, opening, options, nodes, node);
     if (stream.ok() || !AnotherNodeMayTake(stream.status())) return stream;
     if (refusal.ok()) refusal = stream.status();  // that of the best
   }
@@ -131,8 +133,11 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Resume(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header, const std::string& job_id,
     AcquisitionStreamOptions options) {
   return Repeat(channel, options, [&] {
-    const std::string node = NodeOfJob(channel, job_id, options.admission_timeout, options.stop);
-    return Start(channel, header, ResumeRequest(job_id, header), options, node);
+    const std::vector<std::string> nodes =
+        ListNodes(channel, options.admission_timeout, options.stop);
+    const std::string node =
+        NodeOfJob(channel, nodes, job_id, options.admission_timeout, options.stop);
+    return Start(channel, header, ResumeRequest(job_id, header), options, nodes, node);
   });
 }
 
@@ -175,6 +180,11 @@ void AcquisitionStream::Cancel() {
 int64_t AcquisitionStream::acknowledged_frames() const {
   absl::MutexLock lock(&state_->mutex);
   return state_->window.acknowledged();
+}
+
+std::string AcquisitionStream::node() const {
+  absl::MutexLock lock(&state_->mutex);
+  return state_->node;
 }
 
 int64_t AcquisitionStream::reconnects() const {

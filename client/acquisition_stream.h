@@ -29,6 +29,14 @@ struct AcquisitionStreamOptions {
   absl::Duration admission_timeout = absl::Seconds(30);
   /// How long a broken connection is tried again; zero: its error ends the acquisition.
   absl::Duration reconnect_timeout = absl::Seconds(120);
+  /// Where there are several nodes: how long the acquisition's may be away, or silent, before all
+  /// frames are sent to another one; zero: they stay.
+  absl::Duration failover_after = absl::Seconds(2);
+  /// For that, frames are kept until the result is there: so many bytes in memory, beyond them in a
+  /// file without a name in `kept_frames_folder`. Where that is empty, or full, the acquisition
+  /// stays with its node.
+  int64_t max_kept_bytes = int64_t{4} << 30;
+  std::string kept_frames_folder;
   /// Ends Open and Resume early. An attempt under way has a second left to be answered, so that a
   /// job that has just begun can be cancelled by its name; after it they return CANCELLED.
   std::stop_token stop;
@@ -40,6 +48,8 @@ struct AcquisitionStreamOptions {
   /// The connection has broken, for this reason, and is about to be tried again. All that the
   /// server had sent through it has been told before. Within Open it is called by Open's caller.
   std::function<void(const absl::Status& why)> on_interrupted;
+  /// The acquisition goes on at this node: all frames that were sent are sent to it, too.
+  std::function<void(const std::string& node)> on_moved;
 };
 
 /// One acquisition: Open, then SendFrame for each frame, then Finish.
@@ -56,7 +66,9 @@ struct AcquisitionStreamOptions {
 ///
 /// Where there are several nodes behind the address, Open asks each what it would make of the
 /// acquisition and sends it to the best that takes it; later calls go to the same one
-/// (docs/adr/0022-several-nodes.md).
+/// (docs/adr/0022-several-nodes.md). When that one is away for options.failover_after, before or
+/// after Finish, another gets all of it, under the same job id
+/// (docs/adr/0067-a-scan-outlives-its-node.md).
 ///
 /// SendFrame and Finish belong to one thread; the other functions may be called from any.
 class AcquisitionStream {
@@ -81,7 +93,7 @@ class AcquisitionStream {
   AcquisitionStream(const AcquisitionStream&) = delete;
   AcquisitionStream& operator=(const AcquisitionStream&) = delete;
 
-  /// What the server answered first: job id, grid, first frame that it wants.
+  /// What the server answered first: job id, grid, first frame that it wants, the first node.
   const v1::Accepted& accepted() const;
 
   /// Sends one frame with its CRC-32C. Frames may come in any order, and some never. One that was
@@ -103,8 +115,10 @@ class AcquisitionStream {
   /// Breaks the call off: the other functions return CANCELLED.
   void Cancel();
 
-  /// Frames that the server has.
+  /// Frames that the server has; fewer again when the acquisition has gone to another node.
   int64_t acknowledged_frames() const;
+  /// The node that has the acquisition now; empty: there is no choice.
+  std::string node() const;
   /// How often a broken connection was replaced.
   int64_t reconnects() const;
 
@@ -113,7 +127,8 @@ class AcquisitionStream {
   explicit AcquisitionStream(std::unique_ptr<State> state);
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> Start(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,
-      v1::AcquireRequest opening, AcquisitionStreamOptions options, const std::string& node);
+      v1::AcquireRequest opening, AcquisitionStreamOptions options,
+      const std::vector<std::string>& nodes, const std::string& node);
   /// One attempt, at the best node that takes it.
   static absl::StatusOr<std::unique_ptr<AcquisitionStream>> OpenOnce(
       const ServiceChannel& channel, const v1::AcquisitionHeader& header,

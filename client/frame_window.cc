@@ -1,6 +1,9 @@
 #include "client/frame_window.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "absl/status/statusor.h"
 
 namespace isocenter::client {
 
@@ -21,11 +24,27 @@ void FrameWindow::Add(uint32_t index, const grpc::ByteBuffer& message) {
 
 const grpc::ByteBuffer* FrameWindow::Next() {
   while (!unwritten_.empty()) {
-    const auto it = kept_.find(unwritten_.front());
+    const uint32_t index = unwritten_.front();
     unwritten_.pop_front();
-    if (it != kept_.end()) return &it->second;
+    if (const auto it = kept_.find(index); it != kept_.end()) return &it->second;
+    if (state_[index] != State::kStored) continue;
+    absl::StatusOr<grpc::ByteBuffer> message = store_->Get(index);
+    if (!message.ok()) {
+      failure_ = message.status();
+      return nullptr;
+    }
+    kept_bytes_ += static_cast<int64_t>(message->Length());
+    return &kept_.emplace(index, *std::move(message)).first->second;
   }
   return nullptr;
+}
+
+absl::Status FrameWindow::CanBeSentAgain() const {
+  if (store_ == nullptr) return absl::FailedPreconditionError("no frames are kept");
+  if (std::find(state_.begin(), state_.end(), State::kAcknowledged) != state_.end()) {
+    return absl::FailedPreconditionError("some frames were sent by another stream");
+  }
+  return store_->complete();
 }
 
 void FrameWindow::Acknowledge(int64_t first, int64_t last, std::vector<uint32_t>& released) {
@@ -38,11 +57,14 @@ void FrameWindow::Acknowledge(int64_t first, int64_t last, std::vector<uint32_t>
       state = State::kAcknowledged;
       continue;
     }
-    state = State::kReleased;
-    const auto it = kept_.find(static_cast<uint32_t>(i));
-    kept_bytes_ -= static_cast<int64_t>(it->second.Length());
-    kept_.erase(it);
-    released.push_back(static_cast<uint32_t>(i));
+    const bool is_first = std::exchange(state, State::kReleased) == State::kKept;
+    const auto index = static_cast<uint32_t>(i);
+    if (const auto it = kept_.find(index); it != kept_.end()) {
+      if (is_first && store_ != nullptr) store_->Put(index, it->second);
+      kept_bytes_ -= static_cast<int64_t>(it->second.Length());
+      kept_.erase(it);
+    }
+    if (is_first) released.push_back(index);
   }
 }
 
@@ -63,8 +85,20 @@ std::vector<uint32_t> FrameWindow::Rewind(uint32_t next_frame_index) {
   Acknowledge(below_, int64_t{next_frame_index} - 1, released);
   below_ = std::max<int64_t>(below_, next_frame_index);
   unwritten_.clear();
-  for (const auto& [index, message] : kept_) unwritten_.push_back(index);
+  for (uint32_t index = 0; index < state_.size(); ++index) {
+    if (state_[index] == State::kKept || state_[index] == State::kStored) {
+      unwritten_.push_back(index);
+    }
+  }
   return released;
+}
+
+std::vector<uint32_t> FrameWindow::Restart(uint32_t next_frame_index) {
+  for (State& state : state_) {
+    if (state == State::kReleased) state = State::kStored;
+  }
+  below_ = acknowledged_ = 0;
+  return Rewind(next_frame_index);
 }
 
 }  // namespace isocenter::client

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <tuple>
+#include <utility>
 
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/clock.h"
@@ -19,18 +20,6 @@ namespace {
 
 // A list comes from memory.
 constexpr absl::Duration kToList = absl::Seconds(5);
-
-std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Time deadline,
-                                   const std::stop_token& stop) {
-  if (!channel.node().empty()) return {};
-  grpc::ClientContext context;
-  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-  context.set_deadline(absl::ToChronoTime(std::min(deadline, absl::Now() + kToList)));
-  v1::ListNodesResponse response;
-  const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
-  if (!stub->ListNodes(&context, {}, &response).ok() || response.node_size() < 2) return {};
-  return {response.node().begin(), response.node().end()};
-}
 
 /// One question to one node.
 template <class Response>
@@ -66,6 +55,8 @@ std::vector<std::unique_ptr<Question<Response>>> AskAll(
   return questions;
 }
 
+}  // namespace
+
 bool Answered(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
@@ -79,20 +70,29 @@ bool Answered(const grpc::Status& status) {
   }
 }
 
-}  // namespace
+std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Duration timeout,
+                                   const std::stop_token& stop) {
+  if (!channel.node().empty()) return {};
+  grpc::ClientContext context;
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  context.set_deadline(absl::ToChronoTime(absl::Now() + std::min(timeout, kToList)));
+  v1::ListNodesResponse response;
+  const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
+  if (!stub->ListNodes(&context, {}, &response).ok() || response.node_size() < 2) return {};
+  return {response.node().begin(), response.node().end()};
+}
 
 std::vector<std::string> RankNodes(const ServiceChannel& channel,
+                                   const std::vector<std::string>& nodes,
                                    const v1::AcquisitionHeader& header, absl::Duration timeout,
                                    const std::stop_token& stop) {
-  const absl::Time deadline = absl::Now() + timeout;
-  const std::vector<std::string> nodes = ListNodes(channel, deadline, stop);
-  if (nodes.empty()) return {};
   const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
   v1::QuoteAcquisitionRequest request;
   *request.mutable_header() = header;
   using Quote = Question<v1::AcquisitionQuote>;
   auto quotes = AskAll<v1::AcquisitionQuote>(
-      nodes, deadline, stop, [&](Quote& question, std::function<void(grpc::Status)> done) {
+      nodes, absl::Now() + timeout, stop,
+      [&](Quote& question, std::function<void(grpc::Status)> done) {
         stub->async()->QuoteAcquisition(&question.context, &request, &question.response,
                                         std::move(done));
       });
@@ -109,16 +109,15 @@ std::vector<std::string> RankNodes(const ServiceChannel& channel,
   return ranked;
 }
 
-std::string NodeOfJob(const ServiceChannel& channel, const std::string& job_id,
-                      absl::Duration timeout, const std::stop_token& stop) {
-  const absl::Time deadline = absl::Now() + timeout;
-  const std::vector<std::string> nodes = ListNodes(channel, deadline, stop);
+std::string NodeOfJob(const ServiceChannel& channel, const std::vector<std::string>& nodes,
+                      const std::string& job_id, absl::Duration timeout,
+                      const std::stop_token& stop) {
   if (nodes.empty()) return "";
   const auto stub = v1::JobService::NewStub(channel.grpc_channel());
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   const auto answers = AskAll<v1::Job>(
-      nodes, deadline, stop,
+      nodes, absl::Now() + timeout, stop,
       [&](Question<v1::Job>& question, std::function<void(grpc::Status)> done) {
         stub->async()->GetJob(&question.context, &request, &question.response, std::move(done));
       });

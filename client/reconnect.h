@@ -26,6 +26,8 @@ class Reconnect {
 
   /// What is left of the outage at `now`.
   absl::Duration Left(absl::Time now) const { return outage_began_ + timeout_ - now; }
+  /// How long it lasts at `now`; negative infinity when there is none.
+  absl::Duration Lasted(absl::Time now) const { return now - outage_began_; }
 
   /// 50 ms, doubled with each try of an outage up to 2 s, of which a random half is kept, so that
   /// consoles of one server do not come back all at once.

@@ -1,10 +1,12 @@
 // isocenter stream: an acquisition on disk plays the scanner.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
+#include <system_error>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -164,6 +166,11 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   stream.on_interrupted = [&warnings](const absl::Status& why) {
     warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
   };
+  stream.on_moved = [&warnings](const std::string& node) {
+    warnings.Print(absl::StrCat("the scan goes on at node ", node, ", which gets all frames"));
+  };
+  std::error_code none;
+  stream.kept_frames_folder = std::filesystem::temp_directory_path(none);
   if (options.resume.empty()) {
     return client::AcquisitionStream::Open(channel, header, std::move(stream));
   }
@@ -171,13 +178,18 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
 }
 
 /// Who has interrupted does not wait longer for a server that is out of reach.
-absl::Status CancelJob(client::ServerAddress server, const v1::Accepted& job) {
+absl::Status CancelJob(client::ServerAddress server, const client::AcquisitionStream& stream) {
   constexpr absl::Duration kToBeTold = absl::Seconds(2);
-  server.node = job.node();
+  server.node = stream.node();
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel direct, client::ServiceChannel::Open(server));
   return client::JobClient(direct)
-      .Cancel(job.job_id(), v1::CANCEL_REASON_UNSPECIFIED, kToBeTold)
+      .Cancel(stream.accepted().job_id(), v1::CANCEL_REASON_UNSPECIFIED, kToBeTold)
       .status();
+}
+
+/// Which made the volume.
+std::string NodeOf(const client::AcquisitionStream& stream) {
+  return stream.node().empty() ? stream.accepted().node() : stream.node();
 }
 
 absl::Status Stream(const Options& options) {
@@ -199,7 +211,7 @@ absl::Status Stream(const Options& options) {
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
   absl::Status told;
   interrupt.SetHandler([&] {
-    told = CancelJob(options.server, stream->accepted());
+    told = CancelJob(options.server, *stream);
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
@@ -225,10 +237,10 @@ absl::Status Stream(const Options& options) {
   for (const std::string& warning : result->warning()) warnings.Print(warning);
   // A preview that could not be written does not spoil the job.
   if (const absl::Status s = preview.Close(); !s.ok()) warnings.Print(std::string(s.message()));
-  PrintSummary(*result, stream->accepted().node(), *sent, stream->reconnects());
+  PrintSummary(*result, NodeOf(*stream), *sent, stream->reconnects());
   if (!options.json.empty()) {
     nlohmann::ordered_json json = ToJson(*result);
-    json["node"] = stream->accepted().node();
+    json["node"] = NodeOf(*stream);
     json["frames"] = sent->frames;
     json["reconnects"] = stream->reconnects();
     json["stream_seconds"] = absl::ToDoubleSeconds(sent->last_frame - sent->begin);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <random>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -32,6 +33,15 @@ std::string NewJobId(absl::Time now) {
   std::random_device entropy;
   return absl::StrFormat("%s-%08x", absl::FormatTime("%Y%m%dT%H%M%S", now, absl::UTCTimeZone()),
                          entropy());
+}
+
+std::optional<absl::Time> BeginOf(const std::string& id) {
+  absl::Time begun;
+  const size_t length = std::string_view("20260101T120000").size();
+  const bool is_one = id.size() > length && id[length] == '-' &&
+                      absl::ParseTime("%Y%m%dT%H%M%S", id.substr(0, length), absl::UTCTimeZone(),
+                                      &begun, nullptr);
+  return is_one ? std::optional(begun) : std::nullopt;
 }
 
 absl::Status CheckJobId(const std::string& id) {

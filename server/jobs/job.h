@@ -298,6 +298,9 @@ inline bool IsAcquisition(const Job& job) {
 /// "20260101T120000-7f3a9c21".
 std::string NewJobId(absl::Time now);
 
+/// When the job of an id as NewJobId makes them was begun, to the second; of others nothing.
+std::optional<absl::Time> BeginOf(const std::string& id);
+
 /// Whether an id may name a file. Errors: INVALID_ARGUMENT, outside 1 to 64 of [A-Za-z0-9_.-], or
 /// of dots only.
 absl::Status CheckJobId(const std::string& id);

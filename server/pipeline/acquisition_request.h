@@ -39,6 +39,8 @@ struct AcquisitionRequest {
   std::string laterality, performing_physician_name, operators_name;
   jobs::Equipment equipment;
   std::string protocol, station_name, request_id;
+  /// The job's id, where another node began it; empty: a new one.
+  std::string continues_job_id;
   /// Who sends it, as Job::begun_by; not kept with the frames, but with the job.
   std::string caller;
   jobs::JobClass job_class = jobs::JobClass::kLive;

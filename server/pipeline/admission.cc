@@ -85,11 +85,12 @@ void LogAccepted(const jobs::Job& job, const AcceptedJob& accepted, const Recons
   spdlog::info(
       "event=job_accepted job={} protocol={} station={} class={} frames={} detector={}x{} "
       "grid={}x{}x{} slot={} device_bytes={} host_bytes={} predicted_seconds={:.2f} "
-      "calibration={}",
+      "calibration={} continues={}",
       job.id, job.protocol, job.station_name, std::string(jobs::Name(job.job_class)),
       job.progress.frames_total, detector.columns, detector.rows, job.grid.nx, job.grid.ny,
       job.grid.nz, run.slot().name, run.plan().peak_bytes, run.plan().host_bytes,
-      accepted.predicted_seconds, job.facts.calibration ? job.facts.calibration->name : "none");
+      accepted.predicted_seconds, job.facts.calibration ? job.facts.calibration->name : "none",
+      accepted.job->request().continues_job_id.empty() ? "nothing" : "another node");
 }
 
 }  // namespace
@@ -123,6 +124,13 @@ absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
     const jobs::JobSnapshot job = parts_.table.FindByRequestId(request.request_id);
     if (job != nullptr) {
       ISO_ASSIGN_OR_RETURN(screened.known, Existing(request, job));
+      return screened;
+    }
+  }
+  if (!request.continues_job_id.empty()) {
+    const absl::StatusOr<jobs::JobSnapshot> job = parts_.table.Get(request.continues_job_id);
+    if (job.ok()) {
+      ISO_ASSIGN_OR_RETURN(screened.known, Existing(request, *job));
       return screened;
     }
   }
@@ -226,13 +234,15 @@ jobs::Job AcquisitionAdmission::NewRecord(const AcquisitionRequest& request,
                                           const VolumeGrid& grid) const {
   const absl::Time now = parts_.Now();
   jobs::Job job;
-  job.id = jobs::NewJobId(now);
+  job.id = request.continues_job_id.empty() ? jobs::NewJobId(now) : request.continues_job_id;
   job.patient_study = request.patient_study;
+  // A study that two nodes know has one time.
+  const absl::Time begun = jobs::BeginOf(job.id).value_or(now);
   if (job.patient_study.study_date.empty()) {
-    job.patient_study.study_date = absl::FormatTime("%Y%m%d", now, absl::LocalTimeZone());
+    job.patient_study.study_date = absl::FormatTime("%Y%m%d", begun, absl::LocalTimeZone());
   }
   if (job.patient_study.study_time.empty()) {
-    job.patient_study.study_time = absl::FormatTime("%H%M%S", now, absl::LocalTimeZone());
+    job.patient_study.study_time = absl::FormatTime("%H%M%S", begun, absl::LocalTimeZone());
   }
   job.order.is_reported = parts_.options.reports_procedure_steps;
   job.protocol = request.protocol;
@@ -258,8 +268,10 @@ absl::StatusOr<AcceptedJob> AcquisitionAdmission::Existing(const AcquisitionRequ
   if (!same.ok()) {
     return Explained(
         same,
-        absl::StrCat("request_id is '", request.request_id, "', which belongs to job '", job->id,
-                     "' of another acquisition: "),
+        request.request_id == job->request_id && !request.request_id.empty()
+            ? absl::StrCat("request_id is '", request.request_id, "', which belongs to job '",
+                           job->id, "' of another acquisition: ")
+            : absl::StrCat("continues_job_id is '", job->id, "', a job of another acquisition: "),
         "; legal is an id that was never used");
   }
   return AcceptedJob{

@@ -10,6 +10,7 @@
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 #include "proto/wire/geometry.h"
+#include "server/jobs/job.h"
 #include "server/jobs/private_error.h"
 #include "server/rpc/translation/field_checks.h"
 #include "server/rpc/translation/known_geometry.h"
@@ -129,6 +130,12 @@ absl::Status CheckHeader(const v1::AcquisitionHeader& header) {
   ISO_RETURN_IF_ERROR(CheckIdentifier("detector_mode", header.detector_mode()));
   ISO_RETURN_IF_ERROR(CheckIdentifier("calibration", header.calibration()));
   ISO_RETURN_IF_ERROR(CheckIdentifier("geometry", header.geometry()));
+  if (!header.continues_job_id().empty()) {
+    const absl::Status legal = jobs::CheckJobId(header.continues_job_id());
+    if (!legal.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("continues_job_id: ", legal.message()));
+    }
+  }
   if (!(header.tube_voltage_kv() >= 0 && header.tube_voltage_kv() <= 300)) {
     return Illegal("tube_voltage_kv", absl::StrCat(header.tube_voltage_kv()), "0 to 300");
   }
@@ -171,6 +178,7 @@ absl::StatusOr<pipeline::AcquisitionRequest> Translate(const v1::AcquisitionHead
       .protocol = protocol.description.name(),
       .station_name = header.station_name(),
       .request_id = header.request_id(),
+      .continues_job_id = header.continues_job_id(),
       .frame_rate_hz = header.frame_rate_hz(),
       .detector_mode = header.detector_mode(),
       .calibration_policy = protocol.calibration_policy,
