@@ -47,6 +47,7 @@ struct Options {
   std::string resume;
   std::string skip_frames;
   std::string preview;
+  double failover_seconds = 2;
   std::string geometry;  // kNewest or the name of a set; empty: the input's matrices
   v1::PatientStudy study;
   v1::AcquisitionHeader system;  // only what is not empty counts
@@ -161,6 +162,7 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   const absl::Cleanup no_handler = [&interrupt] { interrupt.SetHandler(nullptr); };
   client::AcquisitionStreamOptions stream;
   stream.stop = stop.get_token();
+  stream.failover_after = absl::Seconds(options.failover_seconds);
   stream.on_warning = [&warnings](const v1::JobWarning& w) { warnings.Print(w.text()); };
   stream.on_preview = [&preview](const v1::Preview& p) { preview.Show(p); };
   stream.on_interrupted = [&warnings](const absl::Status& why) {
@@ -292,6 +294,11 @@ void AddStreamCommand(flags::Command program) {
            "leave the matrices to the service: those of the kept set of this name, or of the "
            "newest one that fits (newest)")
       .Type("NAME|newest");
+  command
+      .Add("--failover-seconds", o.failover_seconds,
+           "how long a node may be away before another one gets all frames; 0: they stay")
+      .ShowDefault()
+      .Range(0.0, 3600.0);
   command.Add("--preview", o.preview, "PNG of three planes, replaced as the volume grows")
       .Type("FILE");
   AddServerFlags(command, o.server);

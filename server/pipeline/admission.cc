@@ -130,6 +130,11 @@ absl::StatusOr<AcquisitionAdmission::Screened> AcquisitionAdmission::Screen(
   if (!request.continues_job_id.empty()) {
     const absl::StatusOr<jobs::JobSnapshot> job = parts_.table.Get(request.continues_job_id);
     if (job.ok()) {
+      if (!jobs::IsAcquisition(**job)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("continues_job_id is '", request.continues_job_id,
+                         "', for which nothing was acquired; legal is an acquisition's job"));
+      }
       ISO_ASSIGN_OR_RETURN(screened.known, Existing(request, *job));
       return screened;
     }

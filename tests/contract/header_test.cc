@@ -227,6 +227,11 @@ TEST_F(HeaderTest, NamesAndNumbersBesides) {
               Invalid({"station_name is 'room 1'", "[A-Za-z0-9_.-]"}));
   EXPECT_THAT(Refusal([](auto& h) { h.set_request_id(std::string(65, 'a')); }),
               Invalid({"request_id", "at most 64"}));
+  for (const char* id : {"../../etc", "..", "a b", ""}) {
+    const std::string whole = *id == 0 ? std::string(65, 'a') : id;
+    EXPECT_THAT(Refusal([&](auto& h) { h.set_continues_job_id(whole); }),
+                Invalid({"continues_job_id", "1 to 64 of [A-Za-z0-9_.-]"}));
+  }
   EXPECT_THAT(Refusal([](auto& h) { h.set_tube_voltage_kv(-1); }),
               Invalid({"tube_voltage_kv is -1", "0 to 300"}));
   EXPECT_THAT(Refusal([](auto& h) { h.set_body_part_examined("head"); }),

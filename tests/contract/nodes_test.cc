@@ -106,6 +106,9 @@ TEST_F(NodesTest, AnAcquisitionBelongsWhereItsJobIs) {
   header.set_request_id("scan-2");
   ASSERT_TRUE(Quote(header, quote).ok());
   EXPECT_FALSE(quote.holds_related_job());
+  header.set_continues_job_id(call->job_id);
+  ASSERT_TRUE(Quote(header, quote).ok());
+  EXPECT_TRUE(quote.holds_related_job());
   call->Break();
 }
 

@@ -278,6 +278,24 @@ TEST_F(StreamTest, TheSameRequestIdReturnsTheSameJob) {
   EXPECT_THAT(StatusOf({HeaderMessage(header)}), Invalid({"request_id is 'once'", "never used"}));
 }
 
+TEST_F(StreamTest, AJobOfAnotherNodeKeepsItsId) {
+  v1::AcquisitionHeader header = SmallHeader();
+  header.set_continues_job_id("20260101T120000-7f3a9c21");
+  const Answer first = Acquire(WholeAcquisition(header));
+  ASSERT_NE(first.result(), nullptr) << first.status.error_message();
+  EXPECT_EQ(first.accepted()->job_id(), "20260101T120000-7f3a9c21");
+  EXPECT_EQ(first.accepted()->next_frame_index(), 0u);
+  // A node that has it goes on with it.
+  const Answer again = Acquire({HeaderMessage(header), FinishMessage()});
+  ASSERT_NE(again.result(), nullptr) << again.status.error_message();
+  EXPECT_EQ(again.accepted()->next_frame_index(), 40u);
+  EXPECT_EQ(service_.observer.count("accepted"), 1);
+  header.mutable_patient_study()->set_patient_id("P2");
+  EXPECT_THAT(StatusOf({HeaderMessage(header)}),
+              Invalid({"continues_job_id is '20260101T120000-7f3a9c21'", "another acquisition",
+                       "patient_id is 'P2'"}));
+}
+
 TEST_F(StreamTest, AStalledConsoleIsLetGo) {
   server_.reset();
   StartServer(

@@ -1,6 +1,7 @@
 """Two nodes behind HAProxy, with the configuration that deploy/haproxy delivers and TLS on both of its sides."""
 
 import contextlib
+import json
 import re
 import signal
 
@@ -87,8 +88,8 @@ class SeveralNodesTest(support.ServiceTest):
 
     def console(self, name, fps=30, *options):
         """A scan that takes some seconds, in the background."""
-        json = self.path(f"{name}.json")
-        argv = [isocenter.binary("isocenter"), "stream", self.bundle(), *support.GRID, "--fps", fps, "--json", json]
+        summary = self.path(f"{name}.json")
+        argv = [isocenter.binary("isocenter"), "stream", self.bundle(), *support.GRID, "--fps", fps, "--json", summary]
         return self.background([*argv, *self.server(), *options], name)
 
     @contextlib.contextmanager
@@ -210,7 +211,7 @@ class SeveralNodesTest(support.ServiceTest):
 
     def test_a_console_comes_back_to_the_node_that_was_killed(self):
         self.start()
-        console = self.console("console", SLOW)
+        console = self.console("console", SLOW, "--failover-seconds", 60)
         node = self.wait_for_job()
         self.nodes[node].kill()
         self.nodes[node].start()
@@ -220,6 +221,47 @@ class SeveralNodesTest(support.ServiceTest):
         self.assertEqual(summary["frames"], 100)
         for other in NODES:
             self.assertEqual(len(self.jobs_of(other)), 1 if other == node else 0)
+
+    def volume(self, job, node):
+        """The voxels and the series of a job, as that node has them."""
+        out = self.path(f"{job}-{node}.mha")
+        done = self.call("fetch", job, "--format", "mha", "--out", out, "--node", node)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out.read_bytes()
+
+    def test_a_scan_outlives_its_node(self):
+        """Killed in mid-scan, and after the last frame: the other node makes the same volume, of the same series."""
+        self.start()
+        self.summary(self.console("whole", 0), "whole")
+        whole = support.read_json(self.path("whole.json"))
+        reference = self.volume(whole["job_id"], whole["node"])
+        for name, frames in (("early", 5), ("middle", 50), ("late", 95)):
+            with self.subTest(name):
+                console = self.console(name, 50)
+                node = self.wait_for_job()
+                other = next(n for n in NODES if n != node)
+                process.wait_until(lambda: self.frames_of(node) >= frames, 60, f"{frames} frames at {node}")
+                self.nodes[node].kill()
+                summary = self.summary(console, name)
+                self.assertEqual(summary["node"], other)
+                self.assertEqual(summary["frames"], 100)
+                job = summary["job_id"]
+                self.assertEqual(self.volume(job, other), reference)
+                # What the dead node has of it when it is back ends without a series, or with the same.
+                self.nodes[node].start()
+                self.wait_for_the_return_of(node)
+                self.assertEqual([line.split()[0] for line in self.jobs_of(other)].count(job), 1)
+                self.end_what_was_left(node, job)
+
+    def frames_of(self, node):
+        done = self.call("jobs", "--node", node, "--json")
+        jobs = json.loads(done.stdout) if done.returncode == 0 else []
+        return max([job["frames_received"] for job in jobs if job["state"] == "receiving"], default=0)
+
+    def end_what_was_left(self, node, job):
+        self.assertIn(job, [line.split()[0] for line in self.jobs_of(node)])
+        done = self.call("cancel", job, "--node", node)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_proxy_that_is_replaced_costs_a_reconnection(self):
         self.start()
