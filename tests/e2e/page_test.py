@@ -207,6 +207,7 @@ class RealTest(PageTest):
             with urllib.request.urlopen(f"http://{service.web}/docs", timeout=60) as answer:
                 self.assertEqual(answer.url, f"http://{service.web}/docs/")
                 self.assertIn(b"<h1", answer.read())
+            self.assertIn("Runbook", self.see(service, "docs", "IsocenterDeviceQuarantined")["heading"])
 
 
 class RolesTest(PageTest):

@@ -122,6 +122,19 @@ export const lookSteps = {
     };
   },
 
+  // From the documentation's first page to a section by the search, and back to the operator page.
+  async docs({ page, open }, words) {
+    await open('docs/');
+    await page.getByRole('navigation', { name: 'All pages' }).getByRole('link').first().waitFor();
+    await page.getByLabel('Search').fill(words);
+    await page.getByRole('list', { name: 'Found' }).getByRole('link').first().click();
+    await page.waitForURL(/docs\/.+#/);
+    const heading = await page.getByRole('heading', { level: 1 }).textContent();
+    await page.getByRole('link', { name: 'Operator page', exact: true }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    return { heading };
+  },
+
   async details({ page, open }, job, text) {
     await open(`#/jobs/${job}?tab=details`);
     await page.getByText(text).first().waitFor();
