@@ -44,10 +44,11 @@ PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} - Isocenter</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="{up}style.css">
 <script src="{up}page.js" defer></script>
 <header>
-<a class="back" href="{up}../" hidden>Operator page</a>
+<a class="back" hidden>Operator page</a>
 <a href="{up}index.html">Documentation</a>
 <label>Search <input type="search" id="search"></label>
 </header>

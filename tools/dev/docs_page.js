@@ -7,7 +7,11 @@ const found = document.getElementById('found');
 const MOST = 20;
 let asked = false;
 
-if (location.protocol.startsWith('http')) document.querySelector('.back').hidden = false;
+if (location.protocol.startsWith('http')) {
+  const back = document.querySelector('.back');
+  back.href = `${up}../`;
+  back.hidden = false;
+}
 
 // Sections with all the words; those with a word in their heading first.
 function matches(words) {
