@@ -17,6 +17,9 @@ from page_browser import WEB, node
 SLOW = 0.5
 HELD = 0.1
 
+# What fdk_then_ossart is called beside other volumes.
+REFINED = "Refined: OS-SART, 5 iterations"
+
 # Of storescp: a workstation that takes CT images and nothing else.
 NEITHER_FORM = r"""
 [[TransferSyntaxes]]
@@ -130,11 +133,11 @@ class RealTest(PageTest):
         refined = next(job["job_id"] for job in jobs if job["protocol"] == "fdk_then_ossart")
         beside, timeline, _ = self.see_all(
             service,
-            ("beside", halves[0], "Mask", "Fill", "Subtracted", "Refined"),
+            ("beside", halves[0], "Mask", "Fill", "Subtracted", REFINED),
             ("timeline", refined),
             ("details", refined, halves[0]),
         )
-        self.assertEqual(beside["shown"], ["Mask", "Fill", "Subtracted", "Refined"], beside)
+        self.assertEqual(beside["shown"], ["Mask", "Fill", "Subtracted", REFINED], beside)
         self.assertEqual(set(beside["slices"]), {"42"}, "they do not scroll together")
         self.assertEqual(len([mean for mean in beside["means"] if mean > 5]), 4, beside["means"])
         self.assertGreaterEqual(timeline["curves"], 1)

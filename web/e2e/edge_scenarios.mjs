@@ -170,7 +170,7 @@ export const edgeScenarios = {
         groups.map((group) => group.getBoundingClientRect()).map(({ left, top }) => [Math.round(left), Math.round(top)]));
       const one = await places();
       assert.equal(new Set(one.slice(0, -1).map(([, top]) => top)).size, 1, `the tools are in one row at ${size.width}: ${JSON.stringify(one)}`);
-      for (const names of [['Fill'], ['Subtracted', 'Refined']]) {
+      for (const names of [['Fill'], ['Subtracted', 'Refined: OS-SART, 5 iterations']]) {
         for (const name of names) await page.getByLabel(name, { exact: true }).check();
         assert.deepEqual(await places(), one, `at ${size.width} with ${names}`);
         await noWiderThan(page, size.width, 'the viewer');
