@@ -54,6 +54,13 @@ std::string RelationOf(const jobs::Job& other, const jobs::Job& root) {
   return other.id == root.id ? "fdk" : "";
 }
 
+/// What tells refinements of one scan apart.
+Json BriefRefinement(const jobs::Job& job) {
+  const Json whole = RefinementJson(job);
+  if (whole.is_null()) return nullptr;
+  return {{"algorithm", whole["algorithm"]}, {"iterations", job.progress.iterations_done}};
+}
+
 Json RelatedJson(const WebEnvironment& environment, const jobs::Job& job) {
   constexpr int kNewest = 1000;
   Json related = Json::array();
@@ -69,7 +76,9 @@ Json RelatedJson(const WebEnvironment& environment, const jobs::Job& job) {
     related.push_back({{"job_id", other->id},
                        {"relation", std::move(relation)},
                        {"state", std::string(jobs::Name(other->state))},
-                       {"protocol", other->protocol}});
+                       {"protocol", other->protocol},
+                       {"create_time", TimeJson(other->create_time)},
+                       {"refinement", BriefRefinement(*other)}});
   }
   return related;
 }

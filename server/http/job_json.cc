@@ -121,10 +121,14 @@ Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second) {
       {"result", completed ? MembersJson(job.result) : Json(nullptr)}};
 }
 
+Json RefinementJson(const jobs::Job& job) {
+  return jobs::IsRefinement(job) ? MembersJson(job.refinement) : Json(nullptr);
+}
+
 void AddDetails(const jobs::Job& job, Json& json) {
   json["grid"] = GridJson(job);
   json["acquisition"] = MembersJson(job.facts);
-  json["refinement"] = jobs::IsRefinement(job) ? MembersJson(job.refinement) : Json(nullptr);
+  json["refinement"] = RefinementJson(job);
   json["warnings"] = ValueJson(job.warnings);
   const bool completed = job.state == jobs::JobState::kCompleted;
   // A subtraction is made of stored volumes, without a device.

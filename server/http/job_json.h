@@ -24,6 +24,8 @@ Json OptionalJson(const std::optional<T>& value) {
 /// A job's grid in the axes of its patient, as the objects have it: the page names sides by it.
 Json GridJson(const jobs::Job& job);
 
+/// What a refinement does and did; null for other jobs.
+Json RefinementJson(const jobs::Job& job);
 /// As in lists. `frames_per_second`: empty unless it receives.
 Json JobJson(const jobs::Job& job, std::optional<double> frames_per_second);
 /// What the page of one job has besides; appended to JobJson.

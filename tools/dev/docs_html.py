@@ -6,6 +6,7 @@ what is not documentation (sources, deploy/) become plain text: they lead nowher
 """
 
 import html
+import json
 import os
 import pathlib
 import re
@@ -15,10 +16,21 @@ import sys
 import markdown
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+SCRIPT = pathlib.Path(__file__).with_name("docs_page.js")
 # A file of its own: the page's Content-Security-Policy allows no other style.
 STYLE = """\
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 0 auto; padding: 0 1rem 2rem; overflow-wrap: break-word; }
+header { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; padding: .7rem 0; border-bottom: 1px solid #8886; }
+header label { margin-left: auto; }
+header input { font: inherit; max-width: 14rem; }
+.layout { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2rem; }
+.layout nav { font-size: .9rem; padding-top: 1rem; }
+.layout nav ul { list-style: none; margin: 0 0 1rem; padding: 0; }
+.layout nav [aria-current] { font-weight: 700; }
+.contents { border-left: 3px solid #8886; padding: 0 1rem; font-size: .9rem; }
+#found:empty { display: none; }
+@media (max-width: 800px) { .layout { grid-template-columns: minmax(0, 1fr); gap: 0; } .layout > nav { order: 2; } }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid #8886; padding: .3rem .6rem; text-align: left; vertical-align: top; }
 pre { background: #8882; padding: .7rem; overflow-x: auto; }
@@ -28,13 +40,28 @@ img { max-width: 100%; }
 """
 PAGE = """\
 <!doctype html>
-<html lang="en">
+<html lang="en" data-up="{up}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title} - Isocenter</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="{up}style.css">
-<p><a href="{up}index.html">Documentation</a></p>
+<script src="{up}page.js" defer></script>
+<header>
+<a class="back" hidden>Operator page</a>
+<a href="{up}index.html">Documentation</a>
+<label>Search <input type="search" id="search"></label>
+</header>
+<ul id="found" aria-label="Found"></ul>
+<div class="layout">
+<nav aria-label="All pages">
+{navigation}
+</nav>
+<main>
+{contents}
 {body}
+</main>
+</div>
 </html>
 """
 
@@ -60,11 +87,58 @@ def link_to(target, page):
     return str(output_name(pathlib.Path(file))) + mark + section if there.suffix == ".md" else target
 
 
-def render(page):
+def title_of(page):
+    return re.search(r"(?m)^# (.+)$", page.read_text())[1]
+
+
+def plain(text):
+    """Of HTML."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def navigation(page, pages, up):
+    """All pages by folder, this one marked."""
+    parts = []
+    for folder in sorted({other.parent for other in pages}):
+        name = {"": "Pages", "adr": "Decisions"}.get(str(folder.relative_to(DOCS)).lstrip("."), folder.name.replace("-", " ").capitalize())
+        links = [
+            f'<li><a href="{up}{output_name(other).relative_to(DOCS)}"{" aria-current=" + chr(34) + "page" + chr(34) if other == page else ""}>'
+            f"{html.escape(title_of(other))}</a></li>"
+            for other in pages
+            if other.parent == folder
+        ]
+        is_open = " open" if folder != DOCS / "adr" or page.parent == folder else ""
+        parts.append(f"<details{is_open}><summary>{html.escape(name)}</summary><ul>{''.join(links)}</ul></details>")
+    return "\n".join(parts)
+
+
+def contents(tokens):
+    """The sections of a page, where it has several."""
+    sections = [part for title in tokens for section in title["children"] for part in (section, *section["children"])]
+    if len(sections) < 3:
+        return ""
+    links = "".join(f'<li><a href="#{section["id"]}">{section["name"]}</a></li>' for section in sections)
+    return f'<nav class="contents" aria-label="On this page"><ul>{links}</ul></nav>'
+
+
+def sections_of(page, body):
+    """What the search looks at: each heading with the text below it."""
+    title = plain(title_of(page))
+    parts = re.split(r'<h[1-6] id="([^"]*)">(.*?)</h[1-6]>', body, flags=re.S)
+    address = str(output_name(page).relative_to(DOCS))
+    return [
+        {"page": title, "heading": plain(heading), "text": plain(text), "href": f"{address}#{place}"}
+        for place, heading, text in zip(parts[1::3], parts[2::3], parts[3::3])
+    ]
+
+
+def render(page, pages):
+    """The page, and its sections for the search."""
     text = page.read_text()
-    body = markdown.markdown(
-        text, extensions=["tables", "fenced_code", "toc"], extension_configs={"toc": {"slugify": anchor}}
+    reader = markdown.Markdown(
+        extensions=["tables", "fenced_code", "toc"], extension_configs={"toc": {"slugify": anchor}}
     )
+    body = reader.convert(text)
 
     def relink(found):
         target = link_to(html.unescape(found[1]), page)
@@ -72,22 +146,30 @@ def render(page):
 
     body = re.sub(r'<a href="([^"]*)">(.*?)</a>', relink, body, flags=re.S)
     up = "../" * (len(page.relative_to(DOCS).parts) - 1)
-    title = re.search(r"(?m)^# (.+)$", text)[1]
-    return PAGE.format(title=html.escape(title), up=up, body=body)
+    whole = PAGE.format(
+        title=html.escape(title_of(page)), up=up, body=body, navigation=navigation(page, pages, up), contents=contents(reader.toc_tokens)
+    )
+    return whole, sections_of(page, body)
 
 
 def main():
     out = pathlib.Path(sys.argv[1])
+    pages = sorted(DOCS.rglob("*.md"))
+    sections = []
     for source in sorted(DOCS.rglob("*")):
         if not source.is_file():
             continue
         there = out / source.relative_to(DOCS)
         there.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
-            output_name(there).write_text(render(source))
+            whole, found = render(source, pages)
+            output_name(there).write_text(whole)
+            sections += found
         else:
             shutil.copyfile(source, there)
     (out / "style.css").write_text(STYLE)
+    shutil.copyfile(SCRIPT, out / "page.js")
+    (out / "pages.js").write_text(f"window.isocenterSections = {json.dumps(sections)};\n")
 
 
 if __name__ == "__main__":

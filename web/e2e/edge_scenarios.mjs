@@ -19,7 +19,8 @@ export const edgeScenarios = {
     allow(/404/);
     firstDay(server);
     await open('#/');
-    await shown(page.getByText('No room has sent an acquisition yet.'));
+    await shown(page.getByText('No room has sent an acquisition yet'));
+    await shown(page.getByText(/isocenter stream head --fps 30 --server 127\.0\.0\.1:50051/));
     await shown(link(page, 'user-guide/console.html'));
     await shown(page.getByText('Nothing to do.'));
     await shown(page.getByText('No sample yet; the server takes one every 10 s.'));
@@ -169,7 +170,7 @@ export const edgeScenarios = {
         groups.map((group) => group.getBoundingClientRect()).map(({ left, top }) => [Math.round(left), Math.round(top)]));
       const one = await places();
       assert.equal(new Set(one.slice(0, -1).map(([, top]) => top)).size, 1, `the tools are in one row at ${size.width}: ${JSON.stringify(one)}`);
-      for (const names of [['Fill'], ['Subtracted', 'Refined']]) {
+      for (const names of [['Fill'], ['Subtracted', 'Refined: OS-SART, 5 iterations']]) {
         for (const name of names) await page.getByLabel(name, { exact: true }).check();
         assert.deepEqual(await places(), one, `at ${size.width} with ${names}`);
         await noWiderThan(page, size.width, 'the viewer');

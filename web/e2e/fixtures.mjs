@@ -109,7 +109,10 @@ export function detail(known) {
       { kind: 'frame_gap', frame_index: 17, text: 'Frame 17 is missing and was replaced by its neighbours' },
       { kind: 'dose_dip', frame_index: 203, text: 'The dose of frame 203 is 41 % of the median; expected at least 60 %' },
     ] : [],
-    related: (RELATED[key] ?? []).map(([job_id, relation, state = 'completed']) => ({ job_id, relation, state, protocol: 'head_soft' })),
+    related: (RELATED[key] ?? []).map(([job_id, relation, state = 'completed']) => ({
+      job_id, relation, state, protocol: 'head_soft', create_time: '2026-03-01T09:22:00.000Z',
+      refinement: relation === 'refined' ? { algorithm: 'os_sart', iterations: 5 } : null,
+    })),
     has_trace: known.state === 'completed' && known.pair_role !== 'subtraction',
     has_volume: known.state === 'completed',
   };

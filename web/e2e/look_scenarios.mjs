@@ -11,23 +11,29 @@ export const lookScenarios = {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await goByKeys(page, 'n', page.getByRole('heading', { name: 'ct-node-1' }));
+    const theme = (name) => eventually(name, async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === name);
+    for (const system of ['dark', 'light']) {
+      await page.emulateMedia({ colorScheme: system });
+      await theme(system);
+    }
     await page.keyboard.press('t');
-    await eventually('light', async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === 'light');
+    await theme('dark');
     await page.reload();
-    await eventually('still light', async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === 'light');
+    await theme('dark');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
     assert.equal(outline, 'solid');
   },
 
-  async 'size: nothing is wider than 1280 pixels'({ page, open }) {
-    for (const hash of ['#/', '#/jobs', '#/dicom', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
+  async 'size: nothing is wider than the window, from a telephone to a wall'({ page, open }) {
+    for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/node', job(DONE), job(DONE, 'timeline'), job(DONE, 'details'), job(DONE, 'dicom')]) {
+      await page.setViewportSize({ width, height: 844 });
       await open(hash);
       await shown(page.getByRole('main'));
       await page.waitForTimeout(250);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(width <= 1280, `${hash} is ${width} pixels wide`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${hash} is ${wide} pixels wide in a window of ${width}`);
     }
   },
 

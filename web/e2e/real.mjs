@@ -18,7 +18,7 @@ function watch(page) {
   const problems = [];
   const allowed = [];
   page.on('pageerror', (error) => problems.push(String(error.stack ?? error)));
-  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('console', (message) => message.type() === 'error' && problems.push(`${message.text()} ${message.location().url}`));
   return { problems: () => problems.filter((p) => !allowed.some((a) => a.test(p))), allow: (pattern) => allowed.push(pattern) };
 }
 

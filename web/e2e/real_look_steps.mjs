@@ -14,6 +14,16 @@ function greys(page) {
   }));
 }
 
+// The same, once every pane shows something: what is loaded is drawn a moment later.
+async function drawn(page) {
+  let means = [];
+  await eventually('a picture in every pane', async () => {
+    means = await greys(page);
+    return (means.length > 0 && means.every((mean) => mean > 5)) || means;
+  });
+  return means;
+}
+
 export const lookSteps = {
   // The overview knows the room, and the job is complete.
   async overview({ page, open }, station) {
@@ -30,7 +40,8 @@ export const lookSteps = {
     };
   },
 
-  // Two rooms scan at once: what the overview says of each while frames come, and of their jobs afterwards.
+  // Two rooms scan at once: what the overview says of each while frames come, and, once "scanning" is printed and the scans go on to
+  // their ends, of their jobs afterwards.
   async scans({ page, open }, ...stations) {
     await open('#/');
     await page.getByText('Live', { exact: true }).waitFor();
@@ -40,7 +51,7 @@ export const lookSteps = {
       const room = page.getByRole('article', { name: `Room ${station}` });
       await room.getByText('Scanning').waitFor();
       const number = async (pattern) => Number(pattern.exec(await room.textContent())?.[1] ?? NaN);
-      await eventually(`frames/s of ${station}`, async () => (await number(/([\d.]+)\s*frames\/s/)) > 1 || room.textContent());
+      await eventually(`frames/s of ${station}`, async () => (await number(/([\d.]+)\s*frames\/s/)) > 0 || room.textContent());
       await eventually(`progress of ${station}`, async () => (await number(/(\d+) \/ \d+ frames received/)) > 0 || room.textContent());
       await room.getByText(/finishes (in|now)|late/).waitFor();
       const row = page.locator('tbody tr', { hasText: station }).filter({ hasText: 'Receiving' });
@@ -69,7 +80,7 @@ export const lookSteps = {
     await planeOf(page, 'axial', `[aria-valuenow="${slice + 1}"]`).waitFor();
     await page.keyboard.press('2');
     await page.getByText('C 500 W 2000').waitFor();
-    const means = await greys(page);
+    const means = await drawn(page);
     // A distance by keys alone: ten voxels of 3 mm.
     await page.keyboard.press('Space');
     for (let i = 0; i < 10; i += 1) await page.keyboard.press('ArrowRight');
@@ -88,15 +99,16 @@ export const lookSteps = {
     }
     const axial = planeOf(page, 'axial', '[data-level="0"]');
     await eventually('planes', async () => (await axial.count()) === names.length || axial.count());
+    const slice = Number(await axial.first().getAttribute('aria-valuenow')) + 10;
     await axial.first().focus();
     await page.keyboard.press('PageUp');
-    await page.waitForTimeout(1000);
-    await eventually('planes again', async () => (await axial.count()) === names.length || axial.count());
+    const further = planeOf(page, 'axial', `[data-level="0"][aria-valuenow="${slice}"]`);
+    await eventually(`slice ${slice} of all`, async () => (await further.count()) === names.length || further.count());
     return {
       slices: await axial.evaluateAll((panes) => panes.map((pane) => pane.getAttribute('aria-valuenow'))),
       shown: await axial.evaluateAll((panes) => panes.map((pane) => pane.querySelector('.top').firstChild.textContent)),
       window: await page.locator('.window-value').textContent(),
-      means: await greys(page),
+      means: await drawn(page),
     };
   },
 
@@ -108,6 +120,19 @@ export const lookSteps = {
       stages: await page.locator('.timeline tbody th').allTextContents(),
       curves: await page.locator('section', { has: page.locator('#convergence') }).locator('.plot').count(),
     };
+  },
+
+  // From the documentation's first page to a section by the search, and back to the operator page.
+  async docs({ page, open }, words) {
+    await open('docs/');
+    await page.getByRole('navigation', { name: 'All pages' }).getByRole('link').first().waitFor();
+    await page.getByLabel('Search').fill(words);
+    await page.getByRole('list', { name: 'Found' }).getByRole('link').first().click();
+    await page.waitForURL(/docs\/.+#/);
+    const heading = await page.getByRole('heading', { level: 1 }).textContent();
+    await page.getByRole('link', { name: 'Operator page', exact: true }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    return { heading };
   },
 
   async details({ page, open }, job, text) {

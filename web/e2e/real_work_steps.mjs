@@ -20,7 +20,9 @@ export const workSteps = {
   },
 
   // The newest job, while its frames come.
-  async cancel({ page, open }) {
+  async cancel({ page, open, allow }) {
+    // The preview may be asked for in the moment in which it goes with its job.
+    allow(/404.*\/preview$/);
     await open('#/');
     await page.getByText('Live', { exact: true }).waitFor();
     console.log('waiting');
@@ -38,20 +40,25 @@ export const workSteps = {
     return { message: await page.locator('tr[data-transfer] .message').first().textContent() };
   },
 
+  // What it has refused for good, all of it, and why.
+  async refused({ page, open }, destination, instances, reason) {
+    await open('#/dicom');
+    await cardOf(page, destination).getByText(`${instances} failed`).waitFor();
+    const row = page.locator('tr[data-transfer]', { hasText: reason }).first();
+    await row.getByText(`${instances} failed`).waitFor();
+    return { message: await row.locator('.message').textContent() };
+  },
+
   // What it refused for good is sent again.
   async retry({ page, open }, destination) {
     await open('#/dicom');
-    await cardOf(page, destination).getByText(/[1-9]\d* failed/).waitFor();
     const row = page.locator('tr[data-transfer]').first();
-    await row.getByText('failed', { exact: false }).first().waitFor();
-    const message = await row.locator('.message').textContent();
-    console.log('waiting');
     await row.getByRole('button', { name: 'Retry' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click();
     await cardOf(page, destination).getByText('0 failed').waitFor();
     await cardOf(page, destination).getByText('Nothing waits').waitFor();
     await row.locator('.chip', { hasText: 'Sent' }).waitFor();
-    return { message, instances: await row.locator('td.number').first().textContent() };
+    return { instances: await row.locator('td.number').first().textContent() };
   },
 
   // The server goes while somebody looks, and comes back.

@@ -31,7 +31,7 @@ async function edge(name, world, hash, size) {
   const page = await browser.newPage({ viewport: size });
   await page.goto(`${await server.start()}${hash}`);
   await page.waitForTimeout(1000);
-  for (const volume of name === 'four-volumes' ? ['Fill', 'Subtracted', 'Refined'] : []) await page.getByLabel(volume, { exact: true }).check();
+  for (const volume of name === 'four-volumes' ? ['Fill', 'Subtracted', 'Refined: OS-SART, 5 iterations'] : []) await page.getByLabel(volume, { exact: true }).check();
   await page.waitForTimeout(1500);
   await page.screenshot({ path: join(folder, `${name}-${size.width}.png`), fullPage: name !== 'four-volumes' });
   await page.close();
@@ -55,7 +55,7 @@ try {
       await page.waitForTimeout(name === 'volume' ? 2500 : 900);
       await page.screenshot({ path: join(folder, `${name}-${theme}.png`), fullPage: name !== 'volume' });
       if (name === 'volume') {
-        await page.getByLabel('Refined', { exact: true }).check();
+        await page.getByLabel('Refined: OS-SART, 5 iterations', { exact: true }).check();
         await page.waitForTimeout(1800);
         await page.screenshot({ path: join(folder, `compare-${theme}.png`) });
         await page.keyboard.press('?');

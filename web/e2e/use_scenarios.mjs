@@ -31,20 +31,35 @@ async function tabTo(page, name) {
   throw new Error(`no Tab leads to ${name}`);
 }
 
-export const useScenarios = {
-  async 'axe: no screen has a fault that it knows'({ page, open }) {
-    const screens = {
-      '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', [job(DONE)]: '.pane[data-level="0"]',
-      [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(FAILED)]: '.problem', [job(LIVE)]: '.previews canvas',
-    };
-    for (const [hash, what] of Object.entries(screens)) {
-      await open(hash);
+// Every screen in four widths: nothing that axe knows, and the help.
+async function axeFindsNothing({ page, open }, colorScheme) {
+  await page.emulateMedia({ colorScheme });
+  const screens = {
+    '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', [job(DONE)]: '.pane[data-level="0"]',
+    [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(FAILED)]: '.problem', [job(LIVE)]: '.previews canvas',
+  };
+  for (const [hash, what] of Object.entries(screens)) {
+    await open(hash);
+    await shown(page.locator(what));
+    for (const width of [390, 768, 1280, 2560]) {
+      await page.setViewportSize({ width, height: 844 });
       await shown(page.locator(what));
-      assert.deepEqual(await violations(page), [], hash);
+      assert.deepEqual(await violations(page), [], `${hash} at ${width}`);
     }
-    await page.keyboard.press('?');
-    await shown(page.getByRole('dialog'));
-    assert.deepEqual(await violations(page), [], 'help');
+  }
+  await page.keyboard.press('?');
+  await shown(page.getByRole('dialog'));
+  assert.deepEqual(await violations(page), [], 'help');
+}
+
+export const useScenarios = {
+  'axe: no screen has a fault that it knows, light': (world) => axeFindsNothing(world, 'light'),
+  'axe: no screen has a fault that it knows, dark': (world) => axeFindsNothing(world, 'dark'),
+
+  async 'a row of a table leads where its link does'({ page, open }) {
+    await open('#/jobs');
+    await page.locator(`tr[data-job="${DONE}"] td`).nth(1).click();
+    await shown(pane(page, 'axial'));
   },
 
   async 'keyboard alone: to a job, into its planes, to a question and out of it'({ page, open, server }) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plural } from '../src/lib/format.ts';
 import * as f from '../src/lib/format.ts';
 
 // Narrow spaces are hard to see in expectations.
@@ -60,4 +61,9 @@ test('axes', () => {
 
 test('shares', () => {
   assert.deepEqual([f.percent(0, 5), f.percent(1, 300), f.percent(1, 3), f.percent(7, 7)].map(plain), ['0 %', '0.3 %', '33 %', '100 %']);
+});
+
+test('one and many', () => {
+  assert.equal(plural(1, 'chunk waits', 'chunks wait'), '1 chunk waits');
+  assert.equal(plural(0, 'chunk waits', 'chunks wait'), '0 chunks wait');
 });

@@ -163,6 +163,15 @@ TEST_F(ApiTest, JobsThatCanBeLookedAtTogetherAreRelated) {
   EXPECT_THAT(related("refined"),
               UnorderedElementsAre("mask mask", "fill fill", "sub subtraction"));
   EXPECT_THAT(related("fill"), UnorderedElementsAre("mask mask", "sub subtraction"));
+  // Several refinements of one scan are told apart by these.
+  const json of_mask = Body("/api/v1/jobs/mask");
+  for (const json& other : of_mask["related"]) {
+    EXPECT_TRUE(other["create_time"].is_string()) << other;
+    EXPECT_EQ(other["refinement"].is_null(), other["relation"] != "refined") << other;
+    if (other["refinement"].is_null()) continue;
+    EXPECT_TRUE(other["refinement"]["algorithm"].is_string()) << other;
+    EXPECT_TRUE(other["refinement"]["iterations"].is_number()) << other;
+  }
 }
 
 TEST_F(ApiTest, TraceIsWhatTheDevicesDid) {

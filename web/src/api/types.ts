@@ -136,6 +136,9 @@ export interface RelatedJob {
   relation: Relation;
   state: JobState;
   protocol: string;
+  create_time: string;
+  // Of a refinement: how it was made, and how many iterations are done.
+  refinement: { algorithm: string; iterations: number } | null;
 }
 
 export interface JobDetail extends Job {

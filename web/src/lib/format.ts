@@ -40,6 +40,11 @@ export function count(value: Maybe): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
 }
 
+// 1 chunk, 2 chunks.
+export function plural(value: number, one: string, many: string): string {
+  return `${count(value)} ${Math.round(value) === 1 ? one : many}`;
+}
+
 export function framesPerSecond(value: Maybe): string {
   return known(value) ? `${value.toFixed(1)}${THIN}frames/s` : DASH;
 }

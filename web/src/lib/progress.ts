@@ -31,6 +31,12 @@ function stage(name: string, done: number, total: number): Stage {
   return { name, done, total, fraction: total > 0 ? bounded(done / total) : 0 };
 }
 
+// Frames that were not received: those that were skipped and, of a scan that failed or was cancelled, those that never came.
+export function framesLost({ state, progress: p }: Pick<Job, 'state' | 'progress'>): number {
+  const broken = state === 'failed' || state === 'cancelled';
+  return broken ? Math.max(p.frames_lost, p.frames_total - p.frames_received) : p.frames_lost;
+}
+
 function bounded(fraction: number): number {
   return Math.min(1, Math.max(0, fraction));
 }

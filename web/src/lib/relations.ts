@@ -1,6 +1,22 @@
 // What related jobs are called.
-import type { Relation } from '../api/types.ts';
+import type { JobDetail, RelatedJob, Relation } from '../api/types.ts';
+import { plural, time } from './format.ts';
 
 export const RELATIONS: Record<Relation, string> = {
   fdk: 'FDK', refined: 'Refined', mask: 'Mask', fill: 'Fill', subtraction: 'Subtracted',
 };
+
+type Refined = Pick<RelatedJob, 'job_id' | 'protocol' | 'create_time' | 'refinement'>;
+
+// What a refinement is called beside others: algorithm and iterations, and when it was begun where there are several.
+export function refinedName(job: Refined, several: boolean, now: number): string {
+  const { algorithm, iterations } = job.refinement ?? { algorithm: '', iterations: 0 };
+  const how = iterations > 0 ? `${algorithm.toUpperCase().replace(/_/g, '-')}, ${plural(iterations, 'iteration', 'iterations')}` : job.protocol;
+  return `${RELATIONS.refined}: ${how}${several ? `, ${time(job.create_time, now)}` : ''}`;
+}
+
+// A refinement as those see it that are related to it.
+export function asRelated(job: JobDetail): Refined {
+  const refinement = job.refinement && { algorithm: job.refinement.algorithm, iterations: job.progress.iterations_done };
+  return { job_id: job.job_id, protocol: job.protocol, create_time: job.create_time, refinement };
+}

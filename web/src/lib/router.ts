@@ -35,6 +35,15 @@ export function go(to: string): void {
   location.hash = to;
 }
 
+// A whole row of a table leads where its link does, but for its own buttons and for text that is being selected.
+export function rowLink(to: string): (event: MouseEvent) => void {
+  return (event) => {
+    if ((event.target as HTMLElement).closest('a, button, dialog') || String(getSelection())) return;
+    if (event.ctrlKey || event.metaKey) window.open(to);
+    else go(to);
+  };
+}
+
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {

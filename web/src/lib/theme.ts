@@ -1,4 +1,4 @@
-// Dark unless the user chose otherwise: consoles stand in dark rooms.
+// As the system has it unless the user chose otherwise.
 export type Theme = 'dark' | 'light' | 'system';
 
 const KEY = 'isocenter.theme';
@@ -7,7 +7,7 @@ const listeners = new Set<() => void>();
 
 export function chosenTheme(): Theme {
   const stored = read();
-  return stored === 'light' || stored === 'system' ? stored : 'dark';
+  return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
 
 export function chooseTheme(theme: Theme): void {

@@ -1,6 +1,6 @@
 // Devices as slots: memory, measured speed, what waits for them, and why one is out of use.
 import type { Device, JobClass } from '../api/types.ts';
-import { bytes, count, gups, seconds, significant } from '../lib/format.ts';
+import { bytes, gups, plural, seconds, significant } from '../lib/format.ts';
 import { Chip, Empty, Gauge } from '../ui/bits.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
 
@@ -17,7 +17,7 @@ function DeviceItem({ device, brief }: { device: Device; brief: boolean }) {
       <header>
         <h3>{device.name}</h3>
         {device.healthy ? <Chip kind="ok" text="Healthy" /> : <Chip kind="bad" text="Quarantined" />}
-        {device.healthy && <span class="numbers">{gups(device.speed_gups)}</span>}
+        {device.healthy && <span class="numbers" title="10⁹ voxel updates in a second, as measured">{gups(device.speed_gups)}</span>}
       </header>
       {!device.healthy && (
         <p class="problem">{device.quarantine_reason ?? 'no reason is known'} <DocsLink to="quarantined" /></p>
@@ -27,7 +27,7 @@ function DeviceItem({ device, brief }: { device: Device; brief: boolean }) {
         text={`${bytes(device.memory_used_bytes)} of ${bytes(device.memory_limit_bytes)}`}
       />
       {device.healthy && (brief
-        ? <p class="numbers split quiet"><span>{count(device.queue_chunks)} chunks wait</span><span>a live job waits {seconds(device.predicted_wait_seconds.live)}</span></p>
+        ? <p class="numbers split quiet"><span>{plural(device.queue_chunks, 'chunk waits', 'chunks wait')}</span><span>a live job waits {seconds(device.predicted_wait_seconds.live)}</span></p>
         : <Backlog device={device} />)}
     </article>
   );
@@ -36,7 +36,7 @@ function DeviceItem({ device, brief }: { device: Device; brief: boolean }) {
 function Backlog({ device }: { device: Device }) {
   return (
     <table class="compact">
-      <caption class="quiet">What a new job has before it; {count(device.queue_chunks)} chunks wait</caption>
+      <caption class="quiet">What a new job has before it; {plural(device.queue_chunks, 'chunk waits', 'chunks wait')}</caption>
       <thead><tr><th scope="col">Class</th><th scope="col" class="number">Work, 10⁹ updates</th><th scope="col" class="number">Wait</th></tr></thead>
       <tbody>
         {CLASSES.map((name) => (

@@ -1,6 +1,7 @@
 // Parameters and result of a job, as lists.
 import type { JobDetail, JobResult } from '../api/types.ts';
 import { count, gups, millimetres, seconds, significant, time, withUnit, words } from '../lib/format.ts';
+import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
 import { RELATIONS } from '../lib/relations.ts';
 import { Bar, Fact, Facts } from '../ui/bits.tsx';
@@ -33,7 +34,7 @@ export function JobFacts({ job, now }: { job: JobDetail; now: number }) {
             {acquired.calibration === null ? '–' : acquired.calibration.name}
             {acquired.calibration?.outside_validity ? ' (outside its validity)' : ''}
           </Fact>
-          <Fact name="Frames lost">{count(job.progress.frames_lost)}</Fact>
+          <Fact name="Frames lost">{count(framesLost(job))}</Fact>
         </Facts>
       </section>
       <section class="card" aria-labelledby="result">

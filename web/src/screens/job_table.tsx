@@ -1,19 +1,19 @@
 // Jobs as a table.
 import { type Job, isActive } from '../api/types.ts';
-import { coarseSeconds, count, gups, seconds, time } from '../lib/format.ts';
-import { jobHref } from '../lib/router.ts';
+import { coarseSeconds, gups, plural, seconds, time } from '../lib/format.ts';
+import { jobHref, rowLink } from '../lib/router.ts';
 import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
 
 export function JobTable({ jobs, now }: { jobs: Job[]; now: number }) {
   if (jobs.length === 0) return <Empty>No jobs.</Empty>;
   return (
     <div class="scroll">
-      <table>
+      <table class="list">
         <thead>
           <tr>
             <th scope="col">Begun</th><th scope="col">Room</th><th scope="col">Protocol</th><th scope="col">State</th>
-            <th scope="col" class="number">After last frame</th><th scope="col" class="number">Kernel</th>
-            <th scope="col" class="number">Whole</th><th scope="col" class="number">Took</th>
+            <th scope="col" class="number">After last frame</th><th scope="col" class="number" title="Speed of the device alone, in 10⁹ voxel updates in a second (GUPS)">Kernel</th>
+            <th scope="col" class="number" title="Speed with all that is around the device, in 10⁹ voxel updates in a second (GUPS)">Whole</th><th scope="col" class="number">Took</th>
           </tr>
         </thead>
         <tbody>{jobs.map((job) => <Row key={job.job_id} job={job} now={now} />)}</tbody>
@@ -26,20 +26,20 @@ function Row({ job, now }: { job: Job; now: number }) {
   const end = job.end_time ? Date.parse(job.end_time) : now;
   const kind = kindOf(job);
   return (
-    <tr data-job={job.job_id}>
-      <th scope="row" class="numbers"><a href={jobHref(job.job_id)}>{time(job.create_time, now)}</a></th>
-      <td class="name">{job.station_name || '–'}</td>
-      <td class="name">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
-      <td>
+    <tr data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
+      <th scope="row" class="numbers" data-label="Begun"><a href={jobHref(job.job_id)}>{time(job.create_time, now)}</a></th>
+      <td class="name" data-label="Room">{job.station_name || '–'}</td>
+      <td class="name" data-label="Protocol">{job.protocol}{kind && <span class="quiet"> · {kind}</span>}</td>
+      <td data-label="State">
         {isActive(job) ? <JobProgressBar job={job} /> : <StateChip state={job.state} />}
-        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{job.progress.iterations_total > 0 ? `${count(job.progress.iterations_done)} iterations` : 'second pass'}</span>}
+        {job.refines_job_id && job.state === 'completed' && <span class="quiet">{job.progress.iterations_total > 0 ? plural(job.progress.iterations_done, 'iteration', 'iterations') : 'second pass'}</span>}
         {job.warning_count > 0 && <Warnings count={job.warning_count} />}
         {job.error && <p class="quiet two-lines why" title={job.error.message}>{job.error.message}</p>}
       </td>
-      <td class="number">{seconds(job.result?.seconds_after_last_frame)}</td>
-      <td class="number">{gups(job.result?.kernel_gups)}</td>
-      <td class="number">{gups(job.result?.whole_gups)}</td>
-      <td class="number">{coarseSeconds((end - Date.parse(job.create_time)) / 1000)}</td>
+      <td class="number" data-label="After last frame">{seconds(job.result?.seconds_after_last_frame)}</td>
+      <td class="number" data-label="Kernel">{gups(job.result?.kernel_gups)}</td>
+      <td class="number" data-label="Whole">{gups(job.result?.whole_gups)}</td>
+      <td class="number" data-label="Took">{coarseSeconds((end - Date.parse(job.create_time)) / 1000)}</td>
     </tr>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Device, Queue, Status } from '../api/types.ts';
 import { placeOf } from '../lib/docs.ts';
 import { bytes, coarseSeconds, count, finish, relative, seconds, time } from '../lib/format.ts';
-import { jobHref } from '../lib/router.ts';
+import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Empty, Fact, Facts, Gauge, JobProgressBar, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
@@ -94,7 +94,7 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
   if (!queue || queue.jobs.length === 0) return <Empty>Nothing waits.</Empty>;
   return (
     <div class="scroll">
-      <table>
+      <table class="list">
         <thead>
           <tr>
             <th scope="col" class="number">Place</th><th scope="col">Room</th><th scope="col">Class</th><th scope="col">State</th>
@@ -103,14 +103,14 @@ function QueueTable({ queue, now }: { queue: Queue | null; now: number }) {
         </thead>
         <tbody>
           {queue.jobs.map((job, i) => (
-            <tr key={job.job_id}>
-              <td class="number">{i + 1}</td>
-              <th scope="row"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a></th>
-              <td>{job.job_class}</td>
-              <td><StateChip state={job.state} /></td>
-              <td><JobProgressBar job={job} /></td>
-              <td class="number">{relative(job.deadline, now)}</td>
-              <td class="number">{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
+            <tr key={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
+              <td class="number" data-label="Place">{i + 1}</td>
+              <th scope="row" data-label="Room"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a></th>
+              <td data-label="Class">{job.job_class}</td>
+              <td data-label="State"><StateChip state={job.state} /></td>
+              <td data-label="Progress"><JobProgressBar job={job} /></td>
+              <td class="number" data-label="Deadline">{relative(job.deadline, now)}</td>
+              <td class="number" data-label="Finish">{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
             </tr>
           ))}
         </tbody>

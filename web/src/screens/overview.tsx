@@ -1,8 +1,8 @@
 // What an operator looks at all day: rooms, active jobs, devices, throughput.
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { HistoryPlots } from '../charts/history.tsx';
-import { coarseSeconds, count, finish, time } from '../lib/format.ts';
-import { jobHref } from '../lib/router.ts';
+import { coarseSeconds, count, finish, plural, time } from '../lib/format.ts';
+import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
 import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
@@ -28,7 +28,7 @@ export function Overview() {
         <h2 id="rooms">Rooms</h2>
         {rooms.error && !rooms.data && <p class="problem">{rooms.error}</p>}
         {rooms.data?.rooms.length === 0 && (
-          <Empty>No room has sent an acquisition yet. <DocsLink to="firstScan">How a console sends one</DocsLink></Empty>
+          <FirstScan />
         )}
         {rooms.data && <Rooms rooms={rooms.data.rooms} store={store} />}
       </section>
@@ -38,7 +38,7 @@ export function Overview() {
             <h2 id="active">Active jobs</h2>
             <span class="numbers quiet">
               {store.status ? `${count(store.status.active_jobs)} of at most ${count(store.status.max_active_jobs)}, `
-                + `${count(store.status.queue_chunks)} chunks wait` : ''}
+                + plural(store.status.queue_chunks, 'chunk waits', 'chunks wait') : ''}
             </span>
           </header>
           <ActiveTable jobs={inOrder(queue.data, store)} now={store.now()} />
@@ -58,6 +58,19 @@ export function Overview() {
   );
 }
 
+// The first visit: what to type to see a volume here.
+function FirstScan() {
+  const server = `${location.hostname}:50051`;
+  return (
+    <section class="card" aria-labelledby="first">
+      <header><h3 id="first">No room has sent an acquisition yet</h3></header>
+      <p>A simulated head scan, typed where the command isocenter is, becomes the first volume here:</p>
+      <pre tabIndex={0} aria-label="Commands">{`isocenter simulate --phantom head --out head\nisocenter stream head --fps 30 --server ${server}`}</pre>
+      <p class="quiet">50051 is the usual port; grpc_address of the configuration may name another. <DocsLink to="firstScan">How a console sends one</DocsLink></p>
+    </section>
+  );
+}
+
 // Active jobs as the queue orders them, with what events told since.
 function inOrder(queue: Queue | null, store: Store): Job[] {
   const order = new Map((queue?.jobs ?? []).map((job, i) => [job.job_id, i]));
@@ -69,7 +82,7 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
   if (jobs.length === 0) return <Empty>Nothing to do.</Empty>;
   return (
     <div class="scroll">
-      <table>
+      <table class="list">
         <thead>
           <tr>
             <th scope="col">Room</th><th scope="col">State</th><th scope="col">Class</th><th scope="col">Progress</th>
@@ -78,14 +91,14 @@ function ActiveTable({ jobs, now }: { jobs: Job[]; now: number }) {
         </thead>
         <tbody>
           {jobs.map((job) => (
-            <tr key={job.job_id} data-job={job.job_id}>
-              <th scope="row" class="name"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a><br /><span class="quiet">{job.protocol}</span></th>
-              <td><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
-              <td>{job.job_class}</td>
-              <td><JobProgressBar job={job} /></td>
-              <td class="number">{job.frames_per_second === null ? '–' : job.frames_per_second.toFixed(1)}</td>
-              <td class="number" title={time(job.predicted_finish_time, now)}>{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
-              <td class="number">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>
+            <tr key={job.job_id} data-job={job.job_id} class="link" onClick={rowLink(jobHref(job.job_id))}>
+              <th scope="row" class="name" data-label="Room"><a href={jobHref(job.job_id)}>{job.station_name || job.job_id}</a><br /><span class="quiet">{job.protocol}</span></th>
+              <td data-label="State"><StateChip state={job.state} />{job.warning_count > 0 && <Warnings count={job.warning_count} />}</td>
+              <td data-label="Class">{job.job_class}</td>
+              <td data-label="Progress"><JobProgressBar job={job} /></td>
+              <td class="number" data-label="Frames/s">{job.frames_per_second === null ? '–' : job.frames_per_second.toFixed(1)}</td>
+              <td class="number" data-label="Finish" title={time(job.predicted_finish_time, now)}>{finish(job.predicted_finish_time, now).replace('finishes ', '') || '–'}</td>
+              <td class="number" data-label="Runs for">{coarseSeconds((now - Date.parse(job.create_time)) / 1000)}</td>
             </tr>
           ))}
         </tbody>

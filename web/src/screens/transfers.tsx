@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Destination, Transfer, Transfers as Answer, TransferState } from '../api/types.ts';
 import { coarseSeconds, count, time, words } from '../lib/format.ts';
-import { go, href, jobHref } from '../lib/router.ts';
+import { go, href, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { Chip, Empty } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
@@ -131,7 +131,7 @@ export function TransferTable({ transfers }: { transfers: Transfer[] }) {
   if (transfers.length === 0) return <Empty>Nothing was sent.</Empty>;
   return (
     <div class="scroll">
-      <table>
+      <table class="list">
         <thead>
           <tr>
             <th scope="col">Queued</th><th scope="col">Job</th><th scope="col">Destination</th><th scope="col">State</th>
@@ -141,18 +141,18 @@ export function TransferTable({ transfers }: { transfers: Transfer[] }) {
         </thead>
         <tbody>
           {transfers.map((t) => (
-            <tr key={`${t.job_id} ${t.destination}`} data-transfer={`${t.job_id} ${t.destination}`}>
-              <td class="numbers">{time(t.create_time, now)}</td>
-              <th scope="row"><a href={jobHref(t.job_id)} class="id">{t.job_id}</a></th>
-              <td>{t.destination}</td>
-              <td><Chip kind={KINDS[t.state] ?? 'waiting'} text={STATES.find(([s]) => s === t.state)?.[1] ?? words(t.state)} /></td>
-              <td class="number">
+            <tr key={`${t.job_id} ${t.destination}`} data-transfer={`${t.job_id} ${t.destination}`} class="link" onClick={rowLink(jobHref(t.job_id))}>
+              <td class="numbers" data-label="Queued">{time(t.create_time, now)}</td>
+              <th scope="row" data-label="Job"><a href={jobHref(t.job_id)} class="id">{t.job_id}</a></th>
+              <td data-label="Destination">{t.destination}</td>
+              <td data-label="State"><Chip kind={KINDS[t.state] ?? 'waiting'} text={STATES.find(([s]) => s === t.state)?.[1] ?? words(t.state)} /></td>
+              <td class="number" data-label="Instances">
                 {count(t.instances.sent + t.instances.committed)} / {count(t.instances.total)}
                 {t.instances.failed > 0 && <b class="bad"> {count(t.instances.failed)} failed</b>}
                 {t.instances.skipped > 0 && <span class="quiet"> {count(t.instances.skipped)} skipped</span>}
               </td>
-              <td class="number">{count(t.attempts)}</td>
-              <td class="message">{t.message}</td>
+              <td class="number" data-label="Attempts">{count(t.attempts)}</td>
+              <td class="message" data-label="Message">{t.message}</td>
               <td class="number">
                 {store.may('operator') && t.instances.failed > 0 && (
                   <button

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Job, JobState } from '../api/types.ts';
 import { stageOf } from '../lib/progress.ts';
-import { words } from '../lib/format.ts';
+import { plural, words } from '../lib/format.ts';
 
 const STATE_NAMES: Record<JobState, string> = {
   receiving: 'Receiving', reconstructing: 'Reconstructing', refining: 'Refining', exporting: 'Storing',
@@ -25,8 +25,8 @@ export function Chip({ kind, text, title }: { kind: string; text: string; title?
 
 export function Warnings({ count }: { count: number }) {
   return (
-    <span class="chip warning" title={`${count} warnings`}>
-      <span class="sign" aria-hidden="true">!</span>{count}<span class="hidden"> warnings</span>
+    <span class="chip warning" title={plural(count, 'warning', 'warnings')}>
+      <span class="sign" aria-hidden="true">!</span>{count}<span class="hidden">{count === 1 ? ' warning' : ' warnings'}</span>
     </span>
   );
 }

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import type { Axis, Grid, JobDetail, RelatedJob, Volume } from '../api/types.ts';
 import { isTyping } from '../lib/keys.ts';
-import { RELATIONS } from '../lib/relations.ts';
+import { RELATIONS, asRelated, refinedName } from '../lib/relations.ts';
 import { useStore } from '../state/hooks.ts';
 import type { Pane as Size } from './geometry.ts';
 import { type Shown, ViewerModel } from './model.ts';
@@ -27,7 +27,7 @@ export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
   const sizes = useRef(new Map<Axis, Size>());
   useEffect(() => setChosen(new Set([job.job_id])), [job.job_id]);
 
-  const choices = choicesOf(job, book);
+  const choices = choicesOf(job, book, store.now());
   const shown = choices.filter((choice) => chosen.has(choice.jobId));
   const volumes = shown.flatMap((choice) => (choice.volume ? [choice.volume] : []));
 
@@ -83,13 +83,13 @@ export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
 const ORDER = ['volume', 'fdk', 'mask', 'fill', 'subtraction', 'refined'];
 
 // The job's volume and those that can be looked at beside it.
-function choicesOf(job: JobDetail, book: VolumeBook): Shown[] {
+function choicesOf(job: JobDetail, book: VolumeBook, now: number): Shown[] {
   const completed = job.related.filter((related) => related.state === 'completed');
   const own = ownRelation(job);
   const choices: Shown[] = [
-    { jobId: job.job_id, relation: own, name: own === 'volume' ? RELATIONS.fdk : RELATIONS[own], ...book.get(job.job_id) },
+    { jobId: job.job_id, relation: own, name: ownName(job, own, completed, now), ...book.get(job.job_id) },
     ...completed.map((related) => ({
-      jobId: related.job_id, relation: related.relation, name: nameOf(related, completed), ...book.get(related.job_id),
+      jobId: related.job_id, relation: related.relation, name: nameOf(related, completed, own === 'refined', now), ...book.get(related.job_id),
     })),
   ];
   return choices.sort((a, b) => ORDER.indexOf(a.relation) - ORDER.indexOf(b.relation));
@@ -100,8 +100,15 @@ function ownRelation(job: JobDetail): Shown['relation'] {
   return job.pair_role === 'none' ? 'volume' : job.pair_role;
 }
 
-// The relation, with the protocol where several have the same.
-function nameOf(related: RelatedJob, all: RelatedJob[]): string {
+function ownName(job: JobDetail, own: Shown['relation'], related: RelatedJob[], now: number): string {
+  if (own === 'refined') return refinedName(asRelated(job), related.some((r) => r.relation === 'refined'), now);
+  return own === 'volume' ? RELATIONS.fdk : RELATIONS[own];
+}
+
+// The relation, with the protocol where several have the same; `besides`: the job itself is a refinement, too.
+function nameOf(related: RelatedJob, all: RelatedJob[], besides: boolean, now: number): string {
+  const several = all.filter((r) => r.relation === related.relation).length > 1;
+  if (related.relation === 'refined') return refinedName(related, several || besides, now);
   const name = RELATIONS[related.relation] ?? related.relation;
-  return all.filter((r) => r.relation === related.relation).length > 1 ? `${name} (${related.protocol})` : name;
+  return several ? `${name} (${related.protocol})` : name;
 }

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refinedName } from '../src/lib/relations.ts';
+
+const job = (create_time: string, iterations = 5) => ({
+  job_id: 'j', protocol: 'fdk_then_ossart', create_time, refinement: { algorithm: 'os_sart', iterations },
+});
+
+test('refinements are told apart by algorithm, iterations and time', () => {
+  const now = new Date(2026, 2, 1, 12).getTime();
+  const first = new Date(2026, 2, 1, 9, 30, 10).toISOString();
+  const second = new Date(2026, 2, 1, 9, 30, 11).toISOString();
+  assert.equal(refinedName(job(first), false, now), 'Refined: OS-SART, 5 iterations');
+  assert.equal(refinedName(job(first), true, now), 'Refined: OS-SART, 5 iterations, 09:30:10');
+  assert.notEqual(refinedName(job(first), true, now), refinedName(job(second), true, now));
+  assert.equal(refinedName(job(first, 0), false, now), 'Refined: fdk_then_ossart');
+});
