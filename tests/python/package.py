@@ -89,4 +89,4 @@ def count_jobs(address):
 
 
 main = support.main
-__all__ = ["GRID", "PackageTest", "STAGED", "Scan", "count_jobs", "isocenter", "main", "np", "support", "unittest"]
+__all__ = ["GRID", "PackageTest", "ROOT", "STAGED", "Scan", "count_jobs", "isocenter", "main", "np", "support", "unittest"]
