@@ -184,7 +184,8 @@ class Job:
             if out is not None:
                 out.close()
         if out is not None or len(written) != announced:
-            raise DataLoss(f"the server announced {announced or 0} DICOM files and sent {len(written)}")
+            cut = ", the last of them not to its end" if out is not None else ""
+            raise DataLoss(f"the server announced {announced or 0} DICOM files and sent {len(written)}{cut}")
         return written
 
 

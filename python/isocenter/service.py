@@ -92,7 +92,8 @@ class Service:
 
         frames: [frame][row][column], uint16 counts (with i0_counts) or float32 line integrals, C-contiguous, finite. trajectory:
         [frame][3][4] projection matrices, a CircularOrbit, or None (matrices that the service keeps). pitch_mm: of the pixels.
-        on_event: as of stream; what the service warns of comes as ReconstructionWarning, too. `fields`: of Acquisition: grid, protocol, i0_counts, patient ..
+        on_event: as of stream; what the service warns of comes as ReconstructionWarning, too.
+        `fields`: of Acquisition: grid, protocol, i0_counts, patient ..
         """
         acquisition = Acquisition.of(frames, trajectory, pitch_mm, **fields)
         if frames.nbytes > _MOST_STACK_BYTES:

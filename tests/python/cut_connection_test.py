@@ -9,6 +9,7 @@ import time
 from package import GRID, PackageTest, count_jobs, isocenter, main, support
 
 ROUNDS = 6
+OPENING_BYTES = 4000  # less than a header with matrices, more than what is asked before it
 
 
 class Proxy:
@@ -20,7 +21,7 @@ class Proxy:
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._sockets, self._lock = [], threading.Lock()
         self.cuts = []  # bytes after which the next connections are cut; then none is
-        self.connections = 0
+        self.deaf = False  # the next connection: what answers more than so many bytes of a console is lost, and it is cut
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
@@ -48,7 +49,6 @@ class Proxy:
                 near, _ = self._listener.accept()
             except OSError:
                 return
-            self.connections += 1
             try:
                 far = socket.create_connection(("127.0.0.1", self._target))
             except OSError:
@@ -57,13 +57,21 @@ class Proxy:
             with self._lock:
                 self._sockets += [near, far]
             left = self.cuts.pop(0) if self.cuts else None
-            threading.Thread(target=self._forward, args=(near, far, left), daemon=True).start()
-            threading.Thread(target=self._forward, args=(far, near, None), daemon=True).start()
+            heard = threading.Event() if self.deaf else None  # that the console has said more than it says before an opening
+            self.deaf = False
+            threading.Thread(target=self._forward, args=(near, far, left, heard), daemon=True).start()
+            threading.Thread(target=self._forward, args=(far, near, None, None, heard), daemon=True).start()
 
-    def _forward(self, source, sink, left):
+    def _forward(self, source, sink, left, says=None, lost=None):
+        sent = 0
         try:
             while data := source.recv(65536 if left is None else min(65536, left)):
-                sink.sendall(data)
+                if lost is None or not lost.is_set():
+                    sink.sendall(data)
+                sent += len(data)
+                if says is not None and sent > OPENING_BYTES and not says.is_set():
+                    says.set()
+                    threading.Timer(0.5, self.cut).start()
                 if left is not None and (left := left - len(data)) <= 0:
                     break
         except OSError:
@@ -121,6 +129,33 @@ class CutConnectionTest(PackageTest):
         self.assertGreaterEqual(len(breaks), 1)
         self.assertEqual(self.direct.job(job).volume().array.tobytes(), self.expected)
         self.assertEqual(count_jobs(self.daemon.grpc), 2)
+
+    def test_an_opening_whose_answer_is_lost(self):
+        """The server has begun a job by then: the opening is repeated, and finds it."""
+        self.proxy.deaf = True
+        client = self.connect(self.proxy.address)
+        job, _, breaks = self.send(client, self.scan().acquisition())
+        self.assertEqual(len(breaks), 1)
+        self.assertEqual(self.direct.job(job).volume().array.tobytes(), self.expected)
+        self.assertEqual(count_jobs(self.daemon.grpc), 2)
+
+    def test_outages_that_are_short_add_up_to_none(self):
+        """Cut every second of a scan that takes longer than an outage may: each break begins anew."""
+        client, over = self.connect(self.proxy.address), threading.Event()
+
+        def cut():
+            while not over.wait(1):
+                self.proxy.cut()
+
+        thread = threading.Thread(target=cut)
+        thread.start()
+        try:
+            job, reconnects, _ = self.send(client, self.scan().acquisition(), fps=10, reconnect_timeout_s=6)
+        finally:
+            over.set()
+            thread.join()
+        self.assertGreaterEqual(reconnects, 5)
+        self.assertEqual(self.direct.job(job).volume().array.tobytes(), self.expected)
 
     def test_a_server_that_is_killed_in_the_scan(self):
         client, done = self.connect(self.daemon.grpc), {}

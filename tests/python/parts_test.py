@@ -10,7 +10,7 @@ from isocenter.channel import Channel
 from isocenter.frame_message import frame_message
 from isocenter.frame_window import FrameWindow
 from isocenter.reconnect import Opening, Reconnect
-from isocenter.v1 import acquisition_pb2, geometry_pb2
+from isocenter.v1 import acquisition_pb2, geometry_pb2, jobs_pb2
 
 
 class PartsTest(support.ServiceTest):
@@ -105,7 +105,8 @@ class PartsTest(support.ServiceTest):
         np.testing.assert_array_equal(grid.affine_ras() @ [0, 0, 0, 1], [-10, -20, 30, 1])
         self.assertEqual(isocenter.Grid.from_proto(grid.to_proto()), grid)
         np.testing.assert_array_equal(isocenter.Grid.cube(3, 2).affine() @ [1, 1, 1, 1], [0, 0, 0, 1])
-        self.assertEqual(isocenter.Grid.from_proto(geometry_pb2.VolumeGrid(nx=1, ny=1, nz=1, spacing_x_mm=1, spacing_y_mm=1, spacing_z_mm=1)).size, (1, 1, 1))
+        one = geometry_pb2.VolumeGrid(nx=1, ny=1, nz=1, spacing_x_mm=1, spacing_y_mm=1, spacing_z_mm=1)
+        self.assertEqual(isocenter.Grid.from_proto(one).size, (1, 1, 1))
         for pattern, arguments in (
             (r"grid.size\[1\] is 5000; legal is 1 to 4096", ((1, 5000, 1), (1, 1, 1))),
             (r"grid.size\[0\] is 1.5; legal is a whole", ((1.5, 1, 1), (1, 1, 1))),
@@ -153,6 +154,39 @@ class PartsTest(support.ServiceTest):
             np.testing.assert_allclose([u / w, v / w], [9.5 + 1200 / 750 / 0.5, 4.5 - 1200 / 750 / 0.5])
         with self.assertRaisesRegex(isocenter.InvalidArgument, "source_to_detector_mm is 700; legal is more than 750"):
             isocenter.CircularOrbit(750, 700, 200)
+
+    def test_downloads_that_are_not_what_was_announced(self):
+        channel = Channel("127.0.0.1:1")
+        self.addCleanup(channel.close)
+        job, piece = isocenter.Job(channel, "x"), jobs_pb2.DownloadResultResponse
+        grid = isocenter.Grid((2, 1, 1), (1, 1, 1), (0, 0, 0)).to_proto()
+
+        def given(*pieces):
+            return unittest.mock.patch.object(job, "_download", return_value=iter(pieces))
+
+        with given(piece(grid=grid, data=bytes(3)), piece(data=bytes(5))):
+            np.testing.assert_array_equal(job.volume().array, np.zeros((1, 1, 2)))
+        for pattern, pieces in (
+            ("all bytes are missing", ()),
+            ("1 bytes are missing", (piece(grid=grid, data=bytes(7)),)),
+            ("more than the 8 bytes", (piece(grid=grid, data=bytes(9)),)),
+        ):
+            with given(*pieces), self.assertRaisesRegex(isocenter.DataLoss, pattern):
+                job.volume()
+        with given(piece(grid=geometry_pb2.VolumeGrid(nx=100000))), self.assertRaisesRegex(isocenter.InvalidArgument, "is 100000"):
+            job.volume()
+        whole = piece(file_name="a", data=b"1", end_of_file=True)
+        for index, (pattern, pieces) in enumerate((
+            ("announced 2 DICOM files and sent 1", (piece(file_count=2), whole)),
+            ("announced 0 DICOM files and sent 0", ()),
+            ("announced 1 DICOM files and sent 1", (piece(file_count=1), piece(file_name="a", data=b"1"))),
+            ("belong to no file", (piece(file_count=1), piece(data=b"1"))),
+            ("before it ended", (piece(file_count=2), piece(file_name="a"), piece(file_name="b"))),
+            ("not a plain one: '../a'", (piece(file_count=1), piece(file_name="../a"))),
+            ("not a plain one: '..'", (piece(file_count=1), piece(file_name=".."))),
+        )):
+            with given(*pieces), self.assertRaisesRegex(isocenter.DataLoss, pattern):
+                job.save_dicom(self.folder / str(index))
 
     def test_addresses_and_credentials(self):
         (self.folder / "token").write_text("secret\n")
