@@ -1,0 +1,122 @@
+"""Where the service is, and with which credentials it is reached."""
+
+import ipaddress
+import pathlib
+import re
+import stat
+from typing import Optional, Tuple
+
+import grpc
+
+from isocenter.errors import InvalidArgument, NotFound
+
+NODE_METADATA = "isocenter-node"  # names the node that a call is meant for
+_MOST_PEM_BYTES = 16 << 20
+_MOST_TOKEN_BYTES = 4096
+_OPTIONS = (
+    # The server states its own limit; what it sends back is bounded by pieces of a volume.
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", 64 << 20),
+    # gRPC would have all channels of a process to one server share a connection.
+    ("grpc.use_local_subchannel_pool", 1),
+    # A server that comes back is found within seconds, and a cable that was pulled is noticed.
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.min_reconnect_backoff_ms", 5000),  # what one attempt may take
+    ("grpc.keepalive_time_ms", 20000),
+    ("grpc.keepalive_timeout_ms", 10000),
+)
+
+
+def _read(what: str, file, most: int) -> bytes:
+    path = pathlib.Path(file)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InvalidArgument(f"{what} {path} is no regular file")
+        with open(path, "rb") as data:
+            content = data.read(most + 1)
+    except FileNotFoundError:
+        raise NotFound(f"{what} {path} does not exist") from None
+    except OSError as error:
+        raise InvalidArgument(f"{what} {path} cannot be read: {error.strerror}") from None
+    if len(content) > most:
+        raise InvalidArgument(f"{what} {path} is longer than {most} bytes")
+    return content
+
+
+def _read_pem(what: str, file) -> bytes:
+    content = _read(what, file, _MOST_PEM_BYTES)
+    if b"-----BEGIN " not in content:
+        raise InvalidArgument(f"{what} {file} is no PEM file: it has no line -----BEGIN")
+    return content
+
+
+def _is_on_this_machine(address: str) -> bool:
+    """Without the network in between."""
+    host = address.rpartition(":")[0].strip("[]")
+    if address.startswith("unix:") or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _read_token(file, address: str, encrypted: bool) -> str:
+    if not encrypted and not _is_on_this_machine(address):
+        raise InvalidArgument(
+            f"the token would cross the network in plain text to {address}: give ca_file, the certificate authority of the server, too"
+        )
+    token = _read("the token file", file, _MOST_TOKEN_BYTES).partition(b"\n")[0].strip()
+    if not re.fullmatch(rb"[!-~]+", token):
+        raise InvalidArgument(f"the first line of {file} is no token; legal are letters, digits, signs")
+    return token.decode("ascii")
+
+
+def _credentials(ca_file, certificate_file, private_key_file) -> Optional[grpc.ChannelCredentials]:
+    if (certificate_file is None) != (private_key_file is None):
+        raise InvalidArgument("certificate_file and private_key_file must be given together")
+    if ca_file is None:
+        if certificate_file is not None:
+            raise InvalidArgument("a client certificate needs TLS: give ca_file, the certificate authority of the server, too")
+        return None
+    authority = _read_pem("ca_file", ca_file)
+    if certificate_file is None:
+        return grpc.ssl_channel_credentials(authority)
+    key = _read_pem("private_key_file", private_key_file)
+    return grpc.ssl_channel_credentials(authority, key, _read_pem("certificate_file", certificate_file))
+
+
+class Channel:
+    """A connection to one server; connects when it is first used. Thread-safe."""
+
+    def __init__(self, address: str, ca_file=None, certificate_file=None, private_key_file=None, token_file=None, node: str = ""):
+        if not isinstance(address, str) or not re.fullmatch(r"unix:.+|.+:\d{1,5}", address):
+            raise InvalidArgument(f"address is {address!r}; legal is HOST:PORT or unix:PATH")
+        self.address, self.node = address, node
+        credentials = _credentials(ca_file, certificate_file, private_key_file)
+        metadata = [(NODE_METADATA, node)] if node else []
+        if token_file is not None:
+            metadata.append(("authorization", f"Bearer {_read_token(token_file, address, credentials is not None)}"))
+        self._metadata = tuple(metadata)
+        if credentials is None:
+            self.grpc = grpc.insecure_channel(address, _OPTIONS)
+        else:
+            self.grpc = grpc.secure_channel(address, credentials, _OPTIONS)
+
+    def metadata(self, node: str = "") -> Tuple[Tuple[str, str], ...]:
+        """What goes along with a call, which is meant for `node` if that is given."""
+        if not node or self.node:
+            return self._metadata
+        return (*self._metadata, (NODE_METADATA, node))
+
+    def await_connection(self, timeout_s: float) -> None:
+        """Until there is a connection, or the time has passed."""
+        try:
+            grpc.channel_ready_future(self.grpc).result(timeout=max(0.0, timeout_s))
+        except grpc.FutureTimeoutError:
+            pass
+
+    def close(self) -> None:
+        """Ends all calls and the connection."""
+        self.grpc.close()

@@ -1,0 +1,105 @@
+"""Checks of what callers hand in. Each raises InvalidArgument with the name, the value and what is legal."""
+
+import math
+import operator
+import sys
+from typing import Tuple
+
+import numpy as np
+
+from isocenter.errors import InvalidArgument
+
+MOST_PIXELS = 8192  # of a detector, per axis
+MOST_FRAMES = 10000
+# Larger frames do not fit into a message of any service.
+MOST_FRAME_BYTES = 1 << 30
+PIXEL_TYPES = (np.dtype("<u2"), np.dtype("<f4"))
+
+
+def illegal(name: str, value, legal: str) -> InvalidArgument:
+    """The error of a value that is illegal."""
+    return InvalidArgument(f"{name} is {value}; legal is {legal}")
+
+
+def whole(name: str, value, least: int, most: int) -> int:
+    """A whole number from `least` to `most`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise illegal(name, repr(value), f"a whole number from {least} to {most}") from None
+    if not least <= number <= most:
+        raise illegal(name, number, f"{least} to {most}")
+    return number
+
+
+def real(name: str, value, least: float, most: float, above: bool = False) -> float:
+    """A finite number from `least` to `most`; `above`: more than `least`."""
+    legal = f"{'more than ' if above else ''}{least:g} {'and at most' if above else 'to'} {most:g}"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise illegal(name, repr(value), f"a number, {legal}") from None
+    if not math.isfinite(number) or not (least < number if above else least <= number) or number > most:
+        raise illegal(name, f"{number:g}", legal)
+    return number
+
+
+def _is_array(name: str, array) -> None:
+    if not isinstance(array, np.ndarray):
+        raise illegal(name, f"of type {type(array).__name__}", "a numpy.ndarray")
+
+
+def finite(name: str, array: np.ndarray) -> None:
+    """All of an array's values."""
+    if np.isfinite(array).all():
+        return
+    at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    raise illegal(f"{name}[{', '.join(map(str, at))}]", array[at], "a finite number")
+
+
+def pixel_array(name: str, array, dimensions: str) -> np.ndarray:
+    """What may be sent as it lies in memory. `dimensions`: their names, e.g. "rows, columns"."""
+    _is_array(name, array)
+    wanted = len(dimensions.split(","))
+    if array.ndim != wanted:
+        raise illegal(f"{name}.shape", array.shape, f"{wanted} dimensions ({dimensions})")
+    if array.dtype not in PIXEL_TYPES or sys.byteorder != "little":
+        raise illegal(
+            f"{name}.dtype",
+            array.dtype,
+            "uint16 (detector counts) or float32 (line integrals), little-endian; convert with astype",
+        )
+    if not array.flags.c_contiguous:
+        raise illegal(f"{name}.strides", array.strides, "those of a C-contiguous array; copy with numpy.ascontiguousarray")
+    return array
+
+
+def stack(frames) -> Tuple[int, int, int]:
+    """(frames, rows, columns) of a stack of frames whose layout is legal. Looks at no pixel."""
+    # Sizes come first: what is said of an array of terabytes is that it is one.
+    _is_array("frames", frames)
+    if frames.ndim == 3:
+        for axis, most in (("frames", MOST_FRAMES), ("rows", MOST_PIXELS), ("columns", MOST_PIXELS)):
+            whole(f"frames.shape, {axis},", frames.shape[("frames", "rows", "columns").index(axis)], 1, most)
+        if (size := frames.nbytes // frames.shape[0]) > MOST_FRAME_BYTES:
+            raise illegal("a frame's size", f"{size} bytes", f"up to {MOST_FRAME_BYTES}")
+    pixel_array("frames", frames, "frames, rows, columns")
+    return frames.shape
+
+
+def matrices(values, count: int) -> np.ndarray:
+    """[frame][3][4] float64, copied; those of another scale are legal."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise illegal("matrices", f"of type {type(values).__name__}", "an array of numbers") from None
+    if array.shape == (count, 12):
+        array = array.reshape(count, 3, 4)
+    if array.shape != (count, 3, 4):
+        raise illegal("matrices.shape", array.shape, f"({count}, 3, 4): one 3x4 matrix per frame")
+    finite("matrices", array)
+    behind = np.flatnonzero(~(array[:, 2, 3] > 0))
+    if len(behind):
+        at = int(behind[0])
+        raise illegal(f"w of matrices[{at}] at the isocentre (row 2, column 3)", array[at, 2, 3], "above 0")
+    return array

@@ -1,0 +1,89 @@
+"""What has become of the frames of one acquisition: sent, acknowledged, to be sent again."""
+
+import collections
+from typing import Deque, Dict, List, Optional
+
+from isocenter.v1 import acquisition_pb2
+
+_ABSENT = 0  # neither handed in nor acknowledged
+_KEPT = 1  # handed in, not acknowledged
+_RELEASED = 2  # handed in and acknowledged
+_ACKNOWLEDGED = 3  # acknowledged without being handed in: sent before, or given up
+
+
+class FrameWindow:
+    """Keeps every frame until it is acknowledged, so that a new call can send it again.
+
+    The bounds count frames that were handed in and are not acknowledged: one that never comes closes nothing. At least one frame is
+    always kept. Not thread-safe.
+    """
+
+    def __init__(self, frame_count: int, max_frames: int, max_bytes: int):
+        self._max_frames, self._max_bytes = max_frames, max_bytes
+        self._state = bytearray(frame_count)
+        self._kept: Dict[int, bytes] = {}
+        self._kept_bytes = 0
+        self._unwritten: Deque[int] = collections.deque()  # in this call; may hold frames that are acknowledged meanwhile
+        self._below = 0  # all frames below are acknowledged
+        self.acknowledged = 0  # frames that the server has, whoever sent them
+
+    def has_room_for(self, size: int) -> bool:
+        """Whether a frame of so many bytes may be added."""
+        if not self._kept:
+            return True
+        return len(self._kept) < self._max_frames and self._kept_bytes + size <= self._max_bytes
+
+    def has(self, index: int) -> bool:
+        """True when the frame waits for its acknowledgement or has it."""
+        return self._state[index] != _ABSENT
+
+    def add(self, index: int, message: bytes) -> None:
+        """Takes a frame that the window does not have."""
+        self._state[index] = _KEPT
+        self._kept[index] = message
+        self._kept_bytes += len(message)
+        self._unwritten.append(index)
+
+    def next(self) -> Optional[bytes]:
+        """The message that is to be written next, or None."""
+        while self._unwritten:
+            message = self._kept.get(self._unwritten.popleft())
+            if message is not None:
+                return message
+        return None
+
+    def _acknowledge(self, first: int, last: int, released: List[int]) -> None:
+        for index in range(first, min(last, len(self._state) - 1) + 1):
+            state = self._state[index]
+            if state in (_RELEASED, _ACKNOWLEDGED):
+                continue
+            self.acknowledged += 1
+            if state == _ABSENT:
+                self._state[index] = _ACKNOWLEDGED
+                continue
+            self._state[index] = _RELEASED
+            self._kept_bytes -= len(self._kept.pop(index))
+            released.append(index)
+
+    def acknowledge(self, message: acquisition_pb2.Acknowledgement) -> List[int]:
+        """The frames that this acknowledges for the first time, of those that were handed in."""
+        released: List[int] = []
+        if message.HasField("frame_index"):
+            self._acknowledge(self._below, message.frame_index, released)
+            self._below = max(self._below, message.frame_index + 1)
+        for part in message.beyond:
+            self._acknowledge(max(self._below, part.first), part.last, released)
+        return released
+
+    def rewind(self, next_frame_index: int) -> List[int]:
+        """A new call begins at a server whose first missing frame this is: all frames without acknowledgement are to be written
+        again, in ascending order. The frames that were acknowledged by this, as of acknowledge."""
+        released: List[int] = []
+        self._acknowledge(self._below, next_frame_index - 1, released)
+        self._below = max(self._below, next_frame_index)
+        self._unwritten = collections.deque(sorted(self._kept))
+        return released
+
+    def was_released(self, index: int) -> bool:
+        """True when the server acknowledged a frame of ours."""
+        return index < len(self._state) and self._state[index] == _RELEASED

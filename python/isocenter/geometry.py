@@ -1,0 +1,133 @@
+"""Detectors, orbits and grids. Millimetres; the world is right-handed, its origin the isocentre, z along the rotation axis."""
+
+from dataclasses import dataclass
+from typing import Optional, Sequence, Tuple
+
+import numpy as np
+
+from isocenter import checks
+from isocenter.v1 import geometry_pb2
+
+_LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
+
+
+@dataclass(frozen=True)
+class CircularOrbit:
+    """An ideal circular orbit around z, which the service expands.
+
+    The source is at source_to_isocenter_mm * (cos a, sin a, 0); u runs along (-sin a, cos a, 0), v along -z. `arc_deg` is the signed
+    angle from the first to the last frame. `offset_*_px`: the principal point relative to the detector's
+    middle. Raises InvalidArgument.
+    """
+
+    source_to_isocenter_mm: float
+    source_to_detector_mm: float
+    arc_deg: float
+    start_angle_deg: float = 0.0
+    offset_u_px: float = 0.0
+    offset_v_px: float = 0.0
+
+    def __post_init__(self):
+        near = checks.real("source_to_isocenter_mm", self.source_to_isocenter_mm, 1, 10000)
+        checks.real("source_to_detector_mm", self.source_to_detector_mm, near, 20000, above=True)
+        checks.real("arc_deg", self.arc_deg, -720, 720)
+        for name in ("start_angle_deg", "offset_u_px", "offset_v_px"):
+            checks.real(name, getattr(self, name), -1e6, 1e6)
+
+    def to_proto(self) -> geometry_pb2.CircularTrajectory:
+        """As the wire has it."""
+        return geometry_pb2.CircularTrajectory(**{name: float(value) for name, value in vars(self).items()})
+
+
+def circular_matrices(orbit: CircularOrbit, frames: int, rows: int, columns: int, pitch_mm: float) -> np.ndarray:
+    """The matrices of an ideal orbit, [frame][3][4] float64, as the service makes them.
+
+    Frame i is at start + i * arc / (frames - 1).
+    """
+    angle = np.radians(orbit.start_angle_deg + orbit.arc_deg * np.arange(frames) / max(1, frames - 1))
+    cos, sin, zero = np.cos(angle), np.sin(angle), np.zeros(frames)
+    focal = orbit.source_to_detector_mm / checks.real("pitch_mm", pitch_mm, 0, 10, above=True)
+    u_axis = np.stack([-sin, cos, zero], 1)
+    v_axis = np.tile([0.0, 0.0, -1.0], (frames, 1))
+    depth = np.stack([-cos, -sin, zero], 1)  # from the source to the isocentre
+    principal_u = 0.5 * (columns - 1) + orbit.offset_u_px
+    principal_v = 0.5 * (rows - 1) + orbit.offset_v_px
+    left = np.stack([focal * u_axis + principal_u * depth, focal * v_axis + principal_v * depth, depth], 1)
+    source = -orbit.source_to_isocenter_mm * depth
+    right = -np.einsum("fij,fj->fi", left, source)
+    return np.concatenate([left, right[:, :, None]], 2) / orbit.source_to_isocenter_mm
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A regular grid of voxels.
+
+    size: voxels along x, y, z, 1 to 4096 each. spacing_mm: their distances. origin_mm: the centre of voxel (0, 0, 0); None: the grid
+    is centred at the isocentre. direction: 3x3, whose columns are the unit vectors of the index axes. Raises InvalidArgument.
+    """
+
+    size: Tuple[int, int, int]
+    spacing_mm: Tuple[float, float, float]
+    origin_mm: Optional[Tuple[float, float, float]] = None
+    direction: Tuple[Tuple[float, ...], ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+    def __post_init__(self):
+        for name, length in (("size", 3), ("spacing_mm", 3), ("origin_mm", 3), ("direction", 3)):
+            value = getattr(self, name)
+            if value is not None and (not hasattr(value, "__len__") or len(value) != length):
+                raise checks.illegal(f"grid.{name}", repr(value), f"{length} values")
+        for axis in range(3):
+            checks.whole(f"grid.size[{axis}]", self.size[axis], 1, 4096)
+            checks.real(f"grid.spacing_mm[{axis}]", self.spacing_mm[axis], 0.0001, 100)
+            if self.origin_mm is not None:
+                checks.real(f"grid.origin_mm[{axis}]", self.origin_mm[axis], -1e6, 1e6)
+        cosines = np.array(self.direction, np.float64)
+        if cosines.shape != (3, 3) or not np.allclose(cosines.T @ cosines, np.eye(3), atol=1e-5):
+            raise checks.illegal("grid.direction", self.direction, "3x3, its columns perpendicular unit vectors")
+
+    @classmethod
+    def cube(cls, size: int, spacing_mm: float) -> "Grid":
+        """A cube of size^3 voxels, centred at the isocentre."""
+        return cls((size,) * 3, (spacing_mm,) * 3)
+
+    @classmethod
+    def from_proto(cls, proto: geometry_pb2.VolumeGrid) -> "Grid":
+        """From the wire."""
+        flat: Sequence[float] = proto.direction or np.eye(3).ravel().tolist()
+        if len(flat) != 9:
+            raise checks.illegal("grid.direction", f"a list of {len(flat)}", "9 values, or none")
+        return cls(
+            (proto.nx, proto.ny, proto.nz),
+            (proto.spacing_x_mm, proto.spacing_y_mm, proto.spacing_z_mm),
+            None if proto.centered else (proto.origin_x_mm, proto.origin_y_mm, proto.origin_z_mm),
+            tuple(tuple(flat[3 * row : 3 * row + 3]) for row in range(3)),
+        )
+
+    def to_proto(self) -> geometry_pb2.VolumeGrid:
+        """As the wire has it."""
+        proto = geometry_pb2.VolumeGrid(centered=self.origin_mm is None)
+        proto.nx, proto.ny, proto.nz = self.size
+        proto.spacing_x_mm, proto.spacing_y_mm, proto.spacing_z_mm = self.spacing_mm
+        if self.origin_mm is not None:
+            proto.origin_x_mm, proto.origin_y_mm, proto.origin_z_mm = self.origin_mm
+        proto.direction.extend(float(value) for row in self.direction for value in row)
+        return proto
+
+    @property
+    def shape(self) -> Tuple[int, int, int]:
+        """(nz, ny, nx): of the array of its voxels."""
+        return self.size[2], self.size[1], self.size[0]
+
+    def affine(self) -> np.ndarray:
+        """4x4 float64: (x, y, z, 1) in mm of an index (i, j, k, 1) along x, y, z; integers are voxel centres."""
+        scaled = np.array(self.direction, np.float64) * np.array(self.spacing_mm, np.float64)
+        origin = self.origin_mm
+        if origin is None:
+            origin = -scaled @ (0.5 * (np.array(self.size) - 1))
+        result = np.eye(4)
+        result[:3, :3], result[:3, 3] = scaled, origin
+        return result
+
+    def affine_ras(self) -> np.ndarray:
+        """As affine, with x to the right and y to the front, as NIfTI and nibabel have it, where affine is LPS as DICOM."""
+        return _LPS_TO_RAS @ self.affine()

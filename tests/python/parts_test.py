@@ -1,0 +1,213 @@
+"""Parts of the package that need no service: bytes on the wire, windows, pauses, geometry, files, errors."""
+
+import gzip
+import struct
+import unittest.mock
+
+from package import isocenter, main, np, support, unittest
+from isocenter import crc32c, errors
+from isocenter.channel import Channel
+from isocenter.frame_message import frame_message
+from isocenter.frame_window import FrameWindow
+from isocenter.reconnect import Opening, Reconnect
+from isocenter.v1 import acquisition_pb2, geometry_pb2, jobs_pb2
+
+
+class PartsTest(support.ServiceTest):
+    def test_checksums(self):
+        # RFC 3720, B.4.
+        cases = {
+            bytes(32): 0x8A9136AA,
+            b"\xff" * 32: 0x62A8AB43,
+            bytes(range(32)): 0x46DD794E,
+            bytes(range(31, -1, -1)): 0x113FDB5C,
+            b"": 0,
+        }
+        draws = np.random.default_rng(1)
+        for data, expected in cases.items():
+            self.assertEqual(crc32c.by_numpy(np.frombuffer(data, np.uint8)), expected)
+            self.assertEqual(crc32c.crc32c(np.frombuffer(data, np.uint8)), expected)
+        for size in (1, 1023, 1024, 1025, 50_001):
+            data = draws.integers(0, 256, size, np.uint8)
+            self.assertEqual(crc32c.by_numpy(data), crc32c.crc32c(data))
+
+    def test_without_the_library_numpy_computes_checksums(self):
+        data = np.arange(5000, dtype="<u2").reshape(50, 100)
+        with unittest.mock.patch.object(crc32c, "_library", return_value=None):
+            self.assertEqual(crc32c.crc32c(data), crc32c.by_numpy(data.reshape(-1).view(np.uint8)))
+
+    def test_frames_are_the_bytes_of_protobuf(self):
+        pixels = np.arange(12, dtype="<f4").reshape(3, 4)
+        matrix = np.arange(12, dtype=float).reshape(3, 4)
+        for index, measured, dose in ((0, None, 0), (1, None, 0.5), (127, matrix, 0), (128, matrix, 2), (9999, None, 0)):
+            frame = acquisition_pb2.Frame(
+                index=index, pixels=pixels.tobytes(), crc32c=crc32c.crc32c(pixels), has_checksum=True, dose=dose
+            )
+            if measured is not None:
+                frame.measured_matrix.value.extend(measured.ravel())
+            expected = acquisition_pb2.AcquireRequest(frame=frame).SerializeToString()
+            self.assertEqual(frame_message(index, pixels, measured, dose), expected)
+
+    def test_the_window_keeps_frames_until_they_are_acknowledged(self):
+        window = FrameWindow(6, 3, 30)
+        for index in (0, 1, 3):
+            self.assertTrue(window.has_room_for(10))
+            window.add(index, bytes(10))
+        self.assertFalse(window.has_room_for(1))
+        self.assertIsNotNone(window.next())
+        acknowledgement = acquisition_pb2.Acknowledgement
+        span = acquisition_pb2.FrameRange(first=3, last=4)
+        self.assertEqual(window.acknowledge(acknowledgement(frame_index=0, beyond=[span])), [0, 3])
+        self.assertEqual(window.acknowledge(acknowledgement(frame_index=0, beyond=[span])), [])
+        self.assertEqual(window.acknowledged, 3)  # frame 4 was nobody's
+        self.assertTrue(window.has(4))
+        self.assertFalse(window.has(2))
+        window.add(2, bytes(11))
+        self.assertEqual(window.rewind(1), [])
+        self.assertEqual([len(window.next()), len(window.next()), window.next()], [10, 11, None])
+        self.assertTrue(window.was_released(3))
+        self.assertFalse(window.was_released(1))
+        self.assertEqual(window.rewind(9), [1, 2])
+        self.assertTrue(window.has_room_for(1 << 40))  # one always
+
+    def test_what_broke_is_tried_again_and_what_a_server_means_is_not(self):
+        broke = errors.Unavailable("Socket closed", errors.Break.CONNECTION)
+        reconnect = Reconnect(10)
+        self.assertIsNone(reconnect.verdict(broke, False, 100))
+        self.assertIsNone(reconnect.verdict(broke, False, 109))
+        self.assertRegex(str(reconnect.verdict(broke, False, 111)), "no new connection within 10 s: Socket closed")
+        self.assertIsNone(reconnect.verdict(broke, True, 112))
+        meant = errors.Internal("no")
+        self.assertEqual([reconnect.verdict(meant, False, 113) for _ in range(3)], [None, None, meant])
+        for final in (errors.NotFound("a"), errors.ResourceExhausted("b"), errors.InvalidArgument("c"), errors.Aborted("d")):
+            self.assertIs(Reconnect(10).verdict(final, True, 0), final)
+        self.assertIs(Reconnect(0).verdict(broke, True, 0), broke)
+        pauses = [Reconnect(10).pause() for _ in range(50)]
+        self.assertTrue(all(0.025 <= pause <= 0.05 for pause in pauses))
+
+    def test_openings_are_repeated_where_they_may_have_begun_something(self):
+        unreachable = errors.Unavailable("a", errors.Break.UNREACHABLE)
+        handshake = errors.Unavailable("b", errors.Break.HANDSHAKE)
+        broke = errors.Unavailable("c", errors.Break.CONNECTION)
+        self.assertIs(Opening(10).verdict(unreachable, 0), unreachable)
+        opening = Opening(10)
+        self.assertIsNone(opening.verdict(handshake, 0))
+        self.assertIs(opening.verdict(handshake, 3), handshake)
+        opening = Opening(10)
+        self.assertIsNone(opening.verdict(broke, 0))
+        self.assertIsNone(opening.verdict(unreachable, 5))  # it may have admitted it
+
+    def test_grids_and_their_affines(self):
+        grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10, 20, 30), ((0, -1, 0), (1, 0, 0), (0, 0, 1)))
+        self.assertEqual(grid.shape, (2, 3, 4))
+        np.testing.assert_array_equal(grid.affine() @ [1, 0, 0, 1], [10, 21, 30, 1])
+        np.testing.assert_array_equal(grid.affine() @ [0, 1, 1, 1], [8, 20, 33, 1])
+        np.testing.assert_array_equal(grid.affine_ras() @ [0, 0, 0, 1], [-10, -20, 30, 1])
+        self.assertEqual(isocenter.Grid.from_proto(grid.to_proto()), grid)
+        np.testing.assert_array_equal(isocenter.Grid.cube(3, 2).affine() @ [1, 1, 1, 1], [0, 0, 0, 1])
+        one = geometry_pb2.VolumeGrid(nx=1, ny=1, nz=1, spacing_x_mm=1, spacing_y_mm=1, spacing_z_mm=1)
+        self.assertEqual(isocenter.Grid.from_proto(one).size, (1, 1, 1))
+        for pattern, arguments in (
+            (r"grid.size\[1\] is 5000; legal is 1 to 4096", ((1, 5000, 1), (1, 1, 1))),
+            (r"grid.size\[0\] is 1.5; legal is a whole", ((1.5, 1, 1), (1, 1, 1))),
+            (r"grid.size is \(1, 1\); legal is 3 values", ((1, 1), (1, 1, 1))),
+            (r"grid.spacing_mm\[2\] is 0; legal is 0.0001 to 100", ((1, 1, 1), (1, 1, 0))),
+            (r"grid.direction is .* perpendicular", ((1, 1, 1), (1, 1, 1), None, ((1, 0, 0), (1, 1, 0), (0, 0, 1)))),
+        ):
+            with self.assertRaisesRegex(isocenter.InvalidArgument, pattern):
+                isocenter.Grid(*arguments)
+
+    def test_nifti_files(self):
+        grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10, 20, 30))
+        volume = isocenter.Volume(np.arange(24, dtype="<f4").reshape(2, 3, 4), grid)
+        self.assertEqual((volume.origin, volume.spacing, volume.direction[:2]), ((10, 20, 30), (1, 2, 3), (1, 0)))
+        volume.save_nifti(self.folder / "a.nii")
+        data = (self.folder / "a.nii").read_bytes()
+        self.assertEqual(len(data), 352 + 96)
+        self.assertEqual(struct.unpack_from("<4h", data, 40), (3, 4, 3, 2))
+        self.assertEqual(struct.unpack_from("<12f", data, 280), (-1, 0, 0, -10, 0, -2, 0, -20, 0, 0, 3, 30))
+        np.testing.assert_array_equal(np.frombuffer(data, "<f4", offset=352), np.arange(24))
+        volume.save_nifti(self.folder / "a.nii.gz")
+        self.assertEqual(gzip.decompress((self.folder / "a.nii.gz").read_bytes()), data)
+        with self.assertRaisesRegex(isocenter.InvalidArgument, r"'a.mha'; legal is a name that ends with .nii"):
+            volume.save_nifti("a.mha")
+        with self.assertRaisesRegex(isocenter.InvalidArgument, r"array.shape is \(2, 3, 4\); legal is \(3, 3, 3\)"):
+            isocenter.Volume(volume.array, isocenter.Grid.cube(3, 1))
+
+    def test_another_reader_reads_our_nifti(self):
+        grid = isocenter.Grid((8, 7, 6), (1.0, 2.0, 3.0), (10, -20, 30))
+        values = np.random.default_rng(3).normal(0, 500, grid.shape).astype("<f4")
+        isocenter.Volume(values, grid).save_nifti(self.folder / "a.nii.gz")
+        out = support.isocenter.json_of("compare", self.folder / "a.nii.gz", "--truth", self.folder / "a.nii.gz")
+        self.assertTrue(out)
+
+    def test_ideal_orbits(self):
+        orbit = isocenter.CircularOrbit(750, 1200, 200, start_angle_deg=10, offset_u_px=2, offset_v_px=-1)
+        matrices = isocenter.circular_matrices(orbit, 5, 12, 16, 0.5)
+        np.testing.assert_allclose(matrices[:, 2, 3], 1)
+        # The isocentre falls on the principal point.
+        np.testing.assert_allclose(matrices[:, :2, 3], [[9.5, 4.5]] * 5)
+        for index, angle in enumerate(np.radians(10 + 50 * np.arange(5))):
+            source = 750 * np.array([np.cos(angle), np.sin(angle), 0])
+            np.testing.assert_allclose(matrices[index] @ [*source, 1], 0, atol=1e-9)
+            u, v, w = matrices[index] @ [-np.sin(angle), np.cos(angle), 1, 1]
+            np.testing.assert_allclose([u / w, v / w], [9.5 + 1200 / 750 / 0.5, 4.5 - 1200 / 750 / 0.5])
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "source_to_detector_mm is 700; legal is more than 750"):
+            isocenter.CircularOrbit(750, 700, 200)
+
+    def test_downloads_that_are_not_what_was_announced(self):
+        channel = Channel("127.0.0.1:1")
+        self.addCleanup(channel.close)
+        job, piece = isocenter.Job(channel, "x"), jobs_pb2.DownloadResultResponse
+        grid = isocenter.Grid((2, 1, 1), (1, 1, 1), (0, 0, 0)).to_proto()
+
+        def given(*pieces):
+            return unittest.mock.patch.object(job, "_download", return_value=iter(pieces))
+
+        with given(piece(grid=grid, data=bytes(3)), piece(data=bytes(5))):
+            np.testing.assert_array_equal(job.volume().array, np.zeros((1, 1, 2)))
+        for pattern, pieces in (
+            ("all bytes are missing", ()),
+            ("1 bytes are missing", (piece(grid=grid, data=bytes(7)),)),
+            ("more than the 8 bytes", (piece(grid=grid, data=bytes(9)),)),
+        ):
+            with given(*pieces), self.assertRaisesRegex(isocenter.DataLoss, pattern):
+                job.volume()
+        with given(piece(grid=geometry_pb2.VolumeGrid(nx=100000))), self.assertRaisesRegex(isocenter.InvalidArgument, "is 100000"):
+            job.volume()
+        whole = piece(file_name="a", data=b"1", end_of_file=True)
+        for index, (pattern, pieces) in enumerate((
+            ("announced 2 DICOM files and sent 1", (piece(file_count=2), whole)),
+            ("announced 0 DICOM files and sent 0", ()),
+            ("announced 1 DICOM files and sent 1", (piece(file_count=1), piece(file_name="a", data=b"1"))),
+            ("belong to no file", (piece(file_count=1), piece(data=b"1"))),
+            ("before it ended", (piece(file_count=2), piece(file_name="a"), piece(file_name="b"))),
+            ("not a plain one: '../a'", (piece(file_count=1), piece(file_name="../a"))),
+            ("not a plain one: '..'", (piece(file_count=1), piece(file_name=".."))),
+        )):
+            with given(*pieces), self.assertRaisesRegex(isocenter.DataLoss, pattern):
+                job.save_dicom(self.folder / str(index))
+
+    def test_addresses_and_credentials(self):
+        (self.folder / "token").write_text("secret\n")
+        (self.folder / "two words").write_text("a token\n")
+        token = self.folder / "token"
+        for kind, pattern, arguments in (
+            (isocenter.InvalidArgument, "address is 'host'; legal is HOST:PORT", {"address": "host"}),
+            (isocenter.InvalidArgument, "plain text to 10.0.0.1:1: give ca_file", {"address": "10.0.0.1:1", "token_file": token}),
+            (isocenter.InvalidArgument, "is no token", {"address": "127.0.0.1:1", "token_file": self.folder / "two words"}),
+            (isocenter.InvalidArgument, "no regular file", {"address": "127.0.0.1:1", "token_file": self.folder}),
+            (isocenter.NotFound, "does not exist", {"address": "127.0.0.1:1", "ca_file": self.folder / "none"}),
+            (isocenter.InvalidArgument, "no PEM file", {"address": "127.0.0.1:1", "ca_file": token}),
+            (isocenter.InvalidArgument, "must be given together", {"address": "127.0.0.1:1", "certificate_file": token}),
+        ):
+            with self.assertRaisesRegex(kind, pattern):
+                Channel(**arguments)
+        for address in ("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/run/isocenter"):
+            channel = Channel(address, token_file=token)
+            self.assertEqual(channel.metadata(), (("authorization", "Bearer secret"),))
+            channel.close()
+
+
+if __name__ == "__main__":
+    main()
