@@ -156,11 +156,11 @@ std::string WrongValue(const CLI::App& app, absl::string_view message) {
 
 /// A flag with too few or too many values.
 std::string WrongCount(const CLI::App& app, absl::string_view message) {
+  if (const size_t end = message.find(" was given a disallowed"); end != absl::string_view::npos) {
+    return absl::StrCat("--", message.substr(0, end), " is a switch and has no value");
+  }
   const CLI::Option* option = NamedAtFront(app, message);
   if (option == nullptr) return "a flag has too few or too many values";
-  if (option->get_items_expected_max() == 0) {
-    return absl::StrCat(Shown(*option), " is a switch and has no value");
-  }
   if (absl::StrContains(message, "At Most")) {
     return absl::StrCat(Shown(*option), " is given ", option->count(), " times; legal is once");
   }

@@ -101,7 +101,7 @@ constexpr Slip kSlips[] = {
     {"stream a --grid axbxc", 2, "--grid is 'a'; legal is a whole number"},
     {"fetch J --out v --format dcm", 2, "--format is 'dcm'; legal is dicom or mha"},
     {"reconstruct x --out v.mha --window han", 2, "did you mean hann?"},
-    {"reconstruct x --out v.mha --algorithm os_sart", 2, "did you mean os"},
+    {"reconstruct x --out v.mha --algorithm os_satr", 2, "did you mean os_sart?"},
     {"reconstruct x --out v.mha --backend cudda", 2, "did you mean cuda?"},
     // Addresses.
     {"health --server ''", 1, "without a host; legal is host:port"},
