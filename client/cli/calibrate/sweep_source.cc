@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/output/progress_bar.h"
-#include "client/formats/acquisition_input.h"
 #include "client/flags/command.h"
+#include "client/formats/acquisition_input.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 
