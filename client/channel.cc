@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/nodes.h"
+#include "client/server_target.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 
@@ -84,6 +85,7 @@ class MetadataInterceptorFactory : public grpc::experimental::ClientInterceptorF
 }  // namespace
 
 absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address) {
+  ISO_ASSIGN_OR_RETURN(const std::string target, ServerTarget(address.address));
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (address.certificate_file.empty() != address.private_key_file.empty()) {
     return absl::InvalidArgumentError(
@@ -122,12 +124,12 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
     metadata.emplace_back("authorization", absl::StrCat("Bearer ", token));
   }
   if (metadata.empty()) {
-    return ServiceChannel(grpc::CreateCustomChannel(address.address, credentials, arguments));
+    return ServiceChannel(grpc::CreateCustomChannel(target, credentials, arguments));
   }
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(std::move(metadata)));
   return ServiceChannel(grpc::experimental::CreateCustomChannelWithInterceptors(
-                            address.address, credentials, arguments, std::move(interceptors)),
+                            target, credentials, arguments, std::move(interceptors)),
                         address.node);
 }
 

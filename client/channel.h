@@ -16,7 +16,7 @@ namespace isocenter::client {
 /// TLS is used when `ca_file` is set; mutual TLS when certificate and key are, too. A token goes
 /// along with every call.
 struct ServerAddress {
-  std::string address = "127.0.0.1:50051";  // host:port, or unix:PATH
+  std::string address = "127.0.0.1:50051";  // host:port, host, or unix:PATH
   std::string ca_file;                      // PEM, authorities that may have signed the server
   std::string certificate_file;             // PEM, of this client
   std::string private_key_file;             // PEM
@@ -28,7 +28,8 @@ struct ServerAddress {
 /// connection.
 class ServiceChannel {
  public:
-  /// Errors: those of ReadRegularFile (a credential file), INVALID_ARGUMENT (one that is not PEM;
+  /// Errors: those of ReadRegularFile (a credential file), INVALID_ARGUMENT (an address that
+  /// is none, see server_target.h; a file that is not PEM;
   /// certificate without key or CA; a token that is none, or that the network could read).
   static absl::StatusOr<ServiceChannel> Open(const ServerAddress& address);
   explicit ServiceChannel(std::shared_ptr<grpc::Channel> channel, std::string node = "")

@@ -2,15 +2,16 @@
 
 #include <grpcpp/client_context.h>
 
-#include <initializer_list>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "client/connection_failure.h"
 
 namespace isocenter::client {
 namespace {
@@ -23,33 +24,30 @@ absl::Status Broken(Break how, absl::string_view message) {
   return status;
 }
 
-bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view> words) {
-  for (const absl::string_view word : words) {
-    if (absl::StrContains(text, word)) return true;
+/// What gRPC itself says, without the server, where it is for those who program with it.
+std::string OwnWords(const grpc::Status& status) {
+  const std::string& text = status.error_message();
+  switch (status.error_code()) {
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      if (text != "Deadline Exceeded") break;
+      return "the server has not answered in time; `isocenter health` says whether it serves";
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return "the server does not know this call: it is no isocenterd, or one of another version";
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      if (!absl::StrContains(text, "essage larger than max")) break;
+      return "a message is larger than the server takes; limits.max_message_bytes of its "
+             "configuration says how large it may be";
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+      if (!text.empty() && !ContainsAny(text, {"RST_STREAM", "Stream removed", "http2"})) break;
+      return "the server, or a proxy before it, ended the call without saying why; its log may";
+    case grpc::StatusCode::CANCELLED:
+      if (absl::AsciiStrToLower(text) == "cancelled") return "the call was cancelled";
+      break;
+    default:
+      break;
   }
-  return false;
-}
-
-/// What to look at, by what gRPC says of the handshake.
-absl::string_view Advice(absl::string_view text) {
-  if (absl::StrContains(text, "certificate verify failed")) {
-    return "its certificate is not of an authority in --ca, or has expired";
-  }
-  if (absl::StrContains(text, "is not in peer certificate")) {
-    return "its certificate is for another name than that in --server";
-  }
-  // A server ends the connection without a word when it expects TLS, or does not take the
-  // certificate.
-  if (ContainsAny(text, {"Socket closed", "handshake failed", "Connection reset"})) {
-    return "it expects TLS, or another certificate: look at --ca, --cert and --key, and at its log";
-  }
-  return "check that isocenterd runs and that the address is right";
-}
-
-/// Ends of a handshake that a network may have brought about as well as a server.
-bool IsCut(absl::string_view text) {
-  return ContainsAny(text,
-                     {"Socket closed", "handshake failed", "Connection reset", "Broken pipe"});
+  return text;
 }
 
 }  // namespace
@@ -65,12 +63,11 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const std::string& text = status.error_message();
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), OwnWords(status));
   }
   if (ContainsAny(text, {"failed to connect", "connections to all backends", "DNS resolution"})) {
-    const bool wrong_certificate = ContainsAny(text, {"certificate"});
-    return Broken(IsCut(text) && !wrong_certificate ? Break::kHandshake : Break::kUnreachable,
-                  absl::StrCat("the server cannot be reached (", text, "); ", Advice(text)));
+    return Broken(IsCutHandshake(text) ? Break::kHandshake : Break::kUnreachable,
+                  absl::StrCat("the server cannot be reached: ", ExplainConnectionFailure(text)));
   }
   // gRPC's words for a connection that was there, and a proxy's answer.
   if (text.empty() ||
@@ -79,8 +76,9 @@ absl::Status FromGrpc(const grpc::Status& status) {
     // 503: a proxy has no server for the call, which therefore began nothing.
     const bool no_server = ContainsAny(text, {"http2 header with status: 503"});
     return Broken(no_server ? Break::kUnreachable : Break::kConnection,
-                  absl::StrCat("the connection to the server broke, or it is shutting down (", text,
-                               "); try again"));
+                  no_server ? "the proxy has no server for the call; try again"
+                            : "the connection to the server broke, or it is shutting down; try "
+                              "again");
   }
   return absl::UnavailableError(text);
 }

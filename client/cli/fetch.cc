@@ -29,7 +29,7 @@ struct Options {
   DeidentifyFlags deidentify;
 };
 
-absl::Status Interrupted() { return absl::CancelledError("interrupted; nothing was written"); }
+absl::Status Interrupted() { return flags::Interrupted("interrupted; nothing was written"); }
 
 /// The files appear together, when the last one has come.
 class DirectorySink : public client::DicomSink {

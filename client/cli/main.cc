@@ -44,5 +44,15 @@ int main(int argc, char** argv) {
   isocenter::cli::AddCalibrateCommand(root);
   isocenter::cli::AddNodeCommands(root);
 
+  program.AddCompletion();
+
+  root.Group("Acquire and reconstruct",
+             {"simulate", "stream", "reconstruct", "refine", "calibrate"});
+  root.Group("Jobs and their results",
+             {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare"});
+  root.Group("The PACS and the information system",
+             {"send", "transfers", "retry", "worklist", "steps"});
+  root.Group("The service", {"health", "status", "drain", "resume", "protocols", "calibrations"});
+  root.Group("This program", {"completion"});
   return program.Run(argc, argv);
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/flags/command.h"
 #include "client/formats/destination.h"
 #include "kernels/base/crc32c.h"
 #include "kernels/base/status_macros.h"
@@ -73,7 +74,7 @@ absl::StatusOr<formats::StoredScatter> FollowPhotons(const physics::ScatterSimul
       physics::ScatterFrames(settings.views, static_cast<int>(scan.trajectory.size()));
   for (int view = 0; view < settings.views; ++view) {
     if (interrupt.happened()) {
-      return absl::CancelledError("interrupted; no acquisition was written");
+      return flags::Interrupted("interrupted; no acquisition was written");
     }
     ISO_ASSIGN_OR_RETURN(const physics::ScatterImage image,
                          simulation.View(scan.trajectory[frames[view]], scan.detector,

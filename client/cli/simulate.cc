@@ -143,7 +143,7 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
   ProgressBar bar("projections", "frames", static_cast<int64_t>(trajectory.size()));
   for (size_t view = 0; view < trajectory.size(); ++view) {
     if (interrupt.happened())
-      return absl::CancelledError("interrupted; no acquisition was written");
+      return flags::Interrupted("interrupted; no acquisition was written");
     if (physics != nullptr) {
       ISO_RETURN_IF_ERROR(physics->Next(options.subsamples, pool, counts));
     } else {

@@ -97,7 +97,7 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
       // Deadlines from the start, so that late frames do not delay all that follow.
       interrupt.WaitUntil(sent.begin + absl::Seconds(static_cast<double>(i - first) / options.fps));
     }
-    if (interrupt.happened()) return absl::CancelledError("interrupted; the job was cancelled");
+    if (interrupt.happened()) return flags::Interrupted("interrupted; the job was cancelled");
     ISO_RETURN_IF_ERROR(
         stream.SendFrame(static_cast<uint32_t>(i), pixels, std::nullopt, source.dose(i)));
     sent.last_frame = absl::Now();
@@ -208,8 +208,12 @@ absl::Status Stream(const Options& options) {
                        client::ServiceChannel::Open(options.server));
   WarningPrinter warnings;
   PreviewFile preview(options.preview);
-  ISO_ASSIGN_OR_RETURN(const std::unique_ptr<client::AcquisitionStream> stream,
-                       OpenStream(options, channel, header, warnings, preview, interrupt));
+  absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> opened =
+      OpenStream(options, channel, header, warnings, preview, interrupt);
+  if (!opened.ok()) {
+    return interrupt.happened() ? flags::Interrupted(opened.status().message()) : opened.status();
+  }
+  const std::unique_ptr<client::AcquisitionStream> stream = *std::move(opened);
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
   absl::Status told;
   interrupt.SetHandler([&] {
@@ -221,10 +225,10 @@ absl::Status Stream(const Options& options) {
     const std::string& job_id = stream->accepted().job_id();
     if (interrupt.happened()) {
       interrupt.SetHandler(nullptr);  // waits until the server has been told
-      return absl::CancelledError(told.ok()
-                                      ? absl::StrCat("interrupted; job ", job_id, " was cancelled")
-                                      : absl::StrCat("interrupted; job ", job_id,
-                                                     " could not be cancelled: ", told.message()));
+      return flags::Interrupted(told.ok()
+                                    ? absl::StrCat("interrupted; job ", job_id, " was cancelled")
+                                    : absl::StrCat("interrupted; job ", job_id,
+                                                   " could not be cancelled: ", told.message()));
     }
     if (!absl::IsUnavailable(status)) return status;
     return absl::UnavailableError(
@@ -267,7 +271,7 @@ void AddStreamCommand(flags::Command program) {
       "1\n"
       "  isocenter stream head --server recon1:50051 --ca ca.pem --json result.json\n"
       "  isocenter stream head --resume 20260131T120000-9a08e8f8\n"
-      "Ctrl-C cancels the job.");
+      "Ctrl-C cancels the job, with exit code 130.");
   AddAcquisitionFlags(command, o.acquisition);
   command.Add("--protocol", o.protocol, "reconstruction protocol (see `isocenter protocols`)");
   command.Add("--fps", o.fps, "frames per second; 0 sends as fast as the server takes them")

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/flags/command.h"
 #include "client/formats/meta_image.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
@@ -37,7 +38,7 @@ absl::Status Write(const Volume& volume, const VolumeGrid& grid, int subsamples,
   ProgressBar bar("truth", "slices", grid.nz);
   std::vector<float> voxels;
   for (int z = 0; z < grid.nz; z += kSlab) {
-    if (interrupt.happened()) return absl::CancelledError("interrupted; no truth was written");
+    if (interrupt.happened()) return flags::Interrupted("interrupted; no truth was written");
     VolumeGrid slab = grid;
     slab.nz = std::min(kSlab, grid.nz - z);
     slab.origin = grid.VoxelToWorld(0, 0, z);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <limits>
@@ -12,8 +13,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/flags/choices.h"
+#include "client/flags/completion.h"
+#include "client/flags/usage.h"
 
 namespace isocenter::flags {
 namespace {
@@ -86,6 +93,31 @@ constexpr char kOutOfMemory[] =
   std::abort();
 }
 
+constexpr char kInterrupted[] = "isocenter/interrupted";
+constexpr int kExitInterrupted = 130;  // as of a program that SIGINT has ended, in a shell
+
+/// Bytes of "16GiB"; none where it is no number, has no such unit, or is beyond 64 bits.
+std::optional<uint64_t> BytesOf(absl::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  double number = 0;
+  uint64_t whole = 0;
+  std::string unit = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text.substr(digits)));
+  if (unit.empty() || unit == "b") {
+    if (!absl::SimpleAtoi(text.substr(0, digits), &whole)) return std::nullopt;
+    return whole;
+  }
+  if (!absl::SimpleAtod(text.substr(0, digits), &number)) return std::nullopt;
+  const size_t power = std::string("kmgtpe").find(unit[0]);
+  const std::string rest = unit.substr(1);
+  if (power == std::string::npos || (rest != "" && rest != "b" && rest != "i" && rest != "ib")) {
+    return std::nullopt;
+  }
+  const bool binary = !rest.empty() && rest[0] == 'i';
+  const double bytes = number * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power + 1));
+  if (!(bytes < 0x1p64)) return std::nullopt;
+  return static_cast<uint64_t>(bytes);
+}
+
 /// Runs the action. Memory that there is not, and sizes beyond all memory, are errors as others.
 absl::Status Act(const Action& action) {
   try {
@@ -98,6 +130,12 @@ absl::Status Act(const Action& action) {
 }
 
 }  // namespace
+
+absl::Status Interrupted(absl::string_view message) {
+  absl::Status status = absl::CancelledError(message);
+  status.SetPayload(kInterrupted, absl::Cord());
+  return status;
+}
 
 Option& Option::Required() {
   option_->required();
@@ -130,12 +168,29 @@ Option& Option::Environment(const std::string& variable) {
 }
 
 Option& Option::OneOf(const std::vector<std::string>& legal) {
-  option_->check(CLI::IsMember(legal));
+  option_->check(ChoiceOf(legal));
   return *this;
 }
 
 Option& Option::OneOfNumbers(const std::vector<int>& legal) {
-  option_->check(CLI::IsMember(legal));
+  std::vector<std::string> names;
+  for (const int number : legal) names.push_back(absl::StrCat(number));
+  return OneOf(names);
+}
+
+Option& Option::Bytes() {
+  option_->transform(CLI::Validator(
+      [](std::string& text) -> std::string {
+        const std::optional<uint64_t> bytes = BytesOf(text);
+        if (!bytes) {
+          return absl::StrCat("'", text,
+                              "'; legal is a number of bytes, or of a unit: k, M, G, T (powers of "
+                              "1000), KiB, MiB, GiB, TiB (of 1024), e.g. 16GiB");
+        }
+        text = absl::StrCat(*bytes);
+        return "";
+      },
+      "BYTES"));
   return *this;
 }
 
@@ -212,7 +267,7 @@ template Option Command::Add(const std::string&, std::vector<int>&, const std::s
 template Option Command::Add(const std::string&, std::vector<double>&, const std::string&);
 
 Option Command::AddSwitch(const std::string& names, bool& target, const std::string& help) {
-  return Option(app_->add_flag(names, target, help));
+  return Option(app_->add_flag(names, target, help)->disable_flag_override());
 }
 
 template <class T>
@@ -225,8 +280,24 @@ template Option Command::AddSetter(const std::string&, std::function<void(const 
                                    const std::string&);
 template Option Command::AddSetter(const std::string&, std::function<void(const double&)>,
                                    const std::string&);
+template Option Command::AddSetter(const std::string&, std::function<void(const int32_t&)>,
+                                   const std::string&);
+template Option Command::AddSetter(const std::string&, std::function<void(const uint32_t&)>,
+                                   const std::string&);
 template Option Command::AddSetter(const std::string&, std::function<void(const uint64_t&)>,
                                    const std::string&);
+template Option Command::AddSetter(const std::string&,
+                                   std::function<void(const std::vector<std::string>&)>,
+                                   const std::string&);
+
+Option Command::AddSwitchSetter(const std::string& names, std::function<void()> set,
+                                const std::string& help) {
+  return Option(app_->add_flag_callback(names, std::move(set), help)->disable_flag_override());
+}
+
+void Command::Group(const std::string& heading, const std::vector<std::string>& subcommands) {
+  for (const std::string& name : subcommands) app_->get_subcommand(name)->group(heading);
+}
 
 void Command::Footer(const std::string& text) { app_->footer(text); }
 
@@ -248,18 +319,41 @@ Program::Program(const std::string& name, const std::string& version,
 
 Program::~Program() = default;
 
-int Program::Run(int argc, char** argv) {
-  std::set_terminate(EndUncaught);
+void Program::AddCompletion() {
+  Command completion = root().Subcommand("completion", "Print a script that completes commands");
+  completion.Footer(absl::StrCat("Example:\n  source <(", name_, " completion bash)"));
+  auto shell = std::make_shared<std::string>();
+  completion.Add("shell", *shell, "that is to complete").Required().OneOf({"bash"});
+  completion.Does([app = app_.get(), shell] {
+    std::fputs(BashCompletion(*app).c_str(), stdout);
+    return absl::OkStatus();
+  });
+}
+
+std::optional<int> Program::Parse(int argc, const char* const* argv) {
+  std::string wrong;
   try {
     app_->parse(argc, argv);
+    if (action_ || app_->get_require_subcommand_min() == 0) return std::nullopt;
+    wrong = ExplainMissingCommand(*app_);
+  } catch (const CLI::Success& asked) {
+    return app_->exit(asked);
   } catch (const CLI::ParseError& error) {
-    return app_->exit(error) == 0 ? 0 : 2;
+    wrong = ExplainUsage(*app_, error);
   }
-  if (const absl::Status status = Act(action_); !status.ok()) {
-    std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
-    return 1;
-  }
-  return 0;
+  const std::string called = CalledCommand(*app_);
+  std::fprintf(stderr, "%s: %s\n`%s --help` says more.\n", called.c_str(), wrong.c_str(),
+               called.c_str());
+  return 2;
+}
+
+int Program::Run(int argc, const char* const* argv) {
+  std::set_terminate(EndUncaught);
+  if (const std::optional<int> exit_code = Parse(argc, argv)) return *exit_code;
+  const absl::Status status = Act(action_);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
+  return status.GetPayload(kInterrupted) ? kExitInterrupted : 1;
 }
 
 }  // namespace isocenter::flags

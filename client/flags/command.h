@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace CLI {
 class App;
@@ -17,8 +19,12 @@ class Option;
 
 namespace isocenter::flags {
 
-/// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1.
+/// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1,
+/// or 130 where it is Interrupted.
 using Action = std::function<absl::Status()>;
+
+/// The end of a command that Ctrl-C or SIGTERM has ended. CANCELLED.
+absl::Status Interrupted(absl::string_view message);
 
 /// One declared flag or positional argument, which lives as long as its program.
 class Option {
@@ -46,6 +52,8 @@ class Option {
   Option& Range(double least, double most);
   /// Of the range all but 0.
   Option& NotZero();
+  /// A number of bytes, also with a unit: "16GiB", "8 GB", "512k".
+  Option& Bytes();
   /// Values in one argument, e.g. "1248x960".
   Option& Separator(char between);
   /// How many values there must be.
@@ -70,11 +78,18 @@ class Command {
   template <class T>
   Option Add(const std::string& names, T& target, const std::string& help);
   Option AddSwitch(const std::string& names, bool& target, const std::string& help);
-  /// For what is only touched when the flag is given. T: std::string, double, uint64_t.
+  /// For what is only touched when the flag is given. T: std::string, double, int32_t, uint32_t,
+  /// uint64_t, std::vector of std::string.
   template <class T>
   Option AddSetter(const std::string& names, std::function<void(const T&)> set,
                    const std::string& help);
 
+  /// For what is only touched when the switch is given.
+  Option AddSwitchSetter(const std::string& names, std::function<void()> set,
+                         const std::string& help);
+
+  /// The heading in `--help` under which these commands stand.
+  void Group(const std::string& heading, const std::vector<std::string>& subcommands);
   /// Text below the flags in `--help`.
   void Footer(const std::string& text);
   /// Without a subcommand the command does something, too.
@@ -95,9 +110,16 @@ class Program {
 
   Command root() { return {app_.get(), &action_}; }
 
+  /// `completion bash`: the script that completes command lines.
+  void AddCompletion();
+
+  /// Reads the command line. Empty: what was asked can be done. Else the exit code, and what is to
+  /// be said has been said: the help (0), or what is wrong with the command line (2).
+  std::optional<int> Parse(int argc, const char* const* argv);
+
   /// Parses, and does what was asked. The exit code: 0 success, 1 failure (too little memory
-  /// included, in whatever thread), 2 wrong usage.
-  int Run(int argc, char** argv);
+  /// included, in whatever thread), 2 wrong usage, 130 interrupted.
+  int Run(int argc, const char* const* argv);
 
  private:
   const std::string name_;

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/base/status_macros.h"
 #include "server/config/addresses.h"
 #include "server/config/fields.h"
+#include "server/config/mistakes.h"
 
 namespace isocenter::config {
 namespace {
@@ -26,49 +26,50 @@ absl::Status CheckIsPeer(absl::string_view field, const std::string& title,
   return Illegal(field, absl::StrCat("'", title, "'"), "the ae_title of a dicom_node.peer");
 }
 
-absl::Status CheckDicomSecurity(const v1::DicomNodeConfig& node) {
+void CheckDicomSecurity(const v1::DicomNodeConfig& node, Mistakes& mistakes) {
   const v1::DicomTlsConfig& tls = node.tls();
   if (tls.certificate_file().empty() != tls.private_key_file().empty()) {
-    return Illegal(
+    mistakes.Add(Illegal(
         absl::StrCat("dicom_node.tls.",
                      tls.certificate_file().empty() ? "certificate_file" : "private_key_file"),
-        "''", "a PEM file, when the other of certificate_file and private_key_file is set");
+        "''", "a PEM file, when the other of certificate_file and private_key_file is set"));
   }
   if (!v1::DicomTlsProfile_IsValid(tls.profile())) {
-    return Illegal("dicom_node.tls.profile", absl::StrCat(static_cast<int>(tls.profile())),
-                   "a DicomTlsProfile of this version");
+    mistakes.Add(Illegal("dicom_node.tls.profile", absl::StrCat(static_cast<int>(tls.profile())),
+                         "a DicomTlsProfile of this version"));
   }
   if (!tls.certificate_file().empty() && tls.ca_file().empty() && !tls.anonymous_callers()) {
-    return Illegal("dicom_node.tls.ca_file", "''", "a PEM file, unless anonymous_callers is set");
+    mistakes.Add(
+        Illegal("dicom_node.tls.ca_file", "''", "a PEM file, unless anonymous_callers is set"));
   }
   if (node.tls_only() && tls.certificate_file().empty()) {
-    return Illegal("dicom_node.tls_only", "true", "true with dicom_node.tls.certificate_file");
+    mistakes.Add(
+        Illegal("dicom_node.tls_only", "true", "true with dicom_node.tls.certificate_file"));
   }
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.tls_port", node.tls_port(), 1, 65535));
+  mistakes.Add(CheckRange("dicom_node.tls_port", node.tls_port(), 1, 65535));
   if (!tls.certificate_file().empty() && !node.tls_only() && node.tls_port() == node.port()) {
-    return Illegal("dicom_node.tls_port", absl::StrCat(node.tls_port()),
-                   "another port than dicom_node.port");
+    mistakes.Add(Illegal("dicom_node.tls_port", absl::StrCat(node.tls_port()),
+                         "another port than dicom_node.port"));
   }
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations_per_caller",
-                                 node.max_associations_per_caller(), 1, 256));
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations_per_address",
-                                 node.max_associations_per_address(), 1, 256));
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_pdu_bytes", node.max_pdu_bytes(), 4096, 131072));
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.idle_seconds", node.idle_seconds(), 1, 86400));
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_find_matches", node.max_find_matches(), 1, 1e6));
+  mistakes.Add(CheckRange("dicom_node.max_associations_per_caller",
+                          node.max_associations_per_caller(), 1, 256));
+  mistakes.Add(CheckRange("dicom_node.max_associations_per_address",
+                          node.max_associations_per_address(), 1, 256));
+  mistakes.Add(CheckRange("dicom_node.max_pdu_bytes", node.max_pdu_bytes(), 4096, 131072));
+  mistakes.Add(CheckRange("dicom_node.idle_seconds", node.idle_seconds(), 1, 86400));
+  mistakes.Add(CheckRange("dicom_node.max_find_matches", node.max_find_matches(), 1, 1e6));
   for (int i = 0; i < node.peer_size(); ++i) {
     const v1::DicomPeer& peer = node.peer(i);
     if (peer.tls() && peer.tls_ca_file().empty() && tls.ca_file().empty()) {
-      return Illegal(absl::StrCat("dicom_node.peer[", i, "].tls_ca_file"), "''",
-                     "a PEM file, when tls is set and dicom_node.tls.ca_file is not");
+      mistakes.Add(Illegal(absl::StrCat("dicom_node.peer[", i, "].tls_ca_file"), "''",
+                           "a PEM file, when tls is set and dicom_node.tls.ca_file is not"));
     }
     if (!peer.tls() && (!peer.tls_ca_file().empty() || !peer.tls_certificate_sha256().empty() ||
                         peer.tls_check_host())) {
-      return Illegal(absl::StrCat("dicom_node.peer[", i, "].tls"), "false",
-                     "true, when another field of TLS is set");
+      mistakes.Add(Illegal(absl::StrCat("dicom_node.peer[", i, "].tls"), "false",
+                           "true, when another field of TLS is set"));
     }
   }
-  return absl::OkStatus();
 }
 
 /// That a protocol's results have a form that a destination takes which is to get them.
@@ -99,8 +100,8 @@ absl::Status CheckForms(const std::string& field, const v1::DicomDestination& de
   return absl::OkStatus();
 }
 
-absl::Status CheckDestinations(const v1::ServerConfig& config,
-                               const std::set<std::string>& peer_titles) {
+void CheckDestinations(const v1::ServerConfig& config, const std::set<std::string>& peer_titles,
+                       Mistakes& mistakes) {
   const v1::DicomNodeConfig& node = config.dicom_node();
   std::set<std::string> titles;
   for (int i = 0; i < node.destination_size(); ++i) {
@@ -108,26 +109,25 @@ absl::Status CheckDestinations(const v1::ServerConfig& config,
     const std::string field = absl::StrCat("dicom_node.destination[", i, "]");
     const std::string& title = destination.ae_title();
     if (!peer_titles.contains(title) || !titles.insert(title).second) {
-      return Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", title, "'"),
-                     "the title of a dicom_node.peer that no other destination has");
+      mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", title, "'"),
+                           "the title of a dicom_node.peer that no other destination has"));
     }
     for (const int role : destination.role()) {
       if (v1::ResultRole_IsValid(role) && role != v1::RESULT_ROLE_UNSPECIFIED) continue;
-      return Illegal(absl::StrCat(field, ".role"), absl::StrCat(role),
-                     "a ResultRole of this version");
+      mistakes.Add(Illegal(absl::StrCat(field, ".role"), absl::StrCat(role),
+                           "a ResultRole of this version"));
     }
-    ISO_RETURN_IF_ERROR(CheckForms(field, destination, config));
-    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".max_associations"),
-                                   destination.max_associations(), 1, 16));
-    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".first_retry_seconds"),
-                                   destination.first_retry_seconds(), 0.05, 3600));
-    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".longest_retry_seconds"),
-                                   destination.longest_retry_seconds(),
-                                   destination.first_retry_seconds(), 86400));
-    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".commitment_seconds"),
-                                   destination.commitment_seconds(), 1, 604800));
+    mistakes.Add(CheckForms(field, destination, config));
+    mistakes.Add(CheckRange(absl::StrCat(field, ".max_associations"),
+                            destination.max_associations(), 1, 16));
+    mistakes.Add(CheckRange(absl::StrCat(field, ".first_retry_seconds"),
+                            destination.first_retry_seconds(), 0.05, 3600));
+    mistakes.Add(CheckRange(absl::StrCat(field, ".longest_retry_seconds"),
+                            destination.longest_retry_seconds(), destination.first_retry_seconds(),
+                            86400));
+    mistakes.Add(CheckRange(absl::StrCat(field, ".commitment_seconds"),
+                            destination.commitment_seconds(), 1, 604800));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -165,40 +165,43 @@ void ApplyDicomDefaults(v1::DicomNodeConfig& node) {
 
 absl::Status ValidateDicomNode(const v1::ServerConfig& config) {
   const v1::DicomNodeConfig& node = config.dicom_node();
-  ISO_RETURN_IF_ERROR(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
-  ISO_RETURN_IF_ERROR(CheckHost("dicom_node.address", node.address(), AddressFamily::kIpv4));
+  Mistakes mistakes;
+  mistakes.Add(CheckAeTitle("dicom_node.ae_title", node.ae_title()));
+  mistakes.Add(CheckHost("dicom_node.address", node.address(), AddressFamily::kIpv4));
   // 0, any free port, can only come from a flag: in the file it means the default.
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.port", node.port(), 0, 65535));
-  ISO_RETURN_IF_ERROR(CheckRange("dicom_node.max_associations", node.max_associations(), 1, 256));
-  ISO_RETURN_IF_ERROR(CheckDicomSecurity(node));
+  mistakes.Add(CheckRange("dicom_node.port", node.port(), 0, 65535));
+  mistakes.Add(CheckRange("dicom_node.max_associations", node.max_associations(), 1, 256));
+  CheckDicomSecurity(node, mistakes);
   std::set<std::string> titles;
   for (int i = 0; i < node.peer_size(); ++i) {
     const v1::DicomPeer& peer = node.peer(i);
     const std::string field = absl::StrCat("dicom_node.peer[", i, "]");
-    ISO_RETURN_IF_ERROR(CheckAeTitle(absl::StrCat(field, ".ae_title"), peer.ae_title()));
-    ISO_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".port"), peer.port(), 1, 65535));
+    mistakes.Add(CheckAeTitle(absl::StrCat(field, ".ae_title"), peer.ae_title()));
+    mistakes.Add(CheckRange(absl::StrCat(field, ".port"), peer.port(), 1, 65535));
     if (!v1::DicomCompression_IsValid(peer.compression())) {
-      return Illegal(absl::StrCat(field, ".compression"),
-                     absl::StrCat(static_cast<int>(peer.compression())),
-                     "a DicomCompression of this version");
+      mistakes.Add(Illegal(absl::StrCat(field, ".compression"),
+                           absl::StrCat(static_cast<int>(peer.compression())),
+                           "a DicomCompression of this version"));
     }
     if (peer.host().empty()) {
-      return Illegal(absl::StrCat(field, ".host"), "''", "a host name or address");
+      mistakes.Add(Illegal(absl::StrCat(field, ".host"), "''", "a host name or address"));
     }
     if (!titles.insert(peer.ae_title()).second) {
-      return Illegal(absl::StrCat(field, ".ae_title"), absl::StrCat("'", peer.ae_title(), "'"),
-                     "a title that no other peer has");
+      mistakes.Add(Illegal(absl::StrCat(field, ".ae_title"),
+                           absl::StrCat("'", peer.ae_title(), "'"),
+                           "a title that no other peer has"));
     }
   }
   if (node.has_worklist()) {
-    ISO_RETURN_IF_ERROR(CheckIsPeer("dicom_node.worklist.peer", node.worklist().peer(), titles));
-    ISO_RETURN_IF_ERROR(CheckRange("dicom_node.worklist.timeout_seconds",
-                                   node.worklist().timeout_seconds(), 1, 60));
+    mistakes.Add(CheckIsPeer("dicom_node.worklist.peer", node.worklist().peer(), titles));
+    mistakes.Add(CheckRange("dicom_node.worklist.timeout_seconds",
+                            node.worklist().timeout_seconds(), 1, 60));
   }
   if (node.has_mpps()) {
-    ISO_RETURN_IF_ERROR(CheckIsPeer("dicom_node.mpps.peer", node.mpps().peer(), titles));
+    mistakes.Add(CheckIsPeer("dicom_node.mpps.peer", node.mpps().peer(), titles));
   }
-  return CheckDestinations(config, titles);
+  CheckDestinations(config, titles, mistakes);
+  return mistakes.status();
 }
 
 std::vector<std::string> DicomWarnings(const v1::DicomNodeConfig& node) {

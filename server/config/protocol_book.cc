@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/text_format.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
+#include "server/config/mistakes.h"
 #include "server/config/server_config.h"
 
 namespace isocenter::config {
@@ -336,20 +338,23 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
   for (const v1::ReconstructionProtocol& entry : BuiltInProtocols()) {
     ISO_ASSIGN_OR_RETURN(book.protocols_[entry.name()], ProtocolFromProto(entry));
   }
+  Mistakes mistakes;
   std::set<std::string> configured;
   for (const v1::ReconstructionProtocol& entry : config.protocol()) {
     if (!configured.insert(entry.name()).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("protocol.name is '", entry.name(), "' in two entries; legal is once each"));
+      mistakes.Add(absl::InvalidArgumentError(absl::StrCat(
+          "protocol.name is '", entry.name(), "' in two entries; legal is once each")));
+      continue;
     }
-    Protocol& protocol = book.protocols_[entry.name()];
-    ISO_ASSIGN_OR_RETURN(protocol, ProtocolFromProto(entry));
-    ISO_RETURN_IF_ERROR(CheckHasCalibration(protocol));
+    absl::StatusOr<Protocol> protocol = ProtocolFromProto(entry);
+    mistakes.Add(protocol.ok() ? CheckHasCalibration(*protocol) : protocol.status());
+    // Of one that is refused the name is known all the same: who uses it is not mistaken, too.
+    book.protocols_[entry.name()] = protocol.ok() ? *std::move(protocol) : Protocol();
   }
   book.default_name_ = config.default_protocol();
   const absl::Status found = book.Find(book.default_name_).status();
   if (!found.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("default_protocol: ", found.message()));
+    mistakes.Add(absl::InvalidArgumentError(absl::StrCat("default_protocol: ", found.message())));
   }
   for (const v1::DicomDestination& destination : config.dicom_node().destination()) {
     for (const std::string& name : destination.protocol()) {
@@ -357,22 +362,22 @@ absl::StatusOr<ProtocolBook> ProtocolBook::Make(const v1::ServerConfig& config) 
           name.empty() ? absl::NotFoundError("protocol is ''; legal is the name of a protocol")
                        : book.Find(name).status();
       if (!known.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "dicom_node.destination '", destination.ae_title(), "': ", known.message()));
+        mistakes.Add(absl::InvalidArgumentError(absl::StrCat(
+            "dicom_node.destination '", destination.ae_title(), "': ", known.message())));
       }
     }
   }
+  ISO_RETURN_IF_ERROR(mistakes.status());
   return book;
 }
 
 absl::StatusOr<const Protocol*> ProtocolBook::Find(const std::string& name) const {
   const auto found = protocols_.find(name.empty() ? default_name_ : name);
   if (found != protocols_.end()) return &found->second;
-  return absl::NotFoundError(absl::StrCat(
-      "protocol is '", name.substr(0, 80),
-      "'; there are: ", absl::StrJoin(protocols_, ", ", [](std::string* out, const auto& entry) {
-        absl::StrAppend(out, entry.first);
-      })));
+  std::vector<std::string> names;
+  for (const auto& [known, protocol] : protocols_) names.push_back(known);
+  return absl::NotFoundError(absl::StrCat("protocol is '", name.substr(0, 80), "'; there are: ",
+                                          absl::StrJoin(names, ", "), DidYouMean(name, names)));
 }
 
 absl::StatusOr<const Protocol*> ProtocolBook::FindRefinement(const std::string& name) const {

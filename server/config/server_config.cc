@@ -1,7 +1,10 @@
 #include "server/config/server_config.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -17,23 +20,37 @@
 #include "server/config/dicom_config.h"
 #include "server/config/exposure.h"
 #include "server/config/fields.h"
+#include "server/config/mistakes.h"
+#include "server/config/text_mistakes.h"
 
 namespace isocenter::config {
 namespace {
 
-class ErrorList : public google::protobuf::io::ErrorCollector {
+/// The library's own words are for those who program with it: TextMistakes says what is wrong.
+class Silent : public google::protobuf::io::ErrorCollector {
  public:
-  explicit ErrorList(absl::string_view file) : file_(file) {}
-  void AddError(int line, google::protobuf::io::ColumnNumber column,
-                const std::string& message) override {
-    errors_.push_back(absl::StrCat(file_, ":", line + 1, ":", column + 1, ": ", message));
+  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string&) override {
+    if (!first_) first_ = {line + 1, column + 1};
   }
-  std::string Join() const { return absl::StrJoin(errors_, "; "); }
+  /// "LINE:COLUMN" of the first mistake.
+  std::string Place() const {
+    return first_ ? absl::StrCat(first_->first, ":", first_->second) : "1:1";
+  }
 
  private:
-  const std::string file_;
-  std::vector<std::string> errors_;
+  std::optional<std::pair<int, int>> first_;
 };
+
+/// A line for each mistake. A text of 16 MiB may have a million.
+std::string JoinMistakes(std::vector<std::string> mistakes) {
+  constexpr size_t kMostShown = 20;
+  const size_t more = mistakes.size() - std::min(mistakes.size(), kMostShown);
+  if (more > 0) {
+    mistakes.resize(kMostShown);
+    mistakes.push_back(absl::StrCat("and ", more, " more mistakes"));
+  }
+  return absl::StrJoin(mistakes, "\n");
+}
 
 absl::Status CheckTls(absl::string_view field, const v1::TlsConfig& tls) {
   if (tls.certificate_file().empty()) {
@@ -175,29 +192,53 @@ void ApplyCallerDefaults(v1::LimitsConfig& limits) {
           std::max(limits.max_active_jobs() / 2, 1u));
 }
 
-absl::Status CheckCallerLimits(const v1::LimitsConfig& limits) {
-  ISO_RETURN_IF_ERROR(CheckRange("limits.calls_per_caller", limits.calls_per_caller(), 16, 1024));
-  ISO_RETURN_IF_ERROR(CheckRange("limits.calls_per_second_per_caller",
-                                 limits.calls_per_second_per_caller(), 10, 100000));
-  ISO_RETURN_IF_ERROR(
-      CheckRange("limits.downloads_per_caller", limits.downloads_per_caller(), 1, 32));
-  ISO_RETURN_IF_ERROR(
-      CheckRange("limits.streams_per_caller", limits.streams_per_caller(), 1, 1040));
-  return CheckRange("limits.batch_jobs_per_caller", limits.batch_jobs_per_caller(), 1, 1024);
+void CheckLimits(const v1::LimitsConfig& limits, Mistakes& mistakes) {
+  const auto range = [&mistakes](absl::string_view name, double value, double low, double high) {
+    mistakes.Add(CheckRange(absl::StrCat("limits.", name), value, low, high));
+  };
+  constexpr double kMostBytes = static_cast<double>(int64_t{1} << 50);
+  range("memory_bytes", static_cast<double>(limits.memory_bytes()), 1 << 20, kMostBytes);
+  range("max_message_bytes", limits.max_message_bytes(), 1 << 20, 1 << 30);
+  range("max_active_jobs", limits.max_active_jobs(), 1, 1024);
+  range("cpu_threads", limits.cpu_threads(), 0, 1024);
+  if (limits.device_memory_bytes() != 0) {
+    range("device_memory_bytes", static_cast<double>(limits.device_memory_bytes()), 64 << 20,
+          kMostBytes);
+  }
+  range("gpus", limits.gpus(), 0, 64);
+  range("gpus_per_job", limits.gpus_per_job(), 1, 64);
+  if (limits.gpus_per_job() != 0 && limits.gpus() % limits.gpus_per_job() != 0) {
+    mistakes.Add(Illegal("limits.gpus_per_job", absl::StrCat(limits.gpus_per_job()),
+                         absl::StrCat("a divisor of limits.gpus, ", limits.gpus())));
+  }
+  range("idle_stream_seconds", limits.idle_stream_seconds(), 1, 3600);
+  range("reconnect_seconds", limits.reconnect_seconds(), 1, 86400);
+  range("calls_per_caller", limits.calls_per_caller(), 16, 1024);
+  range("calls_per_second_per_caller", limits.calls_per_second_per_caller(), 10, 100000);
+  range("downloads_per_caller", limits.downloads_per_caller(), 1, 32);
+  range("streams_per_caller", limits.streams_per_caller(), 1, 1040);
+  range("batch_jobs_per_caller", limits.batch_jobs_per_caller(), 1, 1024);
 }
 
 }  // namespace
 
 absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
                                                    absl::string_view file_name) {
-  ErrorList errors(file_name);
+  Silent errors;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   v1::ServerConfig config;
-  if (!parser.ParseFromString(std::string(text), &config)) {
-    return absl::InvalidArgumentError(errors.Join());
+  const std::string whole(text);
+  if (parser.ParseFromString(whole, &config)) return config;
+  std::vector<std::string> mistakes =
+      TextMistakes(whole, file_name, *v1::ServerConfig::descriptor());
+  if (mistakes.empty()) {
+    mistakes.push_back(
+        absl::StrCat(file_name, ":", errors.Place(),
+                     ": this cannot be read; legal is FIELD: VALUE or FIELD { ... }, "
+                     "as docs/configuration-reference.md lists them"));
   }
-  return config;
+  return absl::InvalidArgumentError(JoinMistakes(std::move(mistakes)));
 }
 
 absl::StatusOr<v1::ServerConfig> ReadServerConfig(const std::string& path) {
@@ -262,41 +303,29 @@ std::string SpoolDirectory(const v1::ServerConfig& config) {
 }
 
 absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
-  ISO_RETURN_IF_ERROR(CheckAddress("grpc_address", config.grpc_address(), AddressFamily::kAny));
-  ISO_RETURN_IF_ERROR(
-      CheckAddress("metrics_address", config.metrics_address(), AddressFamily::kIpv4));
-  ISO_RETURN_IF_ERROR(CheckTls("grpc_tls", config.grpc_tls()));
-  ISO_RETURN_IF_ERROR(CheckProxies(config));
-  ISO_RETURN_IF_ERROR(CheckWeb(config.web(), config.grpc_tls()));
-  ISO_RETURN_IF_ERROR(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
-  ISO_RETURN_IF_ERROR(ValidateDicomNode(config));
-  ISO_RETURN_IF_ERROR(CheckListeners(config));
-  ISO_RETURN_IF_ERROR(CheckExposure(config));
-  ISO_RETURN_IF_ERROR(ValidateCluster(config.cluster()));
-  ISO_RETURN_IF_ERROR(CheckAudit(config.audit()));
-  const v1::LimitsConfig& limits = config.limits();
-  ISO_RETURN_IF_ERROR(CheckRange("limits.memory_bytes", static_cast<double>(limits.memory_bytes()),
-                                 1 << 20, static_cast<double>(int64_t{1} << 50)));
-  ISO_RETURN_IF_ERROR(
-      CheckRange("limits.max_message_bytes", limits.max_message_bytes(), 1 << 20, 1 << 30));
-  ISO_RETURN_IF_ERROR(CheckRange("limits.max_active_jobs", limits.max_active_jobs(), 1, 1024));
-  ISO_RETURN_IF_ERROR(CheckRange("limits.cpu_threads", limits.cpu_threads(), 0, 1024));
-  if (limits.device_memory_bytes() != 0) {
-    ISO_RETURN_IF_ERROR(CheckRange("limits.device_memory_bytes",
-                                   static_cast<double>(limits.device_memory_bytes()), 64 << 20,
-                                   static_cast<double>(int64_t{1} << 50)));
+  Mistakes mistakes;
+  const absl::Status grpc_address =
+      CheckAddress("grpc_address", config.grpc_address(), AddressFamily::kAny);
+  const absl::Status metrics_address =
+      CheckAddress("metrics_address", config.metrics_address(), AddressFamily::kIpv4);
+  const absl::Status web = CheckWeb(config.web(), config.grpc_tls());
+  const absl::Status dicom_node = ValidateDicomNode(config);
+  mistakes.Add(grpc_address);
+  mistakes.Add(metrics_address);
+  mistakes.Add(CheckTls("grpc_tls", config.grpc_tls()));
+  mistakes.Add(CheckProxies(config));
+  mistakes.Add(web);
+  mistakes.Add(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
+  mistakes.Add(dicom_node);
+  if (grpc_address.ok() && metrics_address.ok() && web.ok() && dicom_node.ok()) {
+    mistakes.Add(CheckListeners(config));
+    mistakes.Add(CheckExposure(config));
   }
-  ISO_RETURN_IF_ERROR(CheckRange("limits.gpus", limits.gpus(), 0, 64));
-  ISO_RETURN_IF_ERROR(CheckRange("limits.gpus_per_job", limits.gpus_per_job(), 1, 64));
-  if (limits.gpus() % limits.gpus_per_job() != 0) {
-    return Illegal("limits.gpus_per_job", absl::StrCat(limits.gpus_per_job()),
-                   absl::StrCat("a divisor of limits.gpus, ", limits.gpus()));
-  }
-  ISO_RETURN_IF_ERROR(
-      CheckRange("limits.idle_stream_seconds", limits.idle_stream_seconds(), 1, 3600));
-  ISO_RETURN_IF_ERROR(CheckRange("limits.reconnect_seconds", limits.reconnect_seconds(), 1, 86400));
-  ISO_RETURN_IF_ERROR(CheckCallerLimits(limits));
-  return CheckSpool(config);
+  mistakes.Add(ValidateCluster(config.cluster()));
+  mistakes.Add(CheckAudit(config.audit()));
+  CheckLimits(config.limits(), mistakes);
+  mistakes.Add(CheckSpool(config));
+  return mistakes.status();
 }
 
 }  // namespace isocenter::config

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/config/mistakes.h"
+#include "server/config/server_config.h"
 #include "server/daemon/dicom_options.h"
 
 namespace isocenter::daemon {
@@ -82,7 +84,12 @@ absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& c
 absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   Configuration read;
   ISO_ASSIGN_OR_RETURN(read.config, Configure(flags));
-  ISO_ASSIGN_OR_RETURN(read.protocols, config::ProtocolBook::Make(read.config));
+  config::Mistakes mistakes;
+  mistakes.Add(config::ValidateServerConfig(read.config));
+  absl::StatusOr<config::ProtocolBook> protocols = config::ProtocolBook::Make(read.config);
+  mistakes.Add(protocols.status());
+  ISO_RETURN_IF_ERROR(mistakes.status());
+  read.protocols = *std::move(protocols);
   ISO_RETURN_IF_ERROR(CheckTlsFiles(read.config, read.expiries));
   ISO_ASSIGN_OR_RETURN(read.dicom, DicomOptions(read.config.dicom_node(), read.expiries));
   ISO_ASSIGN_OR_RETURN(read.roster, OpenRoster(read.config.web()));

@@ -1,8 +1,8 @@
 #include "server/daemon/flags.h"
 
-#include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/flags/command.h"
 #include "kernels/backends.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/server_config.h"
@@ -26,15 +26,16 @@ std::vector<std::string> BackendNames() {
 /// Declares flags that set fields of the configuration, where they are given.
 class SettingFlags {
  public:
-  SettingFlags(CLI::App& app, Flags& flags) : app_(app), settings_(flags.settings) {}
+  SettingFlags(flags::Command program, Flags& flags)
+      : program_(program), settings_(flags.settings) {}
 
   /// `set` is called with the configuration and the flag's value.
   template <class T, class Set>
-  CLI::Option* Add(const std::string& name, const std::string& help, Set set) {
+  flags::Option Add(const std::string& name, const std::string& help, Set set) {
     const auto keep = [&settings = settings_, set](const T& value) {
       settings.push_back([set, value](ServerConfig& config) { set(config, value); });
     };
-    return app_.add_option_function<T>(name, keep, help);
+    return program_.AddSetter<T>(name, keep, help);
   }
   /// The text of a field, of the configuration itself or of one of its parts.
   void Add(const std::string& name, const std::string& help,
@@ -52,8 +53,8 @@ class SettingFlags {
   }
   /// A number in one of its parts.
   template <class Part, class T>
-  CLI::Option* Add(const std::string& name, const std::string& help, Part* (ServerConfig::*part)(),
-                   void (Part::*set)(T)) {
+  flags::Option Add(const std::string& name, const std::string& help, Part* (ServerConfig::*part)(),
+                    void (Part::*set)(T)) {
     return Add<T>(name, help,
                   [part, set](ServerConfig& config, T value) { ((config.*part)()->*set)(value); });
   }
@@ -64,11 +65,11 @@ class SettingFlags {
     const auto keep = [&settings = settings_, part, set] {
       settings.push_back([part, set](ServerConfig& config) { ((config.*part)()->*set)(true); });
     };
-    app_.add_flag_callback(name, keep, help);
+    program_.AddSwitchSetter(name, keep, help);
   }
 
  private:
-  CLI::App& app_;
+  flags::Command program_;
   std::vector<std::function<void(ServerConfig&)>>& settings_;
 };
 
@@ -101,8 +102,8 @@ void DeclareEndpoints(SettingFlags& flags) {
                                                              : v1::LISTENER_DICOM);
             }
           })
-      ->delimiter(',')
-      ->check(CLI::IsMember({"grpc", "dicom"}));
+      .Separator(',')
+      .OneOf({"grpc", "dicom"});
   constexpr auto kTls = &ServerConfig::mutable_grpc_tls;
   flags.Add("--tls_certificate", "PEM file; turns TLS on", kTls,
             &v1::TlsConfig::mutable_certificate_file);
@@ -115,17 +116,16 @@ void DeclareEndpoints(SettingFlags& flags) {
 void DeclareLimits(SettingFlags& flags) {
   constexpr auto kLimits = &ServerConfig::mutable_limits;
   using Limits = v1::LimitsConfig;
-  const auto size = CLI::AsSizeValue(/*kb_is_1000=*/true);
   flags
       .Add("--memory_bytes", "Memory of the host for all jobs together, e.g. 16GiB", kLimits,
            &Limits::set_memory_bytes)
-      ->transform(size);
+      .Bytes();
   flags.Add("--threads", "Threads of the CPU backend; 0: one per core", kLimits,
             &Limits::set_cpu_threads);
   flags
       .Add("--device_memory_limit", "Memory of each GPU that may be used, e.g. 8GiB (default: all)",
            kLimits, &Limits::set_device_memory_bytes)
-      ->transform(size);
+      .Bytes();
   flags.Add("--gpus", "GPUs that are used; 0: all", kLimits, &Limits::set_gpus);
   flags.Add("--gpus_per_job", "GPUs that share each acquisition", kLimits,
             &Limits::set_gpus_per_job);
@@ -144,47 +144,47 @@ void DeclareSpool(SettingFlags& flags) {
           [](ServerConfig& config, const std::string& value) {
             config.mutable_spool()->set_sync(SyncPolicyOf(value));
           })
-      ->check(CLI::IsMember({"always", "interval", "never"}));
+      .OneOf({"always", "interval", "never"});
   flags.Add("--reconnect_seconds", "How long a job waits for its console when the stream broke",
             &ServerConfig::mutable_limits, &v1::LimitsConfig::set_reconnect_seconds);
 }
 
-void Declare(CLI::App& app, Flags& flags) {
-  SettingFlags settings(app, flags);
-  app.add_option("--config", flags.config_file,
-                 "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)");
+void Declare(flags::Command program, Flags& flags) {
+  SettingFlags settings(program, flags);
+  program.AddSetter<std::string>(
+      "--config", [&flags](const std::string& file) { flags.config_file = file; },
+      "Configuration in protobuf text format (proto/isocenter/v1/server_config.proto)");
   DeclareEndpoints(settings);
   DeclareLimits(settings);
-  app.add_option("--backend", flags.backend,
-                 "Backend that computes (default: cuda where there is a device, else cpu)")
-      ->check(CLI::IsMember(BackendNames()));
-  app.add_option("--log_level", flags.log_level, "trace, debug, info, warn, err or off")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "err", "off"}))
-      ->capture_default_str();
+  program
+      .Add("--backend", flags.backend,
+           "Backend that computes (default: cuda where there is a device, else cpu)")
+      .OneOf(BackendNames());
+  program.Add("--log_level", flags.log_level, "trace, debug, info, warn, err or off")
+      .OneOf({"trace", "debug", "info", "warn", "err", "off"})
+      .ShowDefault();
   DeclareSpool(settings);
-  app.add_option("--node_name", flags.node_name,
-                 "Name of this node, where there are several (default: the host name)");
-  app.add_option("--fault", flags.fault,
-                 "For tests: SLOT@CHUNKS makes that device (e.g. cpu0) fail after so many chunks")
-      ->group("Testing");
-  app.add_flag("--check", flags.check, "Validate the configuration and exit");
-  app.add_option(
-      "--verify_audit", flags.verify_audit,
+  program.AddSetter<std::string>(
+      "--node_name", [&flags](const std::string& name) { flags.node_name = name; },
+      "Name of this node, where there are several (default: the host name)");
+  program
+      .Add("--fault", flags.fault,
+           "For tests: SLOT@CHUNKS makes that device (e.g. cpu0) fail after so many chunks")
+      .Group("Testing");
+  program.AddSwitch("--check", flags.check, "Validate the configuration, say ok and exit");
+  program.AddSetter<std::string>(
+      "--verify_audit", [&flags](const std::string& directory) { flags.verify_audit = directory; },
       "Say whether the audit trail in this directory is whole, and exit: 0 it is, 1 it is not");
-  app.set_version_flag("--version", "isocenterd " ISOCENTER_VERSION);
+  program.Footer("Example:\n  isocenterd --check --config isocenterd.textproto");
 }
 
 }  // namespace
 
 std::optional<int> Parse(int argc, const char* const* argv, Flags& flags) {
-  CLI::App app("Isocenter reconstruction service", "isocenterd");
-  Declare(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitBadConfiguration;
-  }
-  return std::nullopt;
+  flags::Program program("isocenterd", ISOCENTER_VERSION, "Isocenter reconstruction service");
+  program.root().SubcommandIsOptional();
+  Declare(program.root(), flags);
+  return program.Parse(argc, argv);
 }
 
 absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
@@ -195,7 +195,6 @@ absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags) {
   if (flags.node_name) config.mutable_cluster()->set_node_name(*flags.node_name);
   config::ApplyDefaults(config);
   for (const auto& set : flags.settings) set(config);
-  ISO_RETURN_IF_ERROR(config::ValidateServerConfig(config));
   return config;
 }
 

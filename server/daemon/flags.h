@@ -31,7 +31,7 @@ struct Flags {
 /// said why: what --help or --version asked for, or what is wrong.
 std::optional<int> Parse(int argc, const char* const* argv, Flags& flags);
 
-/// Defaults, then the file, then flags. Errors: INVALID_ARGUMENT, NOT_FOUND.
+/// Defaults, then the file, then flags; not validated. Errors: INVALID_ARGUMENT, NOT_FOUND.
 absl::StatusOr<v1::ServerConfig> Configure(const Flags& flags);
 
 /// "SLOT@CHUNKS", or empty for none. Errors: INVALID_ARGUMENT.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/device_lost.h"
 #include "server/audit/verification.h"
@@ -95,7 +96,10 @@ absl::Status Serve(Configuration configuration, const sigset_t& stop_signals) {
 }
 
 void Complain(const absl::Status& status) {
-  std::fprintf(stderr, "isocenterd: %s\n", std::string(status.message()).c_str());
+  // A line for each mistake.
+  for (const absl::string_view line : absl::StrSplit(status.message(), '\n')) {
+    std::fprintf(stderr, "isocenterd: %s\n", std::string(line).c_str());
+  }
 }
 
 int VerifyAudit(const std::string& directory) {
@@ -126,7 +130,10 @@ int Main(int argc, char** argv) {
     Complain(configuration.status());
     return kExitBadConfiguration;
   }
-  if (flags.check) return 0;
+  if (flags.check) {
+    std::puts("ok");
+    return 0;
+  }
 
   const sigset_t stop_signals = BlockStopSignals();
   signal(SIGPIPE, SIG_IGN);

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "client/server_target.h"
 #include "tests/server/fakes/temporary_directory.h"
 #include "tests/server/fakes/wrong_pem_file.h"
 
@@ -49,6 +51,49 @@ TEST_P(WrongCredential, IsNoTokenEither) {
   const absl::Status status = ServiceChannel::Open({.token_file = wrong}).status();
   EXPECT_EQ(status.code(), GetParam().code) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr(wrong));
+}
+
+TEST(ServerTarget, AHostAloneMeansTheDefaultPort) {
+  for (const auto& [given, meant] :
+       {std::pair("localhost", "localhost:50051"),
+        {"localhost:1", "localhost:1"},
+        {" recon-1.site.example:65535\n", "recon-1.site.example:65535"},
+        {"10.0.0.1", "10.0.0.1:50051"},
+        {"[::1]", "[::1]:50051"},
+        {"[fe80::1]:7", "[fe80::1]:7"},
+        {"unix:/run/isocenter.sock", "unix:/run/isocenter.sock"}}) {
+    EXPECT_EQ(ServerTarget(given).value_or("refused"), meant) << given;
+  }
+}
+
+TEST(ServerTarget, EverySlipIsToldWhatIsLegal) {
+  for (const char* wrong : {"",
+                            ":50051",
+                            "localhost:",
+                            "localhost:0",
+                            "localhost:65536",
+                            "localhost:abc",
+                            "::1",
+                            "[::1",
+                            "[::1]50051",
+                            "[localhost]:1",
+                            "300.1.1.1:50051",
+                            "1.2.3:50051",
+                            "two words:1",
+                            "http://localhost:50051",
+                            "https://recon1",
+                            "localhost:1:2",
+                            "a/b",
+                            "-a:1",
+                            "a..b:1",
+                            "unix:",
+                            "localhost:+1x"}) {
+    const absl::Status status = ServiceChannel::Open({.address = wrong}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong;
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AllOf(HasSubstr(absl::StrCat("'", wrong, "'")),
+                                 HasSubstr("legal is host:port")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, WrongCredential, isocenter::testing::WrongPemFiles(),

@@ -210,7 +210,7 @@ TEST(Cli, CtrlCCancelsTheJob) {
   command.Signal(SIGINT);
   EXPECT_TRUE(server.WaitForCancel("job-1"));
   const Outcome outcome = command.Wait();
-  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.exit_code, 130);
   EXPECT_THAT(outcome.err, HasSubstr("job job-1 was cancelled"));
   EXPECT_LT(server.frames_read(), 1000);
 }
@@ -229,7 +229,7 @@ TEST(Cli, CtrlCEndsAnOpening) {
   command.Signal(SIGINT);
   const Outcome outcome = command.Wait();
   EXPECT_LT(absl::Now() - begin, absl::Seconds(15));  // and not the 30 s of an admission
-  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.exit_code, 130);
   EXPECT_THAT(outcome.err, HasSubstr("stopped before the server had admitted the acquisition"));
 }
 

@@ -63,7 +63,7 @@ TEST_P(BrokenOpening, IsRepeatedAndThereIsOneJob) {
   EXPECT_EQ(server.openings(), 4);
   EXPECT_EQ(server.acquisitions(), 1);
   EXPECT_THAT(interruptions, ::testing::SizeIs(3));
-  EXPECT_THAT(interruptions.front(), HasSubstr("Socket closed"));
+  EXPECT_THAT(interruptions.front(), HasSubstr("the connection to the server broke"));
   EXPECT_FALSE(server.header().request_id().empty());
 }
 

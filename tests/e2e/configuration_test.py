@@ -199,13 +199,13 @@ class ConfigurationTest(support.ServiceTest):
             with self.subTest(flags=flags, text=text):
                 self.config.write_text(text)
                 check, start = self.both(*flags)
-                self.assertEqual(check, (0, ""))
+                self.assertEqual(check, (0, "ok"))
                 self.assertEqual(start[0], 1, start[1])
                 self.assertIn("isocenterd: ", start[1])
 
     def test_right(self):
         check, start = self.both()
-        self.assertEqual(check, (0, ""))
+        self.assertEqual(check, (0, "ok"))
         self.assertIsNone(start[0], start[1])
 
 

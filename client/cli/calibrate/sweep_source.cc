@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/flags/command.h"
 #include "client/formats/acquisition_input.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
@@ -27,7 +28,7 @@ absl::Status SweepSource::Read(
   ProgressBar bar(flag_, "frames", frames());
   std::vector<uint16_t> counts(size_t(detector().columns) * detector().rows);
   for (int frame = 0; frame < frames(); frame += step) {
-    if (interrupt.happened()) return absl::CancelledError("interrupted; nothing was written");
+    if (interrupt.happened()) return flags::Interrupted("interrupted; nothing was written");
     ISO_RETURN_IF_ERROR(source_->Read(frame, std::as_writable_bytes(std::span(counts))));
     ISO_RETURN_IF_ERROR(take(frame, counts));
     bar.Update(frame + 1);

@@ -5,7 +5,7 @@
 namespace isocenter::cli {
 
 void AddServerFlags(flags::Command command, client::ServerAddress& address) {
-  command.Add("--server", address.address, "host:port of isocenterd")
+  command.Add("--server", address.address, "host:port of isocenterd; a host alone: port 50051")
       .ShowDefault()
       .Environment("ISOCENTER_SERVER")
       .Type("ADDRESS")

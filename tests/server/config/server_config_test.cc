@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
@@ -142,6 +143,57 @@ TEST(ServerConfig, TheSpoolIsInTheArchiveUnlessItHasAPlaceOfItsOwn) {
   EXPECT_EQ(SpoolDirectory(config), "/data/archive/spool");
   config.mutable_spool()->set_directory("/fast");
   EXPECT_EQ(SpoolDirectory(config), "/fast");
+}
+
+TEST(ServerConfig, AFileShowsAllItsMistakesInOurWords) {
+  const std::string said = MessageOf(ParseServerConfig(R"(grcp_address: "x"
+limits { memory_byte: 3 gpus: -1 }
+spool { sync: SYNC_POLICY_ALWAY }
+memory_bytes: 3
+drain_seconds: "soon" drain_seconds: 4
+dicom_node { port 7 disabled: maybe peer { ae_title: 7 } } }
+web: 3
+grpc_address { }
+protocol { name: "a" )",
+                                                       "f")
+                                         .status());
+  for (const char* told :
+       {"f:1:1: there is no field 'grcp_address'; did you mean grpc_address?",
+        "f:2:10: limits has no field 'memory_byte'; did you mean memory_bytes?",
+        "f:2:31: limits.gpus is -1; legal is a whole number from 0 to 4294967295",
+        "f:3:15: spool.sync is SYNC_POLICY_ALWAY;", "did you mean SYNC_POLICY_ALWAYS?",
+        "f:4:1: there is no field 'memory_bytes'; did you mean limits.memory_bytes?",
+        "f:5:16: drain_seconds is \"soon\"; legal is a number",
+        "f:5:23: drain_seconds is written twice", "dicom_node.port lacks its colon",
+        "dicom_node.disabled is maybe; legal is true or false",
+        "dicom_node.peer.ae_title is 7; legal is a text in quotes", "a } too many",
+        "web is 3; legal is a block: web { ... }",
+        "grpc_address is a block; legal is a text in quotes",
+        "the block of protocol lacks its }"}) {
+    EXPECT_THAT(said, HasSubstr(told));
+  }
+  for (const char* of_others : {"Message type", "isocenter.v1", "Expected", "Unknown", "identifier",
+                                "Non-repeated", "Integer out of range"}) {
+    EXPECT_THAT(said, Not(HasSubstr(of_others)));
+  }
+}
+
+TEST(ServerConfig, AMillionMistakesAreNotAllShown) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "x: 1\n";
+  EXPECT_THAT(MessageOf(ParseServerConfig(text, "f").status()),
+              AllOf(HasSubstr("f:20:1"), Not(HasSubstr("f:21:1")), HasSubstr("and 980 more")));
+}
+
+TEST(ServerConfig, AllFieldsOutOfRangeAreShown) {
+  EXPECT_THAT(Complaint([](auto& c) {
+                c.set_drain_seconds(-1);
+                c.mutable_limits()->set_gpus(99);
+                c.mutable_dicom_node()->set_ae_title("");
+                c.mutable_dicom_node()->set_port(70000);
+              }),
+              AllOf(HasSubstr("drain_seconds is -1"), HasSubstr("limits.gpus is 99"),
+                    HasSubstr("ae_title is ''"), HasSubstr("dicom_node.port is 70000")));
 }
 
 TEST(ServerConfig, MistakesAreReportedWithTheirPlace) {

@@ -1,0 +1,81 @@
+#include "client/connection_failure.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace isocenter::client {
+namespace {
+
+/// "127.0.0.1:50051" of "...: ipv4:127.0.0.1:50051: Failed to ...", the path of a socket, or the
+/// name that is not known; "the address" where gRPC tells none.
+std::string PeerIn(absl::string_view text) {
+  for (const absl::string_view before : {"ipv4:", "ipv6:", "unix:", "DNS resolution failed for "}) {
+    const size_t at = text.find(before);
+    if (at == absl::string_view::npos) continue;
+    const absl::string_view peer = text.substr(at + before.size());
+    return std::string(peer.substr(0, std::min(peer.find(": "), peer.size())));
+  }
+  return "the address";
+}
+
+}  // namespace
+
+bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view> words) {
+  return std::ranges::any_of(
+      words, [text](absl::string_view word) { return absl::StrContains(text, word); });
+}
+
+bool IsCutHandshake(absl::string_view text) {
+  if (ContainsAny(text, {"certificate", "wrong version number", "WRONG_VERSION_NUMBER"})) {
+    return false;
+  }
+  return ContainsAny(text,
+                     {"Socket closed", "handshake failed", "Connection reset", "Broken pipe"});
+}
+
+std::string ExplainConnectionFailure(absl::string_view text) {
+  const std::string peer = PeerIn(text);
+  if (absl::StrContains(text, "certificate verify failed")) {
+    return absl::StrCat("the certificate of ", peer,
+                        " is not of an authority in --ca, or has expired");
+  }
+  if (absl::StrContains(text, "is not in peer certificate")) {
+    return "its certificate is for another name than that in --server";
+  }
+  if (ContainsAny(text, {"wrong version number", "WRONG_VERSION_NUMBER"})) {
+    return absl::StrCat(peer,
+                        " speaks no TLS: leave out --ca, --cert and --key (ISOCENTER_CA, "
+                        "ISOCENTER_CERT, ISOCENTER_KEY), or give the port that has TLS");
+  }
+  if (absl::StrContains(text, "http1.x")) {
+    return absl::StrCat(peer,
+                        " is a web server, perhaps the operator page; legal is the host:port of "
+                        "isocenterd's grpc_address, by default port 50051");
+  }
+  // A server ends the connection without a word when it expects TLS, or does not take the
+  // certificate.
+  if (IsCutHandshake(text)) {
+    return absl::StrCat(peer,
+                        " ended the connection: it expects TLS, or another certificate: look at "
+                        "--ca, --cert and --key, and at its log");
+  }
+  if (absl::StrContains(text, "DNS resolution")) {
+    return absl::StrCat("no address is known of ", peer,
+                        "; check that the address is right, legal is host:port");
+  }
+  constexpr char kCheck[] = "; check that isocenterd runs and that the address is right";
+  if (absl::StrContains(text, "refused")) {
+    return absl::StrCat("connection refused, nothing listens at ", peer, kCheck);
+  }
+  if (absl::StrContains(text, "No such file")) {
+    return absl::StrCat("there is no socket ", peer, kCheck);
+  }
+  if (ContainsAny(text, {"unreachable", "No route"})) {
+    return absl::StrCat("no network leads to ", peer, kCheck);
+  }
+  return absl::StrCat("no answer from ", peer, kCheck);
+}
+
+}  // namespace isocenter::client

@@ -1,0 +1,36 @@
+#include "client/flags/choices.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "kernels/base/nearest.h"
+
+namespace isocenter::flags {
+
+CLI::Validator ChoiceOf(const std::vector<std::string>& legal) {
+  const auto check = [legal](std::string& text) -> std::string {
+    if (std::ranges::find(legal, text) != legal.end()) return "";
+    return absl::StrCat("'", text, "'", LegalText(legal), DidYouMean(text, legal));
+  };
+  return CLI::Validator(check, absl::StrCat("{", absl::StrJoin(legal, ","), "}"));
+}
+
+std::vector<std::string> ChoicesOf(const CLI::Option& option) {
+  // The help shows the list behind the type: "TEXT:{a,b}".
+  const std::string shown = option.get_type_name();
+  const size_t open = shown.find('{'), close = shown.find('}');
+  if (open == std::string::npos || close == std::string::npos || close <= open) return {};
+  return absl::StrSplit(shown.substr(open + 1, close - open - 1), ',');
+}
+
+std::string LegalText(const std::vector<std::string>& legal) {
+  if (legal.empty()) return "";
+  if (legal.size() == 1) return absl::StrCat("; legal is ", legal.front());
+  const std::vector<std::string> but_last(legal.begin(), legal.end() - 1);
+  return absl::StrCat("; legal is ", absl::StrJoin(but_last, ", "), " or ", legal.back());
+}
+
+}  // namespace isocenter::flags

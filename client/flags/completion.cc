@@ -1,0 +1,95 @@
+#include "client/flags/completion.h"
+
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "client/flags/choices.h"
+
+namespace isocenter::flags {
+namespace {
+
+/// Branches of the script's `case`s.
+struct Branches {
+  std::string words;                  // what stands behind a command
+  std::string values;                 // what stands behind a flag with a list
+  std::vector<std::string> commands;  // with those above them
+  std::vector<std::string> parents;   // commands that have commands
+};
+
+void AppendOptions(const CLI::App& app, const std::string& path, std::vector<std::string>& next,
+                   Branches& branches) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string> choices = ChoicesOf(*option);
+    for (const std::string& name : option->get_lnames()) {
+      next.push_back(absl::StrCat("--", name));
+      if (choices.empty()) continue;
+      absl::StrAppend(&branches.values, "    '", path, " --", name, "') words='",
+                      absl::StrJoin(choices, " "), "' ;;\n");
+    }
+  }
+}
+
+void Append(const CLI::App& app, const std::string& path, Branches& branches) {
+  std::vector<std::string> next;
+  AppendOptions(app, path, next, branches);
+  bool is_parent = false;
+  for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (part->get_name().empty()) {
+      AppendOptions(*part, path, next, branches);
+      continue;
+    }
+    is_parent = true;
+    next.push_back(part->get_name());
+    const std::string below = absl::StrCat(path, " ", part->get_name());
+    branches.commands.push_back(absl::StrCat("'", below, "'"));
+    Append(*part, below, branches);
+  }
+  if (is_parent) branches.parents.push_back(absl::StrCat("'", path, "'"));
+  absl::StrAppend(&branches.words, "    '", path, "') words='", absl::StrJoin(next, " "), "' ;;\n");
+}
+
+}  // namespace
+
+std::string BashCompletion(const CLI::App& root) {
+  const std::string name = root.get_name();
+  Branches branches;
+  Append(root, name, branches);
+  return absl::StrReplaceAll(
+      R"(# bash completion of @NAME@, written by `@NAME@ completion bash`
+_@NAME@() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+  local command=@NAME@ words='' i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$command ${COMP_WORDS[i]}" in
+    @COMMANDS@) command+=" ${COMP_WORDS[i]}" ;;
+    esac
+  done
+  case "$command $previous" in
+@VALUES@  esac
+  if [ -z "$words" ]; then
+    case "$command" in
+@WORDS@    esac
+    case "$command" in
+    @PARENTS@) ;;
+    *) [[ $current == -* ]] || words='' ;;
+    esac
+  fi
+  if [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  else
+    COMPREPLY=($(compgen -f -- "$current"))
+  fi
+}
+complete -o filenames -F _@NAME@ @NAME@
+)",
+      {{"@NAME@", name},
+       {"@COMMANDS@", absl::StrJoin(branches.commands, "|")},
+       {"@PARENTS@", absl::StrJoin(branches.parents, "|")},
+       {"@WORDS@", branches.words},
+       {"@VALUES@", branches.values}});
+}
+
+}  // namespace isocenter::flags

@@ -1,0 +1,16 @@
+// Completion of a command line by the shell, made of the commands and flags that are declared.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace isocenter::flags {
+
+/// A script for bash (`source <(isocenter completion bash)`): commands, flags, values of flags that
+/// have a list, else names of files.
+std::string BashCompletion(const CLI::App& root);
+
+}  // namespace isocenter::flags

@@ -1,0 +1,235 @@
+#include "client/flags/usage.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "client/flags/choices.h"
+#include "kernels/base/nearest.h"
+
+namespace isocenter::flags {
+namespace {
+
+/// The program, the command that was called, its command, ...
+std::vector<const CLI::App*> Called(const CLI::App& root) {
+  std::vector<const CLI::App*> called{&root};
+  while (!called.back()->get_subcommands().empty()) {
+    called.push_back(called.back()->get_subcommands().front());
+  }
+  return called;
+}
+
+std::vector<const CLI::App*> PartsOf(const CLI::App& app, bool named) {
+  return app.get_subcommands(
+      [named](const CLI::App* part) { return part->get_name().empty() != named; });
+}
+
+/// Groups have a --help of their own, which nobody can give.
+std::vector<const CLI::Option*> OptionsOfGroup(const CLI::App& group) {
+  const CLI::Option* help = group.get_help_ptr();
+  return group.get_options([help](const CLI::Option* option) { return option != help; });
+}
+
+/// All options of a command, those of its groups included.
+std::vector<const CLI::Option*> OptionsOf(const CLI::App& app) {
+  std::vector<const CLI::Option*> options = app.get_options();
+  for (const CLI::App* group : PartsOf(app, /*named=*/false)) {
+    const std::vector<const CLI::Option*> more = OptionsOfGroup(*group);
+    options.insert(options.end(), more.begin(), more.end());
+  }
+  return options;
+}
+
+std::vector<std::string> FlagsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : OptionsOf(app)) {
+    for (const std::string& name : option->get_lnames()) names.push_back(absl::StrCat("--", name));
+    for (const std::string& name : option->get_snames()) names.push_back(absl::StrCat("-", name));
+  }
+  return names;
+}
+
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : PartsOf(app, /*named=*/true)) names.push_back(command->get_name());
+  return names;
+}
+
+std::string Upper(const std::string& name) { return absl::AsciiStrToUpper(name); }
+
+/// As a user writes it: --fps, or INPUT.
+std::string Shown(const CLI::Option& option) {
+  if (!option.get_lnames().empty()) return absl::StrCat("--", option.get_lnames().front());
+  if (!option.get_snames().empty()) return absl::StrCat("-", option.get_snames().front());
+  return Upper(option.get_name());
+}
+
+bool IsFlag(absl::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
+/// "--fsp" of "--fsp=3".
+std::string NameIn(const std::string& word) { return word.substr(0, word.find('=')); }
+
+std::string UnknownFlag(const std::vector<const CLI::App*>& called, size_t level,
+                        const std::string& word) {
+  const std::string flag = NameIn(word);
+  const CLI::App& app = *called[level];
+  for (size_t later = level + 1; later < called.size(); ++later) {
+    const std::vector<std::string> there = FlagsOf(*called[later]);
+    if (std::ranges::find(there, flag) == there.end()) continue;
+    return absl::StrCat(flag, " stands before the command that it belongs to; legal is ",
+                        called[later]->get_name(), " ", flag);
+  }
+  return absl::StrCat("there is no flag ", flag, DidYouMean(flag, FlagsOf(app)));
+}
+
+std::string UnknownWord(const CLI::App& app, const std::string& word) {
+  const std::vector<std::string> commands = CommandsOf(app);
+  if (commands.empty()) {
+    return absl::StrCat("'", word, "' is one argument too many",
+                        DidYouMean(absl::StrCat("--", word), FlagsOf(app)));
+  }
+  constexpr size_t kReadable = 12;
+  const std::string nearest = DidYouMean(word, commands);
+  return absl::StrCat(
+      "there is no command '", word, "'",
+      nearest.empty() && commands.size() <= kReadable ? LegalText(commands) : nearest);
+}
+
+/// What was not understood, empty if everything was.
+std::string Unknown(const CLI::App& root) {
+  const std::vector<const CLI::App*> called = Called(root);
+  for (size_t level = 0; level < called.size(); ++level) {
+    const std::vector<std::string> words = called[level]->remaining();
+    const auto flag = std::ranges::find_if(words, IsFlag);
+    if (flag != words.end()) return UnknownFlag(called, level, *flag);
+    if (words.empty()) continue;
+    // A word that a command has no place for is handed to the program.
+    const CLI::App& meant = CommandsOf(*called.back()).empty() ? *called.back() : *called[level];
+    return UnknownWord(meant, words.front());
+  }
+  return "";
+}
+
+/// Of required flags the first that is not there, of groups that ask for exactly one their names.
+std::string Missing(const CLI::App& app) {
+  for (const CLI::Option* option : OptionsOf(app)) {
+    if (!option->get_required() || option->count() > 0) continue;
+    return absl::StrCat(Shown(*option), " is missing: ", option->get_description());
+  }
+  for (const CLI::App* group : PartsOf(app, /*named=*/false)) {
+    if (group->get_require_option_min() != 1) continue;
+    std::vector<std::string> names, given;
+    for (const CLI::Option* option : OptionsOfGroup(*group)) {
+      names.push_back(Shown(*option));
+      if (option->count() > 0) given.push_back(names.back());
+    }
+    if (given.size() == 1) continue;
+    return absl::StrCat(given.empty() ? "one flag is missing" : absl::StrJoin(given, " with "),
+                        "; legal is exactly one of ", absl::StrJoin(names, ", "));
+  }
+  return "";
+}
+
+/// The option whose name a message of the parser begins with.
+const CLI::Option* NamedAtFront(const CLI::App& app, absl::string_view message) {
+  const CLI::Option* found = nullptr;
+  for (const CLI::Option* option : OptionsOf(app)) {
+    const std::string name = option->get_name();
+    if (!absl::StartsWith(message, name)) continue;
+    if (found == nullptr || found->get_name().size() < name.size()) found = option;
+  }
+  return found;
+}
+
+/// Our own validators' words, which begin with the value, behind the name of the flag.
+std::string WrongValue(const CLI::App& app, absl::string_view message) {
+  const CLI::Option* option = NamedAtFront(app, message);
+  const size_t colon = message.find(": ");
+  if (option == nullptr || colon == absl::string_view::npos) return std::string(message);
+  return absl::StrCat(Shown(*option), " is ", message.substr(colon + 2));
+}
+
+/// A flag with too few or too many values.
+std::string WrongCount(const CLI::App& app, absl::string_view message) {
+  if (const size_t end = message.find(" was given a disallowed"); end != absl::string_view::npos) {
+    return absl::StrCat("--", message.substr(0, end), " is a switch and has no value");
+  }
+  const CLI::Option* option = NamedAtFront(app, message);
+  if (option == nullptr) return "a flag has too few or too many values";
+  if (absl::StrContains(message, "At Most")) {
+    return absl::StrCat(Shown(*option), " is given ", option->count(), " times; legal is once");
+  }
+  const int wanted = option->get_items_expected_min();
+  std::string values = wanted == 1 ? "a value" : absl::StrCat(wanted, " values");
+  if (option->get_delimiter() != '\0') {
+    absl::StrAppend(&values, " with '", std::string(1, option->get_delimiter()), "' between them");
+  }
+  return absl::StrCat(Shown(*option), " needs ", values, ": ", option->get_description(),
+                      LegalText(ChoicesOf(*option)));
+}
+
+/// A switch with a value that is none, the only thing that is converted without a check of ours.
+std::string NoSuchValue(const CLI::App& app, absl::string_view message) {
+  for (const CLI::Option* option : OptionsOf(app)) {
+    if (option->count() == 0 || !absl::StrContains(message, option->get_name())) continue;
+    if (option->get_items_expected_max() == 0) {
+      return absl::StrCat(Shown(*option), " is a switch and has no value");
+    }
+    return absl::StrCat(Shown(*option), " is '", absl::StrJoin(option->results(), " "),
+                        "', which is no value of it: ", option->get_description());
+  }
+  return "a flag has a value that is none of it";
+}
+
+/// Two flags that exclude each other.
+std::string Together(const CLI::App& app) {
+  for (const CLI::Option* option : OptionsOf(app)) {
+    if (option->count() == 0) continue;
+    for (const CLI::Option* other : option->get_excludes()) {
+      if (other->count() == 0) continue;
+      return absl::StrCat(Shown(*option), " with ", Shown(*other), "; legal is one of them");
+    }
+  }
+  return "two flags that are given exclude each other";
+}
+
+}  // namespace
+
+std::string CalledCommand(const CLI::App& root) {
+  return absl::StrJoin(Called(root), " ", [](std::string* out, const CLI::App* app) {
+    absl::StrAppend(out, app->get_name());
+  });
+}
+
+std::string ExplainMissingCommand(const CLI::App& root) {
+  const CLI::App& app = *Called(root).back();
+  const std::vector<std::string> commands = CommandsOf(app);
+  return absl::StrCat("a command is missing", LegalText(commands));
+}
+
+std::string ExplainUsage(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App& app = *Called(root).back();
+  const std::string message = error.what();
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) {
+    return WrongValue(app, message);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return WrongCount(app, message);
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return NoSuchValue(app, message);
+  }
+  // A name that is not known may be the flag that is missed.
+  if (const std::string unknown = Unknown(root); !unknown.empty()) return unknown;
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) return Together(app);
+  if (const std::string missing = Missing(app); !missing.empty()) return missing;
+  if (!CommandsOf(app).empty()) return ExplainMissingCommand(root);
+  return "the command line is not understood";
+}
+
+}  // namespace isocenter::flags

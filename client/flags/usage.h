@@ -1,0 +1,24 @@
+// What is wrong with a command line, in our words: the parser's own would tell of its classes and
+// types.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace isocenter::flags {
+
+/// One sentence, without the program's name, after `root` has thrown `error`: the flag or command
+/// that is meant where one is near, what is missing, what is legal.
+std::string ExplainUsage(const CLI::App& root, const CLI::ParseError& error);
+
+/// The same of a command line without the command that it needs.
+std::string ExplainMissingCommand(const CLI::App& root);
+
+/// "isocenter stream": the command that was called, for the head of a message.
+std::string CalledCommand(const CLI::App& root);
+
+}  // namespace isocenter::flags

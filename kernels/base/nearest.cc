@@ -1,0 +1,76 @@
+#include "kernels/base/nearest.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace isocenter {
+namespace {
+
+constexpr size_t kLongestWord = 64;
+constexpr size_t kShortestPart = 3;
+
+/// Without what is no mistake.
+std::string Plain(absl::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+  return absl::StrReplaceAll(absl::AsciiStrToLower(word), {{"-", "_"}});
+}
+
+size_t Mistakes(absl::string_view a, absl::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t other = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + other});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+/// The only candidate that begins or ends with the word.
+std::string Completed(absl::string_view plain, const std::vector<std::string>& candidates) {
+  if (plain.size() < kShortestPart) return "";
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    const std::string other = Plain(candidate);
+    if (!absl::StartsWith(other, plain) && !absl::EndsWith(other, plain)) continue;
+    if (!found.empty()) return "";
+    found = candidate;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string Nearest(absl::string_view word, const std::vector<std::string>& candidates) {
+  const std::string plain = Plain(word);
+  if (plain.empty() || plain.size() > kLongestWord) return "";
+  std::string nearest;
+  size_t fewest = std::max<size_t>(1, plain.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::string other = Plain(candidate);
+    if (other.size() > kLongestWord + fewest) continue;
+    const size_t mistakes = Mistakes(plain, other);
+    // All letters of a short name wrong is another name.
+    if (mistakes >= fewest || mistakes >= other.size()) continue;
+    fewest = mistakes;
+    nearest = candidate;
+  }
+  return nearest.empty() ? Completed(plain, candidates) : nearest;
+}
+
+std::string DidYouMean(absl::string_view word, const std::vector<std::string>& candidates) {
+  const std::string nearest = Nearest(word, candidates);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+}
+
+}  // namespace isocenter

@@ -1,0 +1,346 @@
+#include "server/config/text_mistakes.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <cstdint>
+#include <limits>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "kernels/base/nearest.h"
+
+namespace isocenter::config {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::io::ArrayInputStream;
+using google::protobuf::io::Tokenizer;
+
+constexpr int kDeepest = 32;
+constexpr size_t kLongestShown = 80;
+
+/// Texts without an end and characters that are none; the tokenizer goes on behind them.
+class BrokenTokens : public google::protobuf::io::ErrorCollector {
+ public:
+  BrokenTokens(absl::string_view file, std::vector<std::string>& mistakes)
+      : file_(file), mistakes_(mistakes) {}
+  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string&) override {
+    mistakes_.push_back(absl::StrCat(file_, ":", line + 1, ":", column + 1,
+                                     ": this cannot be read; legal is text in quotes that end on "
+                                     "the same line, numbers, names, and # before comments"));
+  }
+
+ private:
+  const std::string file_;
+  std::vector<std::string>& mistakes_;
+};
+
+std::string PathOf(const std::string& parent, absl::string_view name) {
+  return parent.empty() ? std::string(name) : absl::StrCat(parent, ".", name);
+}
+
+std::vector<std::string> NamesOf(const EnumDescriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.value_count(); ++i) {
+    if (type.value(i)->number() != 0) names.push_back(type.value(i)->name());
+  }
+  return names;
+}
+
+std::vector<std::string> FieldsOf(const Descriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
+  return names;
+}
+
+/// Where a field of this name is, below a message; empty where it is nowhere.
+std::string PlaceOf(const Descriptor& type, const std::string& name, const std::string& path,
+                    int depth) {
+  if (depth > 3) return "";
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const std::string below = PathOf(path, field.name());
+    if (field.message_type()->FindFieldByName(name) != nullptr) return PathOf(below, name);
+    if (std::string deeper = PlaceOf(*field.message_type(), name, below, depth + 1);
+        !deeper.empty()) {
+      return deeper;
+    }
+  }
+  return "";
+}
+
+std::string LegalOf(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return absl::StrCat("one of ", absl::StrJoin(NamesOf(*field.enum_type()), ", "));
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "a text in quotes";
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return "a number";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return absl::StrCat("a block: ", field.name(), " { ... }");
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return "a whole number from 0 to 4294967295";
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return "a whole number from 0 to 18446744073709551615";
+    case FieldDescriptor::CPPTYPE_INT32:
+      return "a whole number from -2147483648 to 2147483647";
+    default:
+      return "a whole number";
+  }
+}
+
+/// The largest magnitude of a whole number with this sign.
+uint64_t LargestOf(const FieldDescriptor& field, bool negative) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return negative ? 0 : std::numeric_limits<uint32_t>::max();
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return negative ? 0 : std::numeric_limits<uint64_t>::max();
+    case FieldDescriptor::CPPTYPE_INT64:
+      return (uint64_t{1} << 63) - (negative ? 0 : 1);
+    default:
+      return (uint64_t{1} << 31) - (negative ? 0 : 1);
+  }
+}
+
+class Walker {
+ public:
+  Walker(const std::string& text, absl::string_view file, std::vector<std::string>& mistakes)
+      : file_(file),
+        mistakes_(mistakes),
+        broken_(file, mistakes),
+        stream_(text.data(), static_cast<int>(text.size())),
+        tokens_(&stream_, &broken_) {
+    tokens_.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
+    tokens_.set_allow_f_after_float(true);
+    tokens_.set_require_space_after_number(false);
+    tokens_.set_allow_multiline_strings(true);
+    tokens_.Next();
+  }
+
+  void WalkFile(const Descriptor& type) {
+    while (!AtEnd()) {
+      Block(type, "", 0);
+      if (AtEnd()) return;
+      Mistake(Here(), "a } too many");
+      tokens_.Next();
+    }
+  }
+
+ private:
+  struct Place {
+    int line, column;
+  };
+  /// The fields of a block that are there, each once.
+  struct Seen {
+    std::set<std::string> fields;
+    std::set<std::string> choices;  // oneofs
+  };
+
+  bool AtEnd() { return tokens_.current().type == Tokenizer::TYPE_END; }
+  bool At(absl::string_view symbol) { return tokens_.current().text == symbol; }
+  bool Take(absl::string_view symbol) {
+    if (!At(symbol)) return false;
+    tokens_.Next();
+    return true;
+  }
+  Place Here() { return {tokens_.current().line, tokens_.current().column}; }
+  void Mistake(Place at, absl::string_view what) {
+    mistakes_.push_back(absl::StrCat(file_, ":", at.line + 1, ":", at.column + 1, ": ", what));
+  }
+
+  /// Fields until the end of the block, whose closing sign is left.
+  void Block(const Descriptor& type, const std::string& path, int depth) {
+    Seen seen;
+    while (!AtEnd() && !At("}") && !At(">")) {
+      if (tokens_.current().type != Tokenizer::TYPE_IDENTIFIER) {
+        Mistake(Here(), absl::StrCat("'", Shown(tokens_.current().text),
+                                     "' where the name of a field is expected"));
+        tokens_.Next();
+        continue;
+      }
+      Field(type, path, depth, seen);
+      if (!Take(";")) Take(",");
+    }
+  }
+
+  void Field(const Descriptor& type, const std::string& path, int depth, Seen& seen) {
+    const Place at = Here();
+    const std::string name = tokens_.current().text;
+    tokens_.Next();
+    const FieldDescriptor* field = type.FindFieldByName(name);
+    if (field == nullptr) {
+      Mistake(at, UnknownField(type, path, name));
+      SkipValue(depth);
+      return;
+    }
+    const std::string own_path = PathOf(path, name);
+    if (!field->is_repeated() && !seen.fields.insert(name).second) {
+      Mistake(at, absl::StrCat(own_path, " is written twice; legal is once"));
+    } else if (const auto* choice = field->real_containing_oneof();
+               choice != nullptr && !seen.choices.insert(choice->name()).second) {
+      Mistake(at, absl::StrCat(own_path,
+                               " is written beside another field of which only one is legal"));
+    }
+    const bool colon = Take(":");
+    if (field->is_repeated() && Take("[")) {
+      while (!AtEnd() && !At("]")) {
+        Value(*field, own_path, depth);
+        if (!Take(",")) break;
+      }
+      if (!Take("]")) Mistake(Here(), absl::StrCat("the list of ", own_path, " lacks its ]"));
+      return;
+    }
+    if (!colon && !At("{") && !At("<")) {
+      Mistake(Here(), absl::StrCat(own_path, " lacks its ", LegalSeparator(*field)));
+    }
+    Value(*field, own_path, depth);
+  }
+
+  static std::string LegalSeparator(const FieldDescriptor& field) {
+    const bool block = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    return block ? absl::StrCat("block; legal is ", field.name(), " { ... }")
+                 : absl::StrCat("colon; legal is ", field.name(), ": VALUE");
+  }
+
+  std::string UnknownField(const Descriptor& type, const std::string& path,
+                           const std::string& name) {
+    std::string text = path.empty() ? absl::StrCat("there is no field '", Shown(name), "'")
+                                    : absl::StrCat(path, " has no field '", Shown(name), "'");
+    std::string nearest = DidYouMean(name, FieldsOf(type));
+    if (nearest.empty()) {
+      const std::string elsewhere = PlaceOf(type, name, path, 0);
+      if (!elsewhere.empty()) nearest = absl::StrCat("; did you mean ", elsewhere, "?");
+    }
+    return text + nearest;
+  }
+
+  void Value(const FieldDescriptor& field, const std::string& path, int depth) {
+    const Place at = Here();
+    const bool wants_block = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (At("{") || At("<")) {
+      if (!wants_block) {
+        Mistake(at, absl::StrCat(path, " is a block; legal is ", LegalOf(field)));
+        SkipValue(depth);
+        return;
+      }
+      const std::string close = At("{") ? "}" : ">";
+      if (depth >= kDeepest) {
+        Mistake(at, absl::StrCat("more than ", kDeepest, " blocks in each other"));
+        SkipValue(depth);
+        return;
+      }
+      tokens_.Next();
+      Block(*field.message_type(), path, depth + 1);
+      if (!Take(close)) Mistake(at, absl::StrCat("the block of ", path, " lacks its ", close));
+      return;
+    }
+    std::string shown;
+    const bool legal = Scalar(field, shown);
+    if (legal && !wants_block) return;
+    std::string meant;
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+      meant = DidYouMean(shown, NamesOf(*field.enum_type()));
+    }
+    Mistake(at, absl::StrCat(path, " is ", shown.empty() ? "without a value" : Shown(shown),
+                             "; legal is ", LegalOf(field), meant));
+  }
+
+  /// Takes one value that is no block, as it is written. Whether it is one of the field.
+  bool Scalar(const FieldDescriptor& field, std::string& shown) {
+    const bool negative = Take("-");
+    const Tokenizer::Token token = tokens_.current();
+    shown = absl::StrCat(negative ? "-" : "", token.text);
+    if (AtEnd() || token.type == Tokenizer::TYPE_SYMBOL) {
+      shown = negative ? "-" : "";
+      return false;
+    }
+    tokens_.Next();
+    if (token.type == Tokenizer::TYPE_STRING) {
+      while (tokens_.current().type == Tokenizer::TYPE_STRING) tokens_.Next();
+      return !negative && field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    }
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_STRING:
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        return false;
+      case FieldDescriptor::CPPTYPE_BOOL:
+        return !negative && IsBool(token.text);
+      case FieldDescriptor::CPPTYPE_ENUM:
+        return IsWhole(field, token, negative) ||
+               (!negative && field.enum_type()->FindValueByName(token.text) != nullptr);
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        return token.type != Tokenizer::TYPE_IDENTIFIER || IsUnusual(token.text);
+      default:
+        return IsWhole(field, token, negative);
+    }
+  }
+
+  static bool IsBool(const std::string& text) {
+    static const auto* const kLegal =
+        new std::set<std::string>{"true", "True", "t", "1", "false", "False", "f", "0"};
+    return kLegal->contains(text);
+  }
+  static bool IsUnusual(const std::string& text) {
+    const std::string lower = absl::AsciiStrToLower(text);
+    return lower == "inf" || lower == "infinity" || lower == "nan";
+  }
+  static bool IsWhole(const FieldDescriptor& field, const Tokenizer::Token& token, bool negative) {
+    uint64_t value = 0;
+    return token.type == Tokenizer::TYPE_INTEGER &&
+           Tokenizer::ParseInteger(token.text, LargestOf(field, negative), &value);
+  }
+
+  /// The value of a field that is not known: up to what may begin the next one.
+  void SkipValue(int depth) {
+    Take(":");
+    Take("-");
+    if (At("{") || At("<") || At("[")) {
+      int open = 0;
+      do {
+        if (At("{") || At("<") || At("[")) ++open;
+        if (At("}") || At(">") || At("]")) --open;
+        tokens_.Next();
+      } while (open > 0 && !AtEnd());
+      return;
+    }
+    if (AtEnd() || (depth > 0 && (At("}") || At(">")))) return;
+    const bool text = tokens_.current().type == Tokenizer::TYPE_STRING;
+    tokens_.Next();
+    while (text && tokens_.current().type == Tokenizer::TYPE_STRING) tokens_.Next();
+  }
+
+  static std::string Shown(const std::string& text) {
+    return text.size() <= kLongestShown ? text : absl::StrCat(text.substr(0, kLongestShown), "...");
+  }
+
+  const std::string file_;
+  std::vector<std::string>& mistakes_;
+  BrokenTokens broken_;
+  ArrayInputStream stream_;
+  Tokenizer tokens_;
+};
+
+}  // namespace
+
+std::vector<std::string> TextMistakes(const std::string& text, absl::string_view file,
+                                      const Descriptor& type) {
+  std::vector<std::string> mistakes;
+  Walker(text, file, mistakes).WalkFile(type);
+  return mistakes;
+}
+
+}  // namespace isocenter::config

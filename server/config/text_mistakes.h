@@ -1,0 +1,22 @@
+// What is wrong with a file in protobuf's text format, in our words. The library's parser stops at
+// the first mistake, and tells of its message types.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace google::protobuf {
+class Descriptor;
+}
+
+namespace isocenter::config {
+
+/// One line for each mistake, "FILE:LINE:COLUMN: ...", with the field or value that a typo meant:
+/// of a text that protobuf has refused as a message of this type. It judges names, values, blocks
+/// and repetitions as protobuf does; empty where it finds nothing. At most 32 blocks deep.
+std::vector<std::string> TextMistakes(const std::string& text, absl::string_view file,
+                                      const google::protobuf::Descriptor& type);
+
+}  // namespace isocenter::config

@@ -1,0 +1,153 @@
+// Slips of new users at the command line: what they are told, in our words and not in those of a
+// library.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "tests/client/command.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// What CLI11, protobuf, gRPC, c-ares and OpenSSL say, and nobody else would.
+constexpr const char* kOfOthers[] = {"not expected",
+                                     "not in {",
+                                     "required but received",
+                                     "A subcommand",
+                                     "Could not convert",
+                                     "Run with --help",
+                                     "1 required",
+                                     "is required",
+                                     "option from [",
+                                     "excludes",
+                                     "disallowed",
+                                     "failed to connect",
+                                     "last error",
+                                     "UNKNOWN:",
+                                     "UNAVAILABLE:",
+                                     "C-ares",
+                                     "qtype",
+                                     "DNS resolution",
+                                     "unparseable",
+                                     "SSL",
+                                     "Ssl",
+                                     "secure client channel",
+                                     "Deadline Exceeded",
+                                     "Message type",
+                                     "terminate called",
+                                     "std::"};
+
+struct Slip {
+  const char* arguments;  // with blanks between them; '' is an empty one
+  int exit_code;
+  const char* told;
+};
+
+constexpr Slip kSlips[] = {
+    // Commands.
+    {"", 2, "a command is missing; legal is simulate, "},
+    {"strem head", 2, "there is no command 'strem'; did you mean stream?"},
+    {"recon head", 2, "did you mean reconstruct?"},
+    {"fech J", 2, "did you mean fetch?"},
+    {"Jobs", 2, "did you mean jobs?"},
+    {"frobnicate", 2, "there is no command 'frobnicate'"},
+    {"calibrate", 2, "a command is missing; legal is detector, air"},
+    {"calibrate detctor", 2, "there is no command 'detctor'; did you mean detector?"},
+    {"calibrate beamhardening", 2, "did you mean beam-hardening?"},
+    {"help", 2, "there is no command 'help'"},
+    {"jobs help", 2, "did you mean --help?"},
+    {"steps x", 2, "there is no command 'x'; legal is"},
+    {"completion zsh", 2, "SHELL is 'zsh'; legal is bash"},
+    // Flags.
+    {"stream x --fsp 3", 2, "there is no flag --fsp; did you mean --fps?"},
+    {"stream x -fps 3", 2, "did you mean --fps?"},
+    {"stream x --frobnicate", 2, "there is no flag --frobnicate"},
+    {"stream x --detector_mode 3", 2, "did you mean --detector-mode?"},
+    {"refine J --request-id x", 2, "did you mean --request_id?"},
+    {"simulate --bining 3 --phantom head --out x", 2, "did you mean --binning?"},
+    {"--server x jobs", 2, "--server stands before the command that it belongs to"},
+    {"jobs --jsn", 2, "did you mean --json?"},
+    {"jobs --json=maybe", 2, "--json is a switch and has no value"},
+    {"jobs --limit 3 --limit 4", 2, "--limit is given 2 times; legal is once"},
+    {"jobs foo", 2, "'foo' is one argument too many"},
+    {"stream a protocol fdk", 2, "did you mean --protocol?"},
+    // What is missing.
+    {"stream", 2, "INPUT is missing"},
+    {"fetch J --format mha", 2, "--out is missing"},
+    {"watch", 2, "JOB is missing"},
+    {"stream x --fps", 2, "--fps needs a value"},
+    {"jobs --server", 2, "--server needs a value"},
+    {"simulate --phantom", 2, "--phantom needs a value"},
+    {"simulate --out y", 2, "legal is exactly one of --phantom, --volume, --beads, --sweep"},
+    {"simulate --phantom head --volume x --out y", 2, "--phantom with --volume"},
+    {"stream a --grid 1x2", 2, "--grid needs 3 values with 'x' between them"},
+    // Values.
+    {"stream x --fps abc", 2, "--fps is 'abc'; legal is a number from 0 to 10000"},
+    {"stream x --fps -3", 2, "--fps is '-3'; legal is a number from 0 to 10000"},
+    {"stream x --class urgnt", 2, "--class is 'urgnt'; legal is live, interactive or batch"},
+    {"stream x --class btach", 2, "did you mean batch?"},
+    {"simulate --phantom haed --out y", 2, "did you mean head?"},
+    {"simulate --phantom Head --out y", 2, "did you mean head?"},
+    {"jobs --state complted", 2, "did you mean completed?"},
+    {"jobs --limit 0", 2, "--limit is '0'; legal is a whole number from 1 to 1000000"},
+    {"jobs --limit many", 2, "--limit is 'many'"},
+    {"stream a --grid axbxc", 2, "--grid is 'a'; legal is a whole number"},
+    {"fetch J --out v --format dcm", 2, "--format is 'dcm'; legal is dicom or mha"},
+    {"reconstruct x --out v.mha --window han", 2, "did you mean hann?"},
+    {"reconstruct x --out v.mha --algorithm os_satr", 2, "did you mean os_sart?"},
+    {"reconstruct x --out v.mha --backend cudda", 2, "did you mean cuda?"},
+    // Addresses.
+    {"health --server ''", 1, "without a host; legal is host:port"},
+    {"health --server :50051", 1, "without a host; legal is host:port"},
+    {"health --server localhost:", 1, "whose port is not 1 to 65535; legal is host:port"},
+    {"health --server localhost:abc", 1, "legal is host:port"},
+    {"health --server localhost:99999", 1, "legal is host:port"},
+    {"health --server http://localhost:50051", 1, "a URL; legal is host:port"},
+    {"health --server 300.1.1.1:50051", 1, "which is no host; legal is host:port"},
+    {"health --server ::1", 1, "no brackets; legal is host:port"},
+    {"health --server host_with,comma:1", 1, "legal is host:port"},
+    {"health --server 127.0.0.1:1", 1, "connection refused, nothing listens at 127.0.0.1:1"},
+    {"health --server unix:/nowhere/socket", 1, "there is no socket /nowhere/socket"},
+    {"jobs --server no-such-host.invalid:1", 1, "no address is known of no-such-host.invalid:1"},
+    // Files.
+    {"stream /nonexistent", 1, "/nonexistent"},
+    {"render /nonexistent.mha --out x.png", 1, "/nonexistent.mha"},
+    {"jobs --cert a", 1, "must be given together"},
+    {"stream a --pair 7", 1, "--pair and --role must be given together"},
+};
+
+TEST(Slips, AreToldInOurWordsWhatIsLegal) {
+  for (const Slip& slip : kSlips) {
+    std::vector<std::string> arguments = absl::StrSplit(slip.arguments, ' ', absl::SkipEmpty());
+    for (std::string& argument : arguments) {
+      if (argument == "''") argument.clear();
+    }
+    const Outcome outcome = RunCommand(arguments);
+    EXPECT_EQ(outcome.exit_code, slip.exit_code) << slip.arguments << "\n" << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(slip.told)) << slip.arguments;
+    EXPECT_THAT(outcome.err, HasSubstr("isocenter"));
+    for (const char* words : kOfOthers) {
+      EXPECT_THAT(outcome.err, Not(HasSubstr(words))) << slip.arguments;
+    }
+  }
+  EXPECT_GE(std::size(kSlips), 60u);
+}
+
+TEST(Slips, BashIsGivenCommandsFlagsAndValues) {
+  const Outcome script = RunCommand({"completion", "bash"});
+  ASSERT_EQ(script.exit_code, 0) << script.err;
+  for (const char* part : {"complete -o filenames -F _isocenter isocenter", "'isocenter calibrate'",
+                           "'isocenter fetch --format') words='dicom mha'", "--deidentify"}) {
+    EXPECT_THAT(script.out, HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace isocenter::client_test
