@@ -19,7 +19,7 @@ namespace {
 using calibrate::Consistency;
 
 struct Options {
-  std::string scan, json;
+  std::string scan, matrices, json;
 };
 
 std::vector<std::string> WarningsOf(const Consistency& result) {
@@ -75,13 +75,24 @@ void Print(const Consistency& result, double seconds) {
 
 absl::Status Check(const Options& options) {
   if (!options.json.empty()) {
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
-        {.flag = "--json", .path = options.json, .endings = {".json"}, .inputs = {options.scan}}));
+    ISO_RETURN_IF_ERROR(
+        formats::CheckFileDestination({.flag = "--json",
+                                       .path = options.json,
+                                       .endings = {".json"},
+                                       .inputs = {options.scan, options.matrices}}));
   }
   ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("scan", options.scan));
+  Trajectory trajectory = source.trajectory();
+  if (!options.matrices.empty()) {
+    ISO_ASSIGN_OR_RETURN(trajectory, ReadTrajectoryCsv(options.matrices));
+    if (static_cast<int>(trajectory.size()) != source.frames()) {
+      return absl::InvalidArgumentError(absl::StrCat("--matrices: ", trajectory.size(),
+                                                     " matrices for ", source.frames(), " frames"));
+    }
+  }
   ISO_ASSIGN_OR_RETURN(
       const std::unique_ptr<calibrate::ScanConsistency> scan,
-      calibrate::ScanConsistency::Make(source.trajectory(), source.detector(), source.i0_counts()));
+      calibrate::ScanConsistency::Make(trajectory, source.detector(), source.i0_counts()));
   ISO_RETURN_IF_ERROR(source.Read(1, [&](int frame, std::span<const uint16_t> counts) {
     scan->Add(frame, counts);
     return absl::OkStatus();
@@ -107,6 +118,11 @@ void AddConsistencyCommand(flags::Command program) {
       "differ, matrices or the patient moved. docs/geometry.md says what is seen, and what is "
       "not.");
   command.Add("scan", o.scan, "acquisition of counts").Required().Type("SCAN");
+  command
+      .Add("--matrices", o.matrices,
+           "matrices in place of the scan's own (.csv), as `isocenter calibrate geometry` writes "
+           "them")
+      .Type("FILE");
   command.Add("--json", o.json, "write shifts of all frames to this .json").Type("FILE");
   command.Does([options] { return Check(*options); });
 }
