@@ -25,6 +25,7 @@ void AddCalibrationsCommand(flags::Command program);
 void AddWorklistCommand(flags::Command program);
 void AddRenderCommand(flags::Command program);
 void AddCompareCommand(flags::Command program);
+void AddConsistencyCommand(flags::Command program);
 void AddCalibrateCommand(flags::Command program);
 /// drain, resume, status
 void AddNodeCommands(flags::Command program);

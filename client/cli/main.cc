@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddStepsCommand(root);
   isocenter::cli::AddRenderCommand(root);
   isocenter::cli::AddCompareCommand(root);
+  isocenter::cli::AddConsistencyCommand(root);
   isocenter::cli::AddCalibrateCommand(root);
   isocenter::cli::AddNodeCommands(root);
 

@@ -175,8 +175,8 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
       .Type("helix|rings|FILE");
   command
       .Add("--model", o.model,
-           "frames: nine parameters of each frame; arm: focal length and principal point change "
-           "smoothly over the sweep; auto: arm where it explains the balls as well as frames does")
+           "frames: each frame for itself; arm: focal length and principal point change smoothly "
+           "over the sweep; auto: arm where it explains the balls as well as frames does")
       .OneOf({"auto", "frames", "arm"})
       .ShowDefault();
   command

@@ -15,12 +15,15 @@ constexpr int kFrameIterations = 20, kArmIterations = 8;
 constexpr double kDegreesPerInterval = 20;
 constexpr int kLeastIntervals = 2, kLeastFramesPerInterval = 5;
 constexpr double kConverged = 1e-10;  // relative change of the cost
-constexpr int kIntrinsics = kCameraParameters - kPoseParameters;
+constexpr int kMostIntrinsics = kCameraParameters - kPoseParameters;
 
 using Matrix6 = Eigen::Matrix<double, 6, 6>;
-using Matrix3 = Eigen::Matrix3d;
+// Of the intrinsic parameters that are fitted: three or five.
+using Intrinsics = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMostIntrinsics, 1>;
+using IntrinsicsMatrix =
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMostIntrinsics, kMostIntrinsics>;
 using Vector6 = Eigen::Matrix<double, 6, 1>;
-using Matrix63 = Eigen::Matrix<double, 6, 3>;
+using MixedMatrix = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, kMostIntrinsics>;
 
 // Four neighbouring coefficients and their weights.
 struct Basis {
@@ -41,15 +44,15 @@ Basis BasisOf(int64_t frame, int64_t frames, int intervals) {
 // What a frame says: [pose pose, pose intrinsics; intrinsics pose, intrinsics intrinsics].
 struct Normal {
   Matrix6 pose;
-  Matrix63 mixed;
-  Matrix3 intrinsics;
+  MixedMatrix mixed;
+  IntrinsicsMatrix intrinsics;
   Vector6 pose_right;
-  Eigen::Vector3d intrinsics_right;
+  Intrinsics intrinsics_right;
   Eigen::LDLT<Matrix6> factor;
   double cost = 0;
 };
 
-Normal NormalOf(const BeadTable& table, double scale, const FrameShadows& frame) {
+Normal NormalOf(const BeadTable& table, int intrinsics, double scale, const FrameShadows& frame) {
   CameraCovariance sum;
   Eigen::Matrix<double, kCameraParameters, 1> right;
   sum.setZero();
@@ -65,23 +68,24 @@ Normal NormalOf(const BeadTable& table, double scale, const FrameShadows& frame)
     normal.cost += scale * scale * std::log1p(r.squaredNorm() / (scale * scale));
   }
   normal.pose = sum.topLeftCorner<6, 6>();
-  normal.mixed = sum.topRightCorner<6, 3>();
-  normal.intrinsics = sum.bottomRightCorner<3, 3>();
+  normal.mixed = sum.block(0, kPoseParameters, kPoseParameters, intrinsics);
+  normal.intrinsics = sum.block(kPoseParameters, kPoseParameters, intrinsics, intrinsics);
   normal.pose_right = right.head<6>();
-  normal.intrinsics_right = right.tail<3>();
+  normal.intrinsics_right = right.segment(kPoseParameters, intrinsics);
   normal.factor.compute(normal.pose);
   return normal;
 }
 
 class ArmFit {
  public:
-  ArmFit(const BeadTable& table, double scale, int intervals, ThreadPool& pool,
+  ArmFit(const BeadTable& table, int parameters, double scale, int intervals, ThreadPool& pool,
          std::vector<FrameShadows>& frames)
       : table_(table),
         scale_(scale),
         pool_(pool),
         frames_(frames),
-        unknowns_(kIntrinsics * (intervals + 3)) {
+        intrinsics_(parameters - kPoseParameters),
+        unknowns_(intrinsics_ * (intervals + 3)) {
     for (size_t k = 0; k < frames.size(); ++k) {
       basis_.push_back(
           BasisOf(static_cast<int64_t>(k), static_cast<int64_t>(frames.size()), intervals));
@@ -118,8 +122,9 @@ class ArmFit {
 
   double Linearise() {
     normals_.resize(frames_.size());
-    pool_.ParallelFor(static_cast<int64_t>(frames_.size()),
-                      [&](int64_t k, int) { normals_[k] = NormalOf(table_, scale_, frames_[k]); });
+    pool_.ParallelFor(static_cast<int64_t>(frames_.size()), [&](int64_t k, int) {
+      normals_[k] = NormalOf(table_, intrinsics_, scale_, frames_[k]);
+    });
     double cost = 0;
     for (const Normal& normal : normals_) cost += normal.cost;
     return cost;
@@ -132,45 +137,48 @@ class ArmFit {
     Eigen::MatrixXd left = Eigen::MatrixXd::Zero(unknowns_, unknowns_);
     Eigen::VectorXd right = Eigen::VectorXd::Zero(unknowns_);
     for (size_t k = 0; k < frames_.size(); ++k) {
-      const Matrix3 schur = Schur(normals_[k]);
-      const Pinhole& camera = frames_[k].camera;
-      AddWeighted(basis_[k], schur, schur * Eigen::Vector3d(camera.focal, camera.u0, camera.v0),
-                  left, right);
+      const IntrinsicsMatrix schur = Schur(normals_[k]);
+      AddWeighted(basis_[k], schur, schur * IntrinsicsOf(frames_[k].camera), left, right);
     }
     const Eigen::LDLT<Eigen::MatrixXd> factor(left);
     const Eigen::VectorXd coefficients = factor.solve(right);
     if (factor.info() != Eigen::Success || !coefficients.allFinite()) return false;
     pool_.ParallelFor(static_cast<int64_t>(frames_.size()), [&](int64_t k, int) {
       Pinhole& camera = frames_[k].camera;
-      const Eigen::Vector3d intrinsics = At(basis_[k], coefficients);
-      camera.focal = intrinsics[0];
-      camera.u0 = intrinsics[1];
-      camera.v0 = intrinsics[2];
+      Eigen::VectorXd step = Eigen::VectorXd::Zero(kPoseParameters + intrinsics_);
+      step.tail(intrinsics_) = At(basis_[k], coefficients) - IntrinsicsOf(camera);
+      camera = camera.Moved(step);
       FitCamera(table_, frames_[k].shadows, kPoseParameters, scale_, kFrameIterations, camera);
     });
     return true;
   }
 
-  static Matrix3 Schur(const Normal& normal) {
+  Intrinsics IntrinsicsOf(const Pinhole& camera) const {
+    const Eigen::Vector<double, kMostIntrinsics> all(camera.focal, camera.u0, camera.v0,
+                                                     camera.aspect, camera.skew);
+    return all.head(intrinsics_);
+  }
+
+  static IntrinsicsMatrix Schur(const Normal& normal) {
     return normal.intrinsics - normal.mixed.transpose() * normal.factor.solve(normal.mixed);
   }
 
-  static void AddWeighted(const Basis& basis, const Matrix3& matrix, const Eigen::Vector3d& vector,
-                          Eigen::MatrixXd& left, Eigen::VectorXd& right) {
+  void AddWeighted(const Basis& basis, const IntrinsicsMatrix& matrix, const Intrinsics& vector,
+                   Eigen::MatrixXd& left, Eigen::VectorXd& right) const {
+    const int n = intrinsics_;
     for (int i = 0; i < 4; ++i) {
-      const int row = kIntrinsics * (basis.first + i);
-      right.segment<3>(row) += basis.weight[i] * vector;
+      const int row = n * (basis.first + i);
+      right.segment(row, n) += basis.weight[i] * vector;
       for (int j = 0; j < 4; ++j) {
-        left.block<3, 3>(row, kIntrinsics * (basis.first + j)) +=
-            basis.weight[i] * basis.weight[j] * matrix;
+        left.block(row, n * (basis.first + j), n, n) += basis.weight[i] * basis.weight[j] * matrix;
       }
     }
   }
 
-  static Eigen::Vector3d At(const Basis& basis, const Eigen::VectorXd& coefficients) {
-    Eigen::Vector3d value = Eigen::Vector3d::Zero();
+  Intrinsics At(const Basis& basis, const Eigen::VectorXd& coefficients) const {
+    Intrinsics value = Intrinsics::Zero(intrinsics_);
     for (int i = 0; i < 4; ++i) {
-      value += basis.weight[i] * coefficients.segment<3>(kIntrinsics * (basis.first + i));
+      value += basis.weight[i] * coefficients.segment(intrinsics_ * (basis.first + i), intrinsics_);
     }
     return value;
   }
@@ -192,33 +200,33 @@ class ArmFit {
 
   void Step(const Eigen::VectorXd& coefficients) {
     for (size_t k = 0; k < frames_.size(); ++k) {
-      Eigen::Matrix<double, kCameraParameters, 1> step;
-      step.tail<3>() = At(basis_[k], coefficients);
-      step.head<6>() =
-          normals_[k].factor.solve(normals_[k].pose_right - normals_[k].mixed * step.tail<3>());
+      Eigen::VectorXd step(kPoseParameters + intrinsics_);
+      step.tail(intrinsics_) = At(basis_[k], coefficients);
+      step.head<6>() = normals_[k].factor.solve(normals_[k].pose_right -
+                                                normals_[k].mixed * step.tail(intrinsics_));
       frames_[k].camera = frames_[k].camera.Moved(step);
     }
   }
 
   std::vector<CameraCovariance> Covariances() const {
     const Eigen::MatrixXd inverse = factor_.solve(Eigen::MatrixXd::Identity(unknowns_, unknowns_));
-    std::vector<CameraCovariance> covariances(frames_.size());
+    const int n = intrinsics_;
+    std::vector<CameraCovariance> covariances(frames_.size(), CameraCovariance::Zero());
     for (size_t k = 0; k < frames_.size(); ++k) {
-      Matrix3 intrinsics = Matrix3::Zero();
+      IntrinsicsMatrix intrinsics = IntrinsicsMatrix::Zero(n, n);
       for (int i = 0; i < 4; ++i) {
         for (int j = 0; j < 4; ++j) {
           intrinsics += basis_[k].weight[i] * basis_[k].weight[j] *
-                        inverse.block<3, 3>(kIntrinsics * (basis_[k].first + i),
-                                            kIntrinsics * (basis_[k].first + j));
+                        inverse.block(n * (basis_[k].first + i), n * (basis_[k].first + j), n, n);
         }
       }
-      const Matrix63 follows = -normals_[k].factor.solve(normals_[k].mixed);
+      const MixedMatrix follows = -normals_[k].factor.solve(normals_[k].mixed);
       CameraCovariance& covariance = covariances[k];
       covariance.topLeftCorner<6, 6>() = normals_[k].factor.solve(Matrix6::Identity()) +
                                          follows * intrinsics * follows.transpose();
-      covariance.topRightCorner<6, 3>() = follows * intrinsics;
-      covariance.bottomLeftCorner<3, 6>() = covariance.topRightCorner<6, 3>().transpose();
-      covariance.bottomRightCorner<3, 3>() = intrinsics;
+      covariance.block(0, kPoseParameters, kPoseParameters, n) = follows * intrinsics;
+      covariance.block(kPoseParameters, 0, n, kPoseParameters) = (follows * intrinsics).transpose();
+      covariance.block(kPoseParameters, kPoseParameters, n, n) = intrinsics;
     }
     return covariances;
   }
@@ -227,7 +235,7 @@ class ArmFit {
   const double scale_;
   ThreadPool& pool_;
   std::vector<FrameShadows>& frames_;
-  const int unknowns_;
+  const int intrinsics_, unknowns_;
   std::vector<Basis> basis_;
   std::vector<Normal> normals_;
   Eigen::LDLT<Eigen::MatrixXd> factor_;
@@ -236,21 +244,24 @@ class ArmFit {
 
 }  // namespace
 
-std::vector<CameraCovariance> FitFrames(const BeadTable& table, double scale_px, ThreadPool& pool,
-                                        std::vector<FrameShadows>& frames) {
-  std::vector<CameraCovariance> covariances(frames.size());
+std::vector<CameraCovariance> FitFrames(const BeadTable& table, int parameters, double scale_px,
+                                        ThreadPool& pool, std::vector<FrameShadows>& frames) {
+  std::vector<CameraCovariance> covariances(frames.size(), CameraCovariance::Zero());
   pool.ParallelFor(static_cast<int64_t>(frames.size()), [&](int64_t k, int) {
     FrameShadows& frame = frames[k];
-    FitCamera(table, frame.shadows, kCameraParameters, scale_px, kFrameIterations, frame.camera);
-    covariances[k] = Information(table, frame.shadows, scale_px, frame.camera).inverse();
+    FitCamera(table, frame.shadows, parameters, scale_px, kFrameIterations, frame.camera);
+    const Eigen::MatrixXd information = Information(table, frame.shadows, scale_px, frame.camera)
+                                            .topLeftCorner(parameters, parameters);
+    covariances[k].topLeftCorner(parameters, parameters) = information.inverse();
   });
   return covariances;
 }
 
-absl::StatusOr<std::vector<CameraCovariance>> FitArm(const BeadTable& table, double scale_px,
-                                                     int intervals, ThreadPool& pool,
+absl::StatusOr<std::vector<CameraCovariance>> FitArm(const BeadTable& table, int parameters,
+                                                     double scale_px, int intervals,
+                                                     ThreadPool& pool,
                                                      std::vector<FrameShadows>& frames) {
-  return ArmFit(table, scale_px, intervals, pool, frames).Run();
+  return ArmFit(table, parameters, scale_px, intervals, pool, frames).Run();
 }
 
 int SplineIntervals(const std::vector<FrameShadows>& frames) {

@@ -55,6 +55,7 @@ struct Center {
   double across, along;  // pixels
   double signal;         // mean darkness above the background within the shadow's half
   double spread;         // root mean square radius
+  double mass;           // all that the shadow adds to the background
 };
 
 // What a shadow adds to its background, in a square around a place.
@@ -104,7 +105,7 @@ class Signal {
       }
     }
     return {across + sa / sum, along + sb / sum, inner_count > 0 ? inner_sum / inner_count : 0,
-            std::sqrt(std::max(0.0, square / sum))};
+            std::sqrt(std::max(0.0, square / sum)), sum};
   }
 
  private:
@@ -202,8 +203,14 @@ BeadCenters MeasureCenters(const LogFrame& frame, const BeadTable& table, const 
     if (!found[i]) centers.states[i] = BeadState::kOutside;
   }
   Judge(predicted, found, table, centers.states);
+  centers.sizes.assign(table.size(), 0);
   for (size_t i = 0; i < table.size(); ++i) {
-    if (centers.states[i] != BeadState::kMeasured) continue;
+    const BeadState state = centers.states[i];
+    if (state == BeadState::kMeasured || state == BeadState::kOdd) {
+      const double pixels = predicted[i].px_per_mm * predicted[i].px_per_mm;
+      centers.sizes[i] = std::cbrt(found[i]->mass / pixels) / table[i].diameter_mm;
+    }
+    if (state != BeadState::kMeasured) continue;
     const double across = found[i]->across, along = found[i]->along;
     centers.shadows.push_back(
         {static_cast<int>(i), along_rows ? along : across, along_rows ? across : along});

@@ -19,6 +19,9 @@ enum class BeadState : uint8_t {
 struct BeadCenters {
   std::vector<BeadShadow> shadows;  // of the balls that are kMeasured
   std::vector<BeadState> states;    // of all balls
+  // Third root of what each shadow adds to its background, over the ball's diameter in pixels: the
+  // same for balls that are as large as the table has them. 0: not measured.
+  std::vector<double> sizes;
 };
 
 /// Looks where `camera` has each ball, up to `search_mm` (in the phantom) away. A centre is that of

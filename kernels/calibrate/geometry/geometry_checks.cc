@@ -75,7 +75,7 @@ absl::Status CheckFrames(const std::vector<SweepFrame>& frames) {
 GeometrySigmas SigmasOf(const BeadTable& table, const std::vector<FrameShadows>& frames,
                         const std::vector<CameraCovariance>& covariances, double variance) {
   const std::vector<Vec3> corners = CornersOf(table);
-  double along = 0, across = 0, tilt = 0, roll = 0, point = 0;
+  double along = 0, across = 0, tilt = 0, roll = 0, aspect = 0, skew = 0, point = 0;
   for (size_t k = 0; k < frames.size(); ++k) {
     const CameraCovariance covariance = variance * covariances[k];
     const Eigen::Matrix3d source = SourceCovariance(frames[k].camera, covariance);
@@ -83,6 +83,8 @@ GeometrySigmas SigmasOf(const BeadTable& table, const std::vector<FrameShadows>&
     across += std::max(source(0, 0), source(1, 1));
     tilt += std::max(covariance(0, 0), covariance(1, 1));
     roll += covariance(2, 2);
+    aspect += covariance(9, 9);
+    skew += covariance(10, 10);
     for (const Vec3 corner : corners) {
       point = std::max(point, PointSigma(frames[k].camera, corner, covariance));
     }
@@ -92,6 +94,8 @@ GeometrySigmas SigmasOf(const BeadTable& table, const std::vector<FrameShadows>&
           .source_across_mm = std::sqrt(across / count),
           .tilt_deg = RadiansToDegrees(std::sqrt(tilt / count)),
           .roll_deg = RadiansToDegrees(std::sqrt(roll / count)),
+          .aspect = std::sqrt(aspect / count),
+          .skew = std::sqrt(skew / count),
           .point_px = point};
 }
 
@@ -112,6 +116,7 @@ void Summarise(GeometryFit& fit) {
       fit.warnings.push_back(absl::StrCat("ball ", i, " was left out: it ", ball.why));
       continue;
     }
+    if (!ball.why.empty()) fit.warnings.push_back(absl::StrCat("ball ", i, " ", ball.why));
     if (ball.missing > 0 && ball.missing >= kNeverSeenShare * (ball.missing + ball.frames)) {
       ball.why = absl::StrCat("is not seen in ", ball.missing, " of ", ball.missing + ball.frames,
                               " frames");

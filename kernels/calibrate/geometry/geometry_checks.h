@@ -15,6 +15,7 @@ struct SweepFrame {
   absl::Status status = absl::FailedPreconditionError("the frame was not added");
   FrameShadows shadows;
   std::vector<BeadState> states;  // of all balls
+  std::vector<double> sizes;      // as BeadCenters
   FrameReport report;
 };
 

@@ -12,6 +12,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/calibrate/geometry/arm_fit.h"
+#include "kernels/calibrate/geometry/ball_sizes.h"
 #include "kernels/calibrate/geometry/bead_centers.h"
 #include "kernels/calibrate/geometry/geometry_checks.h"
 #include "kernels/calibrate/geometry/pose_search.h"
@@ -28,8 +29,8 @@ constexpr double kFirstScalePx = 0.3, kLeastScalePx = 0.02;
 constexpr double kScalePerSigma = 3;
 // Standard deviations that a ball is off, at least, where it is called wrong.
 constexpr double kSignificant = 5;
-// How much worse the smooth arm may explain the shadows than single frames do.
-constexpr double kMostArmRatio = 1.03;
+// How much worse a model with fewer parameters may explain the shadows than one with more.
+constexpr double kMostRatio = 1.03;
 
 }  // namespace
 
@@ -61,10 +62,11 @@ struct GeometrySweep::State {
     BeadCenters centers;
     for (const double search_mm : {kFirstSearchMm, kSearchMm}) {
       centers = MeasureCenters(frame, table, camera, search_mm);
-      FitCamera(table, centers.shadows, kCameraParameters, kFirstScalePx, 20, camera);
+      FitCamera(table, centers.shadows, kSquareParameters, kFirstScalePx, 20, camera);
     }
     measured.shadows = {camera, std::move(centers.shadows)};
     measured.states = std::move(centers.states);
+    measured.sizes = std::move(centers.sizes);
     measured.report.unexplained = pose.unexplained;
     return absl::OkStatus();
   }
@@ -124,7 +126,10 @@ class Fitter {
   absl::StatusOr<GeometryFit> Run(const GeometryChoice& choice) {
     CountStates();
     ISO_RETURN_IF_ERROR(CheckFrames(frames_));
+    NameWrongSizes(table_, frames_, balls_);
+    ChooseDetector();
     ISO_RETURN_IF_ERROR(FitWithoutWrongBalls());
+    ChooseDetector();
     ISO_RETURN_IF_ERROR(ChooseModel(choice.model));
     ISO_RETURN_IF_ERROR(Collect(choice.world));
     ISO_RETURN_IF_ERROR(CheckFit(fit_));
@@ -159,6 +164,28 @@ class Fitter {
                  : std::max(kLeastScalePx, kScalePerSigma * Median(std::move(all)) / 1.1774);
   }
 
+  // Nine parameters where they explain the shadows as well as eleven do.
+  void ChooseDetector() {
+    SetScale();
+    const auto frames = static_cast<double>(frames_.size());
+    std::vector<FrameShadows> square = shadows_;
+    for (FrameShadows& frame : square) {
+      frame.camera.aspect =
+          std::copysign(detector_.pitch_u_mm / detector_.pitch_v_mm, frame.camera.aspect);
+      frame.camera.skew = 0;
+    }
+    std::swap(shadows_, square);
+    FitFrames(table_, kSquareParameters, scale_, pool_, shadows_);
+    fit_.rms_square_px = std::sqrt(2 * Variance(kSquareParameters * frames));
+    const std::vector<FrameShadows> nine = shadows_;
+    FitFrames(table_, kCameraParameters, scale_, pool_, shadows_);
+    fit_.rms_eleven_px = std::sqrt(2 * Variance(kCameraParameters * frames));
+    fit_.parameters = kCameraParameters;
+    if (fit_.rms_square_px > kMostRatio * fit_.rms_eleven_px) return;
+    shadows_ = nine;
+    fit_.parameters = kSquareParameters;
+  }
+
   // Balls that are not where the table has them are left out, the worst one first: each bends the
   // matrices a little, and with them the others' places.
   absl::Status FitWithoutWrongBalls() {
@@ -166,7 +193,7 @@ class Fitter {
         std::max(1, static_cast<int>(kMostWrongBalls * static_cast<double>(table_.size())));
     for (int left_out = 0;; ++left_out) {
       SetScale();
-      covariances_ = FitFrames(table_, scale_, pool_, shadows_);
+      covariances_ = FitFrames(table_, fit_.parameters, scale_, pool_, shadows_);
       const std::optional<size_t> found = FindOffsets();
       if (!found || Norm(balls_[*found].offset) <= kMostBallErrorMm) return absl::OkStatus();
       const size_t worst = *found;
@@ -236,20 +263,21 @@ class Fitter {
 
   absl::Status ChooseModel(GeometryModel wanted) {
     SetScale();
-    covariances_ = FitFrames(table_, scale_, pool_, shadows_);
+    covariances_ = FitFrames(table_, fit_.parameters, scale_, pool_, shadows_);
     const auto frames = static_cast<double>(frames_.size());
-    variance_ = Variance(kCameraParameters * frames);
+    variance_ = Variance(fit_.parameters * frames);
     fit_.rms_frames_px = std::sqrt(2 * variance_);
     fit_.model = GeometryModel::kFrames;
     if (wanted == GeometryModel::kFrames) return absl::OkStatus();
     const std::vector<FrameShadows> alone = shadows_;
     const int intervals = SplineIntervals(shadows_);
     absl::StatusOr<std::vector<CameraCovariance>> smooth =
-        FitArm(table_, scale_, intervals, pool_, shadows_);
+        FitArm(table_, fit_.parameters, scale_, intervals, pool_, shadows_);
     if (!smooth.ok() && wanted == GeometryModel::kArm) return smooth.status();
-    const double variance = Variance(kPoseParameters * frames + 3.0 * (intervals + 3));
+    const double variance = Variance(kPoseParameters * frames +
+                                     double(fit_.parameters - kPoseParameters) * (intervals + 3));
     fit_.rms_arm_px = smooth.ok() ? std::sqrt(2 * variance) : 0;
-    const bool good = smooth.ok() && fit_.rms_arm_px <= kMostArmRatio * fit_.rms_frames_px;
+    const bool good = smooth.ok() && fit_.rms_arm_px <= kMostRatio * fit_.rms_frames_px;
     if (!good && wanted == GeometryModel::kAuto) {
       shadows_ = alone;
       return absl::OkStatus();
@@ -275,7 +303,12 @@ class Fitter {
       squares += frame_squares;
       count += shadows;
       fit_.frames.push_back(frames_[k].report);
-      fit_.source_to_detector_mm += shadows_[k].camera.focal * detector_.pitch_u_mm;
+      const Pinhole& camera = shadows_[k].camera;
+      fit_.source_to_detector_mm += camera.focal * detector_.pitch_u_mm;
+      const double aspect =
+          std::abs(camera.aspect) * detector_.pitch_v_mm / detector_.pitch_u_mm - 1;
+      fit_.most_aspect = std::max(fit_.most_aspect, std::abs(aspect));
+      fit_.most_skew = std::max(fit_.most_skew, std::abs(camera.skew));
     }
     fit_.rms_px = std::sqrt(squares / std::max(1.0, count));
     fit_.source_to_detector_mm /= static_cast<double>(frames_.size());

@@ -32,9 +32,9 @@ inline constexpr double kMostWrongBalls = 0.05;
 enum class GeometryModel {
   /// kArm where it explains the shadows as well as kFrames does, else kFrames.
   kAuto,
-  /// Each frame alone: nine parameters.
+  /// Each frame alone: nine parameters, or eleven (GeometryFit::parameters).
   kFrames,
-  /// Focal length and principal point change smoothly over the sweep; the pose is each frame's own.
+  /// All but the pose changes smoothly over the sweep; the pose is each frame's own.
   kArm,
 };
 
@@ -65,7 +65,8 @@ struct BallReport {
   int missing = 0;  // in which it should be seen and is not
   Vec3 offset;      // of where it is from where the table has it (mm)
   bool left_out = false;
-  std::string why;  // of one that was left out, or never seen
+  double diameter_mm = 0;  // of its shadow, against those of balls like it; 0: too few frames
+  std::string why;         // of one that was left out, never seen, or of another size
 };
 
 /// Standard deviations that follow from the residuals; of all frames the root mean square.
@@ -74,6 +75,8 @@ struct GeometrySigmas {
   double source_across_mm = 0;  // along rows or columns
   double tilt_deg = 0;          // of the detector about its rows or columns
   double roll_deg = 0;          // about its normal
+  double aspect = 0;            // of the ratio of the pixels' sides; 0: not fitted
+  double skew = 0;              // of the angle of rows and columns (radians); 0: not fitted
   double point_px = 0;          // of the worst point of the phantom's box, in the worst frame
 };
 
@@ -81,6 +84,11 @@ struct GeometryFit {
   Trajectory matrices;
   GeometryModel model = GeometryModel::kFrames;
   int intervals = 0;  // of the splines; 0: kFrames
+  // Of each camera: nine where pixels are what the detector's pitches say, eleven where they are
+  // not: the ratio of their sides and the angle of rows and columns are then fitted too.
+  int parameters = 0;
+  double most_aspect = 0, most_skew = 0;        // relative to the pitches, radians: the largest
+  double rms_square_px = 0, rms_eleven_px = 0;  // per degree of freedom, of frames alone
   std::vector<FrameReport> frames;
   std::vector<BallReport> balls;
   double rms_px = 0, rms_frames_px = 0, rms_arm_px = 0;  // per degree of freedom the latter two

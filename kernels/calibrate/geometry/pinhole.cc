@@ -30,7 +30,7 @@ double RobustCost(const BeadTable& table, std::span<const BeadShadow> shadows, d
 
 Eigen::Vector2d Pinhole::Project(Vec3 point) const {
   const Eigen::Vector3d x = rotation * ToEigen(point) + translation;
-  return {focal * x.x() / x.z() + u0, aspect * focal * x.y() / x.z() + v0};
+  return {focal * (x.x() + skew * x.y()) / x.z() + u0, aspect * focal * x.y() / x.z() + v0};
 }
 
 double Pinhole::Depth(Vec3 point) const {
@@ -44,7 +44,7 @@ Vec3 Pinhole::Source() const {
 
 absl::StatusOr<ProjectionMatrix> Pinhole::Matrix() const {
   Eigen::Matrix3d k;
-  k << focal, 0, u0, 0, aspect * focal, v0, 0, 0, 1;
+  k << focal, focal * skew, u0, 0, aspect * focal, v0, 0, 0, 1;
   Eigen::Matrix<double, 3, 4> p;
   p << k * rotation, k * translation;
   ProjectionMatrix matrix;
@@ -56,10 +56,14 @@ Pinhole Pinhole::Moved(const Eigen::Ref<const Eigen::VectorXd>& step) const {
   Pinhole moved = *this;
   moved.rotation = Turn(step.head<3>()) * rotation;
   moved.translation += step.segment<3>(3);
-  if (step.size() == kCameraParameters) {
+  if (step.size() >= kSquareParameters) {
     moved.focal += step[6];
     moved.u0 += step[7];
     moved.v0 += step[8];
+  }
+  if (step.size() == kCameraParameters) {
+    moved.aspect += step[9];
+    moved.skew += step[10];
   }
   return moved;
 }
@@ -68,14 +72,16 @@ CameraJacobian Jacobian(const Pinhole& camera, Vec3 point) {
   const Eigen::Vector3d turned = camera.rotation * ToEigen(point);
   const Eigen::Vector3d x = turned + camera.translation;
   const double f = camera.focal, g = camera.aspect * f, z = x.z();
+  const double across = x.x() + camera.skew * x.y();
   Eigen::Matrix<double, 2, 3> by_x;
-  by_x << f / z, 0, -f * x.x() / (z * z), 0, g / z, -g * x.y() / (z * z);
+  by_x << f / z, f * camera.skew / z, -f * across / (z * z), 0, g / z, -g * x.y() / (z * z);
   Eigen::Matrix3d by_turn;  // of ω × turned
   by_turn << 0, turned.z(), -turned.y(), -turned.z(), 0, turned.x(), turned.y(), -turned.x(), 0;
   CameraJacobian jacobian;
   jacobian.leftCols<3>() = by_x * by_turn;
   jacobian.middleCols<3>(3) = by_x;
-  jacobian.rightCols<3>() << x.x() / z, 1, 0, camera.aspect * x.y() / z, 0, 1;
+  jacobian.middleCols<3>(6) << across / z, 1, 0, camera.aspect * x.y() / z, 0, 1;
+  jacobian.rightCols<2>() << 0, f * x.y() / z, f * x.y() / z, 0;
   return jacobian;
 }
 

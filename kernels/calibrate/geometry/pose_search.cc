@@ -38,9 +38,9 @@ struct Stage {
 constexpr std::array<Stage, 6> kStages = {{{6, kPoseParameters},
                                            {4, kPoseParameters},
                                            {3, kPoseParameters},
-                                           {2.5, kCameraParameters},
-                                           {1.6, kCameraParameters},
-                                           {1, kCameraParameters}}};
+                                           {2.5, kSquareParameters},
+                                           {1.6, kSquareParameters},
+                                           {1, kSquareParameters}}};
 
 struct Span {
   double low = 0, high = 0;

@@ -50,6 +50,7 @@ TEST_F(GeometryFitTest, FindsAWobblingArm) {
   const GeometryError error = ErrorOf(fit->matrices, truth_);
   Print(*fit, error);
   EXPECT_THAT(fit->warnings, IsEmpty());
+  EXPECT_EQ(fit->parameters, 9);
   EXPECT_LT(error.reprojection_px, 0.025);
   EXPECT_LT(error.most_reprojection_px, 0.08);
   // What the report claims of itself is what the truth says.
@@ -81,6 +82,51 @@ TEST_F(GeometryFitTest, AnArmThatIsNotSmoothIsTakenFrameByFrame) {
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_EQ(fit->model, GeometryModel::kFrames);
   EXPECT_LT(ErrorOf(fit->matrices, jumping).reprojection_px, 0.03);
+}
+
+// As the published matrices of a real arm are: pixels that are 0.6 % higher than wide, rows and
+// columns a milliradian off a right angle, and both other ones in each frame.
+Trajectory WithOddPixels(const Trajectory& trajectory, double jitter) {
+  Trajectory odd = trajectory;
+  for (size_t k = 0; k < odd.size(); ++k) {
+    Camera camera = *Decompose(odd[k]);
+    camera.focal_v_px *= 0.997 + jitter * std::sin(1.7 * static_cast<double>(k));
+    camera.skew_px = camera.focal_u_px * (4e-4 + jitter / 3 * std::cos(2.9 * double(k)));
+    odd[k] = Compose(camera);
+  }
+  return odd;
+}
+
+TEST_F(GeometryFitTest, PixelsThatAreNotSquareAreFittedWhereTheBallsSaySo) {
+  const auto object = phantom::MakeBeadPhantom(HelixBeads(), kWaterPerMm);
+  for (const double jitter : {0.0, 3e-3}) {
+    const Trajectory odd = WithOddPixels(truth_, jitter);
+    const auto fit = Calibrated({*object, odd}, HelixBeads());
+    ASSERT_TRUE(fit.ok()) << fit.status();
+    const GeometryError error = ErrorOf(fit->matrices, odd);
+    Print(*fit, error);
+    EXPECT_EQ(fit->parameters, 11);
+    EXPECT_EQ(fit->model, jitter > 0 ? GeometryModel::kFrames : GeometryModel::kArm);
+    EXPECT_THAT(fit->warnings, IsEmpty());
+    EXPECT_LT(error.reprojection_px, 0.03);
+    EXPECT_LT(error.most_reprojection_px, 4 * fit->sigmas.point_px);
+    EXPECT_LT(error.source_mm, 2 * fit->sigmas.source_along_mm);
+    EXPECT_NEAR(fit->most_aspect, 0.003 + jitter, 1e-3);
+  }
+}
+
+TEST_F(GeometryFitTest, ABallOfAnotherSizeIsNamed) {
+  for (const double real_mm : {1.5, 2.0}) {
+    BeadTable real = HelixBeads();
+    ASSERT_EQ(real[20].diameter_mm, 2.5);
+    real[20].diameter_mm = real_mm;
+    const auto fit = Fit(real, HelixBeads());
+    ASSERT_TRUE(fit.ok()) << fit.status();
+    ASSERT_THAT(fit->warnings, SizeIs(1)) << real_mm;
+    EXPECT_THAT(fit->warnings[0], HasSubstr("ball 20 has a shadow of about")) << real_mm;
+    EXPECT_NEAR(fit->balls[20].diameter_mm, real_mm, 0.1);
+    EXPECT_LT(ErrorOf(fit->matrices, truth_).reprojection_px, 0.025);
+  }
 }
 
 TEST_F(GeometryFitTest, FindsStackedRings) {

@@ -1,0 +1,130 @@
+// isocenter consistency: whether the frames of a scan agree with each other under its matrices.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/calibrate/sweep_source.h"
+#include "client/cli/commands.h"
+#include "client/formats/destination.h"
+#include "client/formats/file.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/calibrate/consistency/scan_consistency.h"
+
+namespace isocenter::cli {
+namespace {
+
+using calibrate::Consistency;
+
+struct Options {
+  std::string scan, matrices, json;
+};
+
+std::vector<std::string> WarningsOf(const Consistency& result) {
+  std::vector<std::string> warnings;
+  for (const calibrate::OddFrame& odd : result.odd) {
+    warnings.push_back(
+        absl::StrFormat("frame %d lies (%+.2f, %+.2f) px (u, v) from where its neighbours lie",
+                        odd.frame, odd.u_px, odd.v_px));
+  }
+  if (result.drifts()) {
+    warnings.push_back(absl::StrFormat(
+        "frames drift by %.2f mm along the axis over the scan; legal is below %g mm",
+        result.drift_v_mm, calibrate::kLeastDriftMm));
+  }
+  return warnings;
+}
+
+absl::Status WriteJson(const Options& options, const Consistency& result) {
+  nlohmann::ordered_json json = {{"scan", options.scan},
+                                 {"judged", result.not_judged.empty()},
+                                 {"why_not", result.not_judged},
+                                 {"warnings", WarningsOf(result)},
+                                 {"drift_v_mm", result.drift_v_mm},
+                                 {"jump_sigma_px", result.jump_sigma_px},
+                                 {"inconsistency", result.before},
+                                 {"inconsistency_with_shifts", result.after},
+                                 {"pairs", result.pairs},
+                                 {"lines", result.lines},
+                                 {"lines_truncated", result.truncated}};
+  for (const calibrate::FrameShift& shift : result.shifts) {
+    json["frames"].push_back({{"u_px", shift.u_px},
+                              {"v_px", shift.v_px},
+                              {"u_sigma_px", shift.u_sigma_px},
+                              {"v_sigma_px", shift.v_sigma_px}});
+  }
+  return formats::WriteText(options.json, json.dump(2) + "\n");
+}
+
+void Print(const Consistency& result, double seconds) {
+  std::printf("%d pairs of frames, %d planes compared, %d left out: lines that the detector cuts\n",
+              result.pairs, static_cast<int>(result.lines), static_cast<int>(result.truncated));
+  std::printf("compared in %.2f s\n", seconds);
+  if (!result.not_judged.empty()) {
+    std::printf("not judged: %s\n", result.not_judged.c_str());
+    return;
+  }
+  std::printf("frames' jumps along v: sigma %.4f px; drift along the axis: %.3f mm\n",
+              result.jump_sigma_px, result.drift_v_mm);
+  for (const std::string& warning : WarningsOf(result)) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+}
+
+absl::Status Check(const Options& options) {
+  if (!options.json.empty()) {
+    ISO_RETURN_IF_ERROR(
+        formats::CheckFileDestination({.flag = "--json",
+                                       .path = options.json,
+                                       .endings = {".json"},
+                                       .inputs = {options.scan, options.matrices}}));
+  }
+  ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("scan", options.scan));
+  Trajectory trajectory = source.trajectory();
+  if (!options.matrices.empty()) {
+    ISO_ASSIGN_OR_RETURN(trajectory, ReadTrajectoryCsv(options.matrices));
+    if (static_cast<int>(trajectory.size()) != source.frames()) {
+      return absl::InvalidArgumentError(absl::StrCat("--matrices: ", trajectory.size(),
+                                                     " matrices for ", source.frames(), " frames"));
+    }
+  }
+  ISO_ASSIGN_OR_RETURN(
+      const std::unique_ptr<calibrate::ScanConsistency> scan,
+      calibrate::ScanConsistency::Make(trajectory, source.detector(), source.i0_counts()));
+  ISO_RETURN_IF_ERROR(source.Read(1, [&](int frame, std::span<const uint16_t> counts) {
+    scan->Add(frame, counts);
+    return absl::OkStatus();
+  }));
+  ThreadPool pool(UsableCores());
+  const auto begin = std::chrono::steady_clock::now();
+  ISO_ASSIGN_OR_RETURN(const Consistency result, scan->Judge(pool));
+  Print(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return options.json.empty() ? absl::OkStatus() : WriteJson(options, result);
+}
+
+}  // namespace
+
+void AddConsistencyCommand(flags::Command program) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  flags::Command command = program.Subcommand(
+      "consistency", "Check whether a scan's frames agree with each other under its matrices");
+  command.Footer(
+      "Example:\n"
+      "  isocenter consistency scan --json consistency.json\n"
+      "Integrals over planes through two sources follow from each of their frames; where they\n"
+      "differ, matrices or the patient moved. docs/geometry.md says what is seen, and what is "
+      "not.");
+  command.Add("scan", o.scan, "acquisition of counts").Required().Type("SCAN");
+  command
+      .Add("--matrices", o.matrices,
+           "matrices in place of the scan's own (.csv), as `isocenter calibrate geometry` writes "
+           "them")
+      .Type("FILE");
+  command.Add("--json", o.json, "write shifts of all frames to this .json").Type("FILE");
+  command.Does([options] { return Check(*options); });
+}
+
+}  // namespace isocenter::cli

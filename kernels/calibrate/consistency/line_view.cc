@@ -1,0 +1,192 @@
+#include "kernels/calibrate/consistency/line_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace isocenter::calibrate {
+namespace {
+
+constexpr int kColumns = 320;
+// Rows that the differences across a line reach to on each side, with most of the smoothing.
+constexpr int kReach = 6;
+constexpr int kSmoothReach = 6;
+// A line shorter than this share of its axis says little.
+constexpr double kLeastShare = 0.3;
+// Mean line integral of the outermost pixels of a line that ends in air, and their number.
+constexpr double kAir = 0.05;
+constexpr int kAirPixels = 4;
+
+ProjectionMatrix Binned(const ProjectionMatrix& matrix, int binning) {
+  ProjectionMatrix binned = matrix;
+  for (int i = 0; i < 8; ++i) {
+    binned.m[i] = (matrix.m[i] - (binning - 1) / 2.0 * matrix.m[8 + i % 4]) / binning;
+  }
+  return binned;
+}
+
+Vec3 SourceOf(const ProjectionMatrix& p, const std::array<double, 9>& m) {
+  return {-(m[0] * p(0, 3) + m[1] * p(1, 3) + m[2] * p(2, 3)),
+          -(m[3] * p(0, 3) + m[4] * p(1, 3) + m[5] * p(2, 3)),
+          -(m[6] * p(0, 3) + m[7] * p(1, 3) + m[8] * p(2, 3))};
+}
+
+double Determinant(const std::array<double, 9>& m) {
+  return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+         m[2] * (m[3] * m[7] - m[4] * m[6]);
+}
+
+}  // namespace
+
+int ConsistencyBinning(const Detector& detector) {
+  return std::max(1, (detector.columns + kColumns - 1) / kColumns);
+}
+
+// across = start + slope·along.
+struct LineView::Track {
+  bool turned = false;  // runs along rows' numbers
+  double start = 0, slope = 0;
+  int first = 0, last = -1;  // along, where all that it needs is on the detector
+  double gradient = 0;       // of the plane's distance, by pixels across the line
+};
+
+LineView::LineView(std::span<const uint16_t> counts, const Detector& detector, double i0_counts,
+                   int binning, const ProjectionMatrix& matrix)
+    : binning_(binning),
+      columns_(detector.columns / binning),
+      rows_(detector.rows / binning),
+      weighted_(static_cast<size_t>(columns_) * rows_),
+      inverse_(InverseLeft(Binned(matrix, binning))),
+      determinant_(std::abs(Determinant(inverse_))),
+      source_(SourceOf(Binned(matrix, binning), inverse_)) {
+  const double full = i0_counts * binning * binning;
+  std::vector<uint32_t> sums(columns_);
+  for (int v = 0; v < rows_; ++v) {
+    std::ranges::fill(sums, 0);
+    for (int r = 0; r < binning; ++r) {
+      const uint16_t* row =
+          counts.data() + (static_cast<size_t>(v) * binning + r) * detector.columns;
+      for (int u = 0; u < columns_; ++u) {
+        for (int c = 0; c < binning; ++c) sums[u] += row[u * binning + c];
+      }
+    }
+    for (int u = 0; u < columns_; ++u) {
+      const auto& m = inverse_;
+      const Vec3 ray{m[0] * u + m[1] * v + m[2], m[3] * u + m[4] * v + m[5],
+                     m[6] * u + m[7] * v + m[8]};
+      const auto line =
+          std::log(static_cast<float>(full / std::max(0.5, static_cast<double>(sums[u]))));
+      weighted_[static_cast<size_t>(v) * columns_ + u] = line / static_cast<float>(Norm(ray));
+    }
+  }
+  Smooth();
+}
+
+// Along columns' numbers, then along rows'; beyond the border is what the border has.
+void LineView::Smooth() {
+  std::array<float, kSmoothReach + 1> kernel{};
+  double sum = 0;
+  for (int k = 0; k <= kSmoothReach; ++k) {
+    kernel[k] =
+        static_cast<float>(std::exp(-k * k / (2 * kConsistencySigmaPx * kConsistencySigmaPx)));
+    sum += (k == 0 ? 1 : 2) * kernel[k];
+  }
+  for (float& value : kernel) value /= static_cast<float>(sum);
+  std::vector<float> padded(columns_ + 2 * kSmoothReach);
+  for (int v = 0; v < rows_; ++v) {
+    float* row = weighted_.data() + static_cast<size_t>(v) * columns_;
+    for (int i = 0; i < static_cast<int>(padded.size()); ++i) {
+      padded[i] = row[std::clamp(i - kSmoothReach, 0, columns_ - 1)];
+    }
+    for (int u = 0; u < columns_; ++u) {
+      const float* middle = padded.data() + u + kSmoothReach;
+      float value = kernel[0] * middle[0];
+      for (int k = 1; k <= kSmoothReach; ++k) value += kernel[k] * (middle[-k] + middle[k]);
+      row[u] = value;
+    }
+  }
+  const std::vector<float> across = weighted_;
+  for (int v = 0; v < rows_; ++v) {
+    float* row = weighted_.data() + static_cast<size_t>(v) * columns_;
+    for (int u = 0; u < columns_; ++u) row[u] *= kernel[0];
+    for (int k = 1; k <= kSmoothReach; ++k) {
+      const float* above = across.data() + static_cast<size_t>(std::max(0, v - k)) * columns_;
+      const float* below =
+          across.data() + static_cast<size_t>(std::min(rows_ - 1, v + k)) * columns_;
+      for (int u = 0; u < columns_; ++u) row[u] += kernel[k] * (above[u] + below[u]);
+    }
+  }
+}
+
+bool LineView::Air(const Track& track, int along) const {
+  const int step = along == track.first ? 1 : -1;
+  double sum = 0;
+  for (int k = 0; k < kAirPixels; ++k) {
+    const int at_along = along + k * step;
+    const int across = static_cast<int>(std::lround(track.start + track.slope * at_along));
+    const double u = track.turned ? across : at_along, v = track.turned ? at_along : across;
+    const auto& m = inverse_;
+    const Vec3 ray{m[0] * u + m[1] * v + m[2], m[3] * u + m[4] * v + m[5],
+                   m[6] * u + m[7] * v + m[8]};
+    sum += at(track.turned, at_along, across) * Norm(ray);
+  }
+  return std::abs(sum) <= kAir * kAirPixels;
+}
+
+// Sums along lines at -1.5, -0.5, 0.5 and 1.5 pixels across: differences are the derivative, and
+// its own.
+LineSample LineView::Integrate(const Track& track) const {
+  std::array<double, 4> sums{};
+  for (int along = track.first; along <= track.last; ++along) {
+    const double across = track.start + track.slope * along - 1.5;
+    const int row = static_cast<int>(std::floor(across));
+    const auto f = static_cast<float>(across - row);
+    float before = at(track.turned, along, row);
+    for (int k = 0; k < 4; ++k) {
+      const float next = at(track.turned, along, row + k + 1);
+      sums[k] += before + f * (next - before);
+      before = next;
+    }
+  }
+  const double scale = determinant_ / (track.gradient * std::abs(track.gradient));
+  LineSample sample;
+  sample.state = LineState::kGood;
+  // A gradient along falling numbers turns the difference around: `scale` has its sign.
+  sample.derivative = scale * (sums[2] - sums[1]);
+  // Content that moves up across the line is content that was below it.
+  const double slope = -scale * (sums[3] - sums[2] - sums[1] + sums[0]) / 2 / binning_;
+  (track.turned ? sample.by_u : sample.by_v) = slope;
+  (track.turned ? sample.by_v : sample.by_u) = -track.slope * slope;
+  return sample;
+}
+
+LineSample LineView::Sample(Vec3 normal) const {
+  const auto& m = inverse_;
+  double a = m[0] * normal.x + m[3] * normal.y + m[6] * normal.z;
+  double b = m[1] * normal.x + m[4] * normal.y + m[7] * normal.z;
+  const double c = m[2] * normal.x + m[5] * normal.y + m[8] * normal.z;
+  Track track;
+  track.turned = std::abs(a) > std::abs(b);
+  const int length = track.turned ? rows_ : columns_, width = track.turned ? columns_ : rows_;
+  if (track.turned) std::swap(a, b);
+  if (b == 0) return {};
+  track.start = -c / b;
+  track.slope = -a / b;
+  track.gradient = b;
+  double first = 0, last = length - 1;
+  const double low = kReach, high = width - 1 - kReach;
+  if (std::abs(track.slope) < 1e-12) {
+    if (!(track.start >= low && track.start <= high)) return {};
+  } else {
+    double at_low = (low - track.start) / track.slope, at_high = (high - track.start) / track.slope;
+    if (at_low > at_high) std::swap(at_low, at_high);
+    first = std::max(first, at_low);
+    last = std::min(last, at_high);
+  }
+  if (!(last - first >= kLeastShare * length)) return {};
+  track.first = static_cast<int>(std::ceil(first));
+  track.last = static_cast<int>(std::floor(last));
+  if (!Air(track, track.first) || !Air(track, track.last)) return {.state = LineState::kTruncated};
+  return Integrate(track);
+}
+
+}  // namespace isocenter::calibrate
