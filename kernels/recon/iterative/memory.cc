@@ -7,7 +7,7 @@
 #include "kernels/recon/iterative/linear_system.h"
 #include "kernels/recon/iterative/method.h"
 #include "kernels/recon/iterative/piecewise_variation.h"
-#include "kernels/recon/iterative/volume_exchange.h"
+#include "kernels/recon/volume_exchange.h"
 
 namespace isocenter::recon {
 

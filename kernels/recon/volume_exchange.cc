@@ -1,4 +1,4 @@
-#include "kernels/recon/iterative/volume_exchange.h"
+#include "kernels/recon/volume_exchange.h"
 
 #include <algorithm>
 #include <cmath>
