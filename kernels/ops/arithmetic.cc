@@ -83,12 +83,12 @@ absl::Status Arithmetic::AddRows(const ProjectionStack& from, RowRange rows, int
   return DoAddRows(from, rows, to_row, to);
 }
 
-absl::Status Arithmetic::CopySlice(const VolumeBuffer& from, int from_slice, VolumeBuffer& to,
-                                   int to_slice) {
-  const Shape3 slice{1, to.grid().ny, to.grid().nx};
-  ISO_RETURN_IF_ERROR(CheckSlices("slices", from_slice, slice, from.grid().shape()));
-  ISO_RETURN_IF_ERROR(CheckSlices("slices", to_slice, slice, to.grid().shape()));
-  return DoCopySlice(from, from_slice, to, to_slice);
+absl::Status Arithmetic::CopySlices(const VolumeBuffer& from, int from_slice, int slices,
+                                    VolumeBuffer& to, int to_slice) {
+  const Shape3 run{slices, to.grid().ny, to.grid().nx};
+  ISO_RETURN_IF_ERROR(CheckSlices("slices", from_slice, run, from.grid().shape()));
+  ISO_RETURN_IF_ERROR(CheckSlices("slices", to_slice, run, to.grid().shape()));
+  return DoCopySlices(from, from_slice, slices, to, to_slice);
 }
 
 }  // namespace isocenter::ops

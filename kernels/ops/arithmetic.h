@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/geometry/detector_rows.h"
 #include "kernels/ops/buffers.h"
+#include "kernels/ops/hounsfield.h"
 
 namespace isocenter::ops {
 
@@ -33,6 +34,8 @@ class Arithmetic {
   absl::Status Exponential(double a, Vector& y) { return DoExponential(a, y); }
   /// y = max(y, least).
   absl::Status ClampBelow(double least, Vector& y) { return DoClampBelow(least, y); }
+  /// y = offset + slope·y + Σ turn[k]·max(0, y - at[k]): a table of HU or its inverse.
+  absl::Status Bend(const HounsfieldHinges& hinges, Vector& y) { return DoBend(hinges, y); }
 
   /// Σ x·y, summed in float64 in an order that depends on the shape alone. Waits.
   absl::StatusOr<double> Dot(const Vector& x, const Vector& y);
@@ -44,9 +47,10 @@ class Arithmetic {
   /// another device of the backend; its work that was started before the call is waited for, and
   /// it may be changed again once the call has returned.
   absl::Status AddRows(const ProjectionStack& from, RowRange rows, int to_row, ProjectionStack& to);
-  /// Copies one slice of a volume to a slice of another, of as many columns and rows; `from` as
-  /// in AddRows.
-  absl::Status CopySlice(const VolumeBuffer& from, int from_slice, VolumeBuffer& to, int to_slice);
+  /// Copies slices of a volume to slices of another, of as many columns and rows; `from` as in
+  /// AddRows.
+  absl::Status CopySlices(const VolumeBuffer& from, int from_slice, int slices, VolumeBuffer& to,
+                          int to_slice);
 
  private:
   virtual absl::Status DoFill(double value, Vector& y) = 0;
@@ -59,13 +63,14 @@ class Arithmetic {
   virtual absl::Status DoInvert(double threshold, Vector& y) = 0;
   virtual absl::Status DoExponential(double a, Vector& y) = 0;
   virtual absl::Status DoClampBelow(double least, Vector& y) = 0;
+  virtual absl::Status DoBend(const HounsfieldHinges& hinges, Vector& y) = 0;
   virtual absl::StatusOr<double> DoDot(const Vector& x, const Vector& y) = 0;
   virtual absl::StatusOr<double> DoDotOfRows(const ProjectionStack& x, const ProjectionStack& y,
                                              RowRange rows) = 0;
   virtual absl::Status DoAddRows(const ProjectionStack& from, RowRange rows, int to_row,
                                  ProjectionStack& to) = 0;
-  virtual absl::Status DoCopySlice(const VolumeBuffer& from, int from_slice, VolumeBuffer& to,
-                                   int to_slice) = 0;
+  virtual absl::Status DoCopySlices(const VolumeBuffer& from, int from_slice, int slices,
+                                    VolumeBuffer& to, int to_slice) = 0;
 };
 
 }  // namespace isocenter::ops

@@ -50,4 +50,25 @@ HounsfieldHinges HingesOf(const HounsfieldTable& table) {
   return hinges;
 }
 
+HounsfieldHinges AttenuationHinges(const HounsfieldScale& scale) {
+  HounsfieldHinges hinges;
+  const auto& points = scale.table.points;
+  const double per_hu = scale.mu_water_per_mm / 1000;
+  const auto slope = [&](size_t i) {
+    return per_hu * (points[i + 1].measured_hu - points[i].measured_hu) /
+           (points[i + 1].true_hu - points[i].true_hu);
+  };
+  const double first = points.empty() ? per_hu : slope(0);
+  hinges.slope = static_cast<float>(first);
+  hinges.offset = static_cast<float>(scale.mu_water_per_mm);
+  if (points.empty()) return hinges;
+  hinges.offset = static_cast<float>(scale.mu_water_per_mm + per_hu * points[0].measured_hu -
+                                     first * points[0].true_hu);
+  for (size_t i = 1; i + 1 < points.size(); ++i) {
+    hinges.at[hinges.count] = static_cast<float>(points[i].true_hu);
+    hinges.turn[hinges.count++] = static_cast<float>(slope(i) - slope(i - 1));
+  }
+  return hinges;
+}
+
 }  // namespace isocenter::ops

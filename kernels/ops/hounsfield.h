@@ -23,5 +23,7 @@ struct HounsfieldHinges {
   float at[30] = {}, turn[30] = {};
 };
 HounsfieldHinges HingesOf(const HounsfieldTable& table);
+/// AttenuationOf in the same form: from HU to 1/mm.
+HounsfieldHinges AttenuationHinges(const HounsfieldScale& scale);
 
 }  // namespace isocenter::ops

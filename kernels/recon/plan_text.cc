@@ -194,8 +194,8 @@ std::string PlanText(const RefinementPlan& plan) {
       "\nrows: ", RowsText(plan.rows),
       "\nwaits in host memory: ", plan.pieces_in_host ? "volumes" : "no volumes", ", ",
       plan.projections_in_host ? "projections" : "no projections",
-      "\ncolumn sums: ", plan.keep_column_sums ? "stay in memory" : "are computed each time", "\n",
-      absl::StrFormat("voxel updates of a pass: %.6g\n", plan.voxel_updates),
+      "\ncolumn sums that stay in memory: ", plan.kept_column_sums, " of ", plan.subsets.size(),
+      "\n", absl::StrFormat("voxel updates of a pass: %.6g\n", plan.voxel_updates),
       Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts));
   if (plan.warm_start) absl::StrAppend(&text, "begins with: ", PlanText(*plan.warm_start));
   return text;

@@ -72,6 +72,16 @@ class ArithmeticPlain final : public ops::Arithmetic {
     return ForEach(y, [=](double yi) { return std::max(yi, least); });
   }
 
+  absl::Status DoBend(const ops::HounsfieldHinges& hinges, Vector& y) override {
+    return ForEach(y, [&](double yi) {
+      double value = hinges.offset + double{hinges.slope} * yi;
+      for (int k = 0; k < hinges.count; ++k) {
+        value += hinges.turn[k] * std::max(0.0, yi - hinges.at[k]);
+      }
+      return value;
+    });
+  }
+
   absl::StatusOr<double> DoDot(const Vector& x, const Vector& y) override {
     ISO_ASSIGN_OR_RETURN(const Values a, ValuesOf(x));
     ISO_ASSIGN_OR_RETURN(const Values b, ValuesOf(y));
@@ -108,12 +118,12 @@ class ArithmeticPlain final : public ops::Arithmetic {
     }
     return absl::OkStatus();
   }
-  absl::Status DoCopySlice(const ops::VolumeBuffer& from, int from_slice, ops::VolumeBuffer& to,
-                           int to_slice) override {
+  absl::Status DoCopySlices(const ops::VolumeBuffer& from, int from_slice, int slices,
+                            ops::VolumeBuffer& to, int to_slice) override {
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(from));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(to));
-    const Shape3 slice{1, target->grid().ny, target->grid().nx};
-    std::copy_n(source->view().row(from_slice, 0), slice.count(), target->view().row(to_slice, 0));
+    const Shape3 run{slices, target->grid().ny, target->grid().nx};
+    std::copy_n(source->view().row(from_slice, 0), run.count(), target->view().row(to_slice, 0));
     return absl::OkStatus();
   }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 
 #include "kernels/backends.h"
@@ -30,8 +31,12 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// What is around the iterations, in the order in which it is done.
+constexpr const char* kAround[] = {"fdk", "buffers", "frames", "start", "read"};
+
 struct Times {
   std::vector<double> iterations, whole;
+  std::vector<double> around[std::size(kAround)];
   double last_residual = 0;
   std::vector<recon::DeviceSpan> trace;  // of the last run's iterations
 };
@@ -40,18 +45,27 @@ struct Times {
 absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::Device*>& devices,
                      const ops::RawFrames& frames, HostView3<float> volume, Times& times) {
   const auto start = Clock::now();
+  auto since = start;
+  const auto end = [&](int part) {
+    times.around[part].push_back(SecondsSince(since));
+    since = Clock::now();
+  };
   if (plan.warm_start) {
     ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                          recon::Reconstructor::Create(*plan.warm_start, Backends(), devices));
     ISO_RETURN_IF_ERROR(reconstructor->Run(frames, volume));
   }
+  end(0);
   ISO_ASSIGN_OR_RETURN(const auto refinement, recon::Refinement::Create(plan, Backends(), devices));
+  end(1);
   for (int view = 0; view < plan.views(); view += plan.chunk_views) {
     const int count = std::min(plan.chunk_views, plan.views() - view);
     ISO_RETURN_IF_ERROR(refinement->Push(frames.views(view, count)));
   }
+  end(2);
   ISO_RETURN_IF_ERROR(
       refinement->Start(plan.settings.warm_start ? volume : HostView3<const float>()));
+  end(3);
   const auto stepping = Clock::now();
   bool done = false;
   while (!done) {
@@ -59,7 +73,9 @@ absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::D
   }
   ISO_ASSIGN_OR_RETURN(times.trace, refinement->TakeTrace());  // waits for the devices
   times.iterations.push_back(SecondsSince(stepping));
+  since = Clock::now();
   ISO_RETURN_IF_ERROR(refinement->Read(volume));
+  end(4);
   times.whole.push_back(SecondsSince(start));
   times.last_residual = refinement->reports().back().relative_residual;
   return absl::OkStatus();
@@ -109,6 +125,11 @@ absl::Status RunCase(const std::string& name, int device_count, const RefineOpti
         static_cast<double>(plan.host_bytes) / kMib,
         plan.pieces_in_host ? " volume in host memory" : "",
         plan.projections_in_host ? " projections in host memory" : "", times.last_residual);
+    std::printf("  around:");
+    for (size_t i = 0; i < std::size(kAround); ++i) {
+      std::printf(" %s %.3f", kAround[i], Summarize(times.around[i]).median);
+    }
+    std::printf(" s\n");
     std::fflush(stdout);
     if (!options.trace.empty()) {
       ISO_RETURN_IF_ERROR(

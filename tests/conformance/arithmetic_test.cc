@@ -123,6 +123,14 @@ TEST_P(ArithmeticTest, Exponential) {
 TEST_P(ArithmeticTest, ClampBelow) {
   ExpectAgreement([](auto& a, auto&, auto&, auto& y) { return a.ClampBelow(-0.1, y); });
 }
+TEST_P(ArithmeticTest, Bend) {
+  ExpectAgreement(
+      [](auto& a, auto&, auto&, auto& y) { return a.Bend({.offset = 0.3f, .slope = -1.7f}, y); });
+  ExpectAgreement([](auto& a, auto&, auto&, auto& y) {
+    return a.Bend({.offset = 0.3f, .slope = 1, .count = 2, .at = {-0.2f, 0.1f}, .turn = {-2, 5}},
+                  y);
+  });
+}
 
 TEST_P(ArithmeticTest, InvertLeavesZeroUpToTheThreshold) {
   for (const Kind kind : kKinds) {
@@ -293,20 +301,20 @@ TEST_P(ArithmeticTest, AddRowsBetweenSessions) {
   EXPECT_EQ(to.array().values, expected.values);
 }
 
-TEST_P(ArithmeticTest, CopySliceBetweenSessions) {
+TEST_P(ArithmeticTest, CopySlicesBetweenSessions) {
   const auto session = OpenSession(GetParam().backend);
   const auto other = *session->device().NewSession();
   const Array x = Noise({4, 12, 35}, 85), y = Noise({6, 12, 35}, 86);
   const Buffer from(*other, Kind::kVolume, x), to(*session, Kind::kVolume, y);
-  ASSERT_TRUE(On(*session)->CopySlice(*from.volume, 3, *to.volume, 5).ok());
+  ASSERT_TRUE(On(*session)->CopySlices(*from.volume, 1, 3, *to.volume, 2).ok());
   ASSERT_TRUE(On(*other)->Fill(0, *from).ok());
   Array expected = y;
-  std::copy_n(x.view().row(3, 0), 12 * 35, expected.view().row(5, 0));
+  std::copy_n(x.view().row(1, 0), 3 * 12 * 35, expected.view().row(2, 0));
   EXPECT_EQ(to.array().values, expected.values);
 }
 
 // Another device of the backend, where the machine has one.
-TEST_P(ArithmeticTest, AddRowsAndCopySliceBetweenDevices) {
+TEST_P(ArithmeticTest, AddRowsAndCopySlicesBetweenDevices) {
   const auto session = OpenSession(GetParam().backend);
   const auto opened =
       isocenter::OpenSession(AllMethods(), GetParam().backend, {.threads = 1, .ordinal = 1});
@@ -317,7 +325,7 @@ TEST_P(ArithmeticTest, AddRowsAndCopySliceBetweenDevices) {
   const Array slices = Noise({6, 170, 190}, 89), other_slices = Noise({4, 170, 190}, 90);
   const Buffer source(other, Kind::kVolume, slices), target(*session, Kind::kVolume, other_slices);
   ASSERT_TRUE(On(*session)->AddRows(*from.stack, {20, 70}, 200, *to.stack).ok());
-  ASSERT_TRUE(On(*session)->CopySlice(*source.volume, 5, *target.volume, 2).ok());
+  ASSERT_TRUE(On(*session)->CopySlices(*source.volume, 5, 1, *target.volume, 2).ok());
   // What they held at the time of the call counts.
   ASSERT_TRUE(On(other)->Fill(0, *from).ok());
   ASSERT_TRUE(On(other)->Fill(0, *source).ok());
@@ -370,11 +378,12 @@ TEST_P(ArithmeticTest, RefusesWrongArguments) {
                                      a->AddRows(*foreign_stack.stack, {0, 2}, 0, *stack.stack),
                                      a->AddRows(*stack.stack, {4, 2}, 0, *stack.stack),
                                      a->AddRows(*stack.stack, {0, 2}, 4, *stack.stack),
-                                     a->CopySlice(*volume.volume, 3, *large.volume, 0),
-                                     a->CopySlice(*volume.volume, 0, *large.volume, 4),
-                                     a->CopySlice(*volume.volume, -1, *large.volume, 0),
-                                     a->CopySlice(*flat.volume, 0, *large.volume, 0),
-                                     a->CopySlice(*foreign.volume, 0, *large.volume, 0)}) {
+                                     a->Bend({}, *foreign),
+                                     a->CopySlices(*volume.volume, 2, 2, *large.volume, 0),
+                                     a->CopySlices(*volume.volume, 0, 2, *large.volume, 3),
+                                     a->CopySlices(*volume.volume, -1, 1, *large.volume, 0),
+                                     a->CopySlices(*flat.volume, 0, 1, *large.volume, 0),
+                                     a->CopySlices(*foreign.volume, 0, 1, *large.volume, 0)}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
 }

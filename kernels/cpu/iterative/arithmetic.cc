@@ -36,6 +36,7 @@ HWY_EXPORT(MultiplyAddAbove);
 HWY_EXPORT(Invert);
 HWY_EXPORT(Exponential);
 HWY_EXPORT(ClampBelow);
+HWY_EXPORT(Bend);
 HWY_EXPORT(Dot);
 
 using RunFunction = void (*)(const ArithmeticRun&);
@@ -79,6 +80,7 @@ class ArithmeticSimd final : public ops::Arithmetic {
   absl::Status DoClampBelow(double least, ops::Vector& y) override {
     return Apply(HWY_DYNAMIC_DISPATCH(ClampBelow), least, 0, nullptr, nullptr, y);
   }
+  absl::Status DoBend(const ops::HounsfieldHinges& hinges, ops::Vector& y) override;
 
   absl::StatusOr<double> DoDot(const ops::Vector& x, const ops::Vector& y) override {
     ISO_ASSIGN_OR_RETURN(const VectorMemory xs, MemoryOf(x));
@@ -94,8 +96,8 @@ class ArithmeticSimd final : public ops::Arithmetic {
 
   absl::Status DoAddRows(const ops::ProjectionStack& from, RowRange rows, int to_row,
                          ops::ProjectionStack& to) override;
-  absl::Status DoCopySlice(const ops::VolumeBuffer& from, int from_slice, ops::VolumeBuffer& to,
-                           int to_slice) override;
+  absl::Status DoCopySlices(const ops::VolumeBuffer& from, int from_slice, int slices,
+                            ops::VolumeBuffer& to, int to_slice) override;
 
  private:
   absl::Status Apply(RunFunction function, double a, double b, const ops::Vector* w,
@@ -124,6 +126,15 @@ absl::Status ArithmeticSimd::Apply(RunFunction function, double a, double b, con
               .x = xs == nullptr ? nullptr : xs + at,
               .y = Mutable(ys) + at,
               .length = ys.runs.length});
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ArithmeticSimd::DoBend(const ops::HounsfieldHinges& hinges, ops::Vector& y) {
+  ISO_ASSIGN_OR_RETURN(const VectorMemory ys, MemoryOf(y));
+  const auto bend = HWY_DYNAMIC_DISPATCH(Bend);
+  ForEachRun(*pool_, ys.runs, [&](int64_t run, int64_t) {
+    bend(hinges, Mutable(ys) + ys.runs.Offset(run), ys.runs.length);
   });
   return absl::OkStatus();
 }
@@ -187,8 +198,8 @@ absl::Status ArithmeticSimd::DoAddRows(const ops::ProjectionStack& from, RowRang
   return absl::OkStatus();
 }
 
-absl::Status ArithmeticSimd::DoCopySlice(const ops::VolumeBuffer& from, int from_slice,
-                                         ops::VolumeBuffer& to, int to_slice) {
+absl::Status ArithmeticSimd::DoCopySlices(const ops::VolumeBuffer& from, int from_slice, int slices,
+                                          ops::VolumeBuffer& to, int to_slice) {
   ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(from));
   ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(to));
   const VolumeGrid& grid = target->grid();
@@ -197,7 +208,7 @@ absl::Status ArithmeticSimd::DoCopySlice(const ops::VolumeBuffer& from, int from
     const float* const x_row = source->data() + y * x_layout.row_stride + from_slice;
     float* const y_row = target->data() + y * y_layout.row_stride + to_slice;
     for (int64_t x = 0; x < grid.nx; ++x) {
-      y_row[x * y_layout.column_stride] = x_row[x * x_layout.column_stride];
+      std::copy_n(x_row + x * x_layout.column_stride, slices, y_row + x * y_layout.column_stride);
     }
   });
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "hwy/highway.h"
 #include "kernels/cpu/iterative/arithmetic_run.h"
 #include "kernels/cpu/iterative/lane_sums-inl.h"
+#include "kernels/ops/hounsfield.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace isocenter::cpu {
@@ -128,6 +129,20 @@ inline void MultiplyAddAbove(const ArithmeticRun& run) {
     const V sum = hn::MulAdd(hn::Mul(a, hn::LoadU(d, run.w + i)), hn::LoadU(d, run.x + i),
                              hn::LoadU(d, run.y + i));
     return hn::IfThenElse(hn::Lt(sum, least), least, sum);
+  });
+}
+
+inline void Bend(const ops::HounsfieldHinges& hinges, float* y, int64_t length) {
+  const D d;
+  const V slope = hn::Set(d, hinges.slope), offset = hn::Set(d, hinges.offset);
+  Assign({.y = y, .length = length}, [&](int64_t i) HWY_ATTR {
+    const V from = hn::LoadU(d, y + i);
+    V value = hn::MulAdd(from, slope, offset);
+    for (int k = 0; k < hinges.count; ++k) {
+      const V beyond = hn::Max(hn::Zero(d), hn::Sub(from, hn::Set(d, hinges.at[k])));
+      value = hn::MulAdd(hn::Set(d, hinges.turn[k]), beyond, value);
+    }
+    return value;
   });
 }
 

@@ -78,6 +78,10 @@ class Arithmetic final : public ops::Arithmetic {
     return Apply(ClampBelowOp{static_cast<float>(least)}, nullptr, nullptr, y);
   }
 
+  absl::Status DoBend(const ops::HounsfieldHinges& hinges, ops::Vector& y) override {
+    return Apply(BendOp{hinges}, nullptr, nullptr, y);
+  }
+
   absl::StatusOr<double> DoDot(const ops::Vector& x, const ops::Vector& y) override {
     ISO_ASSIGN_OR_RETURN(const Elements a, Readable(x));
     ISO_ASSIGN_OR_RETURN(const Elements b, Readable(y));
@@ -114,14 +118,14 @@ class Arithmetic final : public ops::Arithmetic {
     return WaitForSession(session_, source->session());
   }
 
-  absl::Status DoCopySlice(const ops::VolumeBuffer& from, int from_slice, ops::VolumeBuffer& to,
-                           int to_slice) override {
+  absl::Status DoCopySlices(const ops::VolumeBuffer& from, int from_slice, int slices,
+                            ops::VolumeBuffer& to, int to_slice) override {
     ISO_ASSIGN_OR_RETURN(const Volume* source, AsVolume(from));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(to));
     const int64_t count = int64_t{target->grid().ny} * target->grid().nx;
     ISO_RETURN_IF_ERROR(WaitForSession(source->session(), session_));
-    ISO_RETURN_IF_ERROR(copies_.Copy(source->session(), source->data() + from_slice * count, count,
-                                     target->data() + to_slice * count));
+    ISO_RETURN_IF_ERROR(copies_.Copy(source->session(), source->data() + from_slice * count,
+                                     slices * count, target->data() + to_slice * count));
     return WaitForSession(session_, source->session());
   }
 

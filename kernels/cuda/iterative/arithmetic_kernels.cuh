@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/iterative/block_sum.cuh"
+#include "kernels/ops/hounsfield.h"
 
 namespace isocenter::cuda {
 
@@ -57,6 +58,17 @@ struct ClampBelowOp {
   static constexpr int kReads = kY;
   float least;
   __device__ float operator()(float, float, float y) const { return y < least ? least : y; }
+};
+struct BendOp {
+  static constexpr int kReads = kY;
+  ops::HounsfieldHinges hinges;
+  __device__ float operator()(float, float, float y) const {
+    float value = fmaf(y, hinges.slope, hinges.offset);
+    for (int k = 0; k < hinges.count; ++k) {
+      value = fmaf(hinges.turn[k], fmaxf(0.f, y - hinges.at[k]), value);
+    }
+    return value;
+  }
 };
 
 /// Four elements at a time, since memory is what bounds it. Operands may be the same array.

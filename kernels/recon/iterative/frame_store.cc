@@ -76,6 +76,7 @@ absl::Status FrameStore::Push(const ops::RawFrames& frames,
                                  {count, rows_.count, plan.acquisition.detector.columns});
   ISO_RETURN_IF_ERROR(converter_->Run(frames, doses, staging));
   ISO_RETURN_IF_ERROR(Distribute(staging));
+  ISO_RETURN_IF_ERROR(system_.Synchronize());  // the staging memory is the next frames'
   next_view_ += count;
   return absl::OkStatus();
 }

@@ -1,6 +1,5 @@
 #include "kernels/recon/iterative/memory.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "kernels/base/status_macros.h"
@@ -8,6 +7,7 @@
 #include "kernels/recon/iterative/linear_system.h"
 #include "kernels/recon/iterative/method.h"
 #include "kernels/recon/iterative/piecewise_variation.h"
+#include "kernels/recon/volume_exchange.h"
 
 namespace isocenter::recon {
 
@@ -21,6 +21,8 @@ absl::StatusOr<MemoryParts> DevicePartsOf(const RefinementPlan& plan, int device
                        LinearMethods::Find(plan.settings, registry, on.backend()));
   ISO_ASSIGN_OR_RETURN(const auto arithmetic, registry.arithmetic.Find(on.backend()));
   ISO_ASSIGN_OR_RETURN(const int64_t frames, FrameStore::DeviceBytes(plan, registry, device, on));
+  ISO_ASSIGN_OR_RETURN(const int64_t exchange,
+                       VolumeExchange::DeviceBytes(plan, registry, device, on));
   int64_t variation = 0;
   if (needs.variation) {
     ISO_ASSIGN_OR_RETURN(variation, PiecewiseVariation::DeviceBytes(plan, registry, on, extents));
@@ -34,6 +36,7 @@ absl::StatusOr<MemoryParts> DevicePartsOf(const RefinementPlan& plan, int device
        needs.chunks * ProjectionVector::OneChunkDeviceBytes(plan, chunks, device, on)},
       {"masks and partial sums", LinearSystem::DeviceBytes(plan, chunks, device, on)},
       {"frames on their way", frames},
+      {"slices on their way", exchange},
       {"prior", variation},
       {"projectors and arithmetic",
        methods.WorkspaceBytes(on, extents) + arithmetic.WorkspaceBytes(on, extents)}};
@@ -41,10 +44,8 @@ absl::StatusOr<MemoryParts> DevicePartsOf(const RefinementPlan& plan, int device
 
 MemoryParts HostPartsOf(const RefinementPlan& plan) {
   const MethodNeeds needs = NeedsOf(plan);
-  int64_t largest = 0;
-  for (const Piece& piece : plan.pieces) largest = std::max(largest, VolumeBytes(piece.grid));
   MemoryParts iterations{
-      {"staging of frames and of the volume to begin with", FrameStore::HostBytes(plan) + largest},
+      {"staging of frames", FrameStore::HostBytes(plan)},
       {"volumes that wait", (1 + needs.volumes) * VolumeVector::HostBytes(plan)},
       {"projections that wait", (1 + needs.projections) * ProjectionVector::HostBytes(plan)}};
   MemoryParts parts{{"volume", VolumeBytes(plan.grid)},

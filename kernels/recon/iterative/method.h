@@ -48,7 +48,7 @@ double RelativeNorm(double part, double whole);
 absl::StatusOr<std::unique_ptr<Method>> NewMethod(LinearSystem& system, ProjectionVector& b,
                                                   VolumeVector& x);
 
-/// What NewMethod will take for a plan with its algorithm, settings, subsets and keep_column_sums.
+/// What NewMethod will take for a plan with its algorithm, settings, subsets and kept_column_sums.
 MethodNeeds NeedsOf(const RefinementPlan& plan);
 
 }  // namespace isocenter::recon

@@ -66,7 +66,7 @@ void ShareRows(int rows, std::vector<DeviceRows>& shares) {
 
 // One way of keeping the vectors.
 struct Residence {
-  bool keep_column_sums = true;
+  int kept_column_sums = 0;
   bool projections_in_host = false;
   int piece_slices = 0;  // 0: a device's share is one piece, in its memory
   int chunk_views = 0;
@@ -74,7 +74,7 @@ struct Residence {
 
 void Arrange(const Residence& residence, const VolumeGrid* around,
              std::span<const ops::Device* const> devices, RefinementPlan& plan) {
-  plan.keep_column_sums = residence.keep_column_sums;
+  plan.kept_column_sums = residence.kept_column_sums;
   plan.projections_in_host = residence.projections_in_host;
   plan.pieces_in_host = residence.piece_slices > 0;
   plan.chunk_views = residence.chunk_views;
@@ -93,16 +93,24 @@ void Arrange(const Residence& residence, const VolumeGrid* around,
   ShareRows(plan.acquisition.detector.rows, plan.rows);
 }
 
+// In how many steps fewer column sums are kept.
+constexpr int kMostShares = 32;
+
 // From what needs most memory and least time to the opposite.
 std::vector<Residence> Residences(const RefinementPlan& plan, const ops::DeviceTraits& traits,
                                   int devices) {
   size_t subset = 0;
   for (const auto& views : plan.subsets) subset = std::max(subset, views.size());
   const int most = static_cast<int>(subset), chunk = std::min(traits.chunk_views, most);
-  std::vector<Residence> all{{.chunk_views = chunk},
-                             {.keep_column_sums = false, .chunk_views = chunk}};
+  // All column sums, or as many as there is room for.
+  std::vector<Residence> all;
+  const int subsets = static_cast<int>(plan.subsets.size());
+  for (int kept = subsets; kept > 0; kept -= (subsets + kMostShares - 1) / kMostShares) {
+    all.push_back({.kept_column_sums = kept, .chunk_views = chunk});
+  }
+  all.push_back({.chunk_views = chunk});
   if (!traits.own_memory) return all;  // host memory is what it has
-  all.push_back({.keep_column_sums = false, .projections_in_host = true, .chunk_views = chunk});
+  all.push_back({.projections_in_host = true, .chunk_views = chunk});
   // Each chunk brings all pieces in: few and large chunks, and pieces as large as there is room.
   // Two of a device's pieces are in its memory at once, so that there are at least three.
   const int share = (plan.grid.nz + devices - 1) / devices;
@@ -110,8 +118,7 @@ std::vector<Residence> Residences(const RefinementPlan& plan, const ops::DeviceT
     for (const bool projections_in_host : {false, true}) {
       for (int views = most; views >= 1; views /= 2) {
         for (int slices = (share + 2) / 3; slices >= fewest; slices /= 2) {
-          all.push_back({.keep_column_sums = false,
-                         .projections_in_host = projections_in_host,
+          all.push_back({.projections_in_host = projections_in_host,
                          .piece_slices = slices,
                          .chunk_views = views});
         }

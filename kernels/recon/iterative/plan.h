@@ -38,8 +38,9 @@ struct RefinementPlan : RefinementBasis {
   /// memory.
   bool pieces_in_host = false;
   bool projections_in_host = false;
-  /// Aᵀ1 of every subset stays in memory; else it is computed again each time.
-  bool keep_column_sums = true;
+  /// Of so many subsets, the first ones, Aᵀ1 stays in memory; of the others it is computed again
+  /// each time.
+  int kept_column_sums = 0;
 
   int devices() const { return static_cast<int>(rows.size()); }
 };

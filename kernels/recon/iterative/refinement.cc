@@ -1,7 +1,5 @@
 #include "kernels/recon/iterative/refinement.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +8,7 @@
 #include "kernels/recon/iterative/frame_store.h"
 #include "kernels/recon/iterative/linear_system.h"
 #include "kernels/recon/iterative/method.h"
+#include "kernels/recon/volume_exchange.h"
 
 namespace isocenter::recon {
 namespace {
@@ -36,7 +35,6 @@ class PlannedRefinement final : public Refinement {
   PlannedRefinement(const RefinementPlan& plan, std::unique_ptr<LinearSystem> system,
                     ProjectionVector b, VolumeVector x)
       : plan_(plan), system_(std::move(system)), b_(std::move(b)), x_(std::move(x)) {}
-  absl::Status SetVolume(HostView3<const float> hounsfield);
   void EndPass();
 
   const RefinementPlan& plan_;
@@ -44,6 +42,7 @@ class PlannedRefinement final : public Refinement {
   ProjectionVector b_;
   VolumeVector x_;
   std::unique_ptr<FrameStore> frames_;  // until Start
+  std::unique_ptr<VolumeExchange> exchange_;
   std::unique_ptr<Method> method_;
   Phase phase_ = Phase::kReceiving;
   Agenda agenda_;
@@ -61,6 +60,7 @@ absl::StatusOr<std::unique_ptr<Refinement>> PlannedRefinement::Create(
   std::unique_ptr<PlannedRefinement> self(
       new PlannedRefinement(plan, std::move(system), std::move(b), std::move(x)));
   ISO_ASSIGN_OR_RETURN(self->frames_, FrameStore::Create(*self->system_, self->b_));
+  ISO_ASSIGN_OR_RETURN(self->exchange_, VolumeExchange::Create(*self->system_));
   ISO_ASSIGN_OR_RETURN(self->method_, NewMethod(*self->system_, self->b_, self->x_));
   return self;
 }
@@ -74,29 +74,6 @@ absl::Status PlannedRefinement::Push(const ops::RawFrames& frames,
   return frames_->Push(frames, measured, doses);
 }
 
-absl::Status PlannedRefinement::SetVolume(HostView3<const float> hounsfield) {
-  for (size_t i = 0; i < plan_.pieces.size(); ++i) {
-    const Piece& piece = plan_.pieces[i];
-    if (piece.surroundings) continue;
-    const auto from = hounsfield.slices(piece.first_slice, piece.grid.nz);
-    std::vector<float> attenuation;
-    attenuation.reserve(piece.grid.voxels());
-    for (const float value : from.span()) {
-      if (!std::isfinite(value)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the volume to begin with has a value of ", value, " HU in slices ", piece.first_slice,
-            " to ", piece.first_slice + piece.grid.nz - 1, "; legal is finite"));
-      }
-      const double mu = ops::AttenuationOf(plan_.hounsfield, value);
-      attenuation.push_back(
-          static_cast<float>(plan_.settings.non_negative ? std::max(mu, 0.0) : mu));
-    }
-    ISO_RETURN_IF_ERROR(
-        x_.Upload(static_cast<int>(i), 0, {attenuation.data(), piece.grid.shape()}));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
   if (phase_ != Phase::kReceiving) {
     return absl::FailedPreconditionError("the refinement has started already");
@@ -108,7 +85,7 @@ absl::Status PlannedRefinement::Start(HostView3<const float> hounsfield) {
   if (hounsfield.data() != nullptr) {
     ISO_RETURN_IF_ERROR(
         ops::CheckSameShape("the volume to begin with", hounsfield.shape(), plan_.grid.shape()));
-    ISO_RETURN_IF_ERROR(SetVolume(hounsfield));
+    ISO_RETURN_IF_ERROR(exchange_->Set(hounsfield, x_));
   }
   ISO_RETURN_IF_ERROR(system_->Synchronize());
   frames_.reset();
@@ -165,16 +142,7 @@ absl::Status PlannedRefinement::Read(HostView3<float> hounsfield) {
   }
   ISO_RETURN_IF_ERROR(
       ops::CheckSameShape("the volume's slices", hounsfield.shape(), plan_.grid.shape()));
-  for (size_t i = 0; i < plan_.pieces.size(); ++i) {
-    const Piece& piece = plan_.pieces[i];
-    if (piece.surroundings) continue;
-    const auto slices = hounsfield.slices(piece.first_slice, piece.grid.nz);
-    ISO_RETURN_IF_ERROR(x_.Download(static_cast<int>(i), slices));
-    for (float& value : slices.span()) {
-      value = static_cast<float>(ops::HounsfieldOf(plan_.hounsfield, value));
-    }
-  }
-  return absl::OkStatus();
+  return exchange_->Read(x_, hounsfield);
 }
 
 absl::StatusOr<std::vector<DeviceSpan>> PlannedRefinement::TakeTrace() {

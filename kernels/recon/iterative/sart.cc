@@ -10,9 +10,9 @@ namespace isocenter::recon {
 
 namespace {
 
-// Volumes of inverse column sums: of each subset, or of the present one.
+// Volumes of inverse column sums: of the subsets whose sums stay, and one that the others share.
 int ColumnSums(const RefinementPlan& plan) {
-  return plan.keep_column_sums ? static_cast<int>(plan.subsets.size()) : 1;
+  return std::min(plan.kept_column_sums + 1, static_cast<int>(plan.subsets.size()));
 }
 
 }  // namespace
@@ -59,8 +59,10 @@ bool Sart::LastOfSubset(int chunk) const {
   return chunk + 1 == system_.chunk_count() || FirstOfSubset(chunk + 1);
 }
 
+bool Sart::Keeps(int subset) const { return subset < system_.plan().kept_column_sums; }
+
 VolumeVector& Sart::ColumnsOf(int subset) {
-  return system_.plan().keep_column_sums ? columns_[subset] : columns_[0];
+  return Keeps(subset) ? columns_[subset] : columns_.back();
 }
 
 void Sart::AddPreparation(Agenda& agenda) {
@@ -69,8 +71,8 @@ void Sart::AddPreparation(Agenda& agenda) {
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
     agenda.push_back([this, chunk] { return SumRows(chunk); });
   }
-  if (!system_.plan().keep_column_sums) return;
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
+    if (!Keeps(system_.chunks()[chunk].subset)) continue;
     agenda.push_back([this, chunk] { return SumColumns(chunk); });
     if (!LastOfSubset(chunk)) continue;
     agenda.push_back([this, subset = system_.chunks()[chunk].subset] {
@@ -110,10 +112,11 @@ void Sart::AddPass(int pass, Agenda& agenda) {
 }
 
 absl::Status Sart::AddViews(int chunk) {
-  const bool keep = system_.plan().keep_column_sums;
+  const int subset = system_.chunks()[chunk].subset;
+  const bool keep = Keeps(subset);
   if (FirstOfSubset(chunk)) {
     ISO_RETURN_IF_ERROR(system_.Fill(0, update_));
-    if (!keep) ISO_RETURN_IF_ERROR(system_.Fill(0, columns_[0]));
+    if (!keep) ISO_RETURN_IF_ERROR(system_.Fill(0, ColumnsOf(subset)));
   }
   if (!keep) ISO_RETURN_IF_ERROR(SumColumns(chunk));
   ISO_RETURN_IF_ERROR(system_.Axpby(chunk, -1, b_, 0, residual_));
@@ -126,7 +129,7 @@ absl::Status Sart::AddViews(int chunk) {
 
 absl::Status Sart::Update(int subset, double relaxation) {
   VolumeVector& columns = ColumnsOf(subset);
-  if (!system_.plan().keep_column_sums) {
+  if (!Keeps(subset)) {
     ISO_RETURN_IF_ERROR(system_.Invert(column_threshold_, columns));
   }
   // What was back-projected is A x - b.

@@ -35,6 +35,7 @@ class Sart final : public Method {
   absl::Status Update(int subset, double relaxation);
   bool FirstOfSubset(int chunk) const;
   bool LastOfSubset(int chunk) const;
+  bool Keeps(int subset) const;
   VolumeVector& ColumnsOf(int subset);
 
   LinearSystem& system_;
@@ -42,7 +43,7 @@ class Sart final : public Method {
   VolumeVector& x_;
   VolumeVector update_;
   ProjectionVector rows_;              // inverse sums
-  std::vector<VolumeVector> columns_;  // inverse sums; of each subset, or of the present one
+  std::vector<VolumeVector> columns_;  // inverse sums; of the subsets kept, and of the present one
   ProjectionVector residual_;          // of a chunk
   double row_threshold_ = 0;           // mm
   double column_threshold_ = 0;        // mm

@@ -81,19 +81,11 @@ absl::Status VolumeVector::Flush() {
 
 absl::Status VolumeVector::CopySlice(int piece, int slice, ops::Arithmetic& arithmetic,
                                      ops::VolumeBuffer& to) {
-  if (in_host_.empty()) return arithmetic.CopySlice(*volumes_[piece], slice, to, 0);
+  if (in_host_.empty()) {
+    return arithmetic.CopySlices(*volumes_[piece], slice, 1, to, 0);
+  }
   HostParts<VolumeParts>& parts = *in_host_[plan_->pieces[piece].device];
   return to.Upload(0, parts.InHost(index_[piece]).slices(slice, 1));
-}
-
-absl::Status VolumeVector::Upload(int piece, int first_slice, HostView3<const float> slices) {
-  ISO_ASSIGN_OR_RETURN(ops::VolumeBuffer * volume, At(piece, Access::kUpdate));
-  return volume->Upload(first_slice, slices);
-}
-
-absl::Status VolumeVector::Download(int piece, HostView3<float> slices) {
-  ISO_ASSIGN_OR_RETURN(const ops::VolumeBuffer* volume, At(piece, Access::kRead));
-  return volume->Download(0, slices);
 }
 
 Shape3 ProjectionVector::ShapeOf(int chunk, int device) const {
@@ -178,7 +170,7 @@ absl::StatusOr<ops::ProjectionStack*> ProjectionVector::At(int chunk, int device
 
 absl::Status ProjectionVector::Store(int chunk, int index, int device,
                                      HostView3<const float> view) {
-  if (!stacks_.empty()) return stacks_[chunk][device]->Upload(index, view);
+  if (!stacks_.empty()) return stacks_[chunk][device]->StartUpload(index, view);
   const HostView3<float> to = in_host_[device]->InHost(chunk).slices(index, 1);
   std::copy_n(view.data(), view.shape().count(), to.data());
   return absl::OkStatus();

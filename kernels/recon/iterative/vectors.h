@@ -40,10 +40,6 @@ class VolumeVector {
   /// Host memory has what the devices' rooms have.
   absl::Status Flush();
 
-  /// [z][y][x] of the piece's slices from `first_slice`.
-  absl::Status Upload(int piece, int first_slice, HostView3<const float> slices);
-  absl::Status Download(int piece, HostView3<float> slices);
-
  private:
   explicit VolumeVector(const RefinementPlan& plan) : plan_(&plan) {}
 
@@ -75,7 +71,8 @@ class ProjectionVector {
   absl::StatusOr<ops::ProjectionStack*> At(int chunk, int device, Access access);
 
   /// Sets one view, the `index`th of a chunk; shape {1, rows seen by the device, columns}. Where
-  /// projections wait in host memory, before the first call of At only.
+  /// projections wait in host memory, before the first call of At only. The view must stay until
+  /// the device's session is synchronised.
   absl::Status Store(int chunk, int index, int device, HostView3<const float> view);
 
  private:

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace isocenter::ops {
@@ -154,6 +155,24 @@ TEST(CheckRampFilter, NamesPixelsAndCutOff) {
   ExpectRefused(CheckRampFilter({.rows = 4, .columns = 65537}), "65537 x 4");
   for (const double cutoff : {0.0, 1.01}) {
     ExpectRefused(CheckRampFilter({.rows = 4, .columns = 4, .cutoff = cutoff}), "cut-off ");
+  }
+}
+
+// Beyond a table's points, at them and between, with two points, many, and none.
+TEST(AttenuationHinges, AreTheAttenuationOfHounsfieldUnits) {
+  for (const HounsfieldTable& table :
+       {HounsfieldTable{}, HounsfieldTable{{{-990, -1000}, {20, 0}}},
+        HounsfieldTable{{{-1000, -1000}, {0, 5}, {300, 900}, {1500, 1400}}}}) {
+    const HounsfieldScale scale{.mu_water_per_mm = 0.0193, .table = table};
+    const HounsfieldHinges hinges = AttenuationHinges(scale);
+    for (double hu = -1200; hu < 3000; hu += 12.5) {
+      double value = hinges.offset + double{hinges.slope} * hu;
+      for (int k = 0; k < hinges.count; ++k) {
+        value += hinges.turn[k] * std::max(0.0, hu - hinges.at[k]);
+      }
+      EXPECT_NEAR(value, AttenuationOf(scale, hu), 1e-7) << hu;
+      EXPECT_NEAR(HounsfieldOf(scale, value), hu, 0.01);
+    }
   }
 }
 

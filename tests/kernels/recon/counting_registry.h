@@ -125,6 +125,7 @@ class CountingArithmetic final : public ops::Arithmetic, Workspace {
   absl::Status DoInvert(double, ops::Vector& y) override { return Grow(y); }
   absl::Status DoExponential(double, ops::Vector& y) override { return Grow(y); }
   absl::Status DoClampBelow(double, ops::Vector& y) override { return Grow(y); }
+  absl::Status DoBend(const ops::HounsfieldHinges&, ops::Vector& y) override { return Grow(y); }
   absl::StatusOr<double> DoDot(const ops::Vector&, const ops::Vector& y) override { return One(y); }
   absl::StatusOr<double> DoDotOfRows(const ops::ProjectionStack&, const ops::ProjectionStack& y,
                                      RowRange) override {
@@ -134,7 +135,8 @@ class CountingArithmetic final : public ops::Arithmetic, Workspace {
                          ops::ProjectionStack& to) override {
     return Grow(to);
   }
-  absl::Status DoCopySlice(const ops::VolumeBuffer&, int, ops::VolumeBuffer& to, int) override {
+  absl::Status DoCopySlices(const ops::VolumeBuffer&, int, int, ops::VolumeBuffer& to,
+                            int) override {
     return Grow(to);
   }
 

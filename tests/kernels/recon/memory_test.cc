@@ -208,12 +208,9 @@ class RefinementMemory : public testing::TestWithParam<Case> {
     if (settings.surroundings_factor == 0) {
       EXPECT_EQ(machine.DeviceBytes(), plan->peak_bytes);
     }
-    int64_t largest = 0;
-    for (const Piece& piece : plan->pieces) largest = std::max(largest, VolumeBytes(piece.grid));
-    EXPECT_EQ(machine.HostBytes() + largest,
-              BytesOf(plan->host_parts, "staging of frames and of the volume to begin with") +
-                  BytesOf(plan->host_parts, "volumes that wait") +
-                  BytesOf(plan->host_parts, "projections that wait"));
+    EXPECT_EQ(machine.HostBytes(), BytesOf(plan->host_parts, "staging of frames") +
+                                       BytesOf(plan->host_parts, "volumes that wait") +
+                                       BytesOf(plan->host_parts, "projections that wait"));
     return true;
   }
 

@@ -56,7 +56,7 @@ TEST_F(ReferenceArithmetic, RowsAndSlices) {
   EXPECT_EQ(*arithmetic_->Dot(*from, *from, RowRange{1, 2}), 4 + 9 + 25 + 36);
   const VolumeGrid two{.nx = 1, .ny = 1, .nz = 2}, three{.nx = 1, .ny = 1, .nz = 3};
   auto source = Filled(two, {1, 2}), target = Filled(three, {7, 8, 9});
-  ASSERT_TRUE(arithmetic_->CopySlice(*source, 1, *target, 0).ok());
+  ASSERT_TRUE(arithmetic_->CopySlices(*source, 1, 1, *target, 0).ok());
   EXPECT_EQ(Values(*target), (Floats{2, 8, 9}));
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/kernels/recon/iterative/small_scan.h"
@@ -10,6 +11,7 @@
 namespace isocenter::recon {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 // A volume of ones is explained by every ray alone, so that one step of any subset gives it to all
@@ -181,6 +183,7 @@ TEST(Refinement, ReadsBetweenStepsAndTracesItsWork) {
   int updates = 0;
   double progress = 0;
   ASSERT_TRUE(refinement->Read({before.data(), scan.grid.shape()}).ok());
+  EXPECT_THAT(before, Each(-1000));  // nothing of the volume that was refused
   for (bool done = false; !done;) {
     done = *refinement->Step();
     EXPECT_GE(refinement->progress(), progress);
@@ -195,6 +198,27 @@ TEST(Refinement, ReadsBetweenStepsAndTracesItsWork) {
   ASSERT_TRUE(trace.ok());
   EXPECT_GT(SecondsOf(*trace).forward_project, 0);
   EXPECT_GT(SecondsOf(*trace).backproject, 0);
+}
+
+// In several pieces, more slices than are converted at once, and with a table of HU.
+TEST(Refinement, GivesBackTheVolumeThatItBeganWith) {
+  const SmallScan scan = MakeSmallScan(12, 342, 40);
+  const auto first = OpenDevice("reference"), second = OpenDevice("reference");
+  ops::Device* const devices[] = {first.get(), second.get()};
+  auto plan = *MakeRefinementPlan(scan.acquisition, scan.grid, {.mu_water_per_mm = kMuWater},
+                                  {.iterations = 1}, TestRegistry(), devices);
+  plan.hounsfield.table = {{{-1000, -1000}, {0, 5}, {300, 900}}};
+  auto refinement = *Refinement::Create(plan, TestRegistry(), devices);
+  for (int at = 0; at < 12; at += plan.chunk_views) {
+    const int count = std::min(plan.chunk_views, 12 - at);
+    ASSERT_TRUE(
+        refinement->Push({.line_integrals = scan.raw().line_integrals.slices(at, count)}).ok());
+  }
+  std::vector<float> begin(scan.grid.voxels()), read(scan.grid.voxels());
+  for (size_t i = 0; i < begin.size(); ++i) begin[i] = static_cast<float>(i % 2311) - 900;
+  ASSERT_TRUE(refinement->Start({begin.data(), scan.grid.shape()}).ok());
+  ASSERT_TRUE(refinement->Read({read.data(), scan.grid.shape()}).ok());
+  EXPECT_LT(LargestDifference(read, begin), 1e-3);
 }
 
 }  // namespace
