@@ -224,8 +224,8 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
   if (!accepted || status.ok()) return status;
   if (c.moves && c.accepted == absl::InfiniteFuture()) {
     // What another node says of it does not end it.
-    status = absl::UnavailableError(absl::StrCat(
-        "node '", node, "' is away, and node '", c.node, "' does not go on: ", status.message()));
+    status = absl::UnavailableError(absl::StrCat("node '", node, "' is away, and node '", c.node,
+                                                 "' does not go on: ", status.message()));
   }
   if (absl::IsNotFound(status) && c.again) {
     return absl::NotFoundError(
@@ -237,9 +237,9 @@ std::optional<absl::Status> AcquisitionStream::State::Verdict(absl::Status statu
   const absl::Status before = std::exchange(last_break, status);
   if (verdict.ok()) return std::nullopt;
   if (const absl::Status kept = window.CanBeSentAgain(); failover.possible() && !kept.ok()) {
-    verdict = absl::Status(verdict.code(),
-                           absl::StrCat(verdict.message(),
-                                        "; it cannot go to another node: ", kept.message()));
+    verdict = absl::Status(
+        verdict.code(),
+        absl::StrCat(verdict.message(), "; it cannot go to another node: ", kept.message()));
   }
   if (!c.again || c.accepted != absl::InfiniteFuture() || before.code() == status.code()) {
     return verdict;

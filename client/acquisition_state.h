@@ -113,14 +113,14 @@ struct AcquisitionStream::State {
   /// Returns the frames that are acknowledged by it.
   std::vector<uint32_t> Accept(const v1::Accepted& answer, Call& c)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  absl::Status AcceptedAgain(const v1::Accepted& answer) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  absl::Status AcceptedAgain(const v1::Accepted& answer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void StartNextWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   /// How the acquisition ends after a call that ended with `status`; nothing when it is tried
   /// again.
   std::optional<absl::Status> Verdict(absl::Status status, const Call& c, Reconnect& reconnect)
       ABSL_LOCKS_EXCLUDED(mutex);
-  /// What takes the acquisition up again, where it was or at another node. `c`: the call to be made.
+  /// What takes the acquisition up again, where it was or at another node. `c`: the call to be
+  /// made.
   v1::AcquireRequest GoOn(const Reconnect& reconnect, const absl::Status& why, Call& c)
       ABSL_LOCKS_EXCLUDED(mutex);
   absl::Status Send(uint32_t index, const grpc::Slice& pixels,

@@ -92,7 +92,8 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::OpenOnce(
     const AcquisitionStreamOptions& options) {
   v1::AcquireRequest opening;
   *opening.mutable_header() = header;
-  const std::vector<std::string> nodes = ListNodes(channel, options.admission_timeout, options.stop);
+  const std::vector<std::string> nodes =
+      ListNodes(channel, options.admission_timeout, options.stop);
   if (nodes.empty()) return Start(channel, header, std::move(opening), options, nodes, "");
   absl::Status refusal;
   for (const std::string& node :

@@ -12,7 +12,8 @@
 namespace isocenter::client {
 namespace {
 
-// Both from memory; a node that is under load has answered within milliseconds (docs/performance.md).
+// Both from memory; a node that is under load has answered within milliseconds
+// (docs/performance.md).
 constexpr absl::Duration kToQuote = absl::Seconds(1);
 constexpr absl::Duration kToAnswer = absl::Seconds(2);
 

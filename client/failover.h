@@ -12,8 +12,8 @@
 
 namespace isocenter::client {
 
-/// What opens an acquisition at another node than that which began it: the same request, and the job
-/// keeps its id, so that whatever both nodes make of it has the same UIDs
+/// What opens an acquisition at another node than that which began it: the same request, and the
+/// job keeps its id, so that whatever both nodes make of it has the same UIDs
 /// (docs/adr/0067-a-scan-outlives-its-node.md).
 v1::AcquireRequest MoveRequest(const std::string& job_id, const v1::AcquisitionHeader& header);
 
@@ -28,16 +28,16 @@ class Failover {
   /// How long a node may be away, or silent, before the acquisition goes to another.
   absl::Duration after() const { return after_; }
 
-  /// The node for the next call of what `move` opens elsewhere: `home`, or another. They are asked anew
-  /// in each round, and come best first; after them it is `home`'s turn.
+  /// The node for the next call of what `move` opens elsewhere: `home`, or another. They are asked
+  /// anew in each round, and come best first; after them it is `home`'s turn.
   std::string Next(const v1::AcquireRequest& move, const std::string& home);
   /// A call was accepted by `node`, `home` so far.
   void Arrived(const std::string& node, const std::string& home);
 
   /// Whether the node says anything of the job, within a bound.
   bool Answers(const std::string& node, const std::string& job_id) const;
-  /// Tells the nodes that the acquisition has left, so far as they can be reached at once, that they
-  /// need not wait for its console: their jobs of this id are cancelled.
+  /// Tells the nodes that the acquisition has left, so far as they can be reached at once, that
+  /// they need not wait for its console: their jobs of this id are cancelled.
   void Withdraw(const std::string& job_id) const;
 
  private:

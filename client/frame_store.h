@@ -12,8 +12,8 @@
 
 namespace isocenter::client {
 
-/// Messages by their frames' indices: the first ones in memory, by reference, those beyond a bound in
-/// a file without a name, which is gone with the process. Not thread-safe.
+/// Messages by their frames' indices: the first ones in memory, by reference, those beyond a bound
+/// in a file without a name, which is gone with the process. Not thread-safe.
 class FrameStore {
  public:
   /// `folder`: of the file, which is made when it is needed; empty: nothing is kept beyond

@@ -16,8 +16,9 @@ namespace isocenter::client {
 /// The request metadata that names the node which a call is meant for.
 inline constexpr char kNodeMetadata[] = "isocenter-node";
 
-/// The names of all nodes behind the address. Empty where there is no choice: one node, a channel to
-/// a certain one, a service that knows no nodes or does not answer within `timeout`, or before a stop.
+/// The names of all nodes behind the address. Empty where there is no choice: one node, a channel
+/// to a certain one, a service that knows no nodes or does not answer within `timeout`, or before a
+/// stop.
 std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Duration timeout,
                                    const std::stop_token& stop = {});
 

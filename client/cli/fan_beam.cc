@@ -6,7 +6,7 @@
 #include "absl/time/clock.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
-#include "client/formats/meta_image.h"
+#include "client/formats/volume_writer.h"
 #include "kernels/backends.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
@@ -41,7 +41,7 @@ absl::Status ReconstructFanBeamScan(const FanBeamCommand& command, ops::Device& 
       bytes));
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out",
                                                      .path = command.out,
-                                                     .endings = {".mha", ".mhd"},
+                                                     .endings = formats::VolumeEndings(),
                                                      .bytes = static_cast<uint64_t>(bytes)}));
   volume.voxels.resize(volume.grid.voxels());
   const absl::Time begin = absl::Now();
@@ -52,7 +52,7 @@ absl::Status ReconstructFanBeamScan(const FanBeamCommand& command, ops::Device& 
   std::printf("%dx%dx%d voxels of %.4g mm from %d fan-beam views in %.2f s on %s\n", volume.grid.nx,
               volume.grid.ny, volume.grid.nz, volume.grid.spacing.x, scan.geometry().views,
               absl::ToDoubleSeconds(absl::Now() - begin), device.description().c_str());
-  return formats::WriteMetaImage(command.out, volume);
+  return formats::WriteVolume(command.out, volume);
 }
 
 }  // namespace isocenter::cli

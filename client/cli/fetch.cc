@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/options/deidentify_flags.h"
@@ -12,8 +13,8 @@
 #include "client/cli/output/progress_bar.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
-#include "client/formats/meta_image.h"
 #include "client/formats/staged_directory.h"
+#include "client/formats/volume_writer.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -24,7 +25,7 @@ struct Options {
   client::ServerAddress server;
   std::string job_id;
   std::filesystem::path out;
-  std::string format = "dicom";
+  std::string format;  // empty: as the name of `out` says
   bool overwrite = false;
   DeidentifyFlags deidentify;
 };
@@ -87,16 +88,16 @@ class DirectorySink : public client::DicomSink {
   int64_t files_ = 0;
 };
 
-class MetaImageSink : public client::VolumeSink {
+class VolumeFileSink : public client::VolumeSink {
  public:
-  MetaImageSink(formats::Destination destination, const Interrupt& interrupt)
+  VolumeFileSink(formats::Destination destination, const Interrupt& interrupt)
       : destination_(std::move(destination)), interrupt_(interrupt) {}
   absl::Status OnGrid(const VolumeGrid& grid) override {
     bar_.emplace("download", "voxels", grid.voxels());
     destination_.bytes = static_cast<uint64_t>(grid.voxels()) * sizeof(float);
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination_));
-    ISO_ASSIGN_OR_RETURN(formats::MetaImageWriter writer,
-                         formats::MetaImageWriter::Create(destination_.path, grid));
+    ISO_ASSIGN_OR_RETURN(formats::VolumeWriter writer,
+                         formats::VolumeWriter::Create(destination_.path, grid));
     writer_.emplace(std::move(writer));
     return absl::OkStatus();
   }
@@ -111,7 +112,7 @@ class MetaImageSink : public client::VolumeSink {
  private:
   formats::Destination destination_;
   const Interrupt& interrupt_;
-  std::optional<formats::MetaImageWriter> writer_;
+  std::optional<formats::VolumeWriter> writer_;
   std::optional<ProgressBar> bar_;
   int64_t voxels_ = 0;
 };
@@ -127,26 +128,47 @@ absl::Status FetchDicom(const Options& options, const formats::Deidentifier* dei
 }
 
 absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
-  const formats::Destination destination{
-      .flag = "--out", .path = options.out, .endings = {".mha", ".mhd"}};
+  const formats::Destination destination{.flag = "--out",
+                                         .path = options.out,
+                                         .endings = options.format == "mha"
+                                                        ? std::vector<std::string>{".mha", ".mhd"}
+                                                        : formats::VolumeEndings()};
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
-  MetaImageSink sink(destination, interrupt);
+  VolumeFileSink sink(destination, interrupt);
   ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job_id, sink));
   return sink.Finish();
 }
 
+/// Whether a file is wanted and not DICOM. A name that looks like an image of a format that is not
+/// written does not become a directory.
+absl::StatusOr<bool> WantsFile(const Options& options) {
+  if (!options.format.empty()) return options.format != "dicom";
+  const std::string ending = options.out.extension().string();
+  const std::vector<std::string> written = formats::VolumeEndings();
+  if (std::ranges::find(written, ending) != written.end()) return true;
+  for (const char* other : {".gz", ".nrrd", ".nhdr", ".raw", ".dcm", ".tif", ".png", ".npy"}) {
+    if (ending != other) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--out is ", options.out.string(),
+        "; legal is a directory, for DICOM, or a file that ends in ",
+        absl::StrJoin(written, " or "), " (a directory of that name: --format dicom)"));
+  }
+  return false;
+}
+
 absl::Status Fetch(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const bool wants_file, WantsFile(options));
   ISO_ASSIGN_OR_RETURN(const std::optional<formats::Deidentifier> deidentifier,
                        MakeDeidentifier(options.deidentify));
-  if (deidentifier && options.format != "dicom") {
+  if (deidentifier && wants_file) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--deidentify with --format ", options.format,
-                     "; legal is dicom: the other formats carry no identity"));
+        absl::StrCat("--deidentify with the file ", options.out.string(),
+                     "; legal is DICOM: the other formats carry no identity"));
   }
   const Interrupt interrupt;
-  if (options.format == "mha") return FetchVolume(options, interrupt);
+  if (wants_file) return FetchVolume(options, interrupt);
   return FetchDicom(options, deidentifier ? &*deidentifier : nullptr, interrupt);
 }
 
@@ -160,10 +182,13 @@ void AddFetchCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter fetch JOB --out series              a directory of .dcm files\n"
       "  isocenter fetch JOB --out study7 --deidentify --keep dates --deidentify-key trial.key\n"
-      "  isocenter fetch JOB --format mha --out v.mha  Hounsfield units as float32, with the grid");
+      "  isocenter fetch JOB --out v.nii               Hounsfield units as float32, with the grid");
   command.Add("job", o.job_id, "job id").Required().Type("JOB");
-  command.Add("--out", o.out, "directory (dicom) or .mha file to write").Required().Type("PATH");
-  command.Add("--format", o.format, "of the result").OneOf({"dicom", "mha"}).ShowDefault();
+  command.Add("--out", o.out, "directory (DICOM), or file: .mha, .mhd, .nii")
+      .Required()
+      .Type("PATH");
+  command.Add("--format", o.format, "of the result (default: as the name of --out says)")
+      .OneOf({"dicom", "mha"});
   command.AddSwitch("--overwrite", o.overwrite,
                     "dicom: also into a directory with files, if this fetch replaces all of them");
   AddDeidentifyFlags(command, o.deidentify);

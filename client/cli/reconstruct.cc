@@ -22,7 +22,7 @@
 #include "client/cli/output/table.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
-#include "client/formats/meta_image.h"
+#include "client/formats/volume_writer.h"
 #include "client/imaging/convergence_plot.h"
 #include "kernels/backends.h"
 #include "kernels/base/host_memory.h"
@@ -162,8 +162,8 @@ absl::Status Run(const recon::SecondPassPlan& plan, const Options&,
                  const std::vector<ops::Device*>& devices, const LocalFrames& frames,
                  HostView3<float> volume) {
   std::vector<std::string> findings;
-  ISO_RETURN_IF_ERROR(
-      recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume, frames.doses(), &findings));
+  ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume,
+                                              frames.doses(), &findings));
   for (const std::string& finding : findings) std::printf("%s\n", finding.c_str());
   return absl::OkStatus();
 }
@@ -199,7 +199,7 @@ absl::Status Run(const recon::RefinementPlan& plan, const Options& options,
 formats::Destination VolumeDestination(const Options& options) {
   return {.flag = "--out",
           .path = options.out,
-          .endings = {".mha", ".mhd"},
+          .endings = formats::VolumeEndings(),
           .inputs = {options.acquisition.input, options.acquisition.projections}};
 }
 
@@ -339,7 +339,7 @@ absl::Status Reconstruct(Options options) {
               volume.grid.nz, volume.grid.spacing.x, absl::ToDoubleSeconds(absl::Now() - begin),
               static_cast<int>(devices.size()), devices[0]->description().c_str());
   volume.grid = PatientGrid(volume.grid, patient_position);
-  return formats::WriteMetaImage(options.out, volume);
+  return formats::WriteVolume(options.out, volume);
 }
 
 }  // namespace
@@ -351,7 +351,7 @@ void AddReconstructCommand(flags::Command program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   AddAcquisitionFlags(command, o.acquisition);
-  command.Add("--out", o.out, "volume in HU, .mha or .mhd").Required().Type("FILE");
+  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
   command
       .Add("--calibration", o.calibration,
            "set of the detector that took the frames, to correct them with (docs/corrections.md)")

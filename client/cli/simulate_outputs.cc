@@ -4,6 +4,7 @@
 
 #include "client/cli/truth.h"
 #include "client/formats/destination.h"
+#include "client/formats/volume_writer.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -43,7 +44,7 @@ absl::Status CheckOutputs(const SimulateOptions& options, const std::string& for
     ISO_RETURN_IF_ERROR(
         formats::CheckFileDestination({.flag = "--truth",
                                        .path = file,
-                                       .endings = {".mha", ".mhd"},
+                                       .endings = formats::VolumeEndings(),
                                        .bytes = files.size() * size * size * size * sizeof(float),
                                        .inputs = {options.volume, options.physics}}));
   }

@@ -7,7 +7,7 @@
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/flags/command.h"
-#include "client/formats/meta_image.h"
+#include "client/formats/volume_writer.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
 #include "kernels/physics/tissue.h"
@@ -33,8 +33,8 @@ struct Volume {
 
 absl::Status Write(const Volume& volume, const VolumeGrid& grid, int subsamples, ThreadPool& pool,
                    const Interrupt& interrupt) {
-  ISO_ASSIGN_OR_RETURN(formats::MetaImageWriter writer,
-                       formats::MetaImageWriter::Create(volume.path, grid));
+  ISO_ASSIGN_OR_RETURN(formats::VolumeWriter writer,
+                       formats::VolumeWriter::Create(volume.path, grid));
   ProgressBar bar("truth", "slices", grid.nz);
   std::vector<float> voxels;
   for (int z = 0; z < grid.nz; z += kSlab) {

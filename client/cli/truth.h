@@ -21,7 +21,7 @@ std::vector<std::filesystem::path> MaterialTruthFiles(const std::filesystem::pat
 
 /// Writes --truth in HU and, where --truth-materials asks for them and there are `physics`, the
 /// volume of each material at its own density in one volume. Errors: those of AutoGrid and
-/// MetaImageWriter, CANCELLED.
+/// VolumeWriter, CANCELLED.
 absl::Status WriteTruth(const SimulateOptions& options, const phantom::Phantom& object,
                         const PhysicsSetup* physics, const Detector& detector,
                         const Trajectory& trajectory, ThreadPool& pool, const Interrupt& interrupt);

@@ -175,6 +175,38 @@ absl::StatusOr<VolumeGrid> GridOf(const Header& header, const std::string& name)
   return grid;
 }
 
+/// A header in this machine's byte order, which readers find out, and the four bytes that say that
+/// no extension follows.
+std::array<std::byte, kHeaderBytes + 4> HeaderOf(const VolumeGrid& grid) {
+  std::array<std::byte, kHeaderBytes + 4> bytes{};
+  const auto set = [&bytes](size_t offset, auto value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof(value));
+  };
+  const int size[] = {3, grid.nx, grid.ny, grid.nz, 1, 1, 1, 1};
+  const double spacing[] = {grid.spacing.x, grid.spacing.y, grid.spacing.z};
+  const double origin[] = {grid.origin.x, grid.origin.y, grid.origin.z};
+  set(0, static_cast<int32_t>(kHeaderBytes));
+  for (int i = 0; i < 8; ++i) set(40 + 2 * i, static_cast<int16_t>(size[i]));
+  set(70, int16_t{16});  // datatype: float32
+  set(72, int16_t{32});  // its bits
+  set(76, 1.0F);         // qfac
+  for (int axis = 0; axis < 3; ++axis) set(80 + 4 * axis, static_cast<float>(spacing[axis]));
+  set(108, static_cast<float>(bytes.size()));  // vox_offset
+  set(112, 1.0F);                              // scl_slope
+  set(123, char{2});                           // xyzt_units: mm
+  set(254, int16_t{1});                        // sform_code: scanner
+  for (int row = 0; row < 3; ++row) {
+    const double turn = row < 2 ? -1 : 1;  // LPS to RAS
+    for (int axis = 0; axis < 3; ++axis) {
+      set(280 + 16 * row + 4 * axis,
+          static_cast<float>(turn * grid.direction[row * 3 + axis] * spacing[axis]));
+    }
+    set(280 + 16 * row + 12, static_cast<float>(turn * origin[row]));
+  }
+  std::memcpy(bytes.data() + 344, "n+1", 4);
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
@@ -201,6 +233,34 @@ absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
                          return ReadExactly(file.get(), bytes, name);
                        }));
   return WithRightHandedGrid(std::move(volume), name);
+}
+
+absl::StatusOr<NiftiWriter> NiftiWriter::Create(const std::filesystem::path& path,
+                                                const VolumeGrid& grid) {
+  ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+  if (const int most = std::max({grid.nx, grid.ny, grid.nz}); most > 32767) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a volume of ", most, " voxels along an axis; legal in NIfTI-1 is 1 to 32767"));
+  }
+  ISO_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
+  ISO_RETURN_IF_ERROR(file.Write(HeaderOf(grid)));
+  return NiftiWriter(std::move(file), grid.voxels());
+}
+
+absl::Status NiftiWriter::Append(std::span<const float> voxels) {
+  if (static_cast<int64_t>(voxels.size()) > missing_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(voxels.size(), " voxels given where ", missing_, " are missing"));
+  }
+  missing_ -= static_cast<int64_t>(voxels.size());
+  return file_.Write(std::as_bytes(voxels));
+}
+
+absl::Status NiftiWriter::Finish() {
+  if (missing_ != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(missing_, " voxels are missing"));
+  }
+  return file_.Commit();
 }
 
 }  // namespace isocenter::formats

@@ -1,9 +1,14 @@
 // NIfTI-1 single files (.nii, .nii.gz). docs/formats/nifti.md.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <span>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/formats/file.h"
 #include "client/formats/volume.h"
 
 namespace isocenter::formats {
@@ -13,5 +18,25 @@ namespace isocenter::formats {
 /// LPS. Errors: NOT_FOUND, INVALID_ARGUMENT (not NIfTI-1, unsupported type, more than one volume, a
 /// sheared sform), DATA_LOSS (truncated).
 absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path);
+
+/// Writes float32 voxels in order into a .nii, without holding the volume in memory. The grid
+/// becomes the sform, of scanner coordinates, in NIfTI's RAS axes.
+class NiftiWriter {
+ public:
+  /// Errors: INVALID_ARGUMENT (an illegal grid, or more than 32767 voxels along an axis), those of
+  /// OutputFile.
+  static absl::StatusOr<NiftiWriter> Create(const std::filesystem::path& path,
+                                            const VolumeGrid& grid);
+  /// Errors: INVALID_ARGUMENT (more voxels than the grid has), RESOURCE_EXHAUSTED, INTERNAL.
+  absl::Status Append(std::span<const float> voxels);
+  /// Makes the file visible. Errors: FAILED_PRECONDITION (voxels are missing).
+  absl::Status Finish();
+
+ private:
+  NiftiWriter(OutputFile file, int64_t missing) : file_(std::move(file)), missing_(missing) {}
+
+  OutputFile file_;
+  int64_t missing_;
+};
 
 }  // namespace isocenter::formats

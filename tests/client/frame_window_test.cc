@@ -26,7 +26,8 @@ std::string Text(const grpc::ByteBuffer& message) {
   std::vector<grpc::Slice> slices;
   EXPECT_TRUE(message.Dump(&slices).ok());
   std::string text;
-  for (const grpc::Slice& s : slices) text.append(reinterpret_cast<const char*>(s.begin()), s.size());
+  for (const grpc::Slice& s : slices)
+    text.append(reinterpret_cast<const char*>(s.begin()), s.size());
   return text;
 }
 
@@ -78,8 +79,8 @@ TEST(FrameWindow, AnotherServerGetsAllInOrderAndTheConsoleIsToldOnce) {
   ASSERT_TRUE(window.CanBeSentAgain().ok());
   EXPECT_THAT(window.Restart(0), IsEmpty());
   EXPECT_EQ(window.acknowledged(), 0);
-  EXPECT_THAT(Written(window), ElementsAre(Text(Message(0)), Text(Message(1)), Text(Message(2)),
-                                           Text(Message(3))));
+  EXPECT_THAT(Written(window),
+              ElementsAre(Text(Message(0)), Text(Message(1)), Text(Message(2)), Text(Message(3))));
   EXPECT_THAT(window.Acknowledge(UpTo(3)), ElementsAre(3)) << "the others had been told";
   EXPECT_EQ(window.acknowledged(), 4);
   EXPECT_TRUE(window.empty());

@@ -4,9 +4,11 @@
 #include <zlib.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "client/formats/raw_volume.h"
 #include "client/formats/volume_input.h"
+#include "client/formats/volume_writer.h"
 #include "tests/client/test_files.h"
 
 namespace isocenter::formats {
@@ -170,6 +172,62 @@ TEST(Volume, CenteringPutsTheMiddleIntoTheIsocentre) {
   CenterAtIsocenter(grid);
   const Vec3 middle = grid.VoxelToWorld(1.5, 2, 2.5);
   EXPECT_NEAR(Norm(middle), 0, 1e-12);  // rounding of values of about 10
+}
+
+VolumeGrid OddGrid() {
+  return {.nx = 2,
+          .ny = 1,
+          .nz = 2,
+          .spacing = {0.5, 1, 1.5},
+          .origin = {10, -20, 30},
+          .direction = {0, 1, 0, -1, 0, 0, 0, 0, 1}};
+}
+
+TEST(NiftiWriter, HasTheFieldsOfTheStandardAtTheirOffsets) {
+  TemporaryDirectory directory;
+  const Volume volume{.grid = OddGrid(), .voxels = {1, 2, 3, 4.5F}};
+  ASSERT_TRUE(WriteVolume(directory / "v.nii", volume).ok());
+  const std::string bytes = client_test::ReadBytes(directory / "v.nii");
+  ASSERT_EQ(bytes.size(), 352u + 16);
+  const auto number = [&bytes]<class T>(size_t offset, T) {
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof(T));
+    return value;
+  };
+  EXPECT_EQ(number(0, int32_t{}), 348);
+  EXPECT_EQ(number(40, int16_t{}), 3);
+  EXPECT_EQ(number(46, int16_t{}), 2);
+  EXPECT_EQ(number(70, int16_t{}), 16);
+  EXPECT_EQ(number(108, float{}), 352);
+  EXPECT_EQ(bytes.substr(344, 4), std::string("n+1\0", 4));
+  // Along x of the grid LPS goes along -y... of RAS: rows of the transform by hand.
+  const float rows[] = {0, -1, 0, -10, 0.5F, 0, 0, 20, 0, 0, 1.5F, 30};
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(number(280 + 4 * i, float{}), rows[i]) << i;
+  EXPECT_EQ(number(352 + 12, float{}), 4.5F);
+}
+
+TEST(NiftiWriter, ReadsBackAsItWasWritten) {
+  TemporaryDirectory directory;
+  const Volume volume{.grid = OddGrid(), .voxels = {1, 2, 3, 4.5F}};
+  ASSERT_TRUE(WriteVolume(directory / "v.nii", volume).ok());
+  const absl::StatusOr<Volume> back = ReadNifti(directory / "v.nii");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->voxels, volume.voxels);
+  EXPECT_EQ(back->grid.spacing, volume.grid.spacing);
+  EXPECT_EQ(back->grid.origin, volume.grid.origin);
+  EXPECT_EQ(back->grid.direction, volume.grid.direction);
+}
+
+TEST(NiftiWriter, RefusesWhatTheFormatCannotSay) {
+  TemporaryDirectory directory;
+  VolumeGrid wide = OddGrid();
+  wide.nx = 32768;
+  EXPECT_THAT(std::string(NiftiWriter::Create(directory / "v.nii", wide).status().message()),
+              HasSubstr("32768 voxels along an axis"));
+  absl::StatusOr<NiftiWriter> writer = NiftiWriter::Create(directory / "v.nii", OddGrid());
+  ASSERT_TRUE(writer.ok());
+  EXPECT_FALSE(writer->Append(std::vector<float>(5)).ok());
+  EXPECT_EQ(writer->Finish().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

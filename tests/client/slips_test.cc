@@ -99,6 +99,8 @@ constexpr Slip kSlips[] = {
     {"jobs --limit 0", 2, "--limit is '0'; legal is a whole number from 1 to 1000000"},
     {"jobs --limit many", 2, "--limit is 'many'"},
     {"stream a --grid axbxc", 2, "--grid is 'a'; legal is a whole number"},
+    {"fetch J --out v.nii.gz", 1,
+     "legal is a directory, for DICOM, or a file that ends in .mha or .mhd or .nii"},
     {"fetch J --out v --format dcm", 2, "--format is 'dcm'; legal is dicom or mha"},
     {"reconstruct x --out v.mha --window han", 2, "did you mean hann?"},
     {"reconstruct x --out v.mha --algorithm os_satr", 2, "did you mean os_sart?"},

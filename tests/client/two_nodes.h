@@ -1,5 +1,5 @@
-// Two nodes behind one address, for tests of the client: they keep to the contract, compute nothing, and die on demand. Listens on
-// loopback, on a free port.
+// Two nodes behind one address, for tests of the client: they keep to the contract, compute
+// nothing, and die on demand. Listens on loopback, on a free port.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -26,7 +26,7 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
     bool silent = false;  // its calls stay, and nothing comes of them; new ones are refused
     int64_t dies_at_frame = -1, falls_silent_at_frame = -1;
     bool dies_after_finish = false;
-    bool refuses = false;                         // all that it does not know
+    bool refuses = false;                            // all that it does not know
     std::map<std::string, std::set<uint32_t>> held;  // by job
     std::set<std::string> cancelled;
   };
@@ -117,8 +117,8 @@ class TwoNodes final : public v1::AcquisitionService::Service, public v1::JobSer
     absl::MutexLock lock(&mutex_);
     Node& node = nodes_.at(name);
     if (node.away || node.silent) return Away();
-    std::string job = request.has_resume() ? request.resume().job_id()
-                                           : request.header().continues_job_id();
+    std::string job =
+        request.has_resume() ? request.resume().job_id() : request.header().continues_job_id();
     if (job.empty()) job = absl::StrCat("job-of-", name);
     if (request.has_resume() && node.held.count(job) == 0) {
       return {grpc::StatusCode::NOT_FOUND, "no such job"};

@@ -1,0 +1,42 @@
+// Volumes into files, in the format that a file's name asks for.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/formats/meta_image.h"
+#include "client/formats/nifti.h"
+#include "client/formats/volume.h"
+
+namespace isocenter::formats {
+
+/// Of the names of files that VolumeWriter writes.
+inline std::vector<std::string> VolumeEndings() { return {".mha", ".mhd", ".nii"}; }
+
+/// Writes float32 voxels in order, without holding the volume in memory.
+class VolumeWriter {
+ public:
+  /// Errors: INVALID_ARGUMENT (another ending, a grid that the format cannot say), those of
+  /// OutputFile.
+  static absl::StatusOr<VolumeWriter> Create(const std::filesystem::path& path,
+                                             const VolumeGrid& grid);
+  /// Errors: INVALID_ARGUMENT (more voxels than the grid has), RESOURCE_EXHAUSTED, INTERNAL.
+  absl::Status Append(std::span<const float> voxels);
+  /// Makes the file visible. Errors: FAILED_PRECONDITION (voxels are missing).
+  absl::Status Finish();
+
+ private:
+  using AnyWriter = std::variant<MetaImageWriter, NiftiWriter>;
+  explicit VolumeWriter(AnyWriter writer) : writer_(std::move(writer)) {}
+  AnyWriter writer_;
+};
+
+absl::Status WriteVolume(const std::filesystem::path& path, const Volume& volume);
+
+}  // namespace isocenter::formats
