@@ -238,10 +238,6 @@ absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
 absl::StatusOr<NiftiWriter> NiftiWriter::Create(const std::filesystem::path& path,
                                                 const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
-  if (const int most = std::max({grid.nx, grid.ny, grid.nz}); most > 32767) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a volume of ", most, " voxels along an axis; legal in NIfTI-1 is 1 to 32767"));
-  }
   ISO_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
   ISO_RETURN_IF_ERROR(file.Write(HeaderOf(grid)));
   return NiftiWriter(std::move(file), grid.voxels());

@@ -23,8 +23,7 @@ absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path);
 /// becomes the sform, of scanner coordinates, in NIfTI's RAS axes.
 class NiftiWriter {
  public:
-  /// Errors: INVALID_ARGUMENT (an illegal grid, or more than 32767 voxels along an axis), those of
-  /// OutputFile.
+  /// Errors: INVALID_ARGUMENT (an illegal grid), those of OutputFile.
   static absl::StatusOr<NiftiWriter> Create(const std::filesystem::path& path,
                                             const VolumeGrid& grid);
   /// Errors: INVALID_ARGUMENT (more voxels than the grid has), RESOURCE_EXHAUSTED, INTERNAL.

@@ -22,7 +22,7 @@ inline std::vector<std::string> VolumeEndings() { return {".mha", ".mhd", ".nii"
 /// Writes float32 voxels in order, without holding the volume in memory.
 class VolumeWriter {
  public:
-  /// Errors: INVALID_ARGUMENT (another ending, a grid that the format cannot say), those of
+  /// Errors: INVALID_ARGUMENT (another ending, an illegal grid), those of
   /// OutputFile.
   static absl::StatusOr<VolumeWriter> Create(const std::filesystem::path& path,
                                              const VolumeGrid& grid);

@@ -218,12 +218,8 @@ TEST(NiftiWriter, ReadsBackAsItWasWritten) {
   EXPECT_EQ(back->grid.direction, volume.grid.direction);
 }
 
-TEST(NiftiWriter, RefusesWhatTheFormatCannotSay) {
+TEST(NiftiWriter, RefusesAnotherNumberOfVoxels) {
   TemporaryDirectory directory;
-  VolumeGrid wide = OddGrid();
-  wide.nx = 32768;
-  EXPECT_THAT(std::string(NiftiWriter::Create(directory / "v.nii", wide).status().message()),
-              HasSubstr("32768 voxels along an axis"));
   absl::StatusOr<NiftiWriter> writer = NiftiWriter::Create(directory / "v.nii", OddGrid());
   ASSERT_TRUE(writer.ok());
   EXPECT_FALSE(writer->Append(std::vector<float>(5)).ok());
