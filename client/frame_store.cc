@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <grpcpp/support/slice.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <span>
 #include <utility>
 #include <vector>

@@ -450,7 +450,7 @@ TEST(Cli, DeidentificationIsCheckedBeforeAnythingIsFetched) {
   EXPECT_THAT(error({"--keep", "dates"}), HasSubstr("need --deidentify"));
   EXPECT_THAT(error({"--deidentify", "--deidentify-key", (directory / "short").string()}),
               HasSubstr("has 10 bytes; legal is 16 or more"));
-  EXPECT_THAT(error({"--deidentify", "--format", "mha"}), HasSubstr("legal is dicom"));
+  EXPECT_THAT(error({"--deidentify", "--format", "mha"}), HasSubstr("legal is DICOM"));
   EXPECT_FALSE(std::filesystem::exists(directory / "out"));
 }
 

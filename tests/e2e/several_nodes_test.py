@@ -195,7 +195,7 @@ class SeveralNodesTest(support.ServiceTest):
             # What only that node has, cannot be had.
             done = self.call("jobs", "--node", down)
             self.assertEqual(done.returncode, 1)
-            self.assertIn("shutting down", done.stderr)
+            self.assertIn("the proxy has no server for the call", done.stderr)
             self.nodes[down].start()
             self.wait_for_the_return_of(down)
 
