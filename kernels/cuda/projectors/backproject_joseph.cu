@@ -178,7 +178,7 @@ __global__ __launch_bounds__(kThreads,
                                                   Extent extent, const float* weighed,
                                                   float* volume) {
   __shared__ Reach reaches[kAdjointViews];
-  __shared__ float tile[kTileRows * kTileColumns];
+  __shared__ float tile[(kTileRows + kMostWalkedRows) * kTileColumns];
   __shared__ float sums[kAdjointDepth][kThreads];
   const int x0 = blockIdx.x * kBlockX, y0 = blockIdx.y * kBlockY, z0 = blockIdx.z * kAdjointDepth;
   if (threadIdx.x < count) {

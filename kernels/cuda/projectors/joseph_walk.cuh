@@ -71,7 +71,7 @@ struct WalkedColumn {
 };
 
 /// Adds to `sum` what the column adds to the voxels of the run. kRows: of pixels between two
-/// voxels, at most.
+/// voxels, at most; so many rows may be read behind those that count.
 template <int kRows, bool kUpright>
 __device__ void WalkColumn(const WalkedColumn<kUpright>& column, const float* pixels,
                            float (&sum)[kAdjointDepth]) {
@@ -91,7 +91,8 @@ __device__ void WalkColumn(const WalkedColumn<kUpright>& column, const float* pi
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       const float share = fmaf(row, per_row, part);
-      float value = row < count ? pixel[row * kTileColumns] : 0.f;
+      const float there = pixel[row * kTileColumns];
+      float value = row < count ? there : 0.f;
       if constexpr (!kUpright) value *= Tent(fmaf(share, column.lean, b));
       all += value;
       above = fmaf(share, value, above);
