@@ -177,7 +177,7 @@ std::vector<ProjectCase> ProjectCases() {
   carm("IdealOrbitTallGrid", {2, 301, 47}, 2.5, CenteredGrid(11, 9, 141, {1, 1.2, 1}), 0);
   carm("IdealOrbitLargeVoxels", odd, 1.0, CenteredGrid(12, 13, 9, {7, 6, 5}), 0);
   carm("IdealOrbitLargePixels", {3, 17, 19}, 0.3, CenteredGrid(40, 41, 43, {1, 1, 1}), 0);
-  for (const double pixels : {0.3, 0.7, 1.9, 4.1}) {
+  for (const double pixels : {0.3, 0.7, 1.9, 2.6, 3.3, 4.1}) {
     carm("PixelsPerVoxel" + std::to_string(static_cast<int>(100 * pixels)), {3, 61, 57}, pixels,
          cube(19, 1));
   }

@@ -1,12 +1,13 @@
 // The exact adjoint of Joseph's forward projector, by gathering. For each major axis and view the
 // pixels are first multiplied by the length of their rays between two planes, and set to zero where
 // the axis is another one. A voxel then takes the pixels whose rays cross its plane less than one
-// voxel away along both of the other axes, each times a tent along both.
+// voxel away along both of the other axes, each times a tent along both; where columns of pixels
+// run along z a thread goes through them once for a run of voxels (joseph_walk.cuh).
 #include <algorithm>
 #include <vector>
 
 #include "kernels/cuda/fdk/backproject_common.cuh"
-#include "kernels/cuda/projectors/joseph_reach.cuh"
+#include "kernels/cuda/projectors/joseph_walk.cuh"
 #include "kernels/cuda/projectors/methods.h"
 
 namespace isocenter::cuda {
@@ -81,8 +82,6 @@ __device__ float GatherNear(const JosephAdjointView& view, const PlaneAxes& axes
   return sum;
 }
 
-__device__ float Tent(float x) { return __saturatef(1 - fabsf(x)); }
-
 // One view at one voxel, from the view itself.
 __device__ float GatherFar(const Neighbourhood& n, const Reach& reach, const JosephExtent& e,
                            const float* pixels) {
@@ -108,7 +107,7 @@ __device__ float GatherFar(const Neighbourhood& n, const Reach& reach, const Jos
 }
 
 // One view at one voxel, from the tile, whose pixels have a border of others or of zeros.
-template <int kRows, bool kAligned>
+template <int kRows>
 __device__ float GatherTile(const Neighbourhood& n, const Reach& reach, const JosephExtent& e,
                             const float* tile) {
   const float at_u = n.u + (0.5f * (e.columns - 1) - reach.tile_u);
@@ -122,20 +121,11 @@ __device__ float GatherTile(const Neighbourhood& n, const Reach& reach, const Jo
   for (int column = 0; column < reach.columns; ++column) {
     const float g = Reciprocal(fmaf(n.bend_u, du, 1.f));
     const float c = fmaf(n.c_u, du, n.c_v * dv) * g, c_step = n.c_v * g;
-    float of_column = 0;
-    if constexpr (kAligned) {
+    const float b = fmaf(n.b_u, du, n.b_v * dv) * g, b_step = n.b_v * g;
 #pragma unroll
-      for (int row = 0; row < kRows; ++row) {
-        of_column = fmaf(Tent(fmaf(row, c_step, c)), pixel[row * kTileColumns], of_column);
-      }
-      sum = fmaf(Tent(n.b_u * du * g), of_column, sum);
-    } else {
-      const float b = fmaf(n.b_u, du, n.b_v * dv) * g, b_step = n.b_v * g;
-#pragma unroll
-      for (int row = 0; row < kRows; ++row) {
-        const float weight = Tent(fmaf(row, b_step, b)) * Tent(fmaf(row, c_step, c));
-        sum = fmaf(weight, pixel[row * kTileColumns], sum);
-      }
+    for (int row = 0; row < kRows; ++row) {
+      const float weight = Tent(fmaf(row, b_step, b)) * Tent(fmaf(row, c_step, c));
+      sum = fmaf(weight, pixel[row * kTileColumns], sum);
     }
     ++pixel;
     du += 1;
@@ -148,7 +138,7 @@ __device__ void FillTile(const Reach& reach, const JosephExtent& e, const float*
                          float* tile) {
   const int lane = threadIdx.x % 32;
   for (int row = threadIdx.x / 32; row < reach.tile_rows; row += kThreads / 32) {
-    const int from = reach.tile_v + row;
+    const int from = reach.tile_v + (reach.turned ? reach.tile_rows - 1 - row : row);
     const bool exists = from >= 0 && from < e.rows;
     const float* const pixels_of_row = pixels + static_cast<int64_t>(from) * e.columns;
     for (int i = lane; i < kTileColumns; i += 32) {
@@ -159,13 +149,36 @@ __device__ void FillTile(const Reach& reach, const JosephExtent& e, const float*
   }
 }
 
+// of_rows<kRows>() for the least kRows, from kLeast to kMost, that is not below `rows`.
+template <int kLeast, int kMost, class OfRows>
+__device__ void BranchOnRows(int rows, const OfRows& of_rows) {
+  if constexpr (kLeast < kMost) {
+    if (rows > kLeast) return BranchOnRows<kLeast + 1, kMost>(rows, of_rows);
+  }
+  of_rows.template operator()<kLeast>();
+}
+
+// WalkTile, for as many rows as the view needs.
+__device__ __forceinline__ void WalkRows(const JosephAdjointView& view, const PlaneAxes& axes,
+                                         const JosephExtent& e, const Reach& reach, float x,
+                                         float y, int z0, const float* tile,
+                                         float (&run)[kAdjointDepth]) {
+  BranchOnRows<2, kMostWalkedRows>(reach.rows, [&]<int kRows>() {
+    if (reach.way == Way::kUpright) {
+      WalkTile<kRows, true>(view, axes, e, reach, x, y, z0, tile, run);
+    } else {
+      WalkTile<kRows, false>(view, axes, e, reach, x, y, z0, tile, run);
+    }
+  });
+}
+
 __global__ __launch_bounds__(kThreads,
                              4) void GatherKernel(const __grid_constant__ JosephAdjointViews views,
                                                   int count, PlaneAxes axes, JosephExtent e,
                                                   Extent extent, const float* weighed,
                                                   float* volume) {
   __shared__ Reach reaches[kAdjointViews];
-  __shared__ float tile[kTileRows * kTileColumns];
+  __shared__ float tile[(kTileRows + kMostWalkedRows) * kTileColumns];
   __shared__ float sums[kAdjointDepth][kThreads];
   const int x0 = blockIdx.x * kBlockX, y0 = blockIdx.y * kBlockY, z0 = blockIdx.z * kAdjointDepth;
   if (threadIdx.x < count) {
@@ -201,32 +214,16 @@ __global__ __launch_bounds__(kThreads,
       __syncthreads();  // all have read the tile before
       FillTile(reach, e, pixels, tile);
       __syncthreads();
-      const auto from_tile = [&]<int kRows>() {
-        if (reach.way == Way::kAligned) {
-          gather(
-              [&](const Neighbourhood& n) { return GatherTile<kRows, true>(n, reach, e, tile); });
-        } else {
-          gather(
-              [&](const Neighbourhood& n) { return GatherTile<kRows, false>(n, reach, e, tile); });
-        }
-      };
-      switch (reach.rows) {
-        case 3:
-          from_tile.template operator()<3>();
-          break;
-        case 4:
-          from_tile.template operator()<4>();
-          break;
-        case 5:
-          from_tile.template operator()<5>();
-          break;
-        case 6:
-          from_tile.template operator()<6>();
-          break;
-        default:
-          from_tile.template operator()<kMostRows>();
-          break;
+      if (reach.way == Way::kFlat) {
+        BranchOnRows<kLeastRows, kMostRows>(reach.rows, [&]<int kRows>() {
+          gather([&](const Neighbourhood& n) { return GatherTile<kRows>(n, reach, e, tile); });
+        });
+        continue;
       }
+      float run[kAdjointDepth] = {};
+      WalkRows(view, axes, e, reach, x, y, z0, tile, run);
+#pragma unroll
+      for (int k = 0; k < kAdjointDepth; ++k) sums[k][threadIdx.x] += run[k];
     }
   }
 #pragma unroll
