@@ -98,14 +98,11 @@ absl::Status Context::CheckDriver() {
     return std::string(found == nullptr ? "" : found);
   };
   renderer_ = text(GL_RENDERER);
-  const std::string all = text(GL_EXTENSIONS);
-  const std::vector<absl::string_view> extensions = absl::StrSplit(all, ' ');
+  extensions_ = text(GL_EXTENSIONS);
   std::vector<absl::string_view> missing;
   for (const absl::string_view needed :
        {"GL_OES_texture_float_linear", "GL_EXT_color_buffer_float"}) {
-    if (std::find(extensions.begin(), extensions.end(), needed) == extensions.end()) {
-      missing.push_back(needed);
-    }
+    if (!Has(needed)) missing.push_back(needed);
   }
   if (!missing.empty()) {
     return Missing(absl::StrCat(renderer_, " lacks ", absl::StrJoin(missing, ", ")));
@@ -117,6 +114,16 @@ absl::Status Context::CheckDriver() {
   largest_binding_ = bytes;
   binding_alignment_ = alignment;
   return Check("asking the driver");
+}
+
+bool Context::Has(absl::string_view extension) const {
+  const std::vector<absl::string_view> all = absl::StrSplit(extensions_, ' ');
+  return std::find(all.begin(), all.end(), extension) != all.end();
+}
+
+absl::Status Context::Needs(absl::string_view extension) const {
+  if (Has(extension)) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(renderer_, " lacks ", extension));
 }
 
 absl::Status Context::Check(const char* what) const {

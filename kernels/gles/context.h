@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "kernels/gles/functions.h"
 
 namespace isocenter::gles {
@@ -25,6 +26,8 @@ class Context {
   const Functions& gl() const { return gl_; }
   /// As the driver calls itself.
   const std::string& renderer() const { return renderer_; }
+  /// Errors: UNAVAILABLE, naming the extension that the driver lacks.
+  absl::Status Needs(absl::string_view extension) const;
   /// Of a texture, along either axis.
   int largest_texture() const { return largest_texture_; }
   /// Bytes of a buffer that a shader sees, and what their beginning is a multiple of.
@@ -51,10 +54,11 @@ class Context {
   absl::Status Open();
   absl::Status FindFunctions();
   absl::Status CheckDriver();
+  bool Has(absl::string_view extension) const;
 
   std::unique_ptr<Egl> egl_;
   Functions gl_;
-  std::string renderer_;
+  std::string renderer_, extensions_;
   int largest_texture_ = 0;
   int64_t largest_binding_ = 0, binding_alignment_ = 1;
   mutable int users_ = 0;  // that have it current

@@ -1,30 +1,32 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/geometry/arctangent_polynomial.h"
 #include "kernels/geometry/quarter_turns.h"
 #include "kernels/gles/device.h"
+#include "kernels/gles/fan_beam_scan.h"
 #include "kernels/gles/fan_beam_shaders.h"
+#include "kernels/gles/fan_beam_squares.h"
 #include "kernels/gles/methods.h"
 #include "kernels/gles/program.h"
 
 namespace isocenter::gles {
 namespace {
 
-constexpr double kPolynomialTangent = 0.75;  // beyond, angles are halved
-constexpr int kTextureViews = 1024;          // of a row of the texture of views
+constexpr int kTextureViews = 1024;  // of a row of the texture of views
 constexpr int64_t kFloat = sizeof(float);
 
-int ComponentsOf(FanPixels pixels) { return pixels == FanPixels::kAlone ? 1 : 4; }
+// One way to do it. `half`: rows are float16.
+struct Way {
+  FanForm form = FanForm::kCompute;
+  FanPixels pixels = FanPixels::kAlone;
+  bool half = false;
 
-// What x' and y' are measured in: mm, or D on flat detectors, so that the weight is one over the
-// square of the distance.
-double Scale(const FanBeamGeometry& g) {
-  return g.detector == FanBeamGeometry::Detector::kFlat ? 1 / g.source_to_axis_mm : 1;
-}
+  bool drawn() const { return form != FanForm::kCompute; }
+  bool squares() const { return form == FanForm::kSquares || form == FanForm::kBlendedSquares; }
+};
+
+int ComponentsOf(FanPixels pixels) { return pixels == FanPixels::kAlone ? 1 : 4; }
 
 // Where a run reads and writes.
 struct Job {
@@ -40,57 +42,21 @@ struct Part {
   int64_t first, count;  // of all views, or of the first quarter's
 };
 
-void SetScan(const Program& program, const FanBeamGeometry& g, const VolumeGrid& grid) {
-  const bool flat = g.detector == FanBeamGeometry::Detector::kFlat;
-  const double per_radian =
-      flat ? g.source_to_detector_mm / g.channel_pitch_mm : 1 / g.channel_angle;
-  const double steepest =
-      std::tan(std::max(std::abs(g.FanAngle(-1.25)), std::abs(g.FanAngle(g.channels + 0.25))));
-  program.Set("distance_to_axis", static_cast<float>(Scale(g) * g.source_to_axis_mm));
-  program.Set("center", static_cast<float>(g.central_channel + kFanMargin));
-  program.Set("per_radian", static_cast<float>(per_radian));
-  program.Set("nearest", static_cast<float>(1e-6 * Scale(g) * g.source_to_axis_mm));
-  program.Set("steepest", static_cast<float>(steepest));
-  program.Set("flat_detector", static_cast<int>(flat));
-  const bool halved = steepest > kPolynomialTangent;
-  program.Set("halved", static_cast<int>(halved));
-  std::array<float, kFanTerms> coefficients = {};
-  const std::vector<double> atan =
-      ArctangentPolynomial(halved ? std::tan(std::atan(steepest) / 2) : steepest, kFanTerms);
-  for (int i = 0; i < kFanTerms; ++i) {
-    coefficients[i] = static_cast<float>(atan[i] * per_radian * (halved ? 2 : 1));
-  }
-  program.Set("coefficients", coefficients);
-  const Vec3 origin = grid.VoxelToWorld(0, 0, 0), along = grid.VoxelToWorld(1, 0, 0) - origin,
-             across = grid.VoxelToWorld(0, 1, 0) - origin;
-  const auto set = [&](const char* name, const Vec3& v) {
-    program.Set(name, static_cast<float>(v.x), static_cast<float>(v.y));
-  };
-  set("origin", origin);
-  set("along", along);
-  set("across", across);
-}
-
-std::vector<float> Turns(const FanBeamGeometry& g, int64_t first, int64_t count) {
-  std::vector<float> turns;
-  turns.reserve(2 * count);
-  for (int64_t view = first; view < first + count; ++view) {
-    const double angle = g.Angle(static_cast<double>(view));
-    turns.push_back(static_cast<float>(Scale(g) * std::cos(angle)));
-    turns.push_back(static_cast<float>(Scale(g) * std::sin(angle)));
-  }
-  return turns;
-}
-
 // Programs of one way to work on pixels.
 struct Programs {
-  static absl::StatusOr<Programs> Create(const Context& context, FanPixels pixels, bool drawn) {
+  static absl::StatusOr<Programs> Create(const Context& context, FanPixels pixels, const Way& way) {
     Programs made;
-    if (!drawn) {
+    if (!way.drawn()) {
       ISO_ASSIGN_OR_RETURN(made.sum, Program::Compute(context, ComputeShader(pixels)));
       return made;
     }
-    ISO_ASSIGN_OR_RETURN(made.sum, Program::Fragment(context, FragmentShader(pixels)));
+    if (way.squares()) {
+      const bool blended = way.form == FanForm::kBlendedSquares;
+      ISO_ASSIGN_OR_RETURN(
+          made.sum, Program::Draw(context, SquareVertexShader(), SquareFragmentShader(blended)));
+    } else {
+      ISO_ASSIGN_OR_RETURN(made.sum, Program::Fragment(context, FragmentShader(pixels)));
+    }
     ISO_ASSIGN_OR_RETURN(made.add, Program::Compute(context, AddDrawnShader(pixels)));
     return made;
   }
@@ -104,11 +70,10 @@ class Backproject final : public ops::FanBeamBackproject {
     Program pack;
     Programs alone, quarters;
   };
-  Backproject(const GlesSession& session, const Shaders& shaders, FanPixels pixels, bool drawn)
+  Backproject(const GlesSession& session, const Shaders& shaders, const Way& way)
       : context_(session.context()),
         shaders_(shaders),
-        pixels_(pixels),
-        drawn_(drawn),
+        way_(way),
         packed_(session.context(), session.budget()),
         views_(session.context(), session.budget()) {}
 
@@ -120,7 +85,7 @@ class Backproject final : public ops::FanBeamBackproject {
     const Job job{geometry, first_view, *stack, *target};
     const Shape3& shape = stack->shape();
     const bool alike = QuarterTurnsAreAlike(geometry, shape.slow, target->grid());
-    const FanPixels pixels = alike ? pixels_ : FanPixels::kAlone;
+    const FanPixels pixels = alike ? way_.pixels : FanPixels::kAlone;
     ISO_ASSIGN_OR_RETURN(const int64_t at_once, ViewsAtOnce(job, pixels));
     const int64_t views = shape.slow / ComponentsOf(pixels);
     for (int64_t first = 0; first < views; first += at_once) {
@@ -134,6 +99,9 @@ class Backproject final : public ops::FanBeamBackproject {
   }
 
  private:
+  // Of packed values.
+  double FactorOf(const Job& job) const { return way_.half ? FanHalfFactor(job.geometry) : 1; }
+
   // Of a packed row, in texels.
   static int64_t WidthOf(const Job& job) { return job.stack.shape().fast + 2 * kFanMargin; }
 
@@ -145,7 +113,7 @@ class Backproject final : public ops::FanBeamBackproject {
     const int64_t pixel_bytes = int64_t{grid.nx} * grid.ny * kFloat;
     const int64_t view_bytes =
         std::max(shape.middle * shape.fast, WidthOf(job) * ComponentsOf(pixels)) * kFloat;
-    if (drawn_ && (WidthOf(job) > texture || std::max(grid.nx, grid.ny) > texture)) {
+    if (way_.drawn() && (WidthOf(job) > texture || std::max(grid.nx, grid.ny) > texture)) {
       return absl::InvalidArgumentError(
           absl::StrCat(shape.fast, " channels and ", grid.nx, "x", grid.ny, " pixels; textures of ",
                        context_->renderer(), " have at most ", texture, " along an axis"));
@@ -156,17 +124,18 @@ class Backproject final : public ops::FanBeamBackproject {
                        " bytes; shaders on ", context_->renderer(), " see at most ", binding));
     }
     const int64_t most = binding / view_bytes;
-    return drawn_ ? std::min(most, texture) : most;
+    return way_.drawn() ? std::min(most, texture) : most;
   }
 
   absl::Status Add(const Job& job, FanPixels pixels, const Part& part) {
     ISO_ASSIGN_OR_RETURN(const GraphicsBuffer* packed, Pack(job, pixels, part));
     const Programs& programs = pixels == FanPixels::kAlone ? shaders_.alone : shaders_.quarters;
-    const std::vector<float> turns = Turns(job.geometry, job.first_view + part.first, part.count);
+    const std::vector<float> turns =
+        FanTurns(job.geometry, job.first_view + part.first, part.count);
     programs.sum.Use();
-    SetScan(programs.sum, job.geometry, job.volume.grid());
+    SetFanScan(programs.sum, job.geometry, job.volume.grid());
     programs.sum.Set("view_count", static_cast<int>(part.count));
-    if (drawn_) return AddDrawn(job, pixels, part, programs, turns, *packed);
+    if (way_.drawn()) return AddDrawn(job, pixels, part, programs, turns, *packed);
     ISO_ASSIGN_OR_RETURN(GraphicsBuffer * views,
                          views_.Reserve(static_cast<int64_t>(turns.size())));
     ISO_RETURN_IF_ERROR(views->Upload(0, static_cast<int64_t>(turns.size()), turns.data()));
@@ -186,6 +155,8 @@ class Backproject final : public ops::FanBeamBackproject {
     shaders_.pack.Use();
     shaders_.pack.Set("channels", static_cast<int>(shape.fast));
     shaders_.pack.Set("components", components);
+    shaders_.pack.Set("half_rows", static_cast<int>(way_.half));
+    shaders_.pack.Set("factor", static_cast<float>(FactorOf(job)));
     shaders_.pack.Set("view_count", static_cast<int>(part.count));
     shaders_.pack.Set("view_stride", static_cast<int>(shape.middle * shape.fast));
     shaders_.pack.Set("packed_begin", packed->Bind(kPackedBinding, 0, packed->floats()));
@@ -216,13 +187,18 @@ class Backproject final : public ops::FanBeamBackproject {
     }
   }
 
+  GLenum RowFormat(bool alone) const {
+    if (way_.half) return alone ? GL_R16F : GL_RGBA16F;
+    return alone ? GL_R32F : GL_RGBA32F;
+  }
+
   absl::Status AddDrawn(const Job& job, FanPixels pixels, const Part& part,
                         const Programs& programs, std::vector<float> turns,
                         const GraphicsBuffer& packed) const {
     const Functions& gl = context_->gl();
+    const bool alone = pixels == FanPixels::kAlone;
     const int width = static_cast<int>(WidthOf(job)), count = static_cast<int>(part.count);
-    const GLenum format = pixels == FanPixels::kAlone ? GL_R32F : GL_RGBA32F;
-    const Texture rows(gl, kRowsUnit, format, width, count, GL_LINEAR, nullptr, &packed);
+    const Texture rows(gl, kRowsUnit, RowFormat(alone), width, count, GL_LINEAR, nullptr, &packed);
     const int lines = (count + kTextureViews - 1) / kTextureViews;
     turns.resize(2 * static_cast<size_t>(lines) * kTextureViews);
     const Texture views(gl, kViewsUnit, GL_RG32F, kTextureViews, lines, GL_NEAREST, turns.data());
@@ -230,14 +206,34 @@ class Backproject final : public ops::FanBeamBackproject {
     programs.sum.Set("views", kViewsUnit);
     programs.sum.Set("per_texel", 1.f / static_cast<float>(width), 1.f / static_cast<float>(count));
     const VolumeGrid& grid = job.volume.grid();
-    const bool alone = pixels == FanPixels::kAlone;
     const int nx = alone ? grid.nx : (grid.nx + 1) / 2, ny = alone ? grid.ny : (grid.ny + 1) / 2;
+    const GLenum format = alone ? GL_R32F : GL_RGBA32F;
     const Texture target(gl, kTargetUnit, format, nx, ny, GL_NEAREST, nullptr);
-    ISO_RETURN_IF_ERROR(Draw(target, nx, ny));
+    ISO_RETURN_IF_ERROR(way_.squares() ? DrawSquares(job, part, programs.sum, target)
+                                       : Draw(target, nx, ny));
     programs.add.Use();
     programs.add.Set("drawn", kTargetUnit);
+    programs.add.Set("factor", static_cast<float>(1 / FactorOf(job)));
     DispatchOverImage(job, pixels, part.slice, programs.add);
     return context_->Check("drawing");
+  }
+
+  // A square for each view of a quarter where the part is a full scan that four divides, else for
+  // each view.
+  absl::Status DrawSquares(const Job& job, const Part& part, const Program& program,
+                           const Texture& target) const {
+    const FanBeamGeometry& g = job.geometry;
+    const int views = static_cast<int>(part.count);
+    const int quarters = g.FullScan() && views == g.views && views % 4 == 0 ? 4 : 1;
+    program.Set("quarters", quarters);
+    program.Set("quarter_rows", views / quarters);
+    program.Set("backwards", static_cast<int>(g.arc < 0));
+    const VolumeGrid& grid = job.volume.grid();
+    const FanSquares squares{*context_, program, grid.nx, grid.ny, views / quarters};
+    if (way_.form == FanForm::kBlendedSquares) return BlendSquares(squares, target);
+    const Texture other(context_->gl(), kOtherTargetUnit, GL_R32F, grid.nx, grid.ny, GL_NEAREST,
+                        nullptr);
+    return DrawSquaresInTurn(squares, target, other);
   }
 
   absl::Status Draw(const Texture& target, int nx, int ny) const {
@@ -260,45 +256,62 @@ class Backproject final : public ops::FanBeamBackproject {
 
   const std::shared_ptr<Context> context_;
   const Shaders shaders_;
-  const FanPixels pixels_;
-  const bool drawn_;
+  const Way way_;
   GraphicsScratch packed_, views_;
 };
 
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> Make(ops::Session& session,
-                                                              FanPixels pixels, bool drawn) {
+                                                              const Way& way) {
   ISO_ASSIGN_OR_RETURN(GlesSession * own, AsGlesSession(session));
   const Context& context = *own->context();
+  if (way.form == FanForm::kBlendedSquares) {
+    ISO_RETURN_IF_ERROR(context.Needs("GL_EXT_float_blend"));
+  }
   const Context::Current current(context);
   Backproject::Shaders shaders;
   ISO_ASSIGN_OR_RETURN(shaders.pack, Program::Compute(context, PackShader()));
-  ISO_ASSIGN_OR_RETURN(shaders.alone, Programs::Create(context, FanPixels::kAlone, drawn));
-  if (pixels == FanPixels::kByQuarterTurns) {
-    ISO_ASSIGN_OR_RETURN(shaders.quarters, Programs::Create(context, pixels, drawn));
+  ISO_ASSIGN_OR_RETURN(shaders.alone, Programs::Create(context, FanPixels::kAlone, way));
+  if (way.pixels == FanPixels::kByQuarterTurns) {
+    ISO_ASSIGN_OR_RETURN(shaders.quarters, Programs::Create(context, way.pixels, way));
   }
-  return std::make_unique<Backproject>(*own, shaders, pixels, drawn);
+  return std::make_unique<Backproject>(*own, shaders, way);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectCompute(
-    ops::Session& session) {
-  return Make(session, FanPixels::kAlone, false);
+using FanBeamBackprojectOr = absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>>;
+
+FanBeamBackprojectOr NewFanBeamBackprojectCompute(ops::Session& session) {
+  return Make(session, {});
 }
 
-absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectComputeQuarter(
-    ops::Session& session) {
-  return Make(session, FanPixels::kByQuarterTurns, false);
+FanBeamBackprojectOr NewFanBeamBackprojectComputeQuarter(ops::Session& session) {
+  return Make(session, {.pixels = FanPixels::kByQuarterTurns});
 }
 
-absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFragment(
-    ops::Session& session) {
-  return Make(session, FanPixels::kAlone, true);
+FanBeamBackprojectOr NewFanBeamBackprojectFragment(ops::Session& session) {
+  return Make(session, {.form = FanForm::kOnePass});
 }
 
-absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFragmentQuarter(
-    ops::Session& session) {
-  return Make(session, FanPixels::kByQuarterTurns, true);
+FanBeamBackprojectOr NewFanBeamBackprojectFragmentQuarter(ops::Session& session) {
+  return Make(session, {.form = FanForm::kOnePass, .pixels = FanPixels::kByQuarterTurns});
+}
+
+FanBeamBackprojectOr NewFanBeamBackprojectHalf(ops::Session& session) {
+  return Make(session, {.form = FanForm::kOnePass, .half = true});
+}
+
+FanBeamBackprojectOr NewFanBeamBackprojectHalfQuarter(ops::Session& session) {
+  return Make(session,
+              {.form = FanForm::kOnePass, .pixels = FanPixels::kByQuarterTurns, .half = true});
+}
+
+FanBeamBackprojectOr NewFanBeamBackprojectSquares(ops::Session& session) {
+  return Make(session, {.form = FanForm::kSquares});
+}
+
+FanBeamBackprojectOr NewFanBeamBackprojectBlendedSquares(ops::Session& session) {
+  return Make(session, {.form = FanForm::kBlendedSquares});
 }
 
 int64_t FanBeamBackprojectBytes(const ops::Device&, const ops::Extents& extents) {

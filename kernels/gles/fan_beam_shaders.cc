@@ -15,6 +15,8 @@ uniform int view_stride;
 uniform int channels;
 uniform int components;
 uniform int component;
+uniform float factor;
+uniform bool half_rows;
 void main() {
   ivec2 at = ivec2(gl_GlobalInvocationID.xy);
   int width = channels + 4;
@@ -22,7 +24,9 @@ void main() {
   int channel = at.x - 2;
   bool inside = channel >= 0 && channel < channels;
   int to = packed_begin + (at.y * width + at.x) * components + component;
-  packed_rows[to] = inside ? rows[rows_begin + at.y * view_stride + channel] : 0.0;
+  float value = inside ? factor * rows[rows_begin + at.y * view_stride + channel] : 0.0;
+  // To the nearest; drivers that make textures of floats may cut digits off.
+  packed_rows[to] = half_rows ? unpackHalf2x16(packHalf2x16(vec2(value, 0.0))).x : value;
 }
 )";
 
@@ -161,9 +165,57 @@ void main() { color = vec4(Sum(World(floor(gl_FragCoord.xy)))); }
 constexpr char kAddDrawn[] = R"(
 precision highp sampler2D;
 uniform sampler2D drawn;
+uniform float factor;
 void main() {
   ivec2 at = ivec2(gl_GlobalInvocationID.xy);
-  if (Mine(at)) Add(at, VALUE(texelFetch(drawn, at, 0)));
+  if (Mine(at)) Add(at, factor * VALUE(texelFetch(drawn, at, 0)));
+}
+)";
+
+// A square is the image, one for each view of the first quarter; its corners are turned, and what
+// lies between them is interpolated.
+constexpr char kSquareVertices[] = R"(
+uniform int first_square;
+uniform vec2 extent;
+out vec2 turned;
+flat out int view;
+void main() {
+  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  vec2 world = World(corner * extent - 0.5);
+  view = first_square + gl_InstanceID;
+  vec2 turn = View(view);
+  turned = vec2(turn.x * world.x + turn.y * world.y, turn.x * world.y - turn.y * world.x);
+  gl_Position = vec4(2.0 * corner - 1.0, 0.0, 1.0);
+}
+)";
+
+// Each quarter turn of the source takes (x, y) to (y, -x), `quarter_rows` further in the texture.
+constexpr char kSquare[] = R"(
+uniform int quarters;
+uniform int quarter_rows;
+uniform bool backwards;
+in vec2 turned;
+flat in int view;
+out vec4 color;
+float Square() {
+  vec2 place = turned;
+  float sum = 0.0;
+  for (int k = 0; k < quarters; ++k) {
+    vec2 seen = Seen(place.x, place.y);
+    int on = backwards ? (4 - k) & 3 : k;
+    sum += seen.y * At(view + on * quarter_rows, seen.x);
+    place = vec2(place.y, -place.x);
+  }
+  return sum;
+}
+)";
+
+constexpr char kBlendSquare[] = "void main() { color = vec4(Square()); }\n";
+
+constexpr char kAddSquare[] = R"(
+uniform sampler2D before;
+void main() {
+  color = vec4(texelFetch(before, ivec2(gl_FragCoord.xy), 0).r + Square());
 }
 )";
 
@@ -183,6 +235,14 @@ std::string ComputeShader(FanPixels pixels) {
 
 std::string FragmentShader(FanPixels pixels) {
   return absl::StrCat(Value(pixels), kRowsInTexture, kSum, Sum(pixels), kFragment);
+}
+
+std::string SquareVertexShader() {
+  return absl::StrCat(kAlone, kRowsInTexture, kSum, kSquareVertices);
+}
+
+std::string SquareFragmentShader(bool blended) {
+  return absl::StrCat(kAlone, kRowsInTexture, kSum, kSquare, blended ? kBlendSquare : kAddSquare);
 }
 
 std::string AddDrawnShader(FanPixels pixels) {

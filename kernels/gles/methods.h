@@ -31,7 +31,19 @@ absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectFr
     ops::Session& session);
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectComputeQuarter(
     ops::Session& session);
-/// What each of the four takes in buffers.
+/// One pass whose rows are rounded to float16 (fan_beam_scan.h: by which factor).
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectHalf(
+    ops::Session& session);
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectHalfQuarter(
+    ops::Session& session);
+/// Rotated squares, as algorithm 1 there: each adds four views that a quarter turn of the source
+/// takes to each other, or one where there is no full scan that four divides. Sums go through two
+/// textures in turn, or through the blender, which also needs GL_EXT_float_blend (UNAVAILABLE).
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectSquares(
+    ops::Session& session);
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectBlendedSquares(
+    ops::Session& session);
+/// What each of them takes in buffers.
 int64_t FanBeamBackprojectBytes(const ops::Device& device, const ops::Extents& extents);
 /// A compute shader.
 absl::StatusOr<std::unique_ptr<ops::ToHounsfield>> NewToHounsfield(ops::Session& session);

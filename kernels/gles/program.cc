@@ -27,8 +27,13 @@ absl::StatusOr<Program> Program::Compute(const Context& context, const std::stri
 }
 
 absl::StatusOr<Program> Program::Fragment(const Context& context, const std::string& source) {
-  const std::pair<GLenum, std::string> shaders[] = {{GL_VERTEX_SHADER, kWholeTarget},
-                                                    {GL_FRAGMENT_SHADER, source}};
+  return Draw(context, kWholeTarget, source);
+}
+
+absl::StatusOr<Program> Program::Draw(const Context& context, const std::string& vertices,
+                                      const std::string& fragments) {
+  const std::pair<GLenum, std::string> shaders[] = {{GL_VERTEX_SHADER, vertices},
+                                                    {GL_FRAGMENT_SHADER, fragments}};
   return Link(context, shaders);
 }
 
@@ -75,7 +80,8 @@ Texture::Texture(const Functions& gl, int unit, GLenum format, int width, int he
   gl.ActiveTexture(GL_TEXTURE0 + static_cast<GLenum>(unit));
   gl.BindTexture(GL_TEXTURE_2D, texture_);
   if (from != nullptr) gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, from->id());
-  const GLenum components = format == GL_R32F ? GL_RED : format == GL_RG32F ? GL_RG : GL_RGBA;
+  const bool one = format == GL_R32F || format == GL_R16F;
+  const GLenum components = one ? GL_RED : format == GL_RG32F ? GL_RG : GL_RGBA;
   gl.TexImage2D(GL_TEXTURE_2D, 0, static_cast<GLint>(format), width, height, 0, components,
                 GL_FLOAT, texels);
   if (from != nullptr) gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);

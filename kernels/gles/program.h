@@ -22,6 +22,9 @@ class Program {
   /// One triangle over the whole target.
   static absl::StatusOr<Program> Fragment(const Context& context, const std::string& source);
 
+  static absl::StatusOr<Program> Draw(const Context& context, const std::string& vertices,
+                                      const std::string& fragments);
+
   void Use() const { gl_->UseProgram(program_); }
   void Set(const char* name, int value) const { gl_->Uniform1i(At(name), value); }
   void Set(const char* name, float value) const { gl_->Uniform1f(At(name), value); }
@@ -41,11 +44,11 @@ class Program {
   GLuint program_ = 0;
 };
 
-/// A texture of one level with float32 texels, bound to `unit`. Freed with the object.
+/// A texture of one level, bound to `unit`. Freed with the object.
 class Texture {
  public:
-  /// `format`: GL_R32F, GL_RG32F or GL_RGBA32F. `texels` may be null; with `from` they are the
-  /// beginning of that buffer.
+  /// `format`: GL_R32F, GL_RG32F, GL_RGBA32F, or GL_R16F, GL_RGBA16F, to which floats are rounded.
+  /// `texels` may be null; with `from` they are the beginning of that buffer.
   Texture(const Functions& gl, int unit, GLenum format, int width, int height, GLenum filter,
           const float* texels, const GraphicsBuffer* from = nullptr);
   ~Texture() { gl_.DeleteTextures(1, &texture_); }

@@ -16,6 +16,14 @@ void Register(ops::Registry& registry) {
            {NewFanBeamBackprojectFragmentQuarter, FanBeamBackprojectBytes}, ops::Precision::kFast);
   back.Add("gles", "one_pass", {NewFanBeamBackprojectFragment, FanBeamBackprojectBytes},
            ops::Precision::kFast);
+  back.Add("gles", "one_pass_half", {NewFanBeamBackprojectHalf, FanBeamBackprojectBytes},
+           ops::Precision::kFast);
+  back.Add("gles", "one_pass_half_quarter_turn",
+           {NewFanBeamBackprojectHalfQuarter, FanBeamBackprojectBytes}, ops::Precision::kFast);
+  back.Add("gles", "squares", {NewFanBeamBackprojectSquares, FanBeamBackprojectBytes},
+           ops::Precision::kFast);
+  back.Add("gles", "squares_blended",
+           {NewFanBeamBackprojectBlendedSquares, FanBeamBackprojectBytes}, ops::Precision::kFast);
 }
 
 }  // namespace isocenter::gles

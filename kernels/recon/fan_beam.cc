@@ -50,7 +50,8 @@ absl::Status ReconstructFanBeam(const FanBeamGeometry& geometry, const VolumeGri
     shape.middle = std::min<int64_t>(at_once, grid.nz - first);
     part.nz = static_cast<int>(shape.middle);
     ISO_RETURN_IF_ERROR(stack->Reshape(shape));
-    ISO_RETURN_IF_ERROR(volume->Regrid(part));
+    // A new volume is zero as it is.
+    if (first > 0) ISO_RETURN_IF_ERROR(volume->Regrid(part));
     const HostView3<float> some(lines.data(), shape);
     ISO_RETURN_IF_ERROR(read(first, some));
     ISO_RETURN_IF_ERROR(stack->Upload(0, some));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/geometry/arctangent_polynomial.h"
+#include "kernels/geometry/fan_scale.h"
 
 namespace isocenter::cpu {
 
@@ -26,7 +27,7 @@ FanPlan<T>::FanPlan(const FanBeamGeometry& g, int first_view, int view_count,
       coefficients[i] = static_cast<T>(atan[i] * channels_per_radian);
     }
   }
-  const double scale = flat ? 1 / g.source_to_axis_mm : 1;
+  const double scale = FanScale(g);
   nearest = static_cast<T>(1e-6 * scale * g.source_to_axis_mm);
   const Vec3 origin = grid.VoxelToWorld(0, 0, 0), along = grid.VoxelToWorld(1, 0, 0) - origin,
              across = grid.VoxelToWorld(0, 1, 0) - origin;

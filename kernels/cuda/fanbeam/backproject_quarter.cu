@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/fanbeam/backproject.cuh"
 #include "kernels/cuda/fanbeam/quarter_rows.cuh"
+#include "kernels/geometry/fan_scale.h"
 #include "kernels/geometry/quarter_turns.h"
 
 namespace isocenter::cuda {

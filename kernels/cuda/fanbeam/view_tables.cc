@@ -4,12 +4,9 @@
 #include <cmath>
 
 #include "kernels/geometry/arctangent_polynomial.h"
+#include "kernels/geometry/fan_scale.h"
 
 namespace isocenter::cuda {
-
-double FanScale(const FanBeamGeometry& g) {
-  return g.detector == FanBeamGeometry::Detector::kFlat ? 1 / g.source_to_axis_mm : 1;
-}
 
 template <class T>
 FanScan<T> MakeFanScan(const FanBeamGeometry& g) {

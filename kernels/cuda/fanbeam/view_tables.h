@@ -11,10 +11,6 @@ namespace isocenter::cuda {
 inline constexpr int kFanTerms = 9;
 inline constexpr double kPolynomialTangent = 0.75;
 
-/// mm on arcs, D on flat detectors: what x' and D - y' are measured in below, so that the weight is
-/// one over the square of the distance.
-double FanScale(const FanBeamGeometry& geometry);
-
 /// Pixel (i, j) is at x' = x + dx·i + ex·j, D - y' = u + du·i + eu·j.
 template <class T>
 struct FanView {

@@ -1,5 +1,5 @@
-// Kernel B of Zinsser & Keck (2013) as fast as the paper could make it, test 8 of its table II: 32
-// views per launch, four voxels per thread, blocks of 16 x 32 threads.
+// Kernel B of Zinsser & Keck (2013) as fast as the paper could make it, test 8 of its table II: up
+// to 32 views per launch, four voxels per thread, blocks of 16 x 32 threads.
 #include "kernels/cuda/published/backproject_from_texture.cuh"
 #include "kernels/cuda/published/zinsser_keck.cuh"
 
