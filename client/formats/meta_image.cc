@@ -11,10 +11,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "kernels/base/status_macros.h"
+#include "proto/volume/headers.h"
 
 namespace isocenter::formats {
 namespace {
@@ -299,25 +299,8 @@ absl::StatusOr<MetaImageWriter> MetaImageWriter::Create(const std::filesystem::p
   }
   std::filesystem::path data_path = path;
   if (!local) data_path.replace_extension(".raw");
-  std::vector<double> axes;
-  for (int axis = 0; axis < 3; ++axis) {
-    for (int i = 0; i < 3; ++i) axes.push_back(grid.direction[i * 3 + axis]);
-  }
-  const auto triple = [](Vec3 v) {
-    return absl::StrJoin({v.x, v.y, v.z}, " ", [](std::string* out, double x) {
-      absl::StrAppendFormat(out, "%.17g", x);
-    });
-  };
-  const std::string text = absl::StrCat(
-      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
-      "CompressedData = False\nTransformMatrix = ",
-      absl::StrJoin(axes, " ",
-                    [](std::string* out, double x) { absl::StrAppendFormat(out, "%.17g", x); }),
-      "\nOffset = ", triple(grid.origin),
-      "\nCenterOfRotation = 0 0 0\nAnatomicalOrientation = RAI\n",
-      "ElementSpacing = ", triple(grid.spacing), "\nDimSize = ", grid.nx, " ", grid.ny, " ",
-      grid.nz, "\nElementType = MET_FLOAT\nElementDataFile = ",
-      local ? "LOCAL" : data_path.filename().string(), "\n");
+  const std::string text =
+      volume_file::MetaImageText(grid, local ? "LOCAL" : data_path.filename().string());
   ISO_ASSIGN_OR_RETURN(OutputFile data_file, OutputFile::Create(data_path));
   MetaImageWriter writer(std::move(data_file));
   writer.missing_ = grid.voxels();

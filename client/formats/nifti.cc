@@ -15,6 +15,7 @@
 #include "client/formats/element_type.h"
 #include "client/formats/file.h"
 #include "kernels/base/status_macros.h"
+#include "proto/volume/headers.h"
 
 namespace isocenter::formats {
 namespace {
@@ -175,38 +176,6 @@ absl::StatusOr<VolumeGrid> GridOf(const Header& header, const std::string& name)
   return grid;
 }
 
-/// A header in this machine's byte order, which readers find out, and the four bytes that say that
-/// no extension follows.
-std::array<std::byte, kHeaderBytes + 4> HeaderOf(const VolumeGrid& grid) {
-  std::array<std::byte, kHeaderBytes + 4> bytes{};
-  const auto set = [&bytes](size_t offset, auto value) {
-    std::memcpy(bytes.data() + offset, &value, sizeof(value));
-  };
-  const int size[] = {3, grid.nx, grid.ny, grid.nz, 1, 1, 1, 1};
-  const double spacing[] = {grid.spacing.x, grid.spacing.y, grid.spacing.z};
-  const double origin[] = {grid.origin.x, grid.origin.y, grid.origin.z};
-  set(0, static_cast<int32_t>(kHeaderBytes));
-  for (int i = 0; i < 8; ++i) set(40 + 2 * i, static_cast<int16_t>(size[i]));
-  set(70, int16_t{16});  // datatype: float32
-  set(72, int16_t{32});  // its bits
-  set(76, 1.0F);         // qfac
-  for (int axis = 0; axis < 3; ++axis) set(80 + 4 * axis, static_cast<float>(spacing[axis]));
-  set(108, static_cast<float>(bytes.size()));  // vox_offset
-  set(112, 1.0F);                              // scl_slope
-  set(123, char{2});                           // xyzt_units: mm
-  set(254, int16_t{1});                        // sform_code: scanner
-  for (int row = 0; row < 3; ++row) {
-    const double turn = row < 2 ? -1 : 1;  // LPS to RAS
-    for (int axis = 0; axis < 3; ++axis) {
-      set(280 + 16 * row + 4 * axis,
-          static_cast<float>(turn * grid.direction[row * 3 + axis] * spacing[axis]));
-    }
-    set(280 + 16 * row + 12, static_cast<float>(turn * origin[row]));
-  }
-  std::memcpy(bytes.data() + 344, "n+1", 4);
-  return bytes;
-}
-
 }  // namespace
 
 absl::StatusOr<Volume> ReadNifti(const std::filesystem::path& path) {
@@ -239,7 +208,8 @@ absl::StatusOr<NiftiWriter> NiftiWriter::Create(const std::filesystem::path& pat
                                                 const VolumeGrid& grid) {
   ISO_RETURN_IF_ERROR(ValidateGrid(grid));
   ISO_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create(path));
-  ISO_RETURN_IF_ERROR(file.Write(HeaderOf(grid)));
+  const std::string header = volume_file::NiftiHeader(grid);
+  ISO_RETURN_IF_ERROR(file.Write(std::as_bytes(std::span(header))));
   return NiftiWriter(std::move(file), grid.voxels());
 }
 

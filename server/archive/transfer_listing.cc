@@ -83,6 +83,21 @@ absl::StatusOr<std::map<std::string, QueueLength>> TransferQueue::Lengths() {
         {destination}, [&length = length](const Row& row) {
           length.oldest = absl::FromUnixMicros(row.Integer(0));
         }));
+    // Instances that the destination had and did not keep wait each for themselves.
+    ISO_RETURN_IF_ERROR(database_.Query(
+        "SELECT MAX(reason), MAX(attempts), MIN(next_attempt_us) FROM transfers "
+        "WHERE destination = ?1 AND state = 0 AND next_attempt_us > 0 HAVING COUNT(*) > 0",
+        {destination}, [&length = length](const Row& row) {
+          length.reason = row.Text(0);
+          length.attempts = static_cast<int>(row.Integer(1));
+          length.next_try = absl::FromUnixMicros(row.Integer(2));
+        }));
+    // A destination that nothing waits for has no pause to tell of.
+    const auto pause = pauses_.find(destination);
+    if (!length.oldest || pause == pauses_.end() || pause->second.attempts == 0) continue;
+    length.reason = pause->second.reason;
+    length.attempts = pause->second.attempts;
+    if (pause->second.until > absl::InfinitePast()) length.next_try = pause->second.until;
   }
   return lengths;
 }

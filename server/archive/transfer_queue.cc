@@ -1,5 +1,7 @@
 #include "server/archive/transfer_queue.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/transfer_sql.h"
@@ -205,6 +207,17 @@ absl::Status TransferQueue::Explain(const std::string& destination, const std::s
       "UPDATE transfers SET reason = ?1, update_time_us = ?2 "
       "WHERE destination = ?3 AND state = ?4 AND reason <> ?1",
       {reason, absl::ToUnixMicros(now), destination, Number(TransferState::kQueued)});
+}
+
+void TransferQueue::SetPause(const std::string& destination, Pause pause) {
+  absl::MutexLock lock(&mutex_);
+  pauses_[destination] = std::move(pause);
+}
+
+Pause TransferQueue::PauseOf(const std::string& destination) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = pauses_.find(destination);
+  return found == pauses_.end() ? Pause{} : found->second;
 }
 
 absl::StatusOr<absl::Time> TransferQueue::NextDue(const std::string& destination, absl::Time now) {

@@ -73,6 +73,17 @@ struct TransferFilter {
 struct QueueLength {
   std::map<TransferState, int64_t> counts;  // what is not in it is 0
   std::optional<absl::Time> oldest;         // when the oldest that is not done was enqueued
+  // While something waits for another attempt:
+  std::string reason;                  // why the last one failed
+  int attempts = 0;                    // failed ones
+  std::optional<absl::Time> next_try;  // empty: at once
+};
+
+/// Why and until when nothing is sent to a destination.
+struct Pause {
+  std::string reason;
+  int attempts = 0;  // failed ones in a row
+  absl::Time until = absl::InfinitePast();
 };
 
 /// A request of storage commitment.
@@ -135,6 +146,10 @@ class TransferQueue {
   absl::Status Unclaim(int64_t key, const std::string& reason, bool attempted, absl::Time now);
   /// Why nothing can be sent now, for whoever asks.
   absl::Status Explain(const std::string& destination, const std::string& reason, absl::Time now);
+  /// Nothing is sent to the destination before `pause.until`. Not kept over a restart.
+  void SetPause(const std::string& destination, Pause pause);
+  /// As it was set, unless an operator has ended it; one that is over, too.
+  Pause PauseOf(const std::string& destination) const;
   /// When the next instance or request of commitment that is not due yet will be.
   absl::StatusOr<absl::Time> NextDue(const std::string& destination, absl::Time now);
 
@@ -159,6 +174,9 @@ class TransferQueue {
   /// Queues failed instances again; empty strings mean all. Returns how many.
   absl::StatusOr<int64_t> Retry(const std::string& job_id, const std::string& destination,
                                 absl::Time now);
+  /// Ends the destination's pause, and has all that waits for it be due now. Returns how many
+  /// instances wait. Errors: NOT_FOUND (the destination is not configured).
+  absl::StatusOr<int64_t> TryNow(const std::string& destination, absl::Time now);
   /// Newest first, at most `most`.
   absl::StatusOr<std::vector<Transfer>> List(const TransferFilter& filter, int most);
   /// By AE title, with all that are configured.
@@ -170,6 +188,9 @@ class TransferQueue {
  private:
   TransferQueue(Database database, std::filesystem::path results)
       : results_(std::move(results)), database_(std::move(database)) {}
+  /// Errors: NOT_FOUND, naming those that are configured.
+  absl::StatusOr<Destination> Configured(const std::string& destination) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   /// Runs `body` as a transaction that survives a loss of power.
   absl::Status Durably(const std::function<absl::Status()>& body)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -178,6 +199,7 @@ class TransferQueue {
   mutable absl::Mutex mutex_;
   Database database_ ABSL_GUARDED_BY(mutex_);
   std::vector<QueueDestination> destinations_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Pause> pauses_ ABSL_GUARDED_BY(mutex_);
   mutable absl::Mutex listener_mutex_;
   std::function<void()> listener_ ABSL_GUARDED_BY(listener_mutex_);
 };

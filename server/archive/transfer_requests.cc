@@ -1,6 +1,4 @@
 // What is put into TransferQueue: new results, and those that operators send or send again.
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
@@ -9,20 +7,22 @@
 
 namespace isocenter::archive {
 
+absl::StatusOr<Destination> TransferQueue::Configured(const std::string& destination) const {
+  for (const QueueDestination& known : destinations_) {
+    if (known.destination.ae_title == destination) return known.destination;
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "destination is '", destination.substr(0, 64), "'; configured are: ",
+      absl::StrJoin(destinations_, ", ", [](std::string* out, const QueueDestination& each) {
+        absl::StrAppend(out, each.destination.ae_title);
+      })));
+}
+
 absl::Status TransferQueue::Enqueue(const std::string& job_id, const std::string& destination,
                                     absl::Time now) {
   {
     absl::MutexLock lock(&mutex_);
-    const auto known = std::ranges::find_if(destinations_, [&](const QueueDestination& candidate) {
-      return candidate.destination.ae_title == destination;
-    });
-    if (known == destinations_.end()) {
-      return absl::NotFoundError(absl::StrCat(
-          "destination is '", destination, "'; configured are: ",
-          absl::StrJoin(destinations_, ", ", [](std::string* out, const QueueDestination& each) {
-            absl::StrAppend(out, each.destination.ae_title);
-          })));
-    }
+    ISO_ASSIGN_OR_RETURN(const Destination known, Configured(destination));
     int64_t stored = 0;
     ISO_RETURN_IF_ERROR(database_.Query("SELECT instance_count FROM series WHERE job_id = ?1",
                                         {job_id},
@@ -31,7 +31,7 @@ absl::Status TransferQueue::Enqueue(const std::string& job_id, const std::string
       return absl::NotFoundError(absl::StrCat("no result is stored for job '", job_id, "'"));
     }
     ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return EnqueueInstances(database_, job_id, known->destination, now);
+      return EnqueueInstances(database_, job_id, known, now);
     }));
     bool is_queued = false;
     ISO_RETURN_IF_ERROR(
@@ -69,6 +69,24 @@ absl::StatusOr<int64_t> TransferQueue::Retry(const std::string& job_id,
     }));
   }
   if (count > 0) NotifyListener();
+  return count;
+}
+
+absl::StatusOr<int64_t> TransferQueue::TryNow(const std::string& destination, absl::Time now) {
+  int64_t count = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    ISO_RETURN_IF_ERROR(Configured(destination).status());
+    pauses_[destination].until = absl::InfinitePast();
+    ISO_RETURN_IF_ERROR(Durably([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return database_.Query(
+          "UPDATE transfers SET next_attempt_us = 0, update_time_us = ?1 "
+          "WHERE state = ?2 AND destination = ?3 RETURNING key",
+          {absl::ToUnixMicros(now), Number(TransferState::kQueued), destination},
+          [&](const Row&) { ++count; });
+    }));
+  }
+  NotifyListener();
   return count;
 }
 

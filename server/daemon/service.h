@@ -55,6 +55,7 @@ class VolumeCache;
 }
 namespace isocenter::http {
 class QueuedTransfers;
+class Refiner;
 class WebServer;
 }  // namespace isocenter::http
 
@@ -137,6 +138,7 @@ class Service {
   std::shared_ptr<viewer::VolumeCache> volumes_;  // null without the web; a deletion may hold it
   jobs::JobTable::Subscription deletions_;
   std::unique_ptr<http::QueuedTransfers> transfers_;  // null: no destination is configured
+  std::unique_ptr<http::Refiner> refiner_;            // null without the web
   std::unique_ptr<http::WebServer> web_;              // null: disabled
   std::unique_ptr<node::Monitor> monitor_;
 };

@@ -15,6 +15,7 @@
 #include "server/daemon/observer.h"
 #include "server/daemon/service.h"
 #include "server/daemon/slots.h"
+#include "server/daemon/web_refiner.h"
 #include "server/dicom/scp/node.h"
 #include "server/dicom/worklist/procedure_steps.h"
 #include "server/http/queued_transfers.h"
@@ -174,6 +175,7 @@ absl::Status Service::ServeWeb() {
     transfers_ = std::make_unique<http::QueuedTransfers>(DestinationsOf(config.dicom_node()),
                                                          archive_->transfers());
   }
+  refiner_ = std::make_unique<WebRefiner>(configuration_.protocols, *table_, *engine_);
   const http::WebOptions options{.address = wanted.address(),
                                  .tls = {.certificate_file = wanted.tls().certificate_file(),
                                          .private_key_file = wanted.tls().private_key_file(),
@@ -188,6 +190,7 @@ absl::Status Service::ServeWeb() {
                                                               .results = *results_,
                                                               .volumes = *volumes_,
                                                               .transfers = transfers_.get(),
+                                                              .refiner = refiner_.get(),
                                                               .audit = audit_.get()}));
   addresses_.web = WithPort(wanted.address(), web_->port());
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "server/audit/event.h"
 #include "server/http/access.h"
+#include "server/http/refiner.h"
 #include "server/http/router.h"
 #include "server/http/transfers.h"
 #include "server/jobs/job_table.h"
@@ -31,6 +32,7 @@ struct WebEnvironment {
   jobs::ResultStore& results;
   viewer::VolumeCache& volumes;
   Transfers* transfers = nullptr;    // null: nothing is sent anywhere
+  Refiner* refiner = nullptr;        // null: nothing is refined on request
   audit::Recorder* audit = nullptr;  // null: nobody wants to know
   std::function<absl::Time()> clock = absl::Now;
 };
@@ -39,6 +41,8 @@ void AddSessionRoutes(Access& access, Router& router);
 void AddNodeRoutes(const WebEnvironment& environment, Router& router);
 void AddJobRoutes(const WebEnvironment& environment, Router& router);
 void AddVolumeRoutes(const WebEnvironment& environment, Router& router);
+void AddDownloadRoutes(const WebEnvironment& environment, Router& router);
+void AddOrderRoutes(const WebEnvironment& environment, Router& router);
 void AddTransferRoutes(const WebEnvironment& environment, Router& router);
 /// Streams end when the feed stops.
 void AddEventRoutes(const WebEnvironment& environment, Access& access, Router& router);

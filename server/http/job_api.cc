@@ -1,6 +1,7 @@
 // Jobs: listing, one of them, its trace and preview, cancelling, deleting.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,45 @@ Json JsonOf(const WebEnvironment& environment, const jobs::Job& job) {
   return JobJson(job, environment.feed.FramesPerSecond(job.id));
 }
 
+/// Jobs that are read from the table at once, whose lock others wait for.
+constexpr int kBlock = 1000;
+
+/// The next jobs that have the text, newest first.
+std::vector<jobs::JobSnapshot> Listed(const jobs::JobTable& table, const jobs::JobFilter& filter,
+                                      const std::string& text,
+                                      std::optional<jobs::JobCursor> cursor, int most) {
+  if (text.empty()) return table.List(filter, cursor, most);
+  std::vector<jobs::JobSnapshot> found;
+  while (true) {
+    const std::vector<jobs::JobSnapshot> block = table.List(filter, cursor, kBlock);
+    for (const jobs::JobSnapshot& job : block) {
+      if (!HasText(*job, text)) continue;
+      found.push_back(job);
+      if (static_cast<int>(found.size()) == most) return found;
+    }
+    if (static_cast<int>(block.size()) < kBlock) return found;
+    cursor = jobs::JobCursor{block.back()->create_time, block.back()->id};
+  }
+}
+
+/// What jobs can be filtered by: rooms and protocols of the newest of them.
+absl::StatusOr<Response> Filters(const WebEnvironment& environment, const Call&) {
+  constexpr int kBlocks = 10;
+  constexpr size_t kMostNames = 200;
+  std::set<std::string> rooms, protocols;
+  std::optional<jobs::JobCursor> cursor;
+  for (int i = 0; i < kBlocks; ++i) {
+    const std::vector<jobs::JobSnapshot> block = environment.table.List({}, cursor, kBlock);
+    for (const jobs::JobSnapshot& job : block) {
+      if (!job->station_name.empty() && rooms.size() < kMostNames) rooms.insert(job->station_name);
+      if (protocols.size() < kMostNames) protocols.insert(job->protocol);
+    }
+    if (static_cast<int>(block.size()) < kBlock) break;
+    cursor = jobs::JobCursor{block.back()->create_time, block.back()->id};
+  }
+  return JsonAnswer({{"station_names", rooms}, {"protocols", protocols}});
+}
+
 absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& call) {
   ISO_ASSIGN_OR_RETURN(const int page_size,
                        IntegerParameter(call.request, "page_size", 1, 1000, 50));
@@ -29,7 +69,9 @@ absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& cal
   if (call.request.Parameter("page_token")) {
     ISO_ASSIGN_OR_RETURN(cursor, DecodePageToken(call.request));
   }
-  std::vector<jobs::JobSnapshot> page = environment.table.List(filter, cursor, page_size + 1);
+  ISO_ASSIGN_OR_RETURN(const std::string text, SearchedText(call.request));
+  std::vector<jobs::JobSnapshot> page =
+      Listed(environment.table, filter, text, std::move(cursor), page_size + 1);
   const bool more = static_cast<int>(page.size()) > page_size;
   if (more) page.pop_back();
   Json jobs = Json::array();
@@ -148,6 +190,8 @@ void AddJobRoutes(const WebEnvironment& environment, Router& router) {
   };
   using audit::Action;
   add("GET", "/api/v1/jobs", Role::kViewer, List, Action::kQuery);
+  router.Add("GET", "/api/v1/filters", Role::kViewer,
+             [environment](const Call& call) { return Filters(environment, call); });
   add("GET", "/api/v1/jobs/{}", Role::kViewer, Get, Action::kView);
   add("GET", "/api/v1/jobs/{}/trace", Role::kViewer, Trace, Action::kView);
   add("GET", "/api/v1/jobs/{}/preview", Role::kViewer, GetPreview, Action::kView);

@@ -2,7 +2,9 @@
 
 #include <span>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -54,6 +56,13 @@ absl::StatusOr<std::string> TextOf(const Json& body, const std::string& key) {
   return absl::InvalidArgumentError(absl::StrCat(key, " is not a text"));
 }
 
+absl::StatusOr<double> NumberOf(const Json& body, const std::string& key) {
+  const auto found = body.find(key);
+  if (found == body.end() || found->is_null()) return 0;
+  if (found->is_number()) return found->get<double>();
+  return absl::InvalidArgumentError(absl::StrCat(key, " is not a number"));
+}
+
 absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request) {
   jobs::JobFilter filter{.protocol = request.Parameter("protocol").value_or(""),
                          .accession_number = request.Parameter("accession_number").value_or(""),
@@ -72,6 +81,22 @@ absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request) {
     }
   }
   return filter;
+}
+
+absl::StatusOr<std::string> SearchedText(const Request& request) {
+  constexpr size_t kLongestText = 64;
+  const std::string text = request.Parameter("text").value_or("");
+  if (text.size() <= kLongestText) return absl::AsciiStrToLower(text);
+  return absl::InvalidArgumentError(
+      absl::StrCat("text has ", text.size(), " bytes; legal is 0 to ", kLongestText));
+}
+
+bool HasText(const jobs::Job& job, const std::string& text) {
+  for (const std::string* whole :
+       {&job.id, &job.station_name, &job.protocol, &job.patient_study.accession_number}) {
+    if (absl::StrContains(absl::AsciiStrToLower(*whole), text)) return true;
+  }
+  return false;
 }
 
 std::string EncodePageToken(const jobs::JobCursor& cursor, const Request& request) {

@@ -21,8 +21,17 @@ absl::StatusOr<Json> BodyOf(const Request& request);
 /// A text of the body; empty where it is not given. Errors: INVALID_ARGUMENT (not a text).
 absl::StatusOr<std::string> TextOf(const Json& body, const std::string& key);
 
+/// A number of the body; 0 where it is not given. Errors: INVALID_ARGUMENT (not a number).
+absl::StatusOr<double> NumberOf(const Json& body, const std::string& key);
+
 /// Which jobs a listing shows. Errors: INVALID_ARGUMENT (a state).
 absl::StatusOr<jobs::JobFilter> FilterOf(const Request& request);
+
+/// What a listing searches for, in lower case; empty: nothing. Errors: INVALID_ARGUMENT (too long).
+absl::StatusOr<std::string> SearchedText(const Request& request);
+/// Whether the job's id, room, protocol or accession number contains a text in lower case, in any
+/// case.
+bool HasText(const jobs::Job& job, const std::string& text);
 
 /// Where the next page begins, bound to the filter of the request.
 std::string EncodePageToken(const jobs::JobCursor& cursor, const Request& request);

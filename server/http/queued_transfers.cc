@@ -58,6 +58,9 @@ std::vector<TransferDestination> QueuedTransfers::Destinations() {
     destination.queued = CountOf(length->second.counts, TransferState::kQueued);
     destination.sending = CountOf(length->second.counts, TransferState::kSending);
     destination.failed = CountOf(length->second.counts, TransferState::kFailed);
+    destination.reason = length->second.reason;
+    destination.attempts = length->second.attempts;
+    destination.next_try = length->second.next_try;
     if (!length->second.oldest) continue;
     destination.oldest_seconds =
         std::max(0.0, absl::ToDoubleSeconds(clock_() - *length->second.oldest));
@@ -97,6 +100,11 @@ absl::StatusOr<TransferPage> QueuedTransfers::List(const TransferFilter& filter,
 absl::StatusOr<int> QueuedTransfers::Retry(const std::string& job_id,
                                            const std::string& destination) {
   ISO_ASSIGN_OR_RETURN(const int64_t count, queue_.Retry(job_id, destination, clock_()));
+  return static_cast<int>(count);
+}
+
+absl::StatusOr<int> QueuedTransfers::TryNow(const std::string& destination) {
+  ISO_ASSIGN_OR_RETURN(const int64_t count, queue_.TryNow(destination, clock_()));
   return static_cast<int>(count);
 }
 

@@ -26,6 +26,10 @@ class QueuedTransfers : public Transfers {
   absl::StatusOr<TransferPage> List(const TransferFilter& filter, int page_size,
                                     const std::string& page_token) override;
   absl::StatusOr<int> Retry(const std::string& job_id, const std::string& destination) override;
+  absl::StatusOr<int> TryNow(const std::string& destination) override;
+  absl::Status Send(const std::string& job_id, const std::string& destination) override {
+    return queue_.Enqueue(job_id, destination, clock_());
+  }
   absl::Status CheckDelivered(const std::string& job_id) override {
     return queue_.CheckDelivered(job_id);
   }

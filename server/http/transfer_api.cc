@@ -48,13 +48,17 @@ absl::StatusOr<Response> List(const WebEnvironment& environment, const Call& cal
     }
     next = TextJson(page.next_page_token);
     for (const TransferDestination& destination : environment.transfers->Destinations()) {
-      destinations.push_back({{"name", destination.name},
-                              {"host", destination.host},
-                              {"port", destination.port},
-                              {"queued", destination.queued},
-                              {"sending", destination.sending},
-                              {"failed", destination.failed},
-                              {"oldest_seconds", OptionalJson(destination.oldest_seconds)}});
+      destinations.push_back(
+          {{"name", destination.name},
+           {"host", destination.host},
+           {"port", destination.port},
+           {"queued", destination.queued},
+           {"sending", destination.sending},
+           {"failed", destination.failed},
+           {"oldest_seconds", OptionalJson(destination.oldest_seconds)},
+           {"reason", TextJson(destination.reason)},
+           {"attempts", destination.attempts},
+           {"next_try_time", destination.next_try ? TimeJson(*destination.next_try) : nullptr}});
     }
   }
   return JsonAnswer({{"enabled", environment.transfers != nullptr},
@@ -81,6 +85,19 @@ absl::StatusOr<Response> Retry(const WebEnvironment& environment, const Call& ca
   return JsonAnswer({{"instance_count", instances}});
 }
 
+absl::StatusOr<Response> TryNow(const WebEnvironment& environment, const Call& call) {
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(const std::string destination, TextOf(body, "destination"));
+  call.about.destination = destination.substr(0, 64);
+  if (environment.transfers == nullptr) {
+    return absl::NotFoundError("no DICOM destination is configured");
+  }
+  ISO_ASSIGN_OR_RETURN(const int instances, environment.transfers->TryNow(destination));
+  spdlog::info("event=try_now_requested destination='{}' instances={} by=\"{}\"", destination,
+               instances, call.caller.name);
+  return JsonAnswer({{"instance_count", instances}});
+}
+
 }  // namespace
 
 void AddTransferRoutes(const WebEnvironment& environment, Router& router) {
@@ -89,6 +106,9 @@ void AddTransferRoutes(const WebEnvironment& environment, Router& router) {
   router.Add(
       "POST", "/api/v1/transfers:retry", Role::kOperator,
       [environment](const Call& call) { return Retry(environment, call); }, audit::Action::kRetry);
+  router.Add(
+      "POST", "/api/v1/transfers:try_now", Role::kOperator,
+      [environment](const Call& call) { return TryNow(environment, call); }, audit::Action::kRetry);
 }
 
 }  // namespace isocenter::http

@@ -18,6 +18,9 @@ struct TransferDestination {
   int port = 0;
   int queued = 0, sending = 0, failed = 0;
   std::optional<double> oldest_seconds;  // how long the oldest instance waits
+  std::string reason;                    // why nothing is sent now; empty: nothing is wrong
+  int attempts = 0;                      // that failed in a row
+  std::optional<absl::Time> next_try;    // empty: as soon as there is something
 };
 
 /// The instances of one job for one destination.
@@ -54,6 +57,12 @@ class Transfers {
   /// Puts failed instances back into the queue; either may be empty, not both. Returns how many.
   /// Errors: NOT_FOUND.
   virtual absl::StatusOr<int> Retry(const std::string& job_id, const std::string& destination) = 0;
+  /// What waits for another attempt is tried at once. Returns how many instances. Errors:
+  /// NOT_FOUND.
+  virtual absl::StatusOr<int> TryNow(const std::string& destination) = 0;
+  /// Puts a job's result into a destination's queue. Errors: those of
+  /// archive::TransferQueue::Enqueue.
+  virtual absl::Status Send(const std::string& job_id, const std::string& destination) = 0;
   /// FAILED_PRECONDITION while a destination has still to get the job's result.
   virtual absl::Status CheckDelivered(const std::string& job_id) = 0;
 };

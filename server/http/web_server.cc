@@ -25,6 +25,8 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
   AddNodeRoutes(environment, router_);
   AddJobRoutes(environment, router_);
   AddVolumeRoutes(environment, router_);
+  AddDownloadRoutes(environment, router_);
+  AddOrderRoutes(environment, router_);
   AddTransferRoutes(environment, router_);
   AddEventRoutes(environment, access_, router_);
 }

@@ -191,3 +191,14 @@ export function transfers(now) {
     transfer({ committed: 96, skipped: 1, done: true }),
   ];
 }
+
+// Why destinations take nothing, and when they are asked again.
+export function pauses(now) {
+  return { WORKSTATION: { reason: 'association refused: called AE title not recognized', attempts: 6, next_try_time: iso(now + 212_000) } };
+}
+
+export const REFINEMENTS = [
+  { protocol: 'fdk_then_asd_pocs', description: 'Few views: total variation', algorithm: 'asd_pocs', iterations: 20, subsets: 20, deadline_seconds: 600 },
+  { protocol: 'fdk_then_ossart', description: 'Ordered subsets, after the volume of the arm', algorithm: 'os_sart', iterations: 5, subsets: 20, deadline_seconds: null },
+  { protocol: 'head_metal', description: null, algorithm: null, iterations: null, subsets: null, deadline_seconds: null },
+];

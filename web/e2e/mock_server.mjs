@@ -34,6 +34,10 @@ export class MockServer {
     // How often each kind of thing was asked for, and what was asked to change.
     this.requests = { slices: 0, sliceBytes: 0, events: 0 };
     this.changes = [];
+    this.orders = [];
+    // Set: nothing can be refined any more.
+    this.framesGone = false;
+    this.pauses = fixtures.pauses(now);
     // Set: events are held back, as some proxies do.
     this.holdEvents = false;
     this.eventId = 0;
@@ -169,13 +173,15 @@ export class MockServer {
       response.end();
       return undefined;
     }
-    needs(path.endsWith(':cancel') ? 'console' : 'operator');
+    needs(/:(cancel|refine)$/.test(path) ? 'console' : 'operator');
     if (path === 'node:drain') this.draining ??= { since: new Date().toISOString(), reason: body.reason ?? '', by: session.name };
     if (path === 'node:resume') this.draining = null;
     if (path.startsWith('node:')) {
       this.send('status', this.status());
       return json(this.status());
     }
+    const [, orderedId, order] = /^jobs\/(.+):(send|refine)$/.exec(path) ?? [];
+    if (orderedId) return json(this.order(decodeURIComponent(orderedId), order, body));
     const [, jobId] = /^jobs\/(.+):cancel$/.exec(path) ?? [];
     if (jobId) {
       if (!this.active().some((j) => j.job_id === jobId)) throw new Refusal(409, 'FAILED_PRECONDITION', 'the job has ended');
@@ -190,6 +196,7 @@ export class MockServer {
       response.end();
       return undefined;
     }
+    if (path === 'transfers:try_now') return json({ instance_count: this.tryNow(body.destination) });
     if (path === 'transfers:retry') return json({ instance_count: this.retry(body) });
     throw new Refusal(404, 'NOT_FOUND', `there is no ${path}`);
   }
@@ -204,9 +211,12 @@ export class MockServer {
     if (path === 'history') return json(this.history(Number(query.get('seconds')), Number(query.get('points'))));
     if (path === 'transfers') return json(this.transferPage(query));
     if (path === 'jobs') return json(this.jobPage(query));
+    if (path === 'filters') return json(this.filters());
+    if (path === 'refinements') return json({ refinements: fixtures.REFINEMENTS });
     const job = this.jobs.get(decodeURIComponent(parts[1] ?? ''));
     if (parts[0] !== 'jobs' || !job) throw new Refusal(404, 'NOT_FOUND', `there is no job '${parts[1]}'`);
     if (parts.length === 2) return json({ ...fixtures.detail(job), ...this.detailOver });
+    if (parts[2] === 'download') return this.download(job, query.get('format'), response);
     if (parts[2] === 'trace') return json(fixtures.trace());
     if (parts[2] === 'preview') return json(previewOf(job));
     if (parts[2] === 'volume') return json(this.volumes.describe(job));
@@ -242,6 +252,9 @@ export class MockServer {
     const state = query.get('state');
     if (state === 'active') jobs = this.active();
     else if (state) jobs = jobs.filter((j) => j.state === state);
+    const text = (query.get('text') ?? '').toLowerCase();
+    const has = (j) => [j.job_id, j.station_name, j.protocol, j.accession_number].some((part) => (part ?? '').toLowerCase().includes(text));
+    if (text) jobs = jobs.filter(has);
     for (const name of ['station_name', 'protocol', 'accession_number']) {
       if (query.get(name)) jobs = jobs.filter((j) => j[name] === query.get(name));
     }
@@ -256,10 +269,43 @@ export class MockServer {
       const count = (state) => this.transfers.reduce((sum, t) => sum + (t.destination === name ? t.instances[state] : 0), 0);
       return {
         name, host: `${name.toLowerCase()}.example`, port: 104, queued: count('queued'), sending: count('sending'), failed: count('failed'),
-        oldest_seconds: count('queued') > 0 ? 100 : null,
+        oldest_seconds: count('queued') > 0 ? 100 : null, ...(this.pauses[name] ?? { reason: null, attempts: 0, next_try_time: null }),
       };
     });
     return { enabled: this.destinations.length > 0, destinations, transfers: this.transfers.filter(matches), next_page_token: null };
+  }
+
+  filters() {
+    const all = (name) => [...new Set([...this.jobs.values()].map((j) => j[name]).filter(Boolean))].sort();
+    return { station_names: all('station_name'), protocols: all('protocol') };
+  }
+
+  tryNow(destination) {
+    if (!this.destinations.includes(destination)) throw new Refusal(404, 'NOT_FOUND', `destination is '${destination}'; configured are: ${this.destinations.join(', ')}`);
+    if (this.pauses[destination]) this.pauses[destination] = { ...this.pauses[destination], next_try_time: null };
+    return this.transfers.filter((t) => t.destination === destination).reduce((sum, t) => sum + t.instances.queued, 0);
+  }
+
+  order(jobId, order, body) {
+    const source = this.jobs.get(jobId);
+    if (!source) throw new Refusal(404, 'NOT_FOUND', `there is no job '${jobId}'`);
+    this.orders.push({ order, ...body });
+    if (order === 'send') return { job_id: jobId, destination: body.destination };
+    if (this.framesGone) throw new Refusal(409, 'FAILED_PRECONDITION', `the frames of job '${jobId}' are kept no longer`);
+    const job_id = `${jobId}-refined`;
+    const made = fixtures.job({ job_id, protocol: body.protocol, state: 'refining', job_class: 'interactive', refines_job_id: jobId, source_job_ids: [jobId] });
+    this.jobs.set(job_id, made);
+    this.send('job', made);
+    return made;
+  }
+
+  download(job, format, response) {
+    const body = Buffer.alloc(4096, 1);
+    response.writeHead(200, {
+      'Content-Type': 'application/octet-stream', 'Content-Length': body.length,
+      'Content-Disposition': `attachment; filename="${job.job_id}.${format === 'dicom' ? 'tar' : format}"`,
+    });
+    response.end(body);
   }
 
   retry({ job_id: jobId, destination }) {

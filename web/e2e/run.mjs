@@ -4,6 +4,7 @@ import { launch } from './browser.mjs';
 import { MockServer } from './mock_server.mjs';
 import { edgeScenarios } from './edge_scenarios.mjs';
 import { lookScenarios } from './look_scenarios.mjs';
+import { orderScenarios } from './order_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
 import { signInScenarios } from './sign_in_scenarios.mjs';
 import { useScenarios } from './use_scenarios.mjs';
@@ -50,7 +51,7 @@ async function runOne(browser, scenario, options) {
 const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'administrator' };
 const wanted = process.argv[2] ?? '';
 const all = [
-  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...useScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...useScenarios, ...orderScenarios }).map(([name, run]) => ({ name, run, options: {} })),
   ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();

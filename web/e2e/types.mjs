@@ -10,7 +10,8 @@ import { MockServer } from './mock_server.mjs';
 const WEB = fileURLToPath(new URL('..', import.meta.url));
 const LISTS = [
   ['session', 'Session'], ['status', 'Status'], ['devices', '{ devices: T.Device[] }'], ['queue', 'Queue'], ['rooms', '{ rooms: T.Room[] }'],
-  ['history?seconds=600&points=10', 'History'], ['jobs?page_size=100', 'JobPage'], ['transfers', 'Transfers'],
+  ['history?seconds=600&points=10', 'History'], ['jobs?page_size=100', 'JobPage'], ['transfers', 'Transfers'], ['filters', 'Filters'],
+  ['refinements', '{ refinements: T.RefinementOffer[] }'],
 ];
 
 async function get(base, path) {

@@ -55,15 +55,15 @@ void Sender::Lane::Stop() {
 void Sender::Lane::Run() {
   while (true) {
     int64_t seen = 0;
-    absl::Time not_before;
     {
       absl::MutexLock lock(&mutex_);
       if (stopping_) return;
       seen = wakes_;
-      not_before = not_before_;
     }
+    // An operator may end it: who is woken looks at it again.
+    const absl::Time not_before = queue_.PauseOf(title_).until;
     if (options_.now() < not_before) {
-      if (!WaitUntil(not_before, seen, /*wakes=*/false)) return;
+      if (!WaitUntil(not_before, seen, /*wakes=*/true)) return;
       continue;
     }
     const absl::StatusOr<bool> worked = Work();
@@ -265,10 +265,10 @@ void Sender::Lane::Postpone(const std::string& reason) {
     if (stopping_) return;
     const absl::Time now = options_.now();
     // Several associations may break for one cause.
-    if (now < not_before_) return;
+    if (now < queue_.PauseOf(title_).until) return;
     delay = backoff_.Fail();
     failures = backoff_.failures();
-    not_before_ = now + delay;
+    queue_.SetPause(title_, {.reason = reason, .attempts = failures, .until = now + delay});
   }
   Report(SendEvent::kPostponed);
   spdlog::warn("dicom: cannot send to '{}' ({} times in a row): {}; next attempt in {}", title_,
@@ -277,6 +277,7 @@ void Sender::Lane::Postpone(const std::string& reason) {
 
 void Sender::Lane::Succeed() {
   absl::MutexLock lock(&mutex_);
+  if (backoff_.failures() > 0) queue_.SetPause(title_, {});
   backoff_.Succeed();
 }
 

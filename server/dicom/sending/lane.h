@@ -50,7 +50,7 @@ class Sender::Lane {
   absl::Status PutBack(const std::vector<archive::Outgoing>& batch, size_t first,
                        const std::string& reason);
   absl::StatusOr<bool> RequestCommitments();
-  /// Nobody tries again before a delay has passed.
+  /// Nobody tries again before a delay has passed, unless an operator says so.
   void Postpone(const std::string& reason);
   void Succeed();
   /// Repeats a change of the queue until it succeeds or the lane stops: what the destination has
@@ -70,7 +70,6 @@ class Sender::Lane {
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Time not_before_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> declined_classes_ ABSL_GUARDED_BY(mutex_);  // that were reported
   std::vector<std::thread> threads_;  // last: they use all of the above

@@ -22,6 +22,11 @@ constexpr double kLeastBytesPerSecond = 64 << 10;
 // Of a stream, that its client has not taken yet.
 constexpr size_t kMostBytesAhead = 4 << 20;
 
+int64_t LengthOf(const Response& response) {
+  return response.long_body != nullptr ? response.long_body->bytes()
+                                       : static_cast<int64_t>(response.body.size());
+}
+
 std::string HeadOf(const Response& response, bool has_length, bool closes) {
   const auto reason =
       boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(response.status));
@@ -30,7 +35,7 @@ std::string HeadOf(const Response& response, bool has_length, bool closes) {
   for (const auto& [name, value] : response.headers) {
     absl::StrAppend(&head, name, ": ", value, "\r\n");
   }
-  if (has_length) absl::StrAppend(&head, "Content-Length: ", response.body.size(), "\r\n");
+  if (has_length) absl::StrAppend(&head, "Content-Length: ", LengthOf(response), "\r\n");
   return absl::StrCat(head, closes ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
@@ -184,8 +189,22 @@ void Connection::Send(Response response, bool streams) {
   streams_ = streams && !head_only_;
   ending_ |= streams;
   std::string text = HeadOf(response, has_body && !streams, ending_);
-  if (has_body && !head_only_) text += response.body;
+  if (has_body && !head_only_) {
+    text += response.body;
+    long_body_ = std::move(response.long_body);
+    missing_ = long_body_ != nullptr ? long_body_->bytes() : 0;
+  }
   Write(std::move(text));
+}
+
+void Connection::SendPiece(absl::StatusOr<std::string> piece) {
+  if (closed_) return;
+  // What was promised cannot be kept: only the end of the connection says so.
+  if (!piece.ok() || piece->empty() || static_cast<int64_t>(piece->size()) > missing_) {
+    return Close();
+  }
+  missing_ -= static_cast<int64_t>(piece->size());
+  Write(*std::move(piece));
 }
 
 void Connection::SendMore(std::string text) {
@@ -219,6 +238,12 @@ void Connection::OnWritten(ErrorCode error) {
   if (closed_) return;
   if (error) return Close();
   written_.clear();
+  if (missing_ > 0) {
+    // Whoever makes it holds no place of those that wait for their client.
+    Enter(Stage::kAnswering, absl::InfiniteDuration());
+    return host_.AskMore(shared_from_this(), long_body_);
+  }
+  long_body_.reset();
   if (ending_) return WriteMore();
   Enter(Stage::kIdle, kIdlePatiences * limits_.patience);
   Advance();
@@ -243,6 +268,7 @@ void Connection::AwaitEnd() {
 
 void Connection::Finish() {
   finishing_ = ending_ = true;
+  if (long_body_ != nullptr) return Close();  // it may take longer than anybody waits
   if (stage_ == Stage::kAnswering) return;
   if (stage_ == Stage::kWriting && !streams_) return Enter(Stage::kWriting, limits_.patience);
   Close();

@@ -34,6 +34,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     virtual ~Host() = default;
     /// Has the request answered: `connection` is sent the response.
     virtual void Ask(std::shared_ptr<Connection> connection, Request request) = 0;
+    /// Has the next piece made: `connection` is sent it.
+    virtual void AskMore(std::shared_ptr<Connection> connection, std::shared_ptr<Body> body) = 0;
     /// More is to be written.
     virtual void OnWriting(const std::shared_ptr<Connection>& connection) = 0;
     virtual void OnClosed(const std::shared_ptr<Connection>& connection) = 0;
@@ -52,6 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Begin();
   /// The answer to what was asked; it `streams`: more of it follows.
   void Send(Response response, bool streams);
+  /// The next piece of a long body.
+  void SendPiece(absl::StatusOr<std::string> piece);
   /// What follows; an empty text is the end.
   void SendMore(std::string text);
   /// A request under way is answered; then, or at once, it closes.
@@ -106,8 +110,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::array<char, 8192> received_;
   std::string bytes_;  // received and not yet read
   RequestReader reader_;
-  std::string written_, more_;  // being written; behind it
-  bool streams_ = false;        // more will be sent
+  std::string written_, more_;       // being written; behind it
+  std::shared_ptr<Body> long_body_;  // null: none is being sent
+  int64_t missing_ = 0;              // bytes of it
+  bool streams_ = false;             // more will be sent
   bool head_only_ = false;
   bool late_ = false;       // the client has let the deadline of a request pass
   bool ending_ = false;     // with the answer

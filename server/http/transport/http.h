@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace isocenter::http {
@@ -41,10 +42,23 @@ class Stream {
   virtual bool Write(std::string text) = 0;
 };
 
+/// A long body, made piece by piece as its client takes it, so that it costs one piece of memory.
+/// Used by one thread at a time.
+class Body {
+ public:
+  virtual ~Body() = default;
+  /// Of all pieces.
+  virtual int64_t bytes() const = 0;
+  /// The next piece, which is not empty as long as bytes are missing. An error ends the connection:
+  /// the client has fewer bytes than it was promised.
+  virtual absl::StatusOr<std::string> Next() = 0;
+};
+
 struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  std::shared_ptr<Body> long_body;  // null: `body` is all
   /// Receives what goes on behind `body`; called by the thread of the handler.
   std::function<void(std::unique_ptr<Stream>)> stream;
 

@@ -40,6 +40,7 @@ struct HttpServer::Impl : Connection::Host {
   bool MakeRoom(const std::string& address);
   void Stop();
   void Ask(std::shared_ptr<Connection> connection, Request request) override;
+  void AskMore(std::shared_ptr<Connection> connection, std::shared_ptr<Body> body) override;
   void OnWriting(const std::shared_ptr<Connection>& connection) override;
   void OnClosed(const std::shared_ptr<Connection>& connection) override;
   void OnHandshakeFailed(const Connection& connection, const std::string& why) override {
@@ -138,6 +139,14 @@ void HttpServer::Impl::Ask(std::shared_ptr<Connection> connection, Request reque
                  connection->Send(std::move(response), streams);
                });
     if (stream != nullptr && request.method != "HEAD") stream(connection->NewStream());
+  });
+}
+
+void HttpServer::Impl::AskMore(std::shared_ptr<Connection> connection, std::shared_ptr<Body> body) {
+  asio::post(workers, [this, connection = std::move(connection), body = std::move(body)] {
+    asio::post(io, [connection, piece = body->Next()]() mutable {
+      connection->SendPiece(std::move(piece));
+    });
   });
 }
 

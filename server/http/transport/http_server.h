@@ -42,7 +42,7 @@ class HttpServer {
   /// Errors: UNAVAILABLE (the address cannot be listened on); the caller knows its field.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(HttpOptions options, Handler handler);
   /// Requests under way are answered, and clients have the patience once more to take what they are
-  /// answered; streams end at once.
+  /// answered; streams and long bodies end at once.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

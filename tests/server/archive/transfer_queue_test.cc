@@ -115,6 +115,31 @@ class TransferQueueTest : public ::testing::Test {
   absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
 };
 
+TEST_F(TransferQueueTest, APauseIsToldOfAndEndedByAnOperator) {
+  StoreForPacs("job", 3);
+  EXPECT_EQ(queue().PauseOf("PACS").until, absl::InfinitePast());
+  queue().SetPause("PACS", {"connection refused", 4, now_ + absl::Seconds(60)});
+  QueueLength length = (*queue().Lengths())["PACS"];
+  EXPECT_EQ(length.reason, "connection refused");
+  EXPECT_EQ(length.attempts, 4);
+  EXPECT_EQ(length.next_try, now_ + absl::Seconds(60));
+  EXPECT_EQ((*queue().Lengths())["VNA"].reason, "") << "nothing waits for it";
+
+  int told = 0;
+  queue().SetListener([&] { ++told; });
+  EXPECT_EQ(*queue().TryNow("PACS", now_), 3);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(queue().PauseOf("PACS").until, absl::InfinitePast());
+  length = (*queue().Lengths())["PACS"];
+  EXPECT_EQ(length.reason, "connection refused") << "it is not known to be over";
+  EXPECT_EQ(length.next_try, std::nullopt);
+  SendAll("PACS");
+  queue().SetPause("PACS", {});
+  EXPECT_EQ((*queue().Lengths())["PACS"].reason, "");
+  EXPECT_THAT(queue().TryNow("ELSEWHERE", now_).status().message(), HasSubstr("PACS, VNA"));
+  queue().SetListener(nullptr);
+}
+
 TEST_F(TransferQueueTest, AResultIsInItsQueuesAsSoonAsItIsVisible) {
   int told = 0;
   queue().SetListener([&] { ++told; });

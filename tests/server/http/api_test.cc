@@ -131,6 +131,36 @@ TEST_F(ApiTest, JobsAreFilteredAndPaged) {
   EXPECT_EQ(client().Get("/api/v1/jobs?state=lost").status, 400);
 }
 
+TEST_F(ApiTest, JobsAreFoundByPartsOfWhatIsShown) {
+  Accept("North room");
+  Accept("South room", [](pipeline::AcquisitionRequest& request) {
+    request.patient_study.accession_number = "ACC-4711";
+  });
+  const auto found = [&](const std::string& query) {
+    std::vector<std::string> rooms;
+    const json jobs = Body("/api/v1/jobs?" + query)["jobs"];
+    for (const json& job : jobs) {
+      rooms.push_back(job["station_name"]);
+    }
+    return rooms;
+  };
+  EXPECT_THAT(found("text=nORTH"), ElementsAre("North room"));
+  EXPECT_THAT(found("text=c-47"), ElementsAre("South room"));
+  EXPECT_THAT(found("text=room"), ElementsAre("South room", "North room"));
+  EXPECT_THAT(found("text=room&state=failed"), SizeIs(0));
+  EXPECT_THAT(found("text=Doe"), SizeIs(0)) << "names of patients are not shown";
+  const json first = Body("/api/v1/jobs?text=room&page_size=1");
+  EXPECT_EQ(first["jobs"][0]["station_name"], "South room");
+  EXPECT_THAT(
+      found("text=room&page_size=1&page_token=" + first["next_page_token"].get<std::string>()),
+      ElementsAre("North room"));
+  EXPECT_EQ(client().Get("/api/v1/jobs?text=" + std::string(65, 'a')).status, 400);
+
+  const json filters = Body("/api/v1/filters");
+  EXPECT_EQ(filters["station_names"], json({"North room", "South room"}));
+  EXPECT_THAT(filters["protocols"], SizeIs(1));
+}
+
 TEST_F(ApiTest, JobsThatCanBeLookedAtTogetherAreRelated) {
   // As the pipeline leaves them: a pair, its subtraction, and the mask's refinement.
   const auto insert = [&](const std::string& id, jobs::PairRole role, const std::string& source) {
@@ -299,9 +329,7 @@ TEST_F(ApiTest, TransfersAreEmptyWithoutDestinations) {
 /// One transfer that has failed.
 class FakeTransfers : public http::Transfers {
  public:
-  std::vector<http::TransferDestination> Destinations() override {
-    return {{.name = "PACS", .host = "pacs", .port = 104, .failed = 2}};
-  }
+  std::vector<http::TransferDestination> Destinations() override { return {destination_}; }
   absl::StatusOr<http::TransferPage> List(const http::TransferFilter& filter, int,
                                           const std::string&) override {
     filter_ = filter;
@@ -317,9 +345,20 @@ class FakeTransfers : public http::Transfers {
     if (job_id != "a") return absl::NotFoundError("no such job");
     return 2;
   }
+  absl::StatusOr<int> TryNow(const std::string& destination) override {
+    if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
+    return 7;
+  }
+  absl::Status Send(const std::string&, const std::string& destination) override {
+    if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
+    ++sends_;
+    return absl::OkStatus();
+  }
   absl::Status CheckDelivered(const std::string&) override { return delivered_; }
   http::TransferFilter filter_;
   absl::Status delivered_;
+  http::TransferDestination destination_{.name = "PACS", .host = "pacs", .port = 104, .failed = 2};
+  int sends_ = 0;
 };
 
 TEST_F(WebTest, WhatHasStillToBeSentIsKeptAndWhoWantedToDeleteItIsRecorded) {
@@ -366,6 +405,46 @@ TEST_F(WebTest, TransfersAreListedAndTriedAgain) {
             2);
   EXPECT_EQ(client().Post("/api/v1/transfers:retry", {{"job_id", "b"}}).status, 404);
   EXPECT_EQ(client().Post("/api/v1/transfers:retry", json::object()).status, 400);
+  EXPECT_EQ(client()
+                .Post("/api/v1/transfers:try_now", {{"destination", "PACS"}})
+                .json()["instance_count"],
+            7);
+  EXPECT_EQ(client().Post("/api/v1/transfers:try_now", {{"destination", "NONE"}}).status, 404);
+}
+
+TEST_F(WebTest, ADestinationThatTakesNothingSaysWhyAndWhenItIsTriedAgain) {
+  FakeTransfers transfers;
+  transfers.destination_.reason = "connection refused";
+  transfers.destination_.attempts = 4;
+  transfers.destination_.next_try = absl::FromUnixSeconds(1'772'357'412);
+  transfers_ = &transfers;
+  Start();
+  const json destination = client().Get("/api/v1/transfers").json()["destinations"][0];
+  EXPECT_EQ(destination["reason"], "connection refused");
+  EXPECT_EQ(destination["attempts"], 4);
+  EXPECT_EQ(destination["next_try_time"], "2026-03-01T09:30:12.000Z");
+}
+
+TEST_F(WebTest, AResultIsSentWhereAnOperatorWants) {
+  FakeTransfers transfers;
+  transfers_ = &transfers;
+  StartWithTokens();
+  const std::string id = Complete();
+  const std::string path = absl::StrCat("/api/v1/jobs/", id, ":send");
+  const auto ask = [&](const char* token, const json& body) {
+    return client().Post(path, body, {{"Authorization", absl::StrCat("Bearer ", token)}});
+  };
+  EXPECT_EQ(ask(kConsoleToken, {{"destination", "PACS"}}).status, 403);
+  EXPECT_EQ(transfers.sends_, 0);
+  EXPECT_EQ(ask(kOperatorToken, {{"destination", "PACS"}}).status, 200);
+  EXPECT_EQ(transfers.sends_, 1);
+  const audit::Event sent = audit_.Of(audit::Action::kSend).back();
+  EXPECT_EQ(sent.outcome, audit::Outcome::kSuccess);
+  EXPECT_EQ(sent.destination, "PACS");
+  EXPECT_THAT(sent.job_ids, ElementsAre(id));
+  EXPECT_EQ(ask(kOperatorToken, {{"destination", "ELSEWHERE"}}).status, 404);
+  EXPECT_EQ(ask(kOperatorToken, {{"destination", 3}}).status, 400);
+  EXPECT_EQ(transfers.sends_, 1);
 }
 
 }  // namespace

@@ -51,7 +51,17 @@ class OneDestination : public http::Transfers {
     return http::TransferPage{};
   }
   absl::StatusOr<int> Retry(const std::string&, const std::string&) override { return 2; }
+  absl::StatusOr<int> TryNow(const std::string& destination) override {
+    if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
+    return 7;
+  }
+  absl::Status Send(const std::string&, const std::string& destination) override {
+    if (destination != "PACS") return absl::NotFoundError("configured are: PACS");
+    ++sends_;
+    return absl::OkStatus();
+  }
   absl::Status CheckDelivered(const std::string&) override { return absl::OkStatus(); }
+  int sends_ = 0;
 };
 
 TEST_F(WebAuditTest, WhatIsSeenIsRecordedWithItsPatient) {

@@ -300,6 +300,26 @@ export interface Destination {
   sending: number;
   failed: number;
   oldest_seconds: number | null;
+  // While something waits for another attempt: why, how often it was tried, when it is again (null: at once).
+  reason: string | null;
+  attempts: number;
+  next_try_time: string | null;
+}
+
+// A protocol that refines; a second pass has neither algorithm nor iterations.
+export interface RefinementOffer {
+  protocol: string;
+  description: string | null;
+  algorithm: string | null;
+  iterations: number | null;
+  subsets: number | null;
+  deadline_seconds: number | null;
+}
+
+// What jobs can be filtered by.
+export interface Filters {
+  station_names: string[];
+  protocols: string[];
 }
 
 export interface Transfers {

@@ -15,6 +15,14 @@ export function refinedName(job: Refined, several: boolean, now: number): string
   return `${RELATIONS.refined}: ${how}${several ? `, ${time(job.create_time, now)}` : ''}`;
 }
 
+// The relation, with the protocol where several have the same; `besides`: the job itself is a refinement, too.
+export function relatedName(related: RelatedJob, all: RelatedJob[], besides: boolean, now: number): string {
+  const several = all.filter((r) => r.relation === related.relation).length > 1;
+  if (related.relation === 'refined') return refinedName(related, several || besides, now);
+  const name = RELATIONS[related.relation] ?? related.relation;
+  return several ? `${name} (${related.protocol})` : name;
+}
+
 // A refinement as those see it that are related to it.
 export function asRelated(job: JobDetail): Refined {
   const refinement = job.refinement && { algorithm: job.refinement.algorithm, iterations: job.progress.iterations_done };

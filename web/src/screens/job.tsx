@@ -10,7 +10,9 @@ import type { Store } from '../state/store.ts';
 import { Chip, Empty, JobProgressBar, StateChip } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { Term } from '../ui/term.tsx';
 import { Viewer } from '../viewer/viewer.tsx';
+import { JobActions } from './job_actions.tsx';
 import { JobFacts, Timings } from './job_facts.tsx';
 import { PreviewPanes } from './preview.tsx';
 import { TransferTable } from './transfers.tsx';
@@ -50,7 +52,7 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
           </a>
         ))}
       </nav>
-      {tab === 'volume' && <VolumeTab job={shown} />}
+      {tab === 'volume' && <VolumeTab job={shown} beside={query.get('beside')} />}
       {tab === 'timeline' && <TimelineTab job={shown} />}
       {tab === 'details' && <DetailsTab job={shown} store={store} />}
       {tab === 'dicom' && <DicomTab jobId={jobId} />}
@@ -82,6 +84,7 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
         {job.result?.seconds_after_last_frame != null && <span class="numbers">{seconds(job.result.seconds_after_last_frame)} <span class="quiet">after the last frame</span></span>}
       </div>
       <div class="actions">
+        <JobActions job={job} />
         {isActive(job) && store.may('console') && <button type="button" onClick={() => setAsking('cancel')}>Cancel job</button>}
         {!isActive(job) && store.may('administrator') && <button type="button" onClick={() => setAsking('delete')}>Delete job</button>}
       </div>
@@ -116,8 +119,8 @@ function Heading({ job, store }: { job: JobDetail; store: Store }) {
   );
 }
 
-function VolumeTab({ job }: { job: JobDetail }) {
-  if (job.has_volume) return <Viewer job={job} grid={job.grid} />;
+function VolumeTab({ job, beside }: { job: JobDetail; beside: string | null }) {
+  if (job.has_volume) return <Viewer job={job} grid={job.grid} beside={beside} />;
   if (isActive(job)) return <PreviewPanes job={job} />;
   return <Empty>This job has no volume: it {job.state === 'cancelled' ? 'was cancelled' : 'failed'} before one was complete.</Empty>;
 }
@@ -135,7 +138,7 @@ function TimelineTab({ job }: { job: JobDetail }) {
       {job.result && <section class="card" aria-labelledby="stages"><header><h2 id="stages">Stages</h2></header><Timings result={job.result} /></section>}
       {job.refinement && !job.refinement.second_pass && (
         <section class="card" aria-labelledby="convergence">
-          <header><h2 id="convergence">Convergence</h2><span class="quiet">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
+          <header><h2 id="convergence">Convergence</h2><Term name="Residual">residual</Term><span class="quiet">{words(job.refinement.algorithm)}, {words(job.refinement.projector)}</span></header>
           {job.refinement.iterations.length > 0 ? <Convergence iterations={job.refinement.iterations} /> : <Empty>No iteration is complete.</Empty>}
         </section>
       )}

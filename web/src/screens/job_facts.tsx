@@ -5,6 +5,7 @@ import { framesLost } from '../lib/progress.ts';
 import { jobHref } from '../lib/router.ts';
 import { RELATIONS } from '../lib/relations.ts';
 import { Bar, Fact, Facts } from '../ui/bits.tsx';
+import { Term } from '../ui/term.tsx';
 
 type Timing = keyof JobResult['timings_seconds'];
 const STAGES: Timing[] = ['upload', 'preprocess', 'filter', 'backproject', 'refine', 'hounsfield', 'download', 'export', 'acquisition', 'total'];
@@ -81,7 +82,7 @@ function RefinementFacts({ refinement }: { refinement: NonNullable<JobDetail['re
     <>
       <Fact name="Algorithm">{words(refinement.algorithm)}, {words(refinement.projector)}</Fact>
       <Fact name="Iterations">{count(refinement.iterations.length)}{last && ` in ${seconds(last.seconds)}`}</Fact>
-      {last && <Fact name="Relative residual">{significant(last.relative_residual)}</Fact>}
+      {last && <Fact name={<>Relative <Term name="Residual">residual</Term></>}>{significant(last.relative_residual)}</Fact>}
     </>
   );
 }
@@ -91,7 +92,7 @@ function ResultFacts({ result }: { result: JobResult }) {
   return (
     <>
       <Fact name="Backend">{result.backend}</Fact>
-      {result.kernel_gups !== null && <Fact name="Speed, kernel">{gups(result.kernel_gups)}</Fact>}
+      {result.kernel_gups !== null && <Fact name={<>Speed, kernel, in <Term name="GUPS" /></>}>{gups(result.kernel_gups)}</Fact>}
       {result.whole_gups !== null && <Fact name="Speed, whole">{gups(result.whole_gups)}</Fact>}
       {result.seconds_after_last_frame !== null && <Fact name="After the last frame">{seconds(result.seconds_after_last_frame)}</Fact>}
       {result.seconds_to_stored !== null && <Fact name="Last frame to stored">{seconds(result.seconds_to_stored)}</Fact>}

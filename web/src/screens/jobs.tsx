@@ -1,6 +1,6 @@
-// All jobs, newest first, by state, station, protocol or accession number.
+// All jobs, newest first, by state, room and protocol, or by a part of what is shown of them.
 import { useEffect, useState } from 'preact/hooks';
-import type { JobPage } from '../api/types.ts';
+import type { Filters, JobPage } from '../api/types.ts';
 import { go, href } from '../lib/router.ts';
 import { useAsked, useStore } from '../state/hooks.ts';
 import { JobTable } from './job_table.tsx';
@@ -8,9 +8,11 @@ import { JobTable } from './job_table.tsx';
 const STATES: [string, string][] = [
   ['', 'All'], ['active', 'Active'], ['completed', 'Completed'], ['failed', 'Failed'], ['cancelled', 'Cancelled'],
 ];
-const FIELDS: [string, string][] = [['station_name', 'Room'], ['protocol', 'Protocol'], ['accession_number', 'Accession number']];
+const NAMES = ['state', 'station_name', 'protocol', 'text'];
 const PAGE = 50;
 const JOBS_MS = 5_000;
+const FILTERS_MS = 30_000;
+const LONGEST_TEXT = 64;
 
 // A filter to be typed. What is being typed stays, however often the jobs beside it are drawn anew, until it is taken.
 function Words({ label, value, onChange }: { label: string; value: string; onChange: (to: string) => void }) {
@@ -24,9 +26,23 @@ function Words({ label, value, onChange }: { label: string; value: string; onCha
     <label class="inline">
       <span class="quiet">{label}</span>
       <input
-        type="search" value={typed ?? value} size={14} onInput={(event) => setTyped(event.currentTarget.value)}
+        type="search" value={typed ?? value} size={18} maxLength={LONGEST_TEXT} title="A part of a room, protocol, accession number or job id" onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => take(event.currentTarget.value.trim())}
       />
+    </label>
+  );
+}
+
+// A filter of what there is. What is chosen stays among it, as a link may name what has gone.
+function Choice({ label, value, names, onChange }: { label: string; value: string; names: string[]; onChange: (to: string) => void }) {
+  const offered = value && !names.includes(value) ? [value, ...names] : names;
+  return (
+    <label class="inline">
+      <span class="quiet">{label}</span>
+      <select class="names" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">All</option>
+        {offered.map((name) => <option key={name} value={name}>{name}</option>)}
+      </select>
     </label>
   );
 }
@@ -36,7 +52,8 @@ export function Jobs({ query }: { query: URLSearchParams }) {
   // Tokens of the pages before this one.
   const [before, setBefore] = useState<string[]>([]);
   const value = (name: string) => query.get(name) ?? '';
-  const filter = Object.fromEntries([...FIELDS.map(([name]) => name), 'state'].map((name) => [name, value(name)]));
+  const filter = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
+  const { data: names } = useAsked<Filters>('filters', {}, FILTERS_MS);
   const { data, error } = useAsked<JobPage>('jobs', { ...filter, page_size: PAGE, page_token: before.at(-1) }, JOBS_MS);
 
   const change = (name: string, to: string) => {
@@ -56,9 +73,9 @@ export function Jobs({ query }: { query: URLSearchParams }) {
               {STATES.map(([state, name]) => <option key={state} value={state}>{name}</option>)}
             </select>
           </label>
-          {FIELDS.map(([name, label]) => (
-            <Words key={name} label={label} value={value(name)} onChange={(to) => change(name, to)} />
-          ))}
+          <Choice label="Room" value={value('station_name')} names={names?.station_names ?? []} onChange={(to) => change('station_name', to)} />
+          <Choice label="Protocol" value={value('protocol')} names={names?.protocols ?? []} onChange={(to) => change('protocol', to)} />
+          <Words label="Find" value={value('text')} onChange={(to) => change('text', to)} />
         </form>
       </header>
       {error && <p class="problem" role="alert">{error}</p>}

@@ -1,12 +1,13 @@
 // What an operator looks at all day: rooms, active jobs, devices, throughput.
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { HistoryPlots } from '../charts/history.tsx';
-import { coarseSeconds, count, finish, plural, time } from '../lib/format.ts';
+import { coarseSeconds, count, finish, time } from '../lib/format.ts';
 import { jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
 import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { Term } from '../ui/term.tsx';
 import { DeviceList } from './devices.tsx';
 import { JobTable } from './job_table.tsx';
 import { Rooms } from './rooms.tsx';
@@ -37,14 +38,14 @@ export function Overview() {
           <header>
             <h2 id="active">Active jobs</h2>
             <span class="numbers quiet">
-              {store.status ? `${count(store.status.active_jobs)} of at most ${count(store.status.max_active_jobs)}, `
-                + plural(store.status.queue_chunks, 'chunk waits', 'chunks wait') : ''}
+              {store.status ? `${count(store.status.active_jobs)} of at most ${count(store.status.max_active_jobs)}, ` : ''}
+              {store.status && <>{count(store.status.queue_chunks)} <Term name="Chunk">{store.status.queue_chunks === 1 ? 'chunk' : 'chunks'}</Term> {store.status.queue_chunks === 1 ? 'waits' : 'wait'}</>}
             </span>
           </header>
           <ActiveTable jobs={inOrder(queue.data, store)} now={store.now()} />
         </section>
         <section class="card" aria-labelledby="devices">
-          <header><h2 id="devices">Devices</h2></header>
+          <header><h2 id="devices">Devices</h2><Term name="GUPS">speed in GUPS</Term></header>
           {devices.error && !devices.data && <p class="problem">{devices.error}</p>}
           {devices.data && <DeviceList devices={devices.data.devices} brief />}
         </section>

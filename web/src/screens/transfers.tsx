@@ -1,12 +1,14 @@
 // DICOM destinations and what is on its way to them.
 import { useState } from 'preact/hooks';
+import { messageOf } from '../api/client.ts';
 import type { Destination, Transfer, Transfers as Answer, TransferState } from '../api/types.ts';
-import { coarseSeconds, count, time, words } from '../lib/format.ts';
+import { coarseSeconds, count, plural, time, words } from '../lib/format.ts';
 import { go, href, jobHref, rowLink } from '../lib/router.ts';
-import { useAsked, useStore } from '../state/hooks.ts';
+import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import { Chip, Empty } from '../ui/bits.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import { DocsLink } from '../ui/docs_link.tsx';
+import { Term } from '../ui/term.tsx';
 
 const STATES: [TransferState | '', string][] = [
   ['', 'All'], ['queued', 'Waiting'], ['sending', 'Sending'], ['sent', 'Sent'], ['committed', 'Committed'], ['failed', 'Failed'],
@@ -55,7 +57,7 @@ export function Transfers({ query }: { query: URLSearchParams }) {
         <>
           <div class="rooms">{data.destinations.map((d) => (
             <DestinationCard
-              key={d.name} destination={d} stuck={isStuck(d)} onRetry={store.may('operator') ? () => setRetry({ destination: d.name }) : null}
+              key={d.name} destination={d} stuck={isStuck(d)} mayChange={store.may('operator')} onRetry={() => setRetry({ destination: d.name })}
             />
           ))}</div>
           {retry && <ConfirmRetry retry={retry} onClose={() => setRetry(null)} />}
@@ -80,7 +82,14 @@ function isStuck(d: Destination): boolean {
   return d.oldest_seconds !== null && d.oldest_seconds > STUCK_SECONDS && d.sending === 0;
 }
 
-function DestinationCard({ destination: d, stuck, onRetry }: { destination: Destination; stuck: boolean; onRetry: (() => void) | null }) {
+interface CardProps {
+  destination: Destination;
+  stuck: boolean;
+  mayChange: boolean;
+  onRetry: () => void;
+}
+
+function DestinationCard({ destination: d, stuck, mayChange, onRetry }: CardProps) {
   const state = d.failed > 0 ? 'bad' : d.sending > 0 ? 'receiving' : stuck ? 'warning' : d.queued > 0 ? 'waiting' : 'ok';
   const text = { bad: 'Failures', receiving: 'Sending', warning: 'Stuck', waiting: 'Waiting', ok: 'Nothing waits' }[state];
   return (
@@ -91,12 +100,40 @@ function DestinationCard({ destination: d, stuck, onRetry }: { destination: Dest
         <span>{count(d.queued)} waiting</span><span>{count(d.sending)} sending</span>
         <span class={d.failed > 0 ? 'bad' : ''}>{count(d.failed)} failed</span>
       </p>
+      {d.reason && <Waiting destination={d} mayChange={mayChange} />}
       <footer class="split quiet numbers">
-        <span>{d.oldest_seconds === null ? 'instances' : `oldest: ${coarseSeconds(d.oldest_seconds)}`}</span>
+        <span>{d.oldest_seconds === null ? <Term name="Instance">instances</Term> : `oldest: ${coarseSeconds(d.oldest_seconds)}`}</span>
         {d.failed > 0 ? <DocsLink to="sendFailed" /> : stuck && <DocsLink to="destinationStuck" />}
-        {onRetry && d.failed > 0 && <button type="button" class="small" onClick={onRetry}>Retry failed</button>}
+        {mayChange && d.failed > 0 && <button type="button" class="small" onClick={onRetry}>Retry failed</button>}
       </footer>
     </article>
+  );
+}
+
+// Why nothing is sent, when it is tried again, and a way not to wait for that.
+function Waiting({ destination: d, mayChange }: { destination: Destination; mayChange: boolean }) {
+  const store = useStore();
+  useTick(1000);
+  const [problem, setProblem] = useState<string | null>(null);
+  const next = d.next_try_time === null ? 0 : (Date.parse(d.next_try_time) - store.now()) / 1000;
+  const tryNow = async () => {
+    try {
+      await store.api.post('transfers:try_now', { destination: d.name });
+      setProblem(null);
+      store.refresh();
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  return (
+    <div class="notice">
+      <p>{d.reason}</p>
+      <p class="split numbers">
+        <span class="quiet">{plural(d.attempts, 'attempt', 'attempts')}; next {next > 0 ? `in ${coarseSeconds(next)}` : 'now'}</span>
+        {mayChange && <button type="button" class="small" onClick={() => void tryNow()}>Try now</button>}
+      </p>
+      {problem && <p role="alert">{problem}</p>}
+    </div>
   );
 }
 

@@ -41,7 +41,7 @@ export function JobProgressBar({ job }: { job: Job }) {
   );
 }
 
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
   return <div class="fact"><dt>{name}</dt><dd>{children}</dd></div>;
 }
 

@@ -8,13 +8,15 @@ interface Props {
   // What happens, on the button.
   action: string;
   dangerous?: boolean;
+  // There is nothing to do yet.
+  impossible?: boolean;
   children: ComponentChildren;
   // Does it; the dialog stays, with the reason, when this fails.
   onConfirm: () => Promise<void>;
   onClose: () => void;
 }
 
-export function Confirm({ title, action, dangerous, children, onConfirm, onClose }: Props) {
+export function Confirm({ title, action, dangerous, impossible, children, onConfirm, onClose }: Props) {
   const dialog = useModal();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
@@ -38,7 +40,7 @@ export function Confirm({ title, action, dangerous, children, onConfirm, onClose
         {error && <p class="problem" role="alert">{error}</p>}
         <div class="actions">
           <button type="button" onClick={onClose}>Back</button>
-          <button type="submit" class={dangerous ? 'danger' : 'primary'} disabled={busy}>{busy ? 'Working' : action}</button>
+          <button type="submit" class={dangerous ? 'danger' : 'primary'} disabled={busy || impossible}>{busy ? 'Working' : action}</button>
         </div>
       </form>
     </dialog>

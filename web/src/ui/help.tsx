@@ -1,4 +1,5 @@
 // Where to read more, and the keys of the page.
+import { TERMS } from '../lib/terms.ts';
 import { useModal } from './dialog.tsx';
 import { DocsLink } from './docs_link.tsx';
 
@@ -29,17 +30,6 @@ const GROUPS: { title: string; keys: [string, string][] }[] = [
   { title: 'Timeline', keys: [['+ −', 'Zoom'], ['← →', 'Move'], ['Home', 'The whole job']] },
 ];
 
-const TERMS: [string, string][] = [
-  ['GUPS', '10⁹ voxel updates in a second: one voxel of the volume brought up to date by one frame is one update. Kernel: of the device alone; whole: with all that is around it'],
-  ['Chunk', 'Some tens of frames that a device filters and back-projects at once'],
-  ['FDK', 'Feldkamp, Davis and Kress: filtered back-projection, the volume that is there when the arm stops'],
-  ['Refinement', 'A second volume of the same frames, made by iterations: projected, compared with the frames, corrected'],
-  ['Subset', 'The part of the frames that one step of an iteration compares with'],
-  ['Residual', 'How far the frames and the projected volume are apart, as a part of the frames: smaller is closer'],
-  ['Window', 'The Hounsfield units (HU; water 0, air −1000) that are shown from black to white: their centre and their width'],
-  ['Spool', 'Where every frame is kept on disk until its job has ended'],
-];
-
 export function Help({ onClose }: { onClose: () => void }) {
   const dialog = useModal();
   return (
@@ -64,7 +54,7 @@ export function Help({ onClose }: { onClose: () => void }) {
       <section>
         <h3>Terms</h3>
         <dl class="keys terms">
-          {TERMS.map(([term, what]) => <div key={term}><dt>{term}</dt><dd>{what}</dd></div>)}
+          {Object.entries(TERMS).map(([term, what]) => <div key={term}><dt>{term}</dt><dd>{what}</dd></div>)}
         </dl>
       </section>
       <div class="actions"><button type="button" class="primary" onClick={onClose}>Close</button></div>

@@ -1,5 +1,6 @@
 // What the viewer can do, as buttons; the keys are in the titles and in the help.
 import type { Volume } from '../api/types.ts';
+import { Term } from '../ui/term.tsx';
 import { AXES } from './geometry.ts';
 import type { Layout, Shown, Tool, ViewerModel } from './model.ts';
 import { PRESETS, presetOf } from './window_level.ts';
@@ -64,8 +65,9 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
         ))}
       </div>
       <div class="group">
+        <Term name="Window" />
         <label class="inline">
-          <span class="quiet">Window</span>
+          <span class="hidden">Window</span>
           <select
             value={preset?.id ?? ''}
             onChange={(event) => choosePreset(model, volumes, event.currentTarget.value)}

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import type { Axis, Grid, JobDetail, RelatedJob, Volume } from '../api/types.ts';
 import { isTyping } from '../lib/keys.ts';
-import { RELATIONS, asRelated, refinedName } from '../lib/relations.ts';
+import { RELATIONS, asRelated, refinedName, relatedName } from '../lib/relations.ts';
 import { useStore } from '../state/hooks.ts';
 import type { Pane as Size } from './geometry.ts';
 import { type Shown, ViewerModel } from './model.ts';
@@ -12,7 +12,8 @@ import { Toolbar, viewerKey } from './toolbar.tsx';
 import { VolumeBook } from './volume_book.ts';
 import { wishesOf } from './wishes.ts';
 
-export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
+// `beside`: a related job whose volume is shown from the beginning.
+export function Viewer({ job, grid, beside }: { job: JobDetail; grid: Grid; beside: string | null }) {
   const store = useStore();
   const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);
   const model = useMemo(() => new ViewerModel(grid), [job.job_id]);
@@ -23,9 +24,13 @@ export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
   const book = useMemo(() => new VolumeBook(
     (id) => store.api.get<Volume>(`jobs/${encodeURIComponent(id)}/volume`), grid, () => redraw(),
   ), [store, job.job_id]);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set([job.job_id]));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(() => begunWith(job, beside));
   const sizes = useRef(new Map<Axis, Size>());
-  useEffect(() => setChosen(new Set([job.job_id])), [job.job_id]);
+  useEffect(() => {
+    const begun = begunWith(job, beside);
+    if (begun.size > 1 && model.layout === 'all') model.setLayout('axial');
+    setChosen(begun);
+  }, [job.job_id, beside]);
 
   const choices = choicesOf(job, book, store.now());
   const shown = choices.filter((choice) => chosen.has(choice.jobId));
@@ -79,6 +84,11 @@ export function Viewer({ job, grid }: { job: JobDetail; grid: Grid }) {
   );
 }
 
+function begunWith(job: JobDetail, beside: string | null): ReadonlySet<string> {
+  const known = job.related.some((related) => related.job_id === beside && related.state === 'completed');
+  return new Set(known && beside ? [job.job_id, beside] : [job.job_id]);
+}
+
 // From left to right, whichever of them was opened.
 const ORDER = ['volume', 'fdk', 'mask', 'fill', 'subtraction', 'refined'];
 
@@ -89,7 +99,7 @@ function choicesOf(job: JobDetail, book: VolumeBook, now: number): Shown[] {
   const choices: Shown[] = [
     { jobId: job.job_id, relation: own, name: ownName(job, own, completed, now), ...book.get(job.job_id) },
     ...completed.map((related) => ({
-      jobId: related.job_id, relation: related.relation, name: nameOf(related, completed, own === 'refined', now), ...book.get(related.job_id),
+      jobId: related.job_id, relation: related.relation, name: relatedName(related, completed, own === 'refined', now), ...book.get(related.job_id),
     })),
   ];
   return choices.sort((a, b) => ORDER.indexOf(a.relation) - ORDER.indexOf(b.relation));
@@ -103,12 +113,4 @@ function ownRelation(job: JobDetail): Shown['relation'] {
 function ownName(job: JobDetail, own: Shown['relation'], related: RelatedJob[], now: number): string {
   if (own === 'refined') return refinedName(asRelated(job), related.some((r) => r.relation === 'refined'), now);
   return own === 'volume' ? RELATIONS.fdk : RELATIONS[own];
-}
-
-// The relation, with the protocol where several have the same; `besides`: the job itself is a refinement, too.
-function nameOf(related: RelatedJob, all: RelatedJob[], besides: boolean, now: number): string {
-  const several = all.filter((r) => r.relation === related.relation).length > 1;
-  if (related.relation === 'refined') return refinedName(related, several || besides, now);
-  const name = RELATIONS[related.relation] ?? related.relation;
-  return several ? `${name} (${related.protocol})` : name;
 }

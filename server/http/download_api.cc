@@ -1,0 +1,107 @@
+// Volumes as files, in the formats of `isocenter fetch`.
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/geometry/patient_position.h"
+#include "proto/volume/headers.h"
+#include "server/base/log.h"
+#include "server/http/apis.h"
+#include "server/http/stored_files.h"
+
+namespace isocenter::http {
+namespace {
+
+// At once: each reads a disk that live acquisitions write to.
+constexpr int kMostDownloads = 8;
+
+/// A file to be downloaded.
+struct Download {
+  std::string ending, type;
+  std::vector<BodyPart> parts;
+};
+
+absl::StatusOr<Download> VolumeFile(jobs::ResultStore& results, const jobs::Job& job,
+                                    const std::string& ending) {
+  const VolumeGrid grid = PatientGrid(job.grid, job.facts.patient_position);
+  ISO_ASSIGN_OR_RETURN(const std::filesystem::path file, results.RawFile(job.id));
+  // That it has the length of the grid is looked at here: later nothing could be said.
+  ISO_RETURN_IF_ERROR(
+      viewer::RawVolume::Open(file, {job.grid.nx, job.grid.ny, job.grid.nz}).status());
+  return Download{.ending = ending,
+                  .type = "application/octet-stream",
+                  .parts = {{.before = ending == "nii" ? volume_file::NiftiHeader(grid)
+                                                       : volume_file::MetaImageText(grid, "LOCAL"),
+                             .file = file,
+                             .file_bytes = grid.voxels() * static_cast<int64_t>(sizeof(float))}}};
+}
+
+absl::StatusOr<Download> Make(jobs::ResultStore& results, const jobs::Job& job,
+                              const std::string& format) {
+  if (format == "mha" || format == "nii") return VolumeFile(results, job, format);
+  if (format != "dicom") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("format is '", format.substr(0, 40), "'; legal are dicom, mha and nii"));
+  }
+  ISO_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, results.DicomFiles(job.id));
+  Download download{.ending = "tar", .type = "application/x-tar"};
+  ISO_ASSIGN_OR_RETURN(download.parts, TarOf(files, job.id, job.end_time));
+  return download;
+}
+
+class DownloadApi {
+ public:
+  explicit DownloadApi(const WebEnvironment& environment) : environment_(environment) {}
+
+  absl::StatusOr<Response> Answer(const Call& call) {
+    ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, environment_.table.Get(call.arguments[0]));
+    const std::string format = call.request.Parameter("format").value_or("dicom");
+    if (job->state != jobs::JobState::kCompleted) {
+      return absl::FailedPreconditionError(absl::StrCat("job '", job->id, "' is ",
+                                                        std::string(jobs::Name(job->state)),
+                                                        "; legal is a completed job"));
+    }
+    ISO_ASSIGN_OR_RETURN(Download download, Make(environment_.results, *job, format));
+    ISO_ASSIGN_OR_RETURN(std::shared_ptr<void> place, TakePlace());
+    Response response;
+    response.Set("Content-Type", download.type)
+        .Set("Content-Disposition",
+             absl::StrCat("attachment; filename=\"", job->id, ".", download.ending, "\""));
+    response.long_body = std::make_shared<StoredFiles>(std::move(download.parts), std::move(place));
+    spdlog::info("event=download_begun job={} format={} bytes={} by=\"{}\"", job->id, format,
+                 response.long_body->bytes(), call.caller.name);
+    return response;
+  }
+
+ private:
+  absl::StatusOr<std::shared_ptr<void>> TakePlace() {
+    if (taken_->fetch_add(1) >= kMostDownloads) {
+      taken_->fetch_sub(1);
+      return absl::UnavailableError(
+          absl::StrCat("all ", kMostDownloads, " places of downloads are taken; try again"));
+    }
+    // The count outlives this: a connection may end after the routes are gone.
+    return std::shared_ptr<void>(nullptr, [taken = taken_](void*) { taken->fetch_sub(1); });
+  }
+
+  const WebEnvironment environment_;
+  const std::shared_ptr<std::atomic<int>> taken_ = std::make_shared<std::atomic<int>>(0);
+};
+
+}  // namespace
+
+void AddDownloadRoutes(const WebEnvironment& environment, Router& router) {
+  router.Add(
+      "GET", "/api/v1/jobs/{}/download", Role::kConsole,
+      [api = std::make_shared<DownloadApi>(environment)](const Call& call) {
+        return api->Answer(call);
+      },
+      audit::Action::kDownload);
+}
+
+}  // namespace isocenter::http

@@ -1,0 +1,133 @@
+// What can be made of a finished volume: sending it to a DICOM destination, refining it.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "kernels/base/status_macros.h"
+#include "server/base/log.h"
+#include "server/http/apis.h"
+#include "server/http/job_json.h"
+#include "server/http/parameters.h"
+#include "server/http/transport/answers.h"
+
+namespace isocenter::http {
+namespace {
+
+// A refinement's frames are read before it is accepted: its answer may take seconds, and holds a
+// thread. Threads are left for others.
+constexpr int kMostRefining = 2;
+constexpr absl::Duration kLongestAcceptance = absl::Seconds(12);
+
+absl::StatusOr<Response> Send(const WebEnvironment& environment, const Call& call) {
+  const std::string& id = call.arguments[0];
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  ISO_ASSIGN_OR_RETURN(const std::string destination, TextOf(body, "destination"));
+  call.about.destination = destination.substr(0, 64);
+  ISO_RETURN_IF_ERROR(environment.table.Get(id).status());
+  if (environment.transfers == nullptr) {
+    return absl::NotFoundError("no DICOM destination is configured");
+  }
+  ISO_RETURN_IF_ERROR(environment.transfers->Send(id, destination));
+  spdlog::info("event=send_requested job={} destination='{}' by=\"{}\"", id, destination,
+               call.caller.name);
+  return JsonAnswer({{"job_id", id}, {"destination", destination}});
+}
+
+Json OfferJson(const RefinementOffer& offer) {
+  return {{"protocol", offer.protocol},
+          {"description", TextJson(offer.description)},
+          {"algorithm", TextJson(offer.algorithm)},
+          {"iterations", offer.iterations > 0 ? Json(offer.iterations) : Json(nullptr)},
+          {"subsets", offer.subsets > 0 ? Json(offer.subsets) : Json(nullptr)},
+          {"deadline_seconds",
+           offer.deadline_seconds > 0 ? Json(offer.deadline_seconds) : Json(nullptr)}};
+}
+
+absl::StatusOr<Response> Offers(const WebEnvironment& environment, const Call&) {
+  Json offers = Json::array();
+  if (environment.refiner != nullptr) {
+    for (const RefinementOffer& offer : environment.refiner->Offers()) {
+      offers.push_back(OfferJson(offer));
+    }
+  }
+  return JsonAnswer({{"refinements", std::move(offers)}});
+}
+
+absl::StatusOr<RefinementWish> WishOf(const Call& call) {
+  ISO_ASSIGN_OR_RETURN(const Json body, BodyOf(call.request));
+  RefinementWish wish{.job_id = call.arguments[0]};
+  ISO_ASSIGN_OR_RETURN(wish.protocol, TextOf(body, "protocol"));
+  ISO_ASSIGN_OR_RETURN(wish.request_id, TextOf(body, "request_id"));
+  ISO_ASSIGN_OR_RETURN(wish.deadline_seconds, NumberOf(body, "deadline_seconds"));
+  return wish;
+}
+
+/// Of one refinement that is asked for; the one who waits may have left.
+struct Acceptance {
+  absl::Notification done;
+  absl::StatusOr<jobs::JobSnapshot> job = absl::UnknownError("");
+};
+
+class RefineApi {
+ public:
+  explicit RefineApi(const WebEnvironment& environment) : environment_(environment) {}
+
+  absl::StatusOr<Response> Answer(const Call& call) {
+    ISO_ASSIGN_OR_RETURN(const RefinementWish wish, WishOf(call));
+    ISO_RETURN_IF_ERROR(environment_.table.Get(wish.job_id).status());
+    if (environment_.refiner == nullptr) {
+      return absl::FailedPreconditionError("this server does not refine");
+    }
+    ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, Await(wish));
+    spdlog::info("event=refine_requested job={} refinement={} by=\"{}\"", wish.job_id, job->id,
+                 call.caller.name);
+    return JsonAnswer(JobJson(*job, std::nullopt));
+  }
+
+ private:
+  absl::StatusOr<jobs::JobSnapshot> Await(const RefinementWish& wish) {
+    if (waiting_->fetch_add(1) >= kMostRefining) {
+      waiting_->fetch_sub(1);
+      return absl::UnavailableError(
+          absl::StrCat("the frames of ", kMostRefining,
+                       " other refinements are being read before they are accepted; try again"));
+    }
+    const auto acceptance = std::make_shared<Acceptance>();
+    environment_.refiner->Refine(
+        wish, [acceptance, waiting = waiting_](absl::StatusOr<jobs::JobSnapshot> job) {
+          waiting->fetch_sub(1);
+          acceptance->job = std::move(job);
+          acceptance->done.Notify();
+        });
+    if (acceptance->done.WaitForNotificationWithTimeout(kLongestAcceptance)) {
+      return acceptance->job;
+    }
+    return absl::UnavailableError(
+        "the frames are still being read; the refinement appears among the jobs if it is accepted");
+  }
+
+  const WebEnvironment environment_;
+  const std::shared_ptr<std::atomic<int>> waiting_ = std::make_shared<std::atomic<int>>(0);
+};
+
+}  // namespace
+
+void AddOrderRoutes(const WebEnvironment& environment, Router& router) {
+  router.Add("GET", "/api/v1/refinements", Role::kViewer,
+             [environment](const Call& call) { return Offers(environment, call); });
+  router.Add(
+      "POST", "/api/v1/jobs/{}:refine", Role::kConsole,
+      [api = std::make_shared<RefineApi>(environment)](const Call& call) {
+        return api->Answer(call);
+      },
+      audit::Action::kRefine);
+  router.Add(
+      "POST", "/api/v1/jobs/{}:send", Role::kOperator,
+      [environment](const Call& call) { return Send(environment, call); }, audit::Action::kSend);
+}
+
+}  // namespace isocenter::http

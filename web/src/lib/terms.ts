@@ -1,0 +1,14 @@
+// Words of the field, as the page explains them: where they stand first on a screen, and all of them in the help.
+export const TERMS = {
+  GUPS: '10⁹ voxel updates in a second: one voxel of the volume brought up to date by one frame is one update. Kernel: of the device alone; whole: with all that is around it',
+  Chunk: 'Some tens of frames that a device filters and back-projects at once',
+  FDK: 'Feldkamp, Davis and Kress: filtered back-projection, the volume that is there when the arm stops',
+  Refinement: 'A second volume of the same frames, made by iterations: projected, compared with the frames, corrected',
+  Subset: 'The part of the frames that one step of an iteration compares with',
+  Residual: 'How far the frames and the projected volume are apart, as a part of the frames: smaller is closer',
+  Window: 'The Hounsfield units (HU; water 0, air −1000) that are shown from black to white: their centre and their width',
+  Spool: 'Where every frame is kept on disk until its job has ended',
+  Instance: 'One DICOM object: an image of a series, or a volume in one piece',
+} as const;
+
+export type TermName = keyof typeof TERMS;

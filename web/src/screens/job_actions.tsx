@@ -1,0 +1,146 @@
+// What can be done with a finished volume: download, send, refine, compare.
+import { useMemo, useState } from 'preact/hooks';
+import type { Job as JobMessage, JobDetail, RefinementOffer, Transfers } from '../api/types.ts';
+import { bytes, coarseSeconds, plural } from '../lib/format.ts';
+import { relatedName } from '../lib/relations.ts';
+import { go, href, jobHref } from '../lib/router.ts';
+import { useAsked, useStore } from '../state/hooks.ts';
+import { Empty } from '../ui/bits.tsx';
+import { Confirm } from '../ui/dialog.tsx';
+import { DocsLink } from '../ui/docs_link.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { Term } from '../ui/term.tsx';
+
+const FORMATS = [
+  { format: 'dicom', name: 'DICOM', ending: '.tar' },
+  { format: 'nii', name: 'NIfTI', ending: '.nii' },
+  { format: 'mha', name: 'MetaImage', ending: '.mha' },
+] as const;
+
+export function JobActions({ job }: { job: JobDetail }) {
+  const store = useStore();
+  const [asking, setAsking] = useState<'send' | 'refine' | null>(null);
+  if (!job.has_volume) return null;
+  const refinable = !job.refines_job_id && job.pair_role !== 'subtraction';
+  return (
+    <>
+      <CompareMenu job={job} now={store.now()} />
+      {store.may('console') && <DownloadMenu job={job} />}
+      {store.may('operator') && store.status?.transfers_enabled && <button type="button" onClick={() => setAsking('send')}>Send</button>}
+      {store.may('console') && refinable && <button type="button" onClick={() => setAsking('refine')}>Refine</button>}
+      {asking === 'send' && <SendDialog jobId={job.job_id} onClose={() => setAsking(null)} />}
+      {asking === 'refine' && <RefineDialog jobId={job.job_id} onClose={() => setAsking(null)} />}
+    </>
+  );
+}
+
+function CompareMenu({ job, now }: { job: JobDetail; now: number }) {
+  const beside = job.related.filter((related) => related.state === 'completed');
+  if (beside.length === 0) return null;
+  return (
+    <Menu name="Compare">
+      {beside.map((related) => (
+        <li key={related.job_id}>
+          <a href={href(['jobs', job.job_id], { tab: 'volume', beside: related.job_id })}>
+            {relatedName(related, beside, !!job.refines_job_id, now)}
+          </a>
+        </li>
+      ))}
+    </Menu>
+  );
+}
+
+function DownloadMenu({ job }: { job: JobDetail }) {
+  const voxels = job.grid.nx * job.grid.ny * job.grid.nz;
+  return (
+    <Menu name="Download">
+      {FORMATS.map(({ format, name, ending }) => (
+        <li key={format}>
+          <a href={`api/v1/jobs/${encodeURIComponent(job.job_id)}/download?format=${format}`} download>
+            {name} <span class="quiet">{ending}{format !== 'dicom' && `, ${bytes(4 * voxels)}`}</span>
+          </a>
+        </li>
+      ))}
+    </Menu>
+  );
+}
+
+function SendDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) {
+  const store = useStore();
+  const { data, error } = useAsked<Transfers>('transfers', { page_size: 1 }, 0);
+  const [chosen, setChosen] = useState('');
+  const destination = chosen || data?.destinations[0]?.name || '';
+  return (
+    <Confirm
+      title="Send this volume" action="Send" onClose={onClose} impossible={!destination}
+      onConfirm={async () => {
+        await store.api.post(`jobs/${encodeURIComponent(jobId)}:send`, { destination });
+        store.refresh();
+        go(href(['jobs', jobId], { tab: 'dicom' }));
+      }}
+    >
+      {error && <p class="problem" role="alert">{error}</p>}
+      {data && (
+        <label>
+          Destination
+          <select value={destination} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {data.destinations.map((d) => <option key={d.name} value={d.name}>{d.name} ({d.host}:{d.port})</option>)}
+          </select>
+        </label>
+      )}
+      <p class="quiet">It goes into the queue of that destination. What the destination has already is not sent again.</p>
+    </Confirm>
+  );
+}
+
+function RefineDialog({ jobId, onClose }: { jobId: string; onClose: () => void }) {
+  const store = useStore();
+  const { data, error } = useAsked<{ refinements: RefinementOffer[] }>('refinements', {}, 0);
+  const [chosen, setChosen] = useState('');
+  const [minutes, setMinutes] = useState('');
+  // Asking again after no answer makes no second refinement.
+  const requestId = useMemo(() => `page-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`, [chosen, minutes]);
+  const protocol = chosen || data?.refinements[0]?.protocol || '';
+  return (
+    <Confirm
+      title="Refine this volume" action="Refine" onClose={onClose} impossible={!protocol}
+      onConfirm={async () => {
+        const wish = { protocol, deadline_seconds: minutes ? 60 * Number(minutes) : 0, request_id: requestId };
+        const refined = await store.api.post<JobMessage>(`jobs/${encodeURIComponent(jobId)}:refine`, wish);
+        store.takeJob(refined);
+        store.refresh();
+        go(jobHref(refined.job_id));
+      }}
+    >
+      <p>A <Term name="Refinement">refinement</Term> becomes a job and a series of its own; this volume stays.</p>
+      {error && <p class="problem" role="alert">{error}</p>}
+      {data?.refinements.length === 0 && <Empty>No protocol refines. <DocsLink to="guide">How to have one</DocsLink></Empty>}
+      {data && data.refinements.length > 0 && (
+        <fieldset class="offers">
+          <legend>Protocol</legend>
+          {data.refinements.map((offer) => (
+            <label key={offer.protocol}>
+              <input type="radio" name="protocol" value={offer.protocol} checked={offer.protocol === protocol} onChange={() => setChosen(offer.protocol)} />
+              <span><b>{offer.protocol}</b><br /><span class="quiet">{whatItDoes(offer)}</span></span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <label>
+        Best volume so far after, in minutes
+        <input type="number" min={1} max={10_080} step={1} value={minutes} placeholder="as the protocol says" onInput={(event) => setMinutes(event.currentTarget.value)} />
+      </label>
+      <p class="quiet">Steps within an iteration compare with a <Term name="Subset">subset</Term> of the frames.</p>
+    </Confirm>
+  );
+}
+
+// OS-SART, 5 iterations of 20 subsets, at most 3 min. The description.
+export function whatItDoes(offer: RefinementOffer): string {
+  const parts = [offer.algorithm ? offer.algorithm.toUpperCase().replace(/_/g, '-') : 'A second pass'];
+  if (offer.iterations) {
+    parts.push(plural(offer.iterations, 'iteration', 'iterations') + (offer.subsets ? ` of ${plural(offer.subsets, 'subset', 'subsets')}` : ''));
+  }
+  if (offer.deadline_seconds) parts.push(`at most ${coarseSeconds(offer.deadline_seconds)}`);
+  return parts.join(', ') + (offer.description ? `. ${offer.description}` : '');
+}
