@@ -34,6 +34,9 @@ export const lookScenarios = {
       await page.waitForTimeout(250);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${hash} is ${wide} pixels wide in a window of ${width}`);
+      // What is pressed together by its neighbours has one letter a line.
+      const title = await page.evaluate(() => document.querySelector('.job-heading h1')?.clientHeight ?? 0);
+      assert.ok(title < 70, `the title of ${hash} is ${title} pixels high in a window of ${width}`);
     }
   },
 

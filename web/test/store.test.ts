@@ -96,3 +96,37 @@ test('progress is that of the stage', () => {
   const fraction = (state: Job['state']) => stageOf({ state, progress } as Job).fraction;
   assert.deepEqual((['receiving', 'reconstructing', 'refining', 'exporting', 'completed'] as const).map(fraction), [0.5, 0.2, 0.3, 0.25, 1]);
 });
+
+test('the first greeting asks for the jobs alone: screens have just asked for theirs', async () => {
+  const asked: string[] = [];
+  let end = () => {};
+  const hello = 'id: a-1\nevent: hello\ndata: {"resumed": false, "status": {"server_time": "2026-03-01T09:30:00.000Z"}}\n\n';
+  const answers: Record<string, () => Response> = {
+    session: () => json({ signed_in: true, csrf_token: 'c', role: 'viewer' }),
+    events: () => new Response(new ReadableStream({
+      start(stream) {
+        stream.enqueue(new TextEncoder().encode(hello));
+        end = () => stream.close();
+      },
+    })),
+    jobs: () => json({ jobs: [job('a', 'completed', 0)], next_page_token: null }),
+    status: () => json({ server_time: '2026-03-01T09:30:00.000Z' }),
+  };
+  const api = new Api((url) => {
+    const name = /api\/v1\/(\w+)/.exec(url)![1]!;
+    asked.push(name);
+    return Promise.resolve(answers[name]!());
+  });
+  const clock = new FakeClock();
+  const store = new Store(api, clock);
+  await store.begin();
+  for (let i = 0; i < 20 && store.ended().length === 0; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(store.ended().length, 1);
+  assert.equal(store.epoch, 0);
+  assert.deepEqual(asked.filter((name) => name === 'jobs').length, 2);
+  end();
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  await clock.advance(20_000);
+  for (let i = 0; i < 20 && store.epoch === 0; i += 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.ok(store.epoch > 0, 'a later one has everything asked again');
+});

@@ -28,6 +28,8 @@ export class Store {
   private readonly listeners = new Set<() => void>();
   private lastNotice = -Infinity;
   private noticePending = false;
+  // The event stream has begun once.
+  private greeted = false;
 
   constructor(readonly api: Api, private readonly clock: Clock = wallClock) {
     this.connection = new Connection(
@@ -111,13 +113,17 @@ export class Store {
 
   private async load(): Promise<void> {
     if (this.session === null) this.takeSession(await this.api.session());
-    const [status, active, recent] = await Promise.all([
-      this.api.get<Status>('status'),
+    const [status] = await Promise.all([this.api.get<Status>('status'), this.loadJobs()]);
+    this.takeStatus(status);
+  }
+
+  private async loadJobs(): Promise<void> {
+    const [active, recent] = await Promise.all([
       this.api.get<JobPage>('jobs', { state: 'active', page_size: 1000 }),
       this.api.get<JobPage>('jobs', { page_size: ENDED_KEPT }),
     ]);
     this.jobs = new Map([...recent.jobs, ...active.jobs].map((job) => [job.job_id, job]));
-    this.takeStatus(status);
+    this.changed();
   }
 
   private take(event: ServerEvent): void {
@@ -126,7 +132,10 @@ export class Store {
       case 'hello': {
         const hello = data as { resumed: boolean; status: Status };
         this.takeStatus(hello.status);
-        if (!hello.resumed) this.refresh();
+        if (!hello.resumed && this.greeted) this.refresh();
+        // What screens asked for when the page was opened is as new as this: only the jobs are missing.
+        if (!hello.resumed && !this.greeted) void this.loadJobs().catch(() => {});
+        this.greeted = true;
         break;
       }
       case 'job':

@@ -1,0 +1,86 @@
+// How long the page takes, against a running server: node e2e/measure.mjs ADDRESS [JOB]. JOB: one with a volume, whose planes are gone
+// through. Prints JSON, milliseconds; judges nothing.
+import { launch } from './browser.mjs';
+
+const [address, jobId] = process.argv.slice(2);
+const ROUNDS = 9;
+const PLANES = 40;
+
+const sorted = (values) => [...values].sort((a, b) => a - b);
+const figures = (values) => {
+  const all = sorted(values);
+  return { median: Math.round(10 * all[all.length >> 1]) / 10, longest: Math.round(10 * all.at(-1)) / 10, of: all.length };
+};
+
+// From the navigation until rooms, devices and the time line of events are there, in a context that has cached nothing.
+async function overview(browser) {
+  const took = [];
+  for (let i = 0; i < ROUNDS; i += 1) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+    const page = await context.newPage();
+    await page.addInitScript(() => {
+      const look = () => {
+        const there = document.querySelector('.liveness.live') && document.querySelector('.device') && document.querySelector('.rooms, #first') && document.querySelector('#recent');
+        if (there) globalThis.usableAt = performance.now();
+        else requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
+    await page.goto(`${address}#/`);
+    took.push(await page.evaluate(() => new Promise((resolve) => {
+      const ask = () => (globalThis.usableAt ? resolve(globalThis.usableAt) : setTimeout(ask, 10));
+      ask();
+    })));
+    await context.close();
+  }
+  return figures(took);
+}
+
+// Runs in the page: presses a key on the pane and says when its canvas has another slice, drawn, and when the full plane is there.
+async function changes({ axis, count, key }) {
+  const pane = document.querySelector(`.pane[data-axis="${axis}"]`);
+  const frame = () => new Promise((resolve) => { requestAnimationFrame(() => resolve(performance.now())); });
+  const until = async (done, end) => {
+    while (!done()) {
+      if (performance.now() > end) throw new Error('no plane came');
+      await frame();
+    }
+    return performance.now();
+  };
+  const [drawn, whole] = [[], []];
+  for (let i = 0; i < count; i += 1) {
+    await frame();
+    const before = pane.getAttribute('aria-valuenow');
+    const begin = performance.now();
+    pane.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    await until(() => pane.getAttribute('aria-valuenow') !== before && pane.dataset.level !== undefined, begin + 20_000);
+    drawn.push(performance.now() - begin);
+    whole.push(await until(() => pane.dataset.level === '0', begin + 20_000) - begin);
+  }
+  return { drawn, whole };
+}
+
+async function planes(browser) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  await page.goto(`${address}#/jobs/${jobId}`);
+  await page.waitForSelector('.pane[data-axis="sagittal"][data-level]', { timeout: 120_000 });
+  const found = {};
+  for (const axis of ['axial', 'coronal', 'sagittal']) {
+    await page.getByRole('button', { name: new RegExp(`^${axis}$`, 'i') }).click();
+    await page.waitForSelector(`.pane[data-axis="${axis}"][data-level="0"]`, { timeout: 60_000 });
+    for (const [name, key] of [['new', 'ArrowUp'], ['seen', 'ArrowDown']]) {
+      const { drawn, whole } = await page.evaluate(changes, { axis, count: PLANES, key });
+      found[`${axis}, ${name}`] = { drawn: figures(drawn), full_size: figures(whole) };
+    }
+  }
+  return found;
+}
+
+const browser = await launch();
+try {
+  const result = { overview_usable: await overview(browser) };
+  if (jobId) result.plane_change = await planes(browser);
+  console.log(JSON.stringify(result, null, 1));
+} finally {
+  await browser.close();
+}
