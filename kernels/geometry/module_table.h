@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "kernels/geometry/vec3.h"
 
 namespace isocenter {
@@ -27,16 +25,9 @@ struct PhantomModule {
 };
 using ModuleTable = std::vector<PhantomModule>;
 
-inline constexpr int kMostModules = 60;
-
 /// The phantom "quality" of the simulator at a scale of 80 mm, times scale_mm / 80. In a water
 /// cylinder of radius and half height 80 mm: five inserts of 8 mm radius from air to 990 HU and a
 /// wire at z = 0, three low contrasts at z = 25, water at z = -32, eight balls at z = ±48.
 ModuleTable QualityModules(double scale_mm);
-
-/// On each line: uniform, insert, low, wire or ball; a name; x, y, z, radius and half height in mm;
-/// HU. Separated by blanks or commas; '#' begins a comment. Errors: INVALID_ARGUMENT with the line
-/// and what is legal; more than kMostModules; two uniform modules or two wires; a name twice.
-absl::StatusOr<ModuleTable> ParseModuleTable(absl::string_view text);
 
 }  // namespace isocenter
