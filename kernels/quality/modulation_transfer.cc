@@ -1,0 +1,227 @@
+#include "kernels/quality/modulation_transfer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <map>
+
+#include "absl/strings/str_format.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/units.h"
+
+namespace isocenter::quality {
+namespace {
+
+constexpr int kFrequencies = 64;
+constexpr double kBinsToAVoxel = 8;
+constexpr int kCenterings = 4;
+
+struct Sample {
+  double x, y, value;
+};
+
+double Sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }
+
+absl::StatusOr<double> PixelMm(const VolumeGrid& grid, double reach_mm) {
+  const double x = grid.spacing.x, y = grid.spacing.y;
+  if (!(std::abs(x - y) <= 0.01 * x)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("voxels are %g x %g mm in a slice; legal are square ones, to 1 %%", x, y));
+  }
+  if (!(reach_mm >= 4 * x)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the reach is %g mm; legal is 4 voxels of %g mm or more", reach_mm, x));
+  }
+  return x;
+}
+
+// Moves the origin of samples to the centroid of what they have above `background` within `radius`.
+double Center(std::vector<Sample>& samples, double background, double radius) {
+  double moved_x = 0, moved_y = 0;
+  for (int round = 0; round < kCenterings; ++round) {
+    double sum = 0, x = 0, y = 0;
+    for (const Sample& s : samples) {
+      if (std::hypot(s.x, s.y) > radius) continue;
+      sum += s.value - background;
+      x += s.x * (s.value - background);
+      y += s.y * (s.value - background);
+    }
+    if (sum == 0) break;
+    for (Sample& s : samples) {
+      s.x -= x / sum;
+      s.y -= y / sum;
+    }
+    moved_x += x / sum;
+    moved_y += y / sum;
+  }
+  return std::hypot(moved_x, moved_y);
+}
+
+struct Level {
+  double mean = 0, error = 0;
+};
+Level LevelBetween(const std::vector<Sample>& samples, double from, double to) {
+  double count = 0, sum = 0, squares = 0;
+  for (const Sample& s : samples) {
+    const double r = std::hypot(s.x, s.y);
+    if (r < from || r > to) continue;
+    ++count;
+    sum += s.value;
+    squares += s.value * s.value;
+  }
+  if (count < 2) return {};
+  const double mean = sum / count;
+  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count)};
+}
+
+// Means of values in bins of `width` from `from` on; bins without values get those between their
+// neighbours.
+absl::StatusOr<std::vector<double>> Spread(const std::vector<Sample>& samples, double from,
+                                           double width, int bins) {
+  std::vector<double> sums(bins), counts(bins);
+  for (const Sample& s : samples) {
+    const double bin = std::floor((std::hypot(s.x, s.y) - from) / width);
+    if (bin < 0 || bin >= bins) continue;
+    sums[static_cast<int>(bin)] += s.value;
+    ++counts[static_cast<int>(bin)];
+  }
+  const auto empty = std::count(counts.begin(), counts.end(), 0.0);
+  if (empty * 5 > bins || counts.front() == 0 || counts.back() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("of %d distances from the edge %d have no voxel; legal is a fifth at most: "
+                        "take a larger rod or more slices",
+                        bins, empty));
+  }
+  int last = 0;
+  for (int i = 0; i < bins; ++i) {
+    if (counts[i] == 0) continue;
+    sums[i] /= counts[i];
+    for (int j = last + 1; j < i; ++j)
+      sums[j] = sums[last] + (sums[i] - sums[last]) * (j - last) / (i - last);
+    last = i;
+  }
+  return sums;
+}
+
+FrequencyCurve Transform(const std::vector<double>& spread, double width, double pixel) {
+  const int lines = static_cast<int>(spread.size()) - 1;
+  std::vector<double> line(lines);
+  for (int i = 0; i < lines; ++i) {
+    const double off = std::abs(2.0 * (i + 0.5) / lines - 1);  // 0 in the middle, 1 at the ends
+    const double taper = off < 0.6 ? 1 : 0.5 * (1 + std::cos(kPi * (off - 0.6) / 0.4));
+    line[i] = taper * (spread[i + 1] - spread[i]);
+  }
+  FrequencyCurve curve;
+  double whole = 0;
+  for (int n = 0; n <= kFrequencies; ++n) {
+    const double frequency = 0.5 / pixel * n / kFrequencies;
+    std::complex<double> sum = 0;
+    for (int i = 0; i < lines; ++i)
+      sum += std::polar(1.0, -2 * kPi * frequency * i * width) * line[i];
+    if (n == 0) whole = std::abs(sum);
+    const double lost = Sinc(frequency * width) * Sinc(frequency * width);
+    curve.frequencies.push_back(frequency);
+    curve.values.push_back(std::abs(sum) / whole / lost);
+  }
+  return curve;
+}
+
+}  // namespace
+
+absl::StatusOr<EdgeTransfer> MeasureEdge(const VolumeView& volume, const Rod& rod,
+                                         double reach_mm) {
+  ISO_ASSIGN_OR_RETURN(const double pixel, PixelMm(volume.grid, reach_mm));
+  if (!(reach_mm <= rod.radius_mm)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the reach is %g mm; legal is the rod's radius of %g mm or less", reach_mm, rod.radius_mm));
+  }
+  Rod around = rod;
+  around.radius_mm += 1.2 * reach_mm;  // the centre moves
+  std::vector<Sample> samples;
+  ISO_RETURN_IF_ERROR(VisitRod(volume, around, [&](double value, Vec3 at) {
+    samples.push_back({at.x, at.y, value});
+  }));
+  const double outer = rod.radius_mm + reach_mm;
+  const Level outside = LevelBetween(samples, rod.radius_mm + 0.6 * reach_mm, outer);
+  const Level inside = LevelBetween(samples, 0, std::max(pixel, rod.radius_mm - 0.6 * reach_mm));
+  EdgeTransfer result;
+  result.contrast = inside.mean - outside.mean;
+  const double error = std::hypot(inside.error, outside.error);
+  if (!(std::abs(result.contrast) > 20 * error)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the edge's contrast is %.1f HU with a standard error of %.2f; legal is 20 "
+                        "times it or more",
+                        result.contrast, error));
+  }
+  result.center_shift_mm = Center(samples, outside.mean, rod.radius_mm + 0.6 * reach_mm);
+  const double width = pixel / kBinsToAVoxel, from = rod.radius_mm - reach_mm;
+  const int bins = static_cast<int>(2 * reach_mm / width);
+  // Few voxels are near the axis: where the reach is nearly the radius, the first bins would be
+  // empty.
+  ISO_ASSIGN_OR_RETURN(const std::vector<double> spread, Spread(samples, from, width, bins));
+  result.mtf = Transform(spread, width, pixel);
+  for (int i = 0; i < bins; ++i) {
+    result.spread.frequencies.push_back(from + (i + 0.5) * width);
+    result.spread.values.push_back(spread[i]);
+  }
+  return result;
+}
+
+absl::StatusOr<WireTransfer> MeasureWire(const VolumeView& volume, const Rod& rod,
+                                         double reach_mm) {
+  ISO_ASSIGN_OR_RETURN(const double pixel, PixelMm(volume.grid, reach_mm));
+  const auto& d = volume.grid.direction;
+  const Vec3 normal{d[2], d[5], d[8]};
+  const double along = Dot(rod.axis, normal);
+  if (!(std::abs(along) >= std::cos(DegreesToRadians(20)))) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the wire is %.1f degrees from the slices' normal; legal is 20 or less",
+                        RadiansToDegrees(std::acos(std::min(1.0, std::abs(along))))));
+  }
+  Rod around = rod;
+  around.radius_mm = 2 * reach_mm;
+  // By slice, in the slice: along the rod's axis nothing is interpolated.
+  const Vec3 across{d[0], d[3], d[6]}, up{d[1], d[4], d[7]};
+  const Vec3 rod_up = Cross(rod.axis, rod.across);
+  std::map<int64_t, std::vector<Sample>> slices;
+  ISO_RETURN_IF_ERROR(VisitRod(volume, around, [&](double value, Vec3 at) {
+    const Vec3 from = at.x * rod.across + at.y * rod_up + at.z * rod.axis;
+    const double height = Dot(from, normal);
+    const Vec3 in_slice = from - (height / along) * rod.axis;
+    slices[std::llround(height / volume.grid.spacing.z * 8)].push_back(
+        {Dot(in_slice, across), Dot(in_slice, up), value});
+  }));
+  WireTransfer result;
+  std::vector<double> sums(kFrequencies + 1);
+  for (auto& [height, samples] : slices) {
+    for (int round = 0; round < 2; ++round) {
+      Center(samples, LevelBetween(samples, 1.1 * reach_mm, 1.8 * reach_mm).mean, reach_mm);
+    }
+    const double background = LevelBetween(samples, 1.1 * reach_mm, 1.6 * reach_mm).mean;
+    for (const Sample& s : samples) {
+      const double r = std::hypot(s.x, s.y);
+      if (r > reach_mm) continue;
+      for (int n = 0; n <= kFrequencies; ++n) {
+        sums[n] +=
+            (s.value - background) * std::cyl_bessel_j(0.0, kPi / pixel * n / kFrequencies * r);
+      }
+    }
+    ++result.slices;
+  }
+  if (!(sums[0] > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the wire has %.1f HU more than what is around it, summed over voxels; "
+                        "legal is more than 0",
+                        sums[0]));
+  }
+  for (int n = 0; n <= kFrequencies; ++n) {
+    const double frequency = 0.5 / pixel * n / kFrequencies,
+                 x = 2 * kPi * rod.radius_mm * frequency;
+    const double disc = x == 0 ? 1 : 2 * std::cyl_bessel_j(1.0, x) / x;
+    result.mtf.frequencies.push_back(frequency);
+    result.mtf.values.push_back(sums[n] / sums[0] / disc);
+  }
+  return result;
+}
+
+}  // namespace isocenter::quality
