@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benchmarks of the release build:
-# bench.sh [accuracy [TRAJECTORY.csv] | physics [scatter] | retrieve [--rounds N] [--size VOXELS] | arguments of isocenter-bench]
+# bench.sh [accuracy [TRAJECTORY.csv] | physics [scatter | head] | retrieve [--rounds N] [--size VOXELS] | arguments of isocenter-bench]
 # Without arguments: the FDK table.
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
@@ -13,7 +13,7 @@ if [ "${1:-}" = accuracy ]; then
 fi
 if [ "${1:-}" = physics ]; then
   shift
-  [ $# -eq 0 ] || [ "$*" = scatter ] || die "bench physics takes \"scatter\" or nothing, not \"$*\""
+  [ $# -eq 0 ] || [ "$*" = scatter ] || [ "$*" = head ] || die "bench physics takes \"scatter\", \"head\" or nothing, not \"$*\""
   tools/dev/build.sh --preset release --cuda used isocenter
   exec python3 tools/lab/physics_study.py "$@"
 fi

@@ -3,7 +3,7 @@
 
 Water cylinders by tube voltage, then a head, an abdomen and a thorax with Monte Carlo scatter: by kernels, and
 computed from a first volume. Sets are measured on cylinders and other seeds, abdomen and thorax are nothing that a
-set was measured on. ./dev bench physics scatter does the latter part alone.
+set was measured on. ./dev bench physics scatter does the latter part alone, ./dev bench physics head all of the physics at once.
 """
 
 import array
@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from lab import isocenter, meta_image  # noqa: E402
+from lab import head_study, isocenter, meta_image  # noqa: E402
 
 FOLDER = pathlib.Path(".physics-study").resolve()
 ARM = ("--trajectory", "circle", "--detector", "700x400", "--pitch-mm", 0.77)
@@ -250,6 +250,9 @@ def scatter_in_images(kv=120):
 
 def main():
     FOLDER.mkdir(exist_ok=True)
+    if "head" in sys.argv[1:]:
+        head_study.run(FOLDER / "head", say)
+        return 0
     if "scatter" not in sys.argv[1:]:
         water_by_voltage()
     scatter_in_images()
