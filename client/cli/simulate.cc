@@ -24,7 +24,10 @@
 #include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/geometry/motion_curve.h"
+#include "kernels/geometry/rigid_motion.h"
 #include "kernels/phantom/bead_phantom.h"
+#include "kernels/phantom/moved_phantom.h"
 #include "kernels/phantom/noise.h"
 #include "kernels/phantom/phantom.h"
 #include "proto/wire/geometry.h"
@@ -119,6 +122,11 @@ formats::BundleDescription Describe(const SimulateOptions& options, const Physic
       description["scatter_error"] = absl::StrCat(*frames->scatter_error());
     }
   }
+  if (options.motion.moves()) {
+    description["motion"] = std::filesystem::path(options.motion.kind).filename();
+    description["truth_pose"] =
+        options.motion.truth_frame ? absl::StrCat("frame ", *options.motion.truth_frame) : "rest";
+  }
   if (!options.sweep.empty()) {
     description["sweep"] = options.sweep;
   } else if (!options.beads.empty()) {
@@ -142,8 +150,7 @@ absl::Status WriteFrames(const SimulateOptions& options, const phantom::Phantom*
   std::vector<uint16_t> counts(options.pixel == "counts" ? shape.count() : 0);
   ProgressBar bar("projections", "frames", static_cast<int64_t>(trajectory.size()));
   for (size_t view = 0; view < trajectory.size(); ++view) {
-    if (interrupt.happened())
-      return flags::Interrupted("interrupted; no acquisition was written");
+    if (interrupt.happened()) return flags::Interrupted("interrupted; no acquisition was written");
     if (physics != nullptr) {
       ISO_RETURN_IF_ERROR(physics->Next(options.subsamples, pool, counts));
     } else {
@@ -205,6 +212,9 @@ absl::StatusOr<std::optional<PhysicsSetup>> OpenPhysics(const SimulateOptions& o
     return absl::InvalidArgumentError(
         absl::StrCat("--pixel is ", options.pixel, "; legal with --physics is counts"));
   }
+  if (!options.sweep.empty() && options.motion.moves()) {
+    return absl::InvalidArgumentError("--motion needs an object; in a --sweep there is none");
+  }
   if (!options.sweep.empty() && !options.truth.empty()) {
     return absl::InvalidArgumentError("--truth needs an object; in a --sweep there is none");
   }
@@ -237,6 +247,29 @@ absl::StatusOr<std::optional<PhysicsFrames>> MakePhysicsFrames(
   return *std::move(frames);
 }
 
+/// The volumes of --truth, of the object in the pose that they are to show.
+absl::Status WriteTruthInPose(const SimulateOptions& options,
+                              std::shared_ptr<const phantom::Phantom> object,
+                              const PhysicsSetup* physics, const Detector& detector,
+                              const Trajectory& trajectory, const std::vector<RigidPose>& poses,
+                              ThreadPool& pool, const Interrupt& interrupt) {
+  if (options.truth.empty()) return absl::OkStatus();
+  if (options.motion.truth_frame) {
+    object = std::make_shared<phantom::MovedPhantom>(std::move(object),
+                                                     poses[*options.motion.truth_frame]);
+  }
+  return WriteTruth(options, *object, physics, detector, trajectory, pool, interrupt);
+}
+
+absl::Status WriteTables(const SimulateOptions& options, const Trajectory& trajectory,
+                         const std::vector<RigidPose>& poses) {
+  if (!options.matrices.empty()) {
+    ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(trajectory)));
+  }
+  return options.motion.poses.empty() ? absl::OkStatus()
+                                      : formats::WriteText(options.motion.poses, MotionText(poses));
+}
+
 absl::Status Simulate(const SimulateOptions& options) {
   const Interrupt interrupt;
   const Detector detector{.columns = options.detector[0],
@@ -247,25 +280,24 @@ absl::Status Simulate(const SimulateOptions& options) {
   const std::string format = FormatOf(options);
   if (format == "dicom-xa") trajectory = formats::SeenFromDetector(trajectory, detector.columns);
   ISO_RETURN_IF_ERROR(CheckOutputs(options, format, static_cast<int64_t>(trajectory.size())));
-  std::unique_ptr<phantom::Phantom> object;
+  ISO_ASSIGN_OR_RETURN(const std::vector<RigidPose> poses,
+                       MotionPoses(options.motion, static_cast<int>(trajectory.size())));
+  // Matrices of the object at rest: what the arm says stays as it is, and is written.
+  ISO_ASSIGN_OR_RETURN(const Trajectory seen, SeenAtRest(trajectory, poses));
+  std::shared_ptr<phantom::Phantom> object;
   if (options.sweep.empty()) {
     ISO_ASSIGN_OR_RETURN(object, OpenObject(options));
   }
   ThreadPool pool(UsableCores());
-  ISO_ASSIGN_OR_RETURN(
-      std::optional<PhysicsFrames> physics,
-      MakePhysicsFrames(options, object.get(), detector, trajectory, pool, interrupt));
+  ISO_ASSIGN_OR_RETURN(std::optional<PhysicsFrames> physics,
+                       MakePhysicsFrames(options, object.get(), detector, seen, pool, interrupt));
   PhysicsFrames* const frames = physics ? &*physics : nullptr;
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<formats::FrameSink> sink,
                        CreateSink(options, format, frames, detector, trajectory));
-  if (!options.matrices.empty()) {
-    ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(trajectory)));
-  }
-  if (!options.truth.empty()) {
-    ISO_RETURN_IF_ERROR(WriteTruth(options, *object, frames ? &frames->setup() : nullptr, detector,
-                                   trajectory, pool, interrupt));
-  }
-  return WriteFrames(options, object.get(), frames, detector, trajectory, *sink, pool, interrupt);
+  ISO_RETURN_IF_ERROR(WriteTables(options, trajectory, poses));
+  ISO_RETURN_IF_ERROR(WriteTruthInPose(options, object, frames ? &frames->setup() : nullptr,
+                                       detector, trajectory, poses, pool, interrupt));
+  return WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt);
 }
 
 }  // namespace
@@ -283,6 +315,8 @@ void AddSimulateCommand(flags::Command program) {
       "      --detector 1248x960 --pitch-mm 0.32 --rabbitct-size 512\n"
       "  isocenter simulate --phantom head --out run.dcm --matrices run.csv\n"
       "  isocenter simulate --phantom head --out raw --physics room3.textproto\n"
+      "  isocenter simulate --phantom head --out moved --motion smooth --motion-mm 4 --poses "
+      "true.csv\n"
       "  isocenter simulate --beads helix --out beads --photons 30000 --matrices true.csv\n"
       "  isocenter simulate --sweep dark --out dark --physics room3.textproto --frames 100\n"
       "A bundle streams with `isocenter stream`. A RabbitCT data set is for the runner of that "

@@ -34,6 +34,13 @@ absl::Status CheckOutputs(const SimulateOptions& options, const std::string& for
                                        .endings = {".csv"},
                                        .inputs = {options.trajectory.kind, options.physics}}));
   }
+  if (!options.motion.poses.empty()) {
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
+        {.flag = "--poses",
+         .path = options.motion.poses,
+         .endings = {".csv"},
+         .inputs = {options.trajectory.kind, options.motion.kind, options.physics}}));
+  }
   if (options.truth.empty()) return absl::OkStatus();
   const auto size = static_cast<uint64_t>(options.truth_size);
   std::vector<std::filesystem::path> files{options.truth};

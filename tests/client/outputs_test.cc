@@ -119,6 +119,8 @@ std::vector<std::pair<std::vector<std::string>, std::string>> Writers() {
       {{"compare", volume, "--phantom", "head", "--json"}, ".json"},
       {{"simulate", "--phantom", "head", "--out", "here.rct", "--truth"}, ".mha"},
       {{"simulate", "--phantom", "head", "--out", "here.rct", "--matrices"}, ".csv"},
+      {{"simulate", "--phantom", "head", "--out", "here.rct", "--motion", "jolt", "--poses"},
+       ".csv"},
       {{"simulate", "--volume", volume, "--out"}, ".dcm"},
       {{"simulate", "--volume", volume, "--out"}, ".rct"},
       {{"stream", none, "--json"}, ".json"},

@@ -4,6 +4,7 @@
 
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/options/server_flags.h"
+#include "kernels/geometry/motion_curve.h"
 #include "kernels/phantom/phantom.h"
 
 namespace isocenter::cli {
@@ -158,8 +159,9 @@ void AddPixelFlags(flags::Command command, SimulateOptions& o) {
           [&o](uint64_t seed) {
             o.noise.seed = seed;
             o.trajectory.seed = seed;
+            o.motion.seed = seed;
           },
-          "of noise, wobble and the detector's faults (default 1)")
+          "of noise, wobble, motion and the detector's faults (default 1)")
       .Range(uint64_t{0}, std::numeric_limits<uint64_t>::max());
 }
 
@@ -182,6 +184,28 @@ void AddTruthFlags(flags::Command command, SimulateOptions& o) {
       .Range(0.0001, 100.0);
 }
 
+void AddMotionFlags(flags::Command command, MotionChoice& o) {
+  command
+      .Add("--motion", o.kind,
+           "the object moves as a whole: a table of poses over the scan (docs/formats/motion.md), "
+           "or by --seed all the time (smooth), once (jolt), to and fro (periodic)")
+      .Type("FILE|smooth|jolt|periodic");
+  command.Add("--motion-mm", o.shift_mm, "longest shift of a motion that is no file")
+      .ShowDefault()
+      .Range(0.0, 0.99 * kMostShiftMm);
+  command.Add("--motion-deg", o.turn_deg, "largest turn about the isocentre of such a motion")
+      .ShowDefault()
+      .Range(0.0, 0.99 * kMostTurnDeg);
+  command
+      .Add("--poses", o.poses,
+           "also write the pose of each frame, as --motion reads them, to this .csv")
+      .Type("FILE");
+  command
+      .Add("--truth-frame", o.truth_frame,
+           "the truth has the object's pose in this frame, from 0 (default: its pose at rest)")
+      .Range(0, 9999);
+}
+
 }  // namespace
 
 void AddSimulateFlags(flags::Command command, SimulateOptions& options) {
@@ -190,6 +214,7 @@ void AddSimulateFlags(flags::Command command, SimulateOptions& options) {
   AddGeometryFlags(command, options);
   AddPixelFlags(command, options);
   AddTruthFlags(command, options);
+  AddMotionFlags(command, options.motion);
   AddPatientFlags(command, options.study);
   AddXraySystemFlags(command, options.system);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/options/simulate_motion.h"
 #include "client/cli/options/simulate_trajectory.h"
 #include "client/cli/rabbitct_data_set.h"
 #include "client/flags/command.h"
@@ -40,6 +41,8 @@ struct SimulateOptions {
   bool truth_materials = false;
   int truth_size = 256;
   double truth_voxel_mm = 0;  // 0: from the field of view
+
+  MotionChoice motion;
 
   v1::PatientStudy study;
   v1::AcquisitionHeader system;  // only what is not empty counts
