@@ -12,7 +12,7 @@
 #include "kernels/cuda/device/view_batches.h"
 #include "kernels/cuda/fdk/backproject_common.cuh"
 #include "kernels/cuda/projectors/methods.h"
-#include "kernels/cuda/projectors/ray_lengths.h"
+#include "kernels/cuda/projectors/siddon/ray_lengths.h"
 #include "kernels/cuda/published/lock_step_table.h"
 #include "kernels/cuda/published/methods.h"
 

@@ -1,11 +1,11 @@
-#include "kernels/cuda/projectors/joseph_view.h"
+#include "kernels/cuda/projectors/joseph/joseph_view.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "kernels/cuda/projectors/joseph_adjoint_view.h"
+#include "kernels/cuda/projectors/joseph/joseph_adjoint_view.h"
 #include "kernels/geometry/trajectory.h"
 
 namespace isocenter::cuda {

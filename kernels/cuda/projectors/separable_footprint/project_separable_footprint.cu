@@ -7,10 +7,10 @@
 
 #include "kernels/cuda/device/view_batches.h"
 #include "kernels/cuda/projectors/column_volume.h"
-#include "kernels/cuda/projectors/footprint_columns.h"
 #include "kernels/cuda/projectors/methods.h"
-#include "kernels/cuda/projectors/projected_view.cuh"
 #include "kernels/cuda/projectors/rows_of_boxes.h"
+#include "kernels/cuda/projectors/separable_footprint/footprint_columns.h"
+#include "kernels/cuda/projectors/separable_footprint/projected_view.cuh"
 
 namespace isocenter::cuda {
 namespace {

@@ -5,7 +5,7 @@
 // float32. Voxels are held as float16 up to 1023 in magnitude (half_pixels.h), in 1/mm far more
 // than there is.
 #include "kernels/cuda/device/half_pixels.h"
-#include "kernels/cuda/projectors/project_joseph.cuh"
+#include "kernels/cuda/projectors/joseph/project_joseph.cuh"
 
 namespace isocenter::cuda {
 namespace {

@@ -1,5 +1,5 @@
 #include "kernels/cuda/device/status.h"
-#include "kernels/cuda/projectors/ray_lengths.h"
+#include "kernels/cuda/projectors/siddon/ray_lengths.h"
 
 namespace isocenter::cuda {
 namespace {

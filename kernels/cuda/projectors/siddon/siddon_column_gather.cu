@@ -1,8 +1,8 @@
 // Gathers like backproject_siddon.cu. A thread has a run of voxels along z; the part of a ray that
 // lies above their (x, y) is found once for the run and a detector column, and what lies between
 // two z faces once for a row of pixels.
-#include "kernels/cuda/projectors/siddon_column_gather.h"
-#include "kernels/cuda/projectors/siddon_gather.cuh"
+#include "kernels/cuda/projectors/siddon/siddon_column_gather.h"
+#include "kernels/cuda/projectors/siddon/siddon_gather.cuh"
 
 namespace isocenter::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // Exact forward projection in Joseph's sense, from linear memory with float32 interpolation. The
 // rays of a warp lie in one row of the detector: where that runs along b, as on a C-arm, what a
 // warp loads lies in one or two cache lines.
-#include "kernels/cuda/projectors/project_joseph.cuh"
+#include "kernels/cuda/projectors/joseph/project_joseph.cuh"
 
 namespace isocenter::cuda {
 namespace {

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "kernels/cuda/fdk/backproject_common.cuh"
-#include "kernels/cuda/projectors/joseph.cuh"
-#include "kernels/cuda/projectors/joseph_adjoint_view.h"
+#include "kernels/cuda/projectors/joseph/joseph.cuh"
+#include "kernels/cuda/projectors/joseph/joseph_adjoint_view.h"
 
 namespace isocenter::cuda {
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
 #include "kernels/cuda/device/session.h"
-#include "kernels/cuda/projectors/separable_footprint.cuh"
+#include "kernels/cuda/projectors/separable_footprint/separable_footprint.cuh"
 
 namespace isocenter::cuda {
 

@@ -2,7 +2,7 @@
 // detector. Computed on the host in float64.
 #pragma once
 
-#include "kernels/cuda/projectors/joseph_view.h"
+#include "kernels/cuda/projectors/joseph/joseph_view.h"
 
 namespace isocenter::cuda {
 

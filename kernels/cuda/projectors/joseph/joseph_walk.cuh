@@ -8,7 +8,7 @@
 // that no pixel counts twice or is left out by rounding.
 #pragma once
 
-#include "kernels/cuda/projectors/joseph_reach.cuh"
+#include "kernels/cuda/projectors/joseph/joseph_reach.cuh"
 
 namespace isocenter::cuda {
 

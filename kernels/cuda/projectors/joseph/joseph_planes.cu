@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/device/half_pixels.h"
 #include "kernels/cuda/device/status.h"
-#include "kernels/cuda/projectors/joseph_planes.h"
+#include "kernels/cuda/projectors/joseph/joseph_planes.h"
 
 namespace isocenter::cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/cuda/projectors/joseph_view.h"
+#include "kernels/cuda/projectors/joseph/joseph_view.h"
 
 namespace isocenter::cuda {
 

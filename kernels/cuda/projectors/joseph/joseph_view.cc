@@ -1,10 +1,10 @@
-#include "kernels/cuda/projectors/joseph_view.h"
+#include "kernels/cuda/projectors/joseph/joseph_view.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "kernels/cuda/projectors/joseph_adjoint_view.h"
+#include "kernels/cuda/projectors/joseph/joseph_adjoint_view.h"
 
 namespace isocenter::cuda {
 namespace {

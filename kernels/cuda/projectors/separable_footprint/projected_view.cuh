@@ -1,7 +1,7 @@
 // What the forward projections of separable footprints know of a view.
 #pragma once
 
-#include "kernels/cuda/projectors/separable_footprint.cuh"
+#include "kernels/cuda/projectors/separable_footprint/separable_footprint.cuh"
 #include "kernels/ops/projector.h"
 
 namespace isocenter::cuda {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "kernels/cuda/device/layered_array.h"
 #include "kernels/cuda/device/session.h"
-#include "kernels/cuda/projectors/joseph_view.h"
+#include "kernels/cuda/projectors/joseph/joseph_view.h"
 
 namespace isocenter::cuda {
 

@@ -3,7 +3,7 @@
 // crossings are found on the way instead of in tables, and each thread takes several rays, which
 // share them.
 #include "kernels/cuda/device/status.h"
-#include "kernels/cuda/projectors/siddon_columns.h"
+#include "kernels/cuda/projectors/siddon/siddon_columns.h"
 
 namespace isocenter::cuda {
 namespace {

@@ -2,7 +2,7 @@
 // plane of its own, the columns of voxels that reach these, with what each weighs in each detector
 // column; then every lane sums columns of voxels along z for its own rows, once for all detector
 // columns.
-#include "kernels/cuda/projectors/footprint_columns.h"
+#include "kernels/cuda/projectors/separable_footprint/footprint_columns.h"
 
 namespace isocenter::cuda {
 namespace {

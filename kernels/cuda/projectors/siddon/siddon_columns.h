@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
-#include "kernels/cuda/projectors/traced_views.h"
+#include "kernels/cuda/projectors/siddon/traced_views.h"
 #include "kernels/geometry/detector_rows.h"
 #include "kernels/geometry/volume_grid.h"
 

@@ -7,10 +7,10 @@
 #include "kernels/cuda/device/view_batches.h"
 #include "kernels/cuda/fdk/backproject_common.cuh"
 #include "kernels/cuda/projectors/methods.h"
-#include "kernels/cuda/projectors/ray_lengths.h"
 #include "kernels/cuda/projectors/rays.h"
-#include "kernels/cuda/projectors/siddon_column_gather.h"
-#include "kernels/cuda/projectors/siddon_gather.cuh"
+#include "kernels/cuda/projectors/siddon/ray_lengths.h"
+#include "kernels/cuda/projectors/siddon/siddon_column_gather.h"
+#include "kernels/cuda/projectors/siddon/siddon_gather.cuh"
 
 namespace isocenter::cuda {
 namespace {

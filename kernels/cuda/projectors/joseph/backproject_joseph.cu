@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cuda/fdk/backproject_common.cuh"
-#include "kernels/cuda/projectors/joseph_walk.cuh"
+#include "kernels/cuda/projectors/joseph/joseph_walk.cuh"
 #include "kernels/cuda/projectors/methods.h"
 
 namespace isocenter::cuda {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/cuda/projectors/footprint_column_gather.h"
+#include "kernels/cuda/projectors/separable_footprint/footprint_column_gather.h"
 
 namespace isocenter::cuda {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "kernels/cuda/device/session.h"
 #include "kernels/cuda/fdk/backproject_common.cuh"
-#include "kernels/cuda/projectors/joseph.cuh"
-#include "kernels/cuda/projectors/joseph_planes.h"
+#include "kernels/cuda/projectors/joseph/joseph.cuh"
+#include "kernels/cuda/projectors/joseph/joseph_planes.h"
 #include "kernels/cuda/projectors/methods.h"
 
 namespace isocenter::cuda {

@@ -10,9 +10,9 @@
 #include "kernels/cuda/projectors/column_volume.h"
 #include "kernels/cuda/projectors/methods.h"
 #include "kernels/cuda/projectors/rows_of_boxes.h"
-#include "kernels/cuda/projectors/siddon_columns.h"
-#include "kernels/cuda/projectors/siddon_trace.cuh"
-#include "kernels/cuda/projectors/traced_views.h"
+#include "kernels/cuda/projectors/siddon/siddon_columns.h"
+#include "kernels/cuda/projectors/siddon/siddon_trace.cuh"
+#include "kernels/cuda/projectors/siddon/traced_views.h"
 
 namespace isocenter::cuda {
 namespace {

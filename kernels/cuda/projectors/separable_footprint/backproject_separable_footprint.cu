@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "kernels/cuda/device/view_batches.h"
-#include "kernels/cuda/projectors/footprint_column_gather.h"
 #include "kernels/cuda/projectors/methods.h"
-#include "kernels/cuda/projectors/separable_footprint.cuh"
+#include "kernels/cuda/projectors/separable_footprint/footprint_column_gather.h"
+#include "kernels/cuda/projectors/separable_footprint/separable_footprint.cuh"
 
 namespace isocenter::cuda {
 namespace {

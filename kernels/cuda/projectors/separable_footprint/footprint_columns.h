@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/base/views.h"
-#include "kernels/cuda/projectors/projected_view.cuh"
+#include "kernels/cuda/projectors/separable_footprint/projected_view.cuh"
 #include "kernels/geometry/detector_rows.h"
 
 namespace isocenter::cuda {
