@@ -1,8 +1,9 @@
 // Separable footprints without scatter: a thread holds a run of pixels along a detector column and
-// goes through the planes of the transverse index axis that its rays cross most steeply; in each
-// plane it visits the voxels whose footprint may reach its pixels. A footprint is computed once for
-// the whole run; where a column of voxels along the axial axis has one trapezoid in common, that is
-// computed once for the column.
+// goes through the planes of the transverse index axis that its warp's rays cross most steeply; in
+// each plane it visits the voxels whose footprint may reach its pixels. What a column of voxels
+// along the axial axis has in common is worked out once for all pixels of a warp, which are
+// neighbours.
+#include <climits>
 #include <vector>
 
 #include "kernels/cuda/device/view_batches.h"
@@ -10,6 +11,7 @@
 #include "kernels/cuda/projectors/methods.h"
 #include "kernels/cuda/projectors/rows_of_boxes.h"
 #include "kernels/cuda/projectors/separable_footprint/footprint_columns.h"
+#include "kernels/cuda/projectors/separable_footprint/footprint_walk.cuh"
 #include "kernels/cuda/projectors/separable_footprint/projected_view.cuh"
 
 namespace isocenter::cuda {
@@ -18,6 +20,9 @@ namespace {
 constexpr int kRun = 8;              // pixels of a thread, along v
 constexpr int kWide = 8, kTall = 4;  // threads of a warp along u and v
 constexpr int kWarps = 8;            // of a block, along u
+// Columns of voxels that a warp works out at once: neighbours in neighbouring planes.
+constexpr int kPlanes = 4, kAcross = 8;
+static_assert(kPlanes * kAcross == 32 && kWide * kTall == 32);
 
 // In the plane at a distance D of the source along the plane axis, the centres of the voxels that
 // reach a run of pixels lie within slope·D ± (cone·|D| + reach).
@@ -50,16 +55,68 @@ __device__ Real DeepestOf(const FootprintView<Real>& f, int axis, Real index,
   return w;
 }
 
+// Adds voxels `along` of the column through `index`, each with a footprint of its own. `index` is
+// changed along the axial axis.
 template <class Real>
-__global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
+__device__ void AddColumn(const ProjectedView<Real>& g, Real (&index)[3], Span along, Real middle,
+                          Real u, Real first_v, const float* voxels, int64_t stride,
+                          Real (&sum)[kRun]) {
+  constexpr Real kHalf = static_cast<Real>(0.5);
+  const FootprintView<Real>& f = g.footprint;
+  Seen<Real> at{};
+  Trapezoid<Real> trapezoid{};
+  Real share = 0;
+  bool known = false;
+  for (int k = along.first; k <= along.last; ++k) {
+#pragma unroll
+    for (int a = 0; a < 3; ++a) index[a] = a == g.axial ? k - middle : index[a];
+    if (!(known && g.upright)) {
+      at = SeenAt(f, index[0], index[1], index[2]);
+      trapezoid = TrapezoidOf(f, at);
+      share = AreaUpTo(trapezoid, u + kHalf) - AreaUpTo(trapezoid, u - kHalf);
+      known = true;
+    } else {
+      at.v = fma(2 * f.half_a_v, at.r, at.v);
+    }
+    if (!(share > 0)) {
+      if (g.upright) break;
+      continue;
+    }
+    const Rectangle<Real> rectangle =
+        RectangleOf(f, at, index[0], index[1], index[2], trapezoid.area);
+    const Real value = share * rectangle.height * __ldg(voxels + k * stride);
+#pragma unroll
+    for (int row = 0; row < kRun; ++row) {
+      sum[row] = fma(value, Overlap(rectangle, first_v + row), sum[row]);
+    }
+  }
+}
+
+// The smallest box of voxels of a plane that holds the boxes of all lanes.
+struct Box {
+  Span across, along;
+};
+__device__ Box BoxOfWarp(const Box& own) {
+  constexpr unsigned kAll = 0xffffffffu;
+  const bool any = own.across.first <= own.across.last && own.along.first <= own.along.last;
+  const auto least = [&](int of) { return __reduce_min_sync(kAll, any ? of : INT_MAX); };
+  const auto most = [&](int of) { return __reduce_max_sync(kAll, any ? of : -1); };
+  if (__ballot_sync(kAll, any) == 0) return {{0, -1}, {0, -1}};
+  return {{least(own.across.first), most(own.across.last)},
+          {least(own.along.first), most(own.along.last)}};
+}
+
+template <class Real>
+__global__ __launch_bounds__(kWide* kTall* kWarps, sizeof(Real) == 4 ? 3 : 1) void FootprintKernel(
     const __grid_constant__ ProjectedViews<Real> views, const Layout layout, const float* volume,
     int rows, int columns, float* projections) {
   constexpr Real kHalf = static_cast<Real>(0.5);
+  constexpr bool kNear = sizeof(Real) == sizeof(double);
   const ProjectedView<Real>& g = views.view[blockIdx.z];
-  const int lane = threadIdx.x % 32;
-  const int column = (blockIdx.x * kWarps + threadIdx.x / 32) * kWide + lane % kWide;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int column = (blockIdx.x * kWarps + warp) * kWide + lane % kWide;
   const int first_row = (blockIdx.y * kTall + lane / kWide) * kRun;
-  if (column >= columns || first_row >= rows) return;
+  const bool inside = column < columns && first_row < rows;
   const Real u = column - kHalf * (columns - 1), first_v = first_row - kHalf * (rows - 1);
   const Real v = first_v + kHalf * (kRun - 1);  // the run's middle
 
@@ -70,7 +127,8 @@ __global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
     d[i] = fma(u, g.per_column[i], fma(v, g.per_row[i], g.direction[i]));
   }
   const int b = axial == 0 ? 1 : 0, c = axial == 2 ? 1 : 2;
-  const bool along_b = fabs(Pick(d, b)) >= fabs(Pick(d, c));
+  const bool along_b =
+      __popc(__ballot_sync(0xffffffffu, fabs(Pick(d, b)) >= fabs(Pick(d, c)))) >= 16;
   const int plane = along_b ? b : c, across = along_b ? c : b;
 
   // How far from a pixel's centre, in pixels times w, a voxel may be seen that reaches it.
@@ -101,59 +159,84 @@ __global__ __launch_bounds__(kWide* kTall* kWarps) void FootprintKernel(
   const int n_axial = Pick(layout.n, axial);
   const int64_t axial_stride = Pick(layout.stride, axial);
 
-  constexpr bool kNear = sizeof(Real) == sizeof(double);
-  Real sum[kRun] = {};
-  for (int i = 0; i < n_plane; ++i) {
-    const Real distance = i - kHalf * (n_plane - 1) - Pick(g.source, plane);
-    Span spans[2] = {{0, n_across - 1}, {0, n_axial - 1}};
+  // The voxels of plane i that may reach the run.
+  const auto box = [&](int i) -> Box {
+    constexpr Span kNone = {0, -1};
+    if (!inside || i >= n_plane) return {kNone, kNone};
+    const Real at_plane = i - kHalf * (n_plane - 1), distance = at_plane - Pick(g.source, plane);
     if (bounded && (!kNear || distance * per_d > 2 * g.least_depth)) {
       const auto span = [&](const Bounds<Real>& of, int axis, int n) {
         return SpanAround(fma(distance, of.slope, Pick(g.source, axis)),
                           fma(fabs(distance), of.cone, of.reach), n);
       };
-      spans[0] = span(bounds_across, across, n_across);
-      spans[1] = span(bounds_axial, axial, n_axial);
-    } else if (DeepestOf(f, plane, i - kHalf * (n_plane - 1), layout) < 0) {
-      continue;
+      return {span(bounds_across, across, n_across), span(bounds_axial, axial, n_axial)};
     }
-    for (int j = spans[0].first; j <= spans[0].last; ++j) {
-      Real index[3];
-      index[0] = index[1] = index[2] = 0;
-      const Real at_plane = i - kHalf * (n_plane - 1), at_across = j - kHalf * (n_across - 1);
+    if (DeepestOf(f, plane, at_plane, layout) < 0) return {kNone, kNone};
+    return {{0, n_across - 1}, {0, n_axial - 1}};
+  };
+  const auto index_of = [&](int i, int j, Real(&index)[3]) {
+    const Real at_plane = i - kHalf * (n_plane - 1), at_across = j - kHalf * (n_across - 1);
 #pragma unroll
-      for (int a = 0; a < 3; ++a) index[a] = a == plane ? at_plane : a == across ? at_across : 0;
-      const float* const voxels =
-          volume + i * Pick(layout.stride, plane) + j * Pick(layout.stride, across);
-      Seen<Real> at{};
-      Trapezoid<Real> trapezoid{};
-      Real share = 0;
-      bool known = false;
-      for (int k = spans[1].first; k <= spans[1].last; ++k) {
-        const Real at_axial = k - kHalf * (n_axial - 1);
-#pragma unroll
-        for (int a = 0; a < 3; ++a) index[a] = a == axial ? at_axial : index[a];
-        if (!(known && g.upright)) {
-          at = SeenAt(f, index[0], index[1], index[2]);
-          trapezoid = TrapezoidOf(f, at);
-          share = AreaUpTo(trapezoid, u + kHalf) - AreaUpTo(trapezoid, u - kHalf);
-          known = true;
-        } else {
-          at.v = fma(2 * f.half_a_v, at.r, at.v);
+    for (int a = 0; a < 3; ++a) index[a] = a == plane ? at_plane : a == across ? at_across : 0;
+  };
+  const auto voxels_of = [&](int i, int j) {
+    return volume + i * Pick(layout.stride, plane) + j * Pick(layout.stride, across);
+  };
+  const Real middle = kHalf * (n_axial - 1);
+  Real sum[kRun] = {};
+  if constexpr (kNear) {
+    for (int i = 0; i < n_plane; ++i) {
+      const Box own = box(i);
+      for (int j = own.across.first; j <= own.across.last; ++j) {
+        Real index[3];
+        index_of(i, j, index);
+        AddColumn(g, index, own.along, middle, u, first_v, voxels_of(i, j), axial_stride, sum);
+      }
+    }
+  } else {
+    __shared__ FootprintWalk found[kWarps][kPlanes * kAcross];
+    FootprintWalk* const walks = found[warp];
+    for (int from = 0; from < n_plane; from += kPlanes) {
+      Box seen{};  // by the warp, in the plane of the column that this lane works out
+      int most = 0;
+      for (int p = 0; p < kPlanes; ++p) {
+        const Box all = BoxOfWarp(box(from + p));
+        if (lane / kAcross == p) seen = all;
+        most = max(most, all.across.last - all.across.first + 1);
+      }
+      for (int skip = 0; skip < most; skip += kAcross) {
+        const int first = seen.across.first, own_j = first + skip + lane % kAcross;
+        bool walks_there = false;
+        if (own_j <= seen.across.last) {
+          Real index[3];
+          index_of(from + lane / kAcross, own_j, index);
+          walks_there = WalkOf(f, axial, index[0], index[1], index[2], seen.along.first - middle,
+                               seen.along.last - middle, walks[lane]);
         }
-        if (!(share > 0)) {
-          if (g.upright) break;
-          continue;
+        const unsigned can = __ballot_sync(0xffffffffu, walks_there);
+        __syncwarp();
+        for (int p = 0; p < kPlanes; ++p) {
+          const Box own = box(from + p);
+          const int begin = __shfl_sync(0xffffffffu, first, p * kAcross) + skip;
+          const int end = min(begin + kAcross - 1, own.across.last);
+          for (int j = max(begin, own.across.first); j <= end; ++j) {
+            const int at = p * kAcross + j - begin;
+            const float* const voxels = voxels_of(from + p, j);
+            if (can >> at & 1) {
+              AddWalk(walks[at], own.along.first, own.along.last, middle, u, first_v - kHalf,
+                      voxels, axial_stride, sum);
+            } else {
+              Real index[3];
+              index_of(from + p, j, index);
+              AddColumn(g, index, own.along, middle, u, first_v, voxels, axial_stride, sum);
+            }
+          }
         }
-        const Rectangle<Real> rectangle =
-            RectangleOf(f, at, index[0], index[1], index[2], trapezoid.area);
-        const Real value = share * rectangle.height * __ldg(voxels + k * axial_stride);
-#pragma unroll
-        for (int row = 0; row < kRun; ++row) {
-          sum[row] = fma(value, Overlap(rectangle, first_v + row), sum[row]);
-        }
+        __syncwarp();
       }
     }
   }
+  if (!inside) return;
   float* const to =
       projections + (static_cast<int64_t>(blockIdx.z) * rows + first_row) * columns + column;
 #pragma unroll
