@@ -77,6 +77,7 @@ absl::Status CheckRanges(const v1::Refinement& refinement) {
     return Illegal("relaxation_decay", absl::StrCat(refinement.relaxation_decay()),
                    "more than 0, at most 1");
   }
+  ISO_RETURN_IF_ERROR(CheckRange("momentum", refinement.momentum(), 0, 0.9));
   ISO_RETURN_IF_ERROR(CheckRange("prior_strength", refinement.prior_strength(), 0, 1000));
   if (!(refinement.huber_delta_per_mm() > 0 && refinement.huber_delta_per_mm() <= 1)) {
     return Illegal("huber_delta_per_mm", absl::StrCat(refinement.huber_delta_per_mm()),
@@ -122,6 +123,7 @@ absl::StatusOr<recon::IterativeSettings> IterationsFromProto(const v1::Refinemen
   settings.subsets = static_cast<int>(refinement.subsets());
   settings.relaxation = refinement.relaxation();
   settings.relaxation_decay = refinement.relaxation_decay();
+  settings.momentum = refinement.momentum();
   settings.non_negative = !refinement.allow_negative();
   settings.warm_start = !refinement.cold_start();
   settings.statistical_weights = refinement.statistical_weights();

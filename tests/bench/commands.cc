@@ -152,6 +152,7 @@ Command AddQuality(CLI::App& app) {
   command->add_option("--iterations", options->iterations, "Passes");
   command->add_option("--subsets", options->subsets, "Ordered subsets");
   command->add_option("--relaxation", options->relaxation, "Step length");
+  command->add_option("--momentum", options->momentum, "How far steps look ahead");
   command->add_option("--prior", options->prior_strength, "Strength of the prior");
   command->add_option("--huber-delta", options->huber_delta_per_mm, "1/mm");
   command->add_option("--tv-steps", options->tv_steps, "Steps per pass");
@@ -223,6 +224,8 @@ Command AddRefine(CLI::App& app) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--subsets", options->settings.subsets, "Ordered subsets");
+  command->add_option("--momentum", options->settings.momentum, "How far steps look ahead")
+      ->capture_default_str();
   command->add_option("--prior", options->settings.prior_strength, "Strength of the prior");
   command->add_flag("--statistical-weights", options->settings.statistical_weights,
                     "Weigh rays by their counts");

@@ -37,6 +37,7 @@ absl::StatusOr<std::vector<quality::Candidate>> Chosen(const QualityOptions& opt
     if (options.subsets) settings.subsets = *options.subsets;
     if (options.tv_steps) settings.tv_steps = *options.tv_steps;
     if (options.relaxation) settings.relaxation = *options.relaxation;
+    if (options.momentum) settings.momentum = *options.momentum;
     if (options.prior_strength) settings.prior_strength = *options.prior_strength;
     if (options.huber_delta_per_mm) settings.huber_delta_per_mm = *options.huber_delta_per_mm;
     if (options.fdk_cutoff) candidate.fdk_cutoff = *options.fdk_cutoff;

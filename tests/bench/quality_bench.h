@@ -17,7 +17,7 @@ struct QualityOptions {
   std::vector<std::string> algorithms;  // empty: all
   /// Replace what the tuned settings have.
   std::optional<int> iterations, subsets, tv_steps;
-  std::optional<double> relaxation, prior_strength, huber_delta_per_mm, fdk_cutoff;
+  std::optional<double> relaxation, momentum, prior_strength, huber_delta_per_mm, fdk_cutoff;
   std::optional<std::string> projector;
   bool cold = false;
   bool passes = false;  // print the report of each pass

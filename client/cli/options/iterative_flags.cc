@@ -32,6 +32,10 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
   add("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs")
       .Range(kLeast, kBelowTwo);
   add("--relaxation-decay", s.relaxation_decay, "factor of it after each pass").Range(kLeast, 1.0);
+  add("--momentum", s.momentum,
+      "how far steps of sirt, sart, os_sart look ahead: a pass does what 1 / (1 - momentum) do "
+      "without")
+      .Range(0.0, 0.9);
   add_switch("--allow-negative", flags.allow_negative, "let voxels fall below air");
   add_switch("--from-zero", flags.from_zero, "begin with nothing instead of with FDK");
   add_switch("--statistical-weights", s.statistical_weights,

@@ -12,7 +12,7 @@
 namespace isocenter::recon {
 
 /// Tasks in the order in which they are done, each as long as a chunk of views or an update of the
-/// volume. Between two tasks x is the iterate after the last complete update.
+/// volume. Between two tasks x is the best volume so far: after complete updates only.
 using Agenda = std::deque<std::function<absl::Status()>>;
 
 /// What is known after a pass.

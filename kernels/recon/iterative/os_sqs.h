@@ -16,7 +16,9 @@ namespace isocenter::recon {
 /// prior's surrogate), the same for all subsets (Erdogan & Fessler, PMB 44 (1999) 2835), then
 /// z = x⁺ + ((t-1)/t⁺)(x⁺ - x) (Kim, Ramani, Fessler, IEEE TMI 34 (2015) 167, table IV). Momentum
 /// begins anew when a pass has made the objective worse (O'Donoghue & Candès, Found. Comput. Math.
-/// 15 (2015) 715), and with several subsets it then stays off: it is them that it amplifies.
+/// 15 (2015) 715). With several subsets, whose differences momentum amplifies, it looks ahead less
+/// far instead, and what is read is the mean of a pass's iterates: over a pass the differences of
+/// its subsets cancel.
 class OsSqs final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<OsSqs>> Create(LinearSystem& system, ProjectionVector& b,
@@ -30,6 +32,7 @@ class OsSqs final : public Method {
  private:
   struct Vectors {
     VolumeVector ahead, gradient, denominators;
+    std::optional<VolumeVector> iterate, mean;  // where there are several subsets
     ProjectionVector residual, weights;
   };
   OsSqs(LinearSystem& system, ProjectionVector& b, VolumeVector& x, Vectors vectors,
@@ -38,22 +41,27 @@ class OsSqs final : public Method {
   absl::Status AddDenominators(int chunk);
   absl::Status InvertDenominators();
   absl::Status AddViews(int chunk);
-  absl::Status Update();
-  absl::Status EndPass();
+  absl::Status Update(int pass, int subset);
+  absl::Status AddToMean(int pass, int subset);
+  absl::Status EndPass(int pass);
+  absl::Status SlowDown();
+  VolumeVector& Iterate() { return iterate_ ? *iterate_ : x_; }
 
   LinearSystem& system_;
   ProjectionVector& b_;
-  VolumeVector& x_;
-  VolumeVector ahead_;         // z
-  VolumeVector gradient_;      // of the present subset
-  VolumeVector denominators_;  // 1/D
-  ProjectionVector residual_;  // of a chunk
-  ProjectionVector weights_;   // of a chunk
+  VolumeVector& x_;                      // with several subsets the mean of a pass
+  std::optional<VolumeVector> iterate_;  // if it is not x
+  std::optional<VolumeVector> mean_;     // of the present pass, but for the first
+  VolumeVector ahead_;                   // z
+  VolumeVector gradient_;                // of the present subset
+  VolumeVector denominators_;            // 1/D
+  ProjectionVector residual_;            // of a chunk
+  ProjectionVector weights_;             // of a chunk
   std::unique_ptr<PiecewiseVariation> variation_;
   double prior_ = 0;         // β, mm²
   double weighted_sum_ = 0;  // Σ w (A1)
   Momentum momentum_;
-  bool has_momentum_ = true;
+  double most_ahead_ = 1;  // how far momentum may look
   double squared_data_ = 0, squared_residual_ = 0;
   double objective_ = 0;
   std::optional<double> last_objective_;

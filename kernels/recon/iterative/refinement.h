@@ -52,7 +52,8 @@ class Refinement {
 
   /// Whether there is anything better to read than the volume that it began with.
   virtual bool readable() const = 0;
-  /// The best volume so far in HU: the iterate after the last update that is complete. Waits.
+  /// The best volume so far in HU: the iterate after the last update that is complete, or what the
+  /// algorithm makes of its iterates. Waits.
   virtual absl::Status Read(HostView3<float> hounsfield) = 0;
 
   /// What it found out on its way, for people; after the last step.

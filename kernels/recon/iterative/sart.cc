@@ -15,6 +15,8 @@ int ColumnSums(const RefinementPlan& plan) {
   return std::min(plan.kept_column_sums + 1, static_cast<int>(plan.subsets.size()));
 }
 
+bool HasMomentum(const RefinementPlan& plan) { return plan.settings.momentum > 0; }
+
 }  // namespace
 
 Sart::Sart(LinearSystem& system, ProjectionVector& b, VolumeVector& x, VolumeVector update,
@@ -40,6 +42,9 @@ absl::StatusOr<std::unique_ptr<Sart>> Sart::Create(LinearSystem& system, Project
   ISO_ASSIGN_OR_RETURN(ProjectionVector residual, system.NewChunk());
   std::unique_ptr<Sart> self(
       new Sart(system, b, x, std::move(update), std::move(rows), std::move(residual)));
+  if (HasMomentum(system.plan())) {
+    ISO_ASSIGN_OR_RETURN(self->ahead_, system.NewVolume());
+  }
   for (int i = 0; i < ColumnSums(system.plan()); ++i) {
     ISO_ASSIGN_OR_RETURN(VolumeVector sums, system.NewVolume());
     self->columns_.push_back(std::move(sums));
@@ -48,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Sart>> Sart::Create(LinearSystem& system, Project
 }
 
 MethodNeeds Sart::Needs(const RefinementPlan& plan) {
-  return {.volumes = 1 + ColumnSums(plan), .projections = 1, .chunks = 1};
+  return {.volumes = 1 + HasMomentum(plan) + ColumnSums(plan), .projections = 1, .chunks = 1};
 }
 
 bool Sart::FirstOfSubset(int chunk) const {
@@ -67,7 +72,10 @@ VolumeVector& Sart::ColumnsOf(int subset) {
 
 void Sart::AddPreparation(Agenda& agenda) {
   squared_data_ = 0;
-  agenda.push_back([this] { return system_.Fill(1, update_); });
+  agenda.push_back([this]() -> absl::Status {
+    if (LooksAhead()) ISO_RETURN_IF_ERROR(system_.Copy(x_, *ahead_));
+    return system_.Fill(1, update_);
+  });
   for (int chunk = 0; chunk < system_.chunk_count(); ++chunk) {
     agenda.push_back([this, chunk] { return SumRows(chunk); });
   }
@@ -120,7 +128,7 @@ absl::Status Sart::AddViews(int chunk) {
   }
   if (!keep) ISO_RETURN_IF_ERROR(SumColumns(chunk));
   ISO_RETURN_IF_ERROR(system_.Axpby(chunk, -1, b_, 0, residual_));
-  ISO_RETURN_IF_ERROR(system_.Forward(x_, chunk, residual_));
+  ISO_RETURN_IF_ERROR(system_.Forward(StepsFrom(), chunk, residual_));
   ISO_ASSIGN_OR_RETURN(const double squared, system_.Dot(chunk, residual_, residual_));
   squared_residual_ += squared;
   ISO_RETURN_IF_ERROR(system_.Multiply(chunk, rows_, residual_));
@@ -132,10 +140,18 @@ absl::Status Sart::Update(int subset, double relaxation) {
   if (!Keeps(subset)) {
     ISO_RETURN_IF_ERROR(system_.Invert(column_threshold_, columns));
   }
-  // What was back-projected is A x - b.
-  return system_.plan().settings.non_negative
-             ? system_.MultiplyAddAbove(0, -relaxation, columns, update_, x_)
-             : system_.MultiplyAdd(-relaxation, columns, update_, x_);
+  const IterativeSettings& settings = system_.plan().settings;
+  // What was back-projected is A z - b.
+  VolumeVector& z = StepsFrom();
+  ISO_RETURN_IF_ERROR(settings.non_negative
+                          ? system_.MultiplyAddAbove(0, -relaxation, columns, update_, z)
+                          : system_.MultiplyAdd(-relaxation, columns, update_, z));
+  if (!LooksAhead()) return absl::OkStatus();
+  // z has the new x and x the former one; afterwards it is the other way round, but for the look
+  // ahead.
+  ISO_RETURN_IF_ERROR(system_.Axpby(1 + settings.momentum, z, -settings.momentum, x_));
+  std::swap(x_, z);
+  return absl::OkStatus();
 }
 
 PassFigures Sart::figures() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/recon/iterative/method.h"
@@ -12,7 +13,9 @@ namespace isocenter::recon {
 /// C_s those of A_s's columns. Sources: Gregor & Benson, IEEE TMI 27 (2008) 918 (SIRT); Andersen &
 /// Kak, Ultrasonic Imaging 6 (1984) 81 (SART); Wang & Jiang, J. X-Ray Sci. Tech. 12 (2004) 169
 /// (OS-SART). Column sums belong to each subset, so that voxels that some views do not see, as at
-/// the ends of a short scan, are not slowed down.
+/// the ends of a short scan, are not slowed down. With momentum m the next step is taken from
+/// z = x + m (x - the x before) in the place of x (Nesterov, Soviet Math. Dokl. 27 (1983) 372, with
+/// m constant): slow changes then go 1 / (1 - m) times as far, fast ones and noise hardly further.
 class Sart final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<Sart>> Create(LinearSystem& system, ProjectionVector& b,
@@ -29,6 +32,8 @@ class Sart final : public Method {
  private:
   Sart(LinearSystem& system, ProjectionVector& b, VolumeVector& x, VolumeVector update,
        ProjectionVector rows, ProjectionVector residual);
+  bool LooksAhead() const { return ahead_.has_value(); }
+  VolumeVector& StepsFrom() { return LooksAhead() ? *ahead_ : x_; }
   absl::Status SumRows(int chunk);
   absl::Status SumColumns(int chunk);
   absl::Status AddViews(int chunk);
@@ -42,6 +47,7 @@ class Sart final : public Method {
   ProjectionVector& b_;
   VolumeVector& x_;
   VolumeVector update_;
+  std::optional<VolumeVector> ahead_;  // z; without momentum it is x
   ProjectionVector rows_;              // inverse sums
   std::vector<VolumeVector> columns_;  // inverse sums; of the subsets kept, and of the present one
   ProjectionVector residual_;          // of a chunk

@@ -31,6 +31,14 @@ bool HasSubsets(Algorithm algorithm) {
          algorithm == Algorithm::kAsdPocs;
 }
 
+bool HasMomentum(Algorithm algorithm) {
+  return algorithm == Algorithm::kSirt || algorithm == Algorithm::kSart ||
+         algorithm == Algorithm::kOsSart;
+}
+
+// Longer steps grow along the eigenvector of C Aᵀ R A whose eigenvalue is 1.
+double LongestStep(double momentum) { return (2 + 2 * momentum) / (1 + 2 * momentum); }
+
 bool HasUnmatchedForm(Algorithm algorithm) {
   return algorithm == Algorithm::kSirt || algorithm == Algorithm::kSart ||
          algorithm == Algorithm::kOsSart || algorithm == Algorithm::kAsdPocs;
@@ -58,6 +66,14 @@ absl::Status ValidateCombination(const IterativeSettings& settings) {
   }
   if (!settings.matched && !HasUnmatchedForm(settings.algorithm)) {
     return refuse("matched = false", "true, or sirt, sart, os_sart and asd_pocs");
+  }
+  if (settings.momentum > 0 && !HasMomentum(settings.algorithm)) {
+    return refuse("momentum", "0, or sirt, sart and os_sart");
+  }
+  if (settings.momentum > 0 && settings.relaxation >= LongestStep(settings.momentum)) {
+    return OutOfRange("relaxation", settings.relaxation,
+                      absl::StrCat("less than ", LongestStep(settings.momentum),
+                                   " with a momentum of ", settings.momentum));
   }
   if (settings.statistical_weights && !HasStatisticalWeights(settings.algorithm)) {
     return refuse("statistical_weights", "false, or cgls, lsqr and os_sqs");
@@ -101,6 +117,9 @@ absl::Status ValidateIterativeSettings(const IterativeSettings& settings) {
   }
   if (!(settings.relaxation_decay > 0 && settings.relaxation_decay <= 1)) {
     return OutOfRange("relaxation_decay", settings.relaxation_decay, "more than 0, at most 1");
+  }
+  if (!(settings.momentum >= 0 && settings.momentum <= 0.9)) {
+    return OutOfRange("momentum", settings.momentum, "0 to 0.9");
   }
   if (!(settings.prior_strength >= 0 && settings.prior_strength <= 1000)) {
     return OutOfRange("prior_strength", settings.prior_strength, "0 to 1000");

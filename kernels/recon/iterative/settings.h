@@ -41,10 +41,13 @@ struct IterativeSettings {
   /// Ordered subsets, interleaved views in bit-reversed order; 0: what suits the algorithm and the
   /// number of views. SIRT, CGLS, LSQR and FISTA have one, SART one per view.
   int subsets = 0;
-  /// Step length of SIRT, SART, OS-SART and ASD-POCS, (0, 2), times `relaxation_decay`, (0, 1],
-  /// after each pass.
+  /// Step length of SIRT, SART, OS-SART and ASD-POCS, (0, 2) or, with momentum m, (0, (2 + 2m) /
+  /// (1 + 2m)), times `relaxation_decay`, (0, 1], after each pass.
   double relaxation = 1;
   double relaxation_decay = 1;
+  /// [0, 0.9]; how far each step of SIRT, SART and OS-SART looks ahead along the last one. A pass
+  /// then does what 1 / (1 - momentum) passes do without.
+  double momentum = 0;
   bool non_negative = true;  // cgls and lsqr do not ask for it
   bool warm_start = true;    // from FDK; else from zero
   /// Weights exp(-p) of the rays, which is what their counts are worth (os_sqs, cgls, lsqr).

@@ -167,7 +167,7 @@ TEST(Refinement, EveryFieldArrives) {
   const auto book = BookOf(R"(
     protocol { name: "algebra" precision: PRECISION_FAST refinement {
       algorithm: REFINEMENT_ALGORITHM_OS_SART projector: PROJECTOR_JOSEPH iterations: 7
-      subsets: 3 relaxation: 0.5 relaxation_decay: 0.9 allow_negative: true cold_start: true
+      subsets: 3 relaxation: 0.5 relaxation_decay: 0.9 momentum: 0.25 allow_negative: true cold_start: true
       unmatched: true stop_residual: 0.01 surroundings_factor: 2 deadline_seconds: 30 } }
     protocol { name: "likelihood" refinement {
       algorithm: REFINEMENT_ALGORITHM_OS_SQS projector: PROJECTOR_VOXEL_DRIVEN
@@ -185,6 +185,7 @@ TEST(Refinement, EveryFieldArrives) {
   EXPECT_EQ(settings.subsets, 3);
   EXPECT_EQ(settings.relaxation, 0.5);
   EXPECT_EQ(settings.relaxation_decay, 0.9);
+  EXPECT_EQ(settings.momentum, 0.25);
   EXPECT_FALSE(settings.non_negative);
   EXPECT_FALSE(settings.warm_start);
   EXPECT_FALSE(settings.matched);
@@ -213,6 +214,8 @@ TEST(Refinement, MistakesAreNamed) {
               HasSubstr("refinement.iterations is 1001; legal is 1 to 1000"));
   EXPECT_THAT(complaint("relaxation: 2"), HasSubstr("legal is more than 0, less than 2"));
   EXPECT_THAT(complaint("relaxation_decay: 1.5"), HasSubstr("more than 0, at most 1"));
+  EXPECT_THAT(complaint("momentum: 0.95"), HasSubstr("momentum is 0.95; legal is 0 to 0.9"));
+  EXPECT_THAT(complaint("momentum: 0.5"), HasSubstr("momentum is not for os_sqs"));
   EXPECT_THAT(complaint("prior_strength: -1"), HasSubstr("refinement.prior_strength is -1"));
   EXPECT_THAT(complaint("huber_delta_per_mm: -1"), HasSubstr("huber_delta_per_mm is -1"));
   EXPECT_THAT(complaint("tv_steps: 1001"), HasSubstr("tv_steps is 1001; legal is 1 to 1000"));

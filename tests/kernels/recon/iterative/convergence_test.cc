@@ -38,6 +38,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{{.algorithm = Algorithm::kOsSart, .matched = false, .iterations = 20, .subsets = 5},
              30,
              0.01},
+        Case{{.algorithm = Algorithm::kSirt, .iterations = 30, .momentum = 0.5}, 60, 0.02},
+        Case{{.algorithm = Algorithm::kOsSart, .iterations = 10, .subsets = 5, .momentum = 0.5},
+             30,
+             0.01},
         Case{{.algorithm = Algorithm::kCgls, .iterations = 30}, 15, 0.003},
         Case{{.algorithm = Algorithm::kLsqr, .iterations = 30}, 15, 0.003},
         Case{{.algorithm = Algorithm::kOsSqs, .iterations = 20, .subsets = 4}, 30, 0.01},
@@ -53,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
       const auto& settings = info.param.settings;
       return std::string(AlgorithmName(settings.algorithm).data(),
                          AlgorithmName(settings.algorithm).size()) +
-             (settings.matched ? "" : "_unmatched") +
+             (settings.matched ? "" : "_unmatched") + (settings.momentum > 0 ? "_momentum" : "") +
              (settings.algorithm == Algorithm::kOsSqs && settings.subsets == 1 ? "_one_subset"
                                                                                : "");
     });

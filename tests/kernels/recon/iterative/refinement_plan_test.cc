@@ -41,6 +41,12 @@ TEST(Settings, AreCheckedByName) {
   EXPECT_THAT(message({.subsets = -1}), HasSubstr("subsets is -1"));
   EXPECT_THAT(message({.relaxation = 2}), HasSubstr("relaxation is 2; legal is more than 0"));
   EXPECT_THAT(message({.relaxation_decay = 0}), HasSubstr("relaxation_decay is 0"));
+  EXPECT_THAT(message({.momentum = 0.91}), HasSubstr("momentum is 0.91; legal is 0 to 0.9"));
+  EXPECT_THAT(message({.momentum = std::nan("")}), HasSubstr("momentum is nan"));
+  EXPECT_THAT(message({.algorithm = Algorithm::kOsSqs, .momentum = 0.5}),
+              HasSubstr("momentum is not for os_sqs; legal is 0, or sirt, sart and os_sart"));
+  EXPECT_THAT(message({.relaxation = 1.6, .momentum = 0.5}),
+              HasSubstr("relaxation is 1.6; legal is less than 1.5 with a momentum of 0.5"));
   EXPECT_THAT(message({.prior_strength = -1}), HasSubstr("prior_strength is -1"));
   EXPECT_THAT(message({.huber_delta_per_mm = 0}), HasSubstr("huber_delta_per_mm is 0"));
   EXPECT_THAT(message({.tv_steps = 0}), HasSubstr("tv_steps is 0"));

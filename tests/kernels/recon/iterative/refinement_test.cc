@@ -51,6 +51,27 @@ TEST(Sart, TheResidualOfSirtNeverGrows) {
   }
 }
 
+// A pass with momentum m does what 1 / (1 - m) passes do without.
+TEST(Sart, MomentumStandsForPasses) {
+  const SmallScan scan = MakeSmallScan();
+  for (const int subsets : {1, 5}) {
+    const auto after = [&](int passes, double momentum) {
+      const Refined refined = Refine(scan, {.algorithm = Algorithm::kOsSart,
+                                            .iterations = passes,
+                                            .subsets = subsets,
+                                            .momentum = momentum,
+                                            .warm_start = false});
+      EXPECT_TRUE(refined.status.ok()) << refined.status;
+      return refined.hounsfield;
+    };
+    const auto plain = after(24, 0);
+    const double distance = RmsDifference(after(12, 0.5), plain);
+    std::printf("%d subsets: half the passes %.3f HU, a third %.3f HU from those without\n",
+                subsets, distance, RmsDifference(after(8, 2. / 3), plain));
+    EXPECT_LT(distance, 0.2 * RmsDifference(after(12, 0), plain));
+  }
+}
+
 TEST(OsSqs, TheObjectiveOfOneSubsetFalls) {
   for (const double strength : {0.0, 0.01, 1.0}) {
     const Refined refined = Refine(MakeSmallScan(), {.algorithm = Algorithm::kOsSqs,

@@ -125,6 +125,14 @@ inline double RmseOf(const SmallScan& scan, const std::vector<float>& hounsfield
   return std::sqrt(square / static_cast<double>(hounsfield.size()));
 }
 
+/// Root of the mean square, HU.
+inline double RmsDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double square = 0;
+  for (size_t i = 0; i < a.size(); ++i) square += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+  return std::sqrt(square / static_cast<double>(a.size()));
+}
+
 inline double LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   double largest = 0;
