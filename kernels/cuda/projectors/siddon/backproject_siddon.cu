@@ -1,6 +1,7 @@
 // The adjoint of Siddon's projection: each voxel gathers the rays that pass it, with their lengths
 // in its box. Nothing is added by two threads, so results are the same in every bit. Views whose
-// detector columns share their crossings go to siddon_column_gather.cu.
+// detector columns share their crossings go to siddon_column_gather.cu, others whose columns run
+// along z to siddon_walk.cu.
 #include <algorithm>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "kernels/cuda/projectors/siddon/ray_lengths.h"
 #include "kernels/cuda/projectors/siddon/siddon_column_gather.h"
 #include "kernels/cuda/projectors/siddon/siddon_gather.cuh"
+#include "kernels/cuda/projectors/siddon/siddon_walk.h"
 
 namespace isocenter::cuda {
 namespace {
@@ -87,6 +89,14 @@ __global__ __launch_bounds__(kThreads) void NearGatherKernel(const __grid_consta
   volume[(static_cast<int64_t>(blockIdx.z) * e.ny + y) * e.nx + x] += static_cast<float>(sum);
 }
 
+// Which kernel serves a view; of none of its neighbours does it depend.
+enum class Way { kColumns, kWalk, kRays };
+
+Way WayOf(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack) {
+  if (ColumnsGather(centered, grid, stack)) return Way::kColumns;
+  return ColumnsWalk(centered, grid, stack) ? Way::kWalk : Way::kRays;
+}
+
 class BackprojectSiddon final : public ops::MatchedBackproject {
  public:
   explicit BackprojectSiddon(CudaSession& session) : session_(session) {}
@@ -106,42 +116,52 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
     for (const ViewBatch& batch : BoxBatchesOf(indexed, grid, kMaxViews, kLeastDepth)) {
       std::vector<Rays> rays;
       std::vector<ProjectionMatrix> centered;
+      std::vector<Way> ways;
+      std::vector<bool> by_plane;
       for (int i = batch.first; i < batch.first + batch.views; ++i) {
         rays.push_back(RaysOf(indexed[i]));
         centered.push_back(Centered(indexed[i], grid, shape));
+        ways.push_back(batch.near ? Way::kRays : WayOf(centered.back(), grid, shape));
+        by_plane.push_back(ways.back() == Way::kWalk);
       }
       ISO_RETURN_IF_ERROR(ScaleByRayLength(rays, grid.spacing, shape,
                                            stack->data() + batch.first * view_size, scaled_.data(),
-                                           session_.stream()));
+                                           session_.stream(), by_plane));
       ISO_RETURN_IF_ERROR(batch.near
                               ? LaunchNear(indexed[batch.first], rays.front(), shape, *target)
-                              : LaunchFar(centered, shape, *target));
+                              : LaunchFar(centered, ways, shape, *target));
     }
     return absl::OkStatus();
   }
 
  private:
   // Runs of views of one kind, in their order.
-  absl::Status LaunchFar(std::span<const ProjectionMatrix> views, const Shape3& stack,
-                         Volume& volume) {
-    const VolumeGrid& grid = volume.grid();
-    std::vector<bool> shared;
-    for (const ProjectionMatrix& view : views) shared.push_back(ColumnsGather(view, grid, stack));
+  absl::Status LaunchFar(std::span<const ProjectionMatrix> views, const std::vector<Way>& ways,
+                         const Shape3& stack, Volume& volume) {
     for (size_t first = 0, end = 0; first < views.size(); first = end) {
-      while (end < views.size() && shared[end] == shared[first]) ++end;
-      const auto run = views.subspan(first, end - first);
-      const float* const scaled = scaled_.data() + first * stack.middle * stack.fast;
-      if (shared[first]) {
-        ISO_RETURN_IF_ERROR(
-            LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), session_.stream()));
-      } else {
-        GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
-            GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
-            volume.data());
-        ISO_RETURN_IF_ERROR(ToStatus(cudaGetLastError(), "GatherKernel"));
-      }
+      while (end < views.size() && ways[end] == ways[first]) ++end;
+      ISO_RETURN_IF_ERROR(LaunchRun(ways[first], views.subspan(first, end - first),
+                                    scaled_.data() + first * stack.middle * stack.fast, stack,
+                                    volume));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status LaunchRun(Way way, std::span<const ProjectionMatrix> run, const float* scaled,
+                         const Shape3& stack, Volume& volume) {
+    const VolumeGrid& grid = volume.grid();
+    switch (way) {
+      case Way::kColumns:
+        return LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), session_.stream());
+      case Way::kWalk:
+        return LaunchSiddonWalk(run, scaled, grid, stack, volume.data(), session_.stream());
+      case Way::kRays:
+        break;
+    }
+    GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
+        GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),
+        volume.data());
+    return ToStatus(cudaGetLastError(), "GatherKernel");
   }
 
   absl::Status LaunchNear(const ProjectionMatrix& indexed, const Rays& rays, const Shape3& stack,

@@ -6,16 +6,17 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Components in mm along the grid's axes.
+// Components in voxels along the grid's axes.
 struct Directions {
   float base[3], per_column[3], per_row[3];
+  bool by_plane;
 };
 struct DirectionsOfViews {
   Directions view[kMostScaledViews];
 };
 
-__global__ void ScaleKernel(const __grid_constant__ DirectionsOfViews views, int columns, int rows,
-                            const float* from, float* to) {
+__global__ void ScaleKernel(const __grid_constant__ DirectionsOfViews views, float3 spacing,
+                            int columns, int rows, const float* from, float* to) {
   const int u = blockIdx.x * kThreads + threadIdx.x, v = blockIdx.y;
   if (u >= columns) return;
   const Directions& view = views.view[blockIdx.z];
@@ -25,28 +26,27 @@ __global__ void ScaleKernel(const __grid_constant__ DirectionsOfViews views, int
     d[i] = fmaf(u, view.per_column[i], fmaf(v, view.per_row[i], view.base[i]));
   }
   const int64_t at = (static_cast<int64_t>(blockIdx.z) * rows + v) * columns + u;
-  to[at] = __ldcs(from + at) * norm3df(d[0], d[1], d[2]);
-}
-
-void Assign(Vec3 direction, Vec3 spacing, float (&to)[3]) {
-  to[0] = static_cast<float>(direction.x * spacing.x);
-  to[1] = static_cast<float>(direction.y * spacing.y);
-  to[2] = static_cast<float>(direction.z * spacing.z);
+  const float length = norm3df(d[0] * spacing.x, d[1] * spacing.y, d[2] * spacing.z);
+  to[at] = __ldcs(from + at) * (view.by_plane ? length / fmaxf(fabsf(d[0]), fabsf(d[1])) : length);
 }
 
 }  // namespace
 
 absl::Status ScaleByRayLength(std::span<const Rays> rays, Vec3 spacing, const Shape3& stack,
-                              const float* from, float* to, cudaStream_t stream) {
+                              const float* from, float* to, cudaStream_t stream,
+                              const std::vector<bool>& by_plane) {
   DirectionsOfViews views;
   for (size_t i = 0; i < rays.size(); ++i) {
-    Assign(rays[i].base, spacing, views.view[i].base);
-    Assign(rays[i].per_column, spacing, views.view[i].per_column);
-    Assign(rays[i].per_row, spacing, views.view[i].per_row);
+    Assign(rays[i].base, views.view[i].base);
+    Assign(rays[i].per_column, views.view[i].per_column);
+    Assign(rays[i].per_row, views.view[i].per_row);
+    views.view[i].by_plane = i < by_plane.size() && by_plane[i];
   }
+  const float3 mm = make_float3(static_cast<float>(spacing.x), static_cast<float>(spacing.y),
+                                static_cast<float>(spacing.z));
   const int rows = static_cast<int>(stack.middle), columns = static_cast<int>(stack.fast);
   ScaleKernel<<<dim3((columns + kThreads - 1) / kThreads, rows, rays.size()), kThreads, 0,
-                stream>>>(views, columns, rows, from, to);
+                stream>>>(views, mm, columns, rows, from, to);
   return ToStatus(cudaGetLastError(), "ScaleKernel");
 }
 

@@ -1,0 +1,27 @@
+// The adjoint of Siddon's projection where detector columns run along z, upright or leaning.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <span>
+
+#include "absl/status/status.h"
+#include "kernels/base/views.h"
+#include "kernels/geometry/projection_matrix.h"
+#include "kernels/geometry/volume_grid.h"
+
+namespace isocenter::cuda {
+
+/// Whether the kernel below serves the view: its columns follow z, rays climb less from one voxel
+/// to the next than from one row to the next and both together less than two voxels, and columns
+/// lean no further than its series of second order reaches. `centered` as in rays.h.
+bool ColumnsWalk(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack);
+
+/// volume += Aᵀ y for at most 32 views, of which ColumnsWalk is true. `scaled` [view][v][u] are
+/// projections times the lengths of their rays between two planes across their major axis
+/// (ray_lengths.h); volume [z][y][x]; both on the device. Asynchronous on `stream`.
+absl::Status LaunchSiddonWalk(std::span<const ProjectionMatrix> centered, const float* scaled,
+                              const VolumeGrid& grid, const Shape3& stack, float* volume,
+                              cudaStream_t stream);
+
+}  // namespace isocenter::cuda
