@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/slab_turns.h"
 #include "kernels/recon/stage_scope.h"
 
 namespace isocenter::recon {
@@ -72,9 +73,7 @@ absl::Status DeviceWorker::AllocateBuffers() {
 
 std::span<const Slab> DeviceWorker::OpenSlabs() const {
   if (plan_.order == Order::kChunksFirst || done()) return slabs_.subspan(next_slab_);
-  // From the middle on, and then from the first: the outermost slabs are seen by few views, and
-  // would not keep the device busy while the first one waits for uploads and the last for nothing.
-  return slabs_.subspan((next_slab_ + slabs_.size() / 2) % slabs_.size(), 1);
+  return slabs_.subspan(SlabOfTurn(slabs_, next_slab_), 1);
 }
 
 ops::VolumeBuffer& DeviceWorker::VolumeOf(const Slab& slab) {

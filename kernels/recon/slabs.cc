@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/preview.h"
+#include "kernels/recon/slab_turns.h"
 
 namespace isocenter::recon {
 namespace {
@@ -52,6 +53,11 @@ struct Need {
         std::clamp<int64_t>(VolumeBytes(share.slices) / kLeastSlabBytes, 1, kSlabsOfShare);
     const int slices = static_cast<int>((share.slices + parts - 1) / parts);
     return std::min(RoundUp(slices, device->traits().slab_slices), share.slices);
+  }
+  // Of a slab that is no smaller than is worth it.
+  int LeastSlices() const {
+    const int step = device->traits().slab_slices;
+    return std::max(step, RoundUp(static_cast<int>(kLeastSlabBytes / VolumeBytes(1)), step));
   }
   // The most slices of which two slabs fit into `bytes`; 0: none do.
   int LargestSlab(int64_t bytes) const {
@@ -100,6 +106,10 @@ absl::StatusOr<Division> Divide(const Need& need) {
         {"slabs", order == Order::kChunksFirst ? resident : need.SlabsBytes(slices)});
     division.peak_bytes = TotalBytes(division.parts);
     Cut(need.share, slices, division.slabs);
+    // Where frames come again for each slab, another one costs more than it hides.
+    if (keep || (order == Order::kChunksFirst && need.device->traits().own_memory)) {
+      CutLastTurn(need.LeastSlices(), division.slabs);
+    }
     return division;
   };
   if (!need.device->traits().own_memory) {
@@ -148,7 +158,8 @@ std::vector<Slab> DivideSlices(int slices, int devices, int step, int most) {
 
 std::vector<Slab> SlabsInMemory(Order order, std::span<const Slab> slabs) {
   if (order == Order::kChunksFirst) return {slabs.begin(), slabs.end()};
-  return std::vector<Slab>(std::min<size_t>(2, slabs.size()), slabs[0]);
+  return std::vector<Slab>(std::min<size_t>(2, slabs.size()),
+                           *std::ranges::max_element(slabs, {}, &Slab::slices));
 }
 
 absl::StatusOr<Division> DivideVolume(const Work& work,

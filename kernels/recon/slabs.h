@@ -70,7 +70,7 @@ absl::StatusOr<Division> DivideVolume(const Work& work,
                                       std::span<const ops::Device* const> devices);
 
 /// Of one device's slabs, those that have memory of their own at the same time. Where they have
-/// their turns these are two of the first one's size, which is one of the largest: one is computed
+/// their turns (slab_turns.h) these are two of the size of the largest: one is computed
 /// while the other is downloaded.
 std::vector<Slab> SlabsInMemory(Order order, std::span<const Slab> slabs);
 

@@ -9,6 +9,7 @@
 #include "tests/bench/fanbeam/bench.h"
 #include "tests/bench/fanbeam/flags.h"
 #include "tests/bench/fdk_bench.h"
+#include "tests/bench/graphics/bench.h"
 #include "tests/bench/ladder/bench.h"
 #include "tests/bench/ladder/flags.h"
 #include "tests/bench/project_bench.h"
@@ -16,6 +17,7 @@
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/refine_bench.h"
 #include "tests/bench/rooms/rooms_flags.h"
+#include "tests/bench/search/bench.h"
 #include "tests/bench/siddon/bench.h"
 #include "tests/bench/siddon/flags.h"
 #include "tests/bench/voxel_driven_bench.h"
@@ -100,6 +102,46 @@ Command AddBottleneck(CLI::App& app) {
   return {command, [options] { return RunBottleneck(*options); }};
 }
 
+Command AddSearch(CLI::App& app) {
+  auto options = std::make_shared<SearchOptions>();
+  CLI::App* command = app.add_subcommand(
+      "search", "Kernel B of Zinsser & Keck (2013) over views, voxels and threads, on CUDA");
+  command->add_option("--size", options->size, "Voxels per axis")
+      ->check(CLI::Range(16, 2048))
+      ->capture_default_str();
+  command->add_option("--views", options->views, "Views")
+      ->check(CLI::Range(2, 2048))
+      ->capture_default_str();
+  command->add_option("--repeats", options->repeats, "Runs per configuration")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--best", options->best, "Configurations that are printed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--trajectory", options->trajectory,
+                   "Trajectory file for 1240x960 pixels of 0.308 mm (default: a wobbling C-arm)")
+      ->check(CLI::ExistingFile);
+  command->add_option("--out", options->out, "Directory for the whole table (.csv)");
+  return {command, [options] { return RunSearch(*options); }};
+}
+
+Command AddGraphics(CLI::App& app) {
+  auto options = std::make_shared<GraphicsOptions>();
+  CLI::App* command = app.add_subcommand(
+      "graphics", "The same work by fragments and by a compute shader of OpenGL ES");
+  command->add_option("--size", options->size, "Fragments per axis")
+      ->check(CLI::Range(16, 8192))
+      ->capture_default_str();
+  command->add_option("--steps", options->steps, "Multiplications of each")
+      ->check(CLI::Range(16, 10000000))
+      ->capture_default_str();
+  command->add_option("--repeats", options->repeats, "Runs of each")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  return {command, [options] { return RunGraphics(*options); }};
+}
+
 Command AddProject(CLI::App& app) {
   auto options = std::make_shared<ProjectOptions>();
   CLI::App* command = app.add_subcommand(
@@ -181,6 +223,8 @@ Command AddReconstruct(CLI::App& app) {
                       "Method of the back-projection; another one lists them");
   command->add_flag("--equal-chunks", options->equal_chunks,
                     "Without the smaller chunks that a plan begins with: what they bring");
+  command->add_flag("--equal-slabs", options->equal_slabs,
+                    "Slabs of one size, without the smaller ones that a plan ends with");
   command->add_flag("--print-plan", options->print_plan,
                     "Print the plan of each case; the report of --json has it anyway");
   command->add_option("--devices", options->devices, "Numbers of devices")
@@ -219,6 +263,10 @@ Command AddRefine(CLI::App& app) {
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--projector", options->projector, "Projector")->capture_default_str();
+  command->add_option("--forward-method", options->forward_method,
+                      "Method of the projector's forward direction (default: the backend's)");
+  command->add_option("--back-method", options->back_method,
+                      "Method of the projector's adjoint (default: the backend's)");
   command->add_flag("--unmatched", options->unmatched, "Back-project as FDK does");
   command->add_option("--iterations", options->settings.iterations, "Passes over all views")
       ->check(CLI::Range(1, 1000))
@@ -348,10 +396,10 @@ Command AddRooms(CLI::App& app) {
 }  // namespace
 
 std::vector<Command> AddCommands(CLI::App& app) {
-  return {AddFdk(app),        AddBackproject(app), AddBottleneck(app), AddProject(app),
-          AddQuality(app),    AddReconstruct(app), AddRefine(app),     AddVoxelDriven(app),
-          AddArithmetic(app), AddCorrections(app), AddFanBeam(app),    AddSiddon(app),
-          AddLadder(app),     AddRabbitCt(app),    AddRooms(app)};
+  return {AddFdk(app),         AddBackproject(app), AddBottleneck(app),  AddSearch(app),
+          AddProject(app),     AddQuality(app),     AddReconstruct(app), AddRefine(app),
+          AddVoxelDriven(app), AddArithmetic(app),  AddCorrections(app), AddFanBeam(app),
+          AddSiddon(app),      AddLadder(app),      AddRabbitCt(app),    AddRooms(app)};
 }
 
 }  // namespace isocenter::bench

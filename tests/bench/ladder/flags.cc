@@ -43,6 +43,20 @@ CLI::App* AddRabbitCtCommand(CLI::App& app, RabbitCtOptions& o) {
                   "Images that the runner hands over between pauses")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
+  command
+      .add_option("--form", o.forms,
+                  "read: images are read into the module's buffers; copied: they lie in the "
+                  "runner's memory; streamed: as read, the volume goes through the device in parts")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"read", "copied", "streamed"}))
+      ->capture_default_str();
+  command
+      .add_option("--device-memory-limit", o.device_memory_bytes,
+                  "Bytes of device memory to use at most, e.g. 2GiB")
+      ->transform(CLI::AsSizeValue(false));
+  command.add_option("--trace", o.trace,
+                     "File for what the device did when in the last run, without the runner's "
+                     "pauses, for Perfetto");
   return &command;
 }
 
