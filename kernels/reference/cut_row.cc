@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "kernels/base/units.h"
+#include "kernels/ops/row_outline.h"
 
 namespace isocenter::reference {
 namespace {
@@ -23,13 +24,19 @@ double Determinant(const double (&m)[3][3]) {
          m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
-/// The coefficient of j² of the parabola through squares of `count` pixels: normal equations,
-/// Cramer's rule. 0 of fewer than three.
-double QuadraticCoefficient(const Inwards& pixel, int count) {
-  if (count < 3) return 0;
-  double m[3][3] = {}, right[3] = {};
-  for (int j = 0; j < count; ++j) {
-    const double x = static_cast<double>(j) / (count - 1);
+/// value + slope·k - curvature·k², k pixels outwards from an edge.
+struct Parabola {
+  double value = 0, slope = 0, curvature = 0;
+  double At(double k) const { return value + slope * k - curvature * k * k; }
+};
+
+/// Through the squares of `count` pixels, 3 at least, from the pixel `first` on: normal equations,
+/// Cramer's rule.
+Parabola LeastSquares(const Inwards& pixel, int first, int count) {
+  double m[3][3] = {}, right[3] = {}, solution[3];
+  const double scale = first + count - 1;
+  for (int j = first; j < first + count; ++j) {
+    const double x = j / scale;
     const double powers[] = {1, x, x * x};
     for (int a = 0; a < 3; ++a) {
       for (int b = 0; b < 3; ++b) m[a][b] += powers[a] * powers[b];
@@ -37,24 +44,67 @@ double QuadraticCoefficient(const Inwards& pixel, int count) {
     }
   }
   const double whole = Determinant(m);
-  for (int a = 0; a < 3; ++a) m[a][2] = right[a];
-  return Determinant(m) / whole / ((count - 1.0) * (count - 1.0));
+  for (int column = 0; column < 3; ++column) {
+    double replaced[3][3];
+    for (int a = 0; a < 3; ++a) {
+      for (int b = 0; b < 3; ++b) replaced[a][b] = b == column ? right[a] : m[a][b];
+    }
+    solution[column] = Determinant(replaced) / whole;
+  }
+  return {solution[0], -solution[1] / scale, -solution[2] / (scale * scale)};
 }
 
-struct Parabola {
-  double square, slope, curvature;
-};
-
-Parabola FitCylinder(const Inwards& pixel, int columns, int length) {
+Parabola FitEdge(const Inwards& pixel, int columns, int length) {
   const double edge = std::max(0.0, pixel(0)), square = edge * edge;
-  const double curvature =
-      std::max(0.0, -QuadraticCoefficient(pixel, ops::CurvaturePixels(columns)));
+  const int count = ops::CurvaturePixels(columns);
+  const double curvature = count < 3 ? 0 : std::max(0.0, LeastSquares(pixel, 0, count).curvature);
   double sum = 0, squares = 0;
   for (int k = 1; k <= ops::SlopePixels(columns); ++k) {
     sum += k * (pixel(k) * pixel(k) - square + curvature * k * k);
     squares += k * k;
   }
   return {square, std::min({-sum / squares, 0.0, curvature * length - square / length}), curvature};
+}
+
+/// The row's own parabola, and how much of it is taken.
+struct RowFit {
+  Parabola outline;
+  double share = 0;
+};
+
+/// Pixels beyond the edge at which `outline` is 0.
+double Root(const Parabola& outline, int length) {
+  const double value = std::max(0.0, outline.value), curvature = std::max(0.0, outline.curvature);
+  const double b = outline.slope, root = std::sqrt(b * b + 4 * value * curvature);
+  // Of the two forms that which takes no difference of like numbers.
+  const double top = b > 0 ? b + root : 2 * value, bottom = b > 0 ? 2 * curvature : root - b;
+  return bottom * length <= top ? length : std::max(1.0, top / bottom);
+}
+
+RowFit FitRow(const Inwards& pixel, int columns, int length) {
+  const int margin = ops::RowFitMargin(columns), count = columns - 2 * margin;
+  if (count < 3) return {};
+  const Parabola through = LeastSquares(pixel, margin, count);
+  double missed = 0, mean = 0;
+  for (int j = margin; j < margin + count; ++j) {
+    const double square = pixel(j) * pixel(j), difference = square - through.At(-j);
+    missed += difference * difference / count;
+    mean += square / count;
+  }
+  if (mean <= 0) return {};
+  const double edge = std::max(0.0, pixel(0)), square = edge * edge;
+  const double curvature = std::max(0.0, through.curvature), root = Root(through, length);
+  const double left =
+      std::max(0.0, 1 - missed / (mean * mean) / (ops::kRowFitMissed * ops::kRowFitMissed));
+  return {{square, std::min(0.0, curvature * root - square / root), curvature}, left * left};
+}
+
+Parabola FitCylinder(const Inwards& pixel, int columns, int length) {
+  const Parabola edge = FitEdge(pixel, columns, length);
+  const RowFit row = FitRow(pixel, columns, length);
+  const auto mean = [&](double a, double b) { return (1 - row.share) * a + row.share * b; };
+  return {edge.value, mean(edge.slope, row.outline.slope),
+          mean(edge.curvature, row.outline.curvature)};
 }
 
 /// What lies beyond an edge, from it outwards.
@@ -68,7 +118,7 @@ std::vector<double> Extension(const Inwards& pixel, const ops::RampFilterSpec& s
   }
   const Parabola fit = FitCylinder(pixel, spec.columns, length);
   for (int k = 1; k <= length; ++k) {
-    beyond[k - 1] = std::sqrt(std::max(0.0, fit.square + fit.slope * k - fit.curvature * k * k));
+    beyond[k - 1] = std::sqrt(std::max(0.0, fit.At(k)));
   }
   return beyond;
 }

@@ -163,8 +163,8 @@ TEST(TruncationAccuracy, SeventyPerCentOfAHead) {
     auto errors = Measure(Head(), 0.7, arc);
     EXPECT_GT(errors[Truncation::kNone].rmse, 70);
     EXPECT_LT(errors[Truncation::kMirror].rmse, 2.1);
-    EXPECT_LT(errors[Truncation::kCylinder].rmse, 4);
-    EXPECT_LT(errors[Truncation::kCylinder].around_mean, 0.85);
+    EXPECT_LT(errors[Truncation::kCylinder].rmse, arc > 300 ? 2.5 : 2.75);
+    EXPECT_LT(errors[Truncation::kCylinder].around_mean, arc > 300 ? 0.51 : 2.2);
     EXPECT_LT(errors[Truncation::kAtract].rmse, 39);
     EXPECT_LT(errors[Truncation::kAtract].around_mean, 3.2);
   }
@@ -175,7 +175,7 @@ TEST(TruncationAccuracy, SeventyPerCentOfAThorax) {
     auto errors = Measure(Thorax(), 0.7, arc);
     EXPECT_GT(errors[Truncation::kNone].rmse, 25);
     EXPECT_LT(errors[Truncation::kMirror].rmse, 11);
-    EXPECT_LT(errors[Truncation::kCylinder].rmse, 2);
+    EXPECT_LT(errors[Truncation::kCylinder].rmse, 1.95);
     EXPECT_LT(errors[Truncation::kAtract].rmse, 83);
   }
 }
@@ -186,13 +186,13 @@ TEST(TruncationAccuracy, SixtyPerCent) {
   EXPECT_LT(thorax[Truncation::kCylinder].rmse, thorax[Truncation::kMirror].rmse);
 }
 
-// Skull is seen along its surface there, and what is seen at the edge says nothing of what is
-// beyond it.
+// Skull is seen along its surface there: what is seen at the edge says nothing of what is beyond
+// it, the rest of the row a little.
 TEST(TruncationAccuracy, WhereTheEdgeRunsAlongBone) {
   auto errors = Measure(Head(), 0.83, kFullTurnDeg);
   EXPECT_GT(errors[Truncation::kNone].rmse, 45);
   EXPECT_LT(errors[Truncation::kMirror].rmse, 10.5);
-  EXPECT_LT(errors[Truncation::kCylinder].rmse, 13.5);
+  EXPECT_LT(errors[Truncation::kCylinder].rmse, 6.7);
 }
 
 TEST(TruncationAccuracy, WhatIsNotCutStaysAsItIs) {

@@ -410,6 +410,35 @@ TEST_F(Calibrate, ScatterIsFittedToAPair) {
   EXPECT_THAT(outcome.err, HasSubstr("of air; legal is 0.1 % at least"));
 }
 
+TEST_F(Calibrate, ScatterMayBeStatedAsAFraction) {
+  ASSERT_EQ(Detector(50, 71).exit_code, 0);
+  Simulate("water", 24, 71, {"--phantom", "cylinder", "--scale-mm", "80"});
+  const std::vector<std::string> command = {"calibrate", "scatter", "--fraction",
+                                            "0.4",       "--into",  Path("set")};
+  EXPECT_THAT(RunCommand(command).err, HasSubstr("does not know water's attenuation"));
+  Outcome outcome = RunCommand({"calibrate", "beam-hardening", "--scan", Path("water"),
+                                "--diameter-mm", "160", "--into", Path("set")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  outcome = RunCommand(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("as stated, not measured"));
+  const ops::Calibration found = Corrections();
+  ASSERT_TRUE(found.scatter.has_value());
+  ASSERT_EQ(found.scatter->groups.size(), 2u);
+  EXPECT_EQ(found.scatter->groups[0].amplitude, 0);
+  EXPECT_EQ(found.scatter->groups[1].amplitude, 0.4);
+  EXPECT_EQ(found.scatter->groups[1].narrow_sigma_mm, 100);
+  EXPECT_EQ(Set().picture_png().substr(1, 3), "PNG");
+
+  outcome = RunCommand({"calibrate", "scatter", "--into", Path("set")});
+  EXPECT_THAT(outcome.err, HasSubstr("--fraction not at all; legal is either"));
+  std::vector<std::string> both = command;
+  both.insert(both.end(), {"--with", Path("water"), "--without", Path("water")});
+  EXPECT_THAT(RunCommand(both).err, HasSubstr("--fraction as well; legal is either"));
+  EXPECT_THAT(RunCommand({"calibrate", "scatter", "--fraction", "7", "--into", Path("set")}).err,
+              HasSubstr("5"));
+}
+
 // Steps that fill the middle of frames, in the beam of the sweeps.
 TEST_F(Calibrate, BoneIsFittedToSteps) {
   ASSERT_EQ(Detector(50, 71).exit_code, 0);

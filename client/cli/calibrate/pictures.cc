@@ -136,6 +136,12 @@ formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::
   return Panels({measured, missed});
 }
 
+formats::GrayImage PictureOfFraction(double fraction) {
+  const double from = calibrate::kLeastScatteringMm;
+  return Panels({{{.title = "scatter, percent of the primary", .x_label = "mm of water"},
+                  {{0, 0}, {from, 0}, {from, 100 * fraction}, {10 * from, 100 * fraction}}}});
+}
+
 formats::GrayImage PictureOf(const calibrate::GeometryFit& fit) {
   Panel residual{{.title = "residual, rms, px", .x_label = "frame"}, {}};
   Panel balls{{.title = "balls measured", .x_label = "frame"}, {}};

@@ -11,6 +11,7 @@
 #include "kernels/calibrate/glare_fit.h"
 #include "kernels/calibrate/hounsfield_fit.h"
 #include "kernels/calibrate/lag_fit.h"
+#include "kernels/calibrate/scatter/constant_fraction.h"
 #include "kernels/calibrate/scatter/scatter_fit.h"
 #include "kernels/calibrate/scatter/scatter_model_fit.h"
 #include "kernels/calibrate/water_fit.h"
@@ -35,6 +36,8 @@ formats::GrayImage PictureOf(const calibrate::BoneFit& fit,
 /// Along the middle row of blocks of the view: its scatter, and what the kernels make of it.
 formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::ScatterView& view,
                              const calibrate::CoarseShape& shape);
+/// Scatter by millimetres of water, in % of the primary: a step.
+formats::GrayImage PictureOfFraction(double fraction);
 /// Residuals of each frame, and how the source's distance from the origin and its height along z go
 /// over the sweep.
 formats::GrayImage PictureOf(const calibrate::GeometryFit& fit);

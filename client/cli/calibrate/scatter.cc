@@ -1,4 +1,5 @@
-// isocenter calibrate scatter: kernels, from an object with and without its scatter.
+// isocenter calibrate scatter: kernels, from an object with and without its scatter, or of a
+// constant fraction.
 #include <cmath>
 #include <memory>
 
@@ -8,6 +9,7 @@
 #include "client/cli/calibrate/set_file.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/calibrate/scatter/constant_fraction.h"
 #include "kernels/calibrate/scatter/scatter_fit.h"
 #include "kernels/calibrate/transmission.h"
 #include "proto/wire/calibration.h"
@@ -19,6 +21,8 @@ constexpr int kUsedViews = 6;  // more take longer and tell little else
 
 struct Options {
   std::vector<std::string> with, without;
+  double fraction = 0;  // 0: kernels are fitted
+  double reach_mm = 100;
   IntoSet set;
 };
 
@@ -76,22 +80,13 @@ class PairReader {
   std::vector<calibrate::ScatterView>& views_;
 };
 
-absl::Status Calibrate(const Options& options) {
-  if (options.with.size() != options.without.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("--with is given ", options.with.size(),
-                                                   " times and --without ", options.without.size(),
-                                                   "; legal are pairs, in one order"));
-  }
-  std::vector<std::filesystem::path> inputs(options.with.begin(), options.with.end());
-  inputs.insert(inputs.end(), options.without.begin(), options.without.end());
-  ISO_RETURN_IF_ERROR(CheckInto(options.set, std::move(inputs)));
-  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
-  if (opened.calibration.mu_water_per_mm == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the set ", opened.set.name(),
-                     " does not know water's attenuation; legal is one that `isocenter calibrate "
-                     "beam-hardening` was run on"));
-  }
+absl::Status Write(OpenedSet opened, const ops::ScatterKernels& kernels, const Report& report,
+                   const IntoSet& set) {
+  *opened.set.mutable_scatter() = wire::ToProto(ops::Calibration{.scatter = kernels}).scatter();
+  return WriteSet(std::move(opened.set), report, set.out.empty() ? set.into : set.out, set.picture);
+}
+
+absl::Status FitKernels(const Options& options, OpenedSet opened) {
   const int pairs = static_cast<int>(options.with.size());
   if (pairs > calibrate::kMostScatterViews) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -106,10 +101,44 @@ absl::Status Calibrate(const Options& options) {
   const calibrate::CoarseShape shape(opened.calibration.detector);
   ISO_ASSIGN_OR_RETURN(const calibrate::ScatterFit fit,
                        calibrate::FitScatter(views, shape, opened.calibration.mu_water_per_mm));
-  *opened.set.mutable_scatter() = wire::ToProto(ops::Calibration{.scatter = fit.kernels}).scatter();
-  return WriteSet(std::move(opened.set), {"scatter", fit.figures, PictureOf(fit, views[0], shape)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return Write(std::move(opened), fit.kernels,
+               {"scatter", fit.figures, PictureOf(fit, views[0], shape)}, options.set);
+}
+
+absl::Status StateFraction(const Options& options, OpenedSet opened) {
+  ISO_ASSIGN_OR_RETURN(const ops::ScatterKernels kernels,
+                       calibrate::ConstantFraction(options.fraction, options.reach_mm,
+                                                   opened.calibration.mu_water_per_mm));
+  const calibrate::Figures figures = {
+      {"of the primary, as stated, not measured", 100 * options.fraction, "%"},
+      {"reach", options.reach_mm, "mm"}};
+  return Write(std::move(opened), kernels,
+               {"scatter", figures, PictureOfFraction(options.fraction)}, options.set);
+}
+
+absl::Status Calibrate(const Options& options) {
+  if (options.with.size() != options.without.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--with is given ", options.with.size(),
+                                                   " times and --without ", options.without.size(),
+                                                   "; legal are pairs, in one order"));
+  }
+  if (options.with.empty() == (options.fraction == 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--with is given ", options.with.size(), " times and --fraction ",
+                     options.fraction > 0 ? "as well" : "not at all", "; legal is either"));
+  }
+  std::vector<std::filesystem::path> inputs(options.with.begin(), options.with.end());
+  inputs.insert(inputs.end(), options.without.begin(), options.without.end());
+  ISO_RETURN_IF_ERROR(CheckInto(options.set, std::move(inputs)));
+  ISO_ASSIGN_OR_RETURN(OpenedSet opened, ReadSet("--into", options.set.into));
+  if (opened.calibration.mu_water_per_mm == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the set ", opened.set.name(),
+                     " does not know water's attenuation; legal is one that `isocenter calibrate "
+                     "beam-hardening` was run on"));
+  }
+  return options.fraction > 0 ? StateFraction(options, std::move(opened))
+                              : FitKernels(options, std::move(opened));
 }
 
 }  // namespace
@@ -122,15 +151,24 @@ void AddCalibrateScatterCommand(flags::Command calibrate) {
       "Example:\n"
       "  isocenter calibrate scatter --with thick --without thick_primary --with thin \\\n"
       "      --without thin_primary --into room3.isocal\n"
-      "The primary alone comes from a simulation, from slits, or from between beam stops.");
-  command.Add("--with", options->with, "acquisition of an object with its scatter")
-      .Required()
-      .Type("PATH");
+      "The primary alone comes from a simulation, from slits, or from between beam stops.\n"
+      "Where there is none of them, scatter may be stated as a constant fraction of the primary:\n"
+      "  isocenter calibrate scatter --fraction 0.4 --into room3.isocal\n"
+      "A small stop of lead behind the middle of a patient tells how much that is.");
+  command.Add("--with", options->with, "acquisition of an object with its scatter").Type("PATH");
   command
       .Add("--without", options->without,
            "the same frames of the primary alone, for each --with; with air beside the object")
-      .Required()
       .Type("PATH");
+  command
+      .Add("--fraction", options->fraction,
+           "in place of acquisitions: scatter behind the object, of the primary")
+      .Range(calibrate::kLeastScatterFraction, calibrate::kMostScatterFraction);
+  command
+      .Add("--reach-mm", options->reach_mm,
+           "of --fraction: standard deviation on the detector of what the primary is averaged over")
+      .ShowDefault()
+      .Range(calibrate::kLeastReachMm, calibrate::kMostReachMm);
   AddIntoFlags(command, options->set);
   command.Does([options] { return Calibrate(*options); });
 }

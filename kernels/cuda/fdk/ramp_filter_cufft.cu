@@ -39,14 +39,9 @@ __global__ void PadKernel(const float* rows, int columns, CylinderFit cylinder, 
                           float* padded) {
   __shared__ EdgeParabola edges[2];
   const float* pixels = rows + static_cast<int64_t>(blockIdx.y) * columns;
-  const int warp = threadIdx.x / 32;
   if (kMethod == ops::Truncation::kCylinder) {
-    if (warp < 2) {
-      const EdgeParabola fit =
-          warp == 0 ? FitEdge(pixels, 1, cylinder) : FitEdge(pixels + columns - 1, -1, cylinder);
-      if (threadIdx.x % 32 == 0) edges[warp] = fit;
-    }
-    __syncthreads();
+    __shared__ RowParabola fits[1];
+    FitCylinders({pixels}, columns, cylinder, edges, fits);
   }
   const int at = blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= n) return;

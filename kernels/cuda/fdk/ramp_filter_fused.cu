@@ -237,13 +237,8 @@ __global__ __launch_bounds__(kMaxThreads,
        {two ? first + columns : first, columns, cylinder.extension, edges + 2}},
       {target, two ? target + columns : nullptr}};
   if (kMethod == ops::Truncation::kCylinder) {
-    for (int e = threadIdx.x / 32; e < 4; e += blockDim.x / 32) {
-      const float* pixels = pair.in[e / 2].pixels;
-      const EdgeParabola fit =
-          e % 2 == 0 ? FitEdge(pixels, 1, cylinder) : FitEdge(pixels + columns - 1, -1, cylinder);
-      if (threadIdx.x % 32 == 0) edges[e] = fit;
-    }
-    __syncthreads();
+    __shared__ RowParabola fits[2];
+    FitCylinders({pair.in[0].pixels, pair.in[1].pixels}, columns, cylinder, edges, fits);
   }
   int length = transform.n, sequences = 1;
   for (int i = 0; i < transform.passes; ++i) {

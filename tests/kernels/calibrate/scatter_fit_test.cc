@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/calibrate/scatter/constant_fraction.h"
 #include "kernels/phantom/generator.h"
 
 namespace isocenter::calibrate {
@@ -144,6 +145,30 @@ TEST(BlockMeans, LeaveDefectsOut) {
   frame[0] = std::numeric_limits<float>::quiet_NaN();
   frame[16] = 8;
   EXPECT_THAT(BlockMeans(frame, detector), testing::ElementsAre(2, 3));
+}
+
+// A slab of water over the left half of the detector, air on the right.
+TEST(ConstantFraction, IsThatOfThePrimaryBehindTheObject) {
+  const CoarseShape shape(kDetector);
+  std::vector<double> primary(shape.blocks(), 1);
+  for (size_t b = 0; b < primary.size(); ++b) {
+    if (static_cast<int>(b) % shape.columns < 10) primary[b] = std::exp(-kMu * 100);
+  }
+  const auto kernels = ConstantFraction(0.4, 16, kMu);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::vector<double> scatter = PredictScatter(*kernels, shape, primary);
+  const size_t row = size_t(shape.rows / 2) * shape.columns;
+  EXPECT_NEAR(scatter[row + 5], 0.4 * primary[row + 5], 1e-3 * primary[row + 5]);
+  EXPECT_NEAR(scatter[row + 15], 0, 1e-5);  // five reaches away
+  // Half of a Gaussian around the object's last block lies behind it, but for half of a block.
+  EXPECT_NEAR(scatter[row + 9] / primary[row + 9], 0.4 * 0.69, 0.01);
+}
+
+TEST(ConstantFraction, RefusesWhatIsNoFraction) {
+  EXPECT_THAT(ConstantFraction(0, 16, kMu).status().message(),
+              HasSubstr("the fraction of scatter is 0; legal is 0.01 to 5"));
+  EXPECT_THAT(ConstantFraction(0.4, 1e9, kMu).status().message(), HasSubstr("1e+09; legal is 1"));
+  EXPECT_FALSE(ConstantFraction(std::nan(""), 16, kMu).ok());
 }
 
 }  // namespace
