@@ -49,10 +49,7 @@ class Acquisition:
         checks.whole("frame_count", self.frame_count, 1, checks.MOST_FRAMES)
         checks.whole("rows", self.rows, 1, checks.MOST_PIXELS)
         checks.whole("columns", self.columns, 1, checks.MOST_PIXELS)
-        pitch = self.pitch_mm if isinstance(self.pitch_mm, (tuple, list)) else (self.pitch_mm, self.pitch_mm)
-        if len(pitch) != 2:
-            raise checks.illegal("pitch_mm", self.pitch_mm, "one number, or two: along u, along v")
-        set_field(self, "pitch_mm", tuple(checks.real("pitch_mm", value, 0, 10, above=True) for value in pitch))
+        set_field(self, "pitch_mm", checks.pitch(self.pitch_mm))
         try:
             dtype = np.dtype(self.dtype)
         except TypeError:

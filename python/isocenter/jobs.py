@@ -10,7 +10,7 @@ import numpy as np
 
 from isocenter import checks
 from isocenter.channel import Channel
-from isocenter.errors import DataLoss, DeadlineExceeded, Internal, ResourceExhausted, from_grpc, from_status
+from isocenter.errors import DataLoss, DeadlineExceeded, Internal, ResourceExhausted, from_code, from_grpc
 from isocenter.events import Preview, enum_word
 from isocenter.geometry import Grid
 from isocenter.reconnect import Reconnect
@@ -22,7 +22,6 @@ _TO_REFINE_S = 300.0  # the server reads all frames of the job before it answers
 _OUTAGE_S = 120.0
 _ENDED = (jobs_pb2.JOB_STATE_COMPLETED, jobs_pb2.JOB_STATE_FAILED, jobs_pb2.JOB_STATE_CANCELLED)
 _ACTIVE_CLASSES = {"interactive": jobs_pb2.JOB_CLASS_INTERACTIVE, "batch": jobs_pb2.JOB_CLASS_BATCH}
-_CANONICAL = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
 def unary(channel: Channel, method, request, timeout_s: float = SHORT_S):
@@ -91,7 +90,7 @@ class Job:
             last = job
         if last.state == jobs_pb2.JOB_STATE_COMPLETED:
             return last.result
-        raise from_status(_CANONICAL.get(last.error_code, "UNKNOWN"), f"job {self.job_id}: {last.error_message}")
+        raise from_code(last.error_code, f"job {self.job_id}: {last.error_message}")
 
     def cancel(self) -> None:
         """Stops it. Raises FailedPrecondition when it has ended already."""
