@@ -12,6 +12,8 @@ import threading
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from typing import Callable, Iterator, List, Optional, Tuple
 
+import numpy as np
+
 from isocenter.errors import NotFound, from_code
 
 _ABI = 1
@@ -186,19 +188,23 @@ def call(name: str, *arguments) -> None:
 
 
 class Handle:
-    """What the library made by a function whose last argument is where it goes; freed with this object."""
+    """What the library made by a function whose last argument is where it goes; freed with this object. May be an argument itself."""
 
     def __init__(self, made_by: str, freed_by: str, *arguments):
-        self.pointer = None
+        self._as_parameter_ = c_void_p()
         made = c_void_p()
         call(made_by, *arguments, ctypes.byref(made))
         self._free = getattr(library(), f"isocenter_{freed_by}")
-        self.pointer = made
+        self._as_parameter_ = made
 
     def __del__(self):
-        if self.pointer:
-            self._free(self.pointer)
-            self.pointer = None
+        if self._as_parameter_:
+            self._free(self._as_parameter_)
+
+
+def at(array: np.ndarray) -> c_void_p:
+    """Where an array's elements are; it stays as long as this."""
+    return array.ctypes.data_as(c_void_p)
 
 
 def run(name: str, *arguments, progress: Optional[Callable[[float], None]] = None, passes: int = 0) -> List[Iteration]:
@@ -206,37 +212,42 @@ def run(name: str, *arguments, progress: Optional[Callable[[float], None]] = Non
 
     progress: called now and then with the share of the work that is done. Python looks at signals between its own steps only, so that
     the library works in another thread, and this one waits: Ctrl-C, or whatever else is raised here, ends the call within a chunk
-    of views, and is raised again once it has ended.
+    of views, and is raised again once it has ended. Handles and arrays (as of at) are kept as long as it runs.
     """
     control, reports = Control(), (Iteration * passes)()
     control.reports, control.room = reports, passes
     outcome: List[Tuple[int, str]] = []
+    done = threading.Event()
     every = (*arguments, ctypes.byref(control))
 
     def work() -> None:
-        outcome.append(_outcome(name, every))
+        try:
+            outcome.append(_outcome(name, every))
+        finally:
+            done.set()
 
     if progress is None and threading.current_thread() is not threading.main_thread():
         work()
     else:
-        _wait_for(threading.Thread(target=work, name="isocenter-kernels"), control, progress)
+        threading.Thread(target=work, name="isocenter-kernels").start()
+        _wait_for(done, control, progress)
     _raise(outcome[0])
     return list(reports[: min(control.iterations, passes)])
 
 
-def _wait_for(worker: threading.Thread, control: Control, progress: Optional[Callable[[float], None]]) -> None:
-    worker.start()
+def _wait_for(done: threading.Event, control: Control, progress: Optional[Callable[[float], None]]) -> None:
+    # Not Thread.join: a thread whose join was interrupted counts as ended in Python 3.11, and goes on.
     try:
-        while worker.is_alive():
-            worker.join(None if progress is None else _LOOK_S)
-            if progress is not None:
-                progress(control.fraction)
+        while not done.wait(None if progress is None else _LOOK_S):
+            progress(control.fraction)
+        if progress is not None:
+            progress(control.fraction)
     except BaseException:
         control.stop = 1
-        # It has the arrays of the call: they are its own until it has ended, whoever is impatient.
-        while worker.is_alive():
+        # It writes into the caller's arrays: they are its own until it has ended, whoever is impatient.
+        while not done.is_set():
             try:
-                worker.join()
+                done.wait()
             except BaseException:  # pylint: disable=broad-except
                 continue
         raise

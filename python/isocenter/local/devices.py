@@ -22,25 +22,20 @@ class Device:
             raise checks.illegal("device", repr(name), "a name: cpu, cuda, cuda:1 ..")
         checks.whole("threads", threads, 0, _MOST_THREADS)
         checks.whole("memory_bytes", memory_bytes, 0, (1 << 63) - 1)
-        self._handle = _library.Handle("device_open", "device_close", name.encode(), threads, memory_bytes)
+        self.handle = _library.Handle("device_open", "device_close", name.encode(), threads, memory_bytes)
 
     def __repr__(self) -> str:
         return f"<Device {self.description}>"
 
     @property
-    def pointer(self):
-        """Its handle."""
-        return self._handle.pointer
-
-    @property
     def backend(self) -> str:
         """e.g. "cpu"."""
-        return _library.text("device_backend", self.pointer)
+        return _library.text("device_backend", self.handle)
 
     @property
     def description(self) -> str:
         """For people, e.g. "CPU, 2 threads, AVX-512"."""
-        return _library.text("device_description", self.pointer)
+        return _library.text("device_description", self.handle)
 
 
 DeviceLike = Union[Device, str, None]

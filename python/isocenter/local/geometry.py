@@ -72,7 +72,7 @@ class Geometry:
         _library.call(
             *("wobbling_orbit", ctypes.byref(scan), orbit.source_to_isocenter_mm, orbit.source_to_detector_mm),
             *(np.radians(orbit.start_angle_deg), np.radians(orbit.arc_deg), amplitude, seed),
-            *(matrices.ctypes.data, matrices.size),
+            *(_library.at(matrices), matrices.size),
         )
         return cls(matrices, rows, columns, pitch_mm)
 
@@ -99,9 +99,11 @@ class Geometry:
         return Grid((made.nx, made.ny, made.nz), spacing, origin)
 
     def to_c(self) -> _library.CScan:
-        """As the library has it; it points to the matrices, which must stay."""
+        """As the library has it."""
         pitch_u, pitch_v = checks.pitch(self.pitch_mm)
-        return _library.CScan(self.columns, self.rows, pitch_u, pitch_v, self.views, self.matrices.ctypes.data)
+        made = _library.CScan(self.columns, self.rows, pitch_u, pitch_v, self.views, self.matrices.ctypes.data)
+        made.kept = self.matrices  # as long as it points to them
+        return made
 
 
 def grid_to_c(grid: Grid) -> _library.CGrid:

@@ -48,7 +48,7 @@ class Phantom:
         with told(progress, "projecting") as show:
             scan = geometry.to_c()
             _library.run(
-                *("phantom_project", ctypes.byref(phantom), ctypes.byref(scan), array.ctypes.data, array.size), progress=show
+                *("phantom_project", ctypes.byref(phantom), ctypes.byref(scan), _library.at(array), array.size), progress=show
             )
         return array
 
@@ -59,7 +59,7 @@ class Phantom:
         array = _arrays.room("out", out, grid.shape)
         with told(progress, "filling voxels") as show:
             _library.run(
-                *("phantom_voxels", ctypes.byref(phantom), ctypes.byref(place), array.ctypes.data, array.size), progress=show
+                *("phantom_voxels", ctypes.byref(phantom), ctypes.byref(place), _library.at(array), array.size), progress=show
             )
         return Volume(array, grid)
 
@@ -76,10 +76,10 @@ def counts_of(
     _arrays.given("projections", projections, (views, rows, columns))
     counts = _arrays.room("counts", None, projections.shape, _arrays.UINT16)
     _library.call(
-        *("add_noise", projections.ctypes.data, views, rows * columns),
+        *("add_noise", _library.at(projections), views, rows * columns),
         *(checks.real("i0_counts", i0_counts, 1, 65535), checks.real("photons", photons, 0, 1e12)),
         *(checks.real("electronic_counts", electronic_counts, 0, 65535), checks.whole("seed", seed, 0, (1 << 64) - 1)),
-        counts.ctypes.data,
+        _library.at(counts),
     )
     return counts
 

@@ -40,7 +40,7 @@ class Projector:
         self.geometry, self.grid, self.model, self.precision = geometry, grid, model, precision
         self._device = device_of(device)
         self._handle = _library.Handle(
-            *("projector_new", "projector_free", self._device.pointer, ctypes.byref(geometry.to_c())),
+            *("projector_new", "projector_free", self._device.handle, ctypes.byref(geometry.to_c())),
             *(ctypes.byref(grid_to_c(grid)), model.encode(), precision.encode()),
         )
 
@@ -66,7 +66,7 @@ class Projector:
         array, out = _arrays.given(*read), _arrays.room(*written)
         with told(progress, what) as show:
             _library.run(
-                *(f"projector_{what}", self._handle.pointer, array.ctypes.data, array.size, out.ctypes.data, out.size), progress=show
+                *(f"projector_{what}", self._handle, _library.at(array), array.size, _library.at(out), out.size), progress=show
             )
         return out
 

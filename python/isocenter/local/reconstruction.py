@@ -70,7 +70,7 @@ class Plan:
         self.geometry, self.grid, self.dtype = geometry, geometry.auto_grid() if grid is None else grid, dtype
         self._device, self._passes = device_of(device), 0 if iterative is None else _MOST_PASSES
         arguments = [
-            *(self._device.pointer, ctypes.byref(geometry.to_c()), _library.COUNTS if counts else _library.LINE_INTEGRALS),
+            *(self._device.handle, ctypes.byref(geometry.to_c()), _library.COUNTS if counts else _library.LINE_INTEGRALS),
             *(float(i0_counts) if counts else 0.0, ctypes.byref(grid_to_c(self.grid)), ctypes.byref(fdk)),
         ]
         if iterative is not None:
@@ -80,17 +80,17 @@ class Plan:
 
     def __str__(self) -> str:
         """What was decided, a line each, for people."""
-        return _library.text("plan_text", self._handle.pointer)
+        return _library.text("plan_text", self._handle)
 
     @property
     def device_bytes(self) -> int:
         """Upper bound of what a run takes of the device's memory."""
-        return _library.library().isocenter_plan_device_bytes(self._handle.pointer)
+        return _library.library().isocenter_plan_device_bytes(self._handle)
 
     @property
     def host_bytes(self) -> int:
         """Upper bound of what a run takes of the host's memory beside the frames."""
-        return _library.library().isocenter_plan_host_bytes(self._handle.pointer)
+        return _library.library().isocenter_plan_host_bytes(self._handle)
 
     def run(
         self,
@@ -112,8 +112,8 @@ class Plan:
         array = _arrays.room("out", out, self.grid.shape)
         with told(progress, "iterating" if self._passes else "reconstructing") as show:
             passes = _library.run(
-                *("plan_run", self._handle.pointer, frames.ctypes.data, frames.size),
-                *(None if begin is None else begin.ctypes.data, array.ctypes.data, array.size),
+                *("plan_run", self._handle, _library.at(frames), frames.size),
+                *(None if begin is None else _library.at(begin), _library.at(array), array.size),
                 progress=show,
                 passes=self._passes,
             )
