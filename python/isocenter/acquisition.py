@@ -74,7 +74,7 @@ class Acquisition:
     @property
     def is_counts(self) -> bool:
         """Detector counts, not line integrals."""
-        return self.dtype.kind == "u"
+        return np.dtype(self.dtype).kind == "u"
 
     def to_proto(self) -> acquisition_pb2.AcquisitionHeader:
         """As the wire has it."""
@@ -84,9 +84,9 @@ class Acquisition:
         proto.frame_count = self.frame_count
         detector = proto.detector
         detector.rows, detector.columns = self.rows, self.columns
-        detector.pitch_u_mm, detector.pitch_v_mm = self.pitch_mm
+        detector.pitch_u_mm, detector.pitch_v_mm = checks.pitch(self.pitch_mm)
         if self.is_counts:
-            proto.pixel_type, proto.i0_counts = acquisition_pb2.PIXEL_TYPE_UINT16_COUNTS, float(self.i0_counts)
+            proto.pixel_type, proto.i0_counts = acquisition_pb2.PIXEL_TYPE_UINT16_COUNTS, float(self.i0_counts or 0)
         else:
             proto.pixel_type = acquisition_pb2.PIXEL_TYPE_FLOAT32_LINE_INTEGRALS
         if isinstance(self.trajectory, CircularOrbit):

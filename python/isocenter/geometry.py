@@ -1,7 +1,7 @@
 """Detectors, orbits and grids. Millimetres; the world is right-handed, its origin the isocentre, z along the rotation axis."""
 
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Sequence, Tuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,15 @@ _PATIENT_AXES = {
     "FFDL": ((0, 1, 0), (1, 0, 0), (0, 0, -1)),
 }
 _AFFINE_TOLERANCE = 1e-4  # what files of float32 leave of a rotation
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def triple(values: Sequence[_Number]) -> Tuple[_Number, _Number, _Number]:
+    """Three numbers, along x, y and z."""
+    x, y, z = values
+    return x, y, z
 
 
 @dataclass(frozen=True)
@@ -134,9 +143,7 @@ class Grid:
     def affine(self) -> np.ndarray:
         """4x4 float64: (x, y, z, 1) in mm of an index (i, j, k, 1) along x, y, z; integers are voxel centres."""
         scaled = np.array(self.direction, np.float64) * np.array(self.spacing_mm, np.float64)
-        origin = self.origin_mm
-        if origin is None:
-            origin = -scaled @ (0.5 * (np.array(self.size) - 1))
+        origin = -scaled @ (0.5 * (np.array(self.size) - 1)) if self.origin_mm is None else np.array(self.origin_mm)
         result = np.eye(4)
         result[:3, :3], result[:3, 3] = scaled, origin
         return result
@@ -160,8 +167,7 @@ class Grid:
             raise checks.illegal("affine", matrix.tolist(), "one with perpendicular axes: no shear")
         u, _, v = np.linalg.svd(axes)  # the nearest rotation
         direction = tuple(tuple(row) for row in (u @ v).tolist())
-        nx, ny, nz = (int(count) for count in size)
-        return cls((nx, ny, nz), tuple(spacing.tolist()), tuple(matrix[:3, 3].tolist()), direction)
+        return cls(triple(size), triple(spacing.tolist()), triple(matrix[:3, 3].tolist()), direction)
 
     @classmethod
     def from_affine_ras(cls, affine: np.ndarray, size: Sequence[int]) -> "Grid":

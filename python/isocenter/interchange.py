@@ -7,7 +7,7 @@ import numpy as np
 
 from isocenter import checks
 from isocenter.errors import NotFound
-from isocenter.geometry import Grid
+from isocenter.geometry import Grid, triple
 from isocenter.volume import Volume
 
 
@@ -59,4 +59,4 @@ def from_sitk(image: Any) -> Volume:
     array = np.ascontiguousarray(sitk.GetArrayFromImage(image), np.float32)
     direction = np.reshape(image.GetDirection(), (3, 3))
     rows = tuple(tuple(float(value) for value in row) for row in direction)
-    return Volume(array, Grid(tuple(image.GetSize()), tuple(image.GetSpacing()), tuple(image.GetOrigin()), rows))
+    return Volume(array, Grid(triple(image.GetSize()), triple(image.GetSpacing()), triple(image.GetOrigin()), rows))

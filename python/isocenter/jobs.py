@@ -138,20 +138,20 @@ class Job:
         """The volume in Hounsfield units with its place in the patient. Raises FailedPrecondition (not completed), DataLoss (less
         arrived than was announced), ResourceExhausted (this machine has not the memory)."""
         pieces = self._download(jobs_pb2.RESULT_FORMAT_RAW_FLOAT32)
-        array = room = grid = None
-        at = 0
+        array, grid = np.empty(0), None
+        room, at = memoryview(b""), 0
         for piece in pieces:
-            if array is None:
+            if grid is None:
                 grid = Grid.from_proto(piece.grid)
                 array = _empty(grid)
-                room = memoryview(array.reshape(-1).view(np.uint8))
+                room = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
             size = len(piece.data)
             if at + size > len(room):
                 raise DataLoss(f"the server sent more than the {len(room)} bytes of the volume")
             room[at : at + size] = piece.data
             at += size
-        if array is None or at != len(room):
-            missing = "all" if array is None else str(len(room) - at)
+        if grid is None or at != len(room):
+            missing = "all" if grid is None else str(len(room) - at)
             raise DataLoss(f"the volume is incomplete: {missing} bytes are missing")
         return Volume(array, grid)
 
@@ -176,7 +176,7 @@ class Job:
                     raise DataLoss("the server sent data that belong to no file")
                 if out is not None:
                     out.write(piece.data)
-                if piece.end_of_file:
+                if piece.end_of_file and out is not None:
                     out.close()
                     out = None
         finally:
@@ -199,7 +199,7 @@ def _empty(grid: Grid) -> np.ndarray:
 
 def list_jobs(channel: Channel, request: jobs_pb2.ListJobsRequest, limit: int) -> List[jobs_pb2.Job]:
     """Those that match, newest first, at most `limit`."""
-    stub, jobs = jobs_pb2_grpc.JobServiceStub(channel.grpc), []
+    stub, jobs = jobs_pb2_grpc.JobServiceStub(channel.grpc), []  # type: ignore[var-annotated]
     while True:
         request.page_size = min(max(limit - len(jobs), 1), 1000)
         response = unary(channel, stub.ListJobs, request)

@@ -238,7 +238,7 @@ def run(name: str, *arguments, progress: Optional[Callable[[float], None]] = Non
 def _wait_for(done: threading.Event, control: Control, progress: Optional[Callable[[float], None]]) -> None:
     # Not Thread.join: a thread whose join was interrupted counts as ended in Python 3.11, and goes on.
     try:
-        while not done.wait(None if progress is None else _LOOK_S):
+        while not done.wait(None if progress is None else _LOOK_S) and progress is not None:
             progress(control.fraction)
         if progress is not None:
             progress(control.fraction)

@@ -7,7 +7,7 @@ from typing import Any, Tuple, Union
 import numpy as np
 
 from isocenter import checks
-from isocenter.geometry import CircularOrbit, Grid, circular_matrices
+from isocenter.geometry import CircularOrbit, Grid, circular_matrices, triple
 from isocenter.local import _library
 
 
@@ -95,8 +95,7 @@ class Geometry:
         checks.whole("size", size, 1, 4096)
         made = _library.CGrid()
         _library.call("auto_grid", ctypes.byref(self.to_c()), size, ctypes.byref(made))
-        spacing, origin = (tuple(values) for values in (made.spacing_mm, made.origin_mm))
-        return Grid((made.nx, made.ny, made.nz), spacing, origin)
+        return Grid((made.nx, made.ny, made.nz), triple(list(made.spacing_mm)), triple(list(made.origin_mm)))
 
     def to_c(self) -> _library.CScan:
         """As the library has it."""
