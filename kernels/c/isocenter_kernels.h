@@ -2,7 +2,7 @@
  * projectors with their adjoints, and phantoms, on arrays of the caller's, without a service.
  * libisocenter_kernels.so shows these functions and nothing else.
  *
- * Conventions (docs/c-interface.md). Millimetres; attenuation in 1/mm; volumes in Hounsfield units
+ * Conventions. Millimetres; attenuation in 1/mm; volumes in Hounsfield units
  * where FDK and iterations make them, in 1/mm where projectors take them. The world is
  * right-handed, its origin the isocentre, z along the rotation axis. Arrays are dense, the last
  * index fastest, aligned to their elements, of the machine's byte order: volumes [z][y][x],

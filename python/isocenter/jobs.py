@@ -8,7 +8,7 @@ from typing import Iterator, List, Optional, Union
 import grpc
 import numpy as np
 
-from isocenter import checks
+from isocenter import checks, progress as told_of
 from isocenter.channel import Channel
 from isocenter.errors import DataLoss, DeadlineExceeded, Internal, ResourceExhausted, from_code, from_grpc
 from isocenter.events import Preview, enum_word
@@ -84,10 +84,14 @@ class Job:
             if job.HasField("preview"):
                 yield Preview.from_proto(job.preview)
 
-    def wait(self, timeout_s: Optional[float] = None) -> jobs_pb2.JobResult:
-        """The result, once there is one. Raises the error with which the job failed or was cancelled; DeadlineExceeded."""
-        for job in self.watch(timeout_s=timeout_s):
-            last = job
+    def wait(self, timeout_s: Optional[float] = None, progress: told_of.Progress = None) -> jobs_pb2.JobResult:
+        """The result, once there is one. progress: see isocenter.progress: True draws a bar. Raises the error with which the job failed
+        or was cancelled; DeadlineExceeded."""
+        with told_of.told(progress, self.job_id) as show:
+            for job in self.watch(timeout_s=timeout_s):
+                last = job
+                if show is not None:
+                    show(_done(job))
         if last.state == jobs_pb2.JOB_STATE_COMPLETED:
             return last.result
         raise from_code(last.error_code, f"job {self.job_id}: {last.error_message}")
@@ -186,6 +190,15 @@ class Job:
             cut = ", the last of them not to its end" if out is not None else ""
             raise DataLoss(f"the server announced {announced or 0} DICOM files and sent {len(written)}{cut}")
         return written
+
+
+def _done(job: jobs_pb2.Job) -> float:
+    """The share of a job's work."""
+    if job.state == jobs_pb2.JOB_STATE_COMPLETED:
+        return 1.0
+    if job.refines_job_id:
+        return job.progress.refined_fraction
+    return job.progress.frames_backprojected / max(1, job.progress.frames_total)
 
 
 def _empty(grid: Grid) -> np.ndarray:
