@@ -217,7 +217,8 @@ absl::StatusOr<std::vector<PreviewPlane>> Reconstructor::TakePreview() const {
 }
 
 absl::Status Reconstructor::Run(const ops::RawFrames& frames, HostView3<float> volume,
-                                std::span<const float> doses) {
+                                std::span<const float> doses,
+                                const std::function<absl::Status(double done)>& progress) {
   const Detector& detector = plan_.acquisition.detector;
   ISO_RETURN_IF_ERROR(ops::CheckSameShape("frames", frames.shape(),
                                           Shape3{plan_.views(), detector.rows, detector.columns}));
@@ -226,6 +227,9 @@ absl::Status Reconstructor::Run(const ops::RawFrames& frames, HostView3<float> v
     ISO_RETURN_IF_ERROR(PushChunk(frames.views(chunk.first_view, chunk.views),
                                   {.doses = DosesOf(doses, chunk.first_view, chunk.views)},
                                   /*stay=*/true));
+    if (progress == nullptr) continue;
+    ISO_RETURN_IF_ERROR(
+        progress(static_cast<double>(next_chunk_) / static_cast<double>(plan_.chunks.size())));
   }
   return Finish(volume);
 }

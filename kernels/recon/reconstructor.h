@@ -81,9 +81,12 @@ class Reconstructor {
   absl::Status Finish(HostView3<float> volume);
 
   /// Push for all chunks of an acquisition, then Finish. The frames stay where they are. `doses`:
-  /// empty, or one for each.
+  /// empty, or one for each. `progress`, if there is one, is told after each chunk what share of
+  /// the work has been started; its error ends the run, and the reconstructor is good for nothing
+  /// but its destruction.
   absl::Status Run(const ops::RawFrames& frames, HostView3<float> volume,
-                   std::span<const float> doses = {});
+                   std::span<const float> doses = {},
+                   const std::function<absl::Status(double done)>& progress = nullptr);
 
   /// What the devices did since the last call, on one clock; waits for them.
   absl::StatusOr<std::vector<DeviceSpan>> TakeTrace();

@@ -4,7 +4,8 @@
     service = isocenter.connect("127.0.0.1:50051")
     volume = service.reconstruct(frames, matrices, pitch_mm=0.616)
 
-Millimetres and degrees; volumes are [z][y][x] in Hounsfield units, frames [frame][row][column]. docs/python.md is the manual.
+Millimetres and degrees; volumes are [z][y][x] in Hounsfield units, frames [frame][row][column]. isocenter.local
+reconstructs without a service. docs/python.md is the manual.
 """
 
 from isocenter.acquisition import Acquisition
@@ -26,9 +27,15 @@ from isocenter.errors import (
 )
 from isocenter.events import Plane, Preview, Progress, JobWarning
 from isocenter.geometry import CircularOrbit, Grid, circular_matrices
+from isocenter.interchange import from_nibabel, from_sitk, to_nibabel, to_sitk
 from isocenter.jobs import Job
 from isocenter.service import ReconstructionWarning, Service, connect
 from isocenter.stream import AcquisitionStream
 from isocenter.volume import Volume
 
-__all__ = [name for name in dir() if name[0].isupper()] + ["circular_matrices", "connect"]
+__all__ = [
+    *("Aborted", "Acquisition", "AcquisitionStream", "AlreadyExists", "Cancelled", "CircularOrbit", "DataLoss", "DeadlineExceeded"),
+    *("FailedPrecondition", "Grid", "Internal", "InvalidArgument", "IsocenterError", "Job", "JobWarning", "NotFound"),
+    *("PermissionDenied", "Plane", "Preview", "Progress", "ReconstructionWarning", "ResourceExhausted", "Service", "Unauthenticated"),
+    *("Unavailable", "Volume", "circular_matrices", "connect", "from_nibabel", "from_sitk", "to_nibabel", "to_sitk"),
+]

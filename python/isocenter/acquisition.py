@@ -49,10 +49,7 @@ class Acquisition:
         checks.whole("frame_count", self.frame_count, 1, checks.MOST_FRAMES)
         checks.whole("rows", self.rows, 1, checks.MOST_PIXELS)
         checks.whole("columns", self.columns, 1, checks.MOST_PIXELS)
-        pitch = self.pitch_mm if isinstance(self.pitch_mm, (tuple, list)) else (self.pitch_mm, self.pitch_mm)
-        if len(pitch) != 2:
-            raise checks.illegal("pitch_mm", self.pitch_mm, "one number, or two: along u, along v")
-        set_field(self, "pitch_mm", tuple(checks.real("pitch_mm", value, 0, 10, above=True) for value in pitch))
+        set_field(self, "pitch_mm", checks.pitch(self.pitch_mm))
         try:
             dtype = np.dtype(self.dtype)
         except TypeError:
@@ -77,7 +74,7 @@ class Acquisition:
     @property
     def is_counts(self) -> bool:
         """Detector counts, not line integrals."""
-        return self.dtype.kind == "u"
+        return np.dtype(self.dtype).kind == "u"
 
     def to_proto(self) -> acquisition_pb2.AcquisitionHeader:
         """As the wire has it."""
@@ -87,9 +84,9 @@ class Acquisition:
         proto.frame_count = self.frame_count
         detector = proto.detector
         detector.rows, detector.columns = self.rows, self.columns
-        detector.pitch_u_mm, detector.pitch_v_mm = self.pitch_mm
+        detector.pitch_u_mm, detector.pitch_v_mm = checks.pitch(self.pitch_mm)
         if self.is_counts:
-            proto.pixel_type, proto.i0_counts = acquisition_pb2.PIXEL_TYPE_UINT16_COUNTS, float(self.i0_counts)
+            proto.pixel_type, proto.i0_counts = acquisition_pb2.PIXEL_TYPE_UINT16_COUNTS, float(self.i0_counts or 0)
         else:
             proto.pixel_type = acquisition_pb2.PIXEL_TYPE_FLOAT32_LINE_INTEGRALS
         if isinstance(self.trajectory, CircularOrbit):

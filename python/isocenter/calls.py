@@ -2,7 +2,7 @@
 
 import threading
 import time
-from typing import Callable, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional
 
 import grpc
 
@@ -10,7 +10,7 @@ from isocenter.channel import Channel
 from isocenter.errors import Cancelled, DataLoss, DeadlineExceeded, IsocenterError, NotFound, Unavailable, from_grpc
 from isocenter.frame_window import FrameWindow
 from isocenter.reconnect import Reconnect
-from isocenter.v1 import acquisition_pb2
+from isocenter.v1 import acquisition_pb2, jobs_pb2
 
 # A call that lasted so long has moved the acquisition on, even if no frame was left to send.
 _MOVED_ON_S = 5.0
@@ -60,12 +60,12 @@ class AcquisitionCalls:
         # Messages go out as bytes, because Protobuf would copy the pixels into one of its own.
         self._method = channel.grpc.stream_stream(_METHOD, None, acquisition_pb2.AcquireResponse.FromString)
         self.lock = threading.Condition()
-        self._rpc = None  # the call under way
+        self._rpc: Any = None  # the call under way
         self.finish_requested = False
         self.cancelled = False
         self.reconnects = 0
         self.accepted: Optional[acquisition_pb2.Accepted] = None
-        self.result = None
+        self.result: Optional[jobs_pb2.JobResult] = None
         self.ended = False
         self.error: Optional[BaseException] = None  # with which it has ended
         self._broken_promise: Optional[IsocenterError] = None  # of the server
@@ -100,6 +100,7 @@ class AcquisitionCalls:
             over, error = self._verdict(ended_with, call)
             if over:
                 return error
+            assert ended_with is not None and self.accepted is not None
             self._interrupted(ended_with)
             with self.lock:
                 self.lock.wait_for(lambda: self.cancelled, self._reconnect.pause())
@@ -151,7 +152,7 @@ class AcquisitionCalls:
     def _requests(self, opening, call: Call) -> Iterator[bytes]:
         """What gRPC writes, one message after the other."""
         yield opening.SerializeToString()
-        message = b""
+        message: Optional[bytes] = b""
         while message is not None:
             with self.lock:
                 message, finish = None, False

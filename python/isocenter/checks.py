@@ -44,6 +44,15 @@ def real(name: str, value, least: float, most: float, above: bool = False) -> fl
     return number
 
 
+def pitch(value) -> Tuple[float, float]:
+    """Of pixels, along u and v: one number for both, or two."""
+    both = value if isinstance(value, (tuple, list)) else (value, value)
+    if len(both) != 2:
+        raise illegal("pitch_mm", value, "one number, or two: along u, along v")
+    along_u, along_v = (real("pitch_mm", one, 0, 10, above=True) for one in both)
+    return along_u, along_v
+
+
 def _is_array(name: str, array) -> None:
     if not isinstance(array, np.ndarray):
         raise illegal(name, f"of type {type(array).__name__}", "a numpy.ndarray")

@@ -175,6 +175,14 @@ def from_status(code: str, message: str) -> IsocenterError:
     return error
 
 
+_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
+
+
+def from_code(code: int, message: str) -> IsocenterError:
+    """The error of a canonical code's number, e.g. 5."""
+    return from_status(_NAMES.get(code, "UNKNOWN"), message)
+
+
 def from_grpc(error: grpc.RpcError) -> IsocenterError:
     """The error with which a call ended."""
     text = error.details() or ""

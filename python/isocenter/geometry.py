@@ -1,7 +1,7 @@
 """Detectors, orbits and grids. Millimetres; the world is right-handed, its origin the isocentre, z along the rotation axis."""
 
 from dataclasses import dataclass
-from typing import Optional, Sequence, Tuple
+from typing import Optional, Sequence, Tuple, TypeVar
 
 import numpy as np
 
@@ -9,6 +9,28 @@ from isocenter import checks
 from isocenter.v1 import geometry_pb2
 
 _LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
+# For each Patient Position of DICOM (PS3.3, C.7.3.1.1.2), the patient's left, back and head in the world, which is fixed to the table: of
+# a patient who lies HFS its x points to the left, y to the back, z to the head.
+_PATIENT_AXES = {
+    "HFS": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "HFP": ((-1, 0, 0), (0, -1, 0), (0, 0, 1)),
+    "HFDR": ((0, -1, 0), (1, 0, 0), (0, 0, 1)),
+    "HFDL": ((0, 1, 0), (-1, 0, 0), (0, 0, 1)),
+    "FFS": ((-1, 0, 0), (0, 1, 0), (0, 0, -1)),
+    "FFP": ((1, 0, 0), (0, -1, 0), (0, 0, -1)),
+    "FFDR": ((0, -1, 0), (-1, 0, 0), (0, 0, -1)),
+    "FFDL": ((0, 1, 0), (1, 0, 0), (0, 0, -1)),
+}
+_AFFINE_TOLERANCE = 1e-4  # what files of float32 leave of a rotation
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def triple(values: Sequence[_Number]) -> Tuple[_Number, _Number, _Number]:
+    """Three numbers, along x, y and z."""
+    x, y, z = values
+    return x, y, z
 
 
 @dataclass(frozen=True)
@@ -121,9 +143,7 @@ class Grid:
     def affine(self) -> np.ndarray:
         """4x4 float64: (x, y, z, 1) in mm of an index (i, j, k, 1) along x, y, z; integers are voxel centres."""
         scaled = np.array(self.direction, np.float64) * np.array(self.spacing_mm, np.float64)
-        origin = self.origin_mm
-        if origin is None:
-            origin = -scaled @ (0.5 * (np.array(self.size) - 1))
+        origin = -scaled @ (0.5 * (np.array(self.size) - 1)) if self.origin_mm is None else np.array(self.origin_mm)
         result = np.eye(4)
         result[:3, :3], result[:3, 3] = scaled, origin
         return result
@@ -131,3 +151,49 @@ class Grid:
     def affine_ras(self) -> np.ndarray:
         """As affine, with x to the right and y to the front, as NIfTI and nibabel have it, where affine is LPS as DICOM."""
         return _LPS_TO_RAS @ self.affine()
+
+    @classmethod
+    def from_affine(cls, affine: np.ndarray, size: Sequence[int]) -> "Grid":
+        """Of a 4x4 matrix that maps (i, j, k, 1) to LPS millimetres, and the voxels along i, j, k. Raises InvalidArgument (axes that are
+        not perpendicular, which no grid has)."""
+        matrix = np.array(affine, np.float64)
+        if matrix.shape != (4, 4) or not np.isfinite(matrix).all() or not np.array_equal(matrix[3], [0, 0, 0, 1]):
+            raise checks.illegal("affine", matrix.tolist(), "a finite 4x4 matrix whose last row is 0 0 0 1")
+        spacing = np.linalg.norm(matrix[:3, :3], axis=0)
+        if not spacing.all():
+            raise checks.illegal("affine", matrix.tolist(), "one whose columns are not zero")
+        axes = matrix[:3, :3] / spacing
+        if not np.allclose(axes.T @ axes, np.eye(3), atol=_AFFINE_TOLERANCE):
+            raise checks.illegal("affine", matrix.tolist(), "one with perpendicular axes: no shear")
+        u, _, v = np.linalg.svd(axes)  # the nearest rotation
+        direction = tuple(tuple(row) for row in (u @ v).tolist())
+        return cls(triple(size), triple(spacing.tolist()), triple(matrix[:3, 3].tolist()), direction)
+
+    @classmethod
+    def from_affine_ras(cls, affine: np.ndarray, size: Sequence[int]) -> "Grid":
+        """As from_affine, of a matrix to RAS millimetres, as NIfTI and nibabel have it."""
+        return cls.from_affine(_LPS_TO_RAS @ np.array(affine, np.float64), size)
+
+    def in_patient(self, position: str) -> "Grid":
+        """The same voxels in the axes of a patient who lies so on the table ("HFS", "FFP" ..), of a grid in the world's, as those of
+        isocenter.local are. What the service sends is in the patient's axes already."""
+        if position not in _PATIENT_AXES:
+            raise checks.illegal("position", repr(position), ", ".join(_PATIENT_AXES))
+        turn = np.eye(4)
+        turn[:3, :3] = _PATIENT_AXES[position]
+        return Grid.from_affine(turn @ self.affine() + 0.0, self.size)
+
+    def image_position_patient(self, k: int = 0) -> Tuple[float, ...]:
+        """DICOM's (0020,0032) of slice k: LPS millimetres of its first voxel."""
+        checks.whole("k", k, 0, self.size[2] - 1)
+        return tuple((self.affine() @ [0, 0, k, 1])[:3].tolist())
+
+    @property
+    def image_orientation_patient(self) -> Tuple[float, ...]:
+        """DICOM's (0020,0037) of its slices: the directions along a row and down a column."""
+        return tuple(float(row[axis]) for axis in (0, 1) for row in self.direction)
+
+    @property
+    def pixel_spacing(self) -> Tuple[float, float]:
+        """DICOM's (0028,0030): millimetres from row to row, and from column to column."""
+        return self.spacing_mm[1], self.spacing_mm[0]

@@ -8,9 +8,9 @@ from typing import Iterator, List, Optional, Union
 import grpc
 import numpy as np
 
-from isocenter import checks
+from isocenter import checks, progress as told_of
 from isocenter.channel import Channel
-from isocenter.errors import DataLoss, DeadlineExceeded, Internal, ResourceExhausted, from_grpc, from_status
+from isocenter.errors import DataLoss, DeadlineExceeded, Internal, ResourceExhausted, from_code, from_grpc
 from isocenter.events import Preview, enum_word
 from isocenter.geometry import Grid
 from isocenter.reconnect import Reconnect
@@ -22,7 +22,6 @@ _TO_REFINE_S = 300.0  # the server reads all frames of the job before it answers
 _OUTAGE_S = 120.0
 _ENDED = (jobs_pb2.JOB_STATE_COMPLETED, jobs_pb2.JOB_STATE_FAILED, jobs_pb2.JOB_STATE_CANCELLED)
 _ACTIVE_CLASSES = {"interactive": jobs_pb2.JOB_CLASS_INTERACTIVE, "batch": jobs_pb2.JOB_CLASS_BATCH}
-_CANONICAL = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
 def unary(channel: Channel, method, request, timeout_s: float = SHORT_S):
@@ -85,13 +84,17 @@ class Job:
             if job.HasField("preview"):
                 yield Preview.from_proto(job.preview)
 
-    def wait(self, timeout_s: Optional[float] = None) -> jobs_pb2.JobResult:
-        """The result, once there is one. Raises the error with which the job failed or was cancelled; DeadlineExceeded."""
-        for job in self.watch(timeout_s=timeout_s):
-            last = job
+    def wait(self, timeout_s: Optional[float] = None, progress: told_of.Progress = None) -> jobs_pb2.JobResult:
+        """The result, once there is one. progress: see isocenter.progress: True draws a bar. Raises the error with which the job failed
+        or was cancelled; DeadlineExceeded."""
+        with told_of.told(progress, self.job_id) as show:
+            for job in self.watch(timeout_s=timeout_s):
+                last = job
+                if show is not None:
+                    show(_done(job))
         if last.state == jobs_pb2.JOB_STATE_COMPLETED:
             return last.result
-        raise from_status(_CANONICAL.get(last.error_code, "UNKNOWN"), f"job {self.job_id}: {last.error_message}")
+        raise from_code(last.error_code, f"job {self.job_id}: {last.error_message}")
 
     def cancel(self) -> None:
         """Stops it. Raises FailedPrecondition when it has ended already."""
@@ -139,20 +142,20 @@ class Job:
         """The volume in Hounsfield units with its place in the patient. Raises FailedPrecondition (not completed), DataLoss (less
         arrived than was announced), ResourceExhausted (this machine has not the memory)."""
         pieces = self._download(jobs_pb2.RESULT_FORMAT_RAW_FLOAT32)
-        array = room = grid = None
-        at = 0
+        array, grid = np.empty(0), None
+        room, at = memoryview(b""), 0
         for piece in pieces:
-            if array is None:
+            if grid is None:
                 grid = Grid.from_proto(piece.grid)
                 array = _empty(grid)
-                room = memoryview(array.reshape(-1).view(np.uint8))
+                room = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
             size = len(piece.data)
             if at + size > len(room):
                 raise DataLoss(f"the server sent more than the {len(room)} bytes of the volume")
             room[at : at + size] = piece.data
             at += size
-        if array is None or at != len(room):
-            missing = "all" if array is None else str(len(room) - at)
+        if grid is None or at != len(room):
+            missing = "all" if grid is None else str(len(room) - at)
             raise DataLoss(f"the volume is incomplete: {missing} bytes are missing")
         return Volume(array, grid)
 
@@ -177,7 +180,7 @@ class Job:
                     raise DataLoss("the server sent data that belong to no file")
                 if out is not None:
                     out.write(piece.data)
-                if piece.end_of_file:
+                if piece.end_of_file and out is not None:
                     out.close()
                     out = None
         finally:
@@ -187,6 +190,15 @@ class Job:
             cut = ", the last of them not to its end" if out is not None else ""
             raise DataLoss(f"the server announced {announced or 0} DICOM files and sent {len(written)}{cut}")
         return written
+
+
+def _done(job: jobs_pb2.Job) -> float:
+    """The share of a job's work."""
+    if job.state == jobs_pb2.JOB_STATE_COMPLETED:
+        return 1.0
+    if job.refines_job_id:
+        return job.progress.refined_fraction
+    return job.progress.frames_backprojected / max(1, job.progress.frames_total)
 
 
 def _empty(grid: Grid) -> np.ndarray:
@@ -200,7 +212,7 @@ def _empty(grid: Grid) -> np.ndarray:
 
 def list_jobs(channel: Channel, request: jobs_pb2.ListJobsRequest, limit: int) -> List[jobs_pb2.Job]:
     """Those that match, newest first, at most `limit`."""
-    stub, jobs = jobs_pb2_grpc.JobServiceStub(channel.grpc), []
+    stub, jobs = jobs_pb2_grpc.JobServiceStub(channel.grpc), []  # type: ignore[var-annotated]
     while True:
         request.page_size = min(max(limit - len(jobs), 1), 1000)
         response = unary(channel, stub.ListJobs, request)

@@ -5,12 +5,12 @@ from typing import Callable, Iterable, List, Optional, Union
 
 import numpy as np
 
-from isocenter import checks
+from isocenter import checks, progress as told_of
 from isocenter.acquisition import Acquisition
 from isocenter.calibrations import Calibrations
 from isocenter.channel import Channel
 from isocenter.errors import IsocenterError
-from isocenter.events import enum_word
+from isocenter.events import Progress, enum_word
 from isocenter.geometry import CircularOrbit
 from isocenter.jobs import Job, list_jobs, unary
 from isocenter.stream import AcquisitionStream, Event, open_stream, resume_stream
@@ -86,13 +86,15 @@ class Service:
         trajectory: Union[np.ndarray, CircularOrbit, None],
         pitch_mm,
         on_event: Optional[Callable[[Event], None]] = None,
+        progress: told_of.Progress = None,
         **fields,
     ) -> Job:
         """Sends a whole scan and waits until it is reconstructed; its job. All of it is looked at before anything is sent.
 
         frames: [frame][row][column], uint16 counts (with i0_counts) or float32 line integrals, C-contiguous, finite. trajectory:
         [frame][3][4] projection matrices, a CircularOrbit, or None (matrices that the service keeps). pitch_mm: of the pixels.
-        on_event: as of stream; what the service warns of comes as ReconstructionWarning, too.
+        on_event: as of stream; what the service warns of comes as ReconstructionWarning, too. progress: of back-projection, see
+        isocenter.progress: True draws a bar.
         `fields`: of Acquisition: grid, protocol, i0_counts, patient ..
         """
         acquisition = Acquisition.of(frames, trajectory, pitch_mm, **fields)
@@ -101,9 +103,17 @@ class Service:
         if not acquisition.is_counts:
             for index, frame in enumerate(frames):
                 checks.finite(f"frames[{index}]", frame)
-        with self.stream(acquisition, on_event=on_event) as stream:
-            stream.send_all(frames)
-            result = stream.finish()
+        with told_of.told(progress, "reconstructing") as show:
+
+            def tell(event: Event) -> None:
+                if show is not None and isinstance(event, Progress):
+                    show(event.frames_backprojected / max(1, event.frames_total))
+                if on_event is not None:
+                    on_event(event)
+
+            with self.stream(acquisition, on_event=tell) as stream:
+                stream.send_all(frames)
+                result = stream.finish()
         for text in result.warning:
             warnings.warn(f"job {result.job_id}: {text}", ReconstructionWarning, stacklevel=2)
         return self.job(result.job_id)

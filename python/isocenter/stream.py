@@ -3,7 +3,7 @@
 import collections
 import threading
 import time
-from typing import Callable, Deque, Iterable, Iterator, Optional, Union
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, Optional, Union
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class AcquisitionStream:
         )
         self._on_event: Callable[[Event], None] = options["on_event"] or (lambda event: None)
         self._warnings: Deque[JobWarning] = collections.deque(maxlen=_MOST_WAITING_WARNINGS)
-        self._newest = {}  # of previews and of progress the last alone
+        self._newest: Dict[str, Event] = {}  # of previews and of progress the last alone
         self._sender: Optional[threading.Thread] = None
         self._sender_error: Optional[BaseException] = None
         self._thread = threading.Thread(target=self._calls.run, args=(opening,), daemon=True, name="isocenter-stream")
@@ -64,6 +64,7 @@ class AcquisitionStream:
     @property
     def accepted(self) -> acquisition_pb2.Accepted:
         """What the server answered first: job_id, grid, next_frame_index (the first frame that it wants), peak_bytes, node."""
+        assert self._calls.accepted is not None  # as of the constructor
         return self._calls.accepted
 
     @property
@@ -197,7 +198,7 @@ class AcquisitionStream:
 
     def _tell(self, response: acquisition_pb2.AcquireResponse) -> None:
         kind = response.WhichOneof("message")
-        translate = {"warning": JobWarning, "preview": Preview, "progress": Progress}.get(kind)
+        translate: Any = {"warning": JobWarning, "preview": Preview, "progress": Progress}.get(kind)
         if translate is None:
             return
         event = translate.from_proto(getattr(response, kind))
@@ -223,6 +224,7 @@ def _open_once(channel: Channel, acquisition: Acquisition, header, options: dict
             if error.how == Break.CONNECTION:
                 raise
             refusal = refusal or error  # that of the best
+    assert refusal is not None  # there is one node at least
     raise refusal
 
 

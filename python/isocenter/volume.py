@@ -38,6 +38,10 @@ class Volume:
         """4x4: RAS millimetres of it, as nibabel wants: nibabel.Nifti1Image(volume.array.T, volume.affine_ras())."""
         return self.grid.affine_ras()
 
+    def in_patient(self, position: str) -> "Volume":
+        """The same array in the axes of a patient who lies so on the table; see Grid.in_patient."""
+        return Volume(self.array, self.grid.in_patient(position))
+
     @property
     def origin(self) -> Tuple[float, ...]:
         """LPS millimetres of array[0, 0, 0]: image.SetOrigin of ITK and SimpleITK."""

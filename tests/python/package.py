@@ -30,6 +30,7 @@ if _missing:
 if not (STAGED / "isocenter/v1").is_dir():
     sys.exit(f"{STAGED} has no package; build it with: ./dev build python_package")
 sys.path.insert(0, str(STAGED))
+os.environ.setdefault("ISOCENTER_KERNELS", str(STAGED.resolve().parent / "lib/libisocenter_kernels.so"))
 
 import isocenter  # noqa: E402
 import numpy as np  # noqa: E402
