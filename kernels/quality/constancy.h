@@ -32,7 +32,7 @@ absl::Status CheckMeasures(std::span<const Measure> measures);
 
 struct Verdict {
   std::string name;
-  std::optional<double> value;  // empty: it was not measured
+  std::optional<double> value{};  // empty: it was not measured
   double baseline = 0, tolerance = 0;
 
   /// In units of the tolerance; 0 where nothing was measured.

@@ -21,7 +21,25 @@ struct Bin {
   double above() const { return cores > 0 && besides > 0 ? core / cores - beside / besides : 0; }
 };
 
-// Where `bins` fall to half of their peak, before and after it; in bins.
+// Means over half a slice: of one bin alone noise is as large as what is looked for.
+std::vector<double> Smoothed(const std::vector<Bin>& bins) {
+  constexpr int kReach = 2;
+  const int count = static_cast<int>(bins.size());
+  std::vector<double> values;
+  for (int i = 0; i < count; ++i) {
+    Bin sum;
+    for (int j = std::max(0, i - kReach); j <= std::min(count - 1, i + kReach); ++j) {
+      sum.core += bins[j].core;
+      sum.cores += bins[j].cores;
+      sum.beside += bins[j].beside;
+      sum.besides += bins[j].besides;
+    }
+    values.push_back(sum.above());
+  }
+  return values;
+}
+
+// Where `values` fall to half of their peak, before and after it; in bins.
 double FullWidth(const std::vector<double>& values, size_t peak) {
   const double half = 0.5 * values[peak];
   size_t left = peak, right = peak;
@@ -62,8 +80,7 @@ absl::StatusOr<RampProfile> MeasureRamp(const VolumeView& volume, const Placemen
       ++bin.besides;
     }
   }));
-  std::vector<double> values;
-  for (const Bin& bin : bins) values.push_back(bin.above());
+  const std::vector<double> values = Smoothed(bins);
   const size_t peak = std::ranges::max_element(values) - values.begin();
   const double full = values[peak] > 0 ? FullWidth(values, peak) : 0;
   if (full == 0) {
