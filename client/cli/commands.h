@@ -24,6 +24,8 @@ void AddProtocolsCommand(flags::Command program);
 void AddCalibrationsCommand(flags::Command program);
 void AddWorklistCommand(flags::Command program);
 void AddRenderCommand(flags::Command program);
+void AddQaCommand(flags::Command program);
+void AddQualityCommand(flags::Command program);
 void AddCompareCommand(flags::Command program);
 void AddConsistencyCommand(flags::Command program);
 void AddCalibrateCommand(flags::Command program);

@@ -1,4 +1,5 @@
-// The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage.
+// The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 measured and not
+// passed.
 #include <cstdlib>
 
 #include "client/cli/commands.h"
@@ -36,11 +37,13 @@ int main(int argc, char** argv) {
   isocenter::cli::AddRetryCommand(root);
   isocenter::cli::AddProtocolsCommand(root);
   isocenter::cli::AddCalibrationsCommand(root);
+  isocenter::cli::AddQualityCommand(root);
   isocenter::cli::AddHealthCommand(root);
   isocenter::cli::AddWorklistCommand(root);
   isocenter::cli::AddStepsCommand(root);
   isocenter::cli::AddRenderCommand(root);
   isocenter::cli::AddCompareCommand(root);
+  isocenter::cli::AddQaCommand(root);
   isocenter::cli::AddConsistencyCommand(root);
   isocenter::cli::AddCalibrateCommand(root);
   isocenter::cli::AddNodeCommands(root);
@@ -50,10 +53,10 @@ int main(int argc, char** argv) {
   root.Group("Acquire and reconstruct",
              {"simulate", "stream", "reconstruct", "refine", "calibrate"});
   root.Group("Jobs and their results",
-             {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare"});
+             {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare", "qa"});
   root.Group("The PACS and the information system",
              {"send", "transfers", "retry", "worklist", "steps"});
-  root.Group("The service", {"health", "status", "drain", "resume", "protocols", "calibrations"});
+  root.Group("The service", {"health", "status", "drain", "resume", "protocols", "calibrations", "quality"});
   root.Group("This program", {"completion"});
   return program.Run(argc, argv);
 }

@@ -94,6 +94,8 @@ constexpr char kOutOfMemory[] =
 }
 
 constexpr char kInterrupted[] = "isocenter/interrupted";
+constexpr char kNotPassed[] = "isocenter/not_passed";
+constexpr int kExitNotPassed = 3;
 constexpr int kExitInterrupted = 130;  // as of a program that SIGINT has ended, in a shell
 
 /// Bytes of "16GiB"; none where it is no number, has no such unit, or is beyond 64 bits.
@@ -134,6 +136,12 @@ absl::Status Act(const Action& action) {
 absl::Status Interrupted(absl::string_view message) {
   absl::Status status = absl::CancelledError(message);
   status.SetPayload(kInterrupted, absl::Cord());
+  return status;
+}
+
+absl::Status NotPassed(absl::string_view message) {
+  absl::Status status = absl::FailedPreconditionError(message);
+  status.SetPayload(kNotPassed, absl::Cord());
   return status;
 }
 
@@ -353,6 +361,7 @@ int Program::Run(int argc, const char* const* argv) {
   const absl::Status status = Act(action_);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
+  if (status.GetPayload(kNotPassed)) return kExitNotPassed;
   return status.GetPayload(kInterrupted) ? kExitInterrupted : 1;
 }
 

@@ -20,11 +20,15 @@ class Option;
 namespace isocenter::flags {
 
 /// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1,
-/// or 130 where it is Interrupted.
+/// 3 where it is NotPassed, or 130 where it is Interrupted.
 using Action = std::function<absl::Status()>;
 
 /// The end of a command that Ctrl-C or SIGTERM has ended. CANCELLED.
 absl::Status Interrupted(absl::string_view message);
+
+/// The end of a command that could measure, and found what it measured not good enough.
+/// FAILED_PRECONDITION.
+absl::Status NotPassed(absl::string_view message);
 
 /// One declared flag or positional argument, which lives as long as its program.
 class Option {
@@ -118,7 +122,7 @@ class Program {
   std::optional<int> Parse(int argc, const char* const* argv);
 
   /// Parses, and does what was asked. The exit code: 0 success, 1 failure (too little memory
-  /// included, in whatever thread), 2 wrong usage, 130 interrupted.
+  /// included, in whatever thread), 2 wrong usage, 3 not passed, 130 interrupted.
   int Run(int argc, const char* const* argv);
 
  private:

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/units.h"
-#include "kernels/geometry/module_table.h"
 #include "kernels/phantom/composite_phantom.h"
 
 namespace isocenter::phantom {
@@ -48,18 +47,6 @@ std::unique_ptr<Phantom> MakeEdge(double scale, double water) {
   return InWater(scale, water, {{box, kEdgeDensity * water}});
 }
 
-std::unique_ptr<Phantom> MakeQuality(double scale, double water) {
-  std::vector<Part> parts;
-  for (const PhantomModule& module : QualityModules(scale)) {
-    const bool ball = module.kind == PhantomModule::Kind::kBall;
-    const Vec3 half{module.radius_mm, module.radius_mm,
-                    ball ? module.radius_mm : module.half_height_mm};
-    parts.push_back({Body(ball ? Shape::kEllipsoid : Shape::kCylinder, module.center, half),
-                     (1 + module.hounsfield / 1000) * water});
-  }
-  return InWater(scale, water, std::move(parts));
-}
-
 struct Entry {
   const char* name;
   std::unique_ptr<Phantom> (*make)(double scale, double water);
@@ -69,7 +56,8 @@ constexpr Entry kEntries[] = {{"shepp-logan", MakeSheppLogan},
                               {"wire", MakeWire},
                               {"edge", MakeEdge},
                               {"cylinder", MakeCylinder},
-                              {"quality", MakeQuality}};
+                              {"quality", MakeQuality},
+                              {"catphan", MakeCatphan}};
 
 }  // namespace
 

@@ -10,5 +10,7 @@ namespace isocenter::phantom {
 
 std::unique_ptr<Phantom> MakeSheppLogan(double scale, double water);
 std::unique_ptr<Phantom> MakeHead(double scale, double water);
+std::unique_ptr<Phantom> MakeQuality(double scale, double water);
+std::unique_ptr<Phantom> MakeCatphan(double scale, double water);
 
 }  // namespace isocenter::phantom

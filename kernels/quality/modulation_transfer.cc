@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <map>
 
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
+#include "kernels/quality/edge_spread.h"
 
 namespace isocenter::quality {
 namespace {
@@ -19,8 +19,6 @@ constexpr int kCenterings = 4;
 struct Sample {
   double x, y, value;
 };
-
-double Sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }
 
 absl::StatusOr<double> PixelMm(const VolumeGrid& grid, double reach_mm) {
   const double x = grid.spacing.x, y = grid.spacing.y;
@@ -57,73 +55,11 @@ double Center(std::vector<Sample>& samples, double background, double radius) {
   return std::hypot(moved_x, moved_y);
 }
 
-struct Level {
-  double mean = 0, error = 0;
-};
-Level LevelBetween(const std::vector<Sample>& samples, double from, double to) {
-  double count = 0, sum = 0, squares = 0;
-  for (const Sample& s : samples) {
-    const double r = std::hypot(s.x, s.y);
-    if (r < from || r > to) continue;
-    ++count;
-    sum += s.value;
-    squares += s.value * s.value;
-  }
-  if (count < 2) return {};
-  const double mean = sum / count;
-  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count)};
-}
-
-// Means of values in bins of `width` from `from` on; bins without values get those between their
-// neighbours.
-absl::StatusOr<std::vector<double>> Spread(const std::vector<Sample>& samples, double from,
-                                           double width, int bins) {
-  std::vector<double> sums(bins), counts(bins);
-  for (const Sample& s : samples) {
-    const double bin = std::floor((std::hypot(s.x, s.y) - from) / width);
-    if (bin < 0 || bin >= bins) continue;
-    sums[static_cast<int>(bin)] += s.value;
-    ++counts[static_cast<int>(bin)];
-  }
-  const auto empty = std::count(counts.begin(), counts.end(), 0.0);
-  if (empty * 5 > bins || counts.front() == 0 || counts.back() == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("of %d distances from the edge %d have no voxel; legal is a fifth at most: "
-                        "take a larger rod or more slices",
-                        bins, empty));
-  }
-  int last = 0;
-  for (int i = 0; i < bins; ++i) {
-    if (counts[i] == 0) continue;
-    sums[i] /= counts[i];
-    for (int j = last + 1; j < i; ++j)
-      sums[j] = sums[last] + (sums[i] - sums[last]) * (j - last) / (i - last);
-    last = i;
-  }
-  return sums;
-}
-
-FrequencyCurve Transform(const std::vector<double>& spread, double width, double pixel) {
-  const int lines = static_cast<int>(spread.size()) - 1;
-  std::vector<double> line(lines);
-  for (int i = 0; i < lines; ++i) {
-    const double off = std::abs(2.0 * (i + 0.5) / lines - 1);  // 0 in the middle, 1 at the ends
-    const double taper = off < 0.6 ? 1 : 0.5 * (1 + std::cos(kPi * (off - 0.6) / 0.4));
-    line[i] = taper * (spread[i + 1] - spread[i]);
-  }
-  FrequencyCurve curve;
-  double whole = 0;
-  for (int n = 0; n <= kFrequencies; ++n) {
-    const double frequency = 0.5 / pixel * n / kFrequencies;
-    std::complex<double> sum = 0;
-    for (int i = 0; i < lines; ++i)
-      sum += std::polar(1.0, -2 * kPi * frequency * i * width) * line[i];
-    if (n == 0) whole = std::abs(sum);
-    const double lost = Sinc(frequency * width) * Sinc(frequency * width);
-    curve.frequencies.push_back(frequency);
-    curve.values.push_back(std::abs(sum) / whole / lost);
-  }
-  return curve;
+std::vector<DistanceValue> Distances(const std::vector<Sample>& samples) {
+  std::vector<DistanceValue> values;
+  values.reserve(samples.size());
+  for (const Sample& s : samples) values.push_back({std::hypot(s.x, s.y), s.value});
+  return values;
 }
 
 }  // namespace
@@ -141,25 +77,22 @@ absl::StatusOr<EdgeTransfer> MeasureEdge(const VolumeView& volume, const Rod& ro
   ISO_RETURN_IF_ERROR(VisitRod(volume, around, [&](double value, Vec3 at) {
     samples.push_back({at.x, at.y, value});
   }));
+  std::vector<DistanceValue> values = Distances(samples);
   const double outer = rod.radius_mm + reach_mm;
-  const Level outside = LevelBetween(samples, rod.radius_mm + 0.6 * reach_mm, outer);
-  const Level inside = LevelBetween(samples, 0, std::max(pixel, rod.radius_mm - 0.6 * reach_mm));
+  const Level outside = LevelBetween(values, rod.radius_mm + 0.6 * reach_mm, outer);
+  const Level inside = LevelBetween(values, 0, std::max(pixel, rod.radius_mm - 0.6 * reach_mm));
+  ISO_RETURN_IF_ERROR(CheckContrast(inside, outside));
   EdgeTransfer result;
   result.contrast = inside.mean - outside.mean;
-  const double error = std::hypot(inside.error, outside.error);
-  if (!(std::abs(result.contrast) > 20 * error)) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("the edge's contrast is %.1f HU with a standard error of %.2f; legal is 20 "
-                        "times it or more",
-                        result.contrast, error));
-  }
   result.center_shift_mm = Center(samples, outside.mean, rod.radius_mm + 0.6 * reach_mm);
+  values = Distances(samples);
   const double width = pixel / kBinsToAVoxel, from = rod.radius_mm - reach_mm;
   const int bins = static_cast<int>(2 * reach_mm / width);
   // Few voxels are near the axis: where the reach is nearly the radius, the first bins would be
   // empty.
-  ISO_ASSIGN_OR_RETURN(const std::vector<double> spread, Spread(samples, from, width, bins));
-  result.mtf = Transform(spread, width, pixel);
+  ISO_ASSIGN_OR_RETURN(const std::vector<double> spread,
+                       SpreadByDistance(values, from, width, bins));
+  result.mtf = TransformSpread(spread, width, 0.5 / pixel);
   for (int i = 0; i < bins; ++i) {
     result.spread.frequencies.push_back(from + (i + 0.5) * width);
     result.spread.values.push_back(spread[i]);
@@ -195,9 +128,10 @@ absl::StatusOr<WireTransfer> MeasureWire(const VolumeView& volume, const Rod& ro
   std::vector<double> sums(kFrequencies + 1);
   for (auto& [height, samples] : slices) {
     for (int round = 0; round < 2; ++round) {
-      Center(samples, LevelBetween(samples, 1.1 * reach_mm, 1.8 * reach_mm).mean, reach_mm);
+      Center(samples, LevelBetween(Distances(samples), 1.1 * reach_mm, 1.8 * reach_mm).mean,
+             reach_mm);
     }
-    const double background = LevelBetween(samples, 1.1 * reach_mm, 1.6 * reach_mm).mean;
+    const double background = LevelBetween(Distances(samples), 1.1 * reach_mm, 1.6 * reach_mm).mean;
     for (const Sample& s : samples) {
       const double r = std::hypot(s.x, s.y);
       if (r > reach_mm) continue;

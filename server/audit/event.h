@@ -33,6 +33,7 @@ enum class Action {
   kCall,           // a request that its caller may not make
   kProcedureStep,  // a report to the information system is tried again, or dropped
   kCalibration,    // a calibration is added or withdrawn
+  kQuality,        // a result of image quality is recorded, or becomes a baseline
   kTrail,          // of the trail itself: what is missing in it
 };
 

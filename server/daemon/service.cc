@@ -15,6 +15,7 @@
 #include "server/audit/trail.h"
 #include "server/base/log.h"
 #include "server/calibrations/store.h"
+#include "server/quality/store.h"
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
@@ -167,6 +168,12 @@ absl::Status Service::OpenStores() {
           {.directory = std::filesystem::path(config.archive_directory()) / "calibrations"}));
   for (const std::string& repair : calibrations_->repairs()) {
     spdlog::warn("event=calibrations_repaired what=\"{}\"", repair);
+  }
+  ISO_ASSIGN_OR_RETURN(
+      quality_, quality_records::Store::Open(
+                    {.directory = std::filesystem::path(config.archive_directory()) / "quality"}));
+  for (const std::string& repair : quality_->repairs()) {
+    spdlog::warn("event=quality_repaired what=\"{}\"", repair);
   }
   ISO_ASSIGN_OR_RETURN(spool_, spool::Spool::Open(SpoolOptionsOf(config)));
   return absl::OkStatus();

@@ -41,6 +41,9 @@ class Monitor;
 class Node;
 struct NodeOptions;
 }  // namespace isocenter::node
+namespace isocenter::quality_records {
+class Store;
+}
 namespace isocenter::rpc {
 class Server;
 }
@@ -123,6 +126,7 @@ class Service {
   std::unique_ptr<archive::Archive> archive_;
   std::unique_ptr<jobs::ResultStore> results_;
   std::unique_ptr<calibrations::Store> calibrations_;
+  std::unique_ptr<quality_records::Store> quality_;
   std::unique_ptr<spool::Spool> spool_;
   std::unique_ptr<jobs::JobTable> table_;
   std::unique_ptr<jobs::Worklist> worklist_;                // null: none is configured

@@ -131,6 +131,7 @@ absl::Status Service::ServeGrpc() {
                                  .roster = configuration_.roster.get(),
                                  .procedure_steps = procedure_steps_.get(),
                                  .calibrations = calibrations_.get(),
+                                 .quality = quality_.get(),
                                  .on_caller_refused = [this](absl::string_view limit) {
                                    metrics_->OnCallerRefused(limit);
                                  }}));
@@ -191,6 +192,7 @@ absl::Status Service::ServeWeb() {
                                                               .volumes = *volumes_,
                                                               .transfers = transfers_.get(),
                                                               .refiner = refiner_.get(),
+                                                              .quality = quality_.get(),
                                                               .audit = audit_.get()}));
   addresses_.web = WithPort(wanted.address(), web_->port());
   return absl::OkStatus();

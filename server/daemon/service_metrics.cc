@@ -1,7 +1,9 @@
 // What the metrics ask of the rooms of a service, each time they are read.
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "server/dicom/worklist/procedure_steps.h"
 #include "server/metrics/metrics.h"
 #include "server/pipeline/engine.h"
+#include "server/quality/store.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
 
@@ -98,6 +101,29 @@ metrics::ProcedureSteps StepsOf(dicom::ProcedureSteps& steps) {
   return shown;
 }
 
+/// The newest of each room and protocol.
+std::vector<metrics::QualityTest> QualityOf(const quality_records::Store& store) {
+  std::vector<metrics::QualityTest> tests;
+  for (const v1::QualityResult& result : store.Newest()) {
+    metrics::QualityTest& test = tests.emplace_back(
+        metrics::QualityTest{.station = result.station_name(),
+                             .protocol = result.protocol(),
+                             .unix_seconds = static_cast<double>(result.record_time().seconds())});
+    std::map<std::string, std::optional<double>> deviations;
+    for (const v1::QualityVerdict& verdict : result.verdict()) {
+      deviations[verdict.name()] =
+          verdict.has_value() ? (verdict.value() - verdict.baseline()) / verdict.tolerance()
+                              : std::numeric_limits<double>::infinity();
+    }
+    for (const v1::QualityMeasure& measure : result.measure()) {
+      test.figures.push_back({measure.name(), measure.value(), deviations[measure.name()]});
+      deviations.erase(measure.name());
+    }
+    for (const auto& [name, deviation] : deviations) test.figures.push_back({name, 0, deviation});
+  }
+  return tests;
+}
+
 }  // namespace
 
 metrics::Sources Service::MetricSources() const {
@@ -140,6 +166,7 @@ metrics::Sources Service::MetricSources() const {
   if (procedure_steps_ != nullptr) {
     sources.procedure_steps = [this] { return StepsOf(*procedure_steps_); };
   }
+  sources.quality = [this] { return QualityOf(*quality_); };
   sources.max_active_jobs = static_cast<int>(config.limits().max_active_jobs());
   return sources;
 }

@@ -16,6 +16,7 @@
 #include "server/node/job_feed.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
+#include "server/quality/store.h"
 #include "server/roles/roster.h"
 #include "server/viewer/volume_cache.h"
 
@@ -31,9 +32,10 @@ struct WebEnvironment {
   pipeline::Engine& engine;
   jobs::ResultStore& results;
   viewer::VolumeCache& volumes;
-  Transfers* transfers = nullptr;    // null: nothing is sent anywhere
-  Refiner* refiner = nullptr;        // null: nothing is refined on request
-  audit::Recorder* audit = nullptr;  // null: nobody wants to know
+  Transfers* transfers = nullptr;                   // null: nothing is sent anywhere
+  Refiner* refiner = nullptr;                       // null: nothing is refined on request
+  const quality_records::Store* quality = nullptr;  // null: none is kept
+  audit::Recorder* audit = nullptr;                 // null: nobody wants to know
   std::function<absl::Time()> clock = absl::Now;
 };
 
@@ -43,6 +45,7 @@ void AddJobRoutes(const WebEnvironment& environment, Router& router);
 void AddVolumeRoutes(const WebEnvironment& environment, Router& router);
 void AddDownloadRoutes(const WebEnvironment& environment, Router& router);
 void AddOrderRoutes(const WebEnvironment& environment, Router& router);
+void AddQualityRoutes(const WebEnvironment& environment, Router& router);
 void AddTransferRoutes(const WebEnvironment& environment, Router& router);
 /// Streams end when the feed stops.
 void AddEventRoutes(const WebEnvironment& environment, Access& access, Router& router);

@@ -27,6 +27,7 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
   AddVolumeRoutes(environment, router_);
   AddDownloadRoutes(environment, router_);
   AddOrderRoutes(environment, router_);
+  AddQualityRoutes(environment, router_);
   AddTransferRoutes(environment, router_);
   AddEventRoutes(environment, access_, router_);
 }

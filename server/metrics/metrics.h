@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,20 @@ struct ProcedureSteps {
   double oldest_seconds = 0;                           // since the oldest of those that wait began
 };
 
+/// The newest test of image quality of a room and protocol.
+struct QualityTest {
+  struct Figure {
+    std::string measure;
+    double value = 0;
+    /// From the baseline, in units of its tolerance: beyond -1 to 1 it has not passed. Infinite: it
+    /// was not measured. Empty: there is no baseline.
+    std::optional<double> deviation;
+  };
+  std::string station, protocol;
+  double unix_seconds = 0;  // when it was recorded
+  std::vector<Figure> figures{};
+};
+
 /// What is read at each scrape; called from the HTTP server's threads. What is null is not shown.
 struct Sources {
   std::function<jobs::JobCounts()> jobs;
@@ -82,6 +97,7 @@ struct Sources {
   std::function<int64_t()> audit_waiting;  // records that the repository has not got
   std::function<std::vector<SendQueue>()> send_queues;
   std::function<ProcedureSteps()> procedure_steps;
+  std::function<std::vector<QualityTest>()> quality;
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of

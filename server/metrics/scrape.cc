@@ -4,6 +4,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <string>
 
@@ -171,6 +172,34 @@ void AddProcedureSteps(const ProcedureSteps& state,
   AddSample(families.back(), {}, state.oldest_seconds);
 }
 
+void AddQuality(const std::vector<QualityTest>& tests,
+                std::vector<prometheus::MetricFamily>& families) {
+  prometheus::MetricFamily values =
+      GaugeFamily("isocenter_quality_value",
+                  "Image quality as last measured, by room, protocol and measure (docs/qa.md).");
+  prometheus::MetricFamily deviations = GaugeFamily(
+      "isocenter_quality_deviation",
+      "How far it is from its baseline, in units of the tolerance; infinite: not measured.");
+  prometheus::MetricFamily times =
+      GaugeFamily("isocenter_quality_test_time_seconds",
+                  "When image quality was last recorded, in seconds since 1970, UTC.");
+  for (const QualityTest& test : tests) {
+    const Labels series = {{"station", test.station}, {"protocol", test.protocol}};
+    AddSample(times, series, test.unix_seconds);
+    for (const QualityTest::Figure& figure : test.figures) {
+      Labels labels = series;
+      labels.push_back({"measure", figure.measure});
+      if (!figure.deviation || std::isfinite(*figure.deviation)) {
+        AddSample(values, labels, figure.value);
+      }
+      if (figure.deviation) AddSample(deviations, labels, *figure.deviation);
+    }
+  }
+  families.push_back(std::move(values));
+  families.push_back(std::move(deviations));
+  families.push_back(std::move(times));
+}
+
 /// Prometheus' usual name for it. 0 where the system does not say.
 prometheus::MetricFamily ResidentMemoryFamily() {
   prometheus::MetricFamily family =
@@ -231,6 +260,7 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
     AddSample(families.back(), {}, static_cast<double>(sources_.audit_waiting()));
   }
   if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
+  if (sources_.quality) AddQuality(sources_.quality(), families);
   if (sources_.procedure_steps) AddProcedureSteps(sources_.procedure_steps(), families);
   return families;
 }

@@ -27,6 +27,7 @@
 #include "server/rpc/node_service.h"
 #include "server/rpc/procedure_step_service.h"
 #include "server/rpc/protocol_service.h"
+#include "server/rpc/quality_service.h"
 #include "server/rpc/transfer_service.h"
 #include "server/rpc/worklist_service.h"
 
@@ -120,6 +121,7 @@ class Server::Impl {
   TransferService transfers_;
   ProcedureStepService procedure_steps_;
   CalibrationService calibrations_;
+  QualityService quality_;
   std::unique_ptr<NodeService> node_;  // null: there is none
   std::string address_;
   absl::Mutex health_mutex_;
@@ -160,6 +162,7 @@ Server::Impl::Impl(const v1::ServerConfig& config, const config::ProtocolBook& p
       procedure_steps_(guard_, table, partners.procedure_steps),
       calibrations_(guard_, partners.calibrations, engine,
                     absl::Seconds(config.limits().idle_stream_seconds())),
+      quality_(guard_, table, partners.quality),
       node_(partners.node == nullptr ? nullptr
                                      : std::make_unique<NodeService>(guard_, *partners.node)) {}
 
@@ -171,7 +174,8 @@ std::vector<Server::Impl::NamedService> Server::Impl::Services() {
       {v1::WorklistService::service_full_name(), &worklist_},
       {v1::TransferService::service_full_name(), &transfers_},
       {v1::ProcedureStepService::service_full_name(), &procedure_steps_},
-      {v1::CalibrationService::service_full_name(), &calibrations_}};
+      {v1::CalibrationService::service_full_name(), &calibrations_},
+      {v1::QualityService::service_full_name(), &quality_}};
   if (node_ != nullptr) services.push_back({v1::NodeService::service_full_name(), node_.get()});
   return services;
 }
@@ -239,6 +243,7 @@ void Server::Impl::Shutdown(absl::Time deadline) {
   context_.calls.WaitUntilNone(deadline);
   jobs_.calls().WaitUntilNone(deadline);
   calibrations_.calls().WaitUntilNone(deadline);
+  quality_.calls().WaitUntilNone(deadline);
   worklist_.Interrupt();
   ticker_ = nullptr;
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kToSendTheLastBytes));
@@ -248,6 +253,7 @@ void Server::Impl::Shutdown(absl::Time deadline) {
   context_.calls.WaitUntilNone(absl::InfiniteFuture());
   jobs_.calls().WaitUntilNone(absl::InfiniteFuture());
   calibrations_.calls().WaitUntilNone(absl::InfiniteFuture());
+  quality_.calls().WaitUntilNone(absl::InfiniteFuture());
   worklist_.calls().WaitUntilNone(absl::InfiniteFuture());
 }
 

@@ -19,6 +19,7 @@
 #include "server/jobs/worklist.h"
 #include "server/node/node.h"
 #include "server/pipeline/engine.h"
+#include "server/quality/store.h"
 #include "server/roles/roster.h"
 
 namespace isocenter::rpc {
@@ -32,6 +33,7 @@ struct Partners {
   const roles::Roster* roster = nullptr;  // who may call what; null: whoever reaches the server
   jobs::ProcedureStepControl* procedure_steps = nullptr;
   calibrations::Store* calibrations = nullptr;  // the engine's
+  quality_records::Store* quality = nullptr;
   /// Told of calls and connections beyond what one caller may take, by the name of the limit. From
   /// any thread; may be empty.
   std::function<void(absl::string_view limit)> on_caller_refused;

@@ -4,12 +4,13 @@ import { Job } from './screens/job.tsx';
 import { Jobs } from './screens/jobs.tsx';
 import { Node } from './screens/node.tsx';
 import { Overview } from './screens/overview.tsx';
+import { Quality } from './screens/quality.tsx';
 import { SignIn } from './screens/sign_in.tsx';
 import { Transfers } from './screens/transfers.tsx';
 import { useStore } from './state/hooks.ts';
 import { Shell } from './ui/shell.tsx';
 
-const TITLES: Record<string, string> = { '': 'Overview', jobs: 'Jobs', dicom: 'DICOM', node: 'Node' };
+const TITLES: Record<string, string> = { '': 'Overview', jobs: 'Jobs', dicom: 'DICOM', quality: 'Image quality', node: 'Node' };
 
 export function App() {
   const store = useStore();
@@ -37,6 +38,7 @@ function screen(path: string[], query: URLSearchParams) {
     case undefined: return <Overview />;
     case 'jobs': return path[1] ? <Job key={path[1]} jobId={path[1]} query={query} /> : <Jobs query={query} />;
     case 'dicom': return <Transfers query={query} />;
+    case 'quality': return <Quality />;
     case 'node': return <Node />;
     default: return <p class="problem">There is no such page. <a href="#/">Overview</a></p>;
   }

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -89,6 +90,16 @@ class MetricsTest : public ::testing::Test {
          .procedure_steps =
              [] {
                return ProcedureSteps{.steps = {{"failed", 2}}, .oldest_seconds = 30};
+             },
+         .quality =
+             [] {
+               return std::vector<QualityTest>{
+                   {"room1",
+                    "head",
+                    1000000000,
+                    {{"noise_hu", 21.5, 1.5},
+                     {"water_hu", 2, std::nullopt},
+                     {"mtf50", 0, std::numeric_limits<double>::infinity()}}}};
              }});
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -170,6 +181,14 @@ TEST_F(MetricsTest, CountsWhatHappensWhileTheArmTurns) {
            "isocenter_spool_last_sync_seconds 0.25\n",
            "isocenter_procedure_steps{state=\"failed\"} 2\n",
            "isocenter_procedure_steps_oldest_seconds 30\n",
+           "isocenter_quality_value{station=\"room1\",protocol=\"head\",measure=\"noise_hu\"} "
+           "21.5\n",
+           "isocenter_quality_value{station=\"room1\",protocol=\"head\",measure=\"water_hu\"} 2\n",
+           "isocenter_quality_deviation{station=\"room1\",protocol=\"head\",measure=\"noise_hu\"} "
+           "1.5\n",
+           "isocenter_quality_deviation{station=\"room1\",protocol=\"head\",measure=\"mtf50\"} "
+           "+Inf\n",
+           "isocenter_quality_test_time_seconds{station=\"room1\",protocol=\"head\"} 1000000000\n",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }

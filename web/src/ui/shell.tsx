@@ -12,6 +12,7 @@ const PAGES = [
   { path: '', name: 'Overview' },
   { path: 'jobs', name: 'Jobs' },
   { path: 'dicom', name: 'DICOM' },
+  { path: 'quality', name: 'Quality' },
   { path: 'node', name: 'Node' },
 ];
 const THEMES: { theme: Theme; name: string }[] = [

@@ -1,0 +1,297 @@
+// isocenter qa: image quality from a scan of a phantom, and whether it has stayed what it was.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "client/cli/commands.h"
+#include "client/cli/options/phantom_flags.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/table.h"
+#include "client/cli/qa/report.h"
+#include "client/cli/qa/study_json.h"
+#include "client/formats/destination.h"
+#include "client/formats/file.h"
+#include "client/formats/volume_input.h"
+#include "client/job_client.h"
+#include "client/quality_client.h"
+#include "kernels/base/host_memory.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+using quality::Measure;
+using quality::Verdict;
+
+struct Options {
+  client::ServerAddress server;
+  std::string volume, again, job;
+  std::string phantom = "quality";
+  std::optional<double> scale_mm;
+  std::string json, report, baseline;
+  std::vector<std::string> tolerances;
+  std::string station, protocol;
+  bool record = false, as_baseline = false;
+};
+
+/// A job's volume, in memory.
+class MemorySink : public client::VolumeSink {
+ public:
+  absl::Status OnGrid(const VolumeGrid& grid) override {
+    ISO_RETURN_IF_ERROR(ValidateGrid(grid));
+    ISO_RETURN_IF_ERROR(
+        CheckAvailableMemory("the volume", static_cast<int64_t>(sizeof(float)) * grid.voxels()));
+    volume.grid = grid;
+    volume.voxels.reserve(grid.voxels());
+    return absl::OkStatus();
+  }
+  absl::Status OnVoxels(std::span<const float> voxels) override {
+    if (static_cast<int64_t>(volume.voxels.size() + voxels.size()) > volume.grid.voxels()) {
+      return absl::DataLossError("the server sends more voxels than the grid has");
+    }
+    volume.voxels.insert(volume.voxels.end(), voxels.begin(), voxels.end());
+    return absl::OkStatus();
+  }
+  formats::Volume volume;
+};
+
+absl::StatusOr<formats::Volume> Load(const Options& options) {
+  if (!options.volume.empty()) return formats::ReadVolume(options.volume);
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  MemorySink sink;
+  ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job, sink));
+  return std::move(sink.volume);
+}
+
+absl::Status CheckOptions(const Options& options) {
+  if (!options.volume.empty() && !options.job.empty() && !options.record) {
+    return absl::InvalidArgumentError(
+        "VOLUME and --job are given; legal is one of them, unless --record says whose volume it "
+        "is");
+  }
+  if (options.volume.empty() && options.job.empty()) {
+    return absl::InvalidArgumentError("neither VOLUME nor --job is given; legal is one of them");
+  }
+  if (options.record && options.job.empty() &&
+      (options.station.empty() || options.protocol.empty())) {
+    return absl::InvalidArgumentError(
+        "--record without a room or protocol; legal is --station and --protocol, or --job");
+  }
+  if (!options.record && (options.as_baseline || !options.station.empty())) {
+    return absl::InvalidArgumentError(
+        "--as-baseline, --station and --protocol are for the server; legal is with --record");
+  }
+  for (const auto& [flag, path] :
+       {std::pair{"--json", &options.json}, std::pair{"--report", &options.report}}) {
+    if (path->empty()) continue;
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
+        {.flag = flag,
+         .path = *path,
+         .inputs = {options.volume, options.again, options.baseline}}));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Verdict>> CompareWithFile(const Options& options,
+                                                     const std::vector<Measure>& measures) {
+  if (options.baseline.empty()) return std::vector<Verdict>();
+  ISO_ASSIGN_OR_RETURN(const std::string text,
+                       formats::ReadText(options.baseline, kMostBaselineBytes));
+  auto baseline = ParseBaseline(text);
+  if (!baseline.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.baseline, ": ", baseline.status().message()));
+  }
+  return quality::Compare(*baseline, measures);
+}
+
+/// What the server says of it.
+absl::StatusOr<std::vector<Verdict>> Record(const Options& options,
+                                            const std::vector<Measure>& measures) {
+  v1::RecordQualityRequest request;
+  request.set_station_name(options.station);
+  request.set_protocol(options.protocol);
+  request.set_job_id(options.job);
+  request.set_phantom(options.phantom);
+  request.set_baseline(options.as_baseline);
+  for (const Measure& measure : measures) {
+    v1::QualityMeasure& proto = *request.add_measure();
+    proto.set_name(measure.name);
+    proto.set_value(measure.value);
+    proto.set_tolerance(measure.tolerance);
+  }
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const v1::QualityResult kept,
+                       client::QualityClient(channel).Record(request));
+  std::vector<Verdict> verdicts;
+  for (const v1::QualityVerdict& verdict : kept.verdict()) {
+    verdicts.push_back(
+        {.name = verdict.name(),
+         .value = verdict.has_value() ? std::optional(verdict.value()) : std::nullopt,
+         .baseline = verdict.baseline(),
+         .tolerance = verdict.tolerance()});
+  }
+  std::printf("recorded as %s of %s, %s%s\n", kept.id().c_str(), kept.station_name().c_str(),
+              kept.protocol().c_str(),
+              kept.baseline()    ? ", which is the baseline"
+              : verdicts.empty() ? "; there is no baseline to compare with"
+                                 : "");
+  return verdicts;
+}
+
+void Print(const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
+  std::vector<TableRow> rows = {{"FIGURE", "VALUE"}};
+  if (!verdicts.empty()) rows = {{"FIGURE", "VALUE", "BASELINE", "TOLERANCE", "VERDICT"}};
+  for (const Measure& measure : measures) {
+    TableRow& row =
+        rows.emplace_back(TableRow{measure.name, absl::StrFormat("%.5g", measure.value)});
+    if (verdicts.empty()) continue;
+    const auto verdict = std::ranges::find(verdicts, measure.name, &Verdict::name);
+    if (verdict == verdicts.end()) {
+      row.insert(row.end(), {"", "", ""});
+      continue;
+    }
+    row.push_back(absl::StrFormat("%.5g", verdict->baseline));
+    row.push_back(absl::StrFormat("%.3g", verdict->tolerance));
+    row.push_back(verdict->passed() ? "passed" : "NOT PASSED");
+  }
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.value) continue;
+    rows.push_back({verdict.name, "", absl::StrFormat("%.5g", verdict.baseline),
+                    absl::StrFormat("%.3g", verdict.tolerance), "NOT MEASURED"});
+  }
+  std::fputs(FormatTable(rows).c_str(), stdout);
+}
+
+absl::Status WriteFiles(const Options& options, const formats::Volume& volume,
+                        const QualityPhantom& phantom, const quality::PhantomStudy& study,
+                        const std::vector<Measure>& measures,
+                        const std::vector<Verdict>& verdicts) {
+  const std::string name = options.volume.empty() ? options.job : options.volume;
+  if (!options.json.empty()) {
+    nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
+    json["measures"] = ToJson(measures);
+    if (!verdicts.empty()) {
+      json["passed"] = quality::Passed(verdicts);
+      json["verdicts"] = ToJson(verdicts);
+    }
+    json.update(ToJson(study));
+    ISO_RETURN_IF_ERROR(formats::WriteText(
+        options.json,
+        json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"));
+  }
+  if (options.report.empty()) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const std::string html, RenderReport({.volume = name,
+                                                             .made = absl::Now(),
+                                                             .view = {volume.grid, volume.view()},
+                                                             .phantom = phantom,
+                                                             .study = study,
+                                                             .measures = measures,
+                                                             .verdicts = verdicts}));
+  return formats::WriteText(options.report, html);
+}
+
+absl::Status Judge(const std::vector<Verdict>& verdicts) {
+  std::string failed;
+  int count = 0;
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.passed()) continue;
+    absl::StrAppend(&failed, count++ == 0 ? "" : ", ", verdict.name);
+  }
+  if (count == 0) return absl::OkStatus();
+  return flags::NotPassed(absl::StrCat("the constancy test is not passed: ", count, " of ",
+                                       verdicts.size(),
+                                       " figures are beyond their tolerance: ", failed));
+}
+
+absl::Status Qa(const Options& options) {
+  ISO_RETURN_IF_ERROR(CheckOptions(options));
+  ISO_ASSIGN_OR_RETURN(const formats::Volume volume, Load(options));
+  std::optional<formats::Volume> again;
+  std::optional<quality::VolumeView> again_view;
+  if (!options.again.empty()) {
+    ISO_ASSIGN_OR_RETURN(again, formats::ReadVolume(options.again));
+    again_view = quality::VolumeView{again->grid, again->view()};
+  }
+  const QualityPhantom phantom = QualityPhantomNamed(
+      options.phantom, options.scale_mm.value_or(DefaultPhantomScaleMm(options.phantom)));
+  ISO_ASSIGN_OR_RETURN(const quality::PhantomStudy study,
+                       quality::StudyPhantom({volume.grid, volume.view()}, phantom,
+                                             again_view ? &*again_view : nullptr));
+  std::vector<Measure> measures = quality::MeasuresOf(study);
+  for (const std::string& tolerance : options.tolerances) {
+    ISO_RETURN_IF_ERROR(quality::SetTolerance(tolerance, measures));
+  }
+  ISO_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts, CompareWithFile(options, measures));
+  if (options.record) {
+    ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged, Record(options, measures));
+    if (verdicts.empty()) verdicts = std::move(judged);
+  }
+  Print(measures, verdicts);
+  for (const auto& [name, why] : study.unmeasured) {
+    std::fprintf(stderr, "isocenter: not measured: %s: %s\n", name.c_str(), why.c_str());
+  }
+  ISO_RETURN_IF_ERROR(WriteFiles(options, volume, phantom, study, measures, verdicts));
+  return Judge(verdicts);
+}
+
+void AddServerPart(flags::Command command, Options& o) {
+  command.AddSwitch("--record", o.record,
+                    "have the server keep the result, and compare it with the baseline of its room "
+                    "and protocol");
+  command.AddSwitch("--as-baseline", o.as_baseline,
+                    "with --record: later results are compared with this one");
+  command.Add("--station", o.station, "with --record: the room (default: the job's)").Type("NAME");
+  command.Add("--protocol", o.protocol, "with --record: the protocol (default: the job's)")
+      .Type("NAME");
+  command.Add("--job", o.job, "the job whose volume it is; without VOLUME, it is fetched")
+      .Type("JOB");
+  AddServerFlags(command, o.server);
+}
+
+}  // namespace
+
+void AddQaCommand(flags::Command program) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  flags::Command command =
+      program.Subcommand("qa", "Measure image quality from a scan of a phantom; constancy tests");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter qa series --report qa.html --json qa.json\n"
+      "  isocenter qa today.mha --baseline accepted.json        exit code 3: not passed\n"
+      "  isocenter qa --job JOB --record                        against the room's baseline\n"
+      "The JSON file of a scan is the baseline of later ones. docs/qa.md has the figures, their\n"
+      "definitions and tolerances.");
+  command.Add("volume", o.volume, "volume in HU, or the directory of a DICOM CT series")
+      .Type("VOLUME");
+  command.Add("--phantom", o.phantom, "which phantom was scanned")
+      .OneOf(QualityPhantomNames())
+      .ShowDefault();
+  command.Add("--scale-mm", o.scale_mm, "scale of the phantom (default: that of simulate)")
+      .Range(10.0, 1000.0);
+  command
+      .Add("--again", o.again,
+           "a second scan of it on the same grid: noise power from their difference")
+      .Type("VOLUME");
+  command.Add("--json", o.json, "write everything that was measured to this file").Type("FILE");
+  command.Add("--report", o.report, "write an HTML page with curves and pictures").Type("FILE");
+  command.Add("--baseline", o.baseline, "compare with this file of an earlier --json").Type("FILE");
+  command
+      .Add("--tolerance", o.tolerances,
+           "another tolerance for when this scan is the baseline, in the figure's unit or percent")
+      .Type("NAME=VALUE|NAME=N%");
+  AddServerPart(command, o);
+  command.Does([options] { return Qa(*options); });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,26 @@
+// What isocenter qa has measured, as one HTML file with pictures.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "kernels/quality/constancy.h"
+
+namespace isocenter::cli {
+
+struct Report {
+  std::string volume;  // its name
+  absl::Time made;
+  quality::VolumeView view;
+  const QualityPhantom& phantom;
+  const quality::PhantomStudy& study;
+  const std::vector<quality::Measure>& measures;
+  const std::vector<quality::Verdict>& verdicts;  // empty: there is no baseline
+};
+
+/// Nothing of it is loaded from elsewhere. Errors: those of EncodePng.
+absl::StatusOr<std::string> RenderReport(const Report& report);
+
+}  // namespace isocenter::cli

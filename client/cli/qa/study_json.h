@@ -1,0 +1,25 @@
+// What isocenter qa has measured, as JSON; and a baseline out of such a file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "kernels/quality/constancy.h"
+
+namespace isocenter::cli {
+
+/// docs/qa.md, "The JSON file".
+nlohmann::ordered_json ToJson(const quality::PhantomStudy& study);
+nlohmann::ordered_json ToJson(const std::vector<quality::Measure>& measures);
+nlohmann::ordered_json ToJson(const std::vector<quality::Verdict>& verdicts);
+
+inline constexpr uint64_t kMostBaselineBytes = 4 << 20;
+
+/// The measures of such a file, which have been checked. Errors: INVALID_ARGUMENT, with what is
+/// wrong.
+absl::StatusOr<std::vector<quality::Measure>> ParseBaseline(absl::string_view text);
+
+}  // namespace isocenter::cli

@@ -1,0 +1,134 @@
+// isocenter quality: results of qa that the server keeps and follows.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/commands.h"
+#include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/table.h"
+#include "client/quality_client.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+namespace {
+
+struct Options {
+  client::ServerAddress server;
+  std::string station, protocol, measure, id;
+  int limit = 100;
+  bool json = false;
+};
+
+int FailedOf(const v1::QualityResult& result) {
+  return static_cast<int>(
+      std::count_if(result.verdict().begin(), result.verdict().end(),
+                    [](const v1::QualityVerdict& verdict) { return !verdict.passed(); }));
+}
+
+std::string VerdictOf(const v1::QualityResult& result) {
+  if (result.baseline()) return "baseline";
+  if (result.verdict().empty()) return "no baseline";
+  const int failed = FailedOf(result);
+  return failed == 0 ? "passed" : absl::StrCat(failed, " not passed");
+}
+
+void PrintTable(const std::vector<v1::QualityResult>& results, const std::string& measure) {
+  std::vector<TableRow> rows = {{"ID", "RECORDED", "STATION", "PROTOCOL", "PHANTOM", "VERDICT"}};
+  if (!measure.empty()) rows.front().push_back(measure);
+  for (const v1::QualityResult& result : results) {
+    TableRow& row = rows.emplace_back(TableRow{result.id(), LocalTime(result.record_time()),
+                                               result.station_name(), result.protocol(),
+                                               result.phantom(), VerdictOf(result)});
+    if (measure.empty()) continue;
+    row.emplace_back();
+    for (const v1::QualityMeasure& each : result.measure()) {
+      if (each.name() == measure) row.back() = absl::StrFormat("%.5g", each.value());
+    }
+  }
+  std::fputs(FormatTable(rows).c_str(), stdout);
+}
+
+nlohmann::ordered_json ToJson(const v1::QualityResult& result) {
+  nlohmann::ordered_json json = {{"id", result.id()},
+                                 {"recorded", LocalTime(result.record_time())},
+                                 {"station_name", result.station_name()},
+                                 {"protocol", result.protocol()},
+                                 {"job_id", result.job_id()},
+                                 {"phantom", result.phantom()},
+                                 {"baseline", result.baseline()},
+                                 {"verdict", VerdictOf(result)}};
+  json["measures"] = nlohmann::ordered_json::array();
+  for (const v1::QualityMeasure& measure : result.measure()) {
+    json["measures"].push_back(
+        {{"name", measure.name()}, {"value", measure.value()}, {"tolerance", measure.tolerance()}});
+  }
+  json["not_passed"] = nlohmann::ordered_json::array();
+  for (const v1::QualityVerdict& verdict : result.verdict()) {
+    if (!verdict.passed()) json["not_passed"].push_back(verdict.name());
+  }
+  return json;
+}
+
+absl::Status List(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  v1::ListQualityRequest request;
+  request.set_station_name(options.station);
+  request.set_protocol(options.protocol);
+  request.set_max_results(options.limit);
+  ISO_ASSIGN_OR_RETURN(const v1::ListQualityResponse found,
+                       client::QualityClient(channel).List(request));
+  if (options.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const v1::QualityResult& result : found.result()) all.push_back(ToJson(result));
+    std::puts(all.dump(2).c_str());
+  } else {
+    PrintTable({found.result().begin(), found.result().end()}, options.measure);
+  }
+  if (found.truncated()) {
+    std::fprintf(stderr, "isocenter: there are more than %d; --limit shows more\n", options.limit);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetBaseline(const Options& options) {
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
+                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const v1::QualityResult result,
+                       client::QualityClient(channel).SetBaseline(options.id));
+  PrintTable({result}, "");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddQualityCommand(flags::Command program) {
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  flags::Command command =
+      program.Subcommand("quality", "Image quality of rooms: results of qa that the server keeps");
+  command.Footer(
+      "Examples:\n  isocenter quality list --station room1 --measure noise_hu\n  isocenter quality "
+      "baseline q1764110000000\n`isocenter qa --record` adds results.");
+  flags::Command list = command.Subcommand("list", "List them, newest first");
+  AddServerFlags(list, o.server);
+  list.Add("--station", o.station, "only of this station").Type("NAME");
+  list.Add("--protocol", o.protocol, "only of this protocol").Type("NAME");
+  list.Add("--measure", o.measure, "also show this figure").Type("NAME");
+  list.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
+  list.AddSwitch("--json", o.json, "for machines");
+  list.Does([options] { return List(*options); });
+  flags::Command baseline = command.Subcommand(
+      "baseline", "Compare later results of its room and protocol with this one");
+  AddServerFlags(baseline, o.server);
+  baseline.Add("id", o.id, "of the result").Required().Type("ID");
+  baseline.Does([options] { return SetBaseline(*options); });
+}
+
+}  // namespace isocenter::cli

@@ -1,0 +1,157 @@
+#include "kernels/quality/constancy.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+
+namespace isocenter::quality {
+namespace {
+
+// A tolerance: the larger of an absolute value and a share of the value.
+double Within(double absolute, double share, double value) {
+  return std::max(absolute, share * std::abs(value));
+}
+
+class List {
+ public:
+  void Add(std::string name, double value, double absolute, double share) {
+    if (!std::isfinite(value)) return;
+    std::ranges::replace(name, ' ', '-');
+    measures_.push_back({std::move(name), value, Within(absolute, share, value)});
+  }
+  void AddCurve(const std::string& name, const FrequencyCurve& mtf) {
+    // 0.5 line pairs for a centimetre, or 15 %.
+    if (const auto half = mtf.FallsTo(0.5)) Add("mtf50_" + name + "_per_mm", *half, 0.05, 0.15);
+    if (const auto tenth = mtf.FallsTo(0.1)) Add("mtf10_" + name + "_per_mm", *tenth, 0.05, 0.15);
+  }
+  std::vector<Measure> Take() { return std::move(measures_); }
+
+ private:
+  std::vector<Measure> measures_;
+};
+
+void AddValues(const PhantomStudy& study, List& list) {
+  if (study.noise) {
+    list.Add("water_hu", study.noise->mean, 4, 0);
+    list.Add("noise_hu", study.noise->standard_deviation, 0.2, 0.1);
+  }
+  if (study.uniformity) {
+    list.Add("non_uniformity_hu", study.uniformity->non_uniformity, 2, 0);
+    list.Add("integral_non_uniformity", study.uniformity->integral_non_uniformity, 0.002, 0);
+  }
+  for (const InsertFigures& insert : study.inserts) {
+    list.Add("insert_" + insert.name + "_hu", insert.figures.mean, 4, 0.015);
+  }
+  if (study.linearity) {
+    list.Add("linearity_slope", study.linearity->slope, 0.02, 0);
+    list.Add("linearity_intercept_hu", study.linearity->intercept, 4, 0);
+    list.Add("linearity_deviation_hu", study.linearity->largest_deviation, 10, 0);
+  }
+}
+
+void AddSharpness(const PhantomStudy& study, List& list) {
+  if (study.edge) list.AddCurve("edge", study.edge->transfer.mtf);
+  if (study.low_edge) list.AddCurve("low_edge", study.low_edge->transfer.mtf);
+  if (study.wire) list.AddCurve("wire", study.wire->mtf);
+  if (study.sphere) {
+    list.AddCurve("sphere", study.sphere->in_plane);
+    list.AddCurve("axial", study.sphere->axial);
+    list.Add("slice_fwhm_mm", study.sphere->slice_fwhm_mm, 0.1, 0.2);
+  }
+  double ramps = 0;
+  for (const auto& ramp : study.ramps) {
+    ramps += ramp.transfer.fwhm_mm / static_cast<double>(study.ramps.size());
+  }
+  if (ramps > 0) list.Add("ramp_fwhm_mm", ramps, 0.1, 0.2);
+}
+
+}  // namespace
+
+std::vector<Measure> MeasuresOf(const PhantomStudy& study) {
+  List list;
+  AddValues(study, list);
+  AddSharpness(study, list);
+  if (study.nps) {
+    list.Add("nps_peak_per_mm", study.nps->peak, 0.05, 0.2);
+    list.Add("nps_mean_per_mm", study.nps->mean_frequency, 0.02, 0.1);
+  }
+  for (const LowContrastFigures& low : study.low_contrasts) {
+    list.Add("cnr_" + low.name, low.cnr, 0.3, 0.3);
+  }
+  for (const TaskFigures& task : study.tasks) {
+    list.Add(absl::StrFormat("detectability_%gmm", task.task.size_mm), task.index.with_eye, 0.01,
+             0.15);
+  }
+  if (study.distance_error_mm) list.Add("distance_error_mm", *study.distance_error_mm, 0.5, 0);
+  if (study.place.markers) list.Add("scale", study.place.markers->scale, 0.005, 0);
+  return list.Take();
+}
+
+absl::Status CheckMeasures(std::span<const Measure> measures) {
+  if (measures.empty() || measures.size() > kMostMeasures) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", measures.size(), " measures; legal is 1 to ", kMostMeasures));
+  }
+  std::set<std::string> names;
+  for (const Measure& measure : measures) {
+    const bool named = !measure.name.empty() && measure.name.size() <= kLongestMeasureName &&
+                       measure.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-.") ==
+                           std::string::npos;
+    if (!named || !names.insert(measure.name).second) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "a measure's name has %d characters; legal is 1 to %d of a-z, 0-9, _, - and ., each "
+          "name once",
+          measure.name.size(), kLongestMeasureName));
+    }
+    if (!(std::abs(measure.value) <= 1e9)) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s is %g; legal is -1e9 to 1e9", measure.name, measure.value));
+    }
+    if (!(measure.tolerance >= 1e-9 && measure.tolerance <= 1e9)) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "the tolerance of %s is %g; legal is 1e-9 to 1e9", measure.name, measure.tolerance));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Verdict> Compare(std::span<const Measure> baseline, std::span<const Measure> measures) {
+  std::vector<Verdict> verdicts;
+  for (const Measure& was : baseline) {
+    Verdict& verdict = verdicts.emplace_back(
+        Verdict{.name = was.name, .baseline = was.value, .tolerance = was.tolerance});
+    const auto now = std::ranges::find(measures, was.name, &Measure::name);
+    if (now != measures.end()) verdict.value = now->value;
+  }
+  return verdicts;
+}
+
+bool Passed(std::span<const Verdict> verdicts) {
+  return std::ranges::all_of(verdicts, [](const Verdict& verdict) { return verdict.passed(); });
+}
+
+absl::Status SetTolerance(const std::string& text, std::vector<Measure>& measures) {
+  const size_t sign = text.find('=');
+  absl::string_view number =
+      sign == std::string::npos ? absl::string_view() : absl::string_view(text).substr(sign + 1);
+  const bool share = absl::ConsumeSuffix(&number, "%");
+  double value = 0;
+  if (!absl::SimpleAtod(number, &value) || !(value > 0 && value <= 1e9)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the tolerance is '", text, "'; legal is NAME=VALUE or NAME=PERCENT%, above 0"));
+  }
+  const std::string name = text.substr(0, sign);
+  const auto measure = std::ranges::find(measures, name, &Measure::name);
+  if (measure == measures.end()) {
+    return absl::NotFoundError(
+        absl::StrCat("the tolerance is of '", name, "', which was not measured"));
+  }
+  measure->tolerance = share ? std::max(1e-9, value / 100 * std::abs(measure->value)) : value;
+  return absl::OkStatus();
+}
+
+}  // namespace isocenter::quality

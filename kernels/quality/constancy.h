@@ -1,0 +1,51 @@
+// A constancy test: what was measured, against what was measured when the scanner was accepted.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/quality/phantom_study.h"
+
+namespace isocenter::quality {
+
+/// A figure that is followed.
+struct Measure {
+  std::string name;  // a-z, 0-9, _, - and .; ends with its unit where it has one
+  double value = 0;
+  /// As a baseline: how far a later value may be from this one.
+  double tolerance = 0;
+};
+
+inline constexpr int kMostMeasures = 64;
+inline constexpr size_t kLongestMeasureName = 48;
+
+/// The figures of a study, with the tolerances of docs/qa.md.
+std::vector<Measure> MeasuresOf(const PhantomStudy& study);
+
+/// INVALID_ARGUMENT with the value and what is legal: 1 to kMostMeasures measures, each name once,
+/// values that are finite, tolerances above 0.
+absl::Status CheckMeasures(std::span<const Measure> measures);
+
+struct Verdict {
+  std::string name;
+  std::optional<double> value{};  // empty: it was not measured
+  double baseline = 0, tolerance = 0;
+
+  /// In units of the tolerance; 0 where nothing was measured.
+  double deviation() const { return value ? (*value - baseline) / tolerance : 0; }
+  bool passed() const { return value && std::abs(*value - baseline) <= tolerance; }
+};
+
+/// A verdict on each measure of the baseline, in its order. Both have been checked.
+std::vector<Verdict> Compare(std::span<const Measure> baseline, std::span<const Measure> measures);
+bool Passed(std::span<const Verdict> verdicts);
+
+/// "name=value", or "name=N%" of the measure's value: another tolerance. Errors: INVALID_ARGUMENT
+/// for a text that is none, NOT_FOUND for a measure that is not there.
+absl::Status SetTolerance(const std::string& text, std::vector<Measure>& measures);
+
+}  // namespace isocenter::quality

@@ -1,0 +1,92 @@
+#include "kernels/quality/edge_spread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "absl/strings/str_format.h"
+#include "kernels/base/units.h"
+
+namespace isocenter::quality {
+namespace {
+
+constexpr int kFrequencies = 64;
+
+double Sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }
+
+}  // namespace
+
+absl::StatusOr<std::vector<double>> SpreadByDistance(std::span<const DistanceValue> values,
+                                                     double from, double width, int bins) {
+  std::vector<double> sums(bins), counts(bins);
+  for (const DistanceValue& each : values) {
+    const double bin = std::floor((each.distance - from) / width);
+    if (bin < 0 || bin >= bins) continue;
+    sums[static_cast<int>(bin)] += each.value;
+    ++counts[static_cast<int>(bin)];
+  }
+  const auto empty = std::count(counts.begin(), counts.end(), 0.0);
+  if (empty * 5 > bins || counts.front() == 0 || counts.back() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("of %d distances from the edge %d have no voxel; legal is a fifth at most: "
+                        "take a larger rod or more slices",
+                        bins, empty));
+  }
+  int last = 0;
+  for (int i = 0; i < bins; ++i) {
+    if (counts[i] == 0) continue;
+    sums[i] /= counts[i];
+    for (int j = last + 1; j < i; ++j)
+      sums[j] = sums[last] + (sums[i] - sums[last]) * (j - last) / (i - last);
+    last = i;
+  }
+  return sums;
+}
+
+FrequencyCurve TransformSpread(std::span<const double> spread, double width, double end) {
+  const int lines = static_cast<int>(spread.size()) - 1;
+  std::vector<double> line(lines);
+  for (int i = 0; i < lines; ++i) {
+    const double off = std::abs(2.0 * (i + 0.5) / lines - 1);  // 0 in the middle, 1 at the ends
+    const double taper = off < 0.6 ? 1 : 0.5 * (1 + std::cos(kPi * (off - 0.6) / 0.4));
+    line[i] = taper * (spread[i + 1] - spread[i]);
+  }
+  FrequencyCurve curve;
+  double whole = 0;
+  for (int n = 0; n <= kFrequencies; ++n) {
+    const double frequency = end * n / kFrequencies;
+    std::complex<double> sum = 0;
+    for (int i = 0; i < lines; ++i)
+      sum += std::polar(1.0, -2 * kPi * frequency * i * width) * line[i];
+    if (n == 0) whole = std::abs(sum);
+    const double lost = Sinc(frequency * width) * Sinc(frequency * width);
+    curve.frequencies.push_back(frequency);
+    curve.values.push_back(std::abs(sum) / whole / lost);
+  }
+  return curve;
+}
+
+Level LevelBetween(std::span<const DistanceValue> values, double from, double to) {
+  double count = 0, sum = 0, squares = 0;
+  for (const DistanceValue& each : values) {
+    if (each.distance < from || each.distance > to) continue;
+    ++count;
+    sum += each.value;
+    squares += each.value * each.value;
+  }
+  if (count < 2) return {};
+  const double mean = sum / count;
+  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count)};
+}
+
+absl::Status CheckContrast(const Level& inside, const Level& outside) {
+  const double contrast = inside.mean - outside.mean;
+  const double error = std::hypot(inside.error, outside.error);
+  if (std::abs(contrast) > 20 * error) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("the edge's contrast is %.1f HU with a standard error of %.2f; legal is 20 "
+                      "times it or more",
+                      contrast, error));
+}
+
+}  // namespace isocenter::quality

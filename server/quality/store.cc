@@ -1,0 +1,237 @@
+#include "server/quality/store.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/quality/constancy.h"
+#include "proto/wire/calibration.h"
+#include "server/quality/record_file.h"
+
+namespace isocenter::quality_records {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kEnding[] = ".isoqual", kMark[] = ".baseline", kStaged[] = ".part",
+               kDamaged[] = ".damaged";
+
+std::vector<quality::Measure> MeasuresOf(const v1::QualityResult& result) {
+  std::vector<quality::Measure> measures;
+  for (const v1::QualityMeasure& measure : result.measure()) {
+    measures.push_back({measure.name(), measure.value(), measure.tolerance()});
+  }
+  return measures;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
+  if (mkdir(options.directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return storage::FileError(errno, "create directory", options.directory);
+  }
+  ISO_RETURN_IF_ERROR(storage::SyncDirectory(options.directory.parent_path()));
+  ISO_ASSIGN_OR_RETURN(storage::DirectoryLock lock,
+                       storage::DirectoryLock::Take(options.directory));
+  std::unique_ptr<Store> store(new Store(std::move(options), std::move(lock)));
+  ISO_RETURN_IF_ERROR(store->ReadDirectory());
+  return store;
+}
+
+fs::path Store::FileOf(const std::string& id) const {
+  return options_.directory / absl::StrCat(id, kEnding);
+}
+
+fs::path Store::MarkOf(const Baseline& baseline) const {
+  return options_.directory / absl::StrCat(baseline.id, ".", baseline.set_millis, kMark);
+}
+
+absl::Status Store::ReadDirectory() {
+  std::error_code error;
+  std::vector<fs::path> files, marks, others;
+  for (auto it = fs::directory_iterator(options_.directory, error);
+       !error && it != fs::directory_iterator(); it.increment(error)) {
+    const fs::path ending = it->path().extension();
+    if (ending == kEnding) files.push_back(it->path());
+    if (ending == kMark) marks.push_back(it->path());
+    if (ending == kStaged) others.push_back(it->path());
+  }
+  if (error) return storage::FileError(error.value(), "list", options_.directory);
+  for (const fs::path& unfinished : others) fs::remove(unfinished, error);
+  absl::MutexLock lock(&mutex_);
+  for (const fs::path& file : files) TakeUp(file);
+  for (const fs::path& mark : marks) TakeUpMark(mark);
+  return absl::OkStatus();
+}
+
+void Store::TakeUp(const fs::path& file) {
+  auto result = ReadRecord(file);
+  if (result.ok() && result->id() == file.stem().string() &&
+      quality::CheckMeasures(MeasuresOf(*result)).ok()) {
+    results_[result->id()] = *std::move(result);
+    return;
+  }
+  std::error_code ignored;
+  fs::rename(file, absl::StrCat(file.string(), kDamaged), ignored);
+  repairs_.push_back(absl::StrCat(
+      "set ", file.filename().string(),
+      " aside: ", result.ok() ? "it is not what its name says" : result.status().message()));
+}
+
+void Store::TakeUpMark(const fs::path& file) {
+  const std::vector<std::string> parts = absl::StrSplit(file.stem().string(), '.');
+  Baseline mark{.id = parts.front()};
+  const auto result = results_.find(mark.id);
+  if (parts.size() != 2 || result == results_.end() ||
+      !absl::SimpleAtoi(parts[1], &mark.set_millis)) {
+    repairs_.push_back(absl::StrCat("ignored the baseline ", file.filename().string(),
+                                    ", whose result is not there"));
+    return;
+  }
+  Baseline& known = baselines_[SeriesOf(result->second)];
+  // Where a crash has left two, the later one was asked for.
+  if (known.id.empty() || known.set_millis < mark.set_millis) std::swap(known, mark);
+  std::error_code ignored;
+  if (!mark.id.empty()) fs::remove(MarkOf(mark), ignored);
+}
+
+v1::QualityResult Store::Judged(v1::QualityResult result) const {
+  const auto baseline = baselines_.find(SeriesOf(result));
+  if (baseline == baselines_.end()) return result;
+  result.set_baseline(baseline->second.id == result.id());
+  const auto was = results_.find(baseline->second.id);
+  if (result.baseline() || was == results_.end()) return result;
+  for (const quality::Verdict& verdict :
+       quality::Compare(MeasuresOf(was->second), MeasuresOf(result))) {
+    v1::QualityVerdict& proto = *result.add_verdict();
+    proto.set_name(verdict.name);
+    if (verdict.value) proto.set_value(*verdict.value);
+    proto.set_baseline(verdict.baseline);
+    proto.set_tolerance(verdict.tolerance);
+    proto.set_passed(verdict.passed());
+  }
+  return result;
+}
+
+absl::StatusOr<v1::QualityResult> Store::Record(v1::QualityResult result) {
+  ISO_RETURN_IF_ERROR(quality::CheckMeasures(MeasuresOf(result)));
+  absl::MutexLock changing(&changing_);
+  const absl::Time now = options_.clock();
+  const bool is_baseline = result.baseline();
+  {
+    absl::MutexLock lock(&mutex_);
+    std::set<Series> series = {SeriesOf(result)};
+    for (const auto& [id, other] : results_) series.insert(SeriesOf(other));
+    if (static_cast<int>(series.size()) > options_.most_series) {
+      return absl::ResourceExhaustedError(absl::StrCat("results are kept of ", series.size() - 1,
+                                                       " rooms and protocols; legal is at most ",
+                                                       options_.most_series));
+    }
+    // Names follow the time, and each other.
+    int64_t millis = absl::ToUnixMillis(now);
+    do {
+      result.set_id(absl::StrFormat("q%013d", millis++));
+    } while (results_.contains(result.id()));
+  }
+  wire::SetTime(now, *result.mutable_record_time());
+  result.clear_verdict();
+  result.clear_baseline();  // which is what the mark says
+  ISO_RETURN_IF_ERROR(WriteRecord(FileOf(result.id()), result));
+  {
+    absl::MutexLock lock(&mutex_);
+    results_[result.id()] = result;
+  }
+  if (is_baseline) ISO_RETURN_IF_ERROR(Mark(SeriesOf(result), result.id()));
+  absl::MutexLock lock(&mutex_);
+  Forget();
+  return Judged(std::move(result));
+}
+
+absl::Status Store::Mark(const Series& series, const std::string& id) {
+  Baseline mark{id, absl::ToUnixMillis(options_.clock())};
+  Baseline before;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto known = baselines_.find(series);
+    if (known != baselines_.end()) before = known->second;
+  }
+  if (before.id == id) return absl::OkStatus();
+  // A clock that was set back must not let the older one win.
+  mark.set_millis = std::max(mark.set_millis, before.set_millis + 1);
+  ISO_ASSIGN_OR_RETURN(storage::OutputFile file, storage::OutputFile::Create(MarkOf(mark)));
+  ISO_RETURN_IF_ERROR(file.Sync());
+  ISO_RETURN_IF_ERROR(storage::SyncDirectory(options_.directory));
+  std::error_code ignored;
+  if (!before.id.empty()) fs::remove(MarkOf(before), ignored);
+  absl::MutexLock lock(&mutex_);
+  baselines_[series] = mark;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::QualityResult> Store::SetBaseline(const std::string& id) {
+  absl::MutexLock changing(&changing_);
+  v1::QualityResult result;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = results_.find(id);
+    if (found == results_.end()) {
+      return absl::NotFoundError(absl::StrCat("the result is '", id.substr(0, 64),
+                                              "'; isocenter quality list shows those there are"));
+    }
+    result = found->second;
+  }
+  ISO_RETURN_IF_ERROR(Mark(SeriesOf(result), id));
+  absl::MutexLock lock(&mutex_);
+  return Judged(std::move(result));
+}
+
+void Store::Forget() {
+  std::map<Series, std::string> newest;
+  for (const auto& [id, result] : results_) newest[SeriesOf(result)] = id;
+  for (auto it = results_.begin();
+       it != results_.end() && static_cast<int>(results_.size()) > options_.most_results;) {
+    const Series series = SeriesOf(it->second);
+    const auto baseline = baselines_.find(series);
+    if (newest[series] == it->first ||
+        (baseline != baselines_.end() && baseline->second.id == it->first)) {
+      ++it;
+      continue;
+    }
+    std::error_code ignored;
+    fs::remove(FileOf(it->first), ignored);
+    it = results_.erase(it);
+  }
+}
+
+std::vector<v1::QualityResult> Store::List(const std::string& station, const std::string& protocol,
+                                           size_t most) const {
+  std::vector<v1::QualityResult> found;
+  absl::MutexLock lock(&mutex_);
+  for (auto it = results_.rbegin(); it != results_.rend() && found.size() < most; ++it) {
+    const v1::QualityResult& result = it->second;
+    if (!station.empty() && result.station_name() != station) continue;
+    if (!protocol.empty() && result.protocol() != protocol) continue;
+    found.push_back(Judged(result));
+  }
+  return found;
+}
+
+std::vector<v1::QualityResult> Store::Newest() const {
+  std::map<Series, const v1::QualityResult*> newest;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, result] : results_) newest[SeriesOf(result)] = &result;
+  std::vector<v1::QualityResult> found;
+  for (const auto& [series, result] : newest) found.push_back(Judged(*result));
+  return found;
+}
+
+}  // namespace isocenter::quality_records

@@ -1,0 +1,89 @@
+// Results of tests of image quality on disk: ID.isoqual each, and an empty file ID.TIME.baseline
+// beside one that is compared with. docs/qa.md, "On the server".
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "isocenter/v1/quality.pb.h"
+#include "server/storage/files.h"
+
+namespace isocenter::quality_records {
+
+struct StoreOptions {
+  std::filesystem::path directory;
+  int most_results = 10'000;
+  int most_series = 128;  // rooms and protocols
+  std::function<absl::Time()> clock = absl::Now;
+};
+
+/// Thread-safe. What a function has reported done survives a crash of the process and of the
+/// machine. One process at a time uses a directory. Beyond most_results the oldest goes that is no
+/// baseline and not its series' newest.
+class Store {
+ public:
+  /// Opens or makes the directory; a damaged file is set aside. Errors: PERMISSION_DENIED,
+  /// RESOURCE_EXHAUSTED, FAILED_PRECONDITION (in use by another process), INTERNAL.
+  static absl::StatusOr<std::unique_ptr<Store>> Open(StoreOptions options);
+
+  /// What Open has set aside, as sentences for the log.
+  const std::vector<std::string>& repairs() const { return repairs_; }
+
+  /// Keeps a result with a new id; `baseline` says whether it becomes the baseline. Its names have
+  /// been checked. Errors: INVALID_ARGUMENT (its measures), RESOURCE_EXHAUSTED (disk, series),
+  /// INTERNAL.
+  absl::StatusOr<v1::QualityResult> Record(v1::QualityResult result);
+  /// Errors: NOT_FOUND, RESOURCE_EXHAUSTED, INTERNAL.
+  absl::StatusOr<v1::QualityResult> SetBaseline(const std::string& id);
+
+  /// At most `most` that match, newest first, each with its verdicts; an empty name matches all.
+  std::vector<v1::QualityResult> List(const std::string& station, const std::string& protocol,
+                                      size_t most) const;
+  /// The newest of each series.
+  std::vector<v1::QualityResult> Newest() const;
+
+ private:
+  using Series = std::pair<std::string, std::string>;  // station and protocol
+  struct Baseline {
+    std::string id;
+    int64_t set_millis = 0;
+  };
+
+  Store(StoreOptions options, storage::DirectoryLock lock)
+      : options_(std::move(options)), lock_(std::move(lock)) {}
+
+  static Series SeriesOf(const v1::QualityResult& result) {
+    return {result.station_name(), result.protocol()};
+  }
+  std::filesystem::path FileOf(const std::string& id) const;
+  std::filesystem::path MarkOf(const Baseline& baseline) const;
+  absl::Status ReadDirectory();
+  void TakeUp(const std::filesystem::path& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeUpMark(const std::filesystem::path& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Mark(const Series& series, const std::string& id);
+  /// With what is known of its baseline.
+  v1::QualityResult Judged(v1::QualityResult result) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const StoreOptions options_;
+  const storage::DirectoryLock lock_;
+  std::vector<std::string> repairs_;
+  /// Held while the disk is waited for, which who only reads must not do.
+  absl::Mutex changing_ ABSL_ACQUIRED_BEFORE(mutex_);
+  mutable absl::Mutex mutex_;
+  std::map<std::string, v1::QualityResult> results_ ABSL_GUARDED_BY(mutex_);  // oldest first
+  std::map<Series, Baseline> baselines_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace isocenter::quality_records

@@ -1,0 +1,116 @@
+#include "server/rpc/quality_service.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/base/log.h"
+#include "server/rpc/translation/field_checks.h"
+
+namespace isocenter::rpc {
+namespace {
+
+constexpr int kDefaultResults = 100, kMostResults = 1000;
+
+void RecordInTrail(const Permit& permit, const char* what, const std::string& about,
+                   const absl::Status& outcome) {
+  permit.Record(audit::Action::kQuality, {}, outcome, [&](audit::Event& event) {
+    event.detail =
+        absl::StrCat(what, " ", Shown(about), event.detail.empty() ? "" : ": ", event.detail);
+  });
+}
+
+absl::Status NothingKept() {
+  return absl::FailedPreconditionError("this node keeps no results of image quality");
+}
+
+}  // namespace
+
+QualityService::QualityService(const Guard& guard, jobs::JobTable& table,
+                               quality_records::Store* store)
+    : table_(table), store_(store) {
+  Add(guard, {"RecordQuality", Role::kOperator}, &QualityService::OnRecordQuality);
+  Add(guard, {"ListQuality", Role::kViewer}, &QualityService::OnListQuality);
+  Add(guard, {"SetQualityBaseline", Role::kOperator}, &QualityService::OnSetQualityBaseline);
+}
+
+absl::StatusOr<v1::QualityResult> QualityService::ResultOf(
+    v1::RecordQualityRequest& request) const {
+  v1::QualityResult result;
+  result.set_station_name(request.station_name());
+  result.set_protocol(request.protocol());
+  if (!request.job_id().empty()) {
+    ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, table_.Get(request.job_id()));
+    if (result.station_name().empty()) result.set_station_name(job->station_name);
+    if (result.protocol().empty()) result.set_protocol(job->protocol);
+    result.set_job_id(job->id);
+  }
+  ISO_RETURN_IF_ERROR(CheckIdentifier("station_name", result.station_name()));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("protocol", result.protocol()));
+  ISO_RETURN_IF_ERROR(CheckIdentifier("phantom", request.phantom()));
+  if (result.station_name().empty()) {
+    return Illegal("station_name", "\"\"", "that of the room, or a job that has one");
+  }
+  if (result.protocol().empty()) {
+    return Illegal("protocol", "\"\"", "that of the scan, or a job");
+  }
+  result.set_phantom(request.phantom());
+  result.set_baseline(request.baseline());
+  *result.mutable_measure() = std::move(*request.mutable_measure());
+  return result;
+}
+
+void QualityService::OnRecordQuality(UnaryCall<v1::RecordQualityRequest, v1::QualityResult>& call) {
+  if (store_ == nullptr) return call.Answer(NothingKept());
+  auto token = std::make_shared<CallCounter::Token>(calls_);
+  lane_->Submit([this, &call, token = std::move(token)] {
+    absl::StatusOr<v1::QualityResult> result = ResultOf(call.request());
+    std::string about = call.request().station_name();
+    if (result.ok()) {
+      about = absl::StrCat(result->station_name(), " ", result->protocol());
+      result->set_recorded_by(call.permit().caller());
+      result = store_->Record(*std::move(result));
+    }
+    RecordInTrail(call.permit(), "record", about, result.status());
+    if (result.ok()) {
+      spdlog::info("event=quality_recorded id={} station={} protocol={} by=\"{}\"", result->id(),
+                   result->station_name(), result->protocol(), call.permit().caller());
+      call.response() = *std::move(result);
+    }
+    call.Answer(result.status());
+  });
+}
+
+void QualityService::OnListQuality(
+    UnaryCall<v1::ListQualityRequest, v1::ListQualityResponse>& call) {
+  const v1::ListQualityRequest& request = call.request();
+  if (request.max_results() < 0 || request.max_results() > kMostResults) {
+    return call.Answer(Illegal("max_results", absl::StrCat(request.max_results()),
+                               absl::StrCat("0 to ", kMostResults)));
+  }
+  if (store_ == nullptr) return call.Answer(absl::OkStatus());
+  const size_t most = request.max_results() == 0 ? kDefaultResults : request.max_results();
+  auto found = store_->List(request.station_name(), request.protocol(), most + 1);
+  call.response().set_truncated(found.size() > most);
+  if (found.size() > most) found.pop_back();
+  for (v1::QualityResult& result : found) *call.response().add_result() = std::move(result);
+  call.Answer(absl::OkStatus());
+}
+
+void QualityService::OnSetQualityBaseline(
+    UnaryCall<v1::SetQualityBaselineRequest, v1::QualityResult>& call) {
+  if (store_ == nullptr) return call.Answer(NothingKept());
+  auto token = std::make_shared<CallCounter::Token>(calls_);
+  lane_->Submit([this, &call, token = std::move(token)] {
+    const std::string id = call.request().id();
+    absl::StatusOr<v1::QualityResult> result = store_->SetBaseline(id);
+    RecordInTrail(call.permit(), "baseline", id, result.status());
+    if (result.ok()) {
+      spdlog::info("event=quality_baseline id={} by=\"{}\"", id, call.permit().caller());
+      call.response() = *std::move(result);
+    }
+    call.Answer(result.status());
+  });
+}
+
+}  // namespace isocenter::rpc

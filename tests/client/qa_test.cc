@@ -1,0 +1,135 @@
+// isocenter qa, by the binary: scans whose quality is known by construction.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "client/formats/meta_image.h"
+#include "kernels/base/units.h"
+#include "tests/client/command.h"
+#include "tests/kernels/quality/made_phantom.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using quality::MadeScan;
+using quality::ScanRecipe;
+using testing::HasSubstr;
+using testing::Not;
+
+ScanRecipe Recipe(double noise, uint64_t seed) {
+  return {.voxel_mm = 1.4,
+          .nx = 124,
+          .nz = 106,
+          .blur_mm = 1,
+          .noise = noise,
+          .noise_blur_mm = 1.2,
+          .seed = seed};
+}
+
+const MadeScan& Clean() {
+  static const MadeScan scan = quality::MakeScan("quality", 80, Recipe(0, 0));
+  return scan;
+}
+
+class QaTest : public ::testing::Test {
+ protected:
+  /// The name of a file with the phantom under noise.
+  std::string Scan(const std::string& name, double noise, uint64_t seed) {
+    MadeScan scan = Clean();
+    quality::AddNoise(Recipe(noise, seed), scan);
+    return Write(name, std::move(scan));
+  }
+  std::string Write(const std::string& name, MadeScan scan) {
+    const std::string path = (directory_ / name).string();
+    EXPECT_TRUE(formats::WriteMetaImage(path, {scan.grid, std::move(scan.voxels)}).ok());
+    return path;
+  }
+  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
+  TemporaryDirectory directory_;
+};
+
+double Value(const nlohmann::json& json, const std::string& name) {
+  for (const auto& measure : json["measures"]) {
+    if (measure["name"] == name) return measure["value"];
+  }
+  return std::nan("");
+}
+
+TEST_F(QaTest, MeasuresAndReports) {
+  const std::string scan = Scan("<scan>.mha", 60, 1);
+  const Outcome outcome =
+      RunCommand({"qa", scan, "--json", Path("qa.json"), "--report", Path("qa.html")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("mtf50_edge_per_mm"));
+  const auto json = nlohmann::json::parse(ReadBytes(Path("qa.json")));
+  // White noise of 60 HU under a Gaussian of 1.2 mm: sampled, some 20 HU.
+  const double sigma = 1.2 / 1.4;
+  EXPECT_NEAR(Value(json, "noise_hu"), 60 / (2 * sigma * std::sqrt(kPi)), 1);
+  EXPECT_NEAR(Value(json, "insert_delrin_hu"), 340, 8);
+  EXPECT_EQ(json["detectability"].size(), 4u);
+  EXPECT_NEAR(json["nps"]["integral_hu2"].get<double>(), json["nps"]["variance_hu2"].get<double>(),
+              1e-6 * json["nps"]["variance_hu2"].get<double>());
+  const std::string html = ReadBytes(Path("qa.html"));
+  EXPECT_THAT(html, HasSubstr("Modulation transfer"));
+  EXPECT_THAT(html, HasSubstr("data:image/png;base64,"));
+  // Names of files are text; nothing is loaded from elsewhere.
+  EXPECT_THAT(html, HasSubstr("&lt;scan&gt;"));
+  EXPECT_THAT(html, Not(HasSubstr("<scan>")));
+  for (const char* loads : {"src=\"http", "href=\"http", "<script", "@import", "url("}) {
+    EXPECT_THAT(html, Not(HasSubstr(loads)));
+  }
+}
+
+TEST_F(QaTest, ConstancyPassesAndFails) {
+  ASSERT_EQ(
+      RunCommand({"qa", Scan("accepted.mha", 40, 1), "--json", Path("accepted.json")}).exit_code,
+      0);
+  const Outcome same =
+      RunCommand({"qa", Scan("today.mha", 40, 2), "--baseline", Path("accepted.json")});
+  EXPECT_EQ(same.exit_code, 0) << same.err << same.out;
+  EXPECT_THAT(same.out, HasSubstr("passed"));
+  const Outcome noisier = RunCommand({"qa", Scan("noisy.mha", 50, 3), "--baseline",
+                                      Path("accepted.json"), "--report", Path("noisy.html")});
+  EXPECT_EQ(noisier.exit_code, 3) << noisier.err;
+  EXPECT_THAT(noisier.err, HasSubstr("the constancy test is not passed"));
+  EXPECT_THAT(noisier.err, HasSubstr("noise_hu"));
+  EXPECT_THAT(ReadBytes(Path("noisy.html")), HasSubstr("Constancy test not passed."));
+  // A wider tolerance for the noise, which else differs by 25 %.
+  ASSERT_EQ(RunCommand({"qa", Path("accepted.mha"), "--json", Path("wide.json"), "--tolerance",
+                        "noise_hu=40%", "--tolerance", "low-30=2"})
+                .exit_code,
+            1);
+  ASSERT_EQ(RunCommand({"qa", Path("accepted.mha"), "--json", Path("wide.json"), "--tolerance",
+                        "noise_hu=40%"})
+                .exit_code,
+            0);
+  const Outcome wide = RunCommand({"qa", Path("noisy.mha"), "--baseline", Path("wide.json")});
+  EXPECT_THAT(wide.err, Not(HasSubstr("noise_hu")));
+}
+
+TEST_F(QaTest, SaysWhatIsWrong) {
+  const auto said = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "qa");
+    const Outcome outcome = RunCommand(arguments);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_THAT(said({}), HasSubstr("neither VOLUME nor --job"));
+  const std::string scan = Scan("scan.mha", 30, 1);
+  const std::string head = Write("head.mha", quality::MakeScan("head", 80, Recipe(0, 0)));
+  EXPECT_THAT(said({head}), HasSubstr("is it this phantom"));
+  EXPECT_THAT(said({scan, "--phantom", "catphan"}), HasSubstr("legal is 10 or more"));
+  for (const char* text : {"", "{", "[]", "{\"measures\": [{}]}", "{\"measures\": []}"}) {
+    std::ofstream(Path("bad.json")) << text;
+    EXPECT_THAT(said({scan, "--baseline", Path("bad.json")}), HasSubstr("legal is"));
+  }
+  EXPECT_THAT(said({scan, "--record"}), HasSubstr("--station and --protocol"));
+  EXPECT_THAT(said({scan, "--json", scan}), HasSubstr("--json"));
+  MadeScan blank = Clean();
+  std::fill_n(blank.voxels.begin() + int64_t{50} * 124 * 124, 124 * 124, -1000.0f);
+  EXPECT_THAT(said({Write("blank.mha", std::move(blank))}), HasSubstr("slice 51 of 106 is blank"));
+}
+
+}  // namespace
+}  // namespace isocenter::client_test

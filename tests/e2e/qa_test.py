@@ -1,0 +1,78 @@
+"""A room's image quality over three scans: accepted, constant, noisier; by jobs and by a DICOM series, over a restart."""
+
+import json
+import urllib.request
+
+import support
+from lab import isocenter
+
+# A full turn over the phantom "quality"; of pixels of 0.8 mm at the isocentre.
+SCAN = ("--phantom", "quality", "--trajectory", "circle", "--arc-deg", 360, "--frames", 240, "--detector", "310x240", "--pitch-mm", 1.232)
+GRID = ("--grid", "170x170x150", "--voxel-mm", "1")
+
+
+class QaTest(support.ServiceTest):
+    def scan(self, service, name, photons, seed):
+        """The id of a job."""
+        bundle = self.folder / name
+        isocenter.must("simulate", *SCAN, "--photons", photons, "--seed", seed, "--out", bundle)
+        return isocenter.json_of("stream", bundle, "--server", service.grpc, *GRID, "--station", "room1")["job_id"]
+
+    def get(self, address):
+        with urllib.request.urlopen(f"http://{address}", timeout=60) as answer:
+            return answer.read().decode()
+
+    def quality(self, service):
+        return json.loads(isocenter.must("quality", "list", "--json", "--server", service.grpc))
+
+    def test_a_room_is_followed(self):
+        service = self.service()
+        accepted = self.scan(service, "accepted", 200000, 1)
+        report = self.folder / "qa.html"
+        first = isocenter.json_of(
+            *("qa", "--job", accepted, "--record", "--as-baseline", "--server", service.grpc, "--report", report)
+        )
+        values = {measure["name"]: measure["value"] for measure in first["measures"]}
+        print(json.dumps(values, indent=1), json.dumps(first["unmeasured"], indent=1))
+        # What the simulated scanner must have: true HU but for what edges leave, voxels of 1 mm, a grid that is not stretched.
+        self.assertAlmostEqual(values["insert_delrin_hu"], 340, delta=15)
+        self.assertAlmostEqual(values["linearity_slope"], 1, delta=0.02)
+        self.assertLess(values["distance_error_mm"], 0.3)
+        self.assertGreater(values["mtf50_edge_per_mm"], 0.15)
+        self.assertLess(values["mtf50_edge_per_mm"], 0.6)
+        self.assertIn("Modulation transfer", report.read_text())
+
+        # The DICOM series of the job, in the patient's axes, has the same quality but for 16 bits.
+        series = self.folder / "series"
+        isocenter.must("fetch", accepted, "--out", series, "--server", service.grpc)
+        of_series = isocenter.json_of("qa", series)
+        again = {measure["name"]: measure["value"] for measure in of_series["measures"]}
+        for name in ("noise_hu", "mtf50_edge_per_mm", "insert_teflon_hu", "detectability_5mm"):
+            self.assertAlmostEqual(again[name], values[name], delta=0.02 * abs(values[name]) + 0.02, msg=name)
+
+        constant = self.scan(service, "constant", 200000, 2)
+        done = isocenter.call("qa", "--job", constant, "--record", "--server", service.grpc)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        noisy = self.scan(service, "noisy", 50000, 3)
+        done = isocenter.call("qa", "--job", noisy, "--record", "--server", service.grpc)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("noise_hu", done.stderr)
+
+        service.kill()
+        service.start()
+        results = self.quality(service)
+        self.assertEqual([result["job_id"] for result in results], [noisy, constant, accepted])
+        self.assertIn("noise_hu", results[0]["not_passed"])
+        self.assertEqual([result["verdict"] for result in results[1:]], ["passed", "baseline"])
+        deviation = [
+            float(line.split()[-1])
+            for line in self.get(f"{service.metrics}/metrics").splitlines()
+            if line.startswith("isocenter_quality_deviation{") and 'measure="noise_hu"' in line and 'station="room1"' in line
+        ]
+        self.assertGreater(deviation[0], 1)
+        shown = json.loads(self.get(f"{service.web}/api/v1/quality?station=room1"))["results"]
+        self.assertEqual([result["passed"] for result in shown], [False, True, None])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,88 @@
+#include "kernels/quality/slice_ramp.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "kernels/base/units.h"
+#include "kernels/phantom/generator.h"
+#include "tests/kernels/quality/made_volume.h"
+
+namespace isocenter::quality {
+namespace {
+
+using ::testing::HasSubstr;
+
+const PhantomModule kRamp{.kind = PhantomModule::Kind::kRamp,
+                          .name = "ramp",
+                          .center = {3, -2, 1},
+                          .radius_mm = 0.25,
+                          .half_height_mm = 21,
+                          .hounsfield = 4000,
+                          .along_deg = 90};
+
+// A thin wire that a Gaussian has blurred: a Gaussian of the distance from it.
+MadeVolume Wire(double sigma, double noise) {
+  phantom::Generator random(11);
+  const double a = DegreesToRadians(kRampDeg);
+  return {CenteredGrid(100, 100, 40, {0.6, 0.6, 0.8}), [&](Vec3 p) {
+            const Vec3 from = p - kRamp.center, along{0, std::cos(a), std::sin(a)};
+            const double distance = Norm(from - Dot(from, along) * along);
+            return 30 + 800 * std::exp(-distance * distance / (2 * sigma * sigma)) +
+                   noise * random.Normal();
+          }};
+}
+
+TEST(Ramp, HasTheThicknessOfItsBlur) {
+  for (const double sigma : {0.7, 1.1}) {
+    for (const double noise : {0.0, 20.0}) {
+      const MadeVolume made = Wire(sigma, noise);
+      const auto ramp = MeasureRamp(made.view(), {}, kRamp);
+      ASSERT_TRUE(ramp.ok()) << ramp.status();
+      // Above the wire by h, it is h cos 23° away. Across it, 1.5 mm on both sides are averaged.
+      const double expected =
+          2 * std::sqrt(2 * std::log(2.0)) * sigma / std::cos(DegreesToRadians(kRampDeg));
+      printf("sigma %.1f, noise %.0f: %.3f of %.3f mm\n", sigma, noise, ramp->fwhm_mm, expected);
+      EXPECT_NEAR(ramp->fwhm_mm, expected, 0.03 * expected);
+    }
+  }
+}
+
+TEST(Ramp, TellsThickerSlices) {
+  const MadeVolume made = Wire(1.16, 0);
+  EXPECT_GT(MeasureRamp(made.view(), {}, kRamp)->fwhm_mm, 1.04 * 2.3548 * 1.1 / 0.9205);
+}
+
+TEST(Ramp, SaysWhatIsWrong) {
+  const MadeVolume flat(CenteredGrid(100, 100, 40, {0.6, 0.6, 0.8}), [](Vec3) { return 3; });
+  EXPECT_THAT(std::string(MeasureRamp(flat.view(), {}, kRamp).status().message()),
+              HasSubstr("legal is a wire that stands out"));
+}
+
+TEST(Nodes, AreAsFarApartAsTheyAre) {
+  std::vector<PhantomModule> nodes;
+  for (int i = 0; i < 4; ++i) {
+    nodes.push_back({PhantomModule::Kind::kNode,
+                     "node",
+                     {i & 1 ? 15.0 : -15.0, i & 2 ? 15.0 : -15.0, 0},
+                     1.5,
+                     10,
+                     i == 2 ? 1000.0 : -1000.0});
+  }
+  for (const double stretch : {1.0, 1.02}) {
+    const MadeVolume made(CenteredGrid(100, 100, 40, {0.6, 0.6, 0.8}), [&](Vec3 p) {
+      double value = 10;
+      for (const PhantomModule& node : nodes) {
+        const double r = std::hypot(p.x - stretch * node.center.x, p.y - node.center.y);
+        value += node.hounsfield / (1 + std::exp((r - 1.5) / 0.3));
+      }
+      return value;
+    });
+    const auto error = NodeDistanceError(made.view(), {}, nodes);
+    ASSERT_TRUE(error.ok()) << error.status();
+    EXPECT_NEAR(*error, 30 * (stretch - 1), 0.03);
+  }
+}
+
+}  // namespace
+}  // namespace isocenter::quality

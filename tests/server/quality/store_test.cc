@@ -1,0 +1,156 @@
+// Results on disk: what is acknowledged stays, and one baseline for each room and protocol.
+#include "server/quality/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/server/fakes/temporary_directory.h"
+
+namespace isocenter::quality_records {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+v1::QualityResult Result(double noise, const std::string& station = "room1",
+                         bool baseline = false) {
+  v1::QualityResult result;
+  result.set_station_name(station);
+  result.set_protocol("head");
+  result.set_baseline(baseline);
+  v1::QualityMeasure& measure = *result.add_measure();
+  measure.set_name("noise_hu");
+  measure.set_value(noise);
+  measure.set_tolerance(2);
+  return result;
+}
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void Open(StoreOptions options = {}) {
+    store_.reset();
+    options.directory = directory_.path() / "quality";
+    options.clock = [this] { return now_ += absl::Milliseconds(1); };
+    auto opened = Store::Open(options);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+  }
+  void SetUp() override { Open(); }
+  std::vector<double> Noises(const std::string& station = "") const {
+    std::vector<double> noises;
+    for (const auto& result : store_->List(station, "", 1000)) {
+      noises.push_back(result.measure(0).value());
+    }
+    return noises;
+  }
+  fs::path OnlyFile(const char* ending) const {
+    fs::path found;
+    for (const auto& entry : fs::directory_iterator(directory_.path() / "quality")) {
+      if (entry.path().extension() != ending) continue;
+      EXPECT_TRUE(found.empty()) << entry.path();
+      found = entry.path();
+    }
+    return found;
+  }
+
+  testing::TemporaryDirectory directory_;
+  absl::Time now_ = absl::FromUnixSeconds(1'764'000'000);
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreTest, KeepsResultsAndJudgesThemByTheBaseline) {
+  EXPECT_THAT(store_->Record(Result(20))->verdict(), IsEmpty());
+  const auto baseline = store_->Record(Result(21, "room1", true));
+  ASSERT_TRUE(baseline.ok()) << baseline.status();
+  EXPECT_TRUE(baseline->baseline());
+  EXPECT_TRUE(store_->Record(Result(22.5))->verdict(0).passed());
+  const auto worse = store_->Record(Result(24));
+  EXPECT_FALSE(worse->verdict(0).passed());
+  EXPECT_EQ(worse->verdict(0).baseline(), 21);
+  EXPECT_THAT(store_->Record(Result(30, "room2"))->verdict(), IsEmpty());
+  Open();  // as after a restart
+  EXPECT_THAT(Noises("room1"), ElementsAre(24, 22.5, 21, 20));
+  const auto all = store_->List("room1", "head", 10);
+  EXPECT_FALSE(all[0].verdict(0).passed());
+  EXPECT_TRUE(all[2].baseline());
+  EXPECT_THAT(store_->Newest(), SizeIs(2));
+  EXPECT_THAT(store_->List("", "", 2), SizeIs(2));
+}
+
+TEST_F(StoreTest, ABaselineIsReplacedForGood) {
+  const auto first = store_->Record(Result(20, "room1", true));
+  const auto second = store_->Record(Result(25));
+  EXPECT_FALSE(second->verdict(0).passed());
+  const auto set = store_->SetBaseline(second->id());
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_TRUE(set->baseline());
+  // What a crash between the two would leave: the mark of the first is there again.
+  std::ofstream(directory_.path() / "quality" / (first->id() + ".1.baseline"));
+  Open();
+  const auto all = store_->List("room1", "head", 10);
+  EXPECT_TRUE(all[0].baseline());
+  EXPECT_FALSE(all[1].baseline());
+  EXPECT_THAT(OnlyFile(".baseline").string(), HasSubstr(second->id()));
+  EXPECT_EQ(store_->SetBaseline("q0").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(StoreTest, SetsDamagedFilesAside) {
+  ASSERT_TRUE(store_->Record(Result(20)).ok());
+  const fs::path file = OnlyFile(".isoqual");
+  {
+    std::fstream damaged(file, std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekp(20);
+    damaged.put('\x7f');
+  }
+  Open();
+  EXPECT_THAT(Noises(), IsEmpty());
+  ASSERT_THAT(store_->repairs(), SizeIs(1));
+  EXPECT_THAT(store_->repairs()[0], HasSubstr("is damaged"));
+  EXPECT_TRUE(fs::exists(file.string() + ".damaged"));
+}
+
+TEST_F(StoreTest, ForgetsTheOldestButNoBaseline) {
+  Open({.directory = {}, .most_results = 3});
+  ASSERT_TRUE(store_->Record(Result(1, "room1", true)).ok());
+  for (const double noise : {2.0, 3.0, 4.0, 5.0}) ASSERT_TRUE(store_->Record(Result(noise)).ok());
+  EXPECT_THAT(Noises(), ElementsAre(5, 4, 1));
+  Open({.directory = {}, .most_results = 3});
+  EXPECT_THAT(Noises(), ElementsAre(5, 4, 1));
+}
+
+TEST_F(StoreTest, RefusesWhatIsTooMuchOrIllegal) {
+  Open({.directory = {}, .most_series = 2});
+  ASSERT_TRUE(store_->Record(Result(1, "a")).ok());
+  ASSERT_TRUE(store_->Record(Result(1, "b")).ok());
+  const auto third = store_->Record(Result(1, "c"));
+  EXPECT_EQ(third.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(third.status().message()), HasSubstr("legal is at most 2"));
+  v1::QualityResult none = Result(1, "a");
+  none.clear_measure();
+  EXPECT_EQ(store_->Record(none).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(StoreTest, ResultsOfOneMomentHaveNamesOfTheirOwn) {
+  store_.reset();
+  auto opened =
+      Store::Open({.directory = directory_.path() / "quality", .clock = [this] { return now_; }});
+  ASSERT_TRUE(opened.ok());
+  store_ = *std::move(opened);
+  for (const double noise : {1.0, 2.0, 3.0}) {
+    ASSERT_TRUE(store_->Record(Result(noise, "room1", true)).ok());
+  }
+  Open();
+  const auto all = store_->List("", "", 10);
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_TRUE(all[0].baseline());
+}
+
+}  // namespace
+}  // namespace isocenter::quality_records

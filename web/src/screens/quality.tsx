@@ -1,0 +1,138 @@
+// Image quality as physicists measured it: the last test of each room and protocol, and how its figures went.
+import { useState } from 'preact/hooks';
+import { plural, significant, time, words } from '../lib/format.ts';
+import { jobHref } from '../lib/router.ts';
+import { useAsked } from '../state/hooks.ts';
+import { Chip, Empty } from '../ui/bits.tsx';
+
+interface Verdict {
+  name: string;
+  value: number | null;
+  baseline: number;
+  tolerance: number;
+  passed: boolean;
+}
+
+export interface Result {
+  id: string;
+  station_name: string;
+  protocol: string;
+  job_id: string | null;
+  phantom: string | null;
+  record_time: string;
+  recorded_by: string | null;
+  baseline: boolean;
+  // Null where there is nothing to compare with.
+  passed: boolean | null;
+  measures: Record<string, number>;
+  verdicts: Verdict[];
+}
+
+interface Answer {
+  results: Result[];
+  truncated: boolean;
+}
+
+const ASK_MS = 30_000;
+
+// Of each room and protocol its results, newest first.
+export function seriesOf(results: Result[]): Result[][] {
+  const series = new Map<string, Result[]>();
+  for (const result of results) {
+    const key = JSON.stringify([result.station_name, result.protocol]);
+    series.set(key, [...(series.get(key) ?? []), result]);
+  }
+  return [...series.values()];
+}
+
+export function Quality() {
+  const { data, error } = useAsked<Answer>('quality', { limit: 1000 }, ASK_MS);
+  return (
+    <section class="card" aria-labelledby="quality">
+      <header><h1 id="quality">Image quality</h1></header>
+      {error && <p class="problem" role="alert">{error}</p>}
+      {data?.results.length === 0 && (
+        <Empty>No test has been recorded. <code>isocenter qa --job JOB --record</code> measures a scan of a phantom. <a href="docs/qa.html">How</a></Empty>
+      )}
+      {data && seriesOf(data.results).map((results) => <Series key={results[0]!.station_name + '/' + results[0]!.protocol} results={results} />)}
+      {data?.truncated && <p class="quiet">Older results are not shown; <code>isocenter quality list</code> has them.</p>}
+    </section>
+  );
+}
+
+function Series({ results }: { results: Result[] }) {
+  const newest = results[0]!;
+  const [all, setAll] = useState(false);
+  const failed = newest.verdicts.filter((verdict) => !verdict.passed);
+  const names = all || failed.length === 0 ? shownNames(newest, all) : failed.map((verdict) => verdict.name);
+  const title = `${newest.station_name}, ${newest.protocol}`;
+  return (
+    <section aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <VerdictChip result={newest} failed={failed.length} />
+        <span class="quiet">
+          {time(newest.record_time, Date.now())}{newest.phantom && `, phantom ${newest.phantom}`}
+          {newest.job_id && <>, <a href={jobHref(newest.job_id)}>{newest.job_id}</a></>}, {plural(results.length, 'test', 'tests')}
+        </span>
+        <button type="button" class="small" aria-pressed={all} onClick={() => setAll(!all)}>All figures</button>
+      </header>
+      <table class="compact">
+        <thead>
+          <tr><th scope="col">Figure</th><th scope="col" class="number">Value</th><th scope="col" class="number">Baseline</th>
+            <th scope="col" class="number">Tolerance</th><th scope="col">Verdict</th><th scope="col">Tests, oldest first</th></tr>
+        </thead>
+        <tbody>{names.map((name) => <Figure key={name} name={name} results={results} />)}</tbody>
+      </table>
+    </section>
+  );
+}
+
+// What is looked at first, of what there is.
+const FIRST = ['noise_hu', 'water_hu', 'non_uniformity_hu', 'mtf50_edge_per_mm', 'detectability_5mm', 'distance_error_mm'];
+
+export function shownNames(result: Result, all: boolean): string[] {
+  const names = [...new Set([...Object.keys(result.measures), ...result.verdicts.map((verdict) => verdict.name)])];
+  return all ? names : names.filter((name) => FIRST.includes(name));
+}
+
+function VerdictChip({ result, failed }: { result: Result; failed: number }) {
+  if (result.baseline) return <Chip kind="ok" text="Baseline" />;
+  if (result.passed === null) return <Chip kind="waiting" text="No baseline" />;
+  return result.passed ? <Chip kind="ok" text="Passed" /> : <Chip kind="bad" text={`${failed} not passed`} />;
+}
+
+function Figure({ name, results }: { name: string; results: Result[] }) {
+  const verdict = results[0]!.verdicts.find((each) => each.name === name);
+  return (
+    <tr>
+      <th scope="row">{words(name)}</th>
+      <td class="number">{significant(results[0]!.measures[name])}</td>
+      <td class="number">{verdict ? significant(verdict.baseline) : ''}</td>
+      <td class="number">{verdict ? `±${significant(verdict.tolerance, 2)}` : ''}</td>
+      <td>{verdict && (verdict.passed ? 'passed' : <Chip kind="bad" text={verdict.value === null ? 'not measured' : 'not passed'} />)}</td>
+      <td><Trend name={name} values={results.map((each) => each.measures[name]).reverse()} verdict={verdict} /></td>
+    </tr>
+  );
+}
+
+const WIDTH = 180;
+const HEIGHT = 28;
+
+// A line of the values between the bounds of the baseline's tolerance.
+function Trend({ name, values, verdict }: { name: string; values: (number | undefined)[]; verdict: Verdict | undefined }) {
+  const known = values.filter((value): value is number => value !== undefined);
+  if (known.length < 2) return null;
+  const bounds = verdict ? [verdict.baseline - verdict.tolerance, verdict.baseline + verdict.tolerance] : [];
+  const low = Math.min(...known, ...bounds);
+  const high = Math.max(...known, ...bounds);
+  const y = (value: number) => HEIGHT - 2 - ((value - low) / (high - low || 1)) * (HEIGHT - 4);
+  const x = (index: number) => 2 + (index / (values.length - 1)) * (WIDTH - 4);
+  const points = values.flatMap((value, i) => (value === undefined ? [] : [`${x(i).toFixed(1)},${y(value).toFixed(1)}`]));
+  return (
+    <svg width={WIDTH} height={HEIGHT} role="img" aria-label={`${words(name)}: from ${significant(known[0])} to ${significant(known.at(-1))}`}>
+      {bounds.map((bound) => <line key={bound} x1={0} x2={WIDTH} y1={y(bound)} y2={y(bound)} stroke="currentColor" stroke-opacity="0.35" stroke-dasharray="3 3" />)}
+      <polyline points={points.join(' ')} fill="none" stroke="currentColor" stroke-width="1.5" />
+    </svg>
+  );
+}

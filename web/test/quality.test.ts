@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Result, seriesOf, shownNames } from '../src/screens/quality.tsx';
+
+const result = (station_name: string, protocol: string, id: string): Result => ({
+  id, station_name, protocol, job_id: null, phantom: null, record_time: '2026-03-01T09:30:00Z', recorded_by: null, baseline: false, passed: null,
+  measures: { noise_hu: 20, cnr_low: 1 }, verdicts: [{ name: 'water_hu', value: null, baseline: 0, tolerance: 4, passed: false }],
+});
+
+test('results are put together by room and protocol, in their order', () => {
+  const series = seriesOf([result('a', 'head', '3'), result('b', 'head', '2'), result('a', 'head', '1'), result('a', 'body', '0')]);
+  assert.deepEqual(series.map((each) => each.map((one) => one.id)), [['3', '1'], ['2'], ['0']]);
+});
+
+test('what was not measured is among the figures, and few are shown at first', () => {
+  assert.deepEqual(shownNames(result('a', 'head', '1'), true), ['noise_hu', 'cnr_low', 'water_hu']);
+  assert.deepEqual(shownNames(result('a', 'head', '1'), false), ['noise_hu', 'water_hu']);
+});
