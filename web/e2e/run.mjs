@@ -7,6 +7,7 @@ import { lookScenarios } from './look_scenarios.mjs';
 import { orderScenarios } from './order_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
 import { signInScenarios } from './sign_in_scenarios.mjs';
+import { solidScenarios } from './solid_scenarios.mjs';
 import { useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
 
@@ -28,9 +29,10 @@ function watch(page, origin) {
 }
 
 async function runOne(browser, scenario, options) {
-  const server = new MockServer(options);
+  const { deviceScaleFactor = 1, ...ofServer } = options;
+  const server = new MockServer(ofServer);
   const address = await server.start();
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', deviceScaleFactor });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   const { problems, allow } = watch(page, address);
@@ -52,6 +54,8 @@ const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'adminis
 const wanted = process.argv[2] ?? '';
 const all = [
   ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...useScenarios, ...orderScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  // Processors that draw in three dimensions are slow: a quarter of the pixels.
+  ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
   ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();

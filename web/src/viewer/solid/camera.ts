@@ -6,7 +6,7 @@ export interface Camera {
   // Degrees. 0, 0: from the front; azimuth 90: from the patient's left; elevation 90: from the head.
   azimuth: number;
   elevation: number;
-  // 1: the volume fits the pane however it is turned.
+  // 1: the volume's longest edge fits the pane. Corners, which are air, may stick out.
   zoom: number;
   // What is in the middle of the pane: millimetres to the right of, and above, the volume's centre.
   right: number;
@@ -73,7 +73,7 @@ export function halfSizeMm(grid: Grid): Vec3 {
 
 // Millimetres from the middle of the pane to its edges.
 export function extentMm(grid: Grid, camera: Camera, width: number, height: number): { x: number; y: number } {
-  const perPixel = (2 * Math.hypot(...halfSizeMm(grid))) / camera.zoom / Math.min(width, height);
+  const perPixel = (2 * Math.max(...halfSizeMm(grid))) / camera.zoom / Math.min(width, height);
   return { x: (width / 2) * perPixel, y: (height / 2) * perPixel };
 }
 

@@ -14,19 +14,21 @@ export interface Wish {
 export type Show = (part: { width: number; height: number }, final: Wish | null) => void;
 
 const QUICK_MS = 40;
-const STRIP_MS = 60;
-const FEWEST_PIXELS = 64 * 64;
+const STRIP_MS = 80;
+// However slow: much of what a strip takes may not depend on its size.
+const MOST_STRIPS = 12;
+const COARSEST = 1 / 6;
+// In voxels.
 const QUICK_STEP = 1;
 const FINE_STEP = 0.5;
-// Of the newest measurement in the mean.
-const NEWS = 0.3;
 
 export class Painter {
   private wish: Wish | null = null;
   private running = false;
   private stopped = false;
-  // Of a fine picture; a guess until something was drawn.
-  private msPerPixel = 1e-3;
+  // Parts of the whole picture's edges, and of its height, that can be drawn in the time.
+  private scale = 0.3;
+  private strip = 0.25;
 
   constructor(private readonly renderer: Renderer, private readonly show: Show) {}
 
@@ -55,29 +57,33 @@ export class Painter {
   }
 
   private async quick(wish: Wish): Promise<void> {
-    const pixels = wish.width * wish.height;
-    const affordable = Math.max(FEWEST_PIXELS, QUICK_MS / ((this.msPerPixel * FINE_STEP) / QUICK_STEP));
-    const scale = Math.min(1, Math.sqrt(affordable / pixels));
-    const part = { width: Math.max(1, Math.round(wish.width * scale)), height: Math.max(1, Math.round(wish.height * scale)) };
-    await this.draw(wish, part.width, part.height, 0, part.height, QUICK_STEP);
+    const part = { width: Math.max(1, Math.round(wish.width * this.scale)), height: Math.max(1, Math.round(wish.height * this.scale)) };
+    const took = await this.draw(wish, part.width, part.height, 0, part.height, QUICK_STEP);
+    this.scale = Math.min(1, Math.max(COARSEST, this.scale * Math.sqrt(pace(QUICK_MS, took))));
     if (!this.stopped) this.show(part, null);
   }
 
   private async fine(wish: Wish): Promise<void> {
     for (let from = 0; from < wish.height;) {
-      const rows = Math.min(wish.height - from, Math.max(8, Math.round(STRIP_MS / (this.msPerPixel * wish.width))));
-      await this.draw(wish, wish.width, wish.height, from, rows, FINE_STEP);
+      const rows = Math.min(wish.height - from, Math.ceil(wish.height * this.strip));
+      const took = await this.draw(wish, wish.width, wish.height, from, rows, FINE_STEP);
+      this.strip = Math.min(1, Math.max(1 / MOST_STRIPS, this.strip * pace(STRIP_MS, took)));
       if (this.wish !== wish) return;
       from += rows;
     }
     this.show(wish, wish);
   }
 
-  private async draw(wish: Wish, width: number, height: number, from: number, rows: number, step: number): Promise<void> {
+  // How long it took, in milliseconds.
+  private async draw(wish: Wish, width: number, height: number, from: number, rows: number, step: number): Promise<number> {
     const began = performance.now();
     this.renderer.draw(wish.scene, width, height, from, rows, step);
     await this.renderer.drawn();
-    const took = ((performance.now() - began) * step) / FINE_STEP / (width * rows);
-    this.msPerPixel += NEWS * (took - this.msPerPixel);
+    return performance.now() - began;
   }
+}
+
+// By how much more can be drawn, step by step: one measurement says little.
+function pace(wanted: number, took: number): number {
+  return Math.min(2, Math.max(0.5, wanted / Math.max(1, took)));
 }
