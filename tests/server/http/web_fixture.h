@@ -77,6 +77,7 @@ class WebTest : public ::testing::Test {
          .volumes = *volumes_,
          .transfers = transfers_,
          .refiner = refiner_,
+         .simulator = simulator_,
          .audit = &audit_,
          .clock = [this] { return absl::Now() + absl::Seconds(seconds_ahead_.load()); }});
     ASSERT_TRUE(server.ok()) << server.status();
@@ -150,6 +151,7 @@ class WebTest : public ::testing::Test {
   std::unique_ptr<viewer::VolumeCache> volumes_;
   http::Transfers* transfers_ = nullptr;
   http::Refiner* refiner_ = nullptr;
+  http::Simulator* simulator_ = nullptr;
   KeptEvents audit_;
   std::atomic<int> seconds_ahead_{0};  // of the server's clock
   std::map<std::string, std::shared_ptr<pipeline::ReconstructionJob>> jobs_;
