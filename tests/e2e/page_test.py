@@ -14,7 +14,7 @@ from page_browser import WEB, node
 
 # Frames per second of scans that have to be seen: 100 frames take longer than a slow machine needs to look. HELD is for five browsers at
 # once; a stream that sends nothing for a minute would be ended.
-SLOW = 0.5
+SLOW = 0.2
 HELD = 0.1
 
 # What fdk_then_ossart is called beside other volumes.

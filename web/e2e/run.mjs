@@ -14,7 +14,7 @@ import { viewerScenarios } from './viewer_scenarios.mjs';
 // Most scenarios wait more than they compute: this many at once keep two processors busy.
 const AT_ONCE = 3;
 // For a machine that is busy with other tests; an idle one needs two seconds for most.
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 600_000;
 
 // What no scenario may cause: errors of scripts, refusals by the Content-Security-Policy, requests to other hosts.
 function watch(page, origin) {
@@ -34,7 +34,7 @@ async function runOne(browser, scenario, options) {
   const address = await server.start();
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', deviceScaleFactor });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(120_000);
   const { problems, allow } = watch(page, address);
   let timer;
   const late = new Promise((_, reject) => {
