@@ -107,6 +107,14 @@ class RealTest(PageTest):
         self.assertEqual(overview["plots"], 6)
         self.assertRegex(overview["device"], r"cpu0.*Healthy.*GUPS.*Memory.*of")
 
+    def test_the_first_visit_simulates_a_scan(self):
+        service = self.service(web="simulated_scans: true")
+        seen = self.see(service, "first")
+        self.assertRegex(seen["turned"], r"^\d+° of 200°$")
+        self.assertGreater(seen["lit"], 0.05, "the skull is a twentieth of the picture at least")
+        jobs = json.loads(isocenter.must("jobs", "--json", "--server", service.grpc))
+        self.assertEqual([(job["station_name"], job["state"]) for job in jobs], [("simulator", "completed")])
+
     def test_two_rooms_scan_at_once(self):
         service = self.service()
         rooms = ("ROOM-1", "ROOM-2")
