@@ -21,6 +21,7 @@
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/observer.h"
+#include "server/daemon/simulated_scans.h"
 #include "server/daemon/slots.h"
 #include "server/dicom/objects/dictionary.h"
 #include "server/dicom/objects/result_store.h"
@@ -283,6 +284,7 @@ absl::Status Service::Drain() {
   node_->SetStopping();
   grpc_->StopServing();
   engine_->StopAdmitting();
+  if (simulated_scans_ != nullptr) simulated_scans_->Stop();
   if (!engine_->WaitUntilIdle(deadline)) {
     // The next start goes on with them.
     engine_->SuspendAll();

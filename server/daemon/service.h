@@ -65,6 +65,7 @@ class WebServer;
 namespace isocenter::daemon {
 
 class Observer;
+class SimulatedScans;
 struct Slots;
 
 /// Where a service is reached: host:port with the port that was chosen, or "off".
@@ -143,6 +144,7 @@ class Service {
   jobs::JobTable::Subscription deletions_;
   std::unique_ptr<http::QueuedTransfers> transfers_;  // null: no destination is configured
   std::unique_ptr<http::Refiner> refiner_;            // null without the web
+  std::unique_ptr<SimulatedScans> simulated_scans_;   // null: not allowed
   std::unique_ptr<http::WebServer> web_;              // null: disabled
   std::unique_ptr<node::Monitor> monitor_;
 };

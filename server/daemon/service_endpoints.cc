@@ -14,6 +14,7 @@
 #include "server/config/server_config.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/service.h"
+#include "server/daemon/simulated_scans.h"
 #include "server/daemon/slots.h"
 #include "server/daemon/web_refiner.h"
 #include "server/dicom/scp/node.h"
@@ -177,6 +178,10 @@ absl::Status Service::ServeWeb() {
                                                          archive_->transfers());
   }
   refiner_ = std::make_unique<WebRefiner>(configuration_.protocols, *table_, *engine_);
+  if (wanted.simulated_scans()) {
+    simulated_scans_ =
+        std::make_unique<SimulatedScans>(configuration_.protocols, *table_, *engine_);
+  }
   const http::WebOptions options{.address = wanted.address(),
                                  .tls = {.certificate_file = wanted.tls().certificate_file(),
                                          .private_key_file = wanted.tls().private_key_file(),
@@ -193,6 +198,7 @@ absl::Status Service::ServeWeb() {
                                                               .transfers = transfers_.get(),
                                                               .refiner = refiner_.get(),
                                                               .quality = quality_.get(),
+                                                              .simulator = simulated_scans_.get(),
                                                               .audit = audit_.get()}));
   addresses_.web = WithPort(wanted.address(), web_->port());
   return absl::OkStatus();

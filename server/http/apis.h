@@ -7,8 +7,10 @@
 #include "absl/time/time.h"
 #include "server/audit/event.h"
 #include "server/http/access.h"
+#include "server/http/node_json.h"
 #include "server/http/refiner.h"
 #include "server/http/router.h"
+#include "server/http/simulator.h"
 #include "server/http/transfers.h"
 #include "server/jobs/job_table.h"
 #include "server/jobs/ports.h"
@@ -35,14 +37,21 @@ struct WebEnvironment {
   Transfers* transfers = nullptr;                   // null: nothing is sent anywhere
   Refiner* refiner = nullptr;                       // null: nothing is refined on request
   const quality_records::Store* quality = nullptr;  // null: none is kept
+  Simulator* simulator = nullptr;                   // null: not allowed
   audit::Recorder* audit = nullptr;                 // null: nobody wants to know
   std::function<absl::Time()> clock = absl::Now;
 };
+
+inline PageOffers OffersOf(const WebEnvironment& environment) {
+  return {.transfers = environment.transfers != nullptr,
+          .simulated_scans = environment.simulator != nullptr};
+}
 
 void AddSessionRoutes(Access& access, Router& router);
 void AddNodeRoutes(const WebEnvironment& environment, Router& router);
 void AddJobRoutes(const WebEnvironment& environment, Router& router);
 void AddVolumeRoutes(const WebEnvironment& environment, Router& router);
+void AddLevelRoutes(const WebEnvironment& environment, Router& router);
 void AddDownloadRoutes(const WebEnvironment& environment, Router& router);
 void AddOrderRoutes(const WebEnvironment& environment, Router& router);
 void AddQualityRoutes(const WebEnvironment& environment, Router& router);

@@ -1,5 +1,4 @@
 // Volumes as files, in the formats of `isocenter fetch`.
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "proto/volume/headers.h"
 #include "server/base/log.h"
 #include "server/http/apis.h"
+#include "server/http/places.h"
 #include "server/http/stored_files.h"
 
 namespace isocenter::http {
@@ -67,7 +67,7 @@ class DownloadApi {
                                                         "; legal is a completed job"));
     }
     ISO_ASSIGN_OR_RETURN(Download download, Make(environment_.results, *job, format));
-    ISO_ASSIGN_OR_RETURN(std::shared_ptr<void> place, TakePlace());
+    ISO_ASSIGN_OR_RETURN(std::shared_ptr<void> place, places_.Take());
     Response response;
     response.Set("Content-Type", download.type)
         .Set("Content-Disposition",
@@ -79,18 +79,8 @@ class DownloadApi {
   }
 
  private:
-  absl::StatusOr<std::shared_ptr<void>> TakePlace() {
-    if (taken_->fetch_add(1) >= kMostDownloads) {
-      taken_->fetch_sub(1);
-      return absl::UnavailableError(
-          absl::StrCat("all ", kMostDownloads, " places of downloads are taken; try again"));
-    }
-    // The count outlives this: a connection may end after the routes are gone.
-    return std::shared_ptr<void>(nullptr, [taken = taken_](void*) { taken->fetch_sub(1); });
-  }
-
   const WebEnvironment environment_;
-  const std::shared_ptr<std::atomic<int>> taken_ = std::make_shared<std::atomic<int>>(0);
+  Places places_{kMostDownloads, "downloads"};
 };
 
 }  // namespace

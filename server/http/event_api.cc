@@ -88,9 +88,7 @@ class EventApi {
 
   std::string IdOf(int64_t number) const { return absl::StrCat(run_, "-", number); }
 
-  Json Status() const {
-    return StatusJson(environment_.node.Status(), environment_.transfers != nullptr);
-  }
+  Json Status() const { return StatusJson(environment_.node.Status(), OffersOf(environment_)); }
 
   std::string TextOf(const node::FeedEvent& event) const {
     const std::string id = IdOf(event.number);

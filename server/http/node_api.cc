@@ -15,7 +15,7 @@ namespace isocenter::http {
 namespace {
 
 Json StatusNow(const WebEnvironment& environment) {
-  return StatusJson(environment.node.Status(), environment.transfers != nullptr);
+  return StatusJson(environment.node.Status(), OffersOf(environment));
 }
 
 absl::StatusOr<Response> Drain(const WebEnvironment& environment, const Call& call) {

@@ -28,7 +28,7 @@ Json ReasonsJson(const std::vector<node::Reason>& reasons) {
   return json;
 }
 
-Json StatusJson(const node::NodeStatus& status, bool transfers_enabled) {
+Json StatusJson(const node::NodeStatus& status, const PageOffers& offers) {
   Json drained = nullptr;
   if (status.drained) {
     drained = {{"since", TimeJson(status.drained->since)},
@@ -61,7 +61,8 @@ Json StatusJson(const node::NodeStatus& status, bool transfers_enabled) {
             {"used_bytes", status.spool.used_bytes},
             {"reclaimable_bytes", status.spool.reclaimable_bytes},
             {"last_sync_seconds", status.spool.last_sync_seconds}}},
-          {"transfers_enabled", transfers_enabled}};
+          {"transfers_enabled", offers.transfers},
+          {"simulated_scans_enabled", offers.simulated_scans}};
 }
 
 Json DeviceJson(const node::DeviceState& device) {

@@ -9,7 +9,11 @@
 
 namespace isocenter::http {
 
-Json StatusJson(const node::NodeStatus& status, bool transfers_enabled);
+/// What the configuration lets the page do.
+struct PageOffers {
+  bool transfers = false, simulated_scans = false;
+};
+Json StatusJson(const node::NodeStatus& status, const PageOffers& offers);
 Json ReasonsJson(const std::vector<node::Reason>& reasons);
 Json DeviceJson(const node::DeviceState& device);
 Json HistoryJson(const std::vector<node::ActivitySample>& history);

@@ -1,14 +1,13 @@
-// What can be made of a finished volume: sending it to a DICOM destination, refining it.
-#include <atomic>
+// What the page orders: sending a volume to a DICOM destination, refining it, a simulated scan.
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
+#include "server/http/acceptance.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
 #include "server/http/parameters.h"
@@ -17,9 +16,9 @@
 namespace isocenter::http {
 namespace {
 
-// A refinement's frames are read before it is accepted: its answer may take seconds, and holds a
-// thread. Threads are left for others.
-constexpr int kMostRefining = 2;
+// A refinement's frames are read before it is accepted, and a scan is planned: an answer may take
+// seconds, and holds a thread. Threads are left for others.
+constexpr int kMostWaiting = 2;
 constexpr absl::Duration kLongestAcceptance = absl::Seconds(12);
 
 absl::StatusOr<Response> Send(const WebEnvironment& environment, const Call& call) {
@@ -66,12 +65,6 @@ absl::StatusOr<RefinementWish> WishOf(const Call& call) {
   return wish;
 }
 
-/// Of one refinement that is asked for; the one who waits may have left.
-struct Acceptance {
-  absl::Notification done;
-  absl::StatusOr<jobs::JobSnapshot> job = absl::UnknownError("");
-};
-
 class RefineApi {
  public:
   explicit RefineApi(const WebEnvironment& environment) : environment_(environment) {}
@@ -82,36 +75,48 @@ class RefineApi {
     if (environment_.refiner == nullptr) {
       return absl::FailedPreconditionError("this server does not refine");
     }
-    ISO_ASSIGN_OR_RETURN(const jobs::JobSnapshot job, Await(wish));
+    ISO_ASSIGN_OR_RETURN(
+        const jobs::JobSnapshot job,
+        AwaitAcceptance(
+            places_, kLongestAcceptance,
+            "the frames are still being read; the refinement appears among the jobs "
+            "if it is accepted",
+            [&](Accepted told) { environment_.refiner->Refine(wish, std::move(told)); }));
     spdlog::info("event=refine_requested job={} refinement={} by=\"{}\"", wish.job_id, job->id,
                  call.caller.name);
     return JsonAnswer(JobJson(*job, std::nullopt));
   }
 
  private:
-  absl::StatusOr<jobs::JobSnapshot> Await(const RefinementWish& wish) {
-    if (waiting_->fetch_add(1) >= kMostRefining) {
-      waiting_->fetch_sub(1);
-      return absl::UnavailableError(
-          absl::StrCat("the frames of ", kMostRefining,
-                       " other refinements are being read before they are accepted; try again"));
+  const WebEnvironment environment_;
+  Places places_{kMostWaiting, "refinements whose frames are read before they are accepted"};
+};
+
+class SimulateApi {
+ public:
+  explicit SimulateApi(const WebEnvironment& environment) : environment_(environment) {}
+
+  absl::StatusOr<Response> Answer(const Call& call) {
+    if (environment_.simulator == nullptr) {
+      return absl::FailedPreconditionError(
+          "web.simulated_scans is false; the page may start simulated scans where it is true");
     }
-    const auto acceptance = std::make_shared<Acceptance>();
-    environment_.refiner->Refine(
-        wish, [acceptance, waiting = waiting_](absl::StatusOr<jobs::JobSnapshot> job) {
-          waiting->fetch_sub(1);
-          acceptance->job = std::move(job);
-          acceptance->done.Notify();
-        });
-    if (acceptance->done.WaitForNotificationWithTimeout(kLongestAcceptance)) {
-      return acceptance->job;
-    }
-    return absl::UnavailableError(
-        "the frames are still being read; the refinement appears among the jobs if it is accepted");
+    ISO_ASSIGN_OR_RETURN(
+        const jobs::JobSnapshot job,
+        AwaitAcceptance(places_, kLongestAcceptance,
+                        "the scan is still being planned; it appears among the jobs if it is "
+                        "accepted",
+                        [&](Accepted told) {
+                          environment_.simulator->Begin(call.caller.name, std::move(told));
+                        }));
+    call.about.job_ids.push_back(job->id);
+    spdlog::info("event=simulation_requested job={} by=\"{}\"", job->id, call.caller.name);
+    return JsonAnswer(JobJson(*job, std::nullopt));
   }
 
+ private:
   const WebEnvironment environment_;
-  const std::shared_ptr<std::atomic<int>> waiting_ = std::make_shared<std::atomic<int>>(0);
+  Places places_{kMostWaiting, "simulated scans that are being planned"};
 };
 
 }  // namespace
@@ -125,6 +130,12 @@ void AddOrderRoutes(const WebEnvironment& environment, Router& router) {
         return api->Answer(call);
       },
       audit::Action::kRefine);
+  router.Add(
+      "POST", "/api/v1/simulations", Role::kConsole,
+      [api = std::make_shared<SimulateApi>(environment)](const Call& call) {
+        return api->Answer(call);
+      },
+      audit::Action::kAcquire);
   router.Add(
       "POST", "/api/v1/jobs/{}:send", Role::kOperator,
       [environment](const Call& call) { return Send(environment, call); }, audit::Action::kSend);

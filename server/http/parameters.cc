@@ -36,10 +36,14 @@ absl::StatusOr<int> IntegerParameter(const Request& request, absl::string_view n
                                      int high, int otherwise) {
   const std::optional<std::string> text = request.Parameter(name);
   if (!text) return otherwise;
+  return IntegerOf(name, *text, low, high);
+}
+
+absl::StatusOr<int> IntegerOf(absl::string_view name, absl::string_view text, int low, int high) {
   int value = 0;
-  if (absl::SimpleAtoi(*text, &value) && value >= low && value <= high) return value;
+  if (absl::SimpleAtoi(text, &value) && value >= low && value <= high) return value;
   return absl::InvalidArgumentError(
-      absl::StrCat(name, " is '", *text, "'; legal is ", low, " to ", high));
+      absl::StrCat(name, " is '", text, "'; legal is ", low, " to ", high));
 }
 
 absl::StatusOr<Json> BodyOf(const Request& request) {

@@ -15,6 +15,8 @@ namespace isocenter::http {
 /// An integer, `otherwise` where it is not given. Errors: INVALID_ARGUMENT with the legal range.
 absl::StatusOr<int> IntegerParameter(const Request& request, absl::string_view name, int low,
                                      int high, int otherwise);
+/// An integer that is a part of the path. Errors: INVALID_ARGUMENT with the legal range.
+absl::StatusOr<int> IntegerOf(absl::string_view name, absl::string_view text, int low, int high);
 
 /// The body as a JSON object; an empty one where there is no body. Errors: INVALID_ARGUMENT.
 absl::StatusOr<Json> BodyOf(const Request& request);

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/http/apis.h"
 #include "server/http/job_json.h"
+#include "server/http/opened_volume.h"
 #include "server/http/parameters.h"
 #include "server/http/transport/answers.h"
 #include "server/viewer/raw_volume.h"
@@ -16,29 +17,8 @@
 namespace isocenter::http {
 namespace {
 
-struct Opened {
-  jobs::JobSnapshot job;
-  std::shared_ptr<const viewer::RawVolume> raw;
-};
-
-absl::StatusOr<Opened> Open(const WebEnvironment& environment, const std::string& id) {
-  Opened opened;
-  ISO_ASSIGN_OR_RETURN(opened.job, environment.table.Get(id));
-  const jobs::Job& job = *opened.job;
-  if (job.state != jobs::JobState::kCompleted) {
-    return absl::FailedPreconditionError(absl::StrCat("job '", job.id, "' is ",
-                                                      std::string(jobs::Name(job.state)),
-                                                      "; legal is a completed job"));
-  }
-  ISO_ASSIGN_OR_RETURN(const std::filesystem::path file, environment.results.RawFile(job.id));
-  ISO_ASSIGN_OR_RETURN(viewer::RawVolume raw,
-                       viewer::RawVolume::Open(file, {job.grid.nx, job.grid.ny, job.grid.nz}));
-  opened.raw = std::make_shared<const viewer::RawVolume>(std::move(raw));
-  return opened;
-}
-
 absl::StatusOr<Response> Volume(const WebEnvironment& environment, const Call& call) {
-  ISO_ASSIGN_OR_RETURN(const Opened opened, Open(environment, call.arguments[0]));
+  ISO_ASSIGN_OR_RETURN(const OpenedVolume opened, OpenVolume(environment, call.arguments[0]));
   const VolumeGrid& grid = opened.job->grid;
   const auto bricks = environment.volumes.Get(opened.job->id, opened.raw);
   // That it is not prepared yet is no error here; that it cannot be is.
@@ -75,8 +55,9 @@ absl::StatusOr<viewer::Axis> AxisOf(const std::string& name) {
       absl::StrCat("axis is '", name, "'; legal are axial, coronal and sagittal"));
 }
 
-absl::StatusOr<viewer::Plane> ReadPlane(const WebEnvironment& environment, const Opened& opened,
-                                        viewer::Axis axis, int index, int level) {
+absl::StatusOr<viewer::Plane> ReadPlane(const WebEnvironment& environment,
+                                        const OpenedVolume& opened, viewer::Axis axis, int index,
+                                        int level) {
   // The stored volume has these in one piece, or in rows; for the others the cache has bricks.
   if (level == 0 && axis != viewer::Axis::kSagittal) return opened.raw->ReadPlane(axis, index);
   ISO_ASSIGN_OR_RETURN(const auto bricks, environment.volumes.Get(opened.job->id, opened.raw));
@@ -90,7 +71,7 @@ absl::StatusOr<Response> Slice(const WebEnvironment& environment, const Call& ca
     return absl::InvalidArgumentError(
         absl::StrCat("index is '", call.arguments[2], "'; legal is a number"));
   }
-  ISO_ASSIGN_OR_RETURN(const Opened opened, Open(environment, call.arguments[0]));
+  ISO_ASSIGN_OR_RETURN(const OpenedVolume opened, OpenVolume(environment, call.arguments[0]));
   const std::vector<viewer::Extent> levels = viewer::LevelsOf(opened.raw->extent());
   ISO_ASSIGN_OR_RETURN(const int level, IntegerParameter(call.request, "level", 0,
                                                          static_cast<int>(levels.size()) - 1, 0));

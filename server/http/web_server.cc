@@ -25,6 +25,7 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
   AddNodeRoutes(environment, router_);
   AddJobRoutes(environment, router_);
   AddVolumeRoutes(environment, router_);
+  AddLevelRoutes(environment, router_);
   AddDownloadRoutes(environment, router_);
   AddOrderRoutes(environment, router_);
   AddQualityRoutes(environment, router_);

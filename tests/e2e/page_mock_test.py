@@ -13,7 +13,7 @@ def setUpModule():
 
 class MockTest(unittest.TestCase):
     def test_what_people_do(self):
-        done = node("e2e/run.mjs", seconds=1200)
+        done = node("e2e/run.mjs", seconds=2400)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_it_answers_as_the_types_of_the_page_say(self):

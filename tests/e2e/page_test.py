@@ -14,7 +14,7 @@ from page_browser import WEB, node
 
 # Frames per second of scans that have to be seen: 100 frames take longer than a slow machine needs to look. HELD is for five browsers at
 # once; a stream that sends nothing for a minute would be ended.
-SLOW = 0.5
+SLOW = 0.2
 HELD = 0.1
 
 # What fdk_then_ossart is called beside other volumes.
@@ -106,6 +106,14 @@ class RealTest(PageTest):
         self.assertIn("backproject", timeline["stages"])
         self.assertEqual(overview["plots"], 6)
         self.assertRegex(overview["device"], r"cpu0.*Healthy.*GUPS.*Memory.*of")
+
+    def test_the_first_visit_simulates_a_scan(self):
+        service = self.service(web="simulated_scans: true")
+        seen = self.see(service, "first")
+        self.assertRegex(seen["turned"], r"^\d+° of 200°$")
+        self.assertGreater(seen["lit"], 0.05, "the skull is a twentieth of the picture at least")
+        jobs = json.loads(isocenter.must("jobs", "--json", "--server", service.grpc))
+        self.assertEqual([(job["station_name"], job["state"]) for job in jobs], [("simulator", "completed")])
 
     def test_two_rooms_scan_at_once(self):
         service = self.service()

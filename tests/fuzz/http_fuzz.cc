@@ -31,6 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)http::Matches(request.Header("if-none-match"), "\"tag\"");
   const auto page_size = http::IntegerParameter(request, "page_size", 1, 1000, 100);
   fuzz::Require(!page_size.ok() || (*page_size >= 1 && *page_size <= 1000), "1 to 1000 is legal");
+  const auto level = http::IntegerOf("level", request.body, 1, 3);
+  fuzz::Require(!level.ok() || (*level >= 1 && *level <= 3), "1 to 3 is legal");
   (void)http::FilterOf(request);
   if (const auto body = http::BodyOf(request); body.ok()) (void)http::TextOf(*body, "token");
   const auto cursor = http::DecodePageToken(request);

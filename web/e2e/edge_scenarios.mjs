@@ -38,6 +38,26 @@ export const edgeScenarios = {
     await shown(page.getByRole('heading', { name: 'Jobs' }));
   },
 
+  async 'first day: a simulated scan begins where the node allows it; a refusal is said in its words'({ page, open, server, allow }) {
+    firstDay(server);
+    await open('#/');
+    await shown(page.getByText('No room has sent an acquisition yet'));
+    const start = page.getByRole('button', { name: 'Start a simulated scan' });
+    assert.equal(await start.count(), 0);
+    server.simulatedScans = true;
+    server.send('status', server.status());
+    await shown(start);
+    allow(/409/);
+    server.simulatedScans = false;
+    await start.click();
+    await shown(page.getByRole('alert').getByText('web.simulated_scans is false'));
+    server.simulatedScans = true;
+    await start.click();
+    await shown(page.getByRole('heading', { name: 'simulator fdk' }));
+    await shown(page.getByRole('meter', { name: 'Arm' }));
+    assert.deepEqual(server.changes, ['POST simulations', 'POST simulations']);
+  },
+
   async 'a crowd: fifty rooms, five hundred jobs, the longest names'({ page, open, server }) {
     crowd(server);
     await open('#/');

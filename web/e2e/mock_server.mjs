@@ -32,12 +32,14 @@ export class MockServer {
     this.queueChunks = 7;
     this.streams = new Set();
     // How often each kind of thing was asked for, and what was asked to change.
-    this.requests = { slices: 0, sliceBytes: 0, events: 0 };
+    this.requests = { slices: 0, sliceBytes: 0, events: 0, levels: 0 };
     this.changes = [];
     this.orders = [];
     // Set: nothing can be refined any more.
     this.framesGone = false;
     this.pauses = fixtures.pauses(now);
+    // Set: the page may start scans.
+    this.simulatedScans = false;
     // Set: events are held back, as some proxies do.
     this.holdEvents = false;
     this.eventId = 0;
@@ -78,7 +80,7 @@ export class MockServer {
       ready: reasons.length === 0, reasons, draining: this.draining, active_jobs: this.active().length, max_active_jobs: 16, queue_chunks: this.queueChunks,
       jobs: Object.fromEntries(states.map((state) => [state, all.filter((j) => j.state === state).length])),
       spool: { capacity_bytes: 500e9, used_bytes: 81e9, reclaimable_bytes: 60e9, last_sync_seconds: 0.0042 },
-      transfers_enabled: this.destinations.length > 0,
+      transfers_enabled: this.destinations.length > 0, simulated_scans_enabled: this.simulatedScans,
     };
   }
 
@@ -173,7 +175,8 @@ export class MockServer {
       response.end();
       return undefined;
     }
-    needs(/:(cancel|refine)$/.test(path) ? 'console' : 'operator');
+    needs(/:(cancel|refine)$|^simulations$/.test(path) ? 'console' : 'operator');
+    if (path === 'simulations') return json(this.simulate());
     if (path === 'node:drain') this.draining ??= { since: new Date().toISOString(), reason: body.reason ?? '', by: session.name };
     if (path === 'node:resume') this.draining = null;
     if (path.startsWith('node:')) {
@@ -220,6 +223,7 @@ export class MockServer {
     if (parts[2] === 'trace') return json(fixtures.trace());
     if (parts[2] === 'preview') return json(previewOf(job));
     if (parts[2] === 'volume') return json(this.volumes.describe(job));
+    if (parts[2] === 'levels') return this.level(job, Number(parts[3]), response);
     if (parts[2] === 'slices') return this.slice(job, parts[3], Number(parts[4]), Number(query.get('level') ?? 0), response);
     throw new Refusal(404, 'NOT_FOUND', `there is no ${path}`);
   }
@@ -299,6 +303,16 @@ export class MockServer {
     return made;
   }
 
+  simulate() {
+    if (!this.simulatedScans) throw new Refusal(409, 'FAILED_PRECONDITION', 'web.simulated_scans is false; the page may start simulated scans where it is true');
+    const running = this.active().find((j) => j.station_name === 'simulator');
+    if (running) throw new Refusal(409, 'FAILED_PRECONDITION', `simulated scan '${running.job_id}' is under way; legal is one at a time`);
+    const made = fixtures.job({ job_id: '20260301T093100-simu0001', station_name: 'simulator', protocol: 'fdk', state: 'receiving', job_class: 'interactive', create_time: new Date().toISOString() });
+    this.jobs.set(made.job_id, made);
+    this.send('job', made);
+    return made;
+  }
+
   download(job, format, response) {
     const body = Buffer.alloc(4096, 1);
     response.writeHead(200, {
@@ -318,6 +332,16 @@ export class MockServer {
       Object.assign(instances, { queued: instances.queued + instances.failed, failed: 0 });
     }
     return count;
+  }
+
+  level(job, index, response) {
+    const { nx, ny, nz, data } = this.volumes.level(job, index);
+    this.requests.levels += 1;
+    response.writeHead(200, {
+      'Content-Type': 'application/octet-stream', 'X-Isocenter-Columns': nx, 'X-Isocenter-Rows': ny, 'X-Isocenter-Slices': nz,
+      ETag: `"6f1c2a9b-level-${index}"`, 'Cache-Control': 'private, no-cache',
+    });
+    response.end(Buffer.from(data.buffer));
   }
 
   slice(job, axis, index, level, response) {

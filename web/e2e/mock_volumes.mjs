@@ -30,6 +30,12 @@ export class MockVolumes {
     };
   }
 
+  level(job, index) {
+    const found = this.levels(job)[index];
+    if (!found) throw new Refusal(400, 'INVALID_ARGUMENT', `level is '${index}'; legal is 0 to 1`);
+    return found;
+  }
+
   plane(job, axis, index, level) {
     const levels = this.levels(job);
     const found = levels[level] && plane(levels[level], axis, index);

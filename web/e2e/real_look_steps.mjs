@@ -89,6 +89,29 @@ export const lookSteps = {
     return { middle, slice, means, lengths: await planeOf(page, 'axial').getAttribute('data-lengths') };
   },
 
+  // The first visit of a node that may simulate: from its button to the volume in 3-D, with a preview and the arm on the way.
+  async first({ page, open, allow }) {
+    // The preview may be asked for in the moment in which it goes.
+    allow(/404.*\/preview$/);
+    await open('#/');
+    await page.getByRole('button', { name: 'Start a simulated scan' }).click();
+    await page.getByRole('heading', { name: 'simulator fdk' }).waitFor();
+    const arm = page.getByRole('meter', { name: 'Arm' });
+    const turned = await arm.getAttribute('aria-valuetext');
+    await eventually('three planes of a preview, or the volume', async () => {
+      const previews = await page.locator('.previews canvas').count();
+      return previews === 3 || (await planeOf(page, 'axial').count()) === 1 || previews;
+    });
+    await planeOf(page, 'axial', '[data-level]').waitFor();
+    await page.getByRole('button', { name: '3-D', exact: true }).click();
+    await page.locator('.pane.solid[data-drawn]').waitFor();
+    const lit = await page.locator('.pane.solid canvas').evaluate((canvas) => {
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return data.filter((value, i) => i % 4 === 0 && value > 60).length / (data.length / 4);
+    });
+    return { turned, lit };
+  },
+
   // Volumes side by side, by their names; all scroll together.
   async beside({ page, open }, job, ...names) {
     await open(`#/jobs/${job}`);

@@ -36,8 +36,13 @@ export const workSteps = {
   async waits({ page, open }, destination) {
     await open('#/dicom');
     await cardOf(page, destination).getByText(/[1-9]\d* waiting/).waitFor();
-    await page.locator('tr[data-transfer]', { hasText: 'cannot' }).first().waitFor();
-    return { message: await page.locator('tr[data-transfer] .message').first().textContent() };
+    // While it is tried again there is no message.
+    let message = '';
+    await eventually('why it waits', async () => {
+      message = await page.locator('tr[data-transfer] .message').first().textContent();
+      return message.includes('cannot') || message;
+    });
+    return { message };
   },
 
   // What it has refused for good, all of it, and why.

@@ -7,13 +7,14 @@ import { lookScenarios } from './look_scenarios.mjs';
 import { orderScenarios } from './order_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
 import { signInScenarios } from './sign_in_scenarios.mjs';
+import { solidScenarios } from './solid_scenarios.mjs';
 import { useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
 
 // Most scenarios wait more than they compute: this many at once keep two processors busy.
 const AT_ONCE = 3;
 // For a machine that is busy with other tests; an idle one needs two seconds for most.
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 600_000;
 
 // What no scenario may cause: errors of scripts, refusals by the Content-Security-Policy, requests to other hosts.
 function watch(page, origin) {
@@ -28,11 +29,12 @@ function watch(page, origin) {
 }
 
 async function runOne(browser, scenario, options) {
-  const server = new MockServer(options);
+  const { deviceScaleFactor = 1, ...ofServer } = options;
+  const server = new MockServer(ofServer);
   const address = await server.start();
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', deviceScaleFactor });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(120_000);
   const { problems, allow } = watch(page, address);
   let timer;
   const late = new Promise((_, reject) => {
@@ -52,6 +54,8 @@ const TOKENS = { 'v-token': 'viewer', 'o-token': 'operator', 'a-token': 'adminis
 const wanted = process.argv[2] ?? '';
 const all = [
   ...Object.entries({ ...screenScenarios, ...viewerScenarios, ...lookScenarios, ...edgeScenarios, ...useScenarios, ...orderScenarios }).map(([name, run]) => ({ name, run, options: {} })),
+  // Processors that draw in three dimensions are slow: a quarter of the pixels.
+  ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
   ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();

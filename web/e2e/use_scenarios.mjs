@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { DONE, FAILED, LIVE, eventually, goByKeys, job, pane, shown } from './helpers.mjs';
+import { firstDay } from './worlds.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 // Contrast is a scenario of its own: there, the words of canvases and of what breathes are told apart.
@@ -32,10 +33,12 @@ async function tabTo(page, name) {
 }
 
 // Every screen in four widths: nothing that axe knows, and the help.
-async function axeFindsNothing({ page, open }, colorScheme) {
+async function axeFindsNothing({ page, open, server, allow }, colorScheme) {
+  allow(/404/);
   await page.emulateMedia({ colorScheme });
   const screens = {
     '#/': '.plot', '#/jobs': 'tbody tr', '#/dicom': 'tr[data-transfer]', '#/node': '#queue', [job(DONE)]: '.pane[data-level="0"]',
+    '#/jobs?state=failed': '.why', '#/jobs/none': '.problem', '#/nowhere': '.problem',
     [job(DONE, 'timeline')]: '.timeline canvas', [job(DONE, 'details')]: '.warnings li', [job(FAILED)]: '.problem', [job(LIVE)]: '.previews canvas',
   };
   for (const [hash, what] of Object.entries(screens)) {
@@ -50,6 +53,20 @@ async function axeFindsNothing({ page, open }, colorScheme) {
   await page.keyboard.press('?');
   await shown(page.getByRole('dialog'));
   assert.deepEqual(await violations(page), [], 'help');
+  await page.keyboard.press('Escape');
+  await open(job(DONE));
+  await page.getByRole('button', { name: '3-D', exact: true }).click();
+  await shown(page.locator('.pane.solid'));
+  for (const width of [390, 768, 1280, 2560]) {
+    await page.setViewportSize({ width, height: 844 });
+    assert.deepEqual(await violations(page), [], `3-D at ${width}`);
+  }
+  firstDay(server);
+  server.simulatedScans = true;
+  await open('#/');
+  await page.reload();
+  await shown(page.getByRole('button', { name: 'Start a simulated scan' }));
+  assert.deepEqual(await violations(page), [], 'first day');
 }
 
 export const useScenarios = {

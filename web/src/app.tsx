@@ -40,6 +40,6 @@ function screen(path: string[], query: URLSearchParams) {
     case 'dicom': return <Transfers query={query} />;
     case 'quality': return <Quality />;
     case 'node': return <Node />;
-    default: return <p class="problem">There is no such page. <a href="#/">Overview</a></p>;
+    default: return <><h1 class="hidden">No such page</h1><p class="problem">There is no such page. <a href="#/">Overview</a></p></>;
   }
 }

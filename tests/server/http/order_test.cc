@@ -33,6 +33,18 @@ class FakeRefiner : public http::Refiner {
   jobs::JobSnapshot job_;
 };
 
+class FakeSimulator : public http::Simulator {
+ public:
+  void Begin(const std::string& by, Done done) override {
+    asked_by_.push_back(by);
+    if (refusal_.ok()) return done(job_);
+    done(refusal_);
+  }
+  std::vector<std::string> asked_by_;
+  absl::Status refusal_;
+  jobs::JobSnapshot job_;
+};
+
 class OrderTest : public WebTest {
  protected:
   HttpAnswer Ask(const char* token, const std::string& path, const json& body) {
@@ -81,6 +93,43 @@ TEST_F(OrderTest, RefinementsAreOfferedAndAskedFor) {
   EXPECT_EQ(audit_.Of(audit::Action::kRefine).back().outcome, audit::Outcome::kRefused);
   EXPECT_EQ(Ask(kConsoleToken, path, {{"deadline_seconds", "soon"}}).status, 400);
   EXPECT_EQ(Ask(kConsoleToken, "/api/v1/jobs/none:refine", wish).status, 404);
+}
+
+TEST_F(OrderTest, ASimulatedScanNeedsTheConfigurationAndARole) {
+  StartWithTokens();
+  const std::string bearer = absl::StrCat("Bearer ", kViewerToken);
+  EXPECT_EQ(
+      client().Get("/api/v1/status", {{"Authorization", bearer}}).json()["simulated_scans_enabled"],
+      false);
+  const HttpAnswer refused = Ask(kOperatorToken, "/api/v1/simulations", json::object());
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("web.simulated_scans is false"));
+}
+
+TEST_F(OrderTest, ASimulatedScanIsBegunAndRecorded) {
+  FakeSimulator simulator;
+  simulator_ = &simulator;
+  StartWithTokens();
+  const std::string id = Complete();
+  simulator.job_ = *service_.table->Get(id);
+  const std::string bearer = absl::StrCat("Bearer ", kViewerToken);
+  EXPECT_EQ(
+      client().Get("/api/v1/status", {{"Authorization", bearer}}).json()["simulated_scans_enabled"],
+      true);
+  EXPECT_EQ(Ask(kViewerToken, "/api/v1/simulations", json::object()).status, 403);
+  EXPECT_THAT(simulator.asked_by_, SizeIs(0));
+  const HttpAnswer begun = Ask(kConsoleToken, "/api/v1/simulations", json::object());
+  ASSERT_EQ(begun.status, 200) << begun.body;
+  EXPECT_EQ(begun.json()["job_id"], id);
+  EXPECT_THAT(simulator.asked_by_, ElementsAre("the console"));
+  EXPECT_EQ(audit_.Of(audit::Action::kAcquire).back().outcome, audit::Outcome::kSuccess);
+  EXPECT_THAT(audit_.Of(audit::Action::kAcquire).back().job_ids, ElementsAre(id));
+
+  simulator.refusal_ = absl::FailedPreconditionError("simulated scan 'x' is under way");
+  const HttpAnswer refused = Ask(kConsoleToken, "/api/v1/simulations", json::object());
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("is under way"));
+  EXPECT_EQ(audit_.Of(audit::Action::kAcquire).back().outcome, audit::Outcome::kRefused);
 }
 
 TEST_F(OrderTest, APageOfAnotherSiteRefinesAndSendsNothing) {

@@ -122,6 +122,70 @@ TEST_F(VolumeTest, WhatIsNotThereIsRefused) {
   EXPECT_EQ(client().Get("/api/v1/jobs/" + active + "/volume").status, 409);
 }
 
+TEST_F(VolumeTest, ALevelIsGivenAsAWhole) {
+  AwaitPrepared();
+  const HttpAnswer answer = client().Get(base_ + "/levels/0", {{"Accept-Encoding", "gzip"}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.header("content-length"), absl::StrCat(2 * 32 * 32 * 32));
+  EXPECT_EQ(answer.header("x-isocenter-columns"), "32");
+  EXPECT_EQ(answer.header("x-isocenter-rows"), "32");
+  EXPECT_EQ(answer.header("x-isocenter-slices"), "32");
+  const std::vector<int16_t> voxels = PixelsOf(answer.body);
+  ASSERT_THAT(voxels, SizeIs(32 * 32 * 32));
+  for (int z = 0; z < 32; ++z) {
+    for (int y = 0; y < 32; ++y) {
+      for (int x = 0; x < 32; ++x) {
+        ASSERT_EQ(voxels[(size_t{1} * z * 32 + y) * 32 + x], Stored(x, y, z));
+      }
+    }
+  }
+  EXPECT_EQ(answer.header("cache-control"), "private, no-cache");
+  const HttpAnswer again =
+      client().Get(base_ + "/levels/0", {{"If-None-Match", answer.header("etag")}});
+  EXPECT_EQ(again.status, 304);
+  EXPECT_EQ(again.body, "");
+  EXPECT_EQ(audit_.Of(audit::Action::kView).back().outcome, audit::Outcome::kSuccess);
+}
+
+TEST_F(VolumeTest, ALevelThatIsNotThereIsRefused) {
+  for (const char* level : {"1", "-1", "x", "0x0", "1e0", "2147483648", "99999999999999999999"}) {
+    const HttpAnswer answer = client().Get(absl::StrCat(base_, "/levels/", level));
+    EXPECT_EQ(answer.status, 400) << level;
+    EXPECT_EQ(answer.json()["error"]["message"],
+              absl::StrCat("level is '", level, "'; legal is 0 to 0"));
+  }
+  EXPECT_EQ(client().Get("/api/v1/jobs/none/levels/0").status, 404);
+  const std::string active = Accept();
+  EXPECT_EQ(client().Get("/api/v1/jobs/" + active + "/levels/0").status, 409);
+}
+
+/// Larger than what is given as a whole, along one axis.
+class LongVolumeTest : public WebTest {};
+
+TEST_F(LongVolumeTest, OnlySmallLevelsAreGivenAsAWhole) {
+  Start();
+  const std::string id = Accept("ROOM-1", [](pipeline::AcquisitionRequest& request) {
+    request.grid = CenteredGrid(5, 3, 600, {4, 4, 0.2});
+  });
+  const auto console = *Console::Attach(jobs_.at(id));
+  ASSERT_TRUE(console->Send(0, 40).ok());
+  ASSERT_TRUE(console->Finish().ok());
+  ASSERT_TRUE(Eventually([&] { return jobs::HasEnded((*service_.table->Get(id))->state); }));
+  const std::string base = absl::StrCat("/api/v1/jobs/", id);
+  ASSERT_TRUE(
+      Eventually([&] { return client().Get(base + "/volume").json()["prepared"] == true; }));
+  for (const char* level : {"0", "1", "4"}) {
+    EXPECT_EQ(client().Get(absl::StrCat(base, "/levels/", level)).json()["error"]["message"],
+              absl::StrCat("level is '", level, "'; legal is 2 to 3"));
+  }
+  const HttpAnswer whole = client().Get(base + "/levels/2");
+  EXPECT_EQ(whole.header("x-isocenter-slices"), "150");
+  const std::vector<int16_t> voxels = PixelsOf(whole.body);
+  ASSERT_THAT(voxels, SizeIs(2 * 1 * 150));
+  const HttpAnswer plane = client().Get(base + "/slices/axial/77?level=2");
+  EXPECT_EQ(PixelsOf(plane.body), std::vector<int16_t>(voxels.begin() + 154, voxels.begin() + 156));
+}
+
 TEST_F(VolumeTest, ADamagedFileIsNotShown) {
   const auto file = service_.results.RawFile(id_);
   std::filesystem::resize_file(*file, 100);

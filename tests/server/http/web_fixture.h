@@ -78,6 +78,7 @@ class WebTest : public ::testing::Test {
          .transfers = transfers_,
          .refiner = refiner_,
          .quality = quality_,
+         .simulator = simulator_,
          .audit = &audit_,
          .clock = [this] { return absl::Now() + absl::Seconds(seconds_ahead_.load()); }});
     ASSERT_TRUE(server.ok()) << server.status();
@@ -152,6 +153,7 @@ class WebTest : public ::testing::Test {
   http::Transfers* transfers_ = nullptr;
   http::Refiner* refiner_ = nullptr;
   const quality_records::Store* quality_ = nullptr;
+  http::Simulator* simulator_ = nullptr;
   KeptEvents audit_;
   std::atomic<int> seconds_ahead_{0};  // of the server's clock
   std::map<std::string, std::shared_ptr<pipeline::ReconstructionJob>> jobs_;

@@ -19,6 +19,7 @@ export type Query = Record<string, string | number | undefined>;
 
 // An answer that takes longer than this counts as none.
 const TIMEOUT_MS = 15_000;
+const LONG_TIMEOUT_MS = 120_000;
 const BASE = 'api/v1/';
 
 function address(path: string, query?: Query): string {
@@ -77,6 +78,17 @@ export class Api {
     return { columns, rows, samples: new Int16Array(bytes) };
   }
 
+  // As many int16 samples as the answer says that there are along three axes: megabytes, that may take a while.
+  async samples(path: string, signal?: AbortSignal): Promise<Int16Array> {
+    const response = await this.call('GET', path, undefined, undefined, signal, LONG_TIMEOUT_MS);
+    const bytes = await response.arrayBuffer();
+    const wanted = ['Columns', 'Rows', 'Slices'].reduce((n, name) => n * Number(response.headers.get(`X-Isocenter-${name}`)), 2);
+    if (!(wanted > 0 && bytes.byteLength === wanted)) {
+      throw new ApiError(response.status, 'DATA_LOSS', `the volume has ${bytes.byteLength} bytes, not ${wanted}`);
+    }
+    return new Int16Array(bytes);
+  }
+
   // The event stream's answer; its body is read by the caller, for as long as it likes.
   events(lastEventId: string | null, signal: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { Accept: 'text/event-stream' };
@@ -94,11 +106,11 @@ export class Api {
     return (await response.json()) as T;
   }
 
-  private async call(method: string, path: string, query?: Query, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  private async call(method: string, path: string, query?: Query, body?: unknown, signal?: AbortSignal, longest = TIMEOUT_MS): Promise<Response> {
     const headers: Record<string, string> = {};
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (method !== 'GET' && this.csrfToken !== null) headers['X-CSRF-Token'] = this.csrfToken;
-    const late = AbortSignal.timeout(TIMEOUT_MS);
+    const late = AbortSignal.timeout(longest);
     const init: RequestInit = { method, headers, signal: signal ? eitherOf(signal, late) : late };
     if (body !== undefined) init.body = JSON.stringify(body);
     let response: Response;

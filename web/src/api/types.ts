@@ -44,6 +44,7 @@ export interface Status {
     last_sync_seconds: number;
   };
   transfers_enabled: boolean;
+  simulated_scans_enabled: boolean;
 }
 
 export interface JobProgress {

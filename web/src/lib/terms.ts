@@ -7,6 +7,7 @@ export const TERMS = {
   Subset: 'The part of the frames that one step of an iteration compares with',
   Residual: 'How far the frames and the projected volume are apart, as a part of the frames: smaller is closer',
   Window: 'The Hounsfield units (HU; water 0, air −1000) that are shown from black to white: their centre and their width',
+  MIP: 'Maximum intensity projection: of each line of sight the brightest voxel, so that vessels and metal are seen through everything else. Shaded: what is above the window is a lit surface, below it is clear. Both show means of several voxels, so the smallest things are seen in the planes only',
   Spool: 'Where every frame is kept on disk until its job has ended',
   Instance: 'One DICOM object: an image of a series, or a volume in one piece',
 } as const;

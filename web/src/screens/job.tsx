@@ -1,4 +1,5 @@
 // One job: where it is, its volume, its timeline, everything that is known of it.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Job as JobMessage, type JobDetail, type Trace, type Transfers, isActive } from '../api/types.ts';
 import { Convergence } from '../charts/convergence.tsx';
@@ -36,8 +37,8 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
   const stale = live && data && live.state !== data.state;
   const latest = useAsked<JobDetail>(stale ? path : null, {}, 0);
   const job = stale ? latest.data ?? data : data;
-  if (store.removed.has(jobId)) return <p class="notice" role="status">Job {jobId} was deleted, and its volume with it. <a href="#/jobs">All jobs</a></p>;
-  if (!job) return error ? <p class="problem" role="alert">{error}. <a href="#/jobs">All jobs</a></p> : <p class="quiet">Loading</p>;
+  if (store.removed.has(jobId)) return <NoJob jobId={jobId}><p class="notice" role="status">Job {jobId} was deleted, and its volume with it. <a href="#/jobs">All jobs</a></p></NoJob>;
+  if (!job) return <NoJob jobId={jobId}>{error ? <p class="problem" role="alert">{error}. <a href="#/jobs">All jobs</a></p> : <p class="quiet">Loading</p>}</NoJob>;
   const shown: JobDetail = live ? { ...job, ...live } : job;
   const usual: Tab = shown.has_volume || isActive(shown) ? 'volume' : 'details';
   const tab = TABS.find((t) => t.id === query.get('tab'))?.id ?? usual;
@@ -58,6 +59,10 @@ export function Job({ jobId, query }: { jobId: string; query: URLSearchParams })
       {tab === 'dicom' && <DicomTab jobId={jobId} />}
     </div>
   );
+}
+
+function NoJob({ jobId, children }: { jobId: string; children: ComponentChildren }) {
+  return <><h1 class="hidden">Job {jobId}</h1>{children}</>;
 }
 
 function Failure({ error, failed }: { error: NonNullable<JobMessage['error']>; failed: boolean }) {

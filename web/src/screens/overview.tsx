@@ -1,8 +1,10 @@
 // What an operator looks at all day: rooms, active jobs, devices, throughput.
+import { useState } from 'preact/hooks';
+import { messageOf } from '../api/client.ts';
 import type { Device, Job, Queue, Room } from '../api/types.ts';
 import { HistoryPlots } from '../charts/history.tsx';
 import { coarseSeconds, count, finish, time } from '../lib/format.ts';
-import { jobHref, rowLink } from '../lib/router.ts';
+import { go, jobHref, rowLink } from '../lib/router.ts';
 import { useAsked, useStore, useTick } from '../state/hooks.ts';
 import type { Store } from '../state/store.ts';
 import { Empty, JobProgressBar, StateChip, Warnings } from '../ui/bits.tsx';
@@ -29,7 +31,7 @@ export function Overview() {
         <h2 id="rooms">Rooms</h2>
         {rooms.error && !rooms.data && <p class="problem">{rooms.error}</p>}
         {rooms.data?.rooms.length === 0 && (
-          <FirstScan />
+          <FirstScan store={store} />
         )}
         {rooms.data && <Rooms rooms={rooms.data.rooms} store={store} />}
       </section>
@@ -60,15 +62,41 @@ export function Overview() {
 }
 
 // The first visit: what to type to see a volume here.
-function FirstScan() {
+function FirstScan({ store }: { store: Store }) {
   const server = `${location.hostname}:50051`;
   return (
     <section class="card" aria-labelledby="first">
       <header><h3 id="first">No room has sent an acquisition yet</h3></header>
+      {store.status?.simulated_scans_enabled && store.may('console') && <Simulate store={store} />}
       <p>A simulated head scan, typed where the command isocenter is, becomes the first volume here:</p>
       <pre tabIndex={0} aria-label="Commands">{`isocenter simulate --phantom head --out head\nisocenter stream head --fps 30 --server ${server}`}</pre>
       <p class="quiet">50051 is the usual port; grpc_address of the configuration may name another. <DocsLink to="firstScan">How a console sends one</DocsLink></p>
     </section>
+  );
+}
+
+// A scan without a console, where the operator of the service allows it.
+function Simulate({ store }: { store: Store }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const start = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const job = await store.api.post<Job>('simulations');
+      store.takeJob(job);
+      go(jobHref(job.job_id));
+    } catch (error) {
+      setProblem(messageOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <p>This node may simulate one: a head phantom, 160 frames in 8 seconds, and its volume soon after.</p>
+      <p class="first-step"><button type="button" class="primary" disabled={busy} onClick={() => void start()}>{busy ? 'Starting' : 'Start a simulated scan'}</button></p>
+      {problem && <p class="problem" role="alert">{problem}</p>}
+    </>
   );
 }
 

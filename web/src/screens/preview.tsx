@@ -1,30 +1,43 @@
 // The volume as far as it is: three planes through its middle, while frames still arrive.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Grid, JobDetail, Preview } from '../api/types.ts';
 import { useAsked } from '../state/hooks.ts';
+import { Arm } from '../ui/arm.tsx';
 import { Empty } from '../ui/bits.tsx';
 import { planeOf } from '../viewer/geometry.ts';
-import { PRESETS, applyTable, fillLookupTable } from '../viewer/window_level.ts';
+import { PRESETS, type Preset, applyTable, fillLookupTable } from '../viewer/window_level.ts';
 
-const PREVIEW_MS = 1_000;
-const table = new Uint32Array(65536);
-fillLookupTable(table, PRESETS[0]!.window, false);
+// The service makes five in a second; what has not changed is not sent again.
+const PREVIEW_MS = 500;
 
 export function PreviewPanes({ job }: { job: JobDetail }) {
   const { data } = useAsked<Preview>(job.has_preview ? `jobs/${encodeURIComponent(job.job_id)}/preview` : null, {}, PREVIEW_MS);
+  const [preset, setPreset] = useState<Preset>(PRESETS[0]!);
+  const table = useMemo(() => {
+    const filled = new Uint32Array(65536);
+    fillLookupTable(filled, preset.window, false);
+    return filled;
+  }, [preset]);
   return (
     <section class="card" aria-labelledby="preview">
       <header>
         <h2 id="preview">Preview</h2>
-        {data && <span class="quiet numbers">of {data.frames_backprojected} of {job.progress.frames_total} frames, window {PRESETS[0]!.name.toLowerCase()}</span>}
+        {job.state === 'receiving' && <Arm job={job} />}
+        {data && <span class="quiet numbers">of {data.frames_backprojected} of {job.progress.frames_total} frames</span>}
+        <label class="inline">
+          <span class="quiet">Window</span>
+          <select value={preset.id} onChange={(event) => setPreset(PRESETS.find(({ id }) => id === event.currentTarget.value) ?? preset)}>
+            {PRESETS.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
+          </select>
+        </label>
       </header>
       {!data && <Empty>The first preview comes when frames have been back-projected.</Empty>}
-      <div class="previews">{data?.planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} grid={job.grid} />)}</div>
+      <div class="previews">{data?.planes.map((plane) => <PreviewPlane key={plane.orientation} plane={plane} grid={job.grid} table={table} />)}</div>
     </section>
   );
 }
 
-function PreviewPlane({ plane, grid }: { plane: Preview['planes'][number]; grid: Grid }) {
+function PreviewPlane({ plane, grid, table }: { plane: Preview['planes'][number]; grid: Grid; table: Uint32Array }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   // The same side of the patient is on the left as in the viewer, in whatever position he lies.
   const { name, flipX, flipY, edge } = planeOf(grid, plane.orientation);
@@ -38,7 +51,7 @@ function PreviewPlane({ plane, grid }: { plane: Preview['planes'][number]; grid:
     applyTable(samplesOf(plane.hounsfield_base64), table, new Uint32Array(image.data.buffer));
     source.getContext('2d')!.putImageData(image, 0, 0);
     canvas.current!.getContext('2d', { alpha: false })!.drawImage(source, 0, 0, columns, rows);
-  }, [plane]);
+  }, [plane, table]);
   return (
     <figure>
       <div class="pane">

@@ -23,8 +23,15 @@ const GROUPS: { title: string; keys: [string, string][] }[] = [
     title: 'Viewer',
     keys: [
       ['c w p m', 'Left button: cross hair, window, pan, distance'], ['1 – 7', 'Window presets'], ['0', 'Full range'],
-      ['i', 'Invert'], ['x', 'Show or hide the cross hair'], ['Delete', 'Remove distances'], ['r', 'Reset'],
+      ['v', '3-D beside the planes'], ['s', 'Shaded or MIP'], ['i', 'Invert'], ['x', 'Show or hide the cross hair'], ['Delete', 'Remove distances'], ['r', 'Reset'],
       ['Wheel', 'Slices; with Ctrl: zoom'], ['Middle button', 'Pan'], ['Right button', 'Zoom'],
+    ],
+  },
+  {
+    title: 'Viewer, with the focus on 3-D',
+    keys: [
+      ['↑ ↓ ← →', 'Turn; with Alt by less'], ['+ −', 'Zoom'], ['Shift + arrows', 'Pan'], ['Home', 'From the front'],
+      ['Enter', 'Alone, beside the planes'], ['Drag', 'Turn, or the tool; two fingers: zoom'],
     ],
   },
   { title: 'Timeline', keys: [['+ −', 'Zoom'], ['← →', 'Move'], ['Home', 'The whole job']] },

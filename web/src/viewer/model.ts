@@ -3,6 +3,7 @@ import type { Axis, Grid, Relation, Volume } from '../api/types.ts';
 import {
   AXES, type Pane, type Plane, type Vec3, type View, clampIndex, distanceMm, fittingView, pannedBy, planeOf, zoomedAt,
 } from './geometry.ts';
+import { Solid } from './solid/state.ts';
 import { PRESETS, type Window, clampWindow, fullWindow } from './window_level.ts';
 
 export type Tool = 'crosshair' | 'window' | 'pan' | 'measure';
@@ -54,6 +55,7 @@ export class ViewerModel {
   private windows: Record<'tissue' | 'difference', Window> = { tissue: SOFT, difference: SUBTRACTED };
   // A distance that follows the cross hair.
   private measuring = false;
+  readonly solid = new Solid(() => this.changed());
   private readonly listeners = new Set<() => void>();
   private settle: ReturnType<typeof setTimeout> | undefined;
 
@@ -70,10 +72,12 @@ export class ViewerModel {
 
   stop(): void {
     clearTimeout(this.settle);
+    this.solid.stop();
     this.listeners.clear();
   }
 
   axes(): readonly Axis[] {
+    if (this.solid.place === 'alone') return [];
     return this.layout === 'all' ? AXES : [this.layout];
   }
 
@@ -93,6 +97,7 @@ export class ViewerModel {
   // One preset for all volumes: whoever asks for bone wants to see bone everywhere.
   usePreset(window: Window): void {
     this.windows = { tissue: window, difference: window };
+    this.solid.useWindow(window);
     this.changed();
   }
 
@@ -146,6 +151,7 @@ export class ViewerModel {
 
   setLayout(layout: Layout): void {
     this.layout = layout;
+    if (this.solid.place === 'alone') this.solid.place = 'beside';
     this.changed();
   }
 
@@ -214,6 +220,7 @@ export class ViewerModel {
     this.views = this.fitting();
     this.windows = { tissue: SOFT, difference: SUBTRACTED };
     this.inverted = false;
+    this.solid.reset();
     this.moveTo(middleOf(this.grid));
   }
 

@@ -2,12 +2,12 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Axis } from '../api/types.ts';
 import { hounsfield, millimetres } from '../lib/format.ts';
-import { colour, onThemeChange } from '../lib/theme.ts';
-import { type Colours, PlaneImage, drawImage, drawOverlay } from './draw.ts';
+import { PlaneImage, drawImage } from './draw.ts';
 import { type Pane as Size, worldMm } from './geometry.ts';
 import { Gesture } from './gesture.ts';
 import type { Shown, ViewerModel } from './model.ts';
-import type { SliceLoader } from './slice_loader.ts';
+import { Overlay } from './overlay.tsx';
+import { type SliceLoader, keyOf } from './slice_loader.ts';
 import { levelFor, sliceId } from './wishes.ts';
 
 interface Props {
@@ -26,6 +26,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const image = useRef<PlaneImage | null>(null);
+  const painted = useRef('');
   const plane = model.planes[axis];
   const slice = model.sliceOf(axis);
   const seen = bestSlice(model, loader, shown, axis, sizeOf(canvas.current));
@@ -47,24 +48,26 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
     return () => observer.disconnect();
   }, [axis]);
 
-  const paint = () => {
+  // Only what has changed: of three planes, two stay as they are while one is gone through.
+  useLayoutEffect(() => {
     const element = canvas.current;
     if (!element) return;
-    const context = element.getContext('2d', { alpha: false })!;
     const size = sizeOf(element);
     const view = model.views[axis];
+    const window = model.windowOf(shown.relation);
+    const found = bestSlice(model, loader, shown, axis, size);
+    const quick = model.moving && model.scrolled.axis === axis;
+    const key = JSON.stringify([found && keyOf(found.id), view, size, window, model.inverted, quick]);
+    if (key === painted.current) return;
+    painted.current = key;
+    const context = element.getContext('2d', { alpha: false })!;
     context.fillStyle = '#000';
     context.fillRect(0, 0, size.width, size.height);
     image.current ??= new PlaneImage();
-    const found = bestSlice(model, loader, shown, axis, size);
-    if (found) {
-      const picture = image.current.of(found.id, found.slice, model.windowOf(shown.relation), model.inverted);
-      drawImage(context, model, axis, view, size, picture, found.id.level);
-    }
-    drawOverlay(context, model, axis, view, size, coloursOf(), devicePixelRatio || 1);
-  };
-  useLayoutEffect(paint);
-  useEffect(() => onThemeChange(paint), [model, shown, axis]);
+    if (!found) return;
+    const picture = image.current.of(found.id, found.slice, window, model.inverted);
+    drawImage(context, model, axis, view, size, picture, found.id.level, quick);
+  });
 
   useEffect(() => {
     const element = canvas.current!;
@@ -91,6 +94,7 @@ export function Pane({ model, loader, shown, axis, onSize, onMaximise }: Props) 
       onKeyDown={onKeyDown} onDblClick={() => onMaximise(axis)}
     >
       <canvas ref={canvas} />
+      <Overlay model={model} axis={axis} size={sizeOf(canvas.current)} ratio={devicePixelRatio || 1} />
       <span class="at top left"><span class="one-line" title={shown.name}>{shown.name}</span><span class="quiet">{plane.name}</span></span>
       <span class="at top right quiet" aria-hidden="true">{`C ${window.center}`}<br />{`W ${window.width}`}</span>
       <span class="at bottom left">
@@ -115,10 +119,6 @@ function lengthsOf(model: ViewerModel, axis: Axis): string {
 
 function sizeOf(canvas: HTMLCanvasElement | null): Size {
   return { width: canvas?.width ?? 1, height: canvas?.height ?? 1 };
-}
-
-function coloursOf(): Colours {
-  return { crosshair: colour('viewer-crosshair'), measure: colour('viewer-measure'), background: 'rgb(0 0 0 / 70%)' };
 }
 
 // What is there of the plane: the wanted level, else a coarser one, else a finer one.

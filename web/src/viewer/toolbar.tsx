@@ -3,6 +3,8 @@ import type { Volume } from '../api/types.ts';
 import { Term } from '../ui/term.tsx';
 import { AXES } from './geometry.ts';
 import type { Layout, Shown, Tool, ViewerModel } from './model.ts';
+import { VIEWS, viewOf } from './solid/camera.ts';
+import type { Mode } from './solid/renderer.ts';
 import { PRESETS, presetOf } from './window_level.ts';
 
 // More columns than this are too narrow to look at.
@@ -22,6 +24,7 @@ const TOOLS: { tool: Tool; name: string; key: string }[] = [
   { tool: 'pan', name: 'Pan', key: 'p' },
   { tool: 'measure', name: 'Distance', key: 'm' },
 ];
+const MODES: { mode: Mode; name: string }[] = [{ mode: 'shaded', name: 'Shaded' }, { mode: 'mip', name: 'MIP' }];
 const LAYOUTS: readonly Layout[] = ['all', ...AXES];
 
 export function Toolbar({ model, choices, chosen, onChoose }: Props) {
@@ -59,11 +62,12 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
       <div class="group" role="group" aria-label="Planes">
         {LAYOUTS.map((layout) => (
           <button
-            type="button" key={layout} class="small" aria-pressed={model.layout === layout}
+            type="button" key={layout} class="small" aria-pressed={model.layout === layout && model.solid.place !== 'alone'}
             onClick={() => model.setLayout(layout)}
           >{layout === 'all' ? 'All planes' : model.planes[layout].name}</button>
         ))}
       </div>
+      <SolidTools model={model} />
       <div class="group">
         <Term name="Window" />
         <label class="inline">
@@ -93,6 +97,38 @@ export function Toolbar({ model, choices, chosen, onChoose }: Props) {
   );
 }
 
+// Beside the planes, from where it is looked at, and how.
+function SolidTools({ model: { solid } }: { model: ViewerModel }) {
+  const shown = solid.place !== 'nowhere';
+  return (
+    <div class="group" role="group" aria-label="3-D">
+      <button
+        type="button" class="small" aria-pressed={shown} title="The volume in 3-D, beside the planes (v)"
+        onClick={() => solid.put(shown ? 'nowhere' : 'beside')}
+      >3-D</button>
+      {shown && MODES.map(({ mode, name }) => (
+        <button
+          type="button" key={mode} class="small" aria-pressed={solid.mode === mode}
+          title={`${mode === 'mip' ? 'The brightest along each line of sight' : 'Surfaces, lit'} (s)`} onClick={() => solid.setMode(mode)}
+        >{name}</button>
+      ))}
+      {shown && <Term name="MIP"><span aria-hidden="true">?</span><span class="hidden">What MIP and shaded mean</span></Term>}
+      {shown && (
+        <select
+          aria-label="Seen from" value={viewOf(solid.camera)?.id ?? ''}
+          onChange={(event) => {
+            const view = VIEWS.find(({ id }) => id === event.currentTarget.value);
+            if (view) solid.look(view.azimuth, view.elevation);
+          }}
+        >
+          {!viewOf(solid.camera) && <option value="">Turned</option>}
+          {VIEWS.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
+        </select>
+      )}
+    </div>
+  );
+}
+
 function choosePreset(model: ViewerModel, volumes: Volume[], id: string): void {
   if (id === 'full') model.useFullRange(volumes);
   const preset = PRESETS.find((p) => p.id === id);
@@ -106,6 +142,8 @@ export function viewerKey(event: KeyboardEvent, model: ViewerModel, volumes: Vol
   if (tool) model.setTool(tool.tool);
   else if (event.key === 'x') model.toggleCrosshair();
   else if (event.key === 'i') model.toggleInverted();
+  else if (event.key === 'v') model.solid.put(model.solid.place === 'nowhere' ? 'beside' : 'nowhere');
+  else if (event.key === 's' && model.solid.place !== 'nowhere') model.solid.setMode(model.solid.mode === 'mip' ? 'shaded' : 'mip');
   else if (event.key === 'r') model.reset();
   else if (event.key === 'Delete' || event.key === 'Backspace') model.clearMeasures();
   else if (event.key === '0') model.useFullRange(volumes);

@@ -8,6 +8,7 @@ import type { Pane as Size } from './geometry.ts';
 import { type Shown, ViewerModel } from './model.ts';
 import { Pane } from './pane.tsx';
 import { SliceLoader } from './slice_loader.ts';
+import { SolidPane } from './solid/solid_pane.tsx';
 import { Toolbar, viewerKey } from './toolbar.tsx';
 import { VolumeBook } from './volume_book.ts';
 import { wishesOf } from './wishes.ts';
@@ -69,16 +70,18 @@ export function Viewer({ job, grid, beside }: { job: JobDetail; grid: Grid; besi
   };
 
   const axes = model.axes();
+  const solid = model.solid.place !== 'nowhere';
   return (
     <section class="viewer" aria-label="Volume" onKeyDown={onKeyDown}>
       <Toolbar model={model} choices={choices} chosen={chosen} onChoose={choose} />
-      <div class={`panes of-${shown.length} planes-${axes.length}`}>
+      <div class={`panes of-${shown.length} rows-${axes.length + (solid ? 1 : 0)}`}>
         {axes.map((axis) => shown.map((choice) => (
           <Pane
             key={`${axis} ${choice.jobId}`} model={model} loader={loader} shown={choice} axis={axis}
             onSize={onSize} onMaximise={onMaximise}
           />
         )))}
+        {solid && shown.map((choice) => <SolidPane key={`solid ${choice.jobId}`} model={model} shown={choice} />)}
       </div>
     </section>
   );
