@@ -107,9 +107,8 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const calibrate::ScatterFit fit,
                        calibrate::FitScatter(views, shape, opened.calibration.mu_water_per_mm));
   *opened.set.mutable_scatter() = wire::ToProto(ops::Calibration{.scatter = fit.kernels}).scatter();
-  return WriteSet(std::move(opened.set), {"scatter", fit.figures, PictureOf(fit, views[0], shape)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set), {"scatter", fit.figures, PictureOf(fit, views[0], shape)},
+                   options.set);
 }
 
 }  // namespace
