@@ -31,6 +31,7 @@
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"

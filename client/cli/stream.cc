@@ -154,7 +154,7 @@ std::string Summary(const Streamed& streamed) {
 }
 
 nlohmann::ordered_json ToJson(const Streamed& streamed) {
-  nlohmann::ordered_json json = ToJson(streamed.result);
+  nlohmann::ordered_json json = cli::ToJson(streamed.result);
   json["node"] = streamed.node;
   json["frames"] = streamed.sent.frames;
   json["reconnects"] = streamed.reconnects;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "client/imaging/stroke_font.h"
 
@@ -19,22 +20,33 @@ double DistanceTo(StrokePoint p, StrokePoint a, StrokePoint b) {
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-/// Pixels whose middle is nearer than half the width are of the line, the next one a part.
-void DrawLine(formats::GrayImage& image, StrokePoint a, StrokePoint b, double width, uint8_t gray) {
-  const double reach = width / 2 + 1;
-  const auto from = [&](double p, double q) {
-    return std::max(0, static_cast<int>(std::floor(std::min(p, q) - reach)));
-  };
-  const auto to = [&](double p, double q, int end) {
-    return std::min(end - 1, static_cast<int>(std::ceil(std::max(p, q) + reach)));
-  };
-  for (int y = from(a.y, b.y); y <= to(a.y, b.y, image.height); ++y) {
-    for (int x = from(a.x, b.x); x <= to(a.x, b.x, image.width); ++x) {
-      const double distance = DistanceTo({x + 0.5, y + 0.5}, a, b);
-      const double share = std::clamp(width / 2 + 0.5 - distance, 0.0, 1.0);
+/// How far a point is from the nearest line of a glyph, in its units.
+double DistanceTo(StrokePoint p, const StrokeGlyph& glyph) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::vector<StrokePoint>& stroke : glyph.strokes) {
+    for (size_t i = 1; i < stroke.size(); ++i) {
+      least = std::min(least, DistanceTo(p, stroke[i - 1], stroke[i]));
+    }
+  }
+  return least;
+}
+
+/// With its upper left corner at (left, top). Pixels whose middle is nearer to a line than half its
+/// width are ink, the next one a part.
+void DrawGlyph(formats::GrayImage& image, double left, double top, const StrokeGlyph& glyph,
+               double height, uint8_t gray) {
+  const double scale = height / kCapitalUnits, half = LineWidth(height) / 2, reach = half + 1;
+  const int x0 = std::max(0, static_cast<int>(left - reach));
+  const int y0 = std::max(0, static_cast<int>(top - reach));
+  const int x1 = std::min(image.width - 1, static_cast<int>(left + glyph.width * scale));
+  const int y1 =
+      std::min(image.height - 1, static_cast<int>(top + kDescenderUnits * scale + reach));
+  for (int y = y0; y <= y1; ++y) {
+    for (int x = x0; x <= x1; ++x) {
+      const StrokePoint middle{(x + 0.5 - left) / scale, (y + 0.5 - top) / scale};
+      const double share = std::clamp(half + 0.5 - scale * DistanceTo(middle, glyph), 0.0, 1.0);
       uint8_t& pixel = image.at(x, y);
-      const double mixed = pixel + share * (gray - pixel);
-      pixel = static_cast<uint8_t>(std::lround(mixed));
+      pixel = static_cast<uint8_t>(std::lround(pixel + share * (gray - pixel)));
     }
   }
 }
@@ -49,18 +61,10 @@ int LabelWidth(absl::string_view text, double height) {
 
 void DrawLabel(formats::GrayImage& image, double x, double y, absl::string_view text, uint8_t gray,
                double height) {
-  const double scale = height / kCapitalUnits;
   for (const char character : text) {
     const StrokeGlyph& glyph = GlyphOf(character);
-    for (const std::vector<StrokePoint>& stroke : glyph.strokes) {
-      for (size_t i = 1; i < stroke.size(); ++i) {
-        const auto placed = [&](StrokePoint p) {
-          return StrokePoint{x + p.x * scale, y + p.y * scale};
-        };
-        DrawLine(image, placed(stroke[i - 1]), placed(stroke[i]), LineWidth(height), gray);
-      }
-    }
-    x += glyph.width * scale;
+    if (!glyph.strokes.empty()) DrawGlyph(image, x, y, glyph, height, gray);
+    x += glyph.width * height / kCapitalUnits;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/displaced_detector.h"
+#include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/orbit_axis.h"
 #include "kernels/geometry/scan_arc.h"
 

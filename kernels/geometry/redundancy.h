@@ -1,8 +1,6 @@
 // Redundancy weights: every line is measured once or twice on an arc, and must count once.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -70,18 +68,6 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
 absl::StatusOr<RedundancyOutline> OutlineRedundancy(const Trajectory& trajectory,
                                                     const Detector& detector,
                                                     RedundancyWeighting weighting);
-
-/// An arc that is too short for filtered back-projection, in radians.
-struct LimitedArc {
-  double found = 0, needed = 0;
-};
-
-/// Of an arc on which ComputeRedundancy has no weights because it is too short: iterations have to
-/// do without them. None where the arc suffices, or is refused for another reason.
-std::optional<LimitedArc> FindLimitedArc(const Trajectory& trajectory, const Detector& detector);
-
-/// What that means for an iterative reconstruction, for people.
-std::string LimitedArcText(const LimitedArc& arc);
 
 /// Whether the sources go all around: what one side of a detector misses, the other sees from
 /// opposite. False for a trajectory that ComputeRedundancy refuses.

@@ -62,7 +62,7 @@ nlohmann::ordered_json GeometryReport(const calibrate::GeometryFit& fit) {
                                    {"rms_frames_px_per_dof", fit.rms_frames_px},
                                    {"rms_arm_px_per_dof", fit.rms_arm_px},
                                    {"warnings", fit.warnings}};
-  report["figures"] = ToJson(fit.figures);
+  report["figures"] = cli::ToJson(fit.figures);
   for (const Parameter& parameter : ParametersOf(fit)) {
     report["parameters"].push_back({{"name", parameter.name},
                                     {"sigma", parameter.sigma},

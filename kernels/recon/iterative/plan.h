@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/geometry/detector_rows.h"
-#include "kernels/geometry/redundancy.h"
+#include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/iterative/settings.h"
 #include "kernels/recon/refinement_basis.h"
 
