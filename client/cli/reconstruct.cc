@@ -412,39 +412,7 @@ absl::Status Reconstruct(Options options) {
                       seconds);
 }
 
-}  // namespace
-
-void AddReconstructCommand(flags::Command program) {
-  flags::Command command = program.Subcommand(
-      "reconstruct", "Reconstruct an acquisition on disk on this machine, without a server");
-  command.Footer(
-      "Examples:\n"
-      "  isocenter reconstruct head --out head.mha --grid 256x256x256 --voxel-mm 0.9\n"
-      "  isocenter reconstruct head --out smooth.nii --window hann --cutoff 0.7\n"
-      "  isocenter reconstruct raw --out corrected.mha --calibration room3.isocal\n"
-      "  isocenter reconstruct head --out sart.mha --algorithm os_sart --iterations 10 --curve "
-      "curve.png\n"
-      "INPUT may be a fan-beam scan, too: a directory with fan_beam.json.\n"
-      "On an arc that is too short for fdk (limited angle) iterative algorithms begin with "
-      "nothing, "
-      "and say so.");
-  const auto options = std::make_shared<Options>();
-  Options& o = *options;
-  flags::Command correct = command.Under("Corrections"), filter = command.Under("Filter");
-  flags::Command second = command.Under("After the first volume");
-  flags::Command iterations = command.Under("Iterative algorithms");
-  flags::Command device = command.Under("Device");
-  AddAcquisitionFlags(command, o.acquisition);
-  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
-  correct
-      .Add("--calibration", o.calibration,
-           "set of the detector that took the frames, to correct them with (docs/corrections.md)")
-      .Type("FILE");
-  correct.AddSwitch("--find-defects", o.find_defects,
-                    "pixels that are implausible in many frames are defective, too");
-  command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
-      .ShowDefault()
-      .Range(16, 2048);
+void AddFilterFlags(flags::Command filter, Options& o) {
   filter
       .Add("--window", o.window,
            "of the ramp filter: how much it damps fine detail, and with it noise; ram-lak least, "
@@ -465,43 +433,35 @@ void AddReconstructCommand(flags::Command program) {
   filter.Add("--mu-water", o.fdk.mu_water_per_mm, "attenuation of water in 1/mm")
       .ShowDefault()
       .Range(0.001, 0.1);
-  device.Add("--precision", o.precision, "exact, or fast where a device has it")
-      .ShowDefault()
-      .OneOf({"exact", "fast"});
-  device
-      .Add("--backproject-method", o.fdk.backproject_method,
-           "of the backend, for fdk; another one lists them (default: its first of the "
-           "precision)")
-      .Type("NAME");
-  command.Add("--algorithm", o.algorithm, "fdk, or an iterative one that begins with it")
-      .ShowDefault()
-      .OneOf(AlgorithmChoices());
-  AddIterativeFlags(command, o.iterative);
-  second.AddSwitch("--metal", o.metal,
-                   "a second pass that takes metal's shadows out (docs/second-pass.md)");
-  second.AddSwitch("--bone", o.bone,
-                   "a second pass against hardening by bone; needs a --calibration that has a "
-                   "bone table");
-  second.AddSwitch("--scatter", o.scatter,
-                   "a second pass against scatter that is computed from a coarse volume; needs a "
-                   "--calibration that has a scatter model");
-  second.AddSwitch("--stripes", o.stripes,
-                   "a second pass that takes off what pixels have too much in all views");
-  second.AddSwitch("--rings", o.rings,
-                   "take rings around the axis off the volume (docs/second-pass.md)");
-  iterations
-      .Add("--curve", o.curve,
-           "residual (what the volume does not explain of the frames) and objective of each pass: "
-           ".csv or .png")
-      .Type("FILE");
-  iterations
-      .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")
-      .Range(0.0, 604800.0);
   filter
       .Add("--fan-beam-kernel", o.fan_beam_kernel,
            "of fan-beam scans: exact, or the ramp sampled at a padded row's frequencies")
       .ShowDefault()
       .OneOf({"exact", "sampled-ramp"});
+}
+
+void AddCorrectionFlags(flags::Command correct, Options& o) {
+  correct
+      .Add("--calibration", o.calibration,
+           "set of the detector that took the frames, to correct them with (docs/corrections.md)")
+      .Type("FILE");
+  correct.AddSwitch("--find-defects", o.find_defects,
+                    "pixels that are implausible in many frames are defective, too");
+  correct.AddSwitch("--metal", o.metal,
+                    "a second pass that takes metal's shadows out (docs/second-pass.md)");
+  correct.AddSwitch("--bone", o.bone,
+                    "a second pass against hardening by bone; needs a --calibration that has a "
+                    "bone table");
+  correct.AddSwitch("--scatter", o.scatter,
+                    "a second pass against scatter that is computed from a coarse volume; needs a "
+                    "--calibration that has a scatter model");
+  correct.AddSwitch("--stripes", o.stripes,
+                    "a second pass that takes off what pixels have too much in all views");
+  correct.AddSwitch("--rings", o.rings,
+                    "take rings around the axis off the volume (docs/second-pass.md)");
+}
+
+void AddDeviceFlags(flags::Command device, Options& o) {
   device
       .Add("--backend", o.backend,
            "cpu or cuda (default: the fastest there is), of fan beams gles, too")
@@ -510,8 +470,58 @@ void AddReconstructCommand(flags::Command program) {
   device.Add("--threads", o.threads, "of the CPU; 0: one per core").ShowDefault().Range(0, 1024);
   device.Add("--memory-mib", o.memory_mib, "memory of each device to use; 0: all")
       .Range(int64_t{0}, int64_t{1} << 24);
-  o.json.AddFlag(command);
+  device.Add("--precision", o.precision, "exact, or fast where a device has it")
+      .ShowDefault()
+      .OneOf({"exact", "fast"});
+  device
+      .Add("--backproject-method", o.fdk.backproject_method,
+           "of the backend, for fdk; another one lists them (default: its first of the "
+           "precision)")
+      .Type("NAME");
   device.AddSwitch("--print-plan", o.print_plan, "say how the work is divided and what it takes");
+}
+
+}  // namespace
+
+void AddReconstructCommand(flags::Command program) {
+  flags::Command command = program.Subcommand(
+      "reconstruct", "Reconstruct an acquisition on disk on this machine, without a server");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter reconstruct head --out head.mha --grid 256x256x256 --voxel-mm 0.9\n"
+      "  isocenter reconstruct head --out smooth.nii --window hann --cutoff 0.7\n"
+      "  isocenter reconstruct raw --out corrected.mha --calibration room3.isocal\n"
+      "  isocenter reconstruct head --out sart.mha --algorithm os_sart --iterations 10 --curve "
+      "curve.png\n"
+      "INPUT may be a fan-beam scan, too: a directory with fan_beam.json.\n"
+      "On an arc that is too short for fdk (limited angle) iterative algorithms begin with "
+      "nothing, and say so.");
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  AddAcquisitionFlags(command, o.acquisition);
+  command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
+  command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
+      .ShowDefault()
+      .Range(16, 2048);
+  command
+      .Add("--algorithm", o.algorithm,
+           "fdk: filtered back-projection; or an iterative one, which begins with it")
+      .ShowDefault()
+      .OneOf(AlgorithmChoices());
+  o.json.AddFlag(command);
+  AddFilterFlags(command.Under("Filter"), o);
+  AddCorrectionFlags(command.Under("Corrections"), o);
+  AddIterativeFlags(command, o.iterative);
+  flags::Command iterations = command.Under("Iterative algorithms");
+  iterations
+      .Add("--curve", o.curve,
+           "residual (what the volume does not explain of the frames) and objective of each pass: "
+           ".csv or .png")
+      .Type("FILE");
+  iterations
+      .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")
+      .Range(0.0, 604800.0);
+  AddDeviceFlags(command.Under("Device"), o);
   command.Does([options] { return Reconstruct(*options); });
 }
 

@@ -148,8 +148,7 @@ void AddRefineCommand(flags::Command program) {
   command
       .Add("--curve", options->curves,
            "residual (what the volume does not explain of the frames) and objective of each "
-           "iteration "
-           "as .csv or .png; may be repeated; waits")
+           "iteration as .csv or .png; may be repeated; waits")
       .Type("FILE");
   options->json.AddFlag(command);
   AddServerFlags(command, options->server);

@@ -1,4 +1,5 @@
 // isocenter stream: an acquisition on disk plays the scanner.
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -198,6 +199,7 @@ struct Listeners {
   WarningPrinter warnings;
   PreviewFile preview;
   StatePrinter states;
+  std::atomic<bool> named = false;  // the job's id was printed, which is the first line
 };
 
 absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
@@ -209,7 +211,9 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   client::AcquisitionStreamOptions stream;
   stream.stop = stop.get_token();
   stream.failover_after = absl::Seconds(options.failover_seconds);
-  stream.on_progress = [&told](const v1::JobProgress& p) { told.states.Show(p); };
+  stream.on_progress = [&told](const v1::JobProgress& p) {
+    if (told.named) told.states.Show(p);
+  };
   stream.on_warning = [&told](const v1::JobWarning& w) { told.warnings.Print(w.text()); };
   stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
   stream.on_interrupted = [&told](const absl::Status& why) {
@@ -241,6 +245,15 @@ std::string NodeOf(const client::AcquisitionStream& stream) {
   return stream.node().empty() ? stream.accepted().node() : stream.node();
 }
 
+absl::Status Report(const Options& options, const Streamed& streamed, Listeners& told) {
+  for (const std::string& warning : streamed.result.warning()) told.warnings.Print(warning);
+  // A preview that could not be written does not spoil the job.
+  if (const absl::Status s = told.preview.Close(); !s.ok()) {
+    told.warnings.Print(std::string(s.message()));
+  }
+  return options.json.Report(Summary(streamed), ToJson(streamed));
+}
+
 absl::Status Stream(const Options& options) {
   Interrupt interrupt;
   ISO_RETURN_IF_ERROR(CheckTogether(options));
@@ -263,6 +276,7 @@ absl::Status Stream(const Options& options) {
   const std::unique_ptr<client::AcquisitionStream> stream = *std::move(opened);
   std::fprintf(options.json.progress(), "job %s\n", stream->accepted().job_id().c_str());
   std::fflush(options.json.progress());
+  told.named = true;
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
   absl::Status cancelled;
   interrupt.SetHandler([&] {
@@ -291,17 +305,13 @@ absl::Status Stream(const Options& options) {
   sent->result = absl::Now();
   told.states.Clear();
   if (!result.ok()) return explained(result.status());
-  for (const std::string& warning : result->warning()) told.warnings.Print(warning);
-  // A preview that could not be written does not spoil the job.
-  if (const absl::Status s = told.preview.Close(); !s.ok()) {
-    told.warnings.Print(std::string(s.message()));
-  }
-  const Streamed streamed{.result = *result,
-                          .node = NodeOf(*stream),
-                          .refined_by = RefinementOf(channel, header.protocol(), result->job_id()),
-                          .sent = *sent,
-                          .reconnects = stream->reconnects()};
-  return options.json.Report(Summary(streamed), ToJson(streamed));
+  return Report(options,
+                {.result = *result,
+                 .node = NodeOf(*stream),
+                 .refined_by = RefinementOf(channel, header.protocol(), result->job_id()),
+                 .sent = *sent,
+                 .reconnects = stream->reconnects()},
+                told);
 }
 
 }  // namespace
