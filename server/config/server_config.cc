@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "kernels/base/host_memory.h"
@@ -228,6 +229,7 @@ absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   v1::ServerConfig config;
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // editors of some systems write this mark
   const std::string whole(text);
   if (parser.ParseFromString(whole, &config)) return config;
   std::vector<std::string> mistakes =
