@@ -70,6 +70,7 @@ absl::Status Jobs(const Options& options) {
     rows.push_back(RowOf(job));
     all.push_back(ToJson(job));
   }
+  if (jobs.empty()) std::fputs("isocenter: no job matches\n", stderr);
   return options.json.Report(FormatTable(rows), all);
 }
 

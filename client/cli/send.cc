@@ -37,6 +37,10 @@ struct RetryOptions {
 };
 
 absl::Status Retry(const RetryOptions& options) {
+  if (options.job_id.empty() && options.destination.empty() && !options.all) {
+    return absl::InvalidArgumentError(
+        "what is to be tried again is not said; legal is a JOB, --to, both, or --all");
+  }
   ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
