@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -359,6 +360,7 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
 
 int Program::Run(int argc, const char* const* argv) {
   std::set_terminate(EndUncaught);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing
   if (const std::optional<int> exit_code = Parse(argc, argv)) return *exit_code;
   const absl::Status status = Act(action_);
   if (status.ok()) return 0;

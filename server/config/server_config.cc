@@ -133,7 +133,10 @@ absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
 bool IsSameDirectory(const std::string& a, const std::string& b) {
   const auto canonical = [](const std::string& path) {
     std::error_code error;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    const std::filesystem::path found = std::filesystem::weakly_canonical(whole, error);
+    // Where it may not be looked at; whoever opens it says so.
+    return error ? whole.lexically_normal() : found;
   };
   return canonical(a) == canonical(b);
 }

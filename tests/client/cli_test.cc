@@ -22,6 +22,7 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 void WriteBundle(const std::filesystem::path& path, int frames) {
   v1::AcquisitionHeader header;

@@ -2,6 +2,7 @@
 // replaced or left half.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <set>
@@ -19,7 +20,9 @@ namespace isocenter::client_test {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 std::set<std::string> NamesIn(const std::filesystem::path& directory) {
   std::set<std::string> names;
@@ -262,6 +265,43 @@ TEST(Outputs, TheDiskHasRoomForWhatIsKnown) {
                                      "--frames", "10000", "--detector", "8192x8192"});
   EXPECT_THAT(frames.err, HasSubstr("needs 1.221 TiB; "));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(Outputs, ADiskThatFillsIsToldWithWhatIsFreeAndNothingIsLeft) {
+  TemporaryDirectory directory;
+  const std::string volume = directory / "v.mha";
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", directory / "b", "--frames", "2",
+                        "--detector", "16x12", "--truth", volume, "--truth-size", "64"})
+                .exit_code,
+            0);
+  // The limit of file sizes stands for the end of the disk: both fail in write().
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  Command render({"render", volume, "--out", directory / "p.png"});
+  setrlimit(RLIMIT_FSIZE, &before);
+  const Outcome outcome = render.Wait();
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.err, ContainsRegex("cannot write .*p\\.png: File too large; [0-9.]+ [KMGT]iB "
+                                         "are free there"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "p.png"));
+}
+
+TEST(Outputs, AVolumeIsNoAcquisitionAndTheOtherWayRound) {
+  TemporaryDirectory directory;
+  const std::string bundle = directory / "b";
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", bundle, "--frames", "2",
+                        "--detector", "16x12"})
+                .exit_code,
+            0);
+  EXPECT_THAT(RunCommand({"compare", bundle, "--phantom", "head"}).err,
+              HasSubstr("is an acquisition and no volume; legal is what `isocenter reconstruct`"));
+  EXPECT_THAT(RunCommand({"compare", bundle + "/frames.raw", "--phantom", "head"}).err,
+              HasSubstr("a raw file does not say its size"));
+  EXPECT_THAT(RunCommand({"stream", directory.path()}).err,
+              HasSubstr("is a directory without bundle.json"));
 }
 
 // Whatever becomes of the preview's place later, the job is done.

@@ -110,7 +110,7 @@ def simulate(directory, seed):
     (directory / "balls.txt").write_text(helix_without(41))
     subprocess.run([ISOCENTER, "simulate", "--beads", directory / "balls.txt", "--out", directory / "sweep", "--frames", "496",
                     "--detector", "1248x960", "--pitch-mm", "0.308", "--photons", "20000", "--electronic-counts", "8",
-                    "--seed", str(seed), "--matrices", directory / "true.csv"], check=True)
+                    "--seed", str(seed), "--matrices", directory / "true.csv", "--overwrite"], check=True)
     begin = time.monotonic()
     subprocess.run([ISOCENTER, "calibrate", "geometry", "--sweep", directory / "sweep", "--beads", "helix",
                     "--matrices", directory / "fitted.csv", "--json", directory / "report.json",
