@@ -58,7 +58,8 @@ std::string ExplainConnectionFailure(absl::string_view text) {
   // certificate.
   if (IsCutHandshake(text)) {
     return absl::StrCat(peer,
-                        " ended the connection: it expects TLS, or another certificate: look at "
+                        " ended the connection: it expects TLS, or another certificate, or is another "
+                        "port than that of gRPC, by default 50051: look at "
                         "--ca, --cert and --key, and at its log");
   }
   if (absl::StrContains(text, "DNS resolution")) {

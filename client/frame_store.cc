@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
@@ -71,8 +72,9 @@ void FrameStore::Put(uint32_t index, const grpc::ByteBuffer& message) {
 absl::Status FrameStore::OpenFile() {
   if (file_ >= 0) return absl::OkStatus();
   if (folder_.empty()) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the frames take more than ", max_memory_bytes_, " bytes of memory, and no folder is set"));
+    return absl::ResourceExhaustedError(absl::StrCat("the frames take more than ",
+                                                     BytesText(max_memory_bytes_),
+                                                     " of memory, and no folder is set"));
   }
   std::string path = absl::StrCat(folder_, "/isocenter-frames-XXXXXX");
   file_ = mkostemp(path.data(), O_CLOEXEC);

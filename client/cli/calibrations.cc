@@ -14,6 +14,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
@@ -29,12 +30,9 @@ struct Options {
   client::ServerAddress server;
   std::string name, file, station;
   int limit = 100;
-  bool json = false, withdrawn = false;
+  bool withdrawn = false;
+  JsonOutput json;
 };
-
-std::string Rfc3339(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime(absl::RFC3339_sec, wire::TimeFromProto(time), absl::UTCTimeZone());
-}
 
 /// "valid", or why it would not be chosen now.
 std::string StateOf(const v1::KeptCalibration& kept) {
@@ -46,7 +44,7 @@ std::string StateOf(const v1::KeptCalibration& kept) {
 
 std::string Parts(const v1::KeptCalibration& kept) { return absl::StrJoin(kept.part(), " "); }
 
-void PrintTable(const std::vector<v1::KeptCalibration>& all) {
+std::string Table(const std::vector<v1::KeptCalibration>& all) {
   std::vector<TableRow> rows = {
       {"NAME", "STATION", "MODE", "DETECTOR", "KV", "VALID UNTIL", "STATE", "CHECKSUM", "PARTS"}};
   for (const v1::KeptCalibration& kept : all) {
@@ -57,7 +55,7 @@ void PrintTable(const std::vector<v1::KeptCalibration>& all) {
                     kv == 0 ? "any" : absl::StrCat(kv), LocalTime(label.valid_until()),
                     StateOf(kept), absl::StrFormat("%08x", kept.crc32c()), Parts(kept)});
   }
-  std::fputs(FormatTable(rows).c_str(), stdout);
+  return FormatTable(rows);
 }
 
 nlohmann::ordered_json ToJson(const v1::KeptCalibration& kept) {
@@ -73,8 +71,8 @@ nlohmann::ordered_json ToJson(const v1::KeptCalibration& kept) {
           {"columns", label.detector().columns()},
           {"rows", label.detector().rows()},
           {"tube_voltage_kv", label.tube_voltage_kv()},
-          {"valid_from", Rfc3339(label.valid_from())},
-          {"valid_until", Rfc3339(label.valid_until())},
+          {"valid_from", JsonTime(label.valid_from())},
+          {"valid_until", JsonTime(label.valid_until())},
           {"state", StateOf(kept)},
           {"crc32c", absl::StrFormat("%08x", kept.crc32c())},
           {"file_bytes", kept.file_bytes()},
@@ -92,13 +90,10 @@ absl::Status List(const Options& options) {
   request.set_max_results(options.limit);
   ISO_ASSIGN_OR_RETURN(const v1::ListCalibrationsResponse found,
                        client::CalibrationClient(channel).List(request));
-  if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const v1::KeptCalibration& kept : found.calibration()) all.push_back(ToJson(kept));
-    std::puts(all.dump(2).c_str());
-  } else {
-    PrintTable({found.calibration().begin(), found.calibration().end()});
-  }
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const v1::KeptCalibration& kept : found.calibration()) all.push_back(ToJson(kept));
+  ISO_RETURN_IF_ERROR(
+      options.json.Report(Table({found.calibration().begin(), found.calibration().end()}), all));
   if (found.truncated()) {
     std::fprintf(stderr, "isocenter: there are more than %d; --limit shows more\n", options.limit);
   }
@@ -117,8 +112,7 @@ absl::Status AddFile(const Options& options) {
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::KeptCalibration kept,
                        client::CalibrationClient(channel).Add(name, file));
-  PrintTable({kept});
-  return absl::OkStatus();
+  return options.json.Report(Table({kept}), ToJson(kept));
 }
 
 absl::Status Get(const Options& options) {
@@ -133,8 +127,7 @@ absl::Status Get(const Options& options) {
       }));
   ISO_RETURN_IF_ERROR(file.Commit());
   ISO_RETURN_IF_ERROR(wire::VerifyCalibrationFile(options.file));
-  PrintTable({kept});
-  return absl::OkStatus();
+  return options.json.Report(Table({kept}), ToJson(kept));
 }
 
 absl::Status Withdraw(const Options& options) {
@@ -142,8 +135,7 @@ absl::Status Withdraw(const Options& options) {
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::KeptCalibration kept,
                        client::CalibrationClient(channel).Withdraw(options.name));
-  PrintTable({kept});
-  return absl::OkStatus();
+  return options.json.Report(Table({kept}), ToJson(kept));
 }
 
 }  // namespace
@@ -159,15 +151,18 @@ void AddCalibrationsCommand(flags::Command program) {
       "isocenter calibrations withdraw room1_90kV");
   const auto add = [&](const char* name, const char* help, absl::Status (*does)(const Options&)) {
     flags::Command sub = command.Subcommand(name, help);
+    o.json.AddFlag(sub);
     AddServerFlags(sub, o.server);
-    sub.Does([=] { return does(*options); });
+    sub.Does([=] {
+      if (absl::Status s = options->json.Check(); !s.ok()) return s;
+      return does(*options);
+    });
     return sub;
   };
   flags::Command list = add("list", "List them, newest first", List);
   list.Add("--station", o.station, "only of this station").Type("NAME");
   list.AddSwitch("--withdrawn", o.withdrawn, "also those that are withdrawn");
   list.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
-  list.AddSwitch("--json", o.json, "for machines");
   flags::Command adding = add("add", "Have the server keep a set, for good", AddFile);
   adding.Add("file", o.file, "the set, as isocenter calibrate writes it").Required().Type("FILE");
   flags::Command get = add("get", "Fetch a set's file", Get);

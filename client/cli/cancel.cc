@@ -4,9 +4,13 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cli/commands.h"
+#include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 
@@ -16,6 +20,7 @@ namespace {
 struct Options {
   client::ServerAddress server;
   std::string job_id, reason;
+  JsonOutput json;
 };
 
 /// E.g. "patient_refused".
@@ -33,6 +38,7 @@ std::vector<std::string> Reasons() {
 }
 
 absl::Status Cancel(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED;
@@ -40,7 +46,10 @@ absl::Status Cancel(const Options& options) {
     const auto candidate = static_cast<v1::CancelReason>(r);
     if (NameOf(candidate) == options.reason) reason = candidate;
   }
-  return client::JobClient(channel).Cancel(options.job_id, reason).status();
+  ISO_ASSIGN_OR_RETURN(const v1::Job job,
+                       client::JobClient(channel).Cancel(options.job_id, reason));
+  return options.json.Report(
+      absl::StrCat("job ", job.job_id(), " is ", StateName(job.state()), "\n"), ToJson(job));
 }
 
 }  // namespace
@@ -48,8 +57,13 @@ absl::Status Cancel(const Options& options) {
 void AddCancelCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   flags::Command command = program.Subcommand("cancel", "Stop a job that has not ended");
-  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter cancel JOB\n"
+      "  isocenter cancel JOB --reason patient_refused");
+  AddJobArgument(command, options->job_id).Required();
   command.Add("--reason", options->reason, "why, for the information system").OneOf(Reasons());
+  options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Cancel(*options); });
 }

@@ -1,6 +1,5 @@
 // isocenter compare: how far a volume is from the truth, in Hounsfield units.
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,10 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/phantom_flags.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/cli/output/table.h"
-#include "client/formats/destination.h"
-#include "client/formats/file.h"
 #include "client/formats/volume_input.h"
 #include "client/imaging/difference.h"
 #include "client/imaging/resample.h"
@@ -29,7 +27,7 @@ struct Options {
   std::string volume, truth, phantom;
   std::optional<double> scale_mm;
   int subsamples = 1;
-  std::string json;
+  JsonOutput json;
 };
 
 double ScaleMm(const Options& options) {
@@ -80,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Truth>> OpenTruth(const Options& options) {
   return std::make_unique<PhantomTruth>(std::move(object), options.subsamples);
 }
 
-absl::Status WriteJson(const Options& options, const imaging::DifferenceMeter& meter) {
+nlohmann::ordered_json ToJson(const Options& options, const imaging::DifferenceMeter& meter) {
   nlohmann::ordered_json json{{"volume", options.volume},
                               {"truth", options.truth.empty() ? options.phantom : options.truth},
                               {"regions", nlohmann::ordered_json::object()}};
@@ -92,14 +90,11 @@ absl::Status WriteJson(const Options& options, const imaging::DifferenceMeter& m
                             {"bias_hu", region.bias()},
                             {"max_abs_hu", region.largest}};
   }
-  return formats::WriteText(options.json, json.dump(2) + "\n");
+  return json;
 }
 
 absl::Status Compare(const Options& options) {
-  if (!options.json.empty()) {
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
-        {.flag = "--json", .path = options.json, .inputs = {options.volume, options.truth}}));
-  }
+  ISO_RETURN_IF_ERROR(options.json.Check({options.volume, options.truth}));
   ISO_ASSIGN_OR_RETURN(const formats::Volume volume, formats::ReadVolume(options.volume));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<Truth> truth, OpenTruth(options));
   const VolumeGrid& grid = volume.grid;
@@ -125,8 +120,7 @@ absl::Status Compare(const Options& options) {
                     absl::StrFormat("%.3f", region.rmse()), absl::StrFormat("%.3f", region.bias()),
                     absl::StrFormat("%.2f", region.largest)});
   }
-  std::fputs(FormatTable(rows).c_str(), stdout);
-  return options.json.empty() ? absl::OkStatus() : WriteJson(options, meter);
+  return options.json.Report(FormatTable(rows), ToJson(options, meter));
 }
 
 }  // namespace
@@ -140,6 +134,7 @@ void AddCompareCommand(flags::Command program) {
       "Examples:\n"
       "  isocenter compare volume.mha --truth truth.mha\n"
       "  isocenter compare volume.mha --phantom shepp-logan --json accuracy.json\n"
+      "RMSE: root of the mean squared difference; BIAS: mean difference.\n"
       "Regions: central slab (|z| <= 10 mm, 60 mm around the axis), spheres of 30 and 60 mm "
       "radius,\n"
       "whole. All are centred at the isocentre. A truth on another grid is interpolated; voxels\n"
@@ -155,7 +150,7 @@ void AddCompareCommand(flags::Command program) {
            "points per voxel and axis at which the phantom is averaged; 1 is the voxel centre")
       .ShowDefault()
       .Range(1, 16);
-  command.Add("--json", o.json, "write the figures to this file, too").Type("FILE");
+  o.json.AddFlag(command);
   command.Does([options] { return Compare(*options); });
 }
 

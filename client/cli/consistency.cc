@@ -8,8 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/calibrate/sweep_source.h"
 #include "client/cli/commands.h"
-#include "client/formats/destination.h"
-#include "client/formats/file.h"
+#include "client/cli/output/json_output.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/calibrate/consistency/scan_consistency.h"
 
@@ -19,7 +18,8 @@ namespace {
 using calibrate::Consistency;
 
 struct Options {
-  std::string scan, matrices, json;
+  std::string scan, matrices;
+  JsonOutput json;
 };
 
 std::vector<std::string> WarningsOf(const Consistency& result) {
@@ -37,7 +37,7 @@ std::vector<std::string> WarningsOf(const Consistency& result) {
   return warnings;
 }
 
-absl::Status WriteJson(const Options& options, const Consistency& result) {
+nlohmann::ordered_json ToJson(const Options& options, const Consistency& result) {
   nlohmann::ordered_json json = {{"scan", options.scan},
                                  {"judged", result.not_judged.empty()},
                                  {"why_not", result.not_judged},
@@ -55,32 +55,26 @@ absl::Status WriteJson(const Options& options, const Consistency& result) {
                               {"u_sigma_px", shift.u_sigma_px},
                               {"v_sigma_px", shift.v_sigma_px}});
   }
-  return formats::WriteText(options.json, json.dump(2) + "\n");
+  return json;
 }
 
-void Print(const Consistency& result, double seconds) {
-  std::printf("%d pairs of frames, %d planes compared, %d left out: lines that the detector cuts\n",
-              result.pairs, static_cast<int>(result.lines), static_cast<int>(result.truncated));
-  std::printf("compared in %.2f s\n", seconds);
+std::string Text(const Consistency& result, double seconds) {
+  std::string text = absl::StrFormat(
+      "%d pairs of frames, %d planes compared, %d left out: lines that the detector cuts\n"
+      "compared in %.2f s\n",
+      result.pairs, result.lines, result.truncated, seconds);
   if (!result.not_judged.empty()) {
-    std::printf("not judged: %s\n", result.not_judged.c_str());
-    return;
+    absl::StrAppend(&text, "not judged: ", result.not_judged, "\n");
+  } else {
+    absl::StrAppendFormat(&text,
+                          "frames' jumps along v: sigma %.4f px; drift along the axis: %.3f mm\n",
+                          result.jump_sigma_px, result.drift_v_mm);
   }
-  std::printf("frames' jumps along v: sigma %.4f px; drift along the axis: %.3f mm\n",
-              result.jump_sigma_px, result.drift_v_mm);
-  for (const std::string& warning : WarningsOf(result)) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
+  return text;
 }
 
 absl::Status Check(const Options& options) {
-  if (!options.json.empty()) {
-    ISO_RETURN_IF_ERROR(
-        formats::CheckFileDestination({.flag = "--json",
-                                       .path = options.json,
-                                       .endings = {".json"},
-                                       .inputs = {options.scan, options.matrices}}));
-  }
+  ISO_RETURN_IF_ERROR(options.json.Check({options.scan, options.matrices}));
   ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("scan", options.scan));
   Trajectory trajectory = source.trajectory();
   if (!options.matrices.empty()) {
@@ -100,8 +94,14 @@ absl::Status Check(const Options& options) {
   ThreadPool pool(UsableCores());
   const auto begin = std::chrono::steady_clock::now();
   ISO_ASSIGN_OR_RETURN(const Consistency result, scan->Judge(pool));
-  Print(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  return options.json.empty() ? absl::OkStatus() : WriteJson(options, result);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (result.not_judged.empty()) {
+    for (const std::string& warning : WarningsOf(result)) {
+      std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    }
+  }
+  return options.json.Report(Text(result, seconds), ToJson(options, result));
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ void AddConsistencyCommand(flags::Command program) {
            "matrices in place of the scan's own (.csv), as `isocenter calibrate geometry` writes "
            "them")
       .Type("FILE");
-  command.Add("--json", o.json, "write shifts of all frames to this .json").Type("FILE");
+  o.json.AddFlag(command);
   command.Does([options] { return Check(*options); });
 }
 

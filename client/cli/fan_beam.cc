@@ -1,15 +1,16 @@
 #include "client/cli/fan_beam.h"
 
-#include <cstdio>
-
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "client/cli/output/job_text.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
 #include "client/formats/volume_writer.h"
 #include "kernels/backends.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
 namespace {
@@ -49,10 +50,21 @@ absl::Status ReconstructFanBeamScan(const FanBeamCommand& command, ops::Device& 
       scan.geometry(), volume.grid, command.settings, Backends(), device,
       [&](int64_t first, HostView3<float> lines) { return scan.Read(first, lines); },
       {volume.voxels.data(), volume.grid.shape()}));
-  std::printf("%dx%dx%d voxels of %.4g mm from %d fan-beam views in %.2f s on %s\n", volume.grid.nx,
-              volume.grid.ny, volume.grid.nz, volume.grid.spacing.x, scan.geometry().views,
-              absl::ToDoubleSeconds(absl::Now() - begin), device.description().c_str());
-  return formats::WriteVolume(command.out, volume);
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  ISO_RETURN_IF_ERROR(formats::WriteVolume(command.out, volume));
+  return command.json.Report(
+      absl::StrFormat("%dx%dx%d voxels of %.4g mm from %d fan-beam views in %.2f s on %s\n",
+                      volume.grid.nx, volume.grid.ny, volume.grid.nz, volume.grid.spacing.x,
+                      scan.geometry().views, seconds, device.description()),
+      {{"input", command.input},
+       {"out", command.out},
+       {"frames", scan.geometry().views},
+       {"grid", ToJson(wire::ToProto(volume.grid))},
+       {"algorithm", "fdk"},
+       {"backend", std::string(device.backend())},
+       {"device", device.description()},
+       {"device_count", 1},
+       {"seconds", seconds}});
 }
 
 }  // namespace isocenter::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "client/cli/output/json_output.h"
 #include "kernels/ops/device.h"
 #include "kernels/recon/fan_beam.h"
 
@@ -16,6 +17,7 @@ struct FanBeamCommand {
   std::vector<int> grid;  // pixels, pixels, slices; empty: by `size`
   double voxel_mm = 0;    // of `grid`, in the plane
   recon::FanBeamSettings settings;
+  JsonOutput json;
 };
 
 /// Errors: those of reading, of the recipe and of writing; INVALID_ARGUMENT (a grid of another

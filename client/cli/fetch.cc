@@ -9,14 +9,19 @@
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/options/deidentify_flags.h"
+#include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/progress_bar.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/formats/staged_directory.h"
 #include "client/formats/volume_writer.h"
 #include "client/job_client.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
 namespace {
@@ -27,6 +32,7 @@ struct Options {
   std::filesystem::path out;
   std::string format;  // empty: as the name of `out` says
   bool overwrite = false;
+  JsonOutput json;
   DeidentifyFlags deidentify;
 };
 
@@ -61,7 +67,8 @@ class DirectorySink : public client::DicomSink {
       collected_.insert(collected_.end(), bytes.begin(), bytes.end());
     } catch (const std::bad_alloc&) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for an object of more than ", collected_.size(), " bytes"));
+          absl::StrCat("no memory for an object of more than ",
+                       BytesText(static_cast<int64_t>(collected_.size()))));
     }
     return absl::OkStatus();
   }
@@ -75,7 +82,11 @@ class DirectorySink : public client::DicomSink {
     bar_->Update(++files_);
     return absl::OkStatus();
   }
-  absl::Status Finish() { return staged_->Commit(); }
+  absl::Status Finish() {
+    bar_.reset();
+    return staged_->Commit();
+  }
+  int64_t files() const { return files_; }
 
  private:
   std::filesystem::path directory_;
@@ -93,6 +104,7 @@ class VolumeFileSink : public client::VolumeSink {
   VolumeFileSink(formats::Destination destination, const Interrupt& interrupt)
       : destination_(std::move(destination)), interrupt_(interrupt) {}
   absl::Status OnGrid(const VolumeGrid& grid) override {
+    grid_ = grid;
     bar_.emplace("download", "voxels", grid.voxels());
     destination_.bytes = static_cast<uint64_t>(grid.voxels()) * sizeof(float);
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination_));
@@ -107,11 +119,16 @@ class VolumeFileSink : public client::VolumeSink {
     bar_->Update(voxels_);
     return writer_->Append(voxels);
   }
-  absl::Status Finish() { return writer_->Finish(); }
+  absl::Status Finish() {
+    bar_.reset();
+    return writer_->Finish();
+  }
+  const VolumeGrid& grid() const { return grid_; }
 
  private:
   formats::Destination destination_;
   const Interrupt& interrupt_;
+  VolumeGrid grid_;
   std::optional<formats::VolumeWriter> writer_;
   std::optional<ProgressBar> bar_;
   int64_t voxels_ = 0;
@@ -124,7 +141,13 @@ absl::Status FetchDicom(const Options& options, const formats::Deidentifier* dei
                        client::ServiceChannel::Open(options.server));
   DirectorySink sink(options.out, deidentifier, interrupt);
   ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadDicom(options.job_id, sink));
-  return sink.Finish();
+  ISO_RETURN_IF_ERROR(sink.Finish());
+  return options.json.Report(
+      absl::StrCat(options.out.string(), ": ", sink.files(), " DICOM files\n"),
+      {{"job_id", options.job_id},
+       {"out", options.out.string()},
+       {"format", "dicom"},
+       {"file_count", sink.files()}});
 }
 
 absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
@@ -138,7 +161,13 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
                        client::ServiceChannel::Open(options.server));
   VolumeFileSink sink(destination, interrupt);
   ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job_id, sink));
-  return sink.Finish();
+  ISO_RETURN_IF_ERROR(sink.Finish());
+  return options.json.Report(
+      absl::StrCat(options.out.string(), ": ", GridText(wire::ToProto(sink.grid())), ", HU\n"),
+      {{"job_id", options.job_id},
+       {"out", options.out.string()},
+       {"format", options.out.extension().string().substr(1)},
+       {"grid", ToJson(wire::ToProto(sink.grid()))}});
 }
 
 /// Whether a file is wanted and not DICOM. A name that looks like an image of a format that is not
@@ -159,6 +188,7 @@ absl::StatusOr<bool> WantsFile(const Options& options) {
 }
 
 absl::Status Fetch(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const bool wants_file, WantsFile(options));
   ISO_ASSIGN_OR_RETURN(const std::optional<formats::Deidentifier> deidentifier,
                        MakeDeidentifier(options.deidentify));
@@ -183,7 +213,7 @@ void AddFetchCommand(flags::Command program) {
       "  isocenter fetch JOB --out series              a directory of .dcm files\n"
       "  isocenter fetch JOB --out study7 --deidentify --keep dates --deidentify-key trial.key\n"
       "  isocenter fetch JOB --out v.nii               Hounsfield units as float32, with the grid");
-  command.Add("job", o.job_id, "job id").Required().Type("JOB");
+  AddJobArgument(command, o.job_id).Required();
   command.Add("--out", o.out, "directory (DICOM), or file: .mha, .mhd, .nii")
       .Required()
       .Type("PATH");
@@ -191,6 +221,7 @@ void AddFetchCommand(flags::Command program) {
       .OneOf({"dicom", "mha"});
   command.AddSwitch("--overwrite", o.overwrite,
                     "dicom: also into a directory with files, if this fetch replaces all of them");
+  o.json.AddFlag(command);
   AddDeidentifyFlags(command, o.deidentify);
   AddServerFlags(command, o.server);
   command.Does([options] { return Fetch(*options); });

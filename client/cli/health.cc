@@ -1,12 +1,12 @@
 // isocenter health: a probe for containers and scripts.
 #include "client/health.h"
 
-#include <cstdio>
 #include <memory>
 
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/output/json_output.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -15,14 +15,15 @@ namespace {
 struct Options {
   client::ServerAddress server;
   double seconds = 3;
+  JsonOutput json;
 };
 
 absl::Status Health(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   ISO_RETURN_IF_ERROR(client::CheckHealth(channel, absl::Seconds(options.seconds)));
-  std::puts("serving");
-  return absl::OkStatus();
+  return options.json.Report("serving\n", {{"serving", true}});
 }
 
 }  // namespace
@@ -31,9 +32,14 @@ void AddHealthCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   flags::Command command = program.Subcommand(
       "health", "Exit with 0 when the server takes acquisitions, else with 1: for probes");
+  command.Footer(
+      "Example:\n"
+      "  isocenter health --server recon1:50051 --timeout 1\n"
+      "`isocenter status` says why a server takes none.");
   command.Add("--timeout", options->seconds, "seconds to wait for the answer")
       .ShowDefault()
       .Range(0.1, 60.0);
+  options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Health(*options); });
 }

@@ -7,6 +7,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -19,7 +20,8 @@ struct Options {
   std::vector<std::string> states;
   std::string protocol, accession, station;
   int limit = 50;
-  bool json = false;
+  bool ids = false;
+  JsonOutput json;
 };
 
 TableRow RowOf(const v1::Job& job) {
@@ -41,6 +43,7 @@ TableRow RowOf(const v1::Job& job) {
 }
 
 absl::Status Jobs(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   v1::ListJobsRequest filter;
   for (const std::string& name : options.states) {
     for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
@@ -56,17 +59,19 @@ absl::Status Jobs(const Options& options) {
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
                        client::JobClient(channel).List(filter, options.limit));
-  if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const v1::Job& job : jobs) all.push_back(ToJson(job));
-    std::puts(all.dump(2).c_str());
+  if (options.ids) {
+    for (const v1::Job& job : jobs) std::puts(job.job_id().c_str());
     return absl::OkStatus();
   }
   std::vector<TableRow> rows = {{"JOB", "STATE", "CLASS", "CREATED", "PROTOCOL", "STATION",
                                  "FRAMES", "AFTER LAST", "TOTAL", "GUPS", "ERROR"}};
-  for (const v1::Job& job : jobs) rows.push_back(RowOf(job));
-  std::fputs(FormatTable(rows).c_str(), stdout);
-  return absl::OkStatus();
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const v1::Job& job : jobs) {
+    rows.push_back(RowOf(job));
+    all.push_back(ToJson(job));
+  }
+  if (jobs.empty()) std::fputs("isocenter: no job matches\n", stderr);
+  return options.json.Report(FormatTable(rows), all);
 }
 
 }  // namespace
@@ -76,8 +81,13 @@ void AddJobsCommand(flags::Command program) {
   Options& o = *options;
   flags::Command command = program.Subcommand("jobs", "List jobs, newest first");
   command.Footer(
-      "Examples:\n  isocenter jobs --state receiving --state reconstructing\n  isocenter jobs "
-      "--json");
+      "Examples:\n"
+      "  isocenter jobs --state receiving --state reconstructing\n"
+      "  isocenter jobs --json jobs.json\n"
+      "  isocenter fetch \"$(isocenter jobs --ids --limit 1)\" --out newest.mha\n"
+      "AFTER LAST: from the last frame to the volume; TOTAL: from the header to the stored result; "
+      "GUPS: giga voxel\n"
+      "updates (voxels times frames) per second of back-projection.");
   std::vector<std::string> names;
   for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
     names.push_back(StateName(static_cast<v1::JobState>(s)));
@@ -87,7 +97,9 @@ void AddJobsCommand(flags::Command program) {
   command.Add("--accession", o.accession, "only jobs of this accession number");
   command.Add("--station", o.station, "only jobs of this station");
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000000);
-  command.AddSwitch("--json", o.json, "for machines");
+  const flags::Option ids =
+      command.AddSwitch("--ids", o.ids, "print the ids alone, for other commands");
+  o.json.AddFlag(command).Excludes(ids);
   AddServerFlags(command, o.server);
   command.Does([options] { return Jobs(*options); });
 }

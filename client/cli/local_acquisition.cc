@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/output/progress_bar.h"
+#include "kernels/base/bytes_text.h"
+#include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::cli {
@@ -21,7 +23,8 @@ absl::StatusOr<LocalFrames> LocalFrames::Read(formats::FrameSource& source) {
     frames.pixels_.resize(frames.shape_.slow * frame_bytes);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        frames.shape_.slow, " frames need ", frames.shape_.slow * frame_bytes, " bytes of memory"));
+        frames.shape_.slow, " frames need ", BytesText(frames.shape_.slow * frame_bytes),
+        " of memory; ", BytesText(AvailableMemoryBytes()), " are available"));
   }
   ProgressBar bar("reading", "frames", frames.shape_.slow);
   for (int64_t i = 0; i < frames.shape_.slow; ++i) {

@@ -17,10 +17,13 @@ int main(int argc, char** argv) {
   root.Footer(
       "Example: a phantom from exposure to picture\n"
       "  isocenter simulate --phantom head --out head --truth truth.mha\n"
-      "  isocenter stream head --fps 30\n"
-      "  isocenter fetch JOB --format mha --out volume.mha\n"
+      "  isocenter stream head --fps 30                   says the JOB's id\n"
+      "  isocenter fetch JOB --out volume.mha\n"
       "  isocenter render volume.mha --truth truth.mha --out sheet.png\n"
-      "`isocenter COMMAND --help` explains a command.");
+      "`isocenter COMMAND --help` explains a command; `source <(isocenter completion bash)` has "
+      "bash "
+      "complete them.\n"
+      "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C or SIGTERM.");
 
   isocenter::cli::AddSimulateCommand(root);
   isocenter::cli::AddReconstructCommand(root);

@@ -11,7 +11,8 @@
 namespace isocenter::cli {
 
 absl::StatusOr<recon::Acquisition> WithNewDefects(recon::Acquisition acquisition,
-                                                  const ops::RawFrames& frames, int threads) {
+                                                  const ops::RawFrames& frames, int threads,
+                                                  std::FILE* file) {
   if (!frames.counts) {
     return absl::InvalidArgumentError(
         "--find-defects with frames of line integrals; legal are counts");
@@ -23,14 +24,14 @@ absl::StatusOr<recon::Acquisition> WithNewDefects(recon::Acquisition acquisition
   ThreadPool pool(threads);
   ISO_ASSIGN_OR_RETURN(const std::vector<int32_t> found,
                        calibrate::FindNewDefects(frames.counts, known, pool));
-  std::printf("%d new defective pixels", static_cast<int>(found.size()));
+  std::fprintf(file, "%d new defective pixels", static_cast<int>(found.size()));
   if (!found.empty()) {
     const int columns = acquisition.detector.columns;
-    std::printf(", the first in column %d of row %d; they are interpolated%s", found[0] % columns,
-                found[0] / columns,
-                calibrated ? ", but the detector should be calibrated again" : "");
+    std::fprintf(file, ", the first in column %d of row %d; they are interpolated%s",
+                 found[0] % columns, found[0] / columns,
+                 calibrated ? ", but the detector should be calibrated again" : "");
   }
-  std::printf("\n");
+  std::fprintf(file, "\n");
   if (found.empty()) return acquisition;
   std::vector<int32_t>& pixels = known.defects.pixels;
   pixels.insert(pixels.end(), found.begin(), found.end());

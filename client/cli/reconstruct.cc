@@ -19,6 +19,9 @@
 #include "client/cli/options/iterative_flags.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/output/convergence_file.h"
+#include "client/cli/output/iteration_printer.h"
+#include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/formats/destination.h"
 #include "client/formats/fan_beam_scan.h"
@@ -28,6 +31,7 @@
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/geometry/field_of_view.h"
+#include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/patient_position.h"
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
@@ -37,6 +41,7 @@
 #include "proto/wire/acquisition.h"
 #include "proto/wire/calibration.h"
 #include "proto/wire/calibration_file.h"
+#include "proto/wire/geometry.h"
 
 namespace isocenter::cli {
 namespace {
@@ -69,6 +74,13 @@ struct Options {
   bool rings = false;
   bool stripes = false;
   bool scatter = false;
+  JsonOutput json;
+};
+
+/// What came of it beside the volume.
+struct Outcome {
+  std::vector<recon::IterationReport> iterations;
+  std::vector<std::string> findings;
 };
 
 ops::FilterWindow WindowNamed(const std::string& name) {
@@ -92,12 +104,12 @@ absl::StatusOr<VolumeGrid> GridOf(const Options& options, const recon::Acquisiti
   return AutoGrid(acquisition.trajectory, acquisition.detector, options.size);
 }
 
-void PrintReport(const recon::IterationReport& report) {
+void PrintReport(const recon::IterationReport& report, std::FILE* file) {
   const std::string objective =
       report.objective ? absl::StrFormat("  objective %.6g", *report.objective) : "";
-  std::printf("iteration %3d  residual %.3e%s  %.2f s\n", report.iteration,
-              report.relative_residual, objective.c_str(), report.seconds);
-  std::fflush(stdout);
+  std::fprintf(file, "iteration %3d  residual %.3e%s  %.2f s\n", report.iteration,
+               report.relative_residual, objective.c_str(), report.seconds);
+  std::fflush(file);
 }
 
 /// What is known before a frame is read, of filtered back-projection, once or twice, or of
@@ -145,56 +157,105 @@ absl::Status CheckMemory(const Plan& plan, int64_t frames_bytes,
       plan);
 }
 
+/// What fdk cannot do on a limited arc, others can.
+absl::Status OthersHelp(const absl::Status& status, const recon::Acquisition& acquisition) {
+  if (!FindLimitedArc(acquisition.trajectory, acquisition.detector)) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(),
+                                   "; --algorithm os_sart and others begin with nothing and "
+                                   "iterate what there is"));
+}
+
 absl::Status SmallerSizeHelps(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status)) return status;
   return absl::Status(status.code(),
                       absl::StrCat(status.message(), "; choose a smaller --size or --grid"));
 }
 
-absl::Status Run(const recon::ReconstructionPlan& plan, const Options&,
-                 const std::vector<ops::Device*>& devices, const LocalFrames& frames,
-                 HostView3<float> volume) {
+absl::StatusOr<Outcome> Run(const recon::ReconstructionPlan& plan, const Options&,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                            HostView3<float> volume) {
   ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                        recon::Reconstructor::Create(plan, Backends(), devices));
-  return reconstructor->Run(frames.view(), volume, frames.doses());
+  ISO_RETURN_IF_ERROR(reconstructor->Run(frames.view(), volume, frames.doses()));
+  return Outcome();
 }
 
-absl::Status Run(const recon::SecondPassPlan& plan, const Options&,
-                 const std::vector<ops::Device*>& devices, const LocalFrames& frames,
-                 HostView3<float> volume) {
-  std::vector<std::string> findings;
+absl::StatusOr<Outcome> Run(const recon::SecondPassPlan& plan, const Options& options,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                            HostView3<float> volume) {
+  Outcome outcome;
   ISO_RETURN_IF_ERROR(recon::ReconstructTwice(plan, Backends(), devices, frames.view(), volume,
-                                              frames.doses(), &findings));
-  for (const std::string& finding : findings) std::printf("%s\n", finding.c_str());
-  return absl::OkStatus();
+                                              frames.doses(), &outcome.findings));
+  for (const std::string& finding : outcome.findings) {
+    std::fprintf(options.json.progress(), "%s\n", finding.c_str());
+  }
+  return outcome;
 }
 
-absl::Status Run(const recon::RefinementPlan& plan, const Options& options,
-                 const std::vector<ops::Device*>& devices, const LocalFrames& frames,
-                 HostView3<float> volume) {
-  std::printf("%s, %s, %d subsets, %d iterations\n",
-              std::string(recon::AlgorithmName(plan.settings.algorithm)).c_str(),
-              std::string(ops::ProjectorName(plan.settings.projector)).c_str(),
-              static_cast<int>(plan.subsets.size()), plan.settings.iterations);
+absl::StatusOr<Outcome> Run(const recon::RefinementPlan& plan, const Options& options,
+                            const std::vector<ops::Device*>& devices, const LocalFrames& frames,
+                            HostView3<float> volume) {
+  std::FILE* const file = options.json.progress();
+  std::fprintf(file, "%s, projector %s, %d iterations with %d subsets of the views\n%s",
+               std::string(recon::AlgorithmName(plan.settings.algorithm)).c_str(),
+               std::string(ops::ProjectorName(plan.settings.projector)).c_str(),
+               plan.settings.iterations, static_cast<int>(plan.subsets.size()), kIterationTerms);
   const absl::Time begin = absl::Now();
   const auto report = [&](const recon::IterationReport& done) {
-    PrintReport(done);
+    PrintReport(done, file);
     return options.deadline_seconds <= 0 ||
            absl::Now() - begin < absl::Seconds(options.deadline_seconds);
   };
-  ISO_ASSIGN_OR_RETURN(
-      const std::vector<recon::IterationReport> reports,
-      recon::RefineAll(plan, Backends(), devices, frames.view(), volume, report, frames.doses()));
+  Outcome outcome;
+  std::vector<recon::IterationReport>& reports = outcome.iterations;
+  ISO_ASSIGN_OR_RETURN(reports, recon::RefineAll(plan, Backends(), devices, frames.view(), volume,
+                                                 report, frames.doses()));
   if (static_cast<int>(reports.size()) < plan.settings.iterations) {
-    std::printf("ended after %d of %d iterations\n", static_cast<int>(reports.size()),
-                plan.settings.iterations);
+    std::fprintf(file, "ended after %d of %d iterations\n", static_cast<int>(reports.size()),
+                 plan.settings.iterations);
   }
-  if (options.curve.empty()) return absl::OkStatus();
+  if (options.curve.empty()) return outcome;
   std::vector<imaging::ConvergencePoint> points;
   for (const recon::IterationReport& done : reports) {
     points.push_back({done.iteration, done.relative_residual, done.objective, done.seconds});
   }
-  return imaging::WriteConvergence(options.curve, points);
+  ISO_RETURN_IF_ERROR(imaging::WriteConvergence(options.curve, points));
+  return outcome;
+}
+
+/// What the plan knows already of the result.
+std::vector<std::string> WarningsOf(const Plan& plan) {
+  const auto* refinement = std::get_if<recon::RefinementPlan>(&plan);
+  if (refinement == nullptr || !refinement->limited_arc) return {};
+  return {LimitedArcText(*refinement->limited_arc)};
+}
+
+absl::Status ReportVolume(const Options& options, const VolumeGrid& grid, int64_t frames,
+                          const std::vector<ops::Device*>& devices, const Plan& plan,
+                          const Outcome& outcome, double seconds) {
+  nlohmann::ordered_json json{{"input", options.acquisition.input},
+                              {"out", options.out},
+                              {"frames", frames},
+                              {"grid", ToJson(wire::ToProto(grid))},
+                              {"algorithm", options.algorithm},
+                              {"backend", std::string(devices[0]->backend())},
+                              {"device", devices[0]->description()},
+                              {"device_count", devices.size()},
+                              {"seconds", seconds},
+                              {"findings", outcome.findings},
+                              {"warnings", WarningsOf(plan)}};
+  for (const recon::IterationReport& done : outcome.iterations) {
+    nlohmann::ordered_json& entry = json["iterations"].emplace_back(
+        nlohmann::ordered_json{{"iteration", done.iteration},
+                               {"relative_residual", done.relative_residual},
+                               {"seconds", done.seconds}});
+    if (done.objective) entry["objective"] = *done.objective;
+  }
+  return options.json.Report(
+      absl::StrFormat("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", grid.nx, grid.ny,
+                      grid.nz, grid.spacing.x, seconds, devices.size(), devices[0]->description()),
+      json);
 }
 
 formats::Destination VolumeDestination(const Options& options) {
@@ -207,6 +268,7 @@ formats::Destination VolumeDestination(const Options& options) {
 /// Settings of the algorithm; none for fdk. Checks all flags that need no acquisition.
 absl::StatusOr<std::optional<recon::IterativeSettings>> CheckFlags(const Options& options) {
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(VolumeDestination(options)));
+  ISO_RETURN_IF_ERROR(options.json.Check({options.acquisition.input}));
   const bool iterative = options.algorithm != "fdk";
   if (!options.curve.empty()) {
     if (!iterative) {
@@ -286,7 +348,8 @@ absl::Status ReconstructSlices(const Options& o) {
                     .window = WindowNamed(o.window),
                     .cutoff = o.fdk.cutoff,
                     .mu_water_per_mm = o.fdk.mu_water_per_mm,
-                    .backproject_method = o.fdk.backproject_method}},
+                    .backproject_method = o.fdk.backproject_method},
+       .json = o.json},
       *chosen.devices.front());
 }
 
@@ -309,11 +372,14 @@ absl::Status Reconstruct(Options options) {
   std::vector<ops::Device*> devices;
   for (const auto& device : chosen.devices) devices.push_back(device.get());
   absl::StatusOr<Plan> plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
-  if (!plan.ok()) return SmallerSizeHelps(plan.status());
+  if (!plan.ok()) return OthersHelp(SmallerSizeHelps(plan.status()), acquisition);
+  for (const std::string& warning : WarningsOf(*plan)) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
   if (options.print_plan) {
     std::fputs(std::visit([](const auto& made) { return recon::PlanText(made); }, *plan).c_str(),
-               stdout);
-    std::fflush(stdout);
+               options.json.progress());
+    std::fflush(options.json.progress());
   }
   const int64_t frames_bytes = source->frame_bytes() * source->header().frame_count();
   ISO_RETURN_IF_ERROR(SmallerSizeHelps(CheckMemory(*plan, frames_bytes, devices)));
@@ -323,25 +389,104 @@ absl::Status Reconstruct(Options options) {
 
   ISO_ASSIGN_OR_RETURN(const LocalFrames frames, LocalFrames::Read(*source));
   if (options.find_defects) {
-    ISO_ASSIGN_OR_RETURN(acquisition, WithNewDefects(std::move(acquisition), frames.view(),
-                                                     devices[0]->limits().threads));
+    ISO_ASSIGN_OR_RETURN(acquisition,
+                         WithNewDefects(std::move(acquisition), frames.view(),
+                                        devices[0]->limits().threads, options.json.progress()));
     plan = MakePlan(options, acquisition, volume.grid, iterative, devices);
     if (!plan.ok()) return plan.status();
   }
   volume.voxels.resize(volume.grid.voxels());
   const HostView3<float> voxels(volume.voxels.data(), volume.grid.shape());
   const absl::Time begin = absl::Now();
-  ISO_RETURN_IF_ERROR(std::visit(
-      [&](const auto& made) { return Run(made, options, devices, frames, voxels); }, *plan));
+  ISO_ASSIGN_OR_RETURN(
+      const Outcome outcome,
+      std::visit([&](const auto& made) { return Run(made, options, devices, frames, voxels); },
+                 *plan));
   if (options.rings) {
     ISO_RETURN_IF_ERROR(
         recon::RemoveRings(acquisition.trajectory, volume.grid, Backends(), *devices[0], voxels));
   }
-  std::printf("%dx%dx%d voxels of %.4g mm in %.2f s on %d x %s\n", volume.grid.nx, volume.grid.ny,
-              volume.grid.nz, volume.grid.spacing.x, absl::ToDoubleSeconds(absl::Now() - begin),
-              static_cast<int>(devices.size()), devices[0]->description().c_str());
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  const VolumeGrid grid = volume.grid;
   volume.grid = PatientGrid(volume.grid, patient_position);
-  return formats::WriteVolume(options.out, volume);
+  ISO_RETURN_IF_ERROR(formats::WriteVolume(options.out, volume));
+  return ReportVolume(options, grid, source->header().frame_count(), devices, *plan, outcome,
+                      seconds);
+}
+
+void AddFilterFlags(flags::Command filter, Options& o) {
+  filter
+      .Add("--window", o.window,
+           "of the ramp filter: how much it damps fine detail, and with it noise; ram-lak least, "
+           "hann most")
+      .ShowDefault()
+      .OneOf({"ram-lak", "shepp-logan", "cosine", "hamming", "hann"});
+  filter
+      .Add("--cutoff", o.fdk.cutoff,
+           "where the window ends, as a fraction of the finest detail that the pixels hold "
+           "(Nyquist)")
+      .ShowDefault()
+      .Range(0.01, 1.0);
+  filter
+      .Add("--truncation", o.truncation,
+           "what becomes of rows that the detector's edge cuts (docs/truncation.md)")
+      .ShowDefault()
+      .OneOf({"none", "mirror", "cylinder", "atract"});
+  filter.Add("--mu-water", o.fdk.mu_water_per_mm, "attenuation of water in 1/mm")
+      .ShowDefault()
+      .Range(0.001, 0.1);
+  filter
+      .Add("--fan-beam-kernel", o.fan_beam_kernel,
+           "of fan-beam scans: exact, or the ramp sampled at a padded row's frequencies")
+      .ShowDefault()
+      .OneOf({"exact", "sampled-ramp"});
+  filter
+      .Add("--fan-beam-decrease", o.fan_beam_decrease,
+           "channels over which rows of fan-beam scans fall to zero on either side, where the "
+           "detector cuts them")
+      .ShowDefault()
+      .Range(0, 65536);
+}
+
+void AddCorrectionFlags(flags::Command correct, Options& o) {
+  correct
+      .Add("--calibration", o.calibration,
+           "set of the detector that took the frames, to correct them with (docs/corrections.md)")
+      .Type("FILE");
+  correct.AddSwitch("--find-defects", o.find_defects,
+                    "pixels that are implausible in many frames are defective, too");
+  correct.AddSwitch("--metal", o.metal,
+                    "a second pass that takes metal's shadows out (docs/second-pass.md)");
+  correct.AddSwitch("--bone", o.bone,
+                    "a second pass against hardening by bone; needs a --calibration that has a "
+                    "bone table");
+  correct.AddSwitch("--scatter", o.scatter,
+                    "a second pass against scatter that is computed from a coarse volume; needs a "
+                    "--calibration that has a scatter model");
+  correct.AddSwitch("--stripes", o.stripes,
+                    "a second pass that takes off what pixels have too much in all views");
+  correct.AddSwitch("--rings", o.rings,
+                    "take rings around the axis off the volume (docs/second-pass.md)");
+}
+
+void AddDeviceFlags(flags::Command device, Options& o) {
+  device
+      .Add("--backend", o.backend,
+           "cpu or cuda (default: the fastest there is), of fan beams gles, too")
+      .OneOf({"cpu", "cuda", "gles", "reference"});
+  device.Add("--devices", o.devices, "GPUs that share the work; 0: all").ShowDefault().Range(0, 64);
+  device.Add("--threads", o.threads, "of the CPU; 0: one per core").ShowDefault().Range(0, 1024);
+  device.Add("--memory-mib", o.memory_mib, "memory of each device to use; 0: all")
+      .Range(int64_t{0}, int64_t{1} << 24);
+  device.Add("--precision", o.precision, "exact, or fast where a device has it")
+      .ShowDefault()
+      .OneOf({"exact", "fast"});
+  device
+      .Add("--backproject-method", o.fdk.backproject_method,
+           "of the backend, for fdk; another one lists them (default: its first of the "
+           "precision)")
+      .Type("NAME");
+  device.AddSwitch("--print-plan", o.print_plan, "say how the work is divided and what it takes");
 }
 
 }  // namespace
@@ -349,84 +494,42 @@ absl::Status Reconstruct(Options options) {
 void AddReconstructCommand(flags::Command program) {
   flags::Command command = program.Subcommand(
       "reconstruct", "Reconstruct an acquisition on disk on this machine, without a server");
-  command.Footer("INPUT may be a fan-beam scan, too: a directory with fan_beam.json.");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter reconstruct head --out head.mha --grid 256x256x256 --voxel-mm 0.9\n"
+      "  isocenter reconstruct head --out smooth.nii --window hann --cutoff 0.7\n"
+      "  isocenter reconstruct raw --out corrected.mha --calibration room3.isocal\n"
+      "  isocenter reconstruct head --out sart.mha --algorithm os_sart --iterations 10 --curve "
+      "curve.png\n"
+      "INPUT may be a fan-beam scan, too: a directory with fan_beam.json.\n"
+      "On an arc that is too short for fdk (limited angle) iterative algorithms begin with "
+      "nothing, and say so.");
   const auto options = std::make_shared<Options>();
   Options& o = *options;
   AddAcquisitionFlags(command, o.acquisition);
   command.Add("--out", o.out, "volume in HU, .mha, .mhd or .nii").Required().Type("FILE");
-  command
-      .Add("--calibration", o.calibration,
-           "set of the detector that took the frames, to correct them with (docs/corrections.md)")
-      .Type("FILE");
-  command.AddSwitch("--find-defects", o.find_defects,
-                    "pixels that are implausible in many frames are defective, too");
   command.Add("--size", o.size, "without --grid: voxels per axis over the field of view")
       .ShowDefault()
       .Range(16, 2048);
-  command.Add("--window", o.window, "of the ramp filter")
-      .ShowDefault()
-      .OneOf({"ram-lak", "shepp-logan", "cosine", "hamming", "hann"});
-  command.Add("--cutoff", o.fdk.cutoff, "of the window, as a fraction of Nyquist")
-      .ShowDefault()
-      .Range(0.01, 1.0);
   command
-      .Add("--truncation", o.truncation,
-           "what becomes of rows that the detector's edge cuts (docs/truncation.md)")
-      .ShowDefault()
-      .OneOf({"none", "mirror", "cylinder", "atract"});
-  command.Add("--mu-water", o.fdk.mu_water_per_mm, "attenuation of water in 1/mm")
-      .ShowDefault()
-      .Range(0.001, 0.1);
-  command.Add("--precision", o.precision, "exact, or fast where a device has it")
-      .ShowDefault()
-      .OneOf({"exact", "fast"});
-  command
-      .Add("--backproject-method", o.fdk.backproject_method,
-           "of the backend, for fdk; another one lists them (default: its first of the "
-           "precision)")
-      .Type("NAME");
-  command.Add("--algorithm", o.algorithm, "fdk, or an iterative one that begins with it")
+      .Add("--algorithm", o.algorithm,
+           "fdk: filtered back-projection; or an iterative one, which begins with it")
       .ShowDefault()
       .OneOf(AlgorithmChoices());
+  o.json.AddFlag(command);
+  AddFilterFlags(command.Under("Filter"), o);
+  AddCorrectionFlags(command.Under("Corrections"), o);
   AddIterativeFlags(command, o.iterative);
-  command.AddSwitch("--metal", o.metal,
-                    "a second pass that takes metal's shadows out (docs/second-pass.md)");
-  command.AddSwitch("--bone", o.bone,
-                    "a second pass against hardening by bone; needs a --calibration that has a "
-                    "bone table");
-  command.AddSwitch("--scatter", o.scatter,
-                    "a second pass against scatter that is computed from a coarse volume; needs a "
-                    "--calibration that has a scatter model");
-  command.AddSwitch("--stripes", o.stripes,
-                    "a second pass that takes off what pixels have too much in all views");
-  command.AddSwitch("--rings", o.rings,
-                    "take rings around the axis off the volume (docs/second-pass.md)");
-  command.Add("--curve", o.curve, "residual and objective of each pass: .csv or .png").Type("FILE");
-  command
+  flags::Command iterations = command.Under("Iterative algorithms");
+  iterations
+      .Add("--curve", o.curve,
+           "residual (what the volume does not explain of the frames) and objective of each pass: "
+           ".csv or .png")
+      .Type("FILE");
+  iterations
       .Add("--deadline", o.deadline_seconds, "seconds after which no further pass begins; 0: none")
       .Range(0.0, 604800.0);
-  command
-      .Add("--fan-beam-kernel", o.fan_beam_kernel,
-           "of fan-beam scans: exact, or the ramp sampled at a padded row's frequencies")
-      .ShowDefault()
-      .OneOf({"exact", "sampled-ramp"});
-  command
-      .Add("--fan-beam-decrease", o.fan_beam_decrease,
-           "channels over which rows of fan-beam scans fall to zero on either side, where the "
-           "detector cuts them")
-      .ShowDefault()
-      .Range(0, 65536);
-  command
-      .Add("--backend", o.backend,
-           "cpu or cuda (default: the fastest there is), of fan beams gles, too")
-      .OneOf({"cpu", "cuda", "gles", "reference"});
-  command.Add("--devices", o.devices, "GPUs that share the work; 0: all")
-      .ShowDefault()
-      .Range(0, 64);
-  command.Add("--threads", o.threads, "of the CPU; 0: one per core").ShowDefault().Range(0, 1024);
-  command.Add("--memory-mib", o.memory_mib, "memory of each device to use; 0: all")
-      .Range(int64_t{0}, int64_t{1} << 24);
-  command.AddSwitch("--print-plan", o.print_plan, "say how the work is divided and what it takes");
+  AddDeviceFlags(command.Under("Device"), o);
   command.Does([options] { return Reconstruct(*options); });
 }
 

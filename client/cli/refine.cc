@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
+#include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/convergence_file.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/warning_printer.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -25,11 +28,22 @@ struct Options {
   bool batch = false;
   bool wait = false;
   std::vector<std::string> curves;
+  JsonOutput json;
 };
+
+std::string DoneText(const v1::Job& job) {
+  const std::string done = job.has_second_pass()
+                               ? SecondPassText(job.second_pass())
+                               : absl::StrCat(job.progress().iterations_done(), " of ",
+                                              job.progress().iterations_total(), " iterations");
+  return absl::StrFormat("%s: %s in %.1f s, series %s\n", job.job_id(), done,
+                         job.result().timings().refine_seconds(),
+                         job.result().series_instance_uid());
+}
 
 absl::Status Follow(const client::JobClient& jobs, const std::string& id, const Options& options) {
   WarningPrinter warnings;
-  IterationPrinter iterations;
+  IterationPrinter iterations(options.json.progress());
   ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Watch(id, [&](const v1::Job& now) {
     for (const v1::JobWarning& warning : now.warning()) warnings.Print(warning.text());
     iterations.Print(now);
@@ -39,17 +53,11 @@ absl::Status Follow(const client::JobClient& jobs, const std::string& id, const 
   for (const std::string& curve : options.curves) {
     if (job.iteration_size() > 0) ISO_RETURN_IF_ERROR(WriteConvergence(job, curve));
   }
-  if (job.state() != v1::JOB_STATE_COMPLETED) {
-    return absl::AbortedError(
-        absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()));
-  }
-  const std::string done = job.has_second_pass()
-                               ? SecondPassText(job.second_pass())
-                               : absl::StrCat(job.progress().iterations_done(), " of ",
-                                              job.progress().iterations_total(), " iterations");
-  std::printf("%s: %s in %.1f s, series %s\n", id.c_str(), done.c_str(),
-              job.result().timings().refine_seconds(), job.result().series_instance_uid().c_str());
-  return absl::OkStatus();
+  const bool completed = job.state() == v1::JOB_STATE_COMPLETED;
+  ISO_RETURN_IF_ERROR(options.json.Report(completed ? DoneText(job) : "", ToJson(job)));
+  if (completed) return absl::OkStatus();
+  return absl::AbortedError(
+      absl::StrCat("job ", id, " is ", StateName(job.state()), ": ", job.error_message()));
 }
 
 /// The first flag that asks for a second pass; empty: none.
@@ -75,6 +83,7 @@ absl::Status CheckFlags(const Options& options) {
 absl::Status Refine(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckFlags(options));
   for (const std::string& curve : options.curves) ISO_RETURN_IF_ERROR(CheckConvergenceFile(curve));
+  ISO_RETURN_IF_ERROR(options.json.Check());
   v1::RefineJobRequest request;
   request.set_job_id(options.job_id);
   request.set_protocol(options.protocol);
@@ -90,9 +99,10 @@ absl::Status Refine(const Options& options) {
                        client::ServiceChannel::Open(options.server));
   const client::JobClient jobs(channel);
   ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Refine(request));
-  std::printf("job %s\n", job.job_id().c_str());
-  std::fflush(stdout);
-  if (!options.wait && options.curves.empty()) return absl::OkStatus();
+  const std::string accepted = absl::StrCat("job ", job.job_id(), "\n");
+  if (!options.wait && options.curves.empty()) return options.json.Report(accepted, ToJson(job));
+  std::fputs(accepted.c_str(), options.json.progress());
+  std::fflush(options.json.progress());
   return Follow(jobs, job.job_id(), options);
 }
 
@@ -105,10 +115,11 @@ void AddRefineCommand(flags::Command program) {
   command.Footer(
       "Examples:\n"
       "  isocenter refine JOB --protocol fdk_then_ossart --wait\n"
+      "  isocenter refine JOB --protocol fdk_then_pwls_tv --deadline 60 --curve curve.png\n"
       "  isocenter refine JOB --metal --bone\n"
       "Needs the job's frames, which the server keeps for a while after a job has ended.\n"
       "Exit code 0: accepted, or with --wait completed; 1: refused, failed or cancelled.");
-  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  AddJobArgument(command, options->job_id).Required();
   command
       .Add("--protocol", options->protocol,
            "a protocol with a refinement; `isocenter protocols` lists them (with --metal, --bone "
@@ -136,8 +147,10 @@ void AddRefineCommand(flags::Command program) {
   command.AddSwitch("--wait", options->wait, "print each iteration and wait for the end");
   command
       .Add("--curve", options->curves,
-           "residual and objective of each iteration as .csv or .png; may be repeated; waits")
+           "residual (what the volume does not explain of the frames) and objective of each "
+           "iteration as .csv or .png; may be repeated; waits")
       .Type("FILE");
+  options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Refine(*options); });
 }

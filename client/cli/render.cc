@@ -63,16 +63,16 @@ absl::Status Render(const Options& options) {
   std::vector<imaging::SheetRow> rows;
   if (!options.truth.empty()) {
     ISO_ASSIGN_OR_RETURN(truth, ReadOn(volume.grid, options.truth));
-    rows.push_back({"TRUTH", &truth, window});
+    rows.push_back({"truth", &truth, window});
   }
   if (!options.before.empty()) {
     ISO_ASSIGN_OR_RETURN(before, ReadOn(volume.grid, options.before));
-    rows.push_back({"BEFORE", &before, window});
+    rows.push_back({"before", &before, window});
   }
-  rows.push_back({"RECONSTRUCTION", &volume, window});
+  rows.push_back({"reconstruction", &volume, window});
   if (!options.truth.empty()) {
     difference = Difference(volume, truth);
-    rows.push_back({"DIFFERENCE", &difference, difference_window});
+    rows.push_back({"difference", &difference, difference_window});
   }
   return formats::WritePng(options.out, imaging::RenderSheet(rows, at));
 }

@@ -1,10 +1,12 @@
 // isocenter send and isocenter retry: results to DICOM destinations, on request.
-#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
+#include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/transfer_text.h"
 #include "client/transfer_client.h"
 #include "kernels/base/status_macros.h"
@@ -15,24 +17,31 @@ namespace {
 struct SendOptions {
   client::ServerAddress server;
   std::string job_id, destination;
+  JsonOutput json;
 };
 
 absl::Status Send(const SendOptions& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::Transfer transfer,
                        client::TransferClient(channel).Send(options.job_id, options.destination));
-  std::fputs(TransferTable({transfer}).c_str(), stdout);
-  return absl::OkStatus();
+  return options.json.Report(TransferTable({transfer}), ToJson(transfer));
 }
 
 struct RetryOptions {
   client::ServerAddress server;
   std::string job_id, destination;
   bool all = false;
+  JsonOutput json;
 };
 
 absl::Status Retry(const RetryOptions& options) {
+  if (options.job_id.empty() && options.destination.empty() && !options.all) {
+    return absl::InvalidArgumentError(
+        "what is to be tried again is not said; legal is a JOB, --to, both, or --all");
+  }
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   v1::RetryTransfersRequest request;
@@ -40,8 +49,8 @@ absl::Status Retry(const RetryOptions& options) {
   request.set_destination(options.destination);
   request.set_all(options.all);
   ISO_ASSIGN_OR_RETURN(const int count, client::TransferClient(channel).Retry(request));
-  std::printf("%d instances are tried again\n", count);
-  return absl::OkStatus();
+  return options.json.Report(absl::StrCat(count, " instances are tried again\n"),
+                             {{"instance_count", count}});
 }
 
 }  // namespace
@@ -51,13 +60,16 @@ void AddSendCommand(flags::Command program) {
   flags::Command command =
       program.Subcommand("send", "Send a completed job to a DICOM destination");
   command.Footer(
+      "Example:\n"
+      "  isocenter send JOB --to PACS\n"
       "The server sends it in the background and goes on after a restart; `isocenter transfers` "
       "follows it.");
-  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  AddJobArgument(command, options->job_id).Required();
   command
       .Add("--to", options->destination,
-           "AE title of a configured destination; not needed where there is only one")
+           "AE title (DICOM name) of a configured destination; not needed where there is only one")
       .Type("AE");
+  options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Send(*options); });
 }
@@ -66,9 +78,15 @@ void AddRetryCommand(flags::Command program) {
   auto options = std::make_shared<RetryOptions>();
   flags::Command command =
       program.Subcommand("retry", "Try again to send what DICOM destinations have refused");
-  flags::Option job = command.Add("job", options->job_id, "job id").Type("JOB");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter retry JOB\n"
+      "  isocenter retry --to PACS        all that PACS has refused\n"
+      "  isocenter retry --all");
+  flags::Option job = AddJobArgument(command, options->job_id);
   flags::Option to = command.Add("--to", options->destination, "only to this AE title").Type("AE");
   command.AddSwitch("--all", options->all, "everything that has failed").Excludes(job).Excludes(to);
+  options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Retry(*options); });
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/options/phantom_flags.h"
@@ -271,6 +272,7 @@ absl::Status WriteTables(const SimulateOptions& options, const Trajectory& traje
 }
 
 absl::Status Simulate(const SimulateOptions& options) {
+  const absl::Time begin = absl::Now();
   const Interrupt interrupt;
   const Detector detector{.columns = options.detector[0],
                           .rows = options.detector[1],
@@ -297,7 +299,10 @@ absl::Status Simulate(const SimulateOptions& options) {
   ISO_RETURN_IF_ERROR(WriteTables(options, trajectory, poses));
   ISO_RETURN_IF_ERROR(WriteTruthInPose(options, object, frames ? &frames->setup() : nullptr,
                                        detector, trajectory, poses, pool, interrupt));
-  return WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt);
+  ISO_RETURN_IF_ERROR(
+      WriteFrames(options, object.get(), frames, detector, seen, *sink, pool, interrupt));
+  return ReportOutputs(options, format, static_cast<int64_t>(trajectory.size()),
+                       absl::ToDoubleSeconds(absl::Now() - begin));
 }
 
 }  // namespace

@@ -13,8 +13,13 @@ namespace isocenter::cli {
 std::string FormatOf(const SimulateOptions& options);
 
 /// What is written, by its format, as far as it can be told before: of a RabbitCT data set the
-/// volumes, too, and of a bundle the frames. Errors: those of CheckFileDestination.
+/// volumes, too, and of a bundle the frames. Nothing that is there is replaced without --overwrite.
+/// Errors: those of CheckFileDestination and CheckUnused.
 absl::Status CheckOutputs(const SimulateOptions& options, const std::string& format,
                           int64_t frames);
+
+/// Tells what was written. Errors: those of JsonOutput::Report.
+absl::Status ReportOutputs(const SimulateOptions& options, const std::string& format,
+                           int64_t frames, double seconds);
 
 }  // namespace isocenter::cli

@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/cli/commands.h"
+#include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/procedure_step_client.h"
 #include "kernels/base/status_macros.h"
@@ -22,7 +24,7 @@ struct Options {
   std::string job_id;
   std::vector<std::string> states;
   int limit = 100;
-  bool json = false;
+  JsonOutput json;
 };
 
 /// "beginning", "in_progress", ...
@@ -40,24 +42,27 @@ std::vector<v1::ProcedureStepState> AllStates() {
 }
 
 nlohmann::ordered_json ToJson(const v1::ProcedureStep& step) {
-  return {{"job_id", step.job_id()},
-          {"state", StateName(step.state())},
-          {"rejections", step.rejections()},
-          {"reason", step.reason()},
-          {"sop_instance_uid", step.sop_instance_uid()}};
+  nlohmann::ordered_json json{{"job_id", step.job_id()},
+                              {"state", StateName(step.state())},
+                              {"rejections", step.rejections()},
+                              {"reason", step.reason()},
+                              {"sop_instance_uid", step.sop_instance_uid()}};
+  if (step.has_begin_time()) json["begin_time"] = JsonTime(step.begin_time());
+  return json;
 }
 
-void PrintTable(const std::vector<v1::ProcedureStep>& steps) {
+std::string Table(const std::vector<v1::ProcedureStep>& steps) {
   std::vector<TableRow> rows = {{"JOB", "STATE", "BEGAN", "REJECTIONS", "REASON"}};
   for (const v1::ProcedureStep& step : steps) {
     rows.push_back({step.job_id(), StateName(step.state()),
                     step.has_begin_time() ? LocalTime(step.begin_time()) : "",
                     absl::StrCat(step.rejections()), step.reason()});
   }
-  std::fputs(FormatTable(rows).c_str(), stdout);
+  return FormatTable(rows);
 }
 
 absl::Status List(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   v1::ListProcedureStepsRequest request;
   for (const v1::ProcedureStepState state : AllStates()) {
     for (const std::string& name : options.states) {
@@ -69,13 +74,9 @@ absl::Status List(const Options& options) {
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::ListProcedureStepsResponse found,
                        client::ProcedureStepClient(channel).List(request));
-  if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const v1::ProcedureStep& step : found.step()) all.push_back(ToJson(step));
-    std::puts(all.dump(2).c_str());
-  } else {
-    PrintTable({found.step().begin(), found.step().end()});
-  }
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const v1::ProcedureStep& step : found.step()) all.push_back(ToJson(step));
+  ISO_RETURN_IF_ERROR(options.json.Report(Table({found.step().begin(), found.step().end()}), all));
   if (found.truncated()) {
     std::fprintf(stderr, "isocenter: there are more than %d; --limit shows more\n", options.limit);
   }
@@ -83,13 +84,13 @@ absl::Status List(const Options& options) {
 }
 
 absl::Status Change(const Options& options, bool drops) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   const client::ProcedureStepClient client(channel);
   ISO_ASSIGN_OR_RETURN(const v1::ProcedureStep step,
                        drops ? client.Drop(options.job_id) : client.Retry(options.job_id));
-  PrintTable({step});
-  return absl::OkStatus();
+  return options.json.Report(Table({step}), ToJson(step));
 }
 
 }  // namespace
@@ -110,12 +111,13 @@ void AddStepsCommand(flags::Command program) {
            "only in this state; may be repeated (default: what is not done or dropped)")
       .OneOf(names);
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
-  command.AddSwitch("--json", o.json, "for machines");
+  o.json.AddFlag(command);
   AddServerFlags(command, o.server);
   command.Does([options] { return List(*options); });
   const auto add = [&](const char* name, const char* help, bool drops) {
     flags::Command change = command.Subcommand(name, help);
-    change.Add("job", o.job_id, "job id").Required().Type("JOB");
+    AddJobArgument(change, o.job_id).Required();
+    o.json.AddFlag(change);
     AddServerFlags(change, o.server);
     change.Does([=] { return Change(*options, drops); });
   };

@@ -1,4 +1,5 @@
 // isocenter stream: an acquisition on disk plays the scanner.
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -20,12 +21,12 @@
 #include "client/cli/options/frame_list.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/preview_file.h"
 #include "client/cli/output/progress_bar.h"
+#include "client/cli/output/state_printer.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
-#include "client/formats/destination.h"
-#include "client/formats/file.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
@@ -40,7 +41,7 @@ struct Options {
   AcquisitionFlags acquisition;
   std::string protocol;
   double fps = 0;  // 0: as fast as the server takes them
-  std::string json;
+  JsonOutput json;
   std::string job_class;
   double deadline_seconds = 0;
   std::string pair, role;
@@ -107,20 +108,31 @@ absl::StatusOr<Sent> SendFrames(const Options& options, const std::set<uint32_t>
   return sent;
 }
 
-void PrintSummary(const v1::JobResult& result, const std::string& node, const Sent& sent,
-                  int64_t reconnects) {
+/// What came of a stream.
+struct Streamed {
+  v1::JobResult result;
+  std::string node;        // that made the volume
+  std::string refined_by;  // the job that refines it; empty: none
+  Sent sent;
+  int64_t reconnects = 0;
+};
+
+std::string Summary(const Streamed& streamed) {
+  const v1::JobResult& result = streamed.result;
+  const Sent& sent = streamed.sent;
   const v1::StageTimings& t = result.timings();
   const double sending = absl::ToDoubleSeconds(sent.last_frame - sent.begin);
   std::vector<TableRow> rows = {
       {"job", result.job_id()},
-      {"node", node},
+      {"node", streamed.node},
       {"frames", absl::StrFormat("%d in %.2f s (%.1f per second)", sent.frames, sending,
                                  sending > 0 ? (sent.frames - 1) / sending : 0.0)},
       {"volume", GridText(result.grid())},
       {"after last frame",
        absl::StrFormat("%.3f s to the volume, %.3f s to the archive",
                        result.seconds_after_last_frame(), result.seconds_to_stored())},
-      {"speed", absl::StrFormat("%.2f GUPS kernel, %.2f GUPS whole, backend %s",
+      {"speed", absl::StrFormat("%.2f GUPS (giga voxel updates per second) of back-projection, "
+                                "%.2f of all computing, backend %s",
                                 result.kernel_gups(), result.whole_gups(), result.backend())},
       {"stages",
        absl::StrFormat("upload %.3f s, preprocess %.3f s, filter %.3f s, back-project %.3f s, "
@@ -132,8 +144,39 @@ void PrintSummary(const v1::JobResult& result, const std::string& node, const Se
       {"series",
        absl::StrFormat("%s (%d instances)", result.series_instance_uid(), result.instance_count())},
   };
-  if (reconnects > 0) rows.push_back({"reconnects", absl::StrCat(reconnects)});
-  std::fputs(FormatTable(rows).c_str(), stdout);
+  if (streamed.reconnects > 0) {
+    rows.push_back({"reconnects", absl::StrCat(streamed.reconnects)});
+  }
+  if (!streamed.refined_by.empty()) {
+    rows.push_back({"refinement", absl::StrCat(streamed.refined_by, " (isocenter watch ",
+                                               streamed.refined_by, " follows it)")});
+  }
+  return FormatTable(rows);
+}
+
+nlohmann::ordered_json ToJson(const Streamed& streamed) {
+  nlohmann::ordered_json json = cli::ToJson(streamed.result);
+  json["node"] = streamed.node;
+  json["frames"] = streamed.sent.frames;
+  json["reconnects"] = streamed.reconnects;
+  json["stream_seconds"] = absl::ToDoubleSeconds(streamed.sent.last_frame - streamed.sent.begin);
+  json["client_seconds_after_last_frame"] =
+      absl::ToDoubleSeconds(streamed.sent.result - streamed.sent.last_frame);
+  if (!streamed.refined_by.empty()) json["refined_by_job_id"] = streamed.refined_by;
+  return json;
+}
+
+/// The job that refines this one because its protocol says so. Empty: none, or the server cannot be
+/// asked any more, which spoils nothing.
+std::string RefinementOf(const client::ServiceChannel& channel, const std::string& protocol,
+                         const std::string& job_id) {
+  const absl::StatusOr<v1::ListProtocolsResponse> all = client::JobClient(channel).ListProtocols();
+  if (!all.ok()) return "";
+  const std::string& name = protocol.empty() ? all->default_protocol() : protocol;
+  for (const v1::ReconstructionProtocol& known : all->protocol()) {
+    if (known.name() == name && known.has_refinement()) return absl::StrCat(job_id, "-ref");
+  }
+  return "";
 }
 
 absl::Status CheckTogether(const Options& options) {
@@ -146,30 +189,38 @@ absl::Status CheckTogether(const Options& options) {
 /// A result that cannot be written would be known after the exposure.
 absl::Status CheckOutputs(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckPreviewFile(options.preview));
-  if (options.json.empty()) return absl::OkStatus();
-  return formats::CheckFileDestination(
-      {.flag = "--json",
-       .path = options.json,
-       .inputs = {options.acquisition.input, options.acquisition.projections}});
+  return options.json.Check({options.acquisition.input, options.acquisition.projections});
 }
+
+/// Who is told what the server says meanwhile. They outlive the stream.
+struct Listeners {
+  explicit Listeners(const Options& options)
+      : preview(options.preview), states(options.json.progress()) {}
+  WarningPrinter warnings;
+  PreviewFile preview;
+  StatePrinter states;
+  std::atomic<bool> named = false;  // the job's id was printed, which is the first line
+};
 
 absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
     const Options& options, const client::ServiceChannel& channel,
-    const v1::AcquisitionHeader& header, WarningPrinter& warnings, PreviewFile& preview,
-    Interrupt& interrupt) {
+    const v1::AcquisitionHeader& header, Listeners& told, Interrupt& interrupt) {
   std::stop_source stop;
   interrupt.SetHandler([&stop] { stop.request_stop(); });
   const absl::Cleanup no_handler = [&interrupt] { interrupt.SetHandler(nullptr); };
   client::AcquisitionStreamOptions stream;
   stream.stop = stop.get_token();
   stream.failover_after = absl::Seconds(options.failover_seconds);
-  stream.on_warning = [&warnings](const v1::JobWarning& w) { warnings.Print(w.text()); };
-  stream.on_preview = [&preview](const v1::Preview& p) { preview.Show(p); };
-  stream.on_interrupted = [&warnings](const absl::Status& why) {
-    warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
+  stream.on_progress = [&told](const v1::JobProgress& p) {
+    if (told.named) told.states.Show(p);
   };
-  stream.on_moved = [&warnings](const std::string& node) {
-    warnings.Print(absl::StrCat("the scan goes on at node ", node, ", which gets all frames"));
+  stream.on_warning = [&told](const v1::JobWarning& w) { told.warnings.Print(w.text()); };
+  stream.on_preview = [&told](const v1::Preview& p) { told.preview.Show(p); };
+  stream.on_interrupted = [&told](const absl::Status& why) {
+    told.warnings.Print(absl::StrCat("the connection broke and is tried again: ", why.message()));
+  };
+  stream.on_moved = [&told](const std::string& node) {
+    told.warnings.Print(absl::StrCat("the scan goes on at node ", node, ", which gets all frames"));
   };
   std::error_code none;
   stream.kept_frames_folder = std::filesystem::temp_directory_path(none);
@@ -194,6 +245,15 @@ std::string NodeOf(const client::AcquisitionStream& stream) {
   return stream.node().empty() ? stream.accepted().node() : stream.node();
 }
 
+absl::Status Report(const Options& options, const Streamed& streamed, Listeners& told) {
+  for (const std::string& warning : streamed.result.warning()) told.warnings.Print(warning);
+  // A preview that could not be written does not spoil the job.
+  if (const absl::Status s = told.preview.Close(); !s.ok()) {
+    told.warnings.Print(std::string(s.message()));
+  }
+  return options.json.Report(Summary(streamed), ToJson(streamed));
+}
+
 absl::Status Stream(const Options& options) {
   Interrupt interrupt;
   ISO_RETURN_IF_ERROR(CheckTogether(options));
@@ -206,18 +266,21 @@ absl::Status Stream(const Options& options) {
   ISO_RETURN_IF_ERROR(ApplyOverrides(options, header));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
-  WarningPrinter warnings;
-  PreviewFile preview(options.preview);
+  Listeners told(options);
+  told.states.YieldTerminal(true);  // to the bar
   absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> opened =
-      OpenStream(options, channel, header, warnings, preview, interrupt);
+      OpenStream(options, channel, header, told, interrupt);
   if (!opened.ok()) {
     return interrupt.happened() ? flags::Interrupted(opened.status().message()) : opened.status();
   }
   const std::unique_ptr<client::AcquisitionStream> stream = *std::move(opened);
+  std::fprintf(options.json.progress(), "job %s\n", stream->accepted().job_id().c_str());
+  std::fflush(options.json.progress());
+  told.named = true;
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
-  absl::Status told;
+  absl::Status cancelled;
   interrupt.SetHandler([&] {
-    told = CancelJob(options.server, *stream);
+    cancelled = CancelJob(options.server, *stream);
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
@@ -225,10 +288,10 @@ absl::Status Stream(const Options& options) {
     const std::string& job_id = stream->accepted().job_id();
     if (interrupt.happened()) {
       interrupt.SetHandler(nullptr);  // waits until the server has been told
-      return flags::Interrupted(told.ok()
-                                    ? absl::StrCat("interrupted; job ", job_id, " was cancelled")
-                                    : absl::StrCat("interrupted; job ", job_id,
-                                                   " could not be cancelled: ", told.message()));
+      return flags::Interrupted(
+          cancelled.ok() ? absl::StrCat("interrupted; job ", job_id, " was cancelled")
+                         : absl::StrCat("interrupted; job ", job_id,
+                                        " could not be cancelled: ", cancelled.message()));
     }
     if (!absl::IsUnavailable(status)) return status;
     return absl::UnavailableError(
@@ -237,24 +300,18 @@ absl::Status Stream(const Options& options) {
 
   absl::StatusOr<Sent> sent = SendFrames(options, skipped, *source, *stream, interrupt);
   if (!sent.ok()) return explained(sent.status());
+  told.states.YieldTerminal(false);
   const absl::StatusOr<v1::JobResult> result = stream->Finish();
   sent->result = absl::Now();
+  told.states.Clear();
   if (!result.ok()) return explained(result.status());
-  for (const std::string& warning : result->warning()) warnings.Print(warning);
-  // A preview that could not be written does not spoil the job.
-  if (const absl::Status s = preview.Close(); !s.ok()) warnings.Print(std::string(s.message()));
-  PrintSummary(*result, NodeOf(*stream), *sent, stream->reconnects());
-  if (!options.json.empty()) {
-    nlohmann::ordered_json json = ToJson(*result);
-    json["node"] = NodeOf(*stream);
-    json["frames"] = sent->frames;
-    json["reconnects"] = stream->reconnects();
-    json["stream_seconds"] = absl::ToDoubleSeconds(sent->last_frame - sent->begin);
-    json["client_seconds_after_last_frame"] =
-        absl::ToDoubleSeconds(sent->result - sent->last_frame);
-    ISO_RETURN_IF_ERROR(formats::WriteText(options.json, json.dump(2) + "\n"));
-  }
-  return absl::OkStatus();
+  return Report(options,
+                {.result = *result,
+                 .node = NodeOf(*stream),
+                 .refined_by = RefinementOf(channel, header.protocol(), result->job_id()),
+                 .sent = *sent,
+                 .reconnects = stream->reconnects()},
+                told);
 }
 
 }  // namespace
@@ -271,13 +328,14 @@ void AddStreamCommand(flags::Command program) {
       "1\n"
       "  isocenter stream head --server recon1:50051 --ca ca.pem --json result.json\n"
       "  isocenter stream head --resume 20260131T120000-9a08e8f8\n"
+      "The job's id is printed as soon as the server has admitted it. JOB-ref is the job that "
+      "refines it where the\nprotocol asks for that; it goes on after this command has ended.\n"
       "Ctrl-C cancels the job, with exit code 130.");
   AddAcquisitionFlags(command, o.acquisition);
   command.Add("--protocol", o.protocol, "reconstruction protocol (see `isocenter protocols`)");
   command.Add("--fps", o.fps, "frames per second; 0 sends as fast as the server takes them")
       .ShowDefault()
       .Range(0.0, 10000.0);
-  command.Add("--json", o.json, "write the result to this file, too").Type("FILE");
   command.Add("--class", o.job_class, "who is served first: live (the default), interactive, batch")
       .OneOf({"live", "interactive", "batch"});
   command
@@ -305,6 +363,7 @@ void AddStreamCommand(flags::Command program) {
       .Range(0.0, 3600.0);
   command.Add("--preview", o.preview, "PNG of three planes, replaced as the volume grows")
       .Type("FILE");
+  o.json.AddFlag(command);
   AddServerFlags(command, o.server);
   AddPatientFlags(command, o.study);
   AddXraySystemFlags(command, o.system);

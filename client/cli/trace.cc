@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/cli/commands.h"
+#include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
@@ -21,10 +22,17 @@ struct Options {
 };
 
 absl::Status Trace(const Options& options) {
-  ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out", .path = options.out}));
+  const bool on_standard_output = options.out == "-";
+  if (!on_standard_output) {
+    ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out", .path = options.out}));
+  }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const std::string trace, client::JobClient(channel).Trace(options.job_id));
+  if (on_standard_output) {
+    std::fputs(trace.c_str(), stdout);
+    return absl::OkStatus();
+  }
   // Jobs of earlier versions have none.
   const auto json = nlohmann::json::parse(trace, nullptr, /*allow_exceptions=*/false);
   const auto plan = nlohmann::json::json_pointer("/otherData/plan");
@@ -40,8 +48,9 @@ void AddTraceCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   flags::Command command = program.Subcommand(
       "trace", "Write what the devices did for a job, as JSON that ui.perfetto.dev opens");
-  command.Add("job", options->job_id, "job id").Required().Type("JOB");
-  command.Add("--out", options->out, "file to write").Required().Type("FILE");
+  command.Footer("Example:\n  isocenter trace JOB --out trace.json");
+  AddJobArgument(command, options->job_id).Required();
+  command.Add("--out", options->out, "file to write; -: standard output").Required().Type("FILE");
   AddServerFlags(command, options->server);
   command.Does([options] { return Trace(*options); });
 }

@@ -3,11 +3,13 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/transfer_text.h"
 #include "client/transfer_client.h"
 #include "kernels/base/status_macros.h"
@@ -22,7 +24,8 @@ struct Options {
   std::string job_id, destination;
   std::vector<std::string> states;
   int limit = 50;
-  bool json = false, watch = false;
+  bool watch = false;
+  JsonOutput json;
 };
 
 v1::ListTransfersRequest FilterOf(const Options& options) {
@@ -44,6 +47,7 @@ bool IsOver(const v1::Transfer& transfer) {
 }
 
 absl::Status Transfers(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   const client::TransferClient client(channel);
@@ -52,20 +56,17 @@ absl::Status Transfers(const Options& options) {
   while (true) {
     ISO_ASSIGN_OR_RETURN(const std::vector<v1::Transfer> transfers,
                          client.List(filter, options.limit));
-    std::string text;
-    if (options.json) {
+    std::string text = TransferTable(transfers);
+    if (!options.watch || std::ranges::all_of(transfers, IsOver)) {
       nlohmann::ordered_json all = nlohmann::ordered_json::array();
       for (const v1::Transfer& transfer : transfers) all.push_back(ToJson(transfer));
-      text = all.dump(2) + "\n";
-    } else {
-      text = TransferTable(transfers);
+      return options.json.Report(text == shown ? "" : text, all);
     }
     if (text != shown) {
-      std::fputs(text.c_str(), stdout);
-      std::fflush(stdout);
-      shown = text;
+      std::fputs(text.c_str(), options.json.progress());
+      std::fflush(options.json.progress());
+      shown = std::move(text);
     }
-    if (!options.watch || std::ranges::all_of(transfers, IsOver)) return absl::OkStatus();
     absl::SleepFor(kBetweenLooks);
   }
 }
@@ -88,7 +89,7 @@ void AddTransfersCommand(flags::Command program) {
   command.Add("--state", o.states, "only in this state; may be repeated").OneOf(names);
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000000);
   command.AddSwitch("--watch", o.watch, "again after every change, until nothing is on its way");
-  command.AddSwitch("--json", o.json, "for machines");
+  o.json.AddFlag(command);
   AddServerFlags(command, o.server);
   command.Does([options] { return Transfers(*options); });
 }

@@ -1,16 +1,16 @@
 // isocenter watch: one job, live, until it has ended.
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cli/commands.h"
+#include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/preview_file.h"
+#include "client/cli/output/state_printer.h"
 #include "client/cli/output/warning_printer.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -22,53 +22,40 @@ struct Options {
   client::ServerAddress server;
   std::string job_id;
   std::string preview;
+  JsonOutput json;
 };
 
-constexpr absl::Duration kLinePause = absl::Seconds(10);
-
-/// On a terminal one line that changes; elsewhere a line per state, and every ten seconds.
+/// Iterations as they come, and the state below them.
 class Display {
  public:
+  explicit Display(std::FILE* file) : printer_(file), states_(file) {}
   void Show(const v1::Job& job) {
     if (job.iteration_size() != iterations_) {
-      if (terminal_) std::printf("\r\033[K");
+      states_.Clear();
       printer_.Print(job);
       iterations_ = job.iteration_size();
     }
-    const absl::Time now = absl::Now();
     v1::JobProgress progress = job.progress();
     progress.set_state(job.state());
-    if (terminal_) {
-      std::printf("\r\033[K%s", ProgressLine(progress).c_str());
-      std::fflush(stdout);
-    } else if (job.state() != state_ || now - last_line_ >= kLinePause) {
-      last_line_ = now;
-      std::puts(ProgressLine(progress).c_str());
-      std::fflush(stdout);
-    }
-    state_ = job.state();
-  }
-  ~Display() {
-    if (terminal_) std::puts("");
+    states_.Show(progress);
   }
 
  private:
   IterationPrinter printer_;
+  StatePrinter states_;
   int iterations_ = 0;
-  bool terminal_ = isatty(STDOUT_FILENO) != 0;
-  v1::JobState state_ = v1::JOB_STATE_UNSPECIFIED;
-  absl::Time last_line_ = absl::InfinitePast();
 };
 
 absl::Status Watch(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckPreviewFile(options.preview));
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   PreviewFile preview(options.preview);
   WarningPrinter warnings;
   absl::StatusOr<v1::Job> job;
   {
-    Display display;
+    Display display(options.json.progress());
     job = client::JobClient(channel).Watch(
         options.job_id,
         [&](const v1::Job& now) {
@@ -81,6 +68,7 @@ absl::Status Watch(const Options& options) {
   }
   if (!job.ok()) return job.status();
   if (const absl::Status s = preview.Close(); !s.ok()) warnings.Print(std::string(s.message()));
+  ISO_RETURN_IF_ERROR(options.json.Report("", ToJson(*job)));
   if (job->state() == v1::JOB_STATE_COMPLETED) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat("job ", job->job_id(), " is ", StateName(job->state()),
                                          ": ", job->error_message()));
@@ -91,10 +79,15 @@ absl::Status Watch(const Options& options) {
 void AddWatchCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   flags::Command command = program.Subcommand("watch", "Follow a job until it has ended");
-  command.Footer("Exit code 0: completed; 1: failed, cancelled or unknown.");
-  command.Add("job", options->job_id, "job id").Required().Type("JOB");
+  command.Footer(
+      "Examples:\n"
+      "  isocenter watch 20260131T120000-9a08e8f8 --preview now.png\n"
+      "  isocenter watch 20260131T120000-9a08e8f8-ref      a refinement, iteration by iteration\n"
+      "Exit code 0: completed; 1: failed, cancelled or unknown.");
+  AddJobArgument(command, options->job_id).Required();
   command.Add("--preview", options->preview, "PNG of three planes, replaced as the volume grows")
       .Type("FILE");
+  options->json.AddFlag(command);
   AddServerFlags(command, options->server);
   command.Does([options] { return Watch(*options); });
 }

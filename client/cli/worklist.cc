@@ -4,7 +4,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
-#include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -16,7 +16,7 @@ struct Options {
   client::ServerAddress server;
   std::string accession, patient_id, station, date;
   int limit = 100;
-  bool json = false;
+  JsonOutput json;
 };
 
 nlohmann::ordered_json StepToJson(const v1::ScheduledStep& step) {
@@ -41,6 +41,7 @@ nlohmann::ordered_json StepToJson(const v1::ScheduledStep& step) {
 }
 
 absl::Status Worklist(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   v1::ListScheduledStepsRequest request;
   request.set_accession_number(options.accession);
   request.set_patient_id(options.patient_id);
@@ -51,22 +52,18 @@ absl::Status Worklist(const Options& options) {
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::ListScheduledStepsResponse found,
                        client::JobClient(channel).ListScheduledSteps(request));
-  if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const v1::ScheduledStep& step : found.step()) all.push_back(StepToJson(step));
-    std::puts(all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
-  } else {
-    std::vector<TableRow> rows = {
-        {"DATE", "TIME", "ACCESSION", "PATIENT ID", "PATIENT", "STATION", "MODALITY", "PROCEDURE"}};
-    for (const v1::ScheduledStep& step : found.step()) {
-      const std::string& described = step.scheduled_step_description();
-      rows.push_back({step.start_date(), step.start_time(), step.patient_study().accession_number(),
-                      step.patient_study().patient_id(), step.patient_study().patient_name(),
-                      step.station_ae_title(), step.modality(),
-                      described.empty() ? step.requested_procedure_description() : described});
-    }
-    std::fputs(FormatTable(rows).c_str(), stdout);
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  std::vector<TableRow> rows = {
+      {"DATE", "TIME", "ACCESSION", "PATIENT ID", "PATIENT", "STATION", "MODALITY", "PROCEDURE"}};
+  for (const v1::ScheduledStep& step : found.step()) {
+    all.push_back(StepToJson(step));
+    const std::string& described = step.scheduled_step_description();
+    rows.push_back({step.start_date(), step.start_time(), step.patient_study().accession_number(),
+                    step.patient_study().patient_id(), step.patient_study().patient_name(),
+                    step.station_ae_title(), step.modality(),
+                    described.empty() ? step.requested_procedure_description() : described});
   }
+  ISO_RETURN_IF_ERROR(options.json.Report(FormatTable(rows), all));
   if (found.truncated()) {
     std::fprintf(stderr, "isocenter: there are more than %d; --limit shows more\n", options.limit);
   }
@@ -88,7 +85,7 @@ void AddWorklistCommand(flags::Command program) {
   command.Add("--station", o.station, "only what is scheduled for this AE title");
   command.Add("--date", o.date, "YYYYMMDD, or a range YYYYMMDD-YYYYMMDD");
   command.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
-  command.AddSwitch("--json", o.json, "for machines");
+  o.json.AddFlag(command);
   AddServerFlags(command, o.server);
   command.Does([options] { return Worklist(*options); });
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -248,6 +249,11 @@ Option& Option::Excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::OptionalValue(const std::string& meant) {
+  option_->expected(0, 1)->default_str(meant);
+  return *this;
+}
+
 Command Command::Subcommand(const std::string& name, const std::string& description) {
   return {app_->add_subcommand(name, description), action_};
 }
@@ -258,9 +264,13 @@ Command Command::OneOfThese(const std::string& heading) {
   return {group, action_};
 }
 
+Option Command::Placed(Option option) const {
+  return heading_.empty() ? option : option.Group(heading_);
+}
+
 template <class T>
 Option Command::Add(const std::string& names, T& target, const std::string& help) {
-  return Option(OfItsType<T>(app_->add_option(names, target, help)));
+  return Placed(Option(OfItsType<T>(app_->add_option(names, target, help))));
 }
 
 template Option Command::Add(const std::string&, std::string&, const std::string&);
@@ -275,13 +285,13 @@ template Option Command::Add(const std::string&, std::vector<int>&, const std::s
 template Option Command::Add(const std::string&, std::vector<double>&, const std::string&);
 
 Option Command::AddSwitch(const std::string& names, bool& target, const std::string& help) {
-  return Option(app_->add_flag(names, target, help)->disable_flag_override());
+  return Placed(Option(app_->add_flag(names, target, help)->disable_flag_override()));
 }
 
 template <class T>
 Option Command::AddSetter(const std::string& names, std::function<void(const T&)> set,
                           const std::string& help) {
-  return Option(OfItsType<T>(app_->add_option_function<T>(names, std::move(set), help)));
+  return Placed(Option(OfItsType<T>(app_->add_option_function<T>(names, std::move(set), help))));
 }
 
 template Option Command::AddSetter(const std::string&, std::function<void(const std::string&)>,
@@ -300,7 +310,8 @@ template Option Command::AddSetter(const std::string&,
 
 Option Command::AddSwitchSetter(const std::string& names, std::function<void()> set,
                                 const std::string& help) {
-  return Option(app_->add_flag_callback(names, std::move(set), help)->disable_flag_override());
+  return Placed(
+      Option(app_->add_flag_callback(names, std::move(set), help)->disable_flag_override()));
 }
 
 void Command::Group(const std::string& heading, const std::vector<std::string>& subcommands) {
@@ -357,6 +368,7 @@ std::optional<int> Program::Parse(int argc, const char* const* argv) {
 
 int Program::Run(int argc, const char* const* argv) {
   std::set_terminate(EndUncaught);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of writing
   if (const std::optional<int> exit_code = Parse(argc, argv)) return *exit_code;
   const absl::Status status = Act(action_);
   if (status.ok()) return 0;

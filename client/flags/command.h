@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -63,6 +64,8 @@ class Option {
   /// How many values there must be.
   Option& Count(int values);
   Option& Excludes(const Option& other);
+  /// The value may be left out, which means this one; `--help` shows it.
+  Option& OptionalValue(const std::string& meant);
 
  private:
   CLI::Option* option_;
@@ -71,11 +74,16 @@ class Option {
 /// One command of a program, or a group of its flags. A handle, which is copied.
 class Command {
  public:
-  Command(CLI::App* app, Action* action) : app_(app), action_(action) {}
+  Command(CLI::App* app, Action* action, std::string heading = "")
+      : app_(app), action_(action), heading_(std::move(heading)) {}
 
   Command Subcommand(const std::string& name, const std::string& description);
   /// Exactly one of the flags that are added to it must be given.
   Command OneOfThese(const std::string& heading);
+
+  /// The same command; flags that are added to what is returned stand under the heading in
+  /// `--help`.
+  Command Under(const std::string& heading) const { return {app_, action_, heading}; }
 
   /// The target must outlive the parsing. T: std::string, int, int64_t, double, std::optional of
   /// int or double, std::vector of std::string, int or double.
@@ -102,8 +110,11 @@ class Command {
   void Does(Action action);
 
  private:
+  Option Placed(Option option) const;
+
   CLI::App* app_;
   Action* action_;
+  std::string heading_;
 };
 
 /// A command line program.

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "client/flags/choices.h"
 #include "kernels/base/nearest.h"
@@ -87,7 +88,21 @@ std::string UnknownFlag(const std::vector<const CLI::App*>& called, size_t level
   return absl::StrCat("there is no flag ", flag, DidYouMean(flag, FlagsOf(app)));
 }
 
+/// Dashes that editors and web pages make of "-" and "--".
+std::string WithPlainDashes(const std::string& word) {
+  return absl::StrReplaceAll(word, {{"\u2010", "-"},
+                                    {"\u2011", "-"},
+                                    {"\u2012", "-"},
+                                    {"\u2013", "--"},
+                                    {"\u2014", "--"},
+                                    {"\u2212", "-"}});
+}
+
 std::string UnknownWord(const CLI::App& app, const std::string& word) {
+  if (const std::string plain = WithPlainDashes(word); plain != word && plain[0] == '-') {
+    return absl::StrCat("'", word, "' begins with a dash that is no '-'",
+                        DidYouMean(NameIn(plain), FlagsOf(app)));
+  }
   const std::vector<std::string> commands = CommandsOf(app);
   if (commands.empty()) {
     return absl::StrCat("'", word, "' is one argument too many",
@@ -151,7 +166,12 @@ std::string WrongValue(const CLI::App& app, absl::string_view message) {
   const CLI::Option* option = NamedAtFront(app, message);
   const size_t colon = message.find(": ");
   if (option == nullptr || colon == absl::string_view::npos) return std::string(message);
-  return absl::StrCat(Shown(*option), " is ", message.substr(colon + 2));
+  std::string text = absl::StrCat(Shown(*option), " is ", message.substr(colon + 2));
+  if (option->get_delimiter() != '\0') {
+    absl::StrAppend(&text, ", ", option->get_items_expected_min(), " of them with '",
+                    std::string(1, option->get_delimiter()), "' between them");
+  }
+  return text;
 }
 
 /// A flag with too few or too many values.

@@ -13,7 +13,13 @@ absl::StatusOr<std::unique_ptr<FrameSource>> OpenAcquisition(
     const std::filesystem::path& path, const std::filesystem::path& projections,
     std::optional<double> i0_counts) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return OpenBundle(path);
+  if (std::filesystem::is_directory(path, ignored)) {
+    if (std::filesystem::exists(path / "bundle.json", ignored)) return OpenBundle(path);
+    return absl::NotFoundError(absl::StrCat(
+        "'", path.string(),
+        "' is a directory without bundle.json; legal is a bundle, as isocenter simulate writes "
+        "it, or the file of an acquisition"));
+  }
   if (!std::filesystem::exists(path, ignored)) {
     return absl::NotFoundError(absl::StrCat("there is no ", path.string()));
   }

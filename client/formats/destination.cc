@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -51,8 +52,8 @@ absl::Status CheckPlace(const Destination& to, const fs::path& directory) {
   if (to.bytes == 0 || statvfs(directory.c_str(), &disk) != 0) return absl::OkStatus();
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (to.bytes <= free) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(Named(to), ", which needs ", to.bytes, " bytes; ", free, " are free there"));
+  return absl::ResourceExhaustedError(absl::StrCat(Named(to), ", which needs ", BytesText(to.bytes),
+                                                   "; ", BytesText(free), " are free there"));
 }
 
 /// The directory that holds a path.
@@ -77,6 +78,10 @@ absl::Status CheckFile(const Destination& to) {
       return absl::InvalidArgumentError(
           absl::StrCat(Named(to), ", which is read, too; legal is another file"));
     }
+  }
+  if (!to.replaces && fs::exists(there)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(Named(to), ", which is there already; legal is another name, or --overwrite"));
   }
   return CheckPlace(to, HolderOf(to.path));
 }

@@ -16,13 +16,14 @@ struct Destination {
   std::filesystem::path path;
   std::vector<std::string> endings = {};  // that its name may have; none: any
   uint64_t bytes = 0;                     // that it will take, as far as is known
+  bool replaces = true;                   // a file that is there; else --overwrite is asked for
   /// Files that are read, and that it must not replace.
   std::vector<std::filesystem::path> inputs = {};
 };
 
 /// Whether OutputFile can write such a file, as far as can be told without writing it; of a .mhd
 /// also the .raw beside it. Errors, naming the flag, the path and what is legal: INVALID_ARGUMENT
-/// (ending; a directory; no regular file; an input), NOT_FOUND (no such directory),
+/// (ending; a directory; no regular file; an input), NOT_FOUND (no such directory), ALREADY_EXISTS,
 /// PERMISSION_DENIED, RESOURCE_EXHAUSTED (what is needed, what is free).
 absl::Status CheckFileDestination(const Destination& destination);
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::formats {
@@ -24,10 +25,23 @@ absl::Status ErrnoStatus(int error, const std::string& what) {
       return absl::PermissionDeniedError(message);
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return absl::ResourceExhaustedError(message);
     default:
       return absl::InternalError(message);
   }
+}
+
+/// On a full disk, with what is free there: others may have taken it meanwhile.
+absl::Status WriteFailed(int error_number, const std::filesystem::path& path) {
+  absl::Status status = ErrnoStatus(error_number, absl::StrCat("cannot write ", path.string()));
+  std::error_code none;
+  const std::filesystem::space_info disk =
+      std::filesystem::space(std::filesystem::absolute(path, none).parent_path(), none);
+  if (none || !absl::IsResourceExhausted(status)) return status;
+  return absl::ResourceExhaustedError(
+      absl::StrCat(status.message(), "; ", BytesText(static_cast<int64_t>(disk.available)),
+                   " are free there, and nothing is left of what was begun"));
 }
 
 }  // namespace
@@ -85,15 +99,13 @@ OutputFile::~OutputFile() {
 
 absl::Status OutputFile::Write(std::span<const std::byte> bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) {
-    return ErrnoStatus(errno, absl::StrCat("cannot write ", path_.string()));
+    return WriteFailed(errno, path_);
   }
   return absl::OkStatus();
 }
 
 absl::Status OutputFile::Commit() {
-  if (std::fflush(file_.get()) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("cannot write ", path_.string()));
-  }
+  if (std::fflush(file_.get()) != 0) return WriteFailed(errno, path_);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return ErrnoStatus(errno, absl::StrCat("cannot rename to ", path_.string()));
   }

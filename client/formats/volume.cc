@@ -4,6 +4,7 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 
@@ -66,8 +67,10 @@ absl::StatusOr<std::vector<float>> ReadVoxels(
               std::span(voxels).last(piece));
     }
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        where, ": no memory for more than ", voxels.size(), " of ", total, " voxels of 4 bytes"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(where, ": needs ", BytesText(static_cast<int64_t>(total * sizeof(float))),
+                     " of memory for its voxels; there was none for more than ",
+                     BytesText(static_cast<int64_t>(voxels.size() * sizeof(float)))));
   }
   return voxels;
 }

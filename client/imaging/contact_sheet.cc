@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "client/imaging/label.h"
 
@@ -13,9 +12,8 @@ namespace {
 constexpr Plane kPlanes[] = {Plane::kAxial, Plane::kCoronal, Plane::kSagittal};
 constexpr int kPanelPixels = 448;  // of the longest side of any plane
 constexpr int kGap = 12;
-constexpr int kLabelScale = 2;
-constexpr int kCaption =
-    kGlyphHeight * kLabelScale + kGap;  // a line of text and the space below it
+constexpr int kText = 13;               // height of capitals
+constexpr int kCaption = kText + kGap;  // a line of text and the space below it
 constexpr uint8_t kPaper = 24, kInk = 220, kFaintInk = 140;
 
 void Paste(const formats::GrayImage& panel, int x, int y, formats::GrayImage& sheet) {
@@ -26,20 +24,20 @@ void Paste(const formats::GrayImage& panel, int x, int y, formats::GrayImage& sh
 }
 
 std::string WindowText(const Window& window) {
-  return absl::StrFormat("C %g  W %g HU", window.center, window.width);
+  return absl::StrFormat("window: centre %g, width %g HU", window.center, window.width);
 }
 
 /// Position of a plane along its normal, in millimetres of the world.
 std::string PlaneText(const VolumeGrid& grid, Plane plane, const SliceIndex& at) {
   const Vec3 p = grid.VoxelToWorld(at[0], at[1], at[2]);
-  const std::string name = absl::AsciiStrToUpper(Name(plane));
+  const std::string name(Name(plane));
   switch (plane) {
     case Plane::kAxial:
-      return absl::StrFormat("%s  Z = %.1f MM", name, p.z);
+      return absl::StrFormat("%s  z = %.1f mm", name, p.z);
     case Plane::kCoronal:
-      return absl::StrFormat("%s  Y = %.1f MM", name, p.y);
+      return absl::StrFormat("%s  y = %.1f mm", name, p.y);
     case Plane::kSagittal:
-      return absl::StrFormat("%s  X = %.1f MM", name, p.x);
+      return absl::StrFormat("%s  x = %.1f mm", name, p.x);
   }
   return name;
 }
@@ -58,7 +56,7 @@ formats::GrayImage RenderSheet(const std::vector<SheetRow>& rows, const SliceInd
   for (const Plane plane : kPlanes) {
     const std::array<double, 2> extent = PlaneExtent(grid, plane);
     left.push_back(width);
-    const int label = LabelWidth(PlaneText(grid, plane, at), kLabelScale);
+    const int label = LabelWidth(PlaneText(grid, plane, at), kText);
     width += std::max(label, static_cast<int>(std::lround(extent[0] / pixel_mm))) + kGap;
     row_height = std::max(row_height, static_cast<int>(std::lround(extent[1] / pixel_mm)));
   }
@@ -66,13 +64,13 @@ formats::GrayImage RenderSheet(const std::vector<SheetRow>& rows, const SliceInd
   formats::GrayImage sheet(width, kGap + kCaption + static_cast<int>(rows.size()) * row_step,
                            kPaper);
   for (size_t c = 0; c < std::size(kPlanes); ++c) {
-    DrawLabel(sheet, left[c], kGap, PlaneText(grid, kPlanes[c], at), kFaintInk, kLabelScale);
+    DrawLabel(sheet, left[c], kGap, PlaneText(grid, kPlanes[c], at), kFaintInk, kText);
   }
   for (size_t r = 0; r < rows.size(); ++r) {
     const int top = kGap + kCaption + static_cast<int>(r) * row_step;
-    DrawLabel(sheet, left[0], top, rows[r].label, kInk, kLabelScale);
-    DrawLabel(sheet, left[0] + LabelWidth(rows[r].label + "  ", kLabelScale), top,
-              WindowText(rows[r].window), kFaintInk, kLabelScale);
+    DrawLabel(sheet, left[0], top, rows[r].label, kInk, kText);
+    DrawLabel(sheet, left[0] + LabelWidth(rows[r].label + "  ", kText), top,
+              WindowText(rows[r].window), kFaintInk, kText);
     for (size_t c = 0; c < std::size(kPlanes); ++c) {
       const formats::GrayImage panel =
           RenderPlane(*rows[r].volume, kPlanes[c], at, rows[r].window, pixel_mm);

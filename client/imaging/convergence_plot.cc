@@ -38,7 +38,10 @@ formats::GrayImage PlotConvergence(std::span<const ConvergencePoint> points) {
   const int panels = objective.empty() ? 1 : 2;
   formats::GrayImage image(kWidth, panels * kPanelHeight, 255);
   DrawCurve(image, {.width = kWidth, .height = kPanelHeight},
-            {.title = "relative residual", .x_label = "iteration", .logarithmic = true}, residual);
+            {.title = "relative residual: share of the frames that the volume does not explain",
+             .x_label = "iteration",
+             .logarithmic = true},
+            residual);
   if (panels == 2) {
     DrawCurve(image, {.y = kPanelHeight, .width = kWidth, .height = kPanelHeight},
               {.title = "objective", .x_label = "iteration"}, objective);

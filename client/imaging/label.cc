@@ -1,103 +1,70 @@
 #include "client/imaging/label.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
+#include <cmath>
+#include <limits>
 
-#include "absl/strings/ascii.h"
+#include "client/imaging/stroke_font.h"
 
 namespace isocenter::imaging {
 namespace {
 
-/// Rows from the top; bit 4 is the leftmost of five pixels.
-struct Glyph {
-  char character;
-  std::array<uint8_t, kGlyphHeight> rows;
-};
+/// Of a capital's height. Below a pixel lines would vanish.
+constexpr double kLineShare = 0.11;
+double LineWidth(double height) { return std::max(1.0, kLineShare * height); }
 
-constexpr Glyph kGlyphs[] = {
-    // clang-format off
-    {'A', {0x0E, 0x11, 0x11, 0x1F, 0x11, 0x11, 0x11}},
-    {'B', {0x1E, 0x11, 0x11, 0x1E, 0x11, 0x11, 0x1E}},
-    {'C', {0x0E, 0x11, 0x10, 0x10, 0x10, 0x11, 0x0E}},
-    {'D', {0x1E, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1E}},
-    {'E', {0x1F, 0x10, 0x10, 0x1E, 0x10, 0x10, 0x1F}},
-    {'F', {0x1F, 0x10, 0x10, 0x1E, 0x10, 0x10, 0x10}},
-    {'G', {0x0E, 0x11, 0x10, 0x17, 0x11, 0x11, 0x0F}},
-    {'H', {0x11, 0x11, 0x11, 0x1F, 0x11, 0x11, 0x11}},
-    {'I', {0x0E, 0x04, 0x04, 0x04, 0x04, 0x04, 0x0E}},
-    {'J', {0x07, 0x02, 0x02, 0x02, 0x02, 0x12, 0x0C}},
-    {'K', {0x11, 0x12, 0x14, 0x18, 0x14, 0x12, 0x11}},
-    {'L', {0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x1F}},
-    {'M', {0x11, 0x1B, 0x15, 0x15, 0x11, 0x11, 0x11}},
-    {'N', {0x11, 0x19, 0x15, 0x13, 0x11, 0x11, 0x11}},
-    {'O', {0x0E, 0x11, 0x11, 0x11, 0x11, 0x11, 0x0E}},
-    {'P', {0x1E, 0x11, 0x11, 0x1E, 0x10, 0x10, 0x10}},
-    {'Q', {0x0E, 0x11, 0x11, 0x11, 0x15, 0x12, 0x0D}},
-    {'R', {0x1E, 0x11, 0x11, 0x1E, 0x14, 0x12, 0x11}},
-    {'S', {0x0F, 0x10, 0x10, 0x0E, 0x01, 0x01, 0x1E}},
-    {'T', {0x1F, 0x04, 0x04, 0x04, 0x04, 0x04, 0x04}},
-    {'U', {0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x0E}},
-    {'V', {0x11, 0x11, 0x11, 0x11, 0x11, 0x0A, 0x04}},
-    {'W', {0x11, 0x11, 0x11, 0x15, 0x15, 0x1B, 0x11}},
-    {'X', {0x11, 0x11, 0x0A, 0x04, 0x0A, 0x11, 0x11}},
-    {'Y', {0x11, 0x11, 0x0A, 0x04, 0x04, 0x04, 0x04}},
-    {'Z', {0x1F, 0x01, 0x02, 0x04, 0x08, 0x10, 0x1F}},
-    {'0', {0x0E, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0E}},
-    {'1', {0x04, 0x0C, 0x04, 0x04, 0x04, 0x04, 0x0E}},
-    {'2', {0x0E, 0x11, 0x01, 0x06, 0x08, 0x10, 0x1F}},
-    {'3', {0x1E, 0x01, 0x01, 0x0E, 0x01, 0x01, 0x1E}},
-    {'4', {0x02, 0x06, 0x0A, 0x12, 0x1F, 0x02, 0x02}},
-    {'5', {0x1F, 0x10, 0x1E, 0x01, 0x01, 0x11, 0x0E}},
-    {'6', {0x0E, 0x10, 0x1E, 0x11, 0x11, 0x11, 0x0E}},
-    {'7', {0x1F, 0x01, 0x02, 0x04, 0x08, 0x08, 0x08}},
-    {'8', {0x0E, 0x11, 0x11, 0x0E, 0x11, 0x11, 0x0E}},
-    {'9', {0x0E, 0x11, 0x11, 0x0F, 0x01, 0x01, 0x0E}},
-    {'.', {0x00, 0x00, 0x00, 0x00, 0x00, 0x0C, 0x0C}},
-    {',', {0x00, 0x00, 0x00, 0x00, 0x0C, 0x04, 0x08}},
-    {'-', {0x00, 0x00, 0x00, 0x1F, 0x00, 0x00, 0x00}},
-    {'+', {0x00, 0x04, 0x04, 0x1F, 0x04, 0x04, 0x00}},
-    {'/', {0x01, 0x01, 0x02, 0x04, 0x08, 0x10, 0x10}},
-    {'(', {0x02, 0x04, 0x08, 0x08, 0x08, 0x04, 0x02}},
-    {')', {0x08, 0x04, 0x02, 0x02, 0x02, 0x04, 0x08}},
-    {':', {0x00, 0x0C, 0x0C, 0x00, 0x0C, 0x0C, 0x00}},
-    {'=', {0x00, 0x00, 0x1F, 0x00, 0x1F, 0x00, 0x00}},
-    // clang-format on
-};
-
-const Glyph* Find(char character) {
-  const char upper = absl::ascii_toupper(character);
-  const auto* found = std::find_if(std::begin(kGlyphs), std::end(kGlyphs),
-                                   [&](const Glyph& glyph) { return glyph.character == upper; });
-  return found == std::end(kGlyphs) ? nullptr : found;
+double DistanceTo(StrokePoint p, StrokePoint a, StrokePoint b) {
+  const double dx = b.x - a.x, dy = b.y - a.y, square = dx * dx + dy * dy;
+  const double t =
+      square > 0 ? std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / square, 0.0, 1.0) : 0;
+  return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-void FillSquare(formats::GrayImage& image, int x, int y, int size, uint8_t gray) {
-  for (int row = std::max(0, y); row < std::min(image.height, y + size); ++row) {
-    for (int column = std::max(0, x); column < std::min(image.width, x + size); ++column) {
-      image.at(column, row) = gray;
+/// How far a point is from the nearest line of a glyph, in its units.
+double DistanceTo(StrokePoint p, const StrokeGlyph& glyph) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::vector<StrokePoint>& stroke : glyph.strokes) {
+    for (size_t i = 1; i < stroke.size(); ++i) {
+      least = std::min(least, DistanceTo(p, stroke[i - 1], stroke[i]));
+    }
+  }
+  return least;
+}
+
+/// With its upper left corner at (left, top). Pixels whose middle is nearer to a line than half its
+/// width are ink, the next one a part.
+void DrawGlyph(formats::GrayImage& image, double left, double top, const StrokeGlyph& glyph,
+               double height, uint8_t gray) {
+  const double scale = height / kCapitalUnits, half = LineWidth(height) / 2, reach = half + 1;
+  const int x0 = std::max(0, static_cast<int>(left - reach));
+  const int y0 = std::max(0, static_cast<int>(top - reach));
+  const int x1 = std::min(image.width - 1, static_cast<int>(left + glyph.width * scale));
+  const int y1 =
+      std::min(image.height - 1, static_cast<int>(top + kDescenderUnits * scale + reach));
+  for (int y = y0; y <= y1; ++y) {
+    for (int x = x0; x <= x1; ++x) {
+      const StrokePoint middle{(x + 0.5 - left) / scale, (y + 0.5 - top) / scale};
+      const double share = std::clamp(half + 0.5 - scale * DistanceTo(middle, glyph), 0.0, 1.0);
+      uint8_t& pixel = image.at(x, y);
+      pixel = static_cast<uint8_t>(std::lround(pixel + share * (gray - pixel)));
     }
   }
 }
 
 }  // namespace
 
-int LabelWidth(absl::string_view text, int scale) {
-  return static_cast<int>(text.size()) * kGlyphWidth * scale;
+int LabelWidth(absl::string_view text, double height) {
+  double units = 0;
+  for (const char character : text) units += GlyphOf(character).width;
+  return static_cast<int>(std::ceil(units * height / kCapitalUnits));
 }
 
-void DrawLabel(formats::GrayImage& image, int x, int y, absl::string_view text, uint8_t gray,
-               int scale) {
+void DrawLabel(formats::GrayImage& image, double x, double y, absl::string_view text, uint8_t gray,
+               double height) {
   for (const char character : text) {
-    if (const Glyph* glyph = Find(character)) {
-      for (int row = 0; row < kGlyphHeight; ++row) {
-        for (int column = 0; column < 5; ++column) {
-          if ((glyph->rows[row] >> (4 - column) & 1) == 0) continue;
-          FillSquare(image, x + column * scale, y + row * scale, scale, gray);
-        }
-      }
-    }
-    x += kGlyphWidth * scale;
+    const StrokeGlyph& glyph = GlyphOf(character);
+    if (!glyph.strokes.empty()) DrawGlyph(image, x, y, glyph, height, gray);
+    x += glyph.width * height / kCapitalUnits;
   }
 }
 

@@ -1,4 +1,4 @@
-// Small text in images.
+// Text in images.
 #pragma once
 
 #include "absl/strings/string_view.h"
@@ -6,14 +6,12 @@
 
 namespace isocenter::imaging {
 
-inline constexpr int kGlyphWidth = 6;   // with the gap to the next one, at scale 1
-inline constexpr int kGlyphHeight = 7;  // pixels, at scale 1
-
-/// Draws capital letters, digits and ". , - + / ( ) : =" with (x, y) as the upper left corner;
-/// lower case is drawn as capitals, other characters as blanks. Clipped at the image's edges.
-void DrawLabel(formats::GrayImage& image, int x, int y, absl::string_view text, uint8_t gray,
-               int scale);
+/// Draws text in lines of a font that has any size (stroke_font.h), with smooth edges. (x, y) is
+/// the upper left corner of a capital of `height` pixels; descenders reach a third of that below
+/// it. Clipped at the image's edges.
+void DrawLabel(formats::GrayImage& image, double x, double y, absl::string_view text, uint8_t gray,
+               double height);
 /// Width of a label in pixels.
-int LabelWidth(absl::string_view text, int scale);
+int LabelWidth(absl::string_view text, double height);
 
 }  // namespace isocenter::imaging

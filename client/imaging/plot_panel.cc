@@ -6,16 +6,17 @@
 #include <limits>
 #include <vector>
 
-#include "absl/strings/str_format.h"
 #include "client/imaging/label.h"
+#include "client/imaging/plot_axis.h"
 
 namespace isocenter::imaging {
 namespace {
 
-constexpr uint8_t kInk = 0, kAxis = 90, kLine = 215;
-constexpr int kLabelScale = 2;
-constexpr int kLeft = 120, kRight = 20, kTop = 34, kBottom = 56;  // around the diagram
-constexpr int kMostTicks = 6;
+constexpr uint8_t kInk = 0, kAxis = 90, kLine = 205, kFaintLine = 235;
+// In an area of this size; in others all is as many times as large.
+constexpr double kWidth = 900, kHeight = 420;
+constexpr double kText = 13;                                         // height of capitals
+constexpr double kLeft = 100, kRight = 24, kTop = 36, kBottom = 60;  // around the diagram
 
 void Dot(formats::GrayImage& image, int x, int y, int radius, uint8_t gray) {
   for (int dy = -radius; dy <= radius; ++dy) {
@@ -36,24 +37,10 @@ void Segment(formats::GrayImage& image, double x0, double y0, double x1, double 
   }
 }
 
-// The least of 1, 2, 5 times a power of ten that divides `span` into few parts.
-double RoundStep(double span, double least) {
-  const double raw = std::max(span / kMostTicks, least);
-  const double power = std::pow(10, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= raw * (1 - 1e-9)) return factor * power;
-  }
-  return 10 * power;
-}
-
-struct Range {
-  double low = 0, high = 1;
-  double Share(double value) const { return (value - low) / (high - low); }
-};
-
 // Over all curves; at least one has a point.
-Range RangeOf(std::span<const Curve> curves, double CurvePoint::*value) {
-  Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+AxisRange RangeOf(std::span<const Curve> curves, double CurvePoint::*value, bool logarithmic) {
+  AxisRange range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                  logarithmic};
   for (const Curve& curve : curves) {
     for (const CurvePoint& point : curve.points) {
       range.low = std::min(range.low, point.*value);
@@ -62,22 +49,16 @@ Range RangeOf(std::span<const Curve> curves, double CurvePoint::*value) {
   }
   if (range.high > range.low) return range;
   const double margin = std::max(std::abs(range.low) * 0.05, 1e-6);  // a single value
-  return {range.low - margin, range.high + margin};
-}
-
-std::vector<double> TicksOf(const Range& range, double step) {
-  std::vector<double> ticks;
-  const double slack = 1e-9 * (range.high - range.low);
-  for (double i = std::ceil((range.low - slack) / step); i * step <= range.high + slack; ++i) {
-    ticks.push_back(i * step);
-  }
-  return ticks;
+  return {range.low - margin, range.high + margin, logarithmic};
 }
 
 // Where a diagram is in the image, and what it shows.
 struct Diagram {
-  int left, right, top, bottom;
-  Range horizontal, vertical;
+  int left = 0, right = 0, top = 0, bottom = 0;
+  double unit = 1;  // by which text and lines are larger than in an image of kWidth x kHeight
+  AxisRange horizontal, vertical;
+  double text() const { return kText * unit; }
+  int Scaled(double pixels) const { return static_cast<int>(std::lround(pixels * unit)); }
   double X(double x) const { return left + horizontal.Share(x) * (right - left); }
   double Y(double y) const { return bottom - vertical.Share(y) * (bottom - top); }
 };
@@ -88,29 +69,27 @@ std::vector<Curve> Shown(const PlotAxes& axes, std::span<const Curve> curves) {
   for (const Curve& curve : curves) {
     Curve shown{.name = curve.name, .points = {}};
     for (const CurvePoint& point : curve.points) {
-      if (axes.logarithmic && !(point.y > 0)) continue;
+      const double x = axes.logarithmic_x ? std::log10(point.x) : point.x;
       const double y = axes.logarithmic ? std::log10(point.y) : point.y;
-      if (std::isfinite(point.x) && std::isfinite(y)) shown.points.push_back({point.x, y});
+      if (std::isfinite(x) && std::isfinite(y)) shown.points.push_back({x, y});
     }
     if (!shown.points.empty()) all.push_back(std::move(shown));
   }
   return all;
 }
 
-void DrawTicks(formats::GrayImage& image, const Diagram& d, bool logarithmic) {
-  for (const double tick :
-       TicksOf(d.horizontal, RoundStep(d.horizontal.high - d.horizontal.low, 1))) {
-    const int x = static_cast<int>(std::lround(d.X(tick)));
-    Segment(image, x, d.top, x, d.bottom, 0, kLine);
-    const std::string text = absl::StrFormat("%.0f", tick);
-    DrawLabel(image, x - LabelWidth(text, kLabelScale) / 2, d.bottom + 8, text, kInk, kLabelScale);
+void DrawTicks(formats::GrayImage& image, const Diagram& d) {
+  for (const Tick& tick : TicksOf(d.horizontal)) {
+    const int x = static_cast<int>(std::lround(d.X(tick.at)));
+    Segment(image, x, d.top, x, d.bottom, 0, tick.text.empty() ? kFaintLine : kLine);
+    DrawLabel(image, x - LabelWidth(tick.text, d.text()) / 2.0, d.bottom + d.text() * 0.7,
+              tick.text, kInk, d.text());
   }
-  for (const double tick : TicksOf(d.vertical, RoundStep(d.vertical.high - d.vertical.low, 0))) {
-    const int y = static_cast<int>(std::lround(d.Y(tick)));
-    Segment(image, d.left, y, d.right, y, 0, kLine);
-    const std::string text = absl::StrFormat("%.3g", logarithmic ? std::pow(10, tick) : tick);
-    DrawLabel(image, d.left - 8 - LabelWidth(text, kLabelScale), y - kGlyphHeight, text, kInk,
-              kLabelScale);
+  for (const Tick& tick : TicksOf(d.vertical)) {
+    const int y = static_cast<int>(std::lround(d.Y(tick.at)));
+    Segment(image, d.left, y, d.right, y, 0, tick.text.empty() ? kFaintLine : kLine);
+    DrawLabel(image, d.left - d.text() * 0.6 - LabelWidth(tick.text, d.text()), y - d.text() / 2,
+              tick.text, kInk, d.text());
   }
 }
 
@@ -118,10 +97,11 @@ void DrawTicks(formats::GrayImage& image, const Diagram& d, bool logarithmic) {
 struct Stroke {
   int on;
   uint8_t gray;
+  int radius;
 };
-Stroke StrokeOf(size_t n) {
+Stroke StrokeOf(size_t n, const Diagram& d) {
   constexpr int kDashes[] = {0, 24, 10, 4};
-  return {kDashes[n % 4], n < 4 ? kInk : uint8_t{140}};
+  return {d.Scaled(kDashes[n % 4]), n < 4 ? kInk : uint8_t{140}, std::max(1, d.Scaled(1))};
 }
 
 // A segment with gaps; `done` pixels of the curve lie before it.
@@ -134,7 +114,7 @@ void DashedSegment(formats::GrayImage& image, double x0, double y0, double x1, d
     const int at = static_cast<int>(done + a * length);
     if (stroke.on > 0 && at / stroke.on % 2 == 1) continue;
     Segment(image, x0 + a * (x1 - x0), y0 + a * (y1 - y0), x0 + b * (x1 - x0), y0 + b * (y1 - y0),
-            1, stroke.gray);
+            stroke.radius, stroke.gray);
   }
   done += length;
 }
@@ -146,7 +126,7 @@ void DrawPoints(formats::GrayImage& image, const Diagram& d, const Curve& curve,
   for (size_t i = 0; i < curve.points.size(); ++i) {
     const double x = d.X(curve.points[i].x), y = d.Y(curve.points[i].y);
     if (curve.points.size() <= kManyPoints) {
-      Dot(image, static_cast<int>(std::lround(x)), static_cast<int>(std::lround(y)), 3,
+      Dot(image, static_cast<int>(std::lround(x)), static_cast<int>(std::lround(y)), d.Scaled(3),
           stroke.gray);
     }
     if (i == 0) continue;
@@ -156,16 +136,15 @@ void DrawPoints(formats::GrayImage& image, const Diagram& d, const Curve& curve,
 }
 
 void DrawNames(formats::GrayImage& image, const Diagram& d, std::span<const Curve> curves) {
-  constexpr int kSample = 60, kGap = 10, kRow = kGlyphHeight * kLabelScale + 6;
+  const double sample = 4.5 * d.text(), gap = 0.8 * d.text(), row = 1.6 * d.text();
   int widest = 0;
-  for (const Curve& curve : curves) widest = std::max(widest, LabelWidth(curve.name, kLabelScale));
-  int y = d.top + kGap;
-  for (size_t n = 0; n < curves.size(); ++n, y += kRow) {
-    const int x = d.right - kGap - widest;
+  for (const Curve& curve : curves) widest = std::max(widest, LabelWidth(curve.name, d.text()));
+  double y = d.top + gap;
+  for (size_t n = 0; n < curves.size(); ++n, y += row) {
+    const double x = d.right - gap - widest, middle = y + d.text() / 2;
     double done = 0;
-    DashedSegment(image, x - kGap - kSample, y + kGlyphHeight, x - kGap, y + kGlyphHeight,
-                  StrokeOf(n), done);
-    DrawLabel(image, x, y, curves[n].name, kInk, kLabelScale);
+    DashedSegment(image, x - gap - sample, middle, x - gap, middle, StrokeOf(n, d), done);
+    DrawLabel(image, x, y, curves[n].name, kInk, d.text());
   }
 }
 
@@ -174,20 +153,19 @@ void DrawNames(formats::GrayImage& image, const Diagram& d, std::span<const Curv
 void DrawCurves(formats::GrayImage& image, const PlotArea& area, const PlotAxes& axes,
                 std::span<const Curve> curves) {
   const std::vector<Curve> shown = Shown(axes, curves);
-  DrawLabel(image, area.x + kLeft, area.y + 8, axes.title, kInk, kLabelScale);
-  DrawLabel(
-      image,
-      area.x + kLeft + (area.width - kLeft - kRight - LabelWidth(axes.x_label, kLabelScale)) / 2,
-      area.y + area.height - 20, axes.x_label, kInk, kLabelScale);
-  Diagram d{.left = area.x + kLeft,
-            .right = area.x + area.width - kRight,
-            .top = area.y + kTop,
-            .bottom = area.y + area.height - kBottom};
+  Diagram d{.unit = std::min(area.width / kWidth, area.height / kHeight)};
+  d.left = area.x + d.Scaled(kLeft);
+  d.right = area.x + area.width - d.Scaled(kRight);
+  d.top = area.y + d.Scaled(kTop);
+  d.bottom = area.y + area.height - d.Scaled(kBottom);
+  DrawLabel(image, d.left, area.y + 0.7 * d.text(), axes.title, kInk, d.text());
+  DrawLabel(image, (d.left + d.right - LabelWidth(axes.x_label, d.text())) / 2.0,
+            area.y + area.height - 1.6 * d.text(), axes.x_label, kInk, d.text());
   if (!shown.empty()) {
-    d.horizontal = RangeOf(shown, &CurvePoint::x);
-    d.vertical = RangeOf(shown, &CurvePoint::y);
-    DrawTicks(image, d, axes.logarithmic);
-    for (size_t n = 0; n < shown.size(); ++n) DrawPoints(image, d, shown[n], StrokeOf(n));
+    d.horizontal = RangeOf(shown, &CurvePoint::x, axes.logarithmic_x);
+    d.vertical = RangeOf(shown, &CurvePoint::y, axes.logarithmic);
+    DrawTicks(image, d);
+    for (size_t n = 0; n < shown.size(); ++n) DrawPoints(image, d, shown[n], StrokeOf(n, d));
     if (shown.size() > 1) DrawNames(image, d, shown);
   }
   Segment(image, d.left, d.top, d.left, d.bottom, 0, kAxis);

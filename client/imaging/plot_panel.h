@@ -19,13 +19,14 @@ struct CurvePoint {
 };
 
 struct PlotAxes {
-  std::string title;         // above the diagram, with what is drawn upwards
-  std::string x_label;       // below it
-  bool logarithmic = false;  // upwards; points that are not positive are left out
+  std::string title;           // above the diagram, with what is drawn upwards
+  std::string x_label;         // below it
+  bool logarithmic = false;    // upwards; points that are not positive are left out
+  bool logarithmic_x = false;  // to the right, the same
 };
 
-/// Draws axes, round tick values, their lines, and the points joined by lines. Values that are not
-/// finite are left out.
+/// Draws axes, round tick values, their lines, and the points joined by lines. Text and lines grow
+/// with the area. Values that are not finite are left out.
 void DrawCurve(formats::GrayImage& image, const PlotArea& area, const PlotAxes& axes,
                std::span<const CurvePoint> points);
 

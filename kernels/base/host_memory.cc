@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "kernels/base/bytes_text.h"
 
 namespace isocenter {
 namespace {
@@ -83,8 +84,9 @@ int64_t AvailableMemoryBytes() {
 absl::Status CheckAvailableMemory(absl::string_view what, int64_t needed_bytes) {
   const int64_t available = AvailableMemoryBytes();
   if (needed_bytes <= available) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      what, " needs ", needed_bytes, " bytes of memory; ", available, " are available"));
+  return absl::ResourceExhaustedError(absl::StrCat(what, " needs ", BytesText(needed_bytes),
+                                                   " of memory; ", BytesText(available),
+                                                   " are available"));
 }
 
 }  // namespace isocenter

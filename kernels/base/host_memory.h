@@ -17,8 +17,8 @@ int64_t PhysicalMemoryBytes();
 int64_t AvailableMemoryBytes();
 
 /// RESOURCE_EXHAUSTED when `needed_bytes` are not available; `what` begins the message, which names
-/// both: "WHAT needs N bytes of memory; M are available". Linux promises memory that it does not
-/// have, and ends who uses it: so this is asked first.
+/// both: "WHAT needs 15.5 GiB of memory; 3.2 GiB are available". Linux promises memory that it does
+/// not have, and ends who uses it: so this is asked first.
 absl::Status CheckAvailableMemory(absl::string_view what, int64_t needed_bytes);
 
 }  // namespace isocenter

@@ -9,6 +9,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/displaced_detector.h"
+#include "kernels/geometry/limited_arc.h"
 #include "kernels/geometry/orbit_axis.h"
 #include "kernels/geometry/scan_arc.h"
 
@@ -118,6 +119,8 @@ double FullScanWeight(double beta, double arc) {
 // half the fan that must be complete. C-arms are built to stop just there.
 constexpr double kCompleteShareOfFan = 0.9;
 
+double LeastArc(double fan_angle) { return kPi + kCompleteShareOfFan * fan_angle; }
+
 // Rows are filtered; where they do not follow the orbit, filtered back-projection is wrong.
 constexpr double kLargestRowAngle = 30 * kPi / 180;
 
@@ -139,7 +142,7 @@ absl::Status CheckArc(const Arc& arc, const RedundancyOutline& outline, bool cov
         RadiansToDegrees(arc.length - arc.mean_step), RadiansToDegrees(2 * kPi - arc.mean_step)));
   }
   if (outline.full_scan) return absl::OkStatus();
-  const double needed = kPi + kCompleteShareOfFan * outline.fan_angle;
+  const double needed = LeastArc(outline.fan_angle);
   if (!(arc.length >= needed)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "the trajectory's arc is %.3f deg with half a step beyond both ends; a short scan needs "
@@ -156,10 +159,38 @@ absl::Status CheckArc(const Arc& arc, const RedundancyOutline& outline, bool cov
   return absl::OkStatus();
 }
 
-// All that is measured before there are weights.
-struct Measured {
+// The way of the sources and how far the rays of each reach.
+struct Orbit {
   Trajectory upright;  // turned so that the axis is z
   Arc arc;
+  std::vector<FanEdges> edges;
+  double fan_angle = 0;
+};
+
+absl::StatusOr<Orbit> MeasureOrbit(const Trajectory& planned, int columns) {
+  if (columns < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("detector.columns is ", columns, "; legal is 1 or more"));
+  }
+  Orbit orbit;
+  ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(planned));
+  orbit.upright = TurnedToAxis(planned, axis);
+  ISO_RETURN_IF_ERROR(CheckRowAngle(orbit.upright));
+  ISO_ASSIGN_OR_RETURN(orbit.arc, MeasureArc(orbit.upright));
+  if (IsClosed(orbit.arc)) Close(orbit.arc);
+  double half_fan = 0;
+  for (const ProjectionMatrix& p : orbit.upright) {
+    orbit.edges.push_back(Fan(p, orbit.arc.direction).Edges(columns));
+    half_fan =
+        std::max({half_fan, std::abs(orbit.edges.back().first), std::abs(orbit.edges.back().last)});
+  }
+  orbit.fan_angle = 2 * half_fan;
+  return orbit;
+}
+
+// All that is measured before there are weights.
+struct Measured {
+  Orbit orbit;
   FanSides sides;
   RedundancyOutline outline;
 };
@@ -167,37 +198,23 @@ struct Measured {
 absl::StatusOr<Measured> Measure(const Trajectory& planned, const Detector& detector,
                                  RedundancyWeighting weighting) {
   const int columns = detector.columns;
-  if (columns < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("detector.columns is ", columns, "; legal is 1 or more"));
-  }
   Measured measured;
-  ISO_ASSIGN_OR_RETURN(const Vec3 axis, OrbitAxis(planned));
-  measured.upright = TurnedToAxis(planned, axis);
-  ISO_RETURN_IF_ERROR(CheckRowAngle(measured.upright));
-  ISO_ASSIGN_OR_RETURN(measured.arc, MeasureArc(measured.upright));
-  Arc& arc = measured.arc;
-  if (IsClosed(arc)) Close(arc);
-
-  std::vector<FanEdges> edges;
-  double half_fan = 0;
-  for (const ProjectionMatrix& p : measured.upright) {
-    edges.push_back(Fan(p, arc.direction).Edges(columns));
-    half_fan = std::max({half_fan, std::abs(edges.back().first), std::abs(edges.back().last)});
-  }
+  ISO_ASSIGN_OR_RETURN(measured.orbit, MeasureOrbit(planned, columns));
+  const Arc& arc = measured.orbit.arc;
   RedundancyOutline& outline = measured.outline;
   outline.arc = arc.length;
-  outline.fan_angle = 2 * half_fan;
+  outline.fan_angle = measured.orbit.fan_angle;
   outline.full_scan = weighting == RedundancyWeighting::kFullScan ||
                       (weighting == RedundancyWeighting::kAuto && GoesAround(arc));
   ISO_RETURN_IF_ERROR(CheckArc(arc, outline, GoesAround(arc)));
 
+  const std::vector<FanEdges>& edges = measured.orbit.edges;
   measured.sides = MeasureFanSides(edges);
   ISO_RETURN_IF_ERROR(CheckDisplacement(measured.sides, columns, outline.full_scan));
   if (outline.full_scan && IsDisplaced(measured.sides)) {
     const bool rising = edges[0].last > edges[0].first;
     const bool before = rising == (measured.sides.wide_sign > 0);
-    CountLackingColumns(measured.upright, columns, before, outline);
+    CountLackingColumns(measured.orbit.upright, columns, before, outline);
   }
   return measured;
 }
@@ -215,13 +232,13 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
                                                   const Detector& detector,
                                                   RedundancyWeighting weighting) {
   ISO_ASSIGN_OR_RETURN(const Measured measured, Measure(trajectory, detector, weighting));
-  const Arc& arc = measured.arc;
+  const Arc& arc = measured.orbit.arc;
   const int views = static_cast<int>(trajectory.size()), columns = detector.columns;
   RedundancyTable table{
       .outline = measured.outline, .views = views, .columns = columns, .angular_step = arc.step};
   table.weight.reserve(static_cast<size_t>(views) * columns);
   for (int view = 0; view < views; ++view) {
-    const Fan fan(measured.upright[view], arc.direction);
+    const Fan fan(measured.orbit.upright[view], arc.direction);
     const double beta = arc.beta[view];
     for (int u = 0; u < columns; ++u) {
       const double angle = fan.AngleOf(u);
@@ -231,6 +248,22 @@ absl::StatusOr<RedundancyTable> ComputeRedundancy(const Trajectory& trajectory,
     }
   }
   return table;
+}
+
+std::optional<LimitedArc> FindLimitedArc(const Trajectory& trajectory, const Detector& detector) {
+  const absl::StatusOr<Orbit> orbit = MeasureOrbit(trajectory, detector.columns);
+  if (!orbit.ok() || GoesAround(orbit->arc)) return std::nullopt;
+  const LimitedArc arc{.found = orbit->arc.length, .needed = LeastArc(orbit->fan_angle)};
+  if (arc.found >= arc.needed) return std::nullopt;
+  return arc;
+}
+
+std::string LimitedArcText(const LimitedArc& arc) {
+  return absl::StrFormat(
+      "the arc is limited: %.1f degrees, of %.1f that filtered back-projection needs. The "
+      "iteration "
+      "begins with nothing, and surfaces that no ray runs along stay blurred or are missing",
+      RadiansToDegrees(arc.found), RadiansToDegrees(arc.needed));
 }
 
 bool CoversCircle(const Trajectory& trajectory) {

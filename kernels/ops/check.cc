@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 
 namespace isocenter::ops {
 namespace {
@@ -27,8 +28,9 @@ absl::Status CheckAllocation(absl::string_view what, Shape3 shape, int64_t bytes
         absl::StrCat(what, " of shape ", Text(shape), "; every extent must be at least 1"));
   }
   if (bytes > limit) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        what, " of shape ", Text(shape), " need ", bytes, " bytes; the device's limit is ", limit));
+    return absl::ResourceExhaustedError(absl::StrCat(what, " of shape ", Text(shape), " need ",
+                                                     BytesText(bytes), "; the device's limit is ",
+                                                     BytesText(limit)));
   }
   return absl::OkStatus();
 }

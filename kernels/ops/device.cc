@@ -3,6 +3,7 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/ops/device_lost.h"
 #include "kernels/ops/session.h"
 
@@ -27,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Session>> Device::NewSession() {
 absl::StatusOr<std::unique_ptr<HostMemory>> Device::NewHostMemory(int64_t bytes) {
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
   if (memory == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("no ", bytes, " bytes of host memory"));
+    return absl::ResourceExhaustedError(absl::StrCat("no ", BytesText(bytes), " of host memory"));
   }
   return std::make_unique<PlainHostMemory>(std::move(memory));
 }

@@ -1,6 +1,7 @@
 #include "kernels/ops/memory_budget.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/host_memory.h"
 
 namespace isocenter::ops {
@@ -13,8 +14,8 @@ absl::Status MemoryBudget::Take(int64_t bytes) {
   if (used + bytes <= limit_) return absl::OkStatus();
   used_ -= bytes;
   return absl::ResourceExhaustedError(
-      absl::StrCat(bytes, " bytes more would exceed the device's limit of ", limit_, ", of which ",
-                   used, " are in use"));
+      absl::StrCat(BytesText(bytes), " more would exceed the device's limit of ", BytesText(limit_),
+                   ", of which ", BytesText(used), " are in use"));
 }
 
 }  // namespace isocenter::ops

@@ -198,6 +198,7 @@ std::string PlanText(const RefinementPlan& plan) {
       "\n", absl::StrFormat("voxel updates of a pass: %.6g\n", plan.voxel_updates),
       Memory("memory of a device", plan.device_parts), Memory("host memory", plan.host_parts));
   if (plan.warm_start) absl::StrAppend(&text, "begins with: ", PlanText(*plan.warm_start));
+  if (plan.limited_arc) absl::StrAppend(&text, LimitedArcText(*plan.limited_arc), "\n");
   return text;
 }
 

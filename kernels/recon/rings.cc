@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/units.h"
 #include "kernels/geometry/orbit_axis.h"
@@ -40,8 +41,9 @@ absl::StatusOr<int> SlicesAtOnce(const ops::RingSpec& spec, const ops::RemoveRin
                           factory.WorkspaceBytes(device, {.stack = {}, .grid = part}, spec);
     if (bytes <= limit) return slices;
     if (slices == 1) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("rings of a slice need ", bytes, " bytes of memory; the limit is ", limit));
+      return absl::ResourceExhaustedError(absl::StrCat("rings of a slice need ", BytesText(bytes),
+                                                       " of memory; the limit is ",
+                                                       BytesText(limit)));
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/preview.h"
 #include "kernels/recon/slab_turns.h"
@@ -91,8 +92,8 @@ int64_t PreviewBytes(const ops::Device& device, const Work& work) {
 
 absl::Status TooLarge(const VolumeGrid& grid, int64_t bytes, int64_t limit) {
   return absl::ResourceExhaustedError(absl::StrCat("a volume of ", grid.nx, "x", grid.ny, "x",
-                                                   grid.nz, " needs ", bytes,
-                                                   " bytes of memory; the limit is ", limit));
+                                                   grid.nz, " needs ", BytesText(bytes),
+                                                   " of memory; the limit is ", BytesText(limit)));
 }
 
 // One device's division.

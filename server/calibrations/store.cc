@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ops/calibration.h"
 #include "proto/wire/calibration.h"
@@ -33,7 +34,7 @@ absl::Time ChangeTime(const fs::path& file) {
 
 absl::Status NoSuchSet(const std::string& name) {
   return absl::NotFoundError(absl::StrCat("calibration is '", name.substr(0, 64),
-                                          "'; isocenter calibrations lists those that are kept"));
+                                          "'; `isocenter calibrations list` shows those that are kept"));
 }
 
 /// When it was made, as far as it says.
@@ -223,9 +224,9 @@ absl::Status Store::CheckRoom(uint64_t file_bytes) const {
                                                      options_.most_sets));
   }
   if (bytes > static_cast<uint64_t>(options_.most_bytes)) {
-    return absl::ResourceExhaustedError(absl::StrCat("calibrations would take ", bytes,
-                                                     " bytes of the archive; legal is at most ",
-                                                     options_.most_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat("calibrations would take ", BytesText(bytes),
+                                                     " of the archive; legal is at most ",
+                                                     BytesText(options_.most_bytes)));
   }
   return storage::CheckFreeBytes(options_.directory, file_bytes);
 }

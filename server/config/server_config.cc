@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "kernels/base/host_memory.h"
@@ -132,7 +133,10 @@ absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
 bool IsSameDirectory(const std::string& a, const std::string& b) {
   const auto canonical = [](const std::string& path) {
     std::error_code error;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    const std::filesystem::path found = std::filesystem::weakly_canonical(whole, error);
+    // Where it may not be looked at; whoever opens it says so.
+    return error ? whole.lexically_normal() : found;
   };
   return canonical(a) == canonical(b);
 }
@@ -228,6 +232,7 @@ absl::StatusOr<v1::ServerConfig> ParseServerConfig(absl::string_view text,
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   v1::ServerConfig config;
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");  // editors of some systems write this mark
   const std::string whole(text);
   if (parser.ParseFromString(whole, &config)) return config;
   std::vector<std::string> mistakes =

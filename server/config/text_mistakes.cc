@@ -4,14 +4,20 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "kernels/base/nearest.h"
 
 namespace isocenter::config {
@@ -26,20 +32,25 @@ using google::protobuf::io::Tokenizer;
 constexpr int kDeepest = 32;
 constexpr size_t kLongestShown = 80;
 
+struct Told {
+  int line, column;  // from 0
+  std::string text;
+  bool echo = false;  // most likely of a mistake before it on the line
+};
+
 /// Texts without an end and characters that are none; the tokenizer goes on behind them.
 class BrokenTokens : public google::protobuf::io::ErrorCollector {
  public:
-  BrokenTokens(absl::string_view file, std::vector<std::string>& mistakes)
-      : file_(file), mistakes_(mistakes) {}
+  explicit BrokenTokens(std::vector<Told>& mistakes) : mistakes_(mistakes) {}
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string&) override {
-    mistakes_.push_back(absl::StrCat(file_, ":", line + 1, ":", column + 1,
-                                     ": this cannot be read; legal is text in quotes that end on "
-                                     "the same line, numbers, names, and # before comments"));
+    mistakes_.push_back({line, static_cast<int>(column),
+                         "this cannot be read; legal is text in quotes that end on the same line, "
+                         "numbers, names, and # before comments",
+                         /*echo=*/true});
   }
 
  private:
-  const std::string file_;
-  std::vector<std::string>& mistakes_;
+  std::vector<Told>& mistakes_;
 };
 
 std::string PathOf(const std::string& parent, absl::string_view name) {
@@ -93,6 +104,9 @@ std::string LegalOf(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_UINT32:
       return "a whole number from 0 to 4294967295";
     case FieldDescriptor::CPPTYPE_UINT64:
+      if (absl::EndsWith(field.name(), "bytes")) {
+        return "a number of bytes, without quotes or a unit, e.g. 17179869184 for 16 GiB";
+      }
       return "a whole number from 0 to 18446744073709551615";
     case FieldDescriptor::CPPTYPE_INT32:
       return "a whole number from -2147483648 to 2147483647";
@@ -115,12 +129,24 @@ uint64_t LargestOf(const FieldDescriptor& field, bool negative) {
   }
 }
 
+/// What is meant by a name without what all names of the list begin with, or in quotes.
+std::string DidYouMeanOneOf(absl::string_view word, const std::vector<std::string>& names) {
+  if (std::string meant = DidYouMean(word, names); !meant.empty() || names.empty()) return meant;
+  absl::ConsumePrefix(&word, "\"");
+  absl::ConsumeSuffix(&word, "\"");
+  std::string common = names.front();
+  for (const std::string& name : names) {
+    while (!absl::StartsWith(name, common)) common.pop_back();
+  }
+  return DidYouMean(absl::StrCat(common, word), names);
+}
+
 class Walker {
  public:
-  Walker(const std::string& text, absl::string_view file, std::vector<std::string>& mistakes)
-      : file_(file),
+  Walker(const std::string& text, std::vector<Told>& mistakes)
+      : lines_(absl::StrSplit(text, '\n')),
         mistakes_(mistakes),
-        broken_(file, mistakes),
+        broken_(mistakes),
         stream_(text.data(), static_cast<int>(text.size())),
         tokens_(&stream_, &broken_) {
     tokens_.set_comment_style(Tokenizer::SH_COMMENT_STYLE);
@@ -157,8 +183,15 @@ class Walker {
     return true;
   }
   Place Here() { return {tokens_.current().line, tokens_.current().column}; }
-  void Mistake(Place at, absl::string_view what) {
-    mistakes_.push_back(absl::StrCat(file_, ":", at.line + 1, ":", at.column + 1, ": ", what));
+  void Mistake(Place at, std::string what, bool echo = false) {
+    mistakes_.push_back({at.line, at.column, std::move(what), echo});
+  }
+  /// All that is written without a blank from there on, where that begins as `token` does: of what
+  /// should stand in quotes, the tokenizer sees parts.
+  std::string Written(Place at, const std::string& token) const {
+    const absl::string_view rest = absl::ClippedSubstr(lines_[at.line], at.column);
+    const absl::string_view word = rest.substr(0, rest.find_first_of(" \t\r;,{}<>[]#\""));
+    return absl::StartsWith(word, token) ? std::string(word) : token;
   }
 
   /// Fields until the end of the block, whose closing sign is left.
@@ -166,8 +199,11 @@ class Walker {
     Seen seen;
     while (!AtEnd() && !At("}") && !At(">")) {
       if (tokens_.current().type != Tokenizer::TYPE_IDENTIFIER) {
-        Mistake(Here(), absl::StrCat("'", Shown(tokens_.current().text),
-                                     "' where the name of a field is expected"));
+        Mistake(Here(),
+                absl::StrCat("'", Shown(tokens_.current().text),
+                             "' where the name of a field is expected; legal is FIELD: VALUE or "
+                             "FIELD { ... }"),
+                /*echo=*/true);
         tokens_.Next();
         continue;
       }
@@ -205,6 +241,7 @@ class Walker {
     }
     if (!colon && !At("{") && !At("<")) {
       Mistake(Here(), absl::StrCat(own_path, " lacks its ", LegalSeparator(*field)));
+      Take("=");
     }
     Value(*field, own_path, depth);
   }
@@ -252,8 +289,9 @@ class Walker {
     if (legal && !wants_block) return;
     std::string meant;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
-      meant = DidYouMean(shown, NamesOf(*field.enum_type()));
+      meant = DidYouMeanOneOf(shown, NamesOf(*field.enum_type()));
     }
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) shown = Written(at, shown);
     Mistake(at, absl::StrCat(path, " is ", shown.empty() ? "without a value" : Shown(shown),
                              "; legal is ", LegalOf(field), meant));
   }
@@ -327,8 +365,8 @@ class Walker {
     return text.size() <= kLongestShown ? text : absl::StrCat(text.substr(0, kLongestShown), "...");
   }
 
-  const std::string file_;
-  std::vector<std::string>& mistakes_;
+  const std::vector<absl::string_view> lines_;
+  std::vector<Told>& mistakes_;
   BrokenTokens broken_;
   ArrayInputStream stream_;
   Tokenizer tokens_;
@@ -338,8 +376,17 @@ class Walker {
 
 std::vector<std::string> TextMistakes(const std::string& text, absl::string_view file,
                                       const Descriptor& type) {
+  std::vector<Told> told;
+  Walker(text, told).WalkFile(type);
+  std::ranges::stable_sort(told, {},
+                           [](const Told& one) { return std::pair(one.line, one.column); });
   std::vector<std::string> mistakes;
-  Walker(text, file, mistakes).WalkFile(type);
+  int line = -1;  // of the last one
+  for (const Told& one : told) {
+    if (one.echo && one.line == line) continue;
+    line = one.line;
+    mistakes.push_back(absl::StrCat(file, ":", one.line + 1, ":", one.column + 1, ": ", one.text));
+  }
   return mistakes;
 }
 

@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& op
   });
   if (!listening.ok()) {
     return absl::UnavailableError(
-        absl::StrCat("web.address is ", options.address, ", which cannot be listened on"));
+        absl::StrCat("web.address is ", options.address, ", which ", listening.status().message()));
   }
   server->http_ = *std::move(listening);
   return server;

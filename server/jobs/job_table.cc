@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
@@ -9,7 +10,10 @@ namespace isocenter::jobs {
 namespace {
 
 absl::Status NoSuchJob(const std::string& id) {
-  return absl::NotFoundError(absl::StrCat("there is no job '", id, "'"));
+  const bool refinement = absl::EndsWith(id, "-ref");
+  return absl::NotFoundError(absl::StrCat(
+      "there is no job '", id, "'",
+      refinement ? "; a job has a refinement of that name where its protocol asks for one" : ""));
 }
 
 bool IsUnsuccessful(JobState state) {

@@ -254,7 +254,7 @@ absl::Status Metrics::Serve(const std::string& address, Sources sources) {
       [this](const http::Request& request) { return impl_->Answer(request); });
   if (!server.ok()) {
     return absl::UnavailableError(
-        absl::StrCat("metrics_address is ", address, ", which cannot be listened on"));
+        absl::StrCat("metrics_address is ", address, ", which ", server.status().message()));
   }
   impl_->server = *std::move(server);
   return absl::OkStatus();

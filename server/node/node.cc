@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/base/bytes_text.h"
 #include "server/base/log.h"
 
 namespace isocenter::node {
@@ -40,7 +41,7 @@ void CheckSpool(const SpoolState& spool, std::vector<Reason>& reasons) {
   // Without a figure that changes all the time: a reason is told when it changes.
   reasons.push_back({"spool", spool.capacity_bytes > 0
                                   ? absl::StrCat("less than 1 % of the spool's ",
-                                                 spool.capacity_bytes, " bytes is free")
+                                                 BytesText(spool.capacity_bytes), " is free")
                                   : "the spool's disk is full"});
 }
 
@@ -50,7 +51,7 @@ void CheckArchive(const absl::StatusOr<int64_t>& room, int64_t scan_bytes,
     reasons.push_back({"archive", std::string(room.status().message())});
   } else if (*room < scan_bytes) {
     reasons.push_back({"archive", absl::StrCat("the archive's disk has no room for the ",
-                                               scan_bytes, " bytes of a scan's result")});
+                                               BytesText(scan_bytes), " of a scan's result")});
   }
 }
 

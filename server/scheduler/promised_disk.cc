@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::scheduler {
@@ -25,9 +26,12 @@ absl::StatusOr<DiskPromise> PromisedDisk::Reserve(int64_t bytes) {
   const int64_t reclaimable = ReclaimableOf(disk);
   if (bytes > disk.free_bytes + reclaimable - promised_) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the disk is full: ", bytes, " bytes are needed for the result, ", promised_,
-        " bytes are promised to other jobs, ", disk.free_bytes, " bytes are free",
-        reclaimable > 0 ? absl::StrCat(", frames of ended jobs take ", reclaimable, " more") : "",
+        "the disk is full: ", BytesText(bytes), " are needed for the result, ",
+        BytesText(promised_), " are promised to other jobs, ", BytesText(disk.free_bytes),
+        " are free",
+        reclaimable > 0
+            ? absl::StrCat(", frames of ended jobs take ", BytesText(reclaimable), " more")
+            : "",
         "; try again when results have been deleted"));
   }
   promised_ += bytes;

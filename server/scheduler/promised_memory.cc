@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 
 namespace isocenter::scheduler {
 
@@ -23,7 +24,8 @@ absl::StatusOr<MemoryPromise> PromisedMemory::Reserve(int64_t bytes) {
   const int64_t free = limit_ - used_;
   if (bytes > free) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the job needs ", bytes, " bytes of memory; ", free, " are free of ", limit_,
+        absl::StrCat("the job needs ", BytesText(bytes), " of memory; ", BytesText(free),
+                     " are free of ", BytesText(limit_),
                      bytes > limit_ ? "; choose a smaller grid or detector"
                                     : "; try again when other jobs have ended"));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "server/scheduler/retry_after.h"
 
 namespace isocenter::scheduler {
@@ -91,8 +92,8 @@ absl::Status Scheduler::LeaveRoom(const std::vector<Need>& needs) const {
     const int64_t kept = need.memory->limit() / 4;
     if (need.memory->free() - need.bytes < kept) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("the batch job needs ", need.bytes, " bytes of memory; ",
-                       need.memory->free(), " are free, of which ", kept,
+          absl::StrCat("the batch job needs ", BytesText(need.bytes), " of memory; ",
+                       BytesText(need.memory->free()), " are free, of which ", BytesText(kept),
                        " are kept for live and interactive jobs; try again when other jobs have "
                        "ended"));
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "server/spool/file.h"
 #include "server/spool/spool.h"
@@ -28,12 +29,14 @@ absl::Status Spool::MakeRoom(const std::string& job_id, int64_t needed, int64_t 
     const auto oldest = OldestReclaimable();
     if (!fits(usage.reclaimable_bytes) || oldest == entries_.end() || !Reclaim(oldest)) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ", needed,
-          " bytes are needed, ", disk.free_bytes, " are free on the disk, ", spared,
-          " are promised there to results, ", usage.used_bytes, " of ",
-          options_.capacity_bytes == 0 ? std::string("unlimited")
-                                       : absl::StrCat(options_.capacity_bytes),
-          " allowed bytes are used, ", usage.reclaimable_bytes, " of them reclaimable"));
+          "the spool ", options_.directory.string(), " has no room for job ", job_id, ": ",
+          BytesText(needed), " are needed, ", BytesText(disk.free_bytes), " are free on the disk, ",
+          BytesText(spared), " are promised there to results, ", BytesText(usage.used_bytes),
+          " are used",
+          options_.capacity_bytes == 0
+              ? std::string()
+              : absl::StrCat(" of ", BytesText(options_.capacity_bytes), " that may be"),
+          ", ", BytesText(usage.reclaimable_bytes), " of them reclaimable"));
     }
   }
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::storage {
@@ -27,8 +28,8 @@ absl::Status FileError(int error_number, absl::string_view action,
     case EFBIG: {
       const absl::StatusOr<uint64_t> free_bytes = FreeBytes(path.parent_path());
       return absl::ResourceExhaustedError(absl::StrCat(
-          message, "; ", free_bytes.ok() ? absl::StrCat(*free_bytes) : std::string("unknown"),
-          " bytes are free, ", needed_bytes, " bytes were needed"));
+          message, "; ", BytesText(needed_bytes), " were needed, ",
+          free_bytes.ok() ? BytesText(*free_bytes) : std::string("unknown"), " are free"));
     }
     case EACCES:
     case EPERM:
@@ -57,9 +58,9 @@ absl::StatusOr<uint64_t> FileSystemOf(const std::filesystem::path& path) {
 absl::Status CheckFreeBytes(const std::filesystem::path& path, uint64_t needed_bytes) {
   ISO_ASSIGN_OR_RETURN(const uint64_t free_bytes, FreeBytes(path));
   if (free_bytes < needed_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("the disk is full: ", free_bytes,
-                                                     " bytes are free, ", needed_bytes,
-                                                     " bytes are needed (", path.string(), ")"));
+    return absl::ResourceExhaustedError(absl::StrCat("the disk is full: ", BytesText(needed_bytes),
+                                                     " are needed, ", BytesText(free_bytes),
+                                                     " are free (", path.string(), ")"));
   }
   return absl::OkStatus();
 }

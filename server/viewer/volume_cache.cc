@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/storage/files.h"
@@ -110,8 +111,9 @@ void VolumeCache::Erase(std::map<std::string, Entry>::iterator entry) {
 
 absl::Status VolumeCache::MakeRoom(int64_t bytes) {
   if (bytes > capacity_) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the volume needs ", bytes, " bytes to be viewed; web.volume_cache_bytes is ", capacity_));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the volume needs ", BytesText(bytes),
+                     " of memory to be viewed; web.volume_cache_bytes is ", BytesText(capacity_)));
   }
   while (true) {
     int64_t used = 0;

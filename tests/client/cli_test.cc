@@ -22,6 +22,7 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 void WriteBundle(const std::filesystem::path& path, int frames) {
   v1::AcquisitionHeader header;
@@ -73,7 +74,8 @@ TEST(Cli, StreamSendsTheBundleWithOverridesAndWritesJson) {
                                       "--voxel-mm", "2", "--json", directory / "r"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, IsEmpty());
-  EXPECT_THAT(outcome.out, HasSubstr("4.50 GUPS kernel"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("4.50 GUPS (giga voxel updates per second) of back-projection"));
   EXPECT_EQ(server.frames_read(), 6);
   const v1::AcquisitionHeader header = server.header();
   EXPECT_EQ(header.patient_study().patient_id(), "P2");
@@ -85,6 +87,37 @@ TEST(Cli, StreamSendsTheBundleWithOverridesAndWritesJson) {
   EXPECT_EQ(json["job_id"], "job-1");
   EXPECT_EQ(json["frames"], 6);
   EXPECT_EQ(json["series_instance_uid"], "1.2.3");
+}
+
+TEST(Cli, StreamSaysTheJobAtOnceAndALineForEachState) {
+  TemporaryDirectory directory;
+  Behaviour behaviour;
+  behaviour.before_acknowledge = [](int64_t) { absl::SleepFor(absl::Seconds(1)); };
+  FakeServer server(behaviour);
+  WriteBundle(directory / "b", 3);
+  Command command({"stream", directory / "b", "--server", server.address()});
+  ASSERT_TRUE(server.WaitForFrames(1));
+  // Long before the result.
+  EXPECT_TRUE(command.AwaitOutput("job job-1\n"));
+  const Outcome outcome = command.Wait();
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("job job-1\n"));
+  EXPECT_THAT(outcome.out, ContainsRegex("\nreceiving: frames [0-9]+/3, "));
+}
+
+TEST(Cli, StandardOutputIsTheDocumentAlone) {
+  TemporaryDirectory directory;
+  FakeServer server;
+  WriteBundle(directory / "b", 3);
+  for (const std::vector<std::string>& json :
+       {std::vector<std::string>{"--json", "-"}, {"--json=-"}, {"--json"}}) {
+    std::vector<std::string> arguments{"stream", directory / "b", "--server", server.address()};
+    arguments.insert(arguments.end(), json.begin(), json.end());
+    const Outcome outcome = RunCommand(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(nlohmann::json::parse(outcome.out)["job_id"], "job-1");
+    EXPECT_THAT(outcome.err, StartsWith("job job-1\n"));
+  }
 }
 
 TEST(Cli, StreamGoesOnWhereTheServerWants) {
@@ -303,7 +336,8 @@ TEST(Cli, RefinePrintsEachIterationOnceAndWritesTheCurve) {
   const Outcome waited = RunCommand({"refine", "job-1", "--protocol", "r", "--curve", csv,
                                      "--curve", png, "--server", server.address()});
   EXPECT_EQ(waited.exit_code, 0) << waited.err;
-  EXPECT_THAT(waited.out, HasSubstr("job job-1-refined\n"
+  EXPECT_THAT(waited.out, StartsWith("job job-1-refined\nresidual: the share of"));
+  EXPECT_THAT(waited.out, HasSubstr("one job only\n"
                                     "iteration 1/4  residual 0.5  1.5 s\n"
                                     "iteration 2/4  residual 0.25  objective 50  3.0 s\n"));
   EXPECT_THAT(waited.out, HasSubstr("iteration 4/4"));

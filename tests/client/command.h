@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <string>
 #include <utility>
@@ -37,6 +38,14 @@ class Command {
     posix_spawn_file_actions_addopen(&actions, 2, (directory_ / "err").c_str(), flags, 0600);
     EXPECT_EQ(posix_spawn(&pid_, ISOCENTER_BINARY, &actions, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&actions);
+  }
+  /// Whether this stands on standard output within a generous time, while the command may go on.
+  bool AwaitOutput(const std::string& text) const {
+    for (int i = 0; i < 1000; ++i) {
+      if (ReadBytes(directory_ / "out").find(text) != std::string::npos) return true;
+      usleep(20'000);
+    }
+    return false;
   }
   void Signal(int signal) { kill(pid_, signal); }
   Outcome Wait() {

@@ -121,14 +121,44 @@ TEST(Planes, PhysicalAspectRatioAndPatientsHeadAbove) {
 }
 
 TEST(Label, DrawsAndClips) {
-  GrayImage image(20, 10, 0);
-  DrawLabel(image, 0, 0, "l", 200, 1);  // as a capital: a column and a foot
-  for (int y = 0; y < 7; ++y) EXPECT_EQ(image.at(0, y), 200);
-  for (int x = 0; x < 5; ++x) EXPECT_EQ(image.at(x, 6), 200);
-  EXPECT_EQ(image.at(2, 2), 0);
-  DrawLabel(image, 15, 6, "XYZ", 100, 3);
-  DrawLabel(image, -30, -30, "XYZ", 100, 3);
-  EXPECT_EQ(LabelWidth("abc", 2), 36);
+  GrayImage image(20, 40, 0);
+  DrawLabel(image, 2, 2, "L", 200, 24);  // a column and a foot
+  for (int y = 3; y < 25; ++y) EXPECT_EQ(image.at(2, y), 200) << y;
+  for (int x = 3; x < 15; ++x) EXPECT_EQ(image.at(x, 26), 200) << x;
+  EXPECT_EQ(image.at(8, 10), 0);
+  DrawLabel(image, 15, 30, "XYZ", 100, 30);
+  DrawLabel(image, -30, -30, "XYZ", 100, 30);
+  EXPECT_EQ(LabelWidth("abc", 24), 2 * LabelWidth("abc", 12));
+}
+
+TEST(Label, HasAGlyphForAllThatIsWrittenInPictures) {
+  const std::string used =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.,:;-+=_|/()[]<>^*'?%";
+  for (const char character : used) {
+    GrayImage image(40, 60, 0);
+    DrawLabel(image, 8, 8, std::string(1, character), 255, 30);
+    const auto inked = std::ranges::count_if(image.pixels, [](uint8_t p) { return p > 128; });
+    EXPECT_GE(inked, 10) << character;
+    EXPECT_LE(inked, 700) << character;
+    // Nothing of it is beside its place.
+    for (int y = 0; y < 60; ++y) {
+      EXPECT_EQ(image.at(3, y), 0) << character;
+      EXPECT_LT(image.at(8 + LabelWidth(std::string(1, character), 30), y), 128) << character;
+    }
+  }
+}
+
+TEST(Label, IsTheSameInAnySize) {
+  // The share of ink in the box does not depend on the size.
+  const auto share = [](int height) {
+    GrayImage image(LabelWidth("Sag8", height), height * 3 / 2, 0);
+    DrawLabel(image, 0, 0, "Sag8", 255, height);
+    double sum = 0;
+    for (const uint8_t pixel : image.pixels) sum += pixel;
+    return sum / (255.0 * image.width * image.height);
+  };
+  EXPECT_NEAR(share(12) / share(96), 1, 0.1);  // edges are smooth, not whole pixels
+  EXPECT_NEAR(share(48) / share(96), 1, 0.05);
 }
 
 TEST(ContactSheet, HasOneRowPerVolume) {

@@ -155,7 +155,7 @@ TEST(MetaImage, ALargeFileMayNotClaimMoreThanThereIs) {
   EXPECT_THAT(status.code(),
               testing::AnyOf(absl::StatusCode::kResourceExhausted, absl::StatusCode::kDataLoss));
   EXPECT_THAT(std::string(status.message()),
-              testing::AnyOf(HasSubstr("68719476736 voxels needs 274877906944 bytes of memory; "),
+              testing::AnyOf(HasSubstr("68719476736 voxels needs 256 GiB of memory; "),
                              HasSubstr("damaged")));
 }
 

@@ -2,6 +2,7 @@
 // replaced or left half.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <set>
@@ -19,7 +20,9 @@ namespace isocenter::client_test {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 std::set<std::string> NamesIn(const std::filesystem::path& directory) {
   std::set<std::string> names;
@@ -61,7 +64,7 @@ TEST(Fetch, NeverMixesSeries) {
   WriteBytes(out / "slice9.dcm", "older");
   const Outcome refused = Fetch(server, out);
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("used', which holds 2 files (slice0.dcm, slice9.dcm)"),
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("used', which holds 3 files (slice0.dcm, slice9.dcm)"),
                                  HasSubstr("--overwrite")));
   // What it does not replace would be mixed with it.
   const Outcome left_over = Fetch(server, out, {"--overwrite"});
@@ -171,6 +174,47 @@ TEST(Outputs, ABundleIsADirectory) {
   EXPECT_EQ(ReadBytes(directory / "file"), "kept");
 }
 
+TEST(Outputs, SimulateSaysWhatItWroteAndReplacesNothingUnasked) {
+  TemporaryDirectory directory;
+  const std::string bundle = directory / "b", truth = directory / "t.mha",
+                    matrices = directory / "m.csv", run = directory / "run.dcm";
+  const std::vector<std::string> small{"--frames", "3", "--detector", "16x12", "--pitch-mm", "20"};
+  const auto simulate = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"simulate", "--phantom", "head"});
+    arguments.insert(arguments.end(), small.begin(), small.end());
+    return RunCommand(arguments);
+  };
+  const std::vector<std::string> all{"--out",        bundle, "--truth",    truth,
+                                     "--truth-size", "8",    "--matrices", matrices};
+  const Outcome first = simulate(all);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, StartsWith(bundle + ": bundle of 3 frames of 16 x 12 pixels (counts), "
+                                             "1.125 KiB, in "));
+  EXPECT_THAT(first.out, HasSubstr("\n" + truth + "\n" + matrices + "\n"));
+  ASSERT_EQ(simulate({"--out", run}).exit_code, 0);
+  const std::string before = ReadBytes(truth);
+  // Each for itself.
+  EXPECT_THAT(simulate({"--out", bundle}).err,
+              AllOf(HasSubstr("--out is '" + bundle + "', which holds 3 files"),
+                    HasSubstr("legal is a directory that is empty or not there yet, or "
+                              "--overwrite")));
+  const std::string other = directory / "other";
+  for (const auto& [flag, file] : {std::pair("--truth", truth), {"--matrices", matrices}}) {
+    const Outcome refused = simulate({"--out", other, flag, file});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err,
+                HasSubstr(absl::StrCat(flag, " is '", file,
+                                       "', which is there already; legal is another name, or "
+                                       "--overwrite")));
+  }
+  EXPECT_THAT(simulate({"--out", run}).err, HasSubstr("which is there already"));
+  EXPECT_FALSE(std::filesystem::exists(other));
+  EXPECT_EQ(ReadBytes(truth), before);
+  std::vector<std::string> again = all;
+  again.push_back("--overwrite");
+  EXPECT_EQ(simulate(again).exit_code, 0);
+}
+
 TEST(Outputs, EndingsAreCheckedBeforeTheWork) {
   for (const auto& [arguments, ending] : Writers()) {
     const std::string flag = arguments.back();
@@ -215,12 +259,49 @@ TEST(Outputs, TheDiskHasRoomForWhatIsKnown) {
   const Outcome truth =
       RunCommand({"simulate", "--phantom", "head", "--out", directory / "b", "--frames", "2",
                   "--truth", directory / "t.mha", "--truth-size", "4096"});
-  EXPECT_THAT(truth.err, AllOf(HasSubstr("--truth is '"), HasSubstr("needs 274877906944 bytes; "),
+  EXPECT_THAT(truth.err, AllOf(HasSubstr("--truth is '"), HasSubstr("needs 256 GiB; "),
                                HasSubstr(" are free there")));
   const Outcome frames = RunCommand({"simulate", "--phantom", "head", "--out", directory / "b",
                                      "--frames", "10000", "--detector", "8192x8192"});
-  EXPECT_THAT(frames.err, HasSubstr("needs 1342177280000 bytes; "));
+  EXPECT_THAT(frames.err, HasSubstr("needs 1.221 TiB; "));
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(Outputs, ADiskThatFillsIsToldWithWhatIsFreeAndNothingIsLeft) {
+  TemporaryDirectory directory;
+  const std::string volume = directory / "v.mha";
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", directory / "b", "--frames", "2",
+                        "--detector", "16x12", "--truth", volume, "--truth-size", "64"})
+                .exit_code,
+            0);
+  // The limit of file sizes stands for the end of the disk: both fail in write().
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  Command render({"render", volume, "--out", directory / "p.png"});
+  setrlimit(RLIMIT_FSIZE, &before);
+  const Outcome outcome = render.Wait();
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.err, ContainsRegex("cannot write .*p\\.png: File too large; [0-9.]+ [KMGT]iB "
+                                         "are free there"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "p.png"));
+}
+
+TEST(Outputs, AVolumeIsNoAcquisitionAndTheOtherWayRound) {
+  TemporaryDirectory directory;
+  const std::string bundle = directory / "b";
+  ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", bundle, "--frames", "2",
+                        "--detector", "16x12"})
+                .exit_code,
+            0);
+  EXPECT_THAT(RunCommand({"compare", bundle, "--phantom", "head"}).err,
+              HasSubstr("is an acquisition and no volume; legal is what `isocenter reconstruct`"));
+  EXPECT_THAT(RunCommand({"compare", bundle + "/frames.raw", "--phantom", "head"}).err,
+              HasSubstr("a raw file does not say its size"));
+  EXPECT_THAT(RunCommand({"stream", directory.path()}).err,
+              HasSubstr("is a directory without bundle.json"));
 }
 
 // Whatever becomes of the preview's place later, the job is done.

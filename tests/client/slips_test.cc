@@ -74,10 +74,16 @@ constexpr Slip kSlips[] = {
     {"simulate --bining 3 --phantom head --out x", 2, "did you mean --binning?"},
     {"--server x jobs", 2, "--server stands before the command that it belongs to"},
     {"jobs --jsn", 2, "did you mean --json?"},
-    {"jobs --json=maybe", 2, "--json is a switch and has no value"},
+    {"jobs --json --json", 2, "--json is given 2 times; legal is once"},
+    {"jobs --json /nowhere/j.json", 1, "there is no directory /nowhere"},
     {"jobs --limit 3 --limit 4", 2, "--limit is given 2 times; legal is once"},
     {"jobs foo", 2, "'foo' is one argument too many"},
     {"stream a protocol fdk", 2, "did you mean --protocol?"},
+    {"simulate --phantom head --out y --detector 620,480", 2,
+     "--detector is '620,480'; legal is a whole number from 1 to 8192, 2 of them with 'x' between"},
+    {"jobs \u2013limit 3", 2, "begins with a dash that is no '-'; did you mean --limit?"},
+    {"jobs \u2014json", 2, "did you mean --json?"},
+    {"jobs --ids --json", 2, "--json with --ids; legal is one of them"},
     // What is missing.
     {"stream", 2, "INPUT is missing"},
     {"fetch J --format mha", 2, "--out is missing"},
@@ -123,6 +129,10 @@ constexpr Slip kSlips[] = {
     {"render /nonexistent.mha --out x.png", 1, "/nonexistent.mha"},
     {"jobs --cert a", 1, "must be given together"},
     {"stream a --pair 7", 1, "--pair and --role must be given together"},
+    {"stream /tmp", 1, "'/tmp' is a directory without bundle.json; legal is a bundle"},
+    {"retry", 1, "legal is a JOB, --to, both, or --all"},
+    {"fetch J --out v.mha --json v.json --server 127.0.0.1:1", 1, "nothing listens at"},
+    {"trace J --out /nowhere/t.json", 1, "there is no directory /nowhere"},
 };
 
 TEST(Slips, AreToldInOurWordsWhatIsLegal) {

@@ -176,7 +176,7 @@ TEST_F(HeaderTest, MoreThanTheMemory) {
     h.mutable_grid()->set_spacing_x_mm(0.1);
   });
   EXPECT_THAT(status, Refused(StatusCode::RESOURCE_EXHAUSTED,
-                              std::vector<const char*>({"bytes of memory", "of 67108864"})));
+                              std::vector<const char*>({"iB of memory", "of 64 MiB"})));
 }
 
 TEST_F(HeaderTest, UnknownProtocol) {

@@ -82,6 +82,25 @@ class DebTest(unittest.TestCase):
             self.assertTrue(any(name.startswith(reader) for name in self.depends), f"{reader} is not among {self.depends}")
 
 
+class DevDebTest(unittest.TestCase):
+    """isocenter-dev: the console library. Its example is built by e2e_console_package."""
+
+    def test_a_console_finds_it(self):
+        with tempfile.TemporaryDirectory(prefix="isocenter-dev-") as name:
+            folder = pathlib.Path(name)
+            deb = folder / "dev.deb"
+            subprocess.run([ROOT / "tools/dev/deb_dev.sh", BIN.parent, "1.2.3", deb], cwd=ROOT, check=True)
+            output("dpkg-deb", "--extract", deb, folder / "root")
+            usr = folder / "root/usr"
+            output("cmake", "-S", usr / "share/isocenter/example", "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={usr}")
+            for package in output("dpkg-deb", "-f", deb, "Depends").strip().split(", "):
+                self.assertIn("install ok installed", output("dpkg-query", "-W", "-f", "${Status}", package), package)
+            # Nothing that the other package has, too.
+            files = {str(f.relative_to(usr)) for f in usr.rglob("*") if f.is_file()}
+            self.assertFalse([f for f in files if f.startswith(("bin/", "lib/isocenter/"))])
+            self.assertIn("include/isocenter/client/acquisition_stream.h", files)
+
+
 if __name__ == "__main__":
     for tool in ("dpkg-shlibdeps", "dpkg-deb", "readelf"):
         if not shutil.which(tool):

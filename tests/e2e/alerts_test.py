@@ -43,7 +43,7 @@ class AlertsTest(alerting.AlertsTest):
         time.sleep(3)  # of samples before the first refusal
         refused = isocenter.call("stream", self.bundle(), "--server", service.grpc, *support.GRID)
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("bytes of memory", refused.stderr)
+        self.assertIn("iB of memory", refused.stderr)
         self.expect(prom, "IsocenterRefusing", "Refused", reason="resource_exhausted")
 
     def test_a_live_scan_that_fails(self):

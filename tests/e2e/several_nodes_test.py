@@ -182,7 +182,7 @@ class SeveralNodesTest(support.ServiceTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         refused = self.call("stream", self.bundle(), *support.GRID)
         self.assertEqual(refused.returncode, 1)
-        self.assertIn("bytes of memory", refused.stderr)
+        self.assertIn("iB of memory", refused.stderr)
 
     def test_a_node_that_is_down_is_passed_over(self):
         self.start()

@@ -27,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class FullDiskTest : public ::testing::Test {
@@ -107,8 +108,8 @@ TEST_F(FullDiskTest, AScanBeyondTheSpoolsCapacityIsRefusedBeforeItsExposure) {
   StartServer("spool { capacity_bytes: 4194304 }");
   const absl::Status refusal = RefusalBesideAnActiveJob();
   EXPECT_TRUE(absl::IsResourceExhausted(refusal)) << refusal;
-  EXPECT_THAT(std::string(refusal.message()),
-              AllOf(HasSubstr("bytes are needed"), HasSubstr("of 4194304 allowed bytes are used")));
+  EXPECT_THAT(std::string(refusal.message()), AllOf(ContainsRegex("[KM]iB are needed"),
+                                                    HasSubstr("are used of 4 MiB that may be")));
 }
 
 TEST_F(FullDiskTest, AScanBeyondTheSpoolsDiskIsRefusedBeforeItsExposure) {
@@ -118,8 +119,8 @@ TEST_F(FullDiskTest, AScanBeyondTheSpoolsDiskIsRefusedBeforeItsExposure) {
   StartServer("spool { capacity_bytes: 1073741824 }");
   const absl::Status refusal = RefusalBesideAnActiveJob();
   EXPECT_TRUE(absl::IsResourceExhausted(refusal)) << refusal;
-  EXPECT_THAT(std::string(refusal.message()),
-              AllOf(HasSubstr("bytes are needed"), HasSubstr("are free on the disk")));
+  EXPECT_THAT(std::string(refusal.message()), AllOf(ContainsRegex("[KM]iB are needed"),
+                                                    ContainsRegex("[KM]iB are free on the disk")));
 }
 
 TEST_F(FullDiskTest, AScanBeyondWhatIsPromisedIsRefusedBeforeItsExposure) {
@@ -133,9 +134,10 @@ TEST_F(FullDiskTest, AScanBeyondWhatIsPromisedIsRefusedBeforeItsExposure) {
   ScanConsole second(port_, ScanHeader("second"));
   ASSERT_TRUE(second.Await([](const ScanConsole::Told&) { return false; }));
   EXPECT_TRUE(absl::IsResourceExhausted(*second.told().ended)) << *second.told().ended;
-  EXPECT_THAT(std::string(second.told().ended->message()),
-              AllOf(HasSubstr("bytes are needed for the result"),
-                    HasSubstr("bytes are promised to other jobs"), HasSubstr("bytes are free")));
+  EXPECT_THAT(
+      std::string(second.told().ended->message()),
+      AllOf(ContainsRegex("MiB are needed for the result"),
+            ContainsRegex("MiB are promised to other jobs"), ContainsRegex("MiB are free")));
   EXPECT_TRUE(second.told().acknowledged.empty());
   first.Continue();
   ExpectTheVolume(first);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes two packages in dist/. isocenter_VERSION_ARCH.deb links the libraries of the system that it is built on, and depends on their
-# packages; `./dev test --packages` installs it. isocenter-VERSION-ARCH.tar.gz brings copies of them along and runs wherever it is
+# Makes three packages in dist/. isocenter_VERSION_ARCH.deb links the libraries of the system that it is built on, and depends on their
+# packages; `./dev test --packages` installs it. isocenter-dev_VERSION_ARCH.deb is the console library for programs of others. isocenter-VERSION-ARCH.tar.gz brings copies of them along and runs wherever it is
 # unpacked on a Linux with glibc 2.36 or newer; this unpacks it and runs what came out (docs/adr/0038-hardened-programs-and-the-systems-libraries.md).
 set -euo pipefail
 # shellcheck source=tools/dev/common.sh
@@ -13,7 +13,7 @@ readonly module=libisocenter_rabbitct.so
 readonly left_out='^(ld-linux.*|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libnss_.*|libanl|libutil|libcuda|libnvidia.*)\.so'
 
 tools/dev/setup.sh build packaging
-tools/dev/build.sh --preset release --cuda shipped "${programs[@]}" isocenter_rabbitct
+tools/dev/build.sh --preset release --cuda shipped "${programs[@]}" isocenter_rabbitct isocenter_client
 
 version=$(sed -nE 's/^project\(isocenter VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
 name=isocenter-$version-$(uname -m)
@@ -21,6 +21,7 @@ tree=dist/$name
 rm -rf "$tree" "$tree.tar.gz"
 mkdir -p "$tree/bin" "$tree/lib" "$tree/share/isocenter"
 deb=dist/isocenter_${version}_$(dpkg --print-architecture).deb
+dev_deb=dist/isocenter-dev_${version}_$(dpkg --print-architecture).deb
 
 for program in "${programs[@]}"; do cp "build/release/bin/$program" "$tree/bin/"; done
 cp "build/release/lib/$module" "$tree/lib/"
@@ -50,6 +51,7 @@ mkdir "$tree/deploy"
 cp deploy/isocenterd.textproto deploy/isocenterd.service "$tree/deploy/"
 cp -r deploy/haproxy deploy/prometheus deploy/grafana deploy/kubernetes "$tree/deploy/"
 tools/dev/deb.sh "$tree" "$version" "$deb"
+tools/dev/deb_dev.sh build/release "$version" "$dev_deb"
 
 # What the system has comes along in the archive only.
 for library in "${taken[@]}"; do
@@ -61,6 +63,9 @@ for file in "$tree"/bin/*; do
   patchelf --force-rpath --set-rpath "\$ORIGIN/../lib" "$file"
 done
 for file in "$tree"/lib/*; do patchelf --force-rpath --set-rpath "\$ORIGIN" "$file"; done
+# The console library; it needs the system's headers of gRPC, Protobuf, Abseil and ISA-L.
+cmake --install build/release --component client --prefix "$tree" >/dev/null
+strip --strip-debug "$tree"/lib/*.a
 dictionary=$(find /usr/share -path '*dcmtk*/dicom.dic' | head -n 1)
 [ -n "$dictionary" ] || die 'dicom.dic was not found under /usr/share' 'install it with: ./dev setup (package libdcmtk17)'
 cp "$dictionary" "$tree/share/isocenter/"
@@ -96,3 +101,4 @@ wait "$daemon" || die "isocenterd of the package did not end well: $(tail -n 5 "
 daemon=
 say "$tree.tar.gz: $(du -h "$tree.tar.gz" | cut -f 1), runs where it is unpacked"
 say "$deb: $(du -h "$deb" | cut -f 1)"
+say "$dev_deb: $(du -h "$dev_deb" | cut -f 1)"

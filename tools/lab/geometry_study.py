@@ -110,10 +110,10 @@ def simulate(directory, seed):
     (directory / "balls.txt").write_text(helix_without(41))
     subprocess.run([ISOCENTER, "simulate", "--beads", directory / "balls.txt", "--out", directory / "sweep", "--frames", "496",
                     "--detector", "1248x960", "--pitch-mm", "0.308", "--photons", "20000", "--electronic-counts", "8",
-                    "--seed", str(seed), "--matrices", directory / "true.csv"], check=True)
+                    "--seed", str(seed), "--matrices", directory / "true.csv", "--overwrite"], check=True)
     begin = time.monotonic()
     subprocess.run([ISOCENTER, "calibrate", "geometry", "--sweep", directory / "sweep", "--beads", "helix",
-                    "--matrices", directory / "fitted.csv", "--report", directory / "report.json",
+                    "--matrices", directory / "fitted.csv", "--json", directory / "report.json",
                     "--picture", directory / "picture.png"], check=True)
     print(f"{time.monotonic() - begin:.1f} s")
     compare(read(directory / "fitted.csv"), read(directory / "true.csv"))

@@ -45,7 +45,7 @@ class Room:
         """The bundle NAME; `what`: further flags of simulate; `run`: runs isocenter with what it is given."""
         bundle = self.folder / name
         run(
-            *("simulate", "--out", bundle, "--physics", physics or self.physics, *self._geometry, *what),
+            *("simulate", "--out", bundle, "--overwrite", "--physics", physics or self.physics, *self._geometry, *what),
             *("--station", STATION, "--detector-mode", MODE, "--tube-voltage", KV),
         )
         return bundle

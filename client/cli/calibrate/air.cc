@@ -35,9 +35,8 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const calibrate::AirSweepFit fit, frames.Fit());
   *opened.set.mutable_air_sweep() =
       wire::ToProto(ops::Calibration{.air_sweep = fit.sweep}).air_sweep();
-  return WriteSet(std::move(opened.set), {"air", fit.figures, PictureOf(fit, sweep.detector())},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set), {"air", fit.figures, PictureOf(fit, sweep.detector())},
+                   options.set);
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ struct Options {
 };
 
 absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double diameter_mm,
-                                                 double most_error_percent,
-                                                 const OpenedSet& opened) {
+                                                 double most_error_percent, const OpenedSet& opened,
+                                                 std::FILE* file) {
   ISO_ASSIGN_OR_RETURN(SweepSource scan, SweepSource::Open("--scan", path));
   ISO_RETURN_IF_ERROR(CheckResponse(opened, scan.detector()));
   if (scan.frames() < calibrate::kLeastScanViews) {
@@ -44,8 +44,8 @@ absl::StatusOr<calibrate::CylinderScan> ReadScan(const std::string& path, double
   }));
   ISO_ASSIGN_OR_RETURN(cylinder.cylinder,
                        calibrate::FitCylinder(cylinder.rays, diameter_mm, most_error_percent));
-  std::printf("%s: the cylinder's axis is at x %.2f mm, y %.2f mm\n", path.c_str(),
-              cylinder.cylinder.x_mm, cylinder.cylinder.y_mm);
+  std::fprintf(file, "%s: the cylinder's axis is at x %.2f mm, y %.2f mm\n", path.c_str(),
+               cylinder.cylinder.x_mm, cylinder.cylinder.y_mm);
   return cylinder;
 }
 
@@ -63,7 +63,7 @@ absl::Status Calibrate(const Options& options) {
                          ReadScan(options.scans[i], options.diameters_mm[i],
                                   options.by_column ? calibrate::kMostDiameterErrorByColumnPercent
                                                     : calibrate::kMostDiameterErrorPercent,
-                                  opened));
+                                  opened, options.set.to.json.progress()));
   }
   ISO_ASSIGN_OR_RETURN(const calibrate::WaterFit fit,
                        options.by_column
@@ -73,9 +73,8 @@ absl::Status Calibrate(const Options& options) {
       wire::ToProto(
           ops::Calibration{.water = fit.polynomial, .mu_water_per_mm = fit.mu_water_per_mm})
           .water();
-  return WriteSet(std::move(opened.set), {"beam hardening", fit.figures, PictureOf(fit)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set), {"beam hardening", fit.figures, PictureOf(fit)},
+                   options.set);
 }
 
 }  // namespace

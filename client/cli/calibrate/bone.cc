@@ -76,9 +76,8 @@ absl::Status Calibrate(const Options& options) {
       const calibrate::BoneFit fit,
       calibrate::FitBone(steps, opened.calibration.water, opened.calibration.mu_water_per_mm));
   *opened.set.mutable_bone() = wire::ToProto(ops::Calibration{.bone = fit.table}).bone();
-  return WriteSet(std::move(opened.set), {"bone", fit.figures, PictureOf(fit, steps)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set), {"bone", fit.figures, PictureOf(fit, steps)},
+                   options.set);
 }
 
 }  // namespace
@@ -88,6 +87,8 @@ void AddCalibrateBoneCommand(flags::Command calibrate) {
   flags::Command command = calibrate.Subcommand(
       "bone", "Bone table, from steps of bone behind steps of water: adds to a set");
   command.Footer(
+      "Example:\n"
+      "  isocenter calibrate bone --steps steps.txt --into room3.isocal\n"
       "The table of steps has a line for each: its acquisition, mm of water, mm of bone. Slabs\n"
       "stand across the middle of a beam that does not turn, with air beside them.\n"
       "  # acquisition  water  bone\n"

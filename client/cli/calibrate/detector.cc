@@ -16,7 +16,8 @@ namespace isocenter::cli {
 namespace {
 
 struct Options {
-  std::string dark, flat, station, mode, name, description, out, picture;
+  std::string dark, flat, station, mode, name, description;
+  SetOutput output;
   double kv = 0, full_scale_counts = 0;
   int valid_days = 0, air_columns = 0;
 };
@@ -67,7 +68,7 @@ absl::StatusOr<calibrate::DetectorFit> Fit(SweepSource& dark, SweepSource& flat)
 }
 
 absl::Status Calibrate(const Options& options) {
-  ISO_RETURN_IF_ERROR(CheckOutputs(options.out, options.picture, {options.dark, options.flat}));
+  ISO_RETURN_IF_ERROR(CheckOutputs(options.output, {options.dark, options.flat}));
   ISO_ASSIGN_OR_RETURN(SweepSource dark, SweepSource::Open("--dark", options.dark));
   ISO_ASSIGN_OR_RETURN(SweepSource flat, SweepSource::Open("--flat", options.flat));
   const v1::CalibrationSet label = LabelOf(options, dark.detector());
@@ -82,7 +83,7 @@ absl::Status Calibrate(const Options& options) {
                                           .defects = std::move(fit.defects.map),
                                           .air = {.columns = options.air_columns}});
   set.MergeFrom(label);
-  return WriteSet(std::move(set), report, options.out, options.picture);
+  return WriteSet(std::move(set), report, options.output);
 }
 
 }  // namespace
@@ -123,8 +124,8 @@ void AddCalibrateDetectorCommand(flags::Command calibrate) {
       .Range(0.0, 65535.0);
   command.Add("--name", o.name, "of the set (default: station, mode and time)");
   command.Add("--description", o.description, "who measured, and what with");
-  command.Add("--out", o.out, "calibration set to write").Required().Type("FILE");
-  command.Add("--picture", o.picture, "also write the picture to this .png").Type("FILE");
+  command.Add("--out", o.output.out, "calibration set to write").Required().Type("FILE");
+  AddReportFlags(command, o.output);
   command.Does([options] { return Calibrate(*options); });
 }
 

@@ -32,32 +32,32 @@ using calibrate::GeometryWorld;
 
 struct Options {
   std::string sweep, beads, model = "auto", world = "phantom";
-  std::string matrices, out, picture, report;
+  std::string matrices;
+  SetOutput output;
   std::string station, mode, name, description;
   int valid_days = 0;
 };
 
 absl::Status CheckDestinations(const Options& options) {
-  if (options.matrices.empty() && options.out.empty()) {
+  if (options.matrices.empty() && options.output.out.empty()) {
     return absl::InvalidArgumentError(
         "neither --matrices nor --out is given; legal is one of them, or both");
   }
-  if (!options.out.empty() &&
+  if (!options.output.out.empty() &&
       (options.station.empty() || options.mode.empty() || options.valid_days == 0)) {
     return absl::InvalidArgumentError("--out needs --station, --mode and --valid-days");
   }
   const std::vector<std::filesystem::path> inputs = {options.sweep, options.beads};
   for (const auto& [flag, path, ending] : {std::tuple("--matrices", &options.matrices, ".csv"),
-                                           {"--out", &options.out, ""},
-                                           {"--picture", &options.picture, ".png"},
-                                           {"--report", &options.report, ".json"}}) {
+                                           {"--out", &options.output.out, ""},
+                                           {"--picture", &options.output.picture, ".png"}}) {
     if (path->empty()) continue;
     std::vector<std::string> endings;
     if (*ending != '\0') endings.emplace_back(ending);
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
         {.flag = flag, .path = *path, .endings = endings, .inputs = inputs}));
   }
-  return absl::OkStatus();
+  return options.output.json.Check(inputs);
 }
 
 /// All of a set but its matrices.
@@ -98,21 +98,13 @@ absl::Status AddFrames(SweepSource& source, calibrate::GeometrySweep& sweep, Thr
   return absl::OkStatus();
 }
 
-void PrintFigures(const GeometryFit& fit) {
-  std::vector<TableRow> rows = {{"FIGURE", "VALUE", "UNIT"}};
-  for (const calibrate::Figure& figure : fit.figures) {
-    rows.push_back({figure.name, absl::StrFormat("%.6g", figure.value), figure.unit});
-  }
-  std::fputs(FormatTable(rows).c_str(), stdout);
-}
-
-void PrintModel(const GeometryFit& fit) {
-  std::printf("model %s: residuals for each degree of freedom %.4f px with frames alone%s\n",
-              ModelName(fit.model), fit.rms_frames_px,
-              fit.rms_arm_px == 0
-                  ? ""
-                  : absl::StrFormat(", %.4f px with a smooth arm", fit.rms_arm_px).c_str());
-  for (const std::string& text : Observability(fit)) std::printf("%s\n", text.c_str());
+void PrintModel(const GeometryFit& fit, std::FILE* file) {
+  std::fprintf(file, "model %s: residuals for each degree of freedom %.4f px with frames alone%s\n",
+               ModelName(fit.model), fit.rms_frames_px,
+               fit.rms_arm_px == 0
+                   ? ""
+                   : absl::StrFormat(", %.4f px with a smooth arm", fit.rms_arm_px).c_str());
+  for (const std::string& text : Observability(fit)) std::fprintf(file, "%s\n", text.c_str());
   for (const std::string& warning : fit.warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
@@ -123,7 +115,7 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(BeadTable table, FindBeadTable("--beads", options.beads));
   ISO_ASSIGN_OR_RETURN(SweepSource source, SweepSource::Open("--sweep", options.sweep));
   v1::CalibrationSet set = LabelOf(options, source.detector());
-  if (!options.out.empty()) ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
+  if (!options.output.out.empty()) ISO_RETURN_IF_ERROR(wire::CheckCalibrationLabel(set));
   ISO_ASSIGN_OR_RETURN(const std::unique_ptr<calibrate::GeometrySweep> sweep,
                        calibrate::GeometrySweep::Make(std::move(table), source.detector(),
                                                       source.i0_counts(), source.frames()));
@@ -139,17 +131,15 @@ absl::Status Calibrate(const Options& options) {
   if (!options.matrices.empty()) {
     ISO_RETURN_IF_ERROR(formats::WriteText(options.matrices, TrajectoryCsv(fit.matrices)));
   }
-  if (!options.report.empty()) {
-    ISO_RETURN_IF_ERROR(formats::WriteText(options.report, GeometryReport(fit).dump(2) + "\n"));
-  }
   const formats::GrayImage picture = PictureOf(fit);
-  PrintModel(fit);
-  if (options.out.empty()) {
-    PrintFigures(fit);
-    return options.picture.empty() ? absl::OkStatus() : formats::WritePng(options.picture, picture);
+  const SetOutput& output = options.output;
+  PrintModel(fit, output.json.progress());
+  if (output.out.empty()) {
+    if (!output.picture.empty()) ISO_RETURN_IF_ERROR(formats::WritePng(output.picture, picture));
+    return output.json.Report(FigureTable(fit.figures), GeometryReport(fit));
   }
   wire::SetGeometry(fit.matrices, set);
-  return WriteSet(std::move(set), {"geometry", fit.figures, picture}, options.out, options.picture);
+  return WriteSet(std::move(set), {"geometry", fit.figures, picture}, output, GeometryReport(fit));
 }
 
 }  // namespace
@@ -162,7 +152,7 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
   command.Footer(
       "Example:\n"
       "  isocenter calibrate geometry --sweep beads --beads helix --matrices arm.csv \\\n"
-      "      --picture arm.png --report arm.json\n"
+      "      --picture arm.png --json arm.json\n"
       "  isocenter calibrate geometry --sweep beads --beads balls.txt --station room3 \\\n"
       "      --mode bin2 --valid-days 90 --out room3_geometry.isocal\n"
       "A table has x, y, z and diameter in mm on each line. docs/geometry.md says what the phantom "
@@ -186,17 +176,16 @@ void AddCalibrateGeometryCommand(flags::Command calibrate) {
       .OneOf({"phantom", "orbit"})
       .ShowDefault();
   command.Add("--matrices", o.matrices, "write the matrices to this .csv").Type("FILE");
-  command.Add("--report", o.report, "write what each frame and each ball showed to this .json")
+  command.Add("--picture", o.output.picture, "write residuals and path of the source to this .png")
       .Type("FILE");
-  command.Add("--picture", o.picture, "write residuals and path of the source to this .png")
-      .Type("FILE");
-  command.Add("--out", o.out, "write a calibration set, for `isocenter calibrations add`")
+  command.Add("--out", o.output.out, "write a calibration set, for `isocenter calibrations add`")
       .Type("FILE");
   command.Add("--station", o.station, "station name, as in the acquisitions' headers");
   command.Add("--mode", o.mode, "binning, read-out and frame rate, in the station's words");
   command.Add("--valid-days", o.valid_days, "how long the set is valid, from now").Range(1, 3650);
   command.Add("--name", o.name, "of the set (default: station and time)");
   command.Add("--description", o.description, "who measured, and what with");
+  o.output.json.AddFlag(command);
   command.Does([options] { return Calibrate(*options); });
 }
 

@@ -1,6 +1,7 @@
 #include "client/cli/calibrate/geometry_report.h"
 
 #include "absl/strings/str_format.h"
+#include "client/cli/calibrate/set_file.h"
 #include "kernels/base/units.h"
 
 namespace isocenter::cli {
@@ -61,10 +62,7 @@ nlohmann::ordered_json GeometryReport(const calibrate::GeometryFit& fit) {
                                    {"rms_frames_px_per_dof", fit.rms_frames_px},
                                    {"rms_arm_px_per_dof", fit.rms_arm_px},
                                    {"warnings", fit.warnings}};
-  for (const calibrate::Figure& figure : fit.figures) {
-    report["figures"].push_back(
-        {{"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}});
-  }
+  report["figures"] = cli::ToJson(fit.figures);
   for (const Parameter& parameter : ParametersOf(fit)) {
     report["parameters"].push_back({{"name", parameter.name},
                                     {"sigma", parameter.sigma},

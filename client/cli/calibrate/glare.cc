@@ -40,9 +40,7 @@ absl::Status Calibrate(const Options& options) {
   ISO_ASSIGN_OR_RETURN(const std::vector<float> frame, MeanFrame(disk, opened));
   ISO_ASSIGN_OR_RETURN(const calibrate::GlareFit fit, calibrate::FitGlare(frame, disk.detector()));
   *opened.set.mutable_glare() = wire::ToProto(ops::Calibration{.glare = fit.terms}).glare();
-  return WriteSet(std::move(opened.set), {"glare", fit.figures, PictureOf(fit)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set), {"glare", fit.figures, PictureOf(fit)}, options.set);
 }
 
 }  // namespace
@@ -51,6 +49,7 @@ void AddCalibrateGlareCommand(flags::Command calibrate) {
   auto options = std::make_shared<Options>();
   flags::Command command = calibrate.Subcommand(
       "glare", "Glare, from the shadow of a disk or an edge of lead: adds to a set");
+  command.Footer("Example:\n  isocenter calibrate glare --disk disk --into room3.isocal");
   command
       .Add("--disk", options->disk,
            "acquisition of the empty beam with a disk or an edge of lead in it, close to the "

@@ -44,12 +44,10 @@ absl::Status Calibrate(const Options& options) {
                     absl::StrFormat("%.1f", measured.sigma_hu),
                     absl::StrFormat("%.1f", measured.insert.true_hu)});
   }
-  std::fputs(FormatTable(rows).c_str(), stdout);
+  std::fputs(FormatTable(rows).c_str(), options.set.to.json.progress());
   *opened.set.mutable_hounsfield() =
       wire::ToProto(ops::Calibration{.hounsfield = fit.table}).hounsfield();
-  return WriteSet(std::move(opened.set), {"hu", fit.figures, PictureOf(fit)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set), {"hu", fit.figures, PictureOf(fit)}, options.set);
 }
 
 }  // namespace
@@ -59,6 +57,8 @@ void AddCalibrateHounsfieldCommand(flags::Command calibrate) {
   flags::Command command = calibrate.Subcommand(
       "hu", "Table of Hounsfield units, from a phantom with inserts: adds to a set");
   command.Footer(
+      "Example:\n"
+      "  isocenter calibrate hu --volume inserts.mha --inserts inserts.txt --into room3.isocal\n"
       "The table of inserts has a line for each: name, x, y, z and radius in mm, true HU.\n"
       "  # name   x    y   z  radius  HU\n"
       "  air     50    0   0  8       -1000\n"

@@ -30,9 +30,8 @@ absl::Status Calibrate(const Options& options) {
   }));
   ISO_ASSIGN_OR_RETURN(const calibrate::LagFit fit, calibrate::FitLag(signals));
   *opened.set.mutable_lag() = wire::ToProto(ops::Calibration{.lag = fit.terms}).lag();
-  return WriteSet(std::move(opened.set), {"lag", fit.figures, PictureOf(fit, signals)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set), {"lag", fit.figures, PictureOf(fit, signals)},
+                   options.set);
 }
 
 }  // namespace
@@ -41,6 +40,7 @@ void AddCalibrateLagCommand(flags::Command calibrate) {
   auto options = std::make_shared<Options>();
   flags::Command command =
       calibrate.Subcommand("lag", "Lag, from flat frames and then dark ones: adds to a set");
+  command.Footer("Example:\n  isocenter calibrate lag --step step --into room3.isocal");
   command
       .Add("--step", options->step,
            "acquisition of the empty beam that is switched off on the way, from a detector at rest")

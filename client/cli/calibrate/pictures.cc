@@ -17,6 +17,7 @@ using imaging::CurvePoint;
 
 constexpr int kPanelWidth = 900, kPanelHeight = 420;
 constexpr int kMapWidth = 640, kTitle = 24, kGap = 8;  // a map's picture
+constexpr double kText = 14;                           // height of capitals
 constexpr double kAirWindow = 0.15;
 
 struct Panel {
@@ -54,8 +55,8 @@ formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& 
   const int width = (detector.columns + block - 1) / block;
   const int height = (detector.rows + block - 1) / block;
   formats::GrayImage image(2 * width + kGap, kTitle + height, 255);
-  imaging::DrawLabel(image, 2, 4, "air map", 0, 2);
-  imaging::DrawLabel(image, width + kGap + 2, 4, "defects", 0, 2);
+  imaging::DrawLabel(image, 2, 4, "air map", 0, kText);
+  imaging::DrawLabel(image, width + kGap + 2, 4, "defects", 0, kText);
   const std::vector<float>& air = fit.response.air_counts;
   const double median = calibrate::Median(calibrate::Thinned(air, 1 << 16));
   DrawMap(image, 0, kTitle, block, detector,
@@ -66,7 +67,8 @@ formats::GrayImage PictureOf(const calibrate::DetectorFit& fit, const Detector& 
 }
 
 formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const double> signals) {
-  Panel before{{.title = "dark frames before, percent of air", .x_label = "frame"}, {}};
+  Panel before{
+      {.title = "dark frames before, percent of air", .x_label = "frame", .logarithmic = true}, {}};
   Panel after{{.title = "dark frames after, percent of air", .x_label = "frame"}, {}};
   for (size_t k = 0; k < fit.residual.size(); ++k) {
     const auto frame = static_cast<double>(k);
@@ -77,7 +79,8 @@ formats::GrayImage PictureOf(const calibrate::LagFit& fit, std::span<const doubl
 }
 
 formats::GrayImage PictureOf(const calibrate::GlareFit& fit) {
-  Panel seen{{.title = "frame, percent of air", .x_label = "mm along a row"}, {}};
+  Panel seen{{.title = "frame, percent of air", .x_label = "mm along a row", .logarithmic = true},
+             {}};
   Panel left{{.title = "left by the fit, percent of air", .x_label = "mm"}, {}};
   for (const calibrate::GlareFit::Point& point : fit.profile) {
     seen.points.push_back({point.mm, 100 * point.signal});
@@ -143,7 +146,9 @@ formats::GrayImage PictureOfFraction(double fraction) {
 }
 
 formats::GrayImage PictureOf(const calibrate::GeometryFit& fit) {
-  Panel residual{{.title = "residual, rms, px", .x_label = "frame"}, {}};
+  Panel residual{{.title = "residual of the balls (measured less expected place), rms, px",
+                  .x_label = "frame"},
+                 {}};
   Panel balls{{.title = "balls measured", .x_label = "frame"}, {}};
   Panel radius{{.title = "source to origin, mm", .x_label = "frame"}, {}};
   Panel height{{.title = "source along z, mm", .x_label = "frame"}, {}};

@@ -83,7 +83,7 @@ class PairReader {
 absl::Status Write(OpenedSet opened, const ops::ScatterKernels& kernels, const Report& report,
                    const IntoSet& set) {
   *opened.set.mutable_scatter() = wire::ToProto(ops::Calibration{.scatter = kernels}).scatter();
-  return WriteSet(std::move(opened.set), report, set.out.empty() ? set.into : set.out, set.picture);
+  return WriteInto(std::move(opened.set), report, set);
 }
 
 absl::Status FitKernels(const Options& options, OpenedSet opened) {

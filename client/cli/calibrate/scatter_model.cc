@@ -133,11 +133,10 @@ absl::Status Calibrate(const Options& options) {
   opened.set.mutable_scatter_model()->set_scale(fit.model.scale);
   const double pitch_mm = opened.calibration.detector.columns *
                           opened.calibration.detector.pitch_u_mm / plan.scatter->columns;
-  return WriteSet(std::move(opened.set),
-                  {"scatter-model", fit.figures,
-                   PictureOf(fit, views[0], plan.scatter->columns, plan.scatter->rows, pitch_mm)},
-                  options.set.out.empty() ? options.set.into : options.set.out,
-                  options.set.picture);
+  return WriteInto(std::move(opened.set),
+                   {"scatter-model", fit.figures,
+                    PictureOf(fit, views[0], plan.scatter->columns, plan.scatter->rows, pitch_mm)},
+                   options.set);
 }
 
 }  // namespace

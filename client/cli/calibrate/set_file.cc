@@ -1,6 +1,5 @@
 #include "client/cli/calibrate/set_file.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -36,23 +35,31 @@ void AddIntoFlags(flags::Command command, IntoSet& options) {
   command.Add("--into", options.into, "calibration set that the part is added to")
       .Required()
       .Type("FILE");
-  command.Add("--out", options.out, "write the set here and leave --into as it is").Type("FILE");
-  command.Add("--picture", options.picture, "also write the picture of the part to this .png")
-      .Type("FILE");
+  command.Add("--out", options.to.out, "write the set here and leave --into as it is").Type("FILE");
+  AddReportFlags(command, options.to);
 }
 
-absl::Status CheckOutputs(const std::string& out, const std::string& picture,
-                          std::vector<std::filesystem::path> inputs) {
+void AddReportFlags(flags::Command command, SetOutput& output) {
+  command.Add("--picture", output.picture, "also write the picture of the part to this .png")
+      .Type("FILE");
+  output.json.AddFlag(command);
+}
+
+absl::Status CheckOutputs(const SetOutput& output, std::vector<std::filesystem::path> inputs) {
+  ISO_RETURN_IF_ERROR(output.json.Check(inputs));
   ISO_RETURN_IF_ERROR(
-      formats::CheckFileDestination({.flag = "--out", .path = out, .inputs = inputs}));
-  if (picture.empty()) return absl::OkStatus();
-  return formats::CheckFileDestination(
-      {.flag = "--picture", .path = picture, .endings = {".png"}, .inputs = std::move(inputs)});
+      formats::CheckFileDestination({.flag = "--out", .path = output.out, .inputs = inputs}));
+  if (output.picture.empty()) return absl::OkStatus();
+  return formats::CheckFileDestination({.flag = "--picture",
+                                        .path = output.picture,
+                                        .endings = {".png"},
+                                        .inputs = std::move(inputs)});
 }
 
 absl::Status CheckInto(const IntoSet& options, std::vector<std::filesystem::path> inputs) {
-  return CheckOutputs(options.out.empty() ? options.into : options.out, options.picture,
-                      std::move(inputs));
+  SetOutput output = options.to;
+  if (output.out.empty()) output.out = options.into;
+  return CheckOutputs(output, std::move(inputs));
 }
 
 absl::StatusOr<OpenedSet> ReadSet(const std::string& flag, const std::string& path) {
@@ -77,20 +84,43 @@ absl::Status CheckResponse(const OpenedSet& opened, const Detector& detector) {
       of_set.rows, of_set.pitch_u_mm, of_set.pitch_v_mm));
 }
 
-absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const std::string& out,
-                      const std::string& picture) {
+std::string FigureTable(const calibrate::Figures& figures) {
+  std::vector<TableRow> rows = {{"FIGURE", "VALUE", "UNIT"}};
+  for (const calibrate::Figure& figure : figures) {
+    rows.push_back({figure.name, absl::StrFormat("%.6g", figure.value), figure.unit});
+  }
+  return FormatTable(rows);
+}
+
+nlohmann::ordered_json ToJson(const calibrate::Figures& figures) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const calibrate::Figure& figure : figures) {
+    all.push_back({{"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}});
+  }
+  return all;
+}
+
+absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOutput& output,
+                      const nlohmann::ordered_json& details) {
   SetFigures(report, set);
   ISO_ASSIGN_OR_RETURN(*set.mutable_picture_png(), formats::EncodePng(report.picture));
   ISO_RETURN_IF_ERROR(wire::CalibrationFromProto(set).status());
-  std::vector<TableRow> rows = {{"FIGURE", "VALUE", "UNIT"}};
-  for (const calibrate::Figure& figure : report.figures) {
-    rows.push_back({figure.name, absl::StrFormat("%.6g", figure.value), figure.unit});
+  if (!output.picture.empty()) {
+    ISO_RETURN_IF_ERROR(formats::WriteText(output.picture, set.picture_png()));
   }
-  std::fputs(FormatTable(rows).c_str(), stdout);
-  if (!picture.empty()) ISO_RETURN_IF_ERROR(formats::WriteText(picture, set.picture_png()));
-  ISO_RETURN_IF_ERROR(formats::WriteText(out, wire::CalibrationFile(set)));
-  std::fprintf(stdout, "%s: %s\n", out.c_str(), set.name().c_str());
-  return absl::OkStatus();
+  ISO_RETURN_IF_ERROR(formats::WriteText(output.out, wire::CalibrationFile(set)));
+  nlohmann::ordered_json json{{"name", set.name()},
+                              {"part", report.part},
+                              {"out", output.out},
+                              {"figures", ToJson(report.figures)}};
+  json.update(details);
+  return output.json.Report(
+      absl::StrCat(FigureTable(report.figures), output.out, ": ", set.name(), "\n"), json);
+}
+
+absl::Status WriteInto(v1::CalibrationSet set, const Report& report, IntoSet into) {
+  if (into.to.out.empty()) into.to.out = into.into;
+  return WriteSet(std::move(set), report, into.to);
 }
 
 }  // namespace isocenter::cli

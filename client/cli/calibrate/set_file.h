@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/cli/output/json_output.h"
 #include "client/flags/command.h"
 #include "client/formats/png_image.h"
 #include "isocenter/v1/calibration.pb.h"
@@ -12,17 +13,25 @@
 
 namespace isocenter::cli {
 
+/// Where a set and what is told of it go.
+struct SetOutput {
+  std::string out, picture;
+  JsonOutput json;
+};
+/// --picture and --json.
+void AddReportFlags(flags::Command command, SetOutput& output);
+/// Whether they can be written. `inputs` are not to be replaced.
+absl::Status CheckOutputs(const SetOutput& output, std::vector<std::filesystem::path> inputs);
+
 /// Where a part goes that is added to a set.
 struct IntoSet {
-  std::string into, out, picture;
+  std::string into;
+  SetOutput to;  // without `out`: into the same file
 };
-/// --into, --out and --picture.
+/// --into, --out, --picture and --json.
 void AddIntoFlags(flags::Command command, IntoSet& options);
-/// Whether they can be written. `inputs` are not to be replaced.
+/// As CheckOutputs.
 absl::Status CheckInto(const IntoSet& options, std::vector<std::filesystem::path> inputs);
-/// The same of a set and a picture that are written anew.
-absl::Status CheckOutputs(const std::string& out, const std::string& picture,
-                          std::vector<std::filesystem::path> inputs);
 
 /// A set as a message and as what corrects.
 struct OpenedSet {
@@ -41,10 +50,16 @@ struct Report {
   formats::GrayImage picture;
 };
 
-/// Replaces the part's figures and the set's picture, checks the set, prints the figures, and
-/// writes the set and, where `picture` names a file, the picture. Errors: INVALID_ARGUMENT (a set
-/// that is not legal, a picture above wire::kMostPictureBytes), those of writing files.
-absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const std::string& out,
-                      const std::string& picture);
+/// Replaces the part's figures and the set's picture, checks the set, writes it and, where
+/// `picture` names a file, the picture, and reports the figures. `details`: further members of the
+/// JSON. Errors: INVALID_ARGUMENT (a set that is not legal, a picture above
+/// wire::kMostPictureBytes), those of writing files.
+absl::Status WriteSet(v1::CalibrationSet set, const Report& report, const SetOutput& output,
+                      const nlohmann::ordered_json& details = nlohmann::ordered_json::object());
+absl::Status WriteInto(v1::CalibrationSet set, const Report& report, IntoSet into);
+
+/// Name, value and unit of each, as a table and as JSON.
+std::string FigureTable(const calibrate::Figures& figures);
+nlohmann::ordered_json ToJson(const calibrate::Figures& figures);
 
 }  // namespace isocenter::cli

@@ -28,7 +28,9 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
              "back-project as FDK does instead of with the projector's adjoint: faster, and only "
              "nearly the same");
   add("--iterations", s.iterations, "passes over all views").Range(1, 1000);
-  add("--subsets", s.subsets, "ordered subsets; 0: what suits the algorithm").Range(0, 10000);
+  add("--subsets", s.subsets,
+      "groups of views, after each of which the volume is updated; 0: what suits the algorithm")
+      .Range(0, 10000);
   add("--relaxation", s.relaxation, "step length of sirt, sart, os_sart, asd_pocs")
       .Range(kLeast, kBelowTwo);
   add("--relaxation-decay", s.relaxation_decay, "factor of it after each pass").Range(kLeast, 1.0);
@@ -37,7 +39,8 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
       "without")
       .Range(0.0, 0.9);
   add_switch("--allow-negative", flags.allow_negative, "let voxels fall below air");
-  add_switch("--from-zero", flags.from_zero, "begin with nothing instead of with FDK");
+  add_switch("--from-zero", flags.from_zero,
+             "begin with nothing instead of with FDK, as on limited arcs");
   add_switch("--statistical-weights", s.statistical_weights,
              "weigh rays by the photons that they are left with");
   add("--prior", s.prior_strength, "strength of the prior relative to the data; 0: none")
@@ -47,7 +50,7 @@ void AddIterativeFlags(flags::Command command, IterativeFlags& flags) {
       .Range(1e-7, 1.0);
   add("--tv-steps", s.tv_steps, "steps of total variation per pass").Range(1, 1000);
   add("--stop-residual", s.stop_residual,
-      "ends when the relative residual falls below it; 0: never")
+      "ends when the share of the frames that the volume does not explain falls below it; 0: never")
       .Range(0.0, kBelowOne);
   add("--surroundings", s.surroundings_factor,
       "keep what lies outside of the grid in voxels this many times as coarse; 0: nothing is "

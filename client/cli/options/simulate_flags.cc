@@ -11,7 +11,7 @@ namespace isocenter::cli {
 namespace {
 
 void AddObjectFlags(flags::Command command, SimulateOptions& o) {
-  flags::Command object = command.OneOfThese("Object");
+  flags::Command object = command.OneOfThese("What is scanned");
   object.Add("--phantom", o.phantom, "analytic phantom with exact line integrals")
       .OneOf(phantom::PhantomNames());
   object
@@ -59,6 +59,8 @@ void AddOutputFlags(flags::Command command, SimulateOptions& o) {
            "RabbitCT benchmark; dicom-xa: a rotational X-ray angiographic run (default: by "
            "the name, rabbitct for .rct and .rctd, dicom-xa for .dcm)")
       .OneOf({"bundle", "rabbitct", "dicom-xa"});
+  command.AddSwitch("--overwrite", o.overwrite, "replace what is there of all that is written");
+  o.json.AddFlag(command);
   command
       .Add("--rabbitct-size", o.rabbitct.reference_size,
            "largest problem size that a RabbitCT data set has a reference volume for")
@@ -209,12 +211,12 @@ void AddMotionFlags(flags::Command command, MotionChoice& o) {
 }  // namespace
 
 void AddSimulateFlags(flags::Command command, SimulateOptions& options) {
-  AddObjectFlags(command, options);
-  AddOutputFlags(command, options);
-  AddGeometryFlags(command, options);
-  AddPixelFlags(command, options);
-  AddTruthFlags(command, options);
-  AddMotionFlags(command, options.motion);
+  AddObjectFlags(command.Under("Object"), options);
+  AddOutputFlags(command.Under("Output"), options);
+  AddTruthFlags(command.Under("Output"), options);
+  AddGeometryFlags(command.Under("Arm and detector"), options);
+  AddPixelFlags(command.Under("Pixels and noise"), options);
+  AddMotionFlags(command.Under("Motion of the object"), options.motion);
   AddPatientFlags(command, options.study);
   AddXraySystemFlags(command, options.system);
 }

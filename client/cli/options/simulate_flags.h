@@ -7,6 +7,7 @@
 
 #include "client/cli/options/simulate_motion.h"
 #include "client/cli/options/simulate_trajectory.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/rabbitct_data_set.h"
 #include "client/flags/command.h"
 #include "isocenter/v1/acquisition.pb.h"
@@ -26,6 +27,8 @@ struct SimulateOptions {
 
   std::string out;
   std::string format;  // empty: by the ending of `out`
+  bool overwrite = false;
+  JsonOutput json;
   RabbitCtChoice rabbitct;
   TrajectoryChoice trajectory;
   std::vector<int> detector{620, 480};

@@ -18,9 +18,12 @@ std::string IterationLine(const v1::IterationReport& report, uint32_t iterations
 void IterationPrinter::Print(const v1::Job& job) {
   printed_ = std::min(printed_, job.iteration_size());
   for (; printed_ < job.iteration_size(); ++printed_) {
-    std::puts(IterationLine(job.iteration(printed_), job.progress().iterations_total()).c_str());
+    if (!explained_) std::fputs(kIterationTerms, file_);
+    explained_ = true;
+    std::fprintf(file_, "%s\n",
+                 IterationLine(job.iteration(printed_), job.progress().iterations_total()).c_str());
   }
-  std::fflush(stdout);
+  std::fflush(file_);
 }
 
 }  // namespace isocenter::cli

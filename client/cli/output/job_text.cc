@@ -6,15 +6,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/transfer_text.h"
 
 namespace isocenter::cli {
 namespace {
-
-nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid) {
-  return {{"size", {grid.nx(), grid.ny(), grid.nz()}},
-          {"spacing_mm", {grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm()}}};
-}
 
 std::string RoleName(v1::PairRole role) {
   return absl::AsciiStrToLower(
@@ -73,6 +69,11 @@ std::string GridText(const v1::VolumeGrid& grid) {
                          grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm());
 }
 
+nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid) {
+  return {{"size", {grid.nx(), grid.ny(), grid.nz()}},
+          {"spacing_mm", {grid.spacing_x_mm(), grid.spacing_y_mm(), grid.spacing_z_mm()}}};
+}
+
 nlohmann::ordered_json ToJson(const v1::JobResult& result) {
   const v1::StageTimings& t = result.timings();
   nlohmann::ordered_json json{{"job_id", result.job_id()},
@@ -120,14 +121,13 @@ nlohmann::ordered_json ToJson(const v1::Job& job) {
                               {"frames_total", job.progress().frames_total()},
                               {"grid", ToJson(job.grid())}};
   if (job.has_create_time()) {
-    json["create_time"] = absl::FormatTime(FromProto(job.create_time()), absl::UTCTimeZone());
+    json["create_time"] = JsonTime(job.create_time());
   }
   if (job.has_end_time()) {
-    json["end_time"] = absl::FormatTime(FromProto(job.end_time()), absl::UTCTimeZone());
+    json["end_time"] = JsonTime(job.end_time());
   }
   if (job.has_predicted_finish_time()) {
-    json["predicted_finish_time"] =
-        absl::FormatTime(FromProto(job.predicted_finish_time()), absl::UTCTimeZone());
+    json["predicted_finish_time"] = JsonTime(job.predicted_finish_time());
   }
   if (!job.pair_id().empty()) {
     json["pair_id"] = job.pair_id();

@@ -21,6 +21,7 @@ std::string LocalTime(const google::protobuf::Timestamp& time);
 /// "256 x 256 x 256 of 0.9 x 0.9 x 0.9 mm".
 std::string GridText(const v1::VolumeGrid& grid);
 
+nlohmann::ordered_json ToJson(const v1::VolumeGrid& grid);
 nlohmann::ordered_json ToJson(const v1::Job& job);
 nlohmann::ordered_json ToJson(const v1::JobResult& result);
 

@@ -3,8 +3,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/time.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 
 namespace isocenter::cli {
@@ -13,11 +13,6 @@ namespace {
 uint32_t CountOf(const v1::Transfer& t) {
   return t.queued_count() + t.sending_count() + t.sent_count() + t.committed_count() +
          t.failed_count() + t.skipped_count();
-}
-
-std::string Rfc3339(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime(absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
-                          absl::UTCTimeZone());
 }
 
 }  // namespace
@@ -55,8 +50,8 @@ nlohmann::ordered_json ToJson(const v1::Transfer& t) {
           {"reason", t.reason()},
           {"attempts", t.attempts()},
           {"storage_commitment", t.storage_commitment()},
-          {"enqueue_time", Rfc3339(t.enqueue_time())},
-          {"update_time", Rfc3339(t.update_time())}};
+          {"enqueue_time", JsonTime(t.enqueue_time())},
+          {"update_time", JsonTime(t.update_time())}};
 }
 
 }  // namespace isocenter::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 
 namespace isocenter::cpu {
 namespace {
@@ -23,7 +24,7 @@ absl::StatusOr<PageBuffer> PageBuffer::Create(int64_t floats) {
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the system has no ", buffer.mapping_bytes_, " bytes of memory left"));
+        absl::StrCat("the system has no ", BytesText(buffer.mapping_bytes_), " of memory left"));
   }
   buffer.mapping_ = mapping;
   buffer.floats_ = floats;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/iterative/linear_operators.h"
 #include "kernels/recon/iterative/memory.h"
@@ -155,9 +156,10 @@ absl::Status ChooseResidence(const VolumeGrid* around, const ops::Registry& regi
     if (plan.peak_bytes <= limit) return absl::OkStatus();
     least = least == 0 ? plan.peak_bytes : std::min(least, plan.peak_bytes);
   }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      AlgorithmName(plan.settings.algorithm), " of a volume of ", plan.grid.nx, "x", plan.grid.ny,
-      "x", plan.grid.nz, " needs ", least, " bytes of memory; the limit is ", limit));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(AlgorithmName(plan.settings.algorithm), " of a volume of ", plan.grid.nx, "x",
+                   plan.grid.ny, "x", plan.grid.nz, " needs ", BytesText(least),
+                   " of memory; the limit is ", BytesText(limit)));
 }
 
 absl::Status CheckArguments(const Acquisition& acquisition, const VolumeGrid& grid,
@@ -221,6 +223,8 @@ absl::StatusOr<RefinementPlan> MakeRefinementPlan(const Acquisition& acquisition
   ISO_ASSIGN_OR_RETURN(const LinearMethods methods,
                        LinearMethods::Find(chosen, registry, devices[0]->backend()));
   plan.methods = methods.description;
+  plan.limited_arc = FindLimitedArc(acquisition.trajectory, acquisition.detector);
+  if (plan.limited_arc) chosen.warm_start = false;
   if (chosen.warm_start) {
     ISO_ASSIGN_OR_RETURN(plan.warm_start,
                          MakePlan(acquisition, grid, fdk, registry, devices, arrival));

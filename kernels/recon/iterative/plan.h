@@ -1,11 +1,13 @@
 // The plan of an iterative reconstruction: what is known before it begins.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/geometry/detector_rows.h"
+#include "kernels/geometry/limited_arc.h"
 #include "kernels/recon/iterative/settings.h"
 #include "kernels/recon/refinement_basis.h"
 
@@ -30,6 +32,9 @@ struct RefinementPlan : RefinementBasis {
   FdkSettings fdk;                  // of the warm start
   ops::HounsfieldScale hounsfield;  // of the warm start and of the result
   IterativeSettings settings;       // with what was left to choose chosen
+  /// Where the arc is too short for filtered back-projection, from whose volume it would begin: it
+  /// begins with nothing. Whoever shows the result says so (LimitedArcText).
+  std::optional<LimitedArc> limited_arc;
   /// Views of each subset in the order in which they are used; together they are all views, once.
   std::vector<std::vector<int>> subsets;
   std::vector<Piece> pieces;     // first those of the result, in order of their slices

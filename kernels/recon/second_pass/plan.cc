@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/line_converter.h"
 #include "kernels/recon/second_pass/metal_evidence.h"
@@ -66,8 +67,9 @@ absl::Status ChooseSlabs(const ops::Registry& registry, const ops::Device& devic
     plan.peak_bytes = TotalBytes(plan.device_parts);
     if (plan.peak_bytes <= limit) return absl::OkStatus();
     if (plan.slab_slices > 1) continue;
-    return absl::ResourceExhaustedError(absl::StrCat("a second pass needs ", plan.peak_bytes,
-                                                     " bytes of memory; the limit is ", limit));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a second pass needs ", BytesText(plan.peak_bytes),
+                     " of memory; the limit is ", BytesText(limit)));
   }
 }
 
@@ -88,8 +90,9 @@ absl::Status ChooseStripeRows(const ops::Registry& registry, const ops::Device& 
     const int64_t bytes = TotalBytes(parts);
     if (bytes > limit) {
       if (plan.stripe_rows > 1) continue;
-      return absl::ResourceExhaustedError(
-          absl::StrCat("stripes of a row need ", bytes, " bytes of memory; the limit is ", limit));
+      return absl::ResourceExhaustedError(absl::StrCat("stripes of a row need ", BytesText(bytes),
+                                                       " of memory; the limit is ",
+                                                       BytesText(limit)));
     }
     if (bytes > plan.peak_bytes) {
       plan.device_parts = parts;
@@ -103,9 +106,9 @@ absl::Status CountScatterBytes(const ops::Registry& registry, const ops::Device&
                                SecondPassPlan& plan) {
   ISO_ASSIGN_OR_RETURN(const int64_t removing, ScatterRemoval::DeviceBytes(plan, registry, device));
   if (removing > device.limits().memory_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("frames that lose their scatter need ",
-                                                     removing, " bytes of memory; the limit is ",
-                                                     device.limits().memory_bytes));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("frames that lose their scatter need ", BytesText(removing),
+                     " of memory; the limit is ", BytesText(device.limits().memory_bytes)));
   }
   const ReconstructionPlan& coarse = plan.scatter->coarse;
   if (coarse.peak_bytes > plan.peak_bytes) {
@@ -128,9 +131,9 @@ absl::Status CountDeviceBytes(const ops::Registry& registry, const ops::Device& 
       LineConverter::DeviceBytes(plan.stored(), {0, plan.acquisition.detector.rows},
                                  plan.chunk_views, registry, device));
   if (receiving > device.limits().memory_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("frames of a second pass need ", receiving,
-                                                     " bytes of memory; the limit is ",
-                                                     device.limits().memory_bytes));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("frames of a second pass need ", BytesText(receiving),
+                     " of memory; the limit is ", BytesText(device.limits().memory_bytes)));
   }
   if (receiving > plan.peak_bytes) {
     plan.device_parts = {{"a chunk of frames and its corrections", receiving}};

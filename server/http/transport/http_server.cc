@@ -184,7 +184,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions option
   auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
   if (const ErrorCode error = impl->Listen()) {
     return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", impl->options.address, ": ", error.message()));
+        absl::StrCat("cannot be listened on: ", error.message()));
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

@@ -48,14 +48,16 @@ absl::Status WriteThreads(const FanBeamOptions& options, const std::vector<Measu
     if (first.threads != 1) continue;
     std::vector<imaging::CurvePoint> points;
     for (const Measured& one : all) {
-      if (one.name == first.name) points.push_back({std::log2(one.threads), one.seconds.total()});
+      if (one.name == first.name)
+        points.push_back({static_cast<double>(one.threads), one.seconds.total()});
     }
     std::string file = absl::StrCat("threads_", first.name);
     std::ranges::replace(file, ' ', '_');
     ISO_RETURN_IF_ERROR(WriteCurve(options.out, file,
                                    {.title = absl::StrCat("seconds, ", first.name),
-                                    .x_label = "log2 of threads",
-                                    .logarithmic = true},
+                                    .x_label = "threads",
+                                    .logarithmic = true,
+                                    .logarithmic_x = true},
                                    points));
   }
   return absl::OkStatus();

@@ -326,14 +326,15 @@ absl::Status Report(const SiddonOptions& options, const Scene& scene,
       if (one.form.direction != direction || one.form.threads == 0) continue;
       imaging::Curve& curve = curves[one.form.method];
       curve.name = one.form.method;
-      curve.points.push_back({std::log2(one.form.threads), one.seconds.total()});
+      curve.points.push_back({static_cast<double>(one.form.threads), one.seconds.total()});
     }
     std::vector<imaging::Curve> shown;
     for (auto& [name, curve] : curves) shown.push_back(std::move(curve));
     ISO_RETURN_IF_ERROR(WriteCurves(options.out, absl::StrCat("siddon_", NameOf(direction)),
                                     {.title = absl::StrCat("seconds, ", NameOf(direction), ", cpu"),
-                                     .x_label = "log2 of threads",
-                                     .logarithmic = true},
+                                     .x_label = "threads",
+                                     .logarithmic = true,
+                                     .logarithmic_x = true},
                                     shown));
   }
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/base/units.h"
+#include "kernels/geometry/limited_arc.h"
 #include "tests/kernels/geometry/measured_trajectory.h"
 #include "tests/kernels/geometry/random_numbers.h"
 
@@ -327,6 +328,30 @@ TEST(ComputeRedundancy, NamesTheArcFoundAndNeeded) {
   ExpectRefused(Orbit(181, -190), RedundancyWeighting::kShortScan, {"191.056"});
   ExpectRefused(Orbit(301, 300), RedundancyWeighting::kFullScan, {"300.000", "359.000"});
   ExpectRefused(Orbit(401, 400), RedundancyWeighting::kShortScan, {"401.000", "360"});
+}
+
+TEST(LimitedArc, IsOneThatHasNoWeights) {
+  // Half a fan of 10.1 degrees: 180 and nine tenths of 20.2 are needed.
+  for (const double arc : {30.0, 90.0, 150.0, 190.0, 196.0, 198.0, 200.0, 240.0, 359.0, 360.0}) {
+    const Trajectory trajectory = Orbit(181, arc);
+    const auto found = FindLimitedArc(trajectory, kDetector);
+    EXPECT_EQ(!found.has_value(),
+              ComputeRedundancy(trajectory, kDetector, RedundancyWeighting::kAuto).ok())
+        << arc;
+    if (!found) continue;
+    EXPECT_NEAR(RadiansToDegrees(found->found), arc * 181 / 180, 1e-6);
+    EXPECT_NEAR(RadiansToDegrees(found->needed), 180 + 0.9 * 20.2, 0.1);
+  }
+  EXPECT_THAT(LimitedArcText({.found = kPi / 2, .needed = kPi}),
+              HasSubstr("the arc is limited: 90.0 degrees, of 180.0 that filtered back-projection"));
+}
+
+TEST(LimitedArc, IsNoneOfWhatIsNoArc) {
+  Trajectory back_and_forth = Orbit(20, 90);
+  std::swap(back_and_forth[3], back_and_forth[12]);
+  EXPECT_FALSE(FindLimitedArc(back_and_forth, kDetector));
+  EXPECT_FALSE(FindLimitedArc(Orbit(20, 90), {.columns = 0}));
+  EXPECT_FALSE(FindLimitedArc({}, kDetector));
 }
 
 TEST(ComputeRedundancy, NamesTheColumnsThatADisplacedDetectorLacks) {

@@ -28,7 +28,7 @@ TEST(CheckSlices, RefusesWhatSticksOutAndNamesIt) {
 TEST(CheckAllocation, NamesNeedAndLimit) {
   const absl::Status status = CheckAllocation("volume", {2, 2, 2}, 32, 31);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(status.message(), HasSubstr("need 32 bytes; the device's limit is 31"));
+  EXPECT_THAT(status.message(), HasSubstr("need 32 bytes; the device's limit is 31 bytes"));
   EXPECT_TRUE(CheckAllocation("volume", {2, 2, 2}, 32, 32).ok());
   EXPECT_EQ(CheckAllocation("volume", {2, 0, 2}, 0, 32).code(), absl::StatusCode::kInvalidArgument);
 }

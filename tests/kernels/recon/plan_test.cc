@@ -107,7 +107,7 @@ TEST(Plan, PeakBytesAreWhatTheDeviceSaysAndTheLimitHolds) {
       MakePlan(CircleOf(40), kGrid, {}, TestRegistry(), *OpenReference(plan.peak_bytes - 1));
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(refused.status().message(),
-              HasSubstr("needs 103936 bytes of memory; the limit is 103935"));
+              HasSubstr("needs 101.5 KiB of memory; the limit is 101.5 KiB"));
 }
 
 TEST(Plan, WeightsOfAFullCircleAddUpToHalfAsManyRadians) {

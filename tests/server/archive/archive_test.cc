@@ -21,6 +21,7 @@ namespace isocenter::archive {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -398,8 +399,8 @@ TEST_F(ArchiveTest, FullDiskIsRefusedBeforeWriting) {
   const uint64_t needed = uint64_t{1} << 60;
   const absl::Status status = archive_->Stage("job", needed).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(absl::StrCat(needed, " bytes are needed")));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("bytes are free"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1 EiB are needed"));
+  EXPECT_THAT(std::string(status.message()), ContainsRegex("[0-9.]+ [A-Za-z]+ are free"));
   EXPECT_TRUE(fs::is_empty(root() / "staging"));
 }
 
@@ -423,7 +424,7 @@ TEST_F(ArchiveTest, DiskThatFillsWhileWriting) {
   setrlimit(RLIMIT_FSIZE, &before);
   signal(SIGXFSZ, old_handler);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("3145728 bytes were needed"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("3 MiB were needed"));
   EXPECT_TRUE(fs::is_empty(root() / "staging"));
 }
 

@@ -178,6 +178,31 @@ protocol { name: "a" )",
   }
 }
 
+TEST(ServerConfig, AMistakeHasNoEchoes) {
+  const auto said = [](absl::string_view text) {
+    return MessageOf(ParseServerConfig(text, "f").status());
+  };
+  EXPECT_EQ(said("grpc_address: 0.0.0.0:50051\ndrain_seconds: soon\n"),
+            "f:1:15: grpc_address is 0.0.0.0:50051; legal is a text in quotes\n"
+            "f:2:16: drain_seconds is soon; legal is a number");
+  EXPECT_EQ(said("grpc_address = \"x:1\"\n"),
+            "f:1:14: grpc_address lacks its colon; legal is grpc_address: VALUE");
+  EXPECT_THAT(said("{\"grpc_address\": \"x:1\"}"),
+              AllOf(HasSubstr("f:1:1: '{' where the name of a field is expected; legal is FIELD: "
+                              "VALUE or FIELD { ... }"),
+                    Not(HasSubstr("1:2:"))));
+  EXPECT_THAT(said("limits { memory_bytes: \"16GiB\" }"),
+              HasSubstr("limits.memory_bytes is \"16GiB\"; legal is a number of bytes, without "
+                        "quotes or a unit, e.g. 17179869184 for 16 GiB"));
+  EXPECT_THAT(said("protocol { name: \"x\" refinement { algorithm: \"os_satr\" } }"),
+              HasSubstr("did you mean REFINEMENT_ALGORITHM_OS_SART?"));
+  // A byte order mark is none.
+  EXPECT_TRUE(ParseServerConfig("\xEF\xBB\xBF"
+                                "drain_seconds: 4",
+                                "f")
+                  .ok());
+}
+
 TEST(ServerConfig, AMillionMistakesAreNotAllShown) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x: 1\n";

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "kernels/base/bytes_text.h"
 #include "tests/server/pipeline/refinement_fixture.h"
 
 namespace isocenter::pipeline {
@@ -67,9 +68,9 @@ TEST_F(EngineDiskTest, RoomIsPromisedToEveryAcceptedScan) {
   const absl::Status refused = Accept(SmallRequest()).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr(absl::StrCat(kResultBytes, " bytes are needed")),
-                    HasSubstr(absl::StrCat(2 * kResultBytes, " bytes are promised")),
-                    HasSubstr(absl::StrCat(2 * kResultBytes + 1000, " bytes are free"))));
+              AllOf(HasSubstr(absl::StrCat(BytesText(kResultBytes), " are needed")),
+                    HasSubstr(absl::StrCat(BytesText(2 * kResultBytes), " are promised")),
+                    HasSubstr(absl::StrCat(BytesText(2 * kResultBytes + 1000), " are free"))));
   EXPECT_EQ(*service_->engine->RoomForLive(), 1000);
   EXPECT_EQ(service_->scheduler->active_jobs(), 2);
   EXPECT_EQ(service_->observer.count("accepted"), 2);
@@ -143,7 +144,7 @@ TEST_F(EngineDiskTest, ARefusedScanHasRemovedNothing) {
   service_->results.SetFreeBytes(8 * grid.voxels() + SpoolBytes());
   const absl::Status refused = Accept(large).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("bytes of memory"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("iB of memory; "));
   EXPECT_THAT(service_->spool->Jobs(), UnorderedElementsAre(first, second));
 
   // Nor would all of them make room for this.

@@ -154,7 +154,7 @@ TEST_F(EngineTest, RefusesWhatDoesNotFitAndNamesIt) {
   request.grid = CenteredGrid(512, 512, 512, {1, 1, 1});
   const absl::Status refused = Accept(request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("are free of 67108864"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("are free of 64 MiB"));
   ExpectNothingHeld();
 }
 

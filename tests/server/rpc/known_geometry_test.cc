@@ -129,7 +129,7 @@ TEST_F(KnownGeometryTest, SaysWhyNoneFits) {
   EXPECT_THAT(Error(other), HasSubstr("detector mode 'bin2', and the acquisition of 'bin1'"));
   other = Header();
   other.set_geometry("lost");
-  EXPECT_THAT(Error(other), HasSubstr("geometry is 'lost', and none of it is kept"));
+  EXPECT_THAT(Error(other), HasSubstr("geometry is 'lost', and no set of that name is kept"));
   other.set_geometry(std::string(100, 'x'));
   EXPECT_EQ(Find(other).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(FindGeometry(Header(), nullptr, kNow).ok());

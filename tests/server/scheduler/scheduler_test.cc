@@ -34,7 +34,7 @@ TEST(Scheduler, ReservesMemoryUntilTheAdmissionEnds) {
     const absl::Status refused = scheduler->Admit(0, 0, 500).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("needs 500 bytes of memory; 400 are free of 1000"));
+                HasSubstr("needs 500 bytes of memory; 400 bytes are free of 1000 bytes"));
     admission->ShrinkToHost(100);
     EXPECT_EQ(scheduler->slots()[0]->memory.used(), 100);
     EXPECT_TRUE(scheduler->Admit(0, 0, 500).ok());
@@ -55,7 +55,7 @@ TEST(Scheduler, TheHostsMemoryIsCountedApartFromADevicesOwn) {
   EXPECT_EQ(host.used(), 700);
   // The other device has room, the host has not; nothing of the refused job stays reserved.
   EXPECT_THAT(std::string(scheduler.Admit(1, 400, 700).status().message()),
-              HasSubstr("needs 700 bytes of memory; 300 are free of 1000"));
+              HasSubstr("needs 700 bytes of memory; 300 bytes are free of 1000 bytes"));
   EXPECT_EQ(scheduler.slots()[1]->memory.used(), 0);
   first.ShrinkToHost(100);
   EXPECT_EQ(scheduler.slots()[0]->memory.used(), 0);
@@ -113,7 +113,7 @@ TEST(Scheduler, SeveralDevicesForOneJobAreAllOrNothing) {
     const absl::Status refused = scheduler.Admit(more, 100).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("needs 400 bytes of memory; 300 are free of 500"));
+                HasSubstr("needs 400 bytes of memory; 300 bytes are free of 500 bytes"));
     EXPECT_EQ(used(0), 300);
     EXPECT_EQ(used(1), 200);
     EXPECT_EQ(used(2), 100);
@@ -154,9 +154,10 @@ TEST_F(EarliestTime, WhenEnoughMemoryWillBeFree) {
   const Admission soon = Admit(500, absl::Milliseconds(11'300));
   const absl::Status refused = Refused(600);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(std::string(refused.message()),
-            "the job needs 600 bytes of memory; 200 are free of 1000; try again when other jobs "
-            "have ended, at the earliest in about 12 s");
+  EXPECT_EQ(
+      std::string(refused.message()),
+      "the job needs 600 bytes of memory; 200 bytes are free of 1000 bytes; try again when other "
+      "jobs have ended, at the earliest in about 12 s");
   EXPECT_EQ(RetryAfter(refused), absl::Seconds(12));
   EXPECT_EQ(RetryAfter(Refused(701)), absl::Seconds(40));  // both must have ended
   clock_.Advance(absl::Seconds(10));
@@ -248,7 +249,7 @@ TEST(SchedulerTest, ABatchJobLeavesAQuarterToTheOthers) {
   ASSERT_TRUE(live.ok());
   const absl::Status refused = scheduler.Admit(0, 56, 0, kBatch).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_NE(refused.message().find("80 are free, of which 25 are kept for live"),
+  EXPECT_NE(refused.message().find("80 bytes are free, of which 25 bytes are kept for live"),
             absl::string_view::npos)
       << refused;
   const auto first = scheduler.Admit(0, 10, 0, kBatch), second = scheduler.Admit(0, 10, 0, kBatch);

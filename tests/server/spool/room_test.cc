@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/bytes_text.h"
 #include "server/spool/format.h"
 #include "server/storage/files.h"
 #include "tests/server/spool/spool_fixture.h"
@@ -79,10 +80,11 @@ TEST_F(RoomTest, CapacityBoundsTheSum) {
   const absl::Status refused = TryCreate("c");
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr(absl::StrCat(kFileBytes, " bytes are needed")),
+              AllOf(HasSubstr(absl::StrCat(BytesText(kFileBytes), " are needed")),
                     HasSubstr("are free on the disk"),
-                    HasSubstr(absl::StrCat(2 * kFileBytes, " of ", 2 * kFileBytes,
-                                           " allowed bytes are used, 0 of them reclaimable"))));
+                    HasSubstr(absl::StrCat(BytesText(2 * kFileBytes), " are used of ",
+                                           BytesText(2 * kFileBytes),
+                                           " that may be, 0 bytes of them reclaimable"))));
   EXPECT_THAT(Names(), ElementsAre("a.spool", "b.spool"));
   Restart();  // what is there counts again
   EXPECT_EQ(TryCreate("c").code(), absl::StatusCode::kResourceExhausted);
@@ -241,7 +243,7 @@ TEST_F(RoomTest, DiskThatRefusesTheReservationLeavesNothing) {
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr(absl::StrCat(kFileBytes, " bytes were needed")));
+              HasSubstr(absl::StrCat(BytesText(kFileBytes), " were needed")));
   EXPECT_THAT(Names(), IsEmpty());
   EXPECT_EQ(spool_->usage().used_bytes, 0);
   EXPECT_TRUE(TryCreate("job").ok());

@@ -1,0 +1,55 @@
+#include "client/cli/output/json_output.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/formats/destination.h"
+#include "client/formats/file.h"
+
+namespace isocenter::cli {
+namespace {
+
+/// A closed pipe or a full disk behind standard output must not look like success.
+absl::Status Print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("cannot write to standard output: ", std::strerror(errno)));
+}
+
+}  // namespace
+
+std::string JsonTime(const google::protobuf::Timestamp& time) {
+  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E3SZ",
+                          absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
+                          absl::UTCTimeZone());
+}
+
+flags::Option JsonOutput::AddFlag(flags::Command command) {
+  return command
+      .Add("--json", path_,
+           "also write the result as JSON to FILE; without FILE, or with -, to standard output in "
+           "place of the text")
+      .Type("FILE")
+      .OptionalValue("-");
+}
+
+absl::Status JsonOutput::Check(std::vector<std::filesystem::path> inputs) const {
+  if (path_.empty() || on_standard_output()) return absl::OkStatus();
+  return formats::CheckFileDestination(
+      {.flag = "--json", .path = path_, .inputs = std::move(inputs)});
+}
+
+absl::Status JsonOutput::Report(const std::string& text,
+                                const nlohmann::ordered_json& document) const {
+  if (path_.empty()) return Print(text);
+  // Texts of others, e.g. of a worklist, may be no UTF-8.
+  const std::string json =
+      document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (on_standard_output()) return Print(json);
+  if (absl::Status printed = Print(text); !printed.ok()) return printed;
+  return formats::WriteText(path_, json);
+}
+
+}  // namespace isocenter::cli

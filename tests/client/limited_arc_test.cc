@@ -1,0 +1,98 @@
+// Arcs that are too short for filtered back-projection.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "client/formats/meta_image.h"
+#include "tests/client/command.h"
+
+namespace isocenter::client_test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class LimitedArc : public testing::Test {
+ protected:
+  std::string Scan(const std::string& name, const std::string& arc_deg) {
+    const std::string scan = directory_ / name;
+    const Outcome made = RunCommand({"simulate",
+                                     "--phantom",
+                                     "cylinder",
+                                     "--out",
+                                     scan,
+                                     "--pixel",
+                                     "line-integrals",
+                                     "--trajectory",
+                                     "circle",
+                                     "--arc-deg",
+                                     arc_deg,
+                                     "--frames",
+                                     "60",
+                                     "--detector",
+                                     "62x24",
+                                     "--pitch-mm",
+                                     "6.16",
+                                     "--truth",
+                                     directory_ / (name + ".mha"),
+                                     "--truth-size",
+                                     "32"});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    return scan;
+  }
+  Outcome Reconstruct(const std::string& scan, std::vector<std::string> more) {
+    std::vector<std::string> all{"reconstruct", scan, "--out",  directory_ / "v.mha",
+                                 "--size",      "32", "--json", directory_ / "v.json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return RunCommand(all);
+  }
+  double RmseOf(const std::string& truth) {
+    const Outcome compared = RunCommand(
+        {"compare", directory_ / "v.mha", "--truth", directory_ / (truth + ".mha"), "--json"});
+    EXPECT_EQ(compared.exit_code, 0) << compared.err;
+    return nlohmann::json::parse(compared.out)["regions"]["sphere_60_mm"]["rmse_hu"];
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(LimitedArc, IsIteratedFromZeroWithAWarning) {
+  const std::string scan = Scan("limited", "120");
+  const Outcome made = Reconstruct(scan, {"--algorithm", "os_sart", "--iterations", "8"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  // 120 degrees and a step; 180 and nine tenths of a fan of 17.98 degrees.
+  EXPECT_THAT(made.err, AllOf(HasSubstr("warning: the arc is limited: 122.0 degrees, of 19"),
+                              HasSubstr("The iteration begins with nothing")));
+  const auto json = nlohmann::json::parse(ReadBytes(directory_ / "v.json"));
+  ASSERT_EQ(json["warnings"].size(), 1u);
+  // A volume that explains the frames, and is much nearer to the truth than the air it began with.
+  EXPECT_LT(json["iterations"].back()["relative_residual"], 0.05);
+  EXPECT_LT(RmseOf("limited"), 400);
+  // The same as what one asks for by hand.
+  const std::string volume = ReadBytes(directory_ / "v.mha");
+  ASSERT_EQ(
+      Reconstruct(scan, {"--algorithm", "os_sart", "--iterations", "8", "--from-zero"}).exit_code,
+      0);
+  EXPECT_EQ(ReadBytes(directory_ / "v.mha"), volume);
+}
+
+TEST_F(LimitedArc, IsNothingForFilteredBackProjection) {
+  const Outcome refused = Reconstruct(Scan("limited", "120"), {});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("the trajectory's arc is 122.0"),
+                                 HasSubstr("--algorithm os_sart and others begin with nothing")));
+}
+
+TEST_F(LimitedArc, ASufficientOneBeginsWithFilteredBackProjection) {
+  const Outcome made =
+      Reconstruct(Scan("short", "210"), {"--algorithm", "os_sart", "--iterations", "1"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.err, Not(HasSubstr("limited")));
+  EXPECT_LT(RmseOf("short"), 100);
+}
+
+}  // namespace
+}  // namespace isocenter::client_test
