@@ -9,9 +9,12 @@
 namespace isocenter::recon {
 namespace {
 
-// How far momentum may look with several subsets. Of 0.9 to 0.98 this was nearest to the minimum
-// after 4 to 6 passes, with 12 to 24 subsets of 62 to 496 views.
+// How far momentum may look with several subsets at first. Of 0.9 to 0.98 this was nearest to the
+// minimum after 4 to 6 passes.
 constexpr double kMostAheadOfSubsets = 0.95;
+// From the pass on that leaves more than this of the objective, it is the differences of subsets
+// that momentum works on.
+constexpr double kLeastProgress = 0.99;
 
 bool HasSubsets(const RefinementPlan& plan) { return plan.subsets.size() > 1; }
 
@@ -166,22 +169,24 @@ absl::Status OsSqs::EndPass(int pass) {
                          variation_->Huber(system_.plan().settings.huber_delta_per_mm, Iterate()));
     objective_ += prior_ * penalty;
   }
-  if (last_objective_.has_value() && objective_ > *last_objective_) {
-    ISO_RETURN_IF_ERROR(SlowDown());
-  }
+  ISO_RETURN_IF_ERROR(HasSubsets(system_.plan()) ? EaseMomentum() : RestartMomentum());
   last_objective_ = objective_;
   if (mean_ && pass > 0) std::swap(x_, *mean_);
   return absl::OkStatus();
 }
 
-absl::Status OsSqs::SlowDown() {
-  if (HasSubsets(system_.plan())) {
-    // A momentum of m sums up the differences of 1 / (1 - m) subsets: now of half of them.
-    most_ahead_ = std::max(0., 1 - 2 * (1 - most_ahead_));
-    return absl::OkStatus();
-  }
+absl::Status OsSqs::RestartMomentum() {
+  if (!last_objective_.has_value() || objective_ <= *last_objective_) return absl::OkStatus();
   momentum_ = Momentum();
   return system_.Copy(x_, ahead_);
+}
+
+absl::Status OsSqs::EaseMomentum() {
+  easing_ =
+      easing_ || (last_objective_.has_value() && objective_ > kLeastProgress * *last_objective_);
+  // A momentum of m sums up the differences of 1 / (1 - m) subsets: now of half of them.
+  if (easing_) most_ahead_ = std::max(0., 1 - 2 * (1 - most_ahead_));
+  return absl::OkStatus();
 }
 
 PassFigures OsSqs::figures() const {

@@ -44,7 +44,8 @@ class OsSqs final : public Method {
   absl::Status Update(int pass, int subset);
   absl::Status AddToMean(int pass, int subset);
   absl::Status EndPass(int pass);
-  absl::Status SlowDown();
+  absl::Status RestartMomentum();
+  absl::Status EaseMomentum();
   VolumeVector& Iterate() { return iterate_ ? *iterate_ : x_; }
 
   LinearSystem& system_;
@@ -62,6 +63,7 @@ class OsSqs final : public Method {
   double weighted_sum_ = 0;  // Σ w (A1)
   Momentum momentum_;
   double most_ahead_ = 1;  // how far momentum may look
+  bool easing_ = false;    // less far after each pass
   double squared_data_ = 0, squared_residual_ = 0;
   double objective_ = 0;
   std::optional<double> last_objective_;
