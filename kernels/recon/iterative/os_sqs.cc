@@ -12,9 +12,6 @@ namespace {
 // How far momentum may look with several subsets at first. Of 0.9 to 0.98 this was nearest to the
 // minimum after 4 to 6 passes.
 constexpr double kMostAheadOfSubsets = 0.95;
-// From the pass on that leaves more than this of the objective, it is the differences of subsets
-// that momentum works on.
-constexpr double kLeastProgress = 0.99;
 
 bool HasSubsets(const RefinementPlan& plan) { return plan.subsets.size() > 1; }
 
@@ -169,9 +166,8 @@ absl::Status OsSqs::EndPass(int pass) {
                          variation_->Huber(system_.plan().settings.huber_delta_per_mm, Iterate()));
     objective_ += prior_ * penalty;
   }
-  ISO_RETURN_IF_ERROR(HasSubsets(system_.plan()) ? EaseMomentum() : RestartMomentum());
+  ISO_RETURN_IF_ERROR(mean_ ? EndMean(pass) : RestartMomentum());
   last_objective_ = objective_;
-  if (mean_ && pass > 0) std::swap(x_, *mean_);
   return absl::OkStatus();
 }
 
@@ -181,12 +177,23 @@ absl::Status OsSqs::RestartMomentum() {
   return system_.Copy(x_, ahead_);
 }
 
-absl::Status OsSqs::EaseMomentum() {
-  easing_ =
-      easing_ || (last_objective_.has_value() && objective_ > kLeastProgress * *last_objective_);
-  // A momentum of m sums up the differences of 1 / (1 - m) subsets: now of half of them.
+absl::Status OsSqs::EndMean(int pass) {
+  if (pass == 0) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const double moved, SquaredDistance(x_, *mean_));
+  ISO_ASSIGN_OR_RETURN(const double scattered, SquaredDistance(*iterate_, *mean_));
+  std::swap(x_, *mean_);
+  // What momentum works on from now on are the differences of subsets.
+  easing_ = easing_ || scattered > moved;
+  // A momentum of m sums up those of 1 / (1 - m) subsets: now of half of them.
   if (easing_) most_ahead_ = std::max(0., 1 - 2 * (1 - most_ahead_));
   return absl::OkStatus();
+}
+
+// Between passes the gradient is free.
+absl::StatusOr<double> OsSqs::SquaredDistance(VolumeVector& a, VolumeVector& b) {
+  ISO_RETURN_IF_ERROR(system_.Copy(a, gradient_));
+  ISO_RETURN_IF_ERROR(system_.Axpby(-1, b, 1, gradient_));
+  return system_.Dot(gradient_, gradient_);
 }
 
 PassFigures OsSqs::figures() const {
