@@ -166,24 +166,20 @@ absl::Status OsSqs::EndPass(int pass) {
                          variation_->Huber(system_.plan().settings.huber_delta_per_mm, Iterate()));
     objective_ += prior_ * penalty;
   }
-  ISO_RETURN_IF_ERROR(mean_ ? EndMean(pass) : RestartMomentum());
+  const bool worse = last_objective_.has_value() && objective_ > *last_objective_;
   last_objective_ = objective_;
-  return absl::OkStatus();
-}
-
-absl::Status OsSqs::RestartMomentum() {
-  if (!last_objective_.has_value() || objective_ <= *last_objective_) return absl::OkStatus();
+  if (mean_) return pass == 0 ? absl::OkStatus() : EndMean(worse);
+  if (!worse) return absl::OkStatus();
   momentum_ = Momentum();
   return system_.Copy(x_, ahead_);
 }
 
-absl::Status OsSqs::EndMean(int pass) {
-  if (pass == 0) return absl::OkStatus();
+absl::Status OsSqs::EndMean(bool worse) {
   ISO_ASSIGN_OR_RETURN(const double moved, SquaredDistance(x_, *mean_));
   ISO_ASSIGN_OR_RETURN(const double scattered, SquaredDistance(*iterate_, *mean_));
   std::swap(x_, *mean_);
   // What momentum works on from now on are the differences of subsets.
-  easing_ = easing_ || scattered > moved;
+  easing_ = easing_ || worse || scattered > moved;
   // A momentum of m sums up those of 1 / (1 - m) subsets: now of half of them.
   if (easing_) most_ahead_ = std::max(0., 1 - 2 * (1 - most_ahead_));
   return absl::OkStatus();

@@ -18,7 +18,7 @@ namespace isocenter::recon {
 /// begins anew when a pass has made the objective worse (O'Donoghue & Candès, Found. Comput. Math.
 /// 15 (2015) 715). With several subsets, whose differences momentum amplifies, what is read is the
 /// mean of a pass's iterates: over a pass they cancel. Once iterates are further from it than it
-/// has moved, momentum looks ahead less far after each pass.
+/// has moved, or the objective is worse, momentum looks ahead less far after each pass.
 class OsSqs final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<OsSqs>> Create(LinearSystem& system, ProjectionVector& b,
@@ -44,8 +44,7 @@ class OsSqs final : public Method {
   absl::Status Update(int pass, int subset);
   absl::Status AddToMean(int pass, int subset);
   absl::Status EndPass(int pass);
-  absl::Status RestartMomentum();
-  absl::Status EndMean(int pass);
+  absl::Status EndMean(bool worse);
   absl::StatusOr<double> SquaredDistance(VolumeVector& a, VolumeVector& b);
   VolumeVector& Iterate() { return iterate_ ? *iterate_ : x_; }
 
