@@ -9,8 +9,8 @@
 namespace isocenter::recon {
 namespace {
 
-// How far momentum may look with several subsets. Of 0.9 to 0.98 this was nearest to the minimum
-// after 4 to 6 passes, with 12 to 24 subsets of 62 to 496 views.
+// How far momentum may look with several subsets at first. Of 0.9 to 0.98 this was nearest to the
+// minimum after 4 to 6 passes.
 constexpr double kMostAheadOfSubsets = 0.95;
 
 bool HasSubsets(const RefinementPlan& plan) { return plan.subsets.size() > 1; }
@@ -166,22 +166,30 @@ absl::Status OsSqs::EndPass(int pass) {
                          variation_->Huber(system_.plan().settings.huber_delta_per_mm, Iterate()));
     objective_ += prior_ * penalty;
   }
-  if (last_objective_.has_value() && objective_ > *last_objective_) {
-    ISO_RETURN_IF_ERROR(SlowDown());
-  }
+  const bool worse = last_objective_.has_value() && objective_ > *last_objective_;
   last_objective_ = objective_;
-  if (mean_ && pass > 0) std::swap(x_, *mean_);
+  if (mean_) return pass == 0 ? absl::OkStatus() : EndMean(worse);
+  if (!worse) return absl::OkStatus();
+  momentum_ = Momentum();
+  return system_.Copy(x_, ahead_);
+}
+
+absl::Status OsSqs::EndMean(bool worse) {
+  ISO_ASSIGN_OR_RETURN(const double moved, SquaredDistance(x_, *mean_));
+  ISO_ASSIGN_OR_RETURN(const double scattered, SquaredDistance(*iterate_, *mean_));
+  std::swap(x_, *mean_);
+  // What momentum works on from now on are the differences of subsets.
+  easing_ = easing_ || worse || scattered > moved;
+  // A momentum of m sums up those of 1 / (1 - m) subsets: now of half of them.
+  if (easing_) most_ahead_ = std::max(0., 1 - 2 * (1 - most_ahead_));
   return absl::OkStatus();
 }
 
-absl::Status OsSqs::SlowDown() {
-  if (HasSubsets(system_.plan())) {
-    // A momentum of m sums up the differences of 1 / (1 - m) subsets: now of half of them.
-    most_ahead_ = std::max(0., 1 - 2 * (1 - most_ahead_));
-    return absl::OkStatus();
-  }
-  momentum_ = Momentum();
-  return system_.Copy(x_, ahead_);
+// Between passes the gradient is free.
+absl::StatusOr<double> OsSqs::SquaredDistance(VolumeVector& a, VolumeVector& b) {
+  ISO_RETURN_IF_ERROR(system_.Copy(a, gradient_));
+  ISO_RETURN_IF_ERROR(system_.Axpby(-1, b, 1, gradient_));
+  return system_.Dot(gradient_, gradient_);
 }
 
 PassFigures OsSqs::figures() const {

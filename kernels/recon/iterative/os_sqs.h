@@ -16,9 +16,9 @@ namespace isocenter::recon {
 /// prior's surrogate), the same for all subsets (Erdogan & Fessler, PMB 44 (1999) 2835), then
 /// z = x⁺ + ((t-1)/t⁺)(x⁺ - x) (Kim, Ramani, Fessler, IEEE TMI 34 (2015) 167, table IV). Momentum
 /// begins anew when a pass has made the objective worse (O'Donoghue & Candès, Found. Comput. Math.
-/// 15 (2015) 715). With several subsets, whose differences momentum amplifies, it looks ahead less
-/// far instead, and what is read is the mean of a pass's iterates: over a pass the differences of
-/// its subsets cancel.
+/// 15 (2015) 715). With several subsets, whose differences momentum amplifies, what is read is the
+/// mean of a pass's iterates: over a pass they cancel. Once iterates are further from it than it
+/// has moved, or the objective is worse, momentum looks ahead less far after each pass.
 class OsSqs final : public Method {
  public:
   static absl::StatusOr<std::unique_ptr<OsSqs>> Create(LinearSystem& system, ProjectionVector& b,
@@ -44,7 +44,8 @@ class OsSqs final : public Method {
   absl::Status Update(int pass, int subset);
   absl::Status AddToMean(int pass, int subset);
   absl::Status EndPass(int pass);
-  absl::Status SlowDown();
+  absl::Status EndMean(bool worse);
+  absl::StatusOr<double> SquaredDistance(VolumeVector& a, VolumeVector& b);
   VolumeVector& Iterate() { return iterate_ ? *iterate_ : x_; }
 
   LinearSystem& system_;
@@ -62,6 +63,7 @@ class OsSqs final : public Method {
   double weighted_sum_ = 0;  // Σ w (A1)
   Momentum momentum_;
   double most_ahead_ = 1;  // how far momentum may look
+  bool easing_ = false;    // less far after each pass
   double squared_data_ = 0, squared_residual_ = 0;
   double objective_ = 0;
   std::optional<double> last_objective_;

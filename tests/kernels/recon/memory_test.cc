@@ -258,6 +258,8 @@ TEST_P(RefinementMemory, OfEverySettingIsThePlans) {
       if (!ValidateIterativeSettings(settings).ok()) continue;
       EXPECT_TRUE(Hold(settings, false, 1, kAmple));
       EXPECT_TRUE(Hold(settings, false, 3, kAmple));
+      settings.momentum = 0.5;
+      if (ValidateIterativeSettings(settings).ok()) EXPECT_TRUE(Hold(settings, false, 1, kAmple));
     }
   }
 }

@@ -90,11 +90,15 @@ __global__ __launch_bounds__(kThreads) void NearGatherKernel(const __grid_consta
 }
 
 // Which kernel serves a view; of none of its neighbours does it depend.
-enum class Way { kColumns, kWalk, kRays };
+struct Way {
+  bool columns = false;
+  Walk walk = Walk::kNone;
+  friend bool operator==(const Way&, const Way&) = default;
+};
 
 Way WayOf(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack) {
-  if (ColumnsGather(centered, grid, stack)) return Way::kColumns;
-  return ColumnsWalk(centered, grid, stack) ? Way::kWalk : Way::kRays;
+  if (ColumnsGather(centered, grid, stack)) return {.columns = true};
+  return {.walk = WalkOf(centered, grid, stack)};
 }
 
 class BackprojectSiddon final : public ops::MatchedBackproject {
@@ -121,8 +125,8 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
       for (int i = batch.first; i < batch.first + batch.views; ++i) {
         rays.push_back(RaysOf(indexed[i]));
         centered.push_back(Centered(indexed[i], grid, shape));
-        ways.push_back(batch.near ? Way::kRays : WayOf(centered.back(), grid, shape));
-        by_plane.push_back(ways.back() == Way::kWalk);
+        ways.push_back(batch.near ? Way() : WayOf(centered.back(), grid, shape));
+        by_plane.push_back(ways.back().walk != Walk::kNone);
       }
       ISO_RETURN_IF_ERROR(ScaleByRayLength(rays, grid.spacing, shape,
                                            stack->data() + batch.first * view_size, scaled_.data(),
@@ -150,13 +154,11 @@ class BackprojectSiddon final : public ops::MatchedBackproject {
   absl::Status LaunchRun(Way way, std::span<const ProjectionMatrix> run, const float* scaled,
                          const Shape3& stack, Volume& volume) {
     const VolumeGrid& grid = volume.grid();
-    switch (way) {
-      case Way::kColumns:
-        return LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), session_.stream());
-      case Way::kWalk:
-        return LaunchSiddonWalk(run, scaled, grid, stack, volume.data(), session_.stream());
-      case Way::kRays:
-        break;
+    if (way.columns) {
+      return LaunchSiddonColumnGather(run, scaled, grid, stack, volume.data(), session_.stream());
+    }
+    if (way.walk != Walk::kNone) {
+      return LaunchSiddonWalk(way.walk, run, scaled, grid, stack, volume.data(), session_.stream());
     }
     GatherKernel<<<BlocksOf<1>(grid), kThreads, 0, session_.stream()>>>(
         GatheredViewsOf(run, grid), static_cast<int>(run.size()), scaled, ExtentOf(grid, stack),

@@ -69,7 +69,7 @@ __device__ __forceinline__ WalkedColumn ColumnOf(const GatheredView& g, const Wa
   c.s = sign * fmaf(q_minor, c.major, -(q_major * c.minor));
   c.s_r = sign * fmaf(from_major, row_minor, -(from_minor * row_major));
   // z at the plane is a quotient of two linear functions of r: z + r z_r / (1 + r bend).
-  const float per_major = 1 / c.major, bend = row_major * per_major;
+  const float per_major = Reciprocal(c.major), bend = row_major * per_major;
   const float per_plane = d[2] * per_major;
   c.z = fmaf(-q_major, per_plane, q[2]);
   c.z_r = from_major * per_major * fmaf(-per_plane, row_major, row[2]);
@@ -77,61 +77,61 @@ __device__ __forceinline__ WalkedColumn ColumnOf(const GatheredView& g, const Wa
   c.climb = d[2] * fabsf(per_major);
   c.climb_r = fmaf(-per_plane, row_major, row[2]) * fabsf(per_major);
   c.climb_rr = -bend * c.climb_r;
-  const float per_z = 1 / c.z_r;
+  const float per_z = Reciprocal(c.z_r);
   const float steepest = fmaf((1 - kLowest) * per_z, fabsf(c.climb_r), fabsf(c.climb));
   const float reach = fmaf(0.5f, steepest, 1e-3f - kLowest);
   const auto at = [&](float z) {
     const float rows = (z - c.z) * per_z;
-    return rows / fmaf(-bend, rows, 1.f);
+    return rows * Reciprocal(fmaf(-bend, rows, 1.f));
   };
   c.first = ceilf(fmaxf(at(-reach), low_row));
   c.last = floorf(fminf(at(reach), high_row));
   return c;
 }
 
-// Adds the column's pixels to the sums of the run, `slot` that of the voxel before it; `pixel` is
-// that of row `first`.
-__device__ __forceinline__ void WalkRows(const WalkedColumn& c, const float* pixel, int stride,
-                                         float* slot) {
-  // `below` is what the voxel under `face` gets, `above` the next one. A detector may begin
-  // amid the run.
+// Adds the column's pixels to the sums of the run, `slot` that of the voxel before it; `pixels` are
+// those of row `first` and on, `stride` apart. kEnds voxels, at most, may end at a row.
+template <int kEnds>
+__device__ __forceinline__ void WalkRows(const WalkedColumn& c, const float* pixels, int at,
+                                         int stride, float* slot) {
+  // A detector may begin amid the run.
   const float first_low = fmaf(-0.5f, fabsf(c.ClimbAt(c.first)), c.PlaneAt(c.first));
   const float skipped = fmaxf(floorf(first_low - kLowest) + 1, 0.f);
   slot += static_cast<int>(skipped) * kThreads;
-  float face = kLowest + skipped, below = 0, above = 0;
-  const auto end_voxel = [&] {
-    *slot += below;
-    slot += kThreads;
-    face += 1;
-    below = above;
-    above = 0;
-  };
+  // `below` is what the voxel under `face` gets, the rest of `all` is the next one's.
+  float face = kLowest + skipped, below = 0, all = 0;
 #pragma unroll 2
-  for (float r = c.first; r <= c.last; r += 1, pixel += stride) {
+  for (float r = c.first; r <= c.last; r += 1, at += stride) {
     const float s = fmaf(r, c.s_r, c.s);
     const float major = fmaf(r, c.major_r, c.major), minor = fmaf(r, c.minor_r, c.minor);
     const float half = fmaf(0.5f, fabsf(major) + fabsf(minor), -fabsf(s));
     const float part = __saturatef(half * Reciprocal(fminf(fabsf(major), fabsf(minor))));
-    const float value = part * __ldg(pixel);
+    const float value = part * __ldg(pixels + at);
     const float climb = c.ClimbAt(r), way = part * climb;
     // What a corner cuts off lies before or behind what is left.
     const int side = (__float_as_int(s) ^ __float_as_int(minor)) & 0x80000000;
     const float shift = __int_as_float(__float_as_int(climb - way) ^ side);
-    const float z = fmaf(0.5f, shift, c.PlaneAt(r));
-    const float height = fabsf(way), low = fmaf(-0.5f, height, z);
-    if (low >= face) {
-      end_voxel();
-      if (low >= face) end_voxel();
+    const float z = fmaf(0.5f, shift, c.PlaneAt(r)), low = fmaf(-0.5f, fabsf(way), z);
+#pragma unroll
+    for (int i = 0; i < kEnds; ++i) {
+      if (low >= face) {
+        *slot += below;
+        slot += kThreads;
+        face += 1;
+        below = all - below;
+        all = below;
+      }
     }
-    const float share = __saturatef((face - low) * Reciprocal(height + 1e-20f)) * value;
-    below += share;
-    above += value - share;
+    // Of a ray that climbs nowhere, all.
+    below = fmaf(value, __saturatef((face - low) * Reciprocal(fabsf(way))), below);
+    all += value;
   }
   *slot += below;
-  slot[kThreads] += above;
+  slot[kThreads] += all - below;
 }
 
 // Adds one view to the run of voxels whose middle is (x, y, z), all from the grid's middle.
+template <int kEnds>
 __device__ __forceinline__ void WalkView(const GatheredView& g, float x, float y, float z,
                                          const float* pixels, const Extent& e, float* sums) {
   const float* m = g.m;
@@ -162,10 +162,11 @@ __device__ __forceinline__ void WalkView(const GatheredView& g, float x, float y
         ColumnOf(g, run, static_cast<float>(column) - middle_u, row - middle_v, low_row, high_row);
     if (!(c.first <= c.last)) continue;
     const int first = static_cast<int>(fmaf(run.towards, c.first, row));
-    WalkRows(c, pixels + first * e.columns + column, stride, sums);
+    WalkRows<kEnds>(c, pixels, first * e.columns + column, stride, sums);
   }
 }
 
+template <int kEnds>
 __global__ __launch_bounds__(kThreads,
                              4) void WalkKernel(const __grid_constant__ GatheredViews views,
                                                 int count, const float* scaled, Extent e,
@@ -186,7 +187,7 @@ __global__ __launch_bounds__(kThreads,
   const float from_z = z0 + 0.5f * (kDepth - 1) - 0.5f * (e.nz - 1);
 #pragma unroll 1
   for (int i = 0; i < count; ++i, scaled += static_cast<int64_t>(e.rows) * e.columns) {
-    WalkView(views.view[i], from_x, from_y, from_z, scaled, e, slots);
+    WalkView<kEnds>(views.view[i], from_x, from_y, from_z, scaled, e, slots);
   }
 #pragma unroll
   for (int k = 0; k < kDepth; ++k) run[k] = slots[(k + 1) * kThreads];
@@ -195,8 +196,8 @@ __global__ __launch_bounds__(kThreads,
 
 }  // namespace
 
-bool ColumnsWalk(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack) {
-  if (!ZFollowsRows(centered)) return false;
+Walk WalkOf(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack) {
+  if (!ZFollowsRows(centered)) return Walk::kNone;
   const Rays rays = RaysOf(centered);
   const double half_rows = 0.5 * static_cast<double>(stack.middle);
   const double half_columns = 0.5 * static_cast<double>(stack.fast);
@@ -204,7 +205,7 @@ bool ColumnsWalk(const ProjectionMatrix& centered, const VolumeGrid& grid, const
       0.5 * (std::abs(centered(2, 0)) * grid.nx + std::abs(centered(2, 1)) * grid.ny +
              std::abs(centered(2, 2)) * (grid.nz + 2 * kDepth));
   const double nearest = centered(2, 3) - reach, deepest = centered(2, 3) + reach;
-  if (!(nearest > 0)) return false;  // runs may reach further than the grid
+  if (!(nearest > 0)) return Walk::kNone;  // runs may reach further than the grid
   const double lean = std::max(std::abs(rays.per_row.x), std::abs(rays.per_row.y));
   double least = INFINITY, steepest = 0;  // along the major axis; of z from plane to plane
   for (int64_t column = 0; column < stack.fast; ++column) {
@@ -213,23 +214,25 @@ bool ColumnsWalk(const ProjectionMatrix& centered, const VolumeGrid& grid, const
     least = std::min(least, major);
     steepest = std::max(steepest, (std::abs(d.z) + std::abs(rays.per_row.z) * half_rows) / major);
   }
-  if (!(least > 0 && steepest < 1)) return false;
+  if (!(least > 0 && steepest < 1)) return Walk::kNone;
   // z from row to row. What a ray has in a voxel climbs by its own slope at most, so that the lower
   // end of that grows from row to row, by less than two voxels.
   const double furthest = deepest * (std::abs(rays.per_row.z) + lean);
   const double closest = nearest * (std::abs(rays.per_row.z) - lean);
-  if (!(furthest + steepest < 2 && closest > steepest)) return false;
+  if (!(furthest + steepest < 2 && closest > steepest)) return Walk::kNone;
   // What the series leaves out, in voxels, at the ends of a run.
   const double height = 0.5 * kDepth + 1, bend = lean / least * height / closest;
-  return height * bend * bend < 1e-5;
+  if (!(height * bend * bend < 1e-5)) return Walk::kNone;
+  return furthest + steepest < 1 ? Walk::kFineRows : Walk::kCoarseRows;
 }
 
-absl::Status LaunchSiddonWalk(std::span<const ProjectionMatrix> centered, const float* scaled,
-                              const VolumeGrid& grid, const Shape3& stack, float* volume,
-                              cudaStream_t stream) {
-  WalkKernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(
-      GatheredViewsOf(centered, grid), static_cast<int>(centered.size()), scaled,
-      ExtentOf(grid, stack), volume);
+absl::Status LaunchSiddonWalk(Walk walk, std::span<const ProjectionMatrix> centered,
+                              const float* scaled, const VolumeGrid& grid, const Shape3& stack,
+                              float* volume, cudaStream_t stream) {
+  const auto kernel = walk == Walk::kFineRows ? WalkKernel<1> : WalkKernel<2>;
+  kernel<<<BlocksOf<kDepth>(grid), kThreads, 0, stream>>>(GatheredViewsOf(centered, grid),
+                                                          static_cast<int>(centered.size()), scaled,
+                                                          ExtentOf(grid, stack), volume);
   return ToStatus(cudaGetLastError(), "WalkKernel");
 }
 

@@ -12,16 +12,20 @@
 
 namespace isocenter::cuda {
 
-/// Whether the kernel below serves the view: its columns follow z, rays climb less from one voxel
-/// to the next than from one row to the next and both together less than two voxels, and columns
-/// lean no further than its series of second order reaches. `centered` as in rays.h.
-bool ColumnsWalk(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack);
+/// How the kernel below serves a view: not at all, or with at most one, or two, voxels between what
+/// neighbouring rows see.
+enum class Walk { kNone, kFineRows, kCoarseRows };
 
-/// volume += Aᵀ y for at most 32 views, of which ColumnsWalk is true. `scaled` [view][v][u] are
-/// projections times the lengths of their rays between two planes across their major axis
+/// It does where columns follow z, rays climb less from one voxel to the next than from one row to
+/// the next and both together less than two voxels, and columns lean no further than its series of
+/// second order reaches. `centered` as in rays.h.
+Walk WalkOf(const ProjectionMatrix& centered, const VolumeGrid& grid, const Shape3& stack);
+
+/// volume += Aᵀ y for at most 32 views, of which WalkOf is `walk`, not kNone. `scaled` [view][v][u]
+/// are projections times the lengths of their rays between two planes across their major axis
 /// (ray_lengths.h); volume [z][y][x]; both on the device. Asynchronous on `stream`.
-absl::Status LaunchSiddonWalk(std::span<const ProjectionMatrix> centered, const float* scaled,
-                              const VolumeGrid& grid, const Shape3& stack, float* volume,
-                              cudaStream_t stream);
+absl::Status LaunchSiddonWalk(Walk walk, std::span<const ProjectionMatrix> centered,
+                              const float* scaled, const VolumeGrid& grid, const Shape3& stack,
+                              float* volume, cudaStream_t stream);
 
 }  // namespace isocenter::cuda
