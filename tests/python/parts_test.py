@@ -177,6 +177,25 @@ class PartsTest(support.ServiceTest):
         with self.assertRaisesRegex(isocenter.InvalidArgument, r"image.shape is \(2, 2\); legal is 3 dimensions"):
             isocenter.from_nibabel(nibabel.Nifti1Image(np.zeros((2, 2)), np.eye(4)))
 
+    def test_simpleitk(self):
+        """A stand-in with the methods of SimpleITK.Image that are used, as its documentation has them: Debian does not package it."""
+        grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10.0, 20.0, 30.0), ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
+        volume = isocenter.Volume(np.arange(24, dtype="<f4").reshape(2, 3, 4), grid)
+        image = unittest.mock.Mock(array=volume.array.astype("i2"))
+        image.GetDimension.return_value, image.GetSize.return_value = 3, grid.size
+        library = unittest.mock.Mock(GetImageFromArray=lambda array: image, GetArrayFromImage=lambda image: image.array)
+        with unittest.mock.patch.dict("sys.modules", SimpleITK=library):
+            self.assertIs(isocenter.to_sitk(volume), image)
+            for name in ("Origin", "Spacing", "Direction"):
+                (value,) = getattr(image, f"Set{name}").call_args.args
+                getattr(image, f"Get{name}").return_value = value
+            back = isocenter.from_sitk(image)
+            self.assertEqual((back.grid, back.array.dtype), (grid, np.float32))
+            np.testing.assert_array_equal(back.array, volume.array)
+            image.GetDimension.return_value = 2
+            with self.assertRaisesRegex(isocenter.InvalidArgument, r"GetDimension\(\) is 2; legal is 3"):
+                isocenter.from_sitk(image)
+
     def test_a_library_that_is_not_installed(self):
         volume = isocenter.Volume(np.zeros((1, 1, 1), "<f4"), isocenter.Grid.cube(1, 1.0))
         with unittest.mock.patch.dict("sys.modules", SimpleITK=None):
