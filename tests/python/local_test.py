@@ -137,6 +137,8 @@ class Stopping(PackageTest):
         geometry = circular(views=400, rows=200, columns=200, pitch_mm=2.0)
         projector = local.Projector(geometry, isocenter.Grid.cube(128, 1.5), "separable_footprint", device="cpu")
         volume = np.ones((128, 128, 128), "<f4")
+        # A shell may have started this with the signal ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         began = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
