@@ -19,7 +19,7 @@ CODE = re.compile(r"`([^`]+)`")
 STANDARD = re.compile(r"^[a-z_0-9]+$")
 POSIX = re.compile(
     r"^(arpa|net|netinet|sys)/\w+\.h$"
-    r"|^(cpuid|dirent|dlfcn|errno|fcntl|iconv|malloc|[a-z]mmintrin|netdb|poll|pthread|sched|signal|syslog|termios|time|unistd)\.h$"
+    r"|^(cpuid|dirent|dlfcn|errno|fcntl|iconv|malloc|[a-z]mmintrin|netdb|poll|pthread|sched|signal|stdint|syslog|termios|time|unistd)\.h$"
 )
 
 

@@ -1,6 +1,8 @@
 """Parts of the package that need no service: bytes on the wire, windows, pauses, geometry, files, errors."""
 
 import gzip
+import importlib.util
+import re
 import struct
 import unittest.mock
 
@@ -116,6 +118,102 @@ class PartsTest(support.ServiceTest):
         ):
             with self.assertRaisesRegex(isocenter.InvalidArgument, pattern):
                 isocenter.Grid(*arguments)
+
+    def test_grids_of_affines(self):
+        turned = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+        grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10.0, 20.0, 30.0), turned)
+        self.assertEqual(isocenter.Grid.from_affine(grid.affine(), grid.size), grid)
+        self.assertEqual(isocenter.Grid.from_affine_ras(grid.affine_ras(), grid.size), grid)
+        for pattern, affine in (
+            ("legal is a finite 4x4 matrix", np.eye(3)),
+            ("legal is a finite 4x4 matrix", np.diag([1, 1, np.nan, 1])),
+            ("legal is one whose columns are not zero", np.diag([1, 0, 1, 1])),
+            ("no shear", np.eye(4) + np.eye(4, k=1) * [0, 1, 0, 0]),
+        ):
+            with self.assertRaisesRegex(isocenter.InvalidArgument, pattern):
+                isocenter.Grid.from_affine(affine, (1, 1, 1))
+
+    def test_axes_of_dicom(self):
+        grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10.0, 20.0, 30.0))
+        self.assertEqual(grid.image_orientation_patient, (1, 0, 0, 0, 1, 0))
+        self.assertEqual(grid.image_position_patient(1), (10, 20, 33))
+        self.assertEqual(grid.pixel_spacing, (2, 1))
+        self.assertEqual(grid.in_patient("HFS"), grid)
+        # Feet first, face down: left stays, what was behind is in front, what was above is below.
+        prone = grid.in_patient("FFP")
+        np.testing.assert_array_equal(prone.affine() @ [0, 0, 1, 1], [10, -20, -33, 1])
+        self.assertEqual(prone.image_orientation_patient, (1, 0, 0, 0, -1, 0))
+        for position in ("HFS", "HFP", "HFDR", "HFDL", "FFS", "FFP", "FFDR", "FFDL"):
+            self.assertAlmostEqual(np.linalg.det(np.array(grid.in_patient(position).direction)), 1)
+        with self.assertRaisesRegex(isocenter.InvalidArgument, "position is 'HF'; legal is HFS, HFP"):
+            grid.in_patient("HF")
+        volume = isocenter.Volume(np.zeros((2, 3, 4), "<f4"), grid)
+        self.assertIs(volume.in_patient("FFP").array, volume.array)
+
+    def test_the_positions_are_those_of_the_service(self):
+        """kernels/geometry/patient_position.cc has the same table."""
+        text = (support.ROOT / "kernels/geometry/patient_position.cc").read_text()
+        rows = re.findall(r'\{"(\w+)", \{(.*?)\}, \{(.*?)\}, \{(.*?)\}\}', text)
+        self.assertEqual(len(rows), 8)
+        for name, *axes in rows:
+            grid = isocenter.Grid.cube(1, 1.0).in_patient(name)
+            np.testing.assert_array_equal(np.array(grid.direction), [[int(one) for one in axis.split(",")] for axis in axes])
+
+    @unittest.skipUnless(importlib.util.find_spec("nibabel"), "install python3-nibabel (./dev setup)")
+    def test_nibabel(self):
+        import nibabel  # pylint: disable=import-outside-toplevel
+
+        grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10.0, 20.0, 30.0), ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
+        volume = isocenter.Volume(np.arange(24, dtype="<f4").reshape(2, 3, 4), grid)
+        volume.save_nifti(self.folder / "a.nii")
+        flip = np.diag([-1.0, 1, 1, 1])
+        flip[0, 3] = 3
+        image = isocenter.to_nibabel(volume)
+        left_handed = nibabel.Nifti1Image(image.get_fdata()[::-1], image.affine @ flip)
+        for read in (image, nibabel.load(self.folder / "a.nii"), left_handed):
+            back = isocenter.from_nibabel(read)
+            np.testing.assert_array_equal(back.array, volume.array)
+            np.testing.assert_allclose(back.affine(), volume.affine(), atol=1e-6)
+        with self.assertRaisesRegex(isocenter.InvalidArgument, r"image.shape is \(2, 2\); legal is 3 dimensions"):
+            isocenter.from_nibabel(nibabel.Nifti1Image(np.zeros((2, 2)), np.eye(4)))
+
+    def test_simpleitk(self):
+        """A stand-in with the methods of SimpleITK.Image that are used, as its documentation has them: Debian does not package it."""
+        grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10.0, 20.0, 30.0), ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
+        volume = isocenter.Volume(np.arange(24, dtype="<f4").reshape(2, 3, 4), grid)
+        image = unittest.mock.Mock(array=volume.array.astype("i2"))
+        image.GetDimension.return_value, image.GetSize.return_value = 3, grid.size
+        library = unittest.mock.Mock(GetImageFromArray=lambda array: image, GetArrayFromImage=lambda image: image.array)
+        with unittest.mock.patch.dict("sys.modules", SimpleITK=library):
+            self.assertIs(isocenter.to_sitk(volume), image)
+            for name in ("Origin", "Spacing", "Direction"):
+                (value,) = getattr(image, f"Set{name}").call_args.args
+                getattr(image, f"Get{name}").return_value = value
+            back = isocenter.from_sitk(image)
+            self.assertEqual((back.grid, back.array.dtype), (grid, np.float32))
+            np.testing.assert_array_equal(back.array, volume.array)
+            image.GetDimension.return_value = 2
+            with self.assertRaisesRegex(isocenter.InvalidArgument, r"GetDimension\(\) is 2; legal is 3"):
+                isocenter.from_sitk(image)
+
+    def test_a_library_that_is_not_installed(self):
+        volume = isocenter.Volume(np.zeros((1, 1, 1), "<f4"), isocenter.Grid.cube(1, 1.0))
+        with unittest.mock.patch.dict("sys.modules", SimpleITK=None):
+            with self.assertRaisesRegex(isocenter.NotFound, "SimpleITK is not installed: pip install SimpleITK"):
+                isocenter.to_sitk(volume)
+
+    def test_progress_is_told(self):
+        from isocenter import progress  # pylint: disable=import-outside-toplevel
+
+        shares = []
+        with progress.told(shares.append, "work") as show:
+            show(0.5)
+        self.assertEqual(shares, [0.5])
+        for silent in (None, False):
+            with progress.told(silent, "work") as show:
+                self.assertIsNone(show)
+        with unittest.mock.patch.dict("sys.modules", tqdm=None), progress.told(True, "work") as show:
+            self.assertIsNone(show)
 
     def test_nifti_files(self):
         grid = isocenter.Grid((4, 3, 2), (1.0, 2.0, 3.0), (10, 20, 30))

@@ -18,7 +18,7 @@ find "$packages" -name __pycache__ -prune -exec rm -rf {} +
 rm "$packages"/*/LICENSE
 strip --strip-unneeded "$packages/isocenter_kernels/libisocenter_kernels.so"
 cp docs/python.md deploy/debian/copyright "$doc/"
-cp python/examples/* "$doc/examples/"
+cp -r python/examples/. "$doc/examples/"
 gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 # What pip and importlib.metadata ask for.
 readonly info=$packages/isocenter-$version.egg-info
