@@ -12,9 +12,11 @@ namespace isocenter::ops {
 ///
 /// The share of it is g = max(0, 1 - (f / kRowFitMissed)²)², that of the edge's fit 1 - g, with f
 /// the root mean square of what the parabola leaves of y, relative to the mean y. 0 where that mean
-/// is not positive, or where fewer than 3 pixels are fitted.
+/// is not positive, or where fewer than kLeastRowFitPixels are fitted: through few a parabola
+/// always goes.
 constexpr int RowFitMargin(int columns) { return columns / 16; }
 /// Skulls leave up to 0.05 of the mean, abdomens 0.03 to 0.13, chests and thighs 0.1 and more.
 inline constexpr double kRowFitMissed = 0.08;
+inline constexpr int kLeastRowFitPixels = 16;
 
 }  // namespace isocenter::ops

@@ -83,7 +83,7 @@ double Root(const Parabola& outline, int length) {
 
 RowFit FitRow(const Inwards& pixel, int columns, int length) {
   const int margin = ops::RowFitMargin(columns), count = columns - 2 * margin;
-  if (count < 3) return {};
+  if (count < ops::kLeastRowFitPixels) return {};
   const Parabola through = LeastSquares(pixel, margin, count);
   double missed = 0, mean = 0;
   for (int j = margin; j < margin + count; ++j) {

@@ -35,7 +35,7 @@ void PlanCylinder(int columns, CutRowsPlan& plan) {
 // their sums of squares.
 void PlanRowFit(int columns, CutRowsPlan& plan) {
   const int count = columns - 2 * ops::RowFitMargin(columns);
-  if (count < 3) return;
+  if (count < ops::kLeastRowFitPixels) return;
   const double n = count, middle = (n * n - 1) / 12;
   const double norm1 = std::sqrt(n * (n * n - 1) / 12);
   const double norm2 = std::sqrt(n * (n * n - 1) * (n * n - 4) / 180);

@@ -31,7 +31,7 @@ struct CylinderFit {
     }
     fit.row_margin = ops::RowFitMargin(spec.columns);
     const int count = spec.columns - 2 * fit.row_margin;
-    if (count < 3) return fit;
+    if (count < ops::kLeastRowFitPixels) return fit;
     const double r = count;
     fit.row_pixels = count;
     fit.row_mean = static_cast<float>(1 / r);
