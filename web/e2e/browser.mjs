@@ -8,7 +8,7 @@ function options() {
   const executablePath = CANDIDATES.find((path) => existsSync(path));
   if (!executablePath) throw new Error('no chromium; install the package chromium');
   // The sandbox needs a user other than root, which containers often lack; the page is our own.
-  return { executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-extensions', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] };
+  return { executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-extensions', '--disable-gpu-compositing', '--disable-gpu-rasterization', '--disable-accelerated-2d-canvas', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] };
 }
 
 // The browser of browser_server.mjs where ISOCENTER_PAGE_BROWSER names one, else one of its own.

@@ -1,6 +1,7 @@
 // That the page can be read, and used with a keyboard.
 import assert from 'node:assert/strict';
 import { DONE, FAILED, eventually, goByKeys, job, pixels, shown } from './helpers.mjs';
+import { crowd, firstDay } from './worlds.mjs';
 
 export const lookScenarios = {
   async 'keys: pages, help, focus that can be seen, colours'({ page, open }) {
@@ -38,6 +39,28 @@ export const lookScenarios = {
       const title = await page.evaluate(() => document.querySelector('.job-heading h1')?.clientHeight ?? 0);
       assert.ok(title < 70, `the title of ${hash} is ${title} pixels high in a window of ${width}`);
     }
+  },
+
+  async 'size: nor with nothing to show, or with names as long as they may be'({ page, open, server }) {
+    for (const world of [firstDay, crowd]) {
+      world(server);
+      for (const width of [390, 768, 1280, 2560]) for (const hash of ['#/', '#/jobs', '#/dicom', '#/node']) {
+        await page.setViewportSize({ width, height: 844 });
+        await open(hash);
+        await page.reload();
+        await shown(world === crowd && hash !== '#/dicom' && hash !== '#/node' ? page.locator('tbody tr') : page.getByRole('main'));
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${hash} is ${wide} pixels wide in a window of ${width}`);
+      }
+    }
+  },
+
+  async 'size: on a telephone, the picture begins on the first screen'({ page, open }) {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open(job(DONE));
+    await shown(page.locator('.pane'));
+    const { y } = await page.locator('.pane').first().boundingBox();
+    assert.ok(y < 420, `it begins after ${y} pixels`);
   },
 
   async 'contrast: text in both colours is readable (WCAG AA)'({ page, open }) {
