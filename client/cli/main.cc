@@ -54,12 +54,13 @@ int main(int argc, char** argv) {
   program.AddCompletion();
 
   root.Group("Acquire and reconstruct",
-             {"simulate", "stream", "reconstruct", "refine", "calibrate"});
+             {"simulate", "stream", "reconstruct", "refine", "calibrate", "consistency"});
   root.Group("Jobs and their results",
              {"jobs", "watch", "cancel", "delete", "fetch", "trace", "render", "compare", "qa"});
   root.Group("The PACS and the information system",
              {"send", "transfers", "retry", "worklist", "steps"});
-  root.Group("The service", {"health", "status", "drain", "resume", "protocols", "calibrations", "quality"});
+  root.Group("The service",
+             {"health", "status", "drain", "resume", "protocols", "calibrations", "quality"});
   root.Group("This program", {"completion"});
   return program.Run(argc, argv);
 }

@@ -11,6 +11,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
 #include "client/cli/output/job_text.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/quality_client.h"
 #include "kernels/base/status_macros.h"
@@ -22,7 +23,7 @@ struct Options {
   client::ServerAddress server;
   std::string station, protocol, measure, id;
   int limit = 100;
-  bool json = false;
+  JsonOutput json;
 };
 
 int FailedOf(const v1::QualityResult& result) {
@@ -38,7 +39,7 @@ std::string VerdictOf(const v1::QualityResult& result) {
   return failed == 0 ? "passed" : absl::StrCat(failed, " not passed");
 }
 
-void PrintTable(const std::vector<v1::QualityResult>& results, const std::string& measure) {
+std::string Table(const std::vector<v1::QualityResult>& results, const std::string& measure) {
   std::vector<TableRow> rows = {{"ID", "RECORDED", "STATION", "PROTOCOL", "PHANTOM", "VERDICT"}};
   if (!measure.empty()) rows.front().push_back(measure);
   for (const v1::QualityResult& result : results) {
@@ -51,12 +52,12 @@ void PrintTable(const std::vector<v1::QualityResult>& results, const std::string
       if (each.name() == measure) row.back() = absl::StrFormat("%.5g", each.value());
     }
   }
-  std::fputs(FormatTable(rows).c_str(), stdout);
+  return FormatTable(rows);
 }
 
 nlohmann::ordered_json ToJson(const v1::QualityResult& result) {
   nlohmann::ordered_json json = {{"id", result.id()},
-                                 {"recorded", LocalTime(result.record_time())},
+                                 {"record_time", JsonTime(result.record_time())},
                                  {"station_name", result.station_name()},
                                  {"protocol", result.protocol()},
                                  {"job_id", result.job_id()},
@@ -76,6 +77,7 @@ nlohmann::ordered_json ToJson(const v1::QualityResult& result) {
 }
 
 absl::Status List(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   v1::ListQualityRequest request;
@@ -84,13 +86,10 @@ absl::Status List(const Options& options) {
   request.set_max_results(options.limit);
   ISO_ASSIGN_OR_RETURN(const v1::ListQualityResponse found,
                        client::QualityClient(channel).List(request));
-  if (options.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const v1::QualityResult& result : found.result()) all.push_back(ToJson(result));
-    std::puts(all.dump(2).c_str());
-  } else {
-    PrintTable({found.result().begin(), found.result().end()}, options.measure);
-  }
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const v1::QualityResult& result : found.result()) all.push_back(ToJson(result));
+  ISO_RETURN_IF_ERROR(options.json.Report(
+      Table({found.result().begin(), found.result().end()}, options.measure), all));
   if (found.truncated()) {
     std::fprintf(stderr, "isocenter: there are more than %d; --limit shows more\n", options.limit);
   }
@@ -98,12 +97,12 @@ absl::Status List(const Options& options) {
 }
 
 absl::Status SetBaseline(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
                        client::ServiceChannel::Open(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::QualityResult result,
                        client::QualityClient(channel).SetBaseline(options.id));
-  PrintTable({result}, "");
-  return absl::OkStatus();
+  return options.json.Report(Table({result}, ""), ToJson(result));
 }
 
 }  // namespace
@@ -122,11 +121,12 @@ void AddQualityCommand(flags::Command program) {
   list.Add("--protocol", o.protocol, "only of this protocol").Type("NAME");
   list.Add("--measure", o.measure, "also show this figure").Type("NAME");
   list.Add("--limit", o.limit, "at most this many").ShowDefault().Range(1, 1000);
-  list.AddSwitch("--json", o.json, "for machines");
+  o.json.AddFlag(list);
   list.Does([options] { return List(*options); });
   flags::Command baseline = command.Subcommand(
       "baseline", "Compare later results of its room and protocol with this one");
   AddServerFlags(baseline, o.server);
+  o.json.AddFlag(baseline);
   baseline.Add("id", o.id, "of the result").Required().Type("ID");
   baseline.Does([options] { return SetBaseline(*options); });
 }

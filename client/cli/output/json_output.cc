@@ -21,7 +21,7 @@ absl::Status Print(const std::string& text) {
 }  // namespace
 
 std::string JsonTime(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E3SZ",
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ",
                           absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
                           absl::UTCTimeZone());
 }

@@ -13,6 +13,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/cli/qa/report.h"
 #include "client/cli/qa/study_json.h"
@@ -35,7 +36,8 @@ struct Options {
   std::string volume, again, job;
   std::string phantom = "quality";
   std::optional<double> scale_mm;
-  std::string json, report, baseline;
+  std::string report, baseline;
+  JsonOutput json;
   std::vector<std::string> tolerances;
   std::string station, protocol;
   bool record = false, as_baseline = false;
@@ -89,15 +91,12 @@ absl::Status CheckOptions(const Options& options) {
     return absl::InvalidArgumentError(
         "--as-baseline, --station and --protocol are for the server; legal is with --record");
   }
-  for (const auto& [flag, path] :
-       {std::pair{"--json", &options.json}, std::pair{"--report", &options.report}}) {
-    if (path->empty()) continue;
-    ISO_RETURN_IF_ERROR(formats::CheckFileDestination(
-        {.flag = flag,
-         .path = *path,
-         .inputs = {options.volume, options.again, options.baseline}}));
-  }
-  return absl::OkStatus();
+  const std::vector<std::filesystem::path> inputs = {options.volume, options.again,
+                                                     options.baseline};
+  ISO_RETURN_IF_ERROR(options.json.Check(inputs));
+  if (options.report.empty()) return absl::OkStatus();
+  return formats::CheckFileDestination(
+      {.flag = "--report", .path = options.report, .inputs = inputs});
 }
 
 absl::StatusOr<std::vector<Verdict>> CompareWithFile(const Options& options,
@@ -140,15 +139,15 @@ absl::StatusOr<std::vector<Verdict>> Record(const Options& options,
          .baseline = verdict.baseline(),
          .tolerance = verdict.tolerance()});
   }
-  std::printf("recorded as %s of %s, %s%s\n", kept.id().c_str(), kept.station_name().c_str(),
-              kept.protocol().c_str(),
-              kept.baseline()    ? ", which is the baseline"
-              : verdicts.empty() ? "; there is no baseline to compare with"
-                                 : "");
+  std::fprintf(options.json.progress(), "recorded as %s of %s, %s%s\n", kept.id().c_str(),
+               kept.station_name().c_str(), kept.protocol().c_str(),
+               kept.baseline()    ? ", which is the baseline"
+               : verdicts.empty() ? "; there is no baseline to compare with"
+                                  : "");
   return verdicts;
 }
 
-void Print(const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
+std::string Table(const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
   std::vector<TableRow> rows = {{"FIGURE", "VALUE"}};
   if (!verdicts.empty()) rows = {{"FIGURE", "VALUE", "BASELINE", "TOLERANCE", "VERDICT"}};
   for (const Measure& measure : measures) {
@@ -169,26 +168,21 @@ void Print(const std::vector<Measure>& measures, const std::vector<Verdict>& ver
     rows.push_back({verdict.name, "", absl::StrFormat("%.5g", verdict.baseline),
                     absl::StrFormat("%.3g", verdict.tolerance), "NOT MEASURED"});
   }
-  std::fputs(FormatTable(rows).c_str(), stdout);
+  return FormatTable(rows);
 }
 
-absl::Status WriteFiles(const Options& options, const formats::Volume& volume,
-                        const QualityPhantom& phantom, const quality::PhantomStudy& study,
-                        const std::vector<Measure>& measures,
-                        const std::vector<Verdict>& verdicts) {
+absl::Status Report(const Options& options, const formats::Volume& volume,
+                    const QualityPhantom& phantom, const quality::PhantomStudy& study,
+                    const std::vector<Measure>& measures, const std::vector<Verdict>& verdicts) {
   const std::string name = options.volume.empty() ? options.job : options.volume;
-  if (!options.json.empty()) {
-    nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
-    json["measures"] = ToJson(measures);
-    if (!verdicts.empty()) {
-      json["passed"] = quality::Passed(verdicts);
-      json["verdicts"] = ToJson(verdicts);
-    }
-    json.update(ToJson(study));
-    ISO_RETURN_IF_ERROR(formats::WriteText(
-        options.json,
-        json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"));
+  nlohmann::ordered_json json = {{"volume", name}, {"phantom", phantom.name}};
+  json["measures"] = ToJson(measures);
+  if (!verdicts.empty()) {
+    json["passed"] = quality::Passed(verdicts);
+    json["verdicts"] = ToJson(verdicts);
   }
+  json.update(ToJson(study));
+  ISO_RETURN_IF_ERROR(options.json.Report(Table(measures, verdicts), json));
   if (options.report.empty()) return absl::OkStatus();
   ISO_ASSIGN_OR_RETURN(const std::string html, RenderReport({.volume = name,
                                                              .made = absl::Now(),
@@ -236,11 +230,10 @@ absl::Status Qa(const Options& options) {
     ISO_ASSIGN_OR_RETURN(std::vector<Verdict> judged, Record(options, measures));
     if (verdicts.empty()) verdicts = std::move(judged);
   }
-  Print(measures, verdicts);
   for (const auto& [name, why] : study.unmeasured) {
     std::fprintf(stderr, "isocenter: not measured: %s: %s\n", name.c_str(), why.c_str());
   }
-  ISO_RETURN_IF_ERROR(WriteFiles(options, volume, phantom, study, measures, verdicts));
+  ISO_RETURN_IF_ERROR(Report(options, volume, phantom, study, measures, verdicts));
   return Judge(verdicts);
 }
 
@@ -283,7 +276,7 @@ void AddQaCommand(flags::Command program) {
       .Add("--again", o.again,
            "a second scan of it on the same grid: noise power from their difference")
       .Type("VOLUME");
-  command.Add("--json", o.json, "write everything that was measured to this file").Type("FILE");
+  o.json.AddFlag(command);
   command.Add("--report", o.report, "write an HTML page with curves and pictures").Type("FILE");
   command.Add("--baseline", o.baseline, "compare with this file of an earlier --json").Type("FILE");
   command
