@@ -113,7 +113,7 @@ absl::Status AcquisitionStream::State::RunCall(const v1::AcquireRequest& opening
   {
     absl::MutexLock lock(&mutex);
     if (cancelled) return absl::CancelledError("cancelled by the console");
-    c.stream = stub.PrepareCall(&c.context, AcquireMethod(), &c.queue);
+    c.stream = RawStub(channel.grpc_channel()).PrepareCall(&c.context, AcquireMethod(), &c.queue);
     call = &c;
     finish_written = false;
   }
@@ -145,7 +145,7 @@ absl::Time AcquisitionStream::State::NextLook(const Call& c, absl::Time admissio
   if (c.late || c.silent) return absl::InfiniteFuture();  // it has been cancelled
   if (!c.answered) return admission_deadline;
   // What has no other to go to waits for the transport.
-  return failover.possible() ? c.heard + failover.after() : absl::InfiniteFuture();
+  return failover.possible() ? c.heard + failover.ask_after() : absl::InfiniteFuture();
 }
 
 void AcquisitionStream::State::WaitedInVain(Call& c) {
@@ -160,6 +160,8 @@ void AcquisitionStream::State::WaitedInVain(Call& c) {
       return;
     }
     c.silent = true;
+    // What was sent to the node may fill the connection to the proxy: nothing passes it there.
+    channel = channel.Anew();
   } else {
     c.late = true;
   }

@@ -57,25 +57,24 @@ struct AcquisitionStream::State {
     bool finished = false;  // `status` is there
   };
 
-  State(const ServiceChannel& channel, AcquisitionStreamOptions stream_options,
+  State(const ServiceChannel& service, AcquisitionStreamOptions stream_options,
         const v1::AcquisitionHeader& begun_with, int64_t bytes, std::vector<std::string> nodes,
         std::string on_node)
       : options(std::move(stream_options)),
         header(begun_with),
-        stub(channel.grpc_channel()),
         frame_count(header.frame_count()),
         frame_bytes(bytes),
-        failover(channel, std::move(nodes), options.failover_after),
+        failover(service.Anew(), std::move(nodes), options.failover_after),
         store(options.max_kept_bytes, options.kept_frames_folder),
         node(std::move(on_node)),
         window(header.frame_count(), std::max(1, options.max_frames_in_flight),
-               options.max_bytes_in_flight) {
+               options.max_bytes_in_flight),
+        channel(service) {
     if (failover.possible()) window.KeepAcknowledged(&store);
   }
 
   const AcquisitionStreamOptions options;
   const v1::AcquisitionHeader header;  // which every resumption repeats
-  RawStub stub;
   const uint32_t frame_count;
   const int64_t frame_bytes;
   std::thread thread;
@@ -128,6 +127,7 @@ struct AcquisitionStream::State {
   absl::Status EndedBefore(uint32_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   // The thread's own:
+  ServiceChannel channel;                      // for the next call
   std::optional<absl::Status> broken_promise;  // of the server
   absl::Status last_break;                     // with which the last call ended
 };

@@ -82,6 +82,17 @@ class MetadataInterceptorFactory : public grpc::experimental::ClientInterceptorF
   const Metadata metadata_;
 };
 
+std::shared_ptr<grpc::Channel> Connect(const std::string& target,
+                                       const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                       const grpc::ChannelArguments& arguments,
+                                       const Metadata& metadata) {
+  if (metadata.empty()) return grpc::CreateCustomChannel(target, credentials, arguments);
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(metadata));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(target, credentials, arguments,
+                                                                 std::move(interceptors));
+}
+
 }  // namespace
 
 absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address) {
@@ -123,14 +134,16 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
     ISO_ASSIGN_OR_RETURN(const std::string token, ReadToken(address));
     metadata.emplace_back("authorization", absl::StrCat("Bearer ", token));
   }
-  if (metadata.empty()) {
-    return ServiceChannel(grpc::CreateCustomChannel(target, credentials, arguments));
-  }
-  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(std::move(metadata)));
-  return ServiceChannel(grpc::experimental::CreateCustomChannelWithInterceptors(
-                            target, credentials, arguments, std::move(interceptors)),
-                        address.node);
+  ServiceChannel channel(nullptr, address.node);
+  channel.connect_ = [=] { return Connect(target, credentials, arguments, metadata); };
+  channel.channel_ = channel.connect_();
+  return channel;
+}
+
+ServiceChannel ServiceChannel::Anew() const {
+  ServiceChannel other = *this;
+  if (connect_) other.channel_ = connect_();
+  return other;
 }
 
 }  // namespace isocenter::client

@@ -1,6 +1,7 @@
 // Where the service is, and with which credentials it is reached.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,10 +38,14 @@ class ServiceChannel {
   const std::shared_ptr<grpc::Channel>& grpc_channel() const { return channel_; }
   /// Empty: whichever the proxy chooses.
   const std::string& node() const { return node_; }
+  /// Another connection to the same server, with the same credentials. One that was not made by
+  /// Open is itself.
+  ServiceChannel Anew() const;
 
  private:
   std::shared_ptr<grpc::Channel> channel_;
   std::string node_;
+  std::function<std::shared_ptr<grpc::Channel>()> connect_;  // makes such a channel
 };
 
 }  // namespace isocenter::client

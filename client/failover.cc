@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -12,15 +13,16 @@
 namespace isocenter::client {
 namespace {
 
-// Both from memory; a node that is under load has answered within milliseconds
+// All from memory; a node that is under load has answered within milliseconds
 // (docs/performance.md).
 constexpr absl::Duration kToQuote = absl::Seconds(1);
-constexpr absl::Duration kToAnswer = absl::Seconds(2);
+constexpr absl::Duration kLeastToAnswer = absl::Seconds(1);
+constexpr absl::Duration kToCancel = absl::Seconds(2);
 
 /// A call for that node alone.
-void Address(grpc::ClientContext& context, const std::string& node) {
+void Address(grpc::ClientContext& context, const std::string& node, absl::Duration limit) {
   context.AddMetadata(kNodeMetadata, node);
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kToAnswer));
+  context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ void Failover::Arrived(const std::string& node, const std::string& home) {
 
 bool Failover::Answers(const std::string& node, const std::string& job_id) const {
   grpc::ClientContext context;
-  Address(context, node);
+  Address(context, node, std::max(0.75 * after_, kLeastToAnswer));
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   v1::Job job;
@@ -69,7 +71,7 @@ void Failover::Withdraw(const std::string& job_id) const {
   const auto stub = v1::JobService::NewStub(channel_.grpc_channel());
   for (const std::string& node : left_) {
     grpc::ClientContext context;
-    Address(context, node);
+    Address(context, node, kToCancel);
     v1::CancelJobRequest request;
     request.set_job_id(job_id);
     v1::Job job;

@@ -20,13 +20,16 @@ v1::AcquireRequest MoveRequest(const std::string& job_id, const v1::AcquisitionH
 /// Chooses between the nodes behind an address during one acquisition. Not thread-safe.
 class Failover {
  public:
-  /// `nodes`: all that there are. Fewer than two, or `after` of zero: the acquisition stays where
-  /// it is.
+  /// `channel`: a connection of its own, which no frame has to pass: a proxy that cannot get rid of
+  /// frames for a node that hangs reads nothing else of their connection, either. `nodes`: all that
+  /// there are. Fewer than two, or `after` of zero: the acquisition stays where it is.
   Failover(ServiceChannel channel, std::vector<std::string> nodes, absl::Duration after);
 
   bool possible() const { return nodes_.size() > 1 && after_ > absl::ZeroDuration(); }
   /// How long a node may be away, or silent, before the acquisition goes to another.
   absl::Duration after() const { return after_; }
+  /// How long it may be silent before it is asked whether it is there.
+  absl::Duration ask_after() const { return after_ / 2; }
 
   /// The node for the next call of what `move` opens elsewhere: `home`, or another. They are asked
   /// anew in each round, and come best first; after them it is `home`'s turn.
@@ -34,7 +37,8 @@ class Failover {
   /// A call was accepted by `node`, `home` so far.
   void Arrived(const std::string& node, const std::string& home);
 
-  /// Whether the node says anything of the job, within a bound.
+  /// Whether the node says anything of the job, within three quarters of after() and at least a
+  /// second: of one that hangs, another has the frames a little later than of one that is gone.
   bool Answers(const std::string& node, const std::string& job_id) const;
   /// Tells the nodes that the acquisition has left, so far as they can be reached at once, that
   /// they need not wait for its console: their jobs of this id are cancelled.

@@ -142,14 +142,21 @@ class NodeDeathTest(cluster.ClusterTest):
         reference = [self.volume(job, node), self.volume(f"{job}-ref", node)]
         self.assertNotEqual(*reference)
         draws = random.Random(SEED)
-        waits = []
+        waits = collections.defaultdict(list)
         for number in range(DEATHS):
             with self.subTest(number=number):
-                fault, waited = self.one_death(number, draws, reference)
+                try:
+                    fault, waited = self.one_death(number, draws, reference)
+                except Exception as error:
+                    print(f"{number}: {error}", flush=True)  # the campaign is long
+                    raise
                 if waited is not None:
-                    waits.append(waited)
-        if waits:
-            print(f"first frame at the next node: median {statistics.median(waits):.2f} s, most {max(waits):.2f} s, of {len(waits)}")
+                    waits[fault].append(waited)
+        for fault, seconds in waits.items():
+            print(
+                f"{fault}: first frame at the next node after {statistics.median(seconds):.2f} s (median), "
+                f"{max(seconds):.2f} s (most), of {len(seconds)}"
+            )
 
 
 if __name__ == "__main__":
