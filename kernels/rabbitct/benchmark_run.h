@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/base/thread_pool.h"
 #include "kernels/geometry/volume_grid.h"
 #include "kernels/ops/registry.h"
+#include "kernels/rabbitct/schedule.h"
 
 namespace isocenter::rabbitct {
 
@@ -23,6 +23,10 @@ struct Problem {
   /// Images that the runner hands over one after the other, between pauses that it does not time.
   unsigned images_at_once = 1;
   const ops::Registry* methods = nullptr;  // where `method` is found; null: the backend's own
+  /// Of a device with memory of its own; 0: all of it.
+  int64_t device_memory_bytes = 0;
+  /// The volume goes through the device in parts, though it may fit.
+  bool streamed = false;
 };
 
 /// f(x) = Σ_n w⁻² · p_n(u, v), as RabbitCT defines it: with filtered projections, bilinear between
@@ -40,8 +44,16 @@ class BenchmarkRun {
   const std::string& description() const { return description_; }
   int projections() const { return projections_; }
 
+  /// As many as there are images at once, or none. Whoever puts images there and hands over these
+  /// spares a copy; what is in them is changed.
+  std::span<float*> image_buffers();
+  /// Memory for the result to which Finish copies at full speed, or in which it is already; its
+  /// values are undefined until then. It lives as long as the run.
+  absl::StatusOr<std::span<float>> Result();
+
   /// matrix  12 values, column by column, of any scale and sign; singular ones are refused
-  /// image   [row][column], copied before the call returns
+  /// image   [row][column]; one of image_buffers() stays as it is until the last of
+  ///         `images_at_once` returns, others are copied before the call returns
   /// Projections are gathered and back-projected together. On a device with memory of its own,
   /// uploads and back-projection go on beside the calls; the last of `images_at_once` returns when
   /// all has ended, so that nothing is done in the runner's pauses. Elsewhere, and with few images
@@ -50,42 +62,29 @@ class BenchmarkRun {
   absl::Status Add(std::span<const double, 12> matrix, std::span<const float> image);
 
   /// Whether the device may be at work though no call is.
-  bool busy() const { return overlapped_ && position_ > 0; }
+  bool busy() const { return schedule_->busy(); }
 
   /// Back-projects what is left and copies the volume [z][y][x] to host memory. Errors:
   /// INVALID_ARGUMENT (size), and those of the device.
   absl::Status Finish(std::span<float> volume);
 
- private:
-  // Projections that are back-projected together.
-  struct Batch {
-    std::unique_ptr<ops::ProjectionStack> stack;
-    std::vector<ProjectionMatrix> matrices;
-  };
+  /// What the device did when; waits for it.
+  absl::StatusOr<std::vector<ops::Span>> TakeTrace() { return session_->timeline().Take(); }
 
+ private:
   BenchmarkRun() = default;
-  absl::Status AllocateBatches();
-  absl::Status Stage(std::span<const float> image, float weight);
-  absl::Status CompleteBatch();
-  absl::Status Backproject(Batch& batch);
-  absl::Status Flush();
+  absl::Status ChooseSchedule(const ops::BackprojectFactory& factory);
+  size_t pixels() const { return size_t{problem_.columns} * problem_.rows; }
 
   Problem problem_;
+  VolumeGrid grid_;
   std::string description_;
   std::unique_ptr<ops::Device> device_;
   std::unique_ptr<ops::Session> session_;
   std::unique_ptr<ops::Backproject> backproject_;
-  std::unique_ptr<ops::VolumeBuffer> volume_;
-  std::vector<float> scaled_;  // one image
+  std::unique_ptr<ops::HostMemory> result_;
+  std::unique_ptr<Schedule> schedule_;
   int projections_ = 0;
-  Batch filling_;            // what calls add to
-  bool overlapped_ = false;  // the rest is for this
-  Batch waiting_;            // complete, back-projected when the next one is: copies go before it
-  std::vector<int> sizes_;   // of the batches between two pauses
-  size_t batch_ = 0;         // of them
-  int position_ = 0;         // images since the pause
-  std::unique_ptr<ops::HostMemory> images_;  // of all images between two pauses, page-locked
-  std::unique_ptr<ThreadPool> copiers_;
 };
 
 }  // namespace isocenter::rabbitct

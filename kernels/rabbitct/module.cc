@@ -1,5 +1,6 @@
 // The module itself: the border between the runner's C interface and BenchmarkRun. Statuses become
 // messages and false; nothing is thrown across.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "absl/base/const_init.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
@@ -33,14 +35,29 @@ std::string FromEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+constexpr char kDeviceMemory[] = "ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB";
+
+// 0 where nothing is asked for.
+absl::StatusOr<int64_t> DeviceMemory() {
+  constexpr int64_t kMost = int64_t{1} << 24;  // 16 TiB
+  const std::string text = FromEnvironment(kDeviceMemory);
+  int64_t mebibytes = 0;
+  if (text.empty()) return 0;
+  if (!absl::SimpleAtoi(text, &mebibytes) || mebibytes < 1 || mebibytes > kMost) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kDeviceMemory, " is \"", text, "\"; legal is 1 to ", kMost));
+  }
+  return mebibytes << 20;
+}
+
 // What the runner's calls share; the interface has no place for a module's own pointer.
 struct Session {
   std::unique_ptr<BenchmarkRun> run;
-  std::unique_ptr<float[]> volume;  // behind f_L; null where the runner brought its own
-  unsigned edge = 0;                // L when it was opened
-  double seconds = 0;               // inside RCTAlgorithmBackprojection
-  double between = 0;               // between its calls, while the device may have been at work
-  Clock::time_point returned;       // from the last one
+  float* volume = nullptr;     // behind f_L, the run's; null where the runner brought its own
+  unsigned edge = 0;           // L when it was opened
+  double seconds = 0;          // inside RCTAlgorithmBackprojection
+  double between = 0;          // between its calls, while the device may have been at work
+  Clock::time_point returned;  // from the last one
 };
 
 ABSL_CONST_INIT absl::Mutex mutex(absl::kConstInit);
@@ -53,10 +70,11 @@ absl::Status Open(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
   if (session != nullptr && session->run != nullptr && session->run->projections() == 0) {
     return absl::OkStatus();
   }
-  if (session != nullptr && data.f_L == session->volume.get()) data.f_L = nullptr;
+  if (session != nullptr && data.f_L == session->volume) data.f_L = nullptr;
   delete std::exchange(session, nullptr);
 
   auto fresh = std::make_unique<Session>();
+  ISO_ASSIGN_OR_RETURN(const int64_t device_memory, DeviceMemory());
   ISO_ASSIGN_OR_RETURN(
       fresh->run, BenchmarkRun::Create({.voxels_per_edge = data.L,
                                         .columns = data.S_x,
@@ -65,14 +83,13 @@ absl::Status Open(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
                                         .first_voxel_mm = data.O_L,
                                         .backend = FromEnvironment("ISOCENTER_RABBITCT_BACKEND"),
                                         .method = FromEnvironment("ISOCENTER_RABBITCT_METHOD"),
-                                        .images_at_once = data.adv_numProjBuffers}));
+                                        .images_at_once = data.adv_numProjBuffers,
+                                        .device_memory_bytes = device_memory}));
   if (data.f_L == nullptr) {
-    fresh->volume.reset(new (std::nothrow) float[Voxels(data.L)]());
-    if (fresh->volume == nullptr) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for a result of ", Voxels(data.L) * sizeof(float), " bytes"));
-    }
-    data.f_L = fresh->volume.get();
+    ISO_ASSIGN_OR_RETURN(const std::span<float> result, fresh->run->Result());
+    // Its memory may have been another's.
+    std::fill(result.begin(), result.end(), 0.0f);
+    data.f_L = fresh->volume = result.data();
   }
   fresh->edge = data.L;
   std::printf("isocenter: %s\n", fresh->run->description().c_str());
@@ -90,10 +107,24 @@ void GiveBuffersToFree(RabbitCtGlobalData& data) {
   data.adv_pProjBuffers = buffers.release();
 }
 
-absl::Status OpenOrExcuse(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+// Buffers that the runner reads its files into, from which the device copies at full speed. Not
+// before RCTLoadAlgorithm has succeeded: after a failure the runner takes them for its own and
+// frees them.
+void GiveImageBuffers(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  const std::span<float*> buffers = session->run->image_buffers();
+  if (data.adv_pProjBuffers == nullptr && !buffers.empty()) data.adv_pProjBuffers = buffers.data();
+}
+
+absl::Status Prepare(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
   absl::Status status = Open(data);
   if (!status.ok()) GiveBuffersToFree(data);
   return status;
+}
+
+absl::Status Load(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  ISO_RETURN_IF_ERROR(Prepare(data));
+  GiveImageBuffers(data);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Session*> Opened() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -137,7 +168,10 @@ absl::Status Finish(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mute
 }
 
 absl::Status Unload(RabbitCtGlobalData& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-  if (session != nullptr && data.f_L == session->volume.get()) data.f_L = nullptr;
+  if (session != nullptr && data.adv_pProjBuffers == session->run->image_buffers().data()) {
+    data.adv_pProjBuffers = nullptr;
+  }
+  if (session != nullptr && data.f_L == session->volume) data.f_L = nullptr;
   delete std::exchange(session, nullptr);
   return absl::OkStatus();
 }
@@ -165,11 +199,11 @@ bool Call(const char* function, absl::Status (*step)(RabbitCtGlobalData&),
 }  // namespace isocenter::rabbitct
 
 bool RCTPrepareAlgorithm(RabbitCtGlobalData* data) {
-  return isocenter::rabbitct::Call(__func__, isocenter::rabbitct::OpenOrExcuse, data);
+  return isocenter::rabbitct::Call(__func__, isocenter::rabbitct::Prepare, data);
 }
 
 bool RCTLoadAlgorithm(RabbitCtGlobalData* data) {
-  return isocenter::rabbitct::Call(__func__, isocenter::rabbitct::OpenOrExcuse, data);
+  return isocenter::rabbitct::Call(__func__, isocenter::rabbitct::Load, data);
 }
 
 bool RCTAlgorithmBackprojection(RabbitCtGlobalData* data) {

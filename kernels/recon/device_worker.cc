@@ -72,9 +72,7 @@ absl::Status DeviceWorker::AllocateBuffers() {
 
 std::span<const Slab> DeviceWorker::OpenSlabs() const {
   if (plan_.order == Order::kChunksFirst || done()) return slabs_.subspan(next_slab_);
-  // From the middle on, and then from the first: the outermost slabs are seen by few views, and
-  // would not keep the device busy while the first one waits for uploads and the last for nothing.
-  return slabs_.subspan((next_slab_ + slabs_.size() / 2) % slabs_.size(), 1);
+  return slabs_.subspan(SlabOfTurn(slabs_, next_slab_), 1);
 }
 
 ops::VolumeBuffer& DeviceWorker::VolumeOf(const Slab& slab) {

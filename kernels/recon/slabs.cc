@@ -24,6 +24,23 @@ void Cut(const Slab& run, int most, std::vector<Slab>& slabs) {
   }
 }
 
+// Halves the slab whose turn is the last, and the half that is then the last again, down to
+// `least` slices: each of them is downloaded while the next one, of at least half its size, is
+// worked on, which takes longer as a rule.
+void CutLastTurn(int least, std::vector<Slab>& slabs) {
+  if (slabs.size() < 2) return;
+  for (;;) {
+    const size_t last = SlabOfTurn(slabs, slabs.size() - 1);
+    const Slab whole = slabs[last];
+    const int half = RoundUp((whole.slices + 1) / 2, least);
+    if (half >= whole.slices) return;
+    slabs[last].slices = half;
+    slabs.insert(slabs.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                 {whole.device, whole.first_slice + half, whole.slices - half});
+    if (SlabOfTurn(slabs, slabs.size() - 1) != last + 1) return;
+  }
+}
+
 // The memory of one device and what a job wants of it.
 struct Need {
   const ops::Device* device;
@@ -52,6 +69,11 @@ struct Need {
         std::clamp<int64_t>(VolumeBytes(share.slices) / kLeastSlabBytes, 1, kSlabsOfShare);
     const int slices = static_cast<int>((share.slices + parts - 1) / parts);
     return std::min(RoundUp(slices, device->traits().slab_slices), share.slices);
+  }
+  // Of a slab that is no smaller than is worth it.
+  int LeastSlices() const {
+    const int step = device->traits().slab_slices;
+    return std::max(step, RoundUp(static_cast<int>(kLeastSlabBytes / VolumeBytes(1)), step));
   }
   // The most slices of which two slabs fit into `bytes`; 0: none do.
   int LargestSlab(int64_t bytes) const {
@@ -100,6 +122,10 @@ absl::StatusOr<Division> Divide(const Need& need) {
         {"slabs", order == Order::kChunksFirst ? resident : need.SlabsBytes(slices)});
     division.peak_bytes = TotalBytes(division.parts);
     Cut(need.share, slices, division.slabs);
+    // Where frames come again for each slab, another one costs more than it hides.
+    if (keep || (order == Order::kChunksFirst && need.device->traits().own_memory)) {
+      CutLastTurn(need.LeastSlices(), division.slabs);
+    }
     return division;
   };
   if (!need.device->traits().own_memory) {
@@ -146,9 +172,18 @@ std::vector<Slab> DivideSlices(int slices, int devices, int step, int most) {
   return slabs;
 }
 
+size_t SlabOfTurn(std::span<const Slab> slabs, size_t turn) {
+  const Slab &first = slabs.front(), &last = slabs.back();
+  const int middle = (first.first_slice + last.first_slice + last.slices) / 2;
+  size_t begin = 0;
+  while (slabs[begin].first_slice + slabs[begin].slices <= middle) ++begin;
+  return (begin + turn) % slabs.size();
+}
+
 std::vector<Slab> SlabsInMemory(Order order, std::span<const Slab> slabs) {
   if (order == Order::kChunksFirst) return {slabs.begin(), slabs.end()};
-  return std::vector<Slab>(std::min<size_t>(2, slabs.size()), slabs[0]);
+  return std::vector<Slab>(std::min<size_t>(2, slabs.size()),
+                           *std::ranges::max_element(slabs, {}, &Slab::slices));
 }
 
 absl::StatusOr<Division> DivideVolume(const Work& work,

@@ -15,12 +15,15 @@ namespace {
 
 using Function = bool (*)(GlobalData*);
 
-// The runner's own clean-up after success and failure alike; the images it frees without looking.
-void CleanUp(GlobalData& data, Function unload) {
-  for (unsigned i = 1; i < data.adv_numProjBuffers; ++i) data.adv_pProjBuffers[i] = nullptr;
-  delete[] data.adv_pProjBuffers[0];
-  delete[] data.adv_pProjBuffers;
-  data.adv_pProjBuffers = nullptr;
+// The runner's own clean-up after success and failure alike; the images it frees without looking,
+// unless it saw after RCTLoadAlgorithm that they are the module's.
+void CleanUp(GlobalData& data, bool images_of_module, Function unload) {
+  if (!images_of_module) {
+    for (unsigned i = 1; i < data.adv_numProjBuffers; ++i) data.adv_pProjBuffers[i] = nullptr;
+    delete[] data.adv_pProjBuffers[0];
+    delete[] data.adv_pProjBuffers;
+    data.adv_pProjBuffers = nullptr;
+  }
   unload(&data);
 }
 
@@ -90,8 +93,9 @@ absl::StatusOr<Outcome> RunModule(const std::string& module, const DataSet& set,
   data.adv_numProjBuffers = options.image_buffers;
   data.adv_N = static_cast<unsigned>(set.matrices.size());
 
+  bool images_of_module = false;
   const auto failed = [&](const char* function) {
-    CleanUp(data, unload);
+    CleanUp(data, images_of_module, unload);
     return Outcome{.failed = function};
   };
   if (options.prepare && !prepare(&data)) return failed("RCTPrepareAlgorithm");
@@ -102,16 +106,21 @@ absl::StatusOr<Outcome> RunModule(const std::string& module, const DataSet& set,
     volume_of_runner = std::make_unique<float[]>(voxels);
     data.f_L = volume_of_runner.get();
   }
-  data.adv_pProjBuffers = new float*[options.image_buffers];
-  data.adv_pProjBuffers[0] = new float[options.image_buffers * pixels];
-  for (unsigned i = 1; i < options.image_buffers; ++i) {
-    data.adv_pProjBuffers[i] = data.adv_pProjBuffers[0] + i * pixels;
+  images_of_module = options.takes_buffers && data.adv_pProjBuffers != nullptr;
+  if (!images_of_module) {
+    data.adv_pProjBuffers = new float*[options.image_buffers];
+    data.adv_pProjBuffers[0] = new float[options.image_buffers * pixels];
+    for (unsigned i = 1; i < options.image_buffers; ++i) {
+      data.adv_pProjBuffers[i] = data.adv_pProjBuffers[0] + i * pixels;
+    }
   }
   // Images and matrices in subsets; the buffers of one are overwritten by the next.
   for (size_t first = 0; first < set.matrices.size(); first += options.image_buffers) {
     const size_t count = std::min<size_t>(options.image_buffers, set.matrices.size() - first);
-    std::copy_n(set.images.begin() + static_cast<std::ptrdiff_t>(first * pixels), count * pixels,
-                data.adv_pProjBuffers[0]);
+    for (size_t i = 0; i < count; ++i) {
+      std::copy_n(set.images.begin() + static_cast<std::ptrdiff_t>((first + i) * pixels), pixels,
+                  data.adv_pProjBuffers[i]);
+    }
     for (size_t i = 0; i < count; ++i) {
       std::array<double, 12> matrix = set.matrices[first + i];
       data.A_n = matrix.data();
@@ -121,9 +130,9 @@ absl::StatusOr<Outcome> RunModule(const std::string& module, const DataSet& set,
     }
   }
   if (!finish(&data)) return failed("RCTFinishAlgorithm");
-  Outcome outcome;
+  Outcome outcome{.images_of_module = images_of_module};
   outcome.volume.assign(data.f_L, data.f_L + voxels);
-  CleanUp(data, unload);
+  CleanUp(data, images_of_module, unload);
   if (volume_of_module && !options.own_volume && data.f_L != nullptr) {
     outcome.failed = "RCTUnloadAlgorithm left f_L";
   }

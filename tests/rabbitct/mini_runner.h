@@ -44,10 +44,12 @@ struct RunOptions {
   bool prepare = true;          // runners before 1.0.3 do not know RCTPrepareAlgorithm
   bool own_volume = false;      // f_L is set before the module is loaded
   unsigned image_buffers = 20;  // fewer than a batch: a module must not keep I_n
+  bool takes_buffers = true;    // images are read into the module's buffers, if it has some
 };
 
 struct Outcome {
   std::string failed;  // the function that returned false; empty when all was well
+  bool images_of_module = false;
   std::vector<float> volume;
 };
 

@@ -119,6 +119,8 @@ double Rms(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
+constexpr double kExactRms = 1e-3;  // of exact methods, see below
+
 TEST_F(Module, EveryMethodMatchesTheReference) {
   const DataSet data = MakeDataSet();
   const RunOptions options{.voxels_per_edge = 33, .voxel_mm = 7.75f, .image_buffers = 70};
@@ -134,7 +136,7 @@ TEST_F(Module, EveryMethodMatchesTheReference) {
     // a rule, since voxels are 2.5 pixels here, and by 0.01 at worst, texture units by 1/256.
     // 3.0e-4 and 6.9e-3 were seen on the CPU.
     const bool exact = entry.precision == ops::Precision::kExact;
-    EXPECT_LT(Rms(outcome->volume, expected), (exact ? 1e-3 : 6e-3) * Rms(expected, zero))
+    EXPECT_LT(Rms(outcome->volume, expected), (exact ? kExactRms : 6e-3) * Rms(expected, zero))
         << entry.backend << "/" << entry.method;
     EXPECT_LT(Largest(outcome->volume, expected), (exact ? 2e-2 : 8e-2) * Rms(expected, zero))
         << entry.backend << "/" << entry.method;
@@ -156,6 +158,52 @@ TEST_F(Module, WorksForRunnersOfEveryAge) {
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome->failed, "");
     EXPECT_EQ(outcome->volume, newest->volume);  // bit for bit: the batches are the same
+  }
+}
+
+// Of the backends whose devices have memory of their own, those that have one here.
+std::vector<std::string> BackendsWithOwnMemory() {
+  std::vector<std::string> found;
+  for (const char* backend : {"cuda"}) {
+    const auto opened = OpenDevices(backend, {});
+    if (opened.ok() && opened->devices[0]->traits().own_memory) found.emplace_back(backend);
+  }
+  return found;
+}
+
+TEST_F(Module, ImagesAreReadIntoItsBuffersOrCopied) {
+  const DataSet data = MakeDataSet();
+  const RunOptions options{.voxels_per_edge = 33, .voxel_mm = 7.75f, .image_buffers = 70};
+  RunOptions old = options;
+  old.takes_buffers = false;
+  for (const std::string& backend : BackendsWithOwnMemory()) {
+    Choose(backend, "");
+    const auto read = RunModule(kModule, data, options), copied = RunModule(kModule, data, old);
+    ASSERT_TRUE(read.ok() && copied.ok());
+    ASSERT_EQ(read->failed + copied->failed, "");
+    EXPECT_TRUE(read->images_of_module);
+    EXPECT_FALSE(copied->images_of_module);
+    EXPECT_EQ(read->volume, copied->volume);
+  }
+}
+
+TEST_F(Module, AVolumeBeyondTheDevicesMemoryGoesThroughItInParts) {
+  const DataSet data = MakeDataSet();
+  for (const std::string& backend : BackendsWithOwnMemory()) {
+    Choose(backend, "");
+    for (const unsigned at_once : {20u, 70u}) {
+      const RunOptions options{.voxels_per_edge = 33, .voxel_mm = 7.75f, .image_buffers = at_once};
+      const std::vector<float> expected = Reference(data, options), zero(expected.size());
+      setenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB", "1", 1);
+      testing::internal::CaptureStdout();
+      const auto outcome = RunModule(kModule, data, options);
+      const std::string text = testing::internal::GetCapturedStdout();
+      unsetenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB");
+      ASSERT_TRUE(outcome.ok());
+      ASSERT_EQ(outcome->failed, "");
+      EXPECT_THAT(text, HasSubstr("in 3 parts of 16 slices"));
+      EXPECT_LT(Rms(outcome->volume, expected), kExactRms * Rms(expected, zero));
+    }
   }
 }
 
@@ -219,6 +267,13 @@ TEST_F(Module, RefusesWhatItCannotDoWithAMessage) {
   EXPECT_THAT(RunBadly(good, {}).message, HasSubstr("'fastest'"));
 
   Choose("cpu", "");
+  for (const char* value : {"0", "-1", "much", "16777217"}) {
+    setenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB", value, 1);
+    EXPECT_THAT(RunBadly(good, {}).message,
+                HasSubstr(std::string("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB is \"") + value +
+                          "\"; legal is 1 to 16777216"));
+  }
+  unsetenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB");
   EXPECT_EQ(RunModule(kModule, good, {})->failed, "");  // none of it has left traces
 }
 

@@ -43,6 +43,17 @@ CLI::App* AddRabbitCtCommand(CLI::App& app, RabbitCtOptions& o) {
                   "Images that the runner hands over between pauses")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
+  command.add_flag("--runner-buffers", o.runner_buffers,
+                   "Images lie in memory of the runner, as of one that takes no buffers");
+  command.add_flag("--streamed", o.streamed,
+                   "The volume goes through the device in parts, though it may fit");
+  command
+      .add_option("--device-memory-limit", o.device_memory_bytes,
+                  "Bytes of device memory to use at most, e.g. 2GiB")
+      ->transform(CLI::AsSizeValue(false));
+  command.add_option("--trace", o.trace,
+                     "File for what the device did when in the last run, without the runner's "
+                     "pauses, for Perfetto");
   return &command;
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -8,13 +7,14 @@
 #include "absl/strings/str_format.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/rabbitct/benchmark_run.h"
+#include "kernels/recon/trace.h"
 #include "tests/all_methods.h"
 #include "tests/bench/fanbeam/figures.h"
 #include "tests/bench/ladder/bench.h"
 #include "tests/bench/ladder/errors.h"
 #include "tests/bench/ladder/filtered_scan.h"
 #include "tests/bench/machine.h"
-#include "tests/bench/summary.h"
+#include "tests/bench/write_file.h"
 
 namespace isocenter::bench {
 namespace {
@@ -25,10 +25,6 @@ using rabbitct::Problem;
 struct Clock {
   double calls = 0, finish = 0;  // seconds
 };
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 Problem ProblemOf(const RabbitCtOptions& options, const FilteredScan& scan, int size,
                   const std::string& backend, const std::string& method) {
@@ -41,27 +37,93 @@ Problem ProblemOf(const RabbitCtOptions& options, const FilteredScan& scan, int 
           .backend = backend,
           .method = method,
           .images_at_once = static_cast<unsigned>(options.images_at_once),
-          .methods = &AllMethods()};
+          .methods = &AllMethods(),
+          .device_memory_bytes = options.device_memory_bytes,
+          .streamed = options.streamed};
 }
 
-// What the runner does: projections one by one, its clock on within the calls.
-absl::StatusOr<Clock> RunModule(const Problem& problem, const FilteredScan& scan,
-                                std::span<float> volume) {
-  ISO_ASSIGN_OR_RETURN(const auto run, BenchmarkRun::Create(problem));
-  Clock clock;
-  for (size_t view = 0; view < scan.matrices.size(); ++view) {
-    std::array<double, 12> columns;  // the format's order
-    for (int i = 0; i < 12; ++i) columns[i % 4 * 3 + i / 4] = scan.matrices[view].m[i];
-    const auto image = scan.view(static_cast<int64_t>(view), 1).span();
-    const auto start = std::chrono::steady_clock::now();
-    ISO_RETURN_IF_ERROR(run->Add(columns, image));
-    clock.calls += SecondsSince(start);
+// A runner's reading of files, which its clock leaves out.
+struct Pause {
+  double begin, end;  // of ops::SteadySeconds
+};
+
+// One benchmark, in which the module's calls are the only ones that take time.
+class Runner {
+ public:
+  static absl::StatusOr<Runner> Create(const Problem& problem, bool runner_buffers) {
+    Runner self;
+    ISO_ASSIGN_OR_RETURN(self.run_, BenchmarkRun::Create(problem));
+    if (!runner_buffers) self.buffers_ = self.run_->image_buffers();
+    self.at_once_ = static_cast<int64_t>(problem.images_at_once);
+    return self;
   }
-  const auto start = std::chrono::steady_clock::now();
-  ISO_RETURN_IF_ERROR(run->Finish(volume));
-  clock.finish = SecondsSince(start);
-  return clock;
-}
+
+  absl::Status Run(const FilteredScan& scan, std::span<float> volume) {
+    const auto views = static_cast<int64_t>(scan.matrices.size());
+    for (int64_t first = 0; first < views; first += at_once_) {
+      const int64_t count = std::min(at_once_, views - first);
+      Read(scan, first, count);
+      for (int64_t i = 0; i < count; ++i) {
+        const auto image = scan.view(first + i, 1).span();
+        ISO_RETURN_IF_ERROR(
+            Call(scan.matrices[static_cast<size_t>(first + i)],
+                 buffers_.empty() ? image : std::span<const float>(buffers_[i], image.size())));
+      }
+    }
+    // What is after the last call is not the benchmark's.
+    ISO_ASSIGN_OR_RETURN(const std::span<float> result, run_->Result());
+    const double start = ops::SteadySeconds();
+    ISO_RETURN_IF_ERROR(run_->Finish(result));
+    clock_.finish = ops::SteadySeconds() - start;
+    std::ranges::copy(result, volume.begin());
+    return absl::OkStatus();
+  }
+
+  const Clock& clock() const { return clock_; }
+  const std::string& description() const { return run_->description(); }
+
+  // What the device did when, pauses cut out.
+  absl::StatusOr<std::vector<recon::DeviceSpan>> TakeTrace() {
+    ISO_ASSIGN_OR_RETURN(const std::vector<ops::Span> spans, run_->TakeTrace());
+    std::vector<recon::DeviceSpan> trace;
+    for (ops::Span span : spans) {
+      double before = 0;
+      for (const Pause& pause : pauses_) {
+        if (pause.end <= span.begin) before += pause.end - pause.begin;
+      }
+      span.begin -= before;
+      span.end -= before;
+      trace.push_back({0, span});
+    }
+    return trace;
+  }
+
+ private:
+  Runner() = default;
+
+  void Read(const FilteredScan& scan, int64_t first, int64_t count) {
+    const double begin = ops::SteadySeconds();
+    for (int64_t i = 0; i < count && !buffers_.empty(); ++i) {
+      std::ranges::copy(scan.view(first + i, 1).span(), buffers_[i]);
+    }
+    pauses_.push_back({begin, ops::SteadySeconds()});
+  }
+
+  absl::Status Call(const ProjectionMatrix& matrix, std::span<const float> image) {
+    std::array<double, 12> columns;  // the format's order
+    for (int i = 0; i < 12; ++i) columns[i % 4 * 3 + i / 4] = matrix.m[i];
+    const double start = ops::SteadySeconds();
+    ISO_RETURN_IF_ERROR(run_->Add(columns, image));
+    clock_.calls += ops::SteadySeconds() - start;
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<BenchmarkRun> run_;
+  std::span<float*> buffers_;
+  int64_t at_once_ = 1;
+  Clock clock_;
+  std::vector<Pause> pauses_;
+};
 
 absl::StatusOr<std::vector<std::string>> MethodsOf(const RabbitCtOptions& options) {
   const auto& table = AllMethods().backproject;
@@ -78,9 +140,28 @@ absl::StatusOr<std::vector<std::string>> MethodsOf(const RabbitCtOptions& option
   return methods;
 }
 
+absl::Status MakeTruth(const RabbitCtOptions& options, const FilteredScan& scan, int size,
+                       std::span<float> truth) {
+  Problem problem = ProblemOf(options, scan, size, "cpu", "");
+  problem.streamed = false;
+  ISO_ASSIGN_OR_RETURN(Runner runner, Runner::Create(problem, true));
+  return runner.Run(scan, truth);
+}
+
+// Of the last run of a method.
+absl::Status Tell(const RabbitCtOptions& options, Runner& runner) {
+  if (options.streamed || options.device_memory_bytes > 0) {
+    std::printf("%s\n", runner.description().c_str());
+  }
+  if (options.trace.empty()) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const std::vector<recon::DeviceSpan> trace, runner.TakeTrace());
+  return WriteFile(options.trace, recon::ChromeTrace(trace, runner.description()));
+}
+
 struct Row {
   std::string method;
   Clock clock;
+  double least, most;  // seconds of calls
   VolumeError error;
 };
 
@@ -89,18 +170,20 @@ absl::StatusOr<std::vector<Row>> MeasureSize(const RabbitCtOptions& options,
                                              const std::vector<std::string>& methods) {
   const auto voxels = static_cast<size_t>(BenchmarkCube(size).voxels());
   std::vector<float> truth(voxels), volume(voxels);
-  ISO_RETURN_IF_ERROR(RunModule(ProblemOf(options, scan, size, "cpu", ""), scan, truth).status());
+  ISO_RETURN_IF_ERROR(MakeTruth(options, scan, size, truth));
   std::vector<Row> rows;
   for (const std::string& method : methods) {
     const Problem problem = ProblemOf(options, scan, size, options.backend, method);
     std::vector<Clock> clocks;
     for (int i = 0; i <= options.repeats; ++i) {
-      ISO_ASSIGN_OR_RETURN(const Clock clock, RunModule(problem, scan, volume));
-      if (i > 0) clocks.push_back(clock);  // the first one loads kernels
+      ISO_ASSIGN_OR_RETURN(Runner runner, Runner::Create(problem, options.runner_buffers));
+      ISO_RETURN_IF_ERROR(runner.Run(scan, volume));
+      if (i > 0) clocks.push_back(runner.clock());  // the first one loads kernels
+      if (i == options.repeats) ISO_RETURN_IF_ERROR(Tell(options, runner));
     }
     std::ranges::sort(clocks, {}, &Clock::calls);
-    rows.push_back(
-        {method, clocks[clocks.size() / 2], ErrorOf(volume, truth, scan.hu_per_attenuation)});
+    rows.push_back({method, clocks[clocks.size() / 2], clocks.front().calls, clocks.back().calls,
+                    ErrorOf(volume, truth, scan.hu_per_attenuation)});
   }
   return rows;
 }
@@ -116,13 +199,14 @@ absl::Status RunRabbitCt(const RabbitCtOptions& options) {
   std::printf("%d projections of %dx%d, %d at once; medians of %d runs\n", options.views,
               static_cast<int>(scan.shape.fast), static_cast<int>(scan.shape.middle),
               options.images_at_once, options.repeats);
-  FigureTable table({"volume", "method", "runner's clock s", "finish s", "GUPS", "rmse HU",
+  FigureTable table({"volume", "method", "runner's clock s", "range", "finish s", "GUPS", "rmse HU",
                      "largest HU", "other integers"});
   for (const int size : options.sizes) {
     ISO_ASSIGN_OR_RETURN(const std::vector<Row> rows, MeasureSize(options, scan, size, methods));
     const double updates = static_cast<double>(BenchmarkCube(size).voxels()) * options.views;
     for (const Row& row : rows) {
       table.Add({absl::StrCat(size, "^3"), row.method, absl::StrFormat("%.4f", row.clock.calls),
+                 absl::StrFormat("%.4f-%.4f", row.least, row.most),
                  absl::StrFormat("%.4f", row.clock.finish),
                  absl::StrFormat("%.1f", updates / row.clock.calls * 1e-9),
                  absl::StrFormat("%.2e", std::sqrt(row.error.mean_square_hu)),

@@ -79,6 +79,49 @@ void ExpectSound(const Division& division, int slices, int64_t limit, int64_t sl
             kChunkBytes + (division.keep_projections ? kAllFiltered : 0) + largest * slice_bytes);
 }
 
+std::vector<int> SlicesOf(const std::vector<Slab>& slabs) {
+  std::vector<int> slices;
+  for (const Slab& slab : slabs) slices.push_back(slab.slices);
+  return slices;
+}
+
+TEST(SlabOfTurn, EverySlabHasATurnAndTheMiddleTheFirst) {
+  const std::vector<std::vector<Slab>> all = {{{0, 7, 5}},
+                                              {{0, 0, 4}, {0, 4, 4}},
+                                              {{0, 0, 4}, {0, 4, 1}},
+                                              {{0, 9, 4}, {0, 13, 4}, {0, 17, 4}},
+                                              {{0, 0, 4}, {0, 4, 4}, {0, 8, 4}, {0, 12, 1}}};
+  const size_t first[] = {0, 1, 0, 1, 1};
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::vector<size_t> turns;
+    for (size_t turn = 0; turn < all[i].size(); ++turn) turns.push_back(SlabOfTurn(all[i], turn));
+    EXPECT_EQ(turns[0], first[i]) << i;
+    std::ranges::sort(turns);
+    for (size_t slab = 0; slab < turns.size(); ++slab) EXPECT_EQ(turns[slab], slab) << i;
+  }
+}
+
+TEST(DivideVolume, TheLastSlabIsSmallWhereItCostsNoFrames) {
+  const PaperDevice gpu(80000 * kMiB, true);
+  // 4 GiB a slab, 16 MiB a slice: no less than the sixteen slices that kernels work on.
+  const auto large = DivideCube(2048, {&gpu}, Arrival::kComplete);
+  ASSERT_TRUE(large.ok());
+  EXPECT_TRUE(large->keep_projections);
+  EXPECT_THAT(SlicesOf(large->slabs),
+              ::testing::ElementsAre(256, 256, 256, 128, 64, 32, 16, 16, 256, 256, 256, 256));
+  ExpectSound(*large, 2048, 80000 * kMiB, 16 * kMiB);
+  // Slabs of 128 MiB are small.
+  EXPECT_THAT(SlicesOf(DivideCube(512, {&gpu}, Arrival::kComplete)->slabs),
+              ::testing::ElementsAre(128, 128, 128, 128));
+  const PaperDevice small(2048 * kMiB, true);
+  const auto again = DivideCube(1024, {&small}, Arrival::kComplete);
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->keep_projections);
+  for (size_t i = 1; i + 1 < again->slabs.size(); ++i) {
+    EXPECT_EQ(again->slabs[i].slices, again->slabs[0].slices);
+  }
+}
+
 TEST(DivideVolume, HostMemoryIsNotDivided) {
   const PaperDevice cpu(8192 * kMiB, /*own_memory=*/false);
   const auto division = DivideCube(1024, {&cpu}, Arrival::kComplete);
@@ -97,7 +140,11 @@ TEST(DivideVolume, ALargeDeviceKeepsTheProjectionsOnlyWhenAllFramesAreThere) {
   ASSERT_TRUE(complete.ok());
   EXPECT_EQ(complete->order, Order::kSlabsFirst);
   EXPECT_TRUE(complete->keep_projections);
-  EXPECT_EQ(complete->slabs.size(), 8u);
+  // Eight of 128 slices; the last to be worked on is halved down to 128 MiB.
+  EXPECT_THAT(SlicesOf(complete->slabs),
+              ::testing::ElementsAre(128, 128, 128, 64, 32, 32, 128, 128, 128, 128));
+  EXPECT_EQ(SlabOfTurn(complete->slabs, 0), 6u);
+  EXPECT_EQ(SlabOfTurn(complete->slabs, 9), 5u);
   ExpectSound(*complete, 1024, 80000 * kMiB, 4 * kMiB);
   const auto streamed = DivideCube(1024, {&gpu}, Arrival::kStreamed);
   EXPECT_EQ(streamed->order, Order::kChunksFirst);
