@@ -16,6 +16,7 @@
 #include "tests/bench/reconstruct_bench.h"
 #include "tests/bench/refine_bench.h"
 #include "tests/bench/rooms/rooms_flags.h"
+#include "tests/bench/search/bench.h"
 #include "tests/bench/siddon/bench.h"
 #include "tests/bench/siddon/flags.h"
 #include "tests/bench/voxel_driven_bench.h"
@@ -98,6 +99,30 @@ Command AddBottleneck(CLI::App& app) {
       ->check(CLI::ExistingFile);
   command->add_option("--json", options->json, "Also write the figures to this file");
   return {command, [options] { return RunBottleneck(*options); }};
+}
+
+Command AddSearch(CLI::App& app) {
+  auto options = std::make_shared<SearchOptions>();
+  CLI::App* command = app.add_subcommand(
+      "search", "Kernel B of Zinsser & Keck (2013) over views, voxels and threads, on CUDA");
+  command->add_option("--size", options->size, "Voxels per axis")
+      ->check(CLI::Range(16, 2048))
+      ->capture_default_str();
+  command->add_option("--views", options->views, "Views")
+      ->check(CLI::Range(2, 2048))
+      ->capture_default_str();
+  command->add_option("--repeats", options->repeats, "Runs per configuration")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--best", options->best, "Configurations that are printed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--trajectory", options->trajectory,
+                   "Trajectory file for 1240x960 pixels of 0.308 mm (default: a wobbling C-arm)")
+      ->check(CLI::ExistingFile);
+  command->add_option("--out", options->out, "Directory for the whole table (.csv)");
+  return {command, [options] { return RunSearch(*options); }};
 }
 
 Command AddProject(CLI::App& app) {
@@ -345,10 +370,10 @@ Command AddRooms(CLI::App& app) {
 }  // namespace
 
 std::vector<Command> AddCommands(CLI::App& app) {
-  return {AddFdk(app),        AddBackproject(app), AddBottleneck(app), AddProject(app),
-          AddQuality(app),    AddReconstruct(app), AddRefine(app),     AddVoxelDriven(app),
-          AddArithmetic(app), AddCorrections(app), AddFanBeam(app),    AddSiddon(app),
-          AddLadder(app),     AddRabbitCt(app),    AddRooms(app)};
+  return {AddFdk(app),         AddBackproject(app), AddBottleneck(app),  AddSearch(app),
+          AddProject(app),     AddQuality(app),     AddReconstruct(app), AddRefine(app),
+          AddVoxelDriven(app), AddArithmetic(app),  AddCorrections(app), AddFanBeam(app),
+          AddSiddon(app),      AddLadder(app),      AddRabbitCt(app),    AddRooms(app)};
 }
 
 }  // namespace isocenter::bench

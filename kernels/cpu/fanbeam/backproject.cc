@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "kernels/cpu/device/session.h"
 #include "kernels/cpu/fanbeam/backproject_plan.h"
@@ -42,13 +44,17 @@ struct Pixel {
 template <class T>
 class Backproject : public ops::FanBeamBackproject {
  public:
-  explicit Backproject(const CpuSession& session)
-      : pool_(session.pool()), budget_(session.budget()) {}
+  /// `tangent_elements` for each channel, to which rows of arcs are resampled; 0: they are not.
+  explicit Backproject(const CpuSession& session, int tangent_elements)
+      : pool_(session.pool()), budget_(session.budget()), tangent_elements_(tangent_elements) {}
 
-  static int64_t Bytes(const ops::Device& device, const ops::Extents& extents) {
+  static int64_t Bytes(int tangent_elements, const ops::Device& device,
+                       const ops::Extents& extents) {
     const Shape3& stack = extents.stack;
+    const int64_t elements =
+        tangent_elements == 0 ? stack.fast : MostTangentElements(stack.fast, tangent_elements);
     return int64_t{sizeof(float)} *
-               FloatsOf<T>(stack.slow * stack.middle * FanRowStride(stack.fast)) +
+               FloatsOf<T>(stack.slow * stack.middle * FanRowStride(elements)) +
            device.limits().threads *
                (kTileBytes + kFanImages * 2 * kLine * static_cast<int64_t>(sizeof(T)));
   }
@@ -58,8 +64,9 @@ class Backproject : public ops::FanBeamBackproject {
     ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const Shape3& shape = stack->shape();
-    ISO_RETURN_IF_ERROR(CopyRows(*stack, shape.slow));
-    const FanPlan<T> plan(geometry, first_view, static_cast<int>(shape.slow), target->grid());
+    ISO_RETURN_IF_ERROR(CopyRows(geometry, *stack, shape.slow));
+    const FanPlan<T> plan(geometry, first_view, static_cast<int>(shape.slow), target->grid(),
+                          tangent());
     const VolumeLayout layout(target->grid());
     for (int64_t slice = 0; slice < shape.middle;) {
       const int64_t images = ImagesOf(shape.middle - slice);
@@ -87,10 +94,15 @@ class Backproject : public ops::FanBeamBackproject {
 
   // View v goes to place (v % period)·(views / period) + v / period: with the period of a quarter
   // turn, the four views that belong together follow each other.
-  absl::Status CopyRows(const Stack& stack, int64_t period) {
+  absl::Status CopyRows(const FanBeamGeometry& geometry, const Stack& stack, int64_t period) {
     const Shape3& shape = stack.shape();
+    const bool resampled =
+        tangent_elements_ > 0 && geometry.detector == FanBeamGeometry::Detector::kArc;
+    tangent_ =
+        resampled ? std::optional(MakeTangentRows(geometry, tangent_elements_)) : std::nullopt;
+    const int64_t elements = resampled ? tangent_->count() : shape.fast;
     slices_ = shape.middle;
-    row_stride_ = FanRowStride(shape.fast);
+    row_stride_ = FanRowStride(elements);
     ISO_RETURN_IF_ERROR(DeviceMemory::Reserve(
         budget_, FloatsOf<T>(shape.slow * shape.middle * row_stride_), rows_));
     const RowLayout layout(shape);
@@ -100,12 +112,18 @@ class Backproject : public ops::FanBeamBackproject {
         const float* from = stack.data() + view * layout.view_stride + slice * layout.row_stride;
         T* to = row(view % period * together + view / period, slice);
         std::fill_n(to, kFanMargin, T{0});
-        std::copy_n(from, shape.fast, to + kFanMargin);
-        std::fill(to + kFanMargin + shape.fast, to + row_stride_, T{0});
+        if (resampled) {
+          Resample({from, static_cast<size_t>(shape.fast)}, to + kFanMargin);
+        } else {
+          std::copy_n(from, shape.fast, to + kFanMargin);
+        }
+        std::fill(to + kFanMargin + elements, to + row_stride_, T{0});
       }
     });
     return absl::OkStatus();
   }
+  // The last CopyRows's; null where rows are as they were.
+  const TangentRows* tangent() const { return tangent_.has_value() ? &*tangent_ : nullptr; }
 
   // Sums of `views` views of the plan over all pixels, each given to `add` once by one thread.
   template <class Add>
@@ -145,8 +163,21 @@ class Backproject : public ops::FanBeamBackproject {
   }
 
  private:
+  // Linear between channels, zero beside them.
+  void Resample(std::span<const float> row, T* to) const {
+    const auto channels = static_cast<int64_t>(row.size());
+    const auto at = [&](int64_t c) { return c >= 0 && c < channels ? row[c] : 0.0f; };
+    for (const double position : tangent_->positions) {
+      const double whole = std::floor(position);
+      const auto c = static_cast<int64_t>(whole);
+      *to++ = static_cast<T>(at(c) + (position - whole) * (double{at(c + 1)} - at(c)));
+    }
+  }
+
   std::shared_ptr<ThreadPool> pool_;
   std::shared_ptr<ops::MemoryBudget> budget_;
+  const int tangent_elements_;
+  std::optional<TangentRows> tangent_;
   std::optional<DeviceMemory> rows_, sums_;
   int64_t slices_ = 0, row_stride_ = 0;
 };
@@ -157,8 +188,10 @@ class BackprojectQuarter final : public Backproject<T> {
   using Base = Backproject<T>;
   using Base::Base;
 
-  static int64_t Bytes(const ops::Device& device, const ops::Extents& extents) {
-    return Base::Bytes(device, extents) + int64_t{sizeof(float)} * QuarterFloats(extents.grid);
+  static int64_t Bytes(int tangent_elements, const ops::Device& device,
+                       const ops::Extents& extents) {
+    return Base::Bytes(tangent_elements, device, extents) +
+           int64_t{sizeof(float)} * QuarterFloats(extents.grid);
   }
 
   absl::Status DoRun(const FanBeamGeometry& geometry, int first_view,
@@ -171,9 +204,9 @@ class BackprojectQuarter final : public Backproject<T> {
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     const VolumeGrid& grid = target->grid();
     const int64_t period = views / kQuarters, slices = filtered.shape().middle;
-    ISO_RETURN_IF_ERROR(this->CopyRows(*stack, period));
+    ISO_RETURN_IF_ERROR(this->CopyRows(geometry, *stack, period));
     ISO_RETURN_IF_ERROR(DeviceMemory::Reserve(this->budget(), QuarterFloats(grid), quarters_));
-    const FanPlan<T> plan(geometry, 0, static_cast<int>(period), grid);
+    const FanPlan<T> plan(geometry, 0, static_cast<int>(period), grid, this->tangent());
     const int64_t pixels = int64_t{grid.nx} * grid.nx;
     T* const sums = reinterpret_cast<T*>(quarters_->data());
     for (int64_t slice = 0; slice < slices; ++slice) {
@@ -227,21 +260,31 @@ template <class T>
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackproject(
     ops::Session& session) {
   ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
-  return std::make_unique<Backproject<T>>(*own);
+  return std::make_unique<Backproject<T>>(*own, 0);
 }
 template <class T>
 int64_t FanBeamBackprojectBytes(const ops::Device& device, const ops::Extents& extents) {
-  return Backproject<T>::Bytes(device, extents);
+  return Backproject<T>::Bytes(0, device, extents);
 }
 template <class T>
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectQuarter(
     ops::Session& session) {
   ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
-  return std::make_unique<BackprojectQuarter<T>>(*own);
+  return std::make_unique<BackprojectQuarter<T>>(*own, 0);
 }
 template <class T>
 int64_t FanBeamBackprojectQuarterBytes(const ops::Device& device, const ops::Extents& extents) {
-  return BackprojectQuarter<T>::Bytes(device, extents);
+  return BackprojectQuarter<T>::Bytes(0, device, extents);
+}
+
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectTangent(
+    ops::Session& session, int per_channel) {
+  ISO_ASSIGN_OR_RETURN(CpuSession * own, AsCpuSession(session));
+  return std::make_unique<BackprojectQuarter<float>>(*own, per_channel);
+}
+int64_t FanBeamBackprojectTangentBytes(int per_channel, const ops::Device& device,
+                                       const ops::Extents& extents) {
+  return BackprojectQuarter<float>::Bytes(per_channel, device, extents);
 }
 
 #define ISOCENTER_FAN_BEAM_METHODS(T)                                                         \

@@ -10,18 +10,28 @@ namespace isocenter::cpu {
 
 template <class T>
 FanPlan<T>::FanPlan(const FanBeamGeometry& g, int first_view, int view_count,
-                    const VolumeGrid& grid)
-    : flat(g.detector == FanBeamGeometry::Detector::kFlat) {
+                    const VolumeGrid& grid, const TangentRows* tangent) {
+  const bool flat = g.detector == FanBeamGeometry::Detector::kFlat;
   const double before = std::tan(g.FanAngle(-1.25)),
                behind = std::tan(g.FanAngle(g.channels + 0.25));
+  const double largest = std::max(std::abs(before), std::abs(behind));
+  form = flat                            ? FanForm::kFlat
+         : tangent != nullptr            ? FanForm::kTangent
+         : largest <= kPolynomialTangent ? FanForm::kPolynomial
+                                         : FanForm::kLibrary;
   first_ratio = static_cast<T>(before);
   last_ratio = static_cast<T>(behind);
   center = static_cast<T>(g.central_channel + kFanMargin);
   channels_per_radian = flat ? g.source_to_detector_mm / g.channel_pitch_mm : 1 / g.channel_angle;
+  if (form == FanForm::kTangent) {
+    // The row holds nothing beyond its elements, which end a channel beside the outer ones.
+    first_ratio = static_cast<T>(tangent->first - tangent->step);
+    last_ratio = static_cast<T>(tangent->first + tangent->count() * tangent->step);
+    center = static_cast<T>(kFanMargin - tangent->first / tangent->step);
+    channels_per_radian = 1 / tangent->step;
+  }
   per_radian = static_cast<T>(channels_per_radian);
-  const double largest = std::max(std::abs(before), std::abs(behind));
-  polynomial = largest <= kPolynomialTangent;
-  if (!flat && polynomial) {
+  if (form == FanForm::kPolynomial) {
     const std::vector<double> atan = ArctangentPolynomial(largest, kFanTerms<T>);
     for (int i = 0; i < kFanTerms<T>; ++i) {
       coefficients[i] = static_cast<T>(atan[i] * channels_per_radian);

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/device/layout.h"
 #include "kernels/geometry/fan_beam.h"
+#include "kernels/geometry/tangent_rows.h"
 #include "kernels/geometry/volume_grid.h"
 
 namespace isocenter::cpu {
@@ -24,17 +25,26 @@ struct FanView {
   double x, dx, ex, u, du, eu;
 };
 
+/// How a pixel's x'/(D - y') becomes a position in a row.
+enum class FanForm {
+  kFlat,        // in proportion; the weight is that of flat detectors
+  kTangent,     // in proportion, rows of an arc being resampled to its tangent
+  kPolynomial,  // by the arctangent's polynomial
+  kLibrary,     // by the library's arctangent
+};
+
 /// The geometry in the precision of the kernels. Positions count from kFanMargin channels before
 /// the first one.
 template <class T>
 struct FanPlan {
-  FanPlan(const FanBeamGeometry& geometry, int first_view, int views, const VolumeGrid& grid);
+  /// `tangent`: what the rows of an arc are resampled to; null: they are not.
+  FanPlan(const FanBeamGeometry& geometry, int first_view, int views, const VolumeGrid& grid,
+          const TangentRows* tangent);
 
-  bool flat = false;
-  bool polynomial = false;                   // else atan
+  FanForm form;
   T first_ratio, last_ratio;                 // x'/(D - y') just beside the detector
   T center;                                  // position of the ratio 0
-  T per_radian;                              // flat: per unit of the ratio
+  T per_radian;                              // in proportion: per unit of the ratio
   std::array<T, kFanTerms<T>> coefficients;  // per_radian times the arctangent's
   T nearest;                                 // D - y' below which there is no ray
   double channels_per_radian = 0;

@@ -75,12 +75,14 @@ HWY_INLINE FanVec<T> FanReciprocal(FanVec<T> value) {
 }
 
 // Where pixels are seen, in channels from the beginning of the padded row.
-template <class T, bool kFlat, bool kPolynomial>
+template <class T, FanForm kForm>
 HWY_INLINE FanVec<T> FanPosition(const FanPlan<T>& plan, FanVec<T> ratio) {
   const hn::ScalableTag<T> d;
   const auto center = hn::Set(d, plan.center);
-  if constexpr (kFlat) return hn::MulAdd(ratio, hn::Set(d, plan.per_radian), center);
-  if constexpr (!kPolynomial) {
+  if constexpr (kForm == FanForm::kFlat || kForm == FanForm::kTangent) {
+    return hn::MulAdd(ratio, hn::Set(d, plan.per_radian), center);
+  }
+  if constexpr (kForm == FanForm::kLibrary) {
     return hn::MulAdd(hn::Atan(d, ratio), hn::Set(d, plan.per_radian), center);
   }
   const auto square = hn::Mul(ratio, ratio);
@@ -91,7 +93,7 @@ HWY_INLINE FanVec<T> FanPosition(const FanPlan<T>& plan, FanVec<T> ratio) {
   return hn::MulAdd(ratio, sum, center);
 }
 
-template <class T, FanLookUp kLookUp, int kImages, bool kFlat, bool kPolynomial>
+template <class T, FanLookUp kLookUp, int kImages, FanForm kForm>
 void AddRun(const FanTile<T>& tile, const FanRun<T>& run) {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -107,11 +109,11 @@ void AddRun(const FanTile<T>& tile, const FanRun<T>& run) {
     const auto reciprocal = FanReciprocal<T>(u);
     auto ratio = hn::Min(hn::Max(hn::Mul(x, reciprocal), first_ratio), last_ratio);
     ratio = hn::IfThenElse(hn::Gt(u, nearest), ratio, last_ratio);
-    const auto position = FanPosition<T, kFlat, kPolynomial>(plan, ratio);
+    const auto position = FanPosition<T, kForm>(plan, ratio);
     const auto whole = hn::ConvertTo(di, position);
     const auto share = hn::Sub(position, hn::ConvertTo(d, whole));
     auto weight = reciprocal;
-    if constexpr (kFlat) {
+    if constexpr (kForm == FanForm::kFlat) {
       weight = hn::Mul(reciprocal, reciprocal);
     } else {
       weight = FanReciprocal<T>(hn::MulAdd(x, x, hn::Mul(u, u)));
@@ -152,7 +154,7 @@ FanLookUp ChooseLookUp(const FanPlan<T>& plan, const FanView& view, double x, do
   const double turn = view.dx * u - x * view.du;
   const double last = static_cast<double>(columns - 1), end_u = u + last * view.du;
   double distance = 0;
-  if (plan.flat) {
+  if (plan.form == FanForm::kFlat || plan.form == FanForm::kTangent) {
     const double least = std::min(u, end_u);
     distance = least > 0 ? least * least : 0;
   } else {
@@ -168,7 +170,7 @@ FanLookUp ChooseLookUp(const FanPlan<T>& plan, const FanView& view, double x, do
   return turn > 0 ? FanLookUp::kRising : FanLookUp::kFalling;
 }
 
-template <class T, int kImages, bool kFlat, bool kPolynomial>
+template <class T, int kImages, FanForm kForm>
 void AddTile(const FanTile<T>& tile) {
   for (int64_t v = 0; v < tile.views; ++v) {
     const FanView& view = tile.plan->views[tile.first_view + v];
@@ -185,13 +187,13 @@ void AddTile(const FanTile<T>& tile) {
                           .sums = tile.sums + row * tile.columns};
       switch (ChooseLookUp(*tile.plan, view, x, u, tile.columns)) {
         case FanLookUp::kRising:
-          AddRun<T, FanLookUp::kRising, kImages, kFlat, kPolynomial>(tile, run);
+          AddRun<T, FanLookUp::kRising, kImages, kForm>(tile, run);
           break;
         case FanLookUp::kFalling:
-          AddRun<T, FanLookUp::kFalling, kImages, kFlat, kPolynomial>(tile, run);
+          AddRun<T, FanLookUp::kFalling, kImages, kForm>(tile, run);
           break;
         case FanLookUp::kGather:
-          AddRun<T, FanLookUp::kGather, kImages, kFlat, kPolynomial>(tile, run);
+          AddRun<T, FanLookUp::kGather, kImages, kForm>(tile, run);
           break;
       }
     }
@@ -200,9 +202,16 @@ void AddTile(const FanTile<T>& tile) {
 
 template <class T, int kImages>
 void AddTile(const FanTile<T>& tile) {
-  if (tile.plan->flat) return AddTile<T, kImages, true, true>(tile);
-  if (tile.plan->polynomial) return AddTile<T, kImages, false, true>(tile);
-  AddTile<T, kImages, false, false>(tile);
+  switch (tile.plan->form) {
+    case FanForm::kFlat:
+      return AddTile<T, kImages, FanForm::kFlat>(tile);
+    case FanForm::kTangent:
+      return AddTile<T, kImages, FanForm::kTangent>(tile);
+    case FanForm::kPolynomial:
+      return AddTile<T, kImages, FanForm::kPolynomial>(tile);
+    case FanForm::kLibrary:
+      return AddTile<T, kImages, FanForm::kLibrary>(tile);
+  }
 }
 
 void AddFloatViews(const FanTile<float>& tile) {

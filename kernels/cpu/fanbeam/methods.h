@@ -40,4 +40,12 @@ absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectQu
 template <class T>
 int64_t FanBeamBackprojectQuarterBytes(const ops::Device& device, const ops::Extents& extents);
 
+/// As NewFanBeamBackprojectQuarter<float> with rows of arcs that are resampled to equal steps of
+/// the tangent of the fan angle first (kernels/geometry/tangent_rows.h), `per_channel` elements for
+/// a channel, in place of an arctangent: for measurements, since it smooths.
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectTangent(
+    ops::Session& session, int per_channel);
+int64_t FanBeamBackprojectTangentBytes(int per_channel, const ops::Device& device,
+                                       const ops::Extents& extents);
+
 }  // namespace isocenter::cpu

@@ -6,11 +6,13 @@
 
 #include "kernels/cuda/device/layered_array.h"
 #include "kernels/cuda/fanbeam/methods.h"
+#include "kernels/cuda/fanbeam/row_sources.cuh"
 #include "kernels/cuda/fanbeam/view_tables.h"
 
 namespace isocenter::cuda {
 
-enum class FanAngles { kLibrary, kPolynomial };
+/// kTangent: none, rows are at equal steps of the tangent.
+enum class FanAngles { kLibrary, kPolynomial, kTangent };
 /// What the compiler was told of the file that a kernel is made in: the linker takes kernels of one
 /// name for the same.
 enum class FanMath { kExact, kFast };
@@ -54,7 +56,7 @@ __device__ T PolynomialPosition(const FanScan<T>& scan, T ratio) {
 
 template <class T, FanAngles kAngles>
 __device__ T FanPosition(const FanScan<T>& scan, T ratio) {
-  if (scan.flat) return scan.center + ratio * scan.per_radian;
+  if (kAngles == FanAngles::kTangent || scan.flat) return scan.center + ratio * scan.per_radian;
   if (kAngles == FanAngles::kLibrary || !scan.polynomial) {
     return scan.center + atan(ratio) * scan.per_radian;
   }
@@ -93,18 +95,22 @@ constexpr int64_t kFanTextureRows = 16384;      // that a texture holds at most
 constexpr int64_t kFanTextureChannels = 32768;  // beyond, values come from memory
 constexpr int kFanMostSlices = 65535;           // of a grid of blocks; grids have 4096
 
-template <class T, FanAngles kAngles, bool kTexture, FanMath kMath = FanMath::kExact>
+template <class T, FanAngles kAngles, bool kTexture, FanMath kMath = FanMath::kExact,
+          class Source = FanChannelRows>
 class FanBackproject final : public ops::FanBeamBackproject {
  public:
   explicit FanBackproject(CudaSession& session)
-      : session_(session), array_(LayeredArray::Writing::kByCopies) {}
+      : session_(session), source_(session), array_(LayeredArray::Writing::kByCopies) {
+    static_assert((kAngles == FanAngles::kTangent) == Source::kTangent);
+  }
 
   static int64_t Bytes(const ops::Extents& extents) {
-    const Shape3& stack = extents.stack;
+    const Shape3 stack = Source::Largest(extents.stack);
     const int64_t texture = kTexture && stack.fast <= kFanTextureChannels
                                 ? std::min(kFanTextureRows, stack.slow * stack.middle) * stack.fast
                                 : 0;
-    return texture * int64_t{sizeof(float)} + stack.slow * int64_t{sizeof(FanView<T>)};
+    return Source::Bytes(extents.stack) + texture * int64_t{sizeof(float)} +
+           stack.slow * int64_t{sizeof(FanView<T>)};
   }
 
   absl::Status DoRun(const FanBeamGeometry& geometry, int first_view,
@@ -112,20 +118,21 @@ class FanBackproject final : public ops::FanBeamBackproject {
     ISO_ASSIGN_OR_RETURN(const Stack* stack, AsStack(filtered));
     ISO_ASSIGN_OR_RETURN(Volume * target, AsVolume(volume));
     ISO_RETURN_IF_ERROR(session_.MakeCurrent());
-    const Shape3& shape = stack->shape();
+    ISO_ASSIGN_OR_RETURN(const FanRows from, source_.Of(geometry, *stack));
+    const Shape3& shape = from.shape;
     const std::vector<FanView<T>> views =
         MakeFanViews<T>(geometry, first_view, static_cast<int>(shape.slow), target->grid());
     ISO_RETURN_IF_ERROR(views_.Reserve(session_.memory(), shape.slow));
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(views_.data(), views.data(),
                                              views.size() * sizeof(FanView<T>),
                                              cudaMemcpyHostToDevice, session_.stream()));
-    const FanScan<T> scan = MakeFanScan<T>(geometry);
+    const FanScan<T> scan = source_.template Scan<T>(geometry);
     if constexpr (kTexture) {
       if (shape.fast <= kFanTextureChannels && shape.middle <= kFanTextureRows) {
-        return RunFromTexture(scan, *stack, *target);
+        return RunFromTexture(scan, from, *target);
       }
     }
-    const FanRowsInMemory rows{stack->data(), static_cast<int>(shape.middle),
+    const FanRowsInMemory rows{from.data, static_cast<int>(shape.middle),
                                static_cast<int>(shape.fast)};
     return Launch(scan, 0, static_cast<int>(shape.slow), rows, *target);
   }
@@ -142,8 +149,8 @@ class FanBackproject final : public ops::FanBeamBackproject {
     return ToStatus(cudaGetLastError(), "FanBackprojectKernel");
   }
 
-  absl::Status RunFromTexture(const FanScan<T>& scan, const Stack& stack, Volume& volume) {
-    const Shape3& shape = stack.shape();
+  absl::Status RunFromTexture(const FanScan<T>& scan, const FanRows& from, Volume& volume) {
+    const Shape3& shape = from.shape;
     const int64_t most = std::max<int64_t>(1, std::min(kFanTextureRows / shape.middle, shape.slow));
     ISO_RETURN_IF_ERROR(array_.Reserve(cudaCreateChannelDesc<float>(),
                                        make_cudaExtent(shape.fast, most * shape.middle, 1),
@@ -152,7 +159,7 @@ class FanBackproject final : public ops::FanBeamBackproject {
       const int64_t count = std::min(most, shape.slow - first);
       cudaMemcpy3DParms copy = {};
       copy.srcPtr =
-          make_cudaPitchedPtr(const_cast<float*>(stack.data()) + first * shape.middle * shape.fast,
+          make_cudaPitchedPtr(const_cast<float*>(from.data) + first * shape.middle * shape.fast,
                               shape.fast * sizeof(float), shape.fast, count * shape.middle);
       copy.dstArray = array_.array();
       copy.extent = make_cudaExtent(shape.fast, count * shape.middle, 1);
@@ -166,6 +173,7 @@ class FanBackproject final : public ops::FanBeamBackproject {
   }
 
   CudaSession& session_;
+  Source source_;
   DeviceBuffer<FanView<T>> views_;
   LayeredArray array_;
 };

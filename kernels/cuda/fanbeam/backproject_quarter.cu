@@ -18,7 +18,7 @@ struct alignas(2 * sizeof(T)) FanTurn {
   T x, y;
 };
 
-enum class FanDetector { kFlat, kArcByPolynomial, kArcByLibrary };
+enum class FanDetector { kFlat, kArcByPolynomial, kArcByLibrary, kArcByTangent };
 
 // The device's approximation is within one unit in the last place.
 __device__ float Reciprocal(float value) {
@@ -30,7 +30,9 @@ __device__ double Reciprocal(double value) { return 1 / value; }
 
 template <class T, FanDetector kDetector>
 __device__ T QuarterPosition(const FanScan<T>& scan, T ratio) {
-  if (kDetector == FanDetector::kFlat) return fma(ratio, scan.per_radian, scan.center);
+  if (kDetector == FanDetector::kFlat || kDetector == FanDetector::kArcByTangent) {
+    return fma(ratio, scan.per_radian, scan.center);
+  }
   if (kDetector == FanDetector::kArcByLibrary) {
     return fma(atan(ratio), scan.per_radian, scan.center);
   }
@@ -104,16 +106,16 @@ std::vector<FanTurn<T>> MakeFanTurns(const FanBeamGeometry& g, int views, const 
 }
 
 // `Plain` does what is not alike.
-template <class T, class Rows, class Plain>
+template <class T, class Rows, class Plain, class Source = FanChannelRows>
 class FanBackprojectQuarter final : public ops::FanBeamBackproject {
  public:
   explicit FanBackprojectQuarter(CudaSession& session)
-      : session_(session), rows_(session), plain_(session) {}
+      : session_(session), source_(session), rows_(session), plain_(session) {}
 
   static int64_t Bytes(const ops::Extents& extents) {
-    const Shape3& stack = extents.stack;
-    return Rows::Bytes(stack) + stack.slow / 4 * int64_t{sizeof(FanTurn<T>)} +
-           Plain::Bytes(extents);
+    const Shape3 stack = Source::Largest(extents.stack);
+    return Source::Bytes(extents.stack) + Rows::Bytes(stack) +
+           stack.slow / 4 * int64_t{sizeof(FanTurn<T>)} + Plain::Bytes(extents);
   }
 
   absl::Status DoRun(const FanBeamGeometry& geometry, int first_view,
@@ -131,7 +133,8 @@ class FanBackprojectQuarter final : public ops::FanBeamBackproject {
     ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(turns_.data(), turns.data(),
                                              turns.size() * sizeof(FanTurn<T>),
                                              cudaMemcpyHostToDevice, session_.stream()));
-    return rows_.ForEachPart(*stack, geometry.arc > 0, [&](int first, int count, const auto& rows) {
+    ISO_ASSIGN_OR_RETURN(const FanRows from, source_.Of(geometry, *stack));
+    return rows_.ForEachPart(from, geometry.arc > 0, [&](int first, int count, const auto& rows) {
       return Add(geometry, first, count, rows, *target);
     });
   }
@@ -140,8 +143,11 @@ class FanBackprojectQuarter final : public ops::FanBeamBackproject {
   template <class Part>
   absl::Status Add(const FanBeamGeometry& geometry, int first, int count, const Part& rows,
                    Volume& volume) {
-    const FanScan<T> scan = MakeFanScan<T>(geometry);
+    const FanScan<T> scan = source_.template Scan<T>(geometry);
     if (scan.flat) return Launch<FanDetector::kFlat>(geometry, scan, first, count, rows, volume);
+    if constexpr (Source::kTangent) {
+      return Launch<FanDetector::kArcByTangent>(geometry, scan, first, count, rows, volume);
+    }
     if (sizeof(T) == sizeof(float) && scan.polynomial) {
       return Launch<FanDetector::kArcByPolynomial>(geometry, scan, first, count, rows, volume);
     }
@@ -161,6 +167,7 @@ class FanBackprojectQuarter final : public ops::FanBeamBackproject {
   }
 
   CudaSession& session_;
+  Source source_;
   Rows rows_;
   Plain plain_;
   DeviceBuffer<FanTurn<T>> turns_;
@@ -173,7 +180,31 @@ using QuarterDouble = FanBackprojectQuarter<double, QuarterRows<double>,
 using QuarterTexture = FanBackprojectQuarter<float, QuarterRowsInTexture,
                                              FanBackproject<float, FanAngles::kLibrary, true>>;
 
+template <int kPerChannel>
+using QuarterTangent = FanBackprojectQuarter<
+    float, QuarterRows<float>,
+    FanBackproject<float, FanAngles::kTangent, false, FanMath::kExact, FanTangentRows<kPerChannel>>,
+    FanTangentRows<kPerChannel>>;
+
 }  // namespace
+
+template <int kPerChannel>
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectTangent(
+    CudaSession& session) {
+  return std::make_unique<QuarterTangent<kPerChannel>>(session);
+}
+template <int kPerChannel>
+int64_t FanBeamBackprojectTangentBytes(const ops::Extents& extents) {
+  return QuarterTangent<kPerChannel>::Bytes(extents);
+}
+#define ISOCENTER_TANGENT_ROWS(n)                                   \
+  template absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> \
+  NewFanBeamBackprojectTangent<n>(CudaSession&);                    \
+  template int64_t FanBeamBackprojectTangentBytes<n>(const ops::Extents&);
+ISOCENTER_TANGENT_ROWS(1)
+ISOCENTER_TANGENT_ROWS(4)
+ISOCENTER_TANGENT_ROWS(16)
+#undef ISOCENTER_TANGENT_ROWS
 
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectQuarter(
     CudaSession& session) {

@@ -50,6 +50,14 @@ int64_t FanBeamBackprojectQuarterDoubleBytes(const ops::Extents& extents);
 absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectQuarterTexture(
     CudaSession& session);
 int64_t FanBeamBackprojectQuarterTextureBytes(const ops::Extents& extents);
+/// As NewFanBeamBackprojectQuarter with rows of arcs that are resampled to equal steps of the
+/// tangent of the fan angle first, 1, 4 or 16 elements for a channel, in place of an arctangent:
+/// for measurements, since it smooths.
+template <int kPerChannel>
+absl::StatusOr<std::unique_ptr<ops::FanBeamBackproject>> NewFanBeamBackprojectTangent(
+    CudaSession& session);
+template <int kPerChannel>
+int64_t FanBeamBackprojectTangentBytes(const ops::Extents& extents);
 /// What those that go over all views take, without and with a texture.
 int64_t FanBeamBackprojectBytes(const ops::Extents& extents);
 int64_t FanBeamBackprojectTextureBytes(const ops::Extents& extents);

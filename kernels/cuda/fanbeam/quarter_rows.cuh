@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/device/layered_array.h"
 #include "kernels/cuda/device/session.h"
+#include "kernels/cuda/fanbeam/row_sources.cuh"
 
 namespace isocenter::cuda {
 
@@ -115,16 +116,16 @@ class QuarterRows {
 
   /// Calls add(first view of the quarter, views, rows) for parts that make up the quarter.
   template <class Add>
-  absl::Status ForEachPart(const Stack& stack, bool growing, Add add) {
-    ISO_ASSIGN_OR_RETURN(const Quad<T>* quads, Pack(stack, growing));
-    const Shape3& shape = stack.shape();
+  absl::Status ForEachPart(const FanRows& from, bool growing, Add add) {
+    ISO_ASSIGN_OR_RETURN(const Quad<T>* quads, Pack(from, growing));
+    const Shape3& shape = from.shape;
     return add(
         0, static_cast<int>(shape.slow / 4),
         QuadsInMemory<T>{quads, static_cast<int>(shape.middle), static_cast<int>(shape.fast)});
   }
 
-  absl::StatusOr<const Quad<T>*> Pack(const Stack& stack, bool growing) {
-    const Shape3& shape = stack.shape();
+  absl::StatusOr<const Quad<T>*> Pack(const FanRows& from, bool growing) {
+    const Shape3& shape = from.shape;
     const int64_t quarter = shape.slow / 4, rows = quarter * shape.middle;
     const int64_t stride = shape.fast + 2 * kQuarterMargin;
     ISO_RETURN_IF_ERROR(quads_.Reserve(session_.memory(), rows * stride));
@@ -132,7 +133,7 @@ class QuarterRows {
     const dim3 blocks((stride + 255) / 256, std::min(rows, kMostRows),
                       (rows + kMostRows - 1) / kMostRows);
     PackQuarters<<<blocks, 256, 0, session_.stream()>>>(
-        stack.data(), static_cast<int>(quarter), static_cast<int>(shape.middle),
+        from.data, static_cast<int>(quarter), static_cast<int>(shape.middle),
         static_cast<int>(shape.fast), growing ? 1 : 3, quads_.data());
     ISO_RETURN_IF_ERROR(ToStatus(cudaGetLastError(), "PackQuarters"));
     return quads_.data();
@@ -156,13 +157,13 @@ class QuarterRowsInTexture {
   }
 
   template <class Add>
-  absl::Status ForEachPart(const Stack& stack, bool growing, Add add) {
-    const Shape3& shape = stack.shape();
+  absl::Status ForEachPart(const FanRows& from, bool growing, Add add) {
+    const Shape3& shape = from.shape;
     const int64_t quarter = shape.slow / 4, stride = shape.fast + 2 * kQuarterMargin;
     if (stride > kMostChannels || shape.middle > kMostRows) {
-      return packed_.ForEachPart(stack, growing, add);
+      return packed_.ForEachPart(from, growing, add);
     }
-    ISO_ASSIGN_OR_RETURN(const Quad<float>* quads, packed_.Pack(stack, growing));
+    ISO_ASSIGN_OR_RETURN(const Quad<float>* quads, packed_.Pack(from, growing));
     const int64_t most = std::max<int64_t>(1, std::min(kMostRows / shape.middle, quarter));
     ISO_RETURN_IF_ERROR(array_.Reserve(cudaCreateChannelDesc<float4>(),
                                        make_cudaExtent(stride, most * shape.middle, 1), session_));

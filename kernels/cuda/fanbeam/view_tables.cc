@@ -33,6 +33,15 @@ FanScan<T> MakeFanScan(const FanBeamGeometry& g) {
 }
 
 template <class T>
+FanScan<T> MakeFanScan(const FanBeamGeometry& g, const TangentRows& rows) {
+  FanScan<T> scan = MakeFanScan<T>(g);
+  scan.center = static_cast<T>(-rows.first / rows.step);
+  scan.per_radian = static_cast<T>(1 / rows.step);
+  scan.channels = rows.count();
+  return scan;
+}
+
+template <class T>
 std::vector<FanView<T>> MakeFanViews(const FanBeamGeometry& g, int first_view, int views,
                                      const VolumeGrid& grid) {
   const double scale = FanScale(g);
@@ -53,6 +62,7 @@ std::vector<FanView<T>> MakeFanViews(const FanBeamGeometry& g, int first_view, i
 
 template FanScan<float> MakeFanScan<float>(const FanBeamGeometry&);
 template FanScan<double> MakeFanScan<double>(const FanBeamGeometry&);
+template FanScan<float> MakeFanScan<float>(const FanBeamGeometry&, const TangentRows&);
 template std::vector<FanView<float>> MakeFanViews<float>(const FanBeamGeometry&, int, int,
                                                          const VolumeGrid&);
 template std::vector<FanView<double>> MakeFanViews<double>(const FanBeamGeometry&, int, int,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/geometry/fan_beam.h"
+#include "kernels/geometry/tangent_rows.h"
 #include "kernels/geometry/volume_grid.h"
 
 namespace isocenter::cuda {
@@ -31,6 +32,9 @@ struct FanScan {
 
 template <class T>
 FanScan<T> MakeFanScan(const FanBeamGeometry& geometry);
+/// The same for rows that are resampled to the tangent.
+template <class T>
+FanScan<T> MakeFanScan(const FanBeamGeometry& geometry, const TangentRows& rows);
 template <class T>
 std::vector<FanView<T>> MakeFanViews(const FanBeamGeometry& geometry, int first_view, int views,
                                      const VolumeGrid& grid);

@@ -2,7 +2,8 @@
 // each detector column, a thread for each of its rays; all of them go through the same columns of
 // voxels in lock step and add to one in shared memory, which then is added to the volume. Crossings
 // come in a table that the host makes for each view and copies beside the device's work on the view
-// before.
+// before; or they are made once for all views and stay on the device, as the paper does "in
+// practice".
 //
 // The paper does not say how blocks keep out of each other's way, which meet in columns of voxels:
 // here they add atomically, and so do rays that meet in a voxel. Sums come in any order.
@@ -109,10 +110,19 @@ int64_t TableBytes(const VolumeGrid& grid, int64_t columns) {
                     static_cast<int64_t>(sizeof(int32_t)));
 }
 
+// What tables depend on.
+struct TablesOf {
+  std::vector<ProjectionMatrix> matrices;
+  VolumeGrid grid;
+  Shape3 shape;
+  friend bool operator==(const TablesOf&, const TablesOf&) = default;
+};
+
 class BackprojectLockStep final : public ops::MatchedBackproject {
  public:
-  BackprojectLockStep(CudaSession& session, std::unique_ptr<ops::MatchedBackproject> other)
-      : session_(session), other_(std::move(other)) {}
+  BackprojectLockStep(CudaSession& session, std::unique_ptr<ops::MatchedBackproject> other,
+                      LockStepTables tables)
+      : session_(session), other_(std::move(other)), tables_(tables) {}
 
   absl::Status DoRun(std::span<const ProjectionMatrix> matrices,
                      const ops::ProjectionStack& projections, ops::VolumeBuffer& volume) override {
@@ -128,6 +138,7 @@ class BackprojectLockStep final : public ops::MatchedBackproject {
     ISO_RETURN_IF_ERROR(scaled_.Reserve(session_.memory(), shape.middle * shape.fast));
     ISO_RETURN_IF_CUDA_ERROR(
         cudaMemsetAsync(columns_.data(), 0, grid.voxels() * sizeof(float), session_.stream()));
+    if (tables_ == LockStepTables::kStored) ISO_RETURN_IF_ERROR(Store(indexed, grid, shape));
     for (size_t view = 0; view < indexed.size(); ++view) {
       const float* const pixels =
           stack->data() + static_cast<int64_t>(view) * shape.middle * shape.fast;
@@ -150,7 +161,7 @@ class BackprojectLockStep final : public ops::MatchedBackproject {
     });
   }
 
-  absl::StatusOr<Slot*> SlotFor(size_t view, int64_t bytes) {
+  absl::StatusOr<Slot*> SlotFor(size_t view, int64_t host_bytes, int64_t device_bytes) {
     if (slots_.empty()) {
       for (int i = 0; i < 2; ++i) {
         ISO_ASSIGN_OR_RETURN(Event copied, Event::Create(cudaEventDisableTiming));
@@ -163,30 +174,73 @@ class BackprojectLockStep final : public ops::MatchedBackproject {
     // over.
     ISO_RETURN_IF_CUDA_ERROR(cudaEventSynchronize(slot.copied.get()));
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(session_.upload_stream(), slot.used.get()));
-    if (slot.device.count() < bytes) {
+    if (slot.device.count() < device_bytes) {
       ISO_RETURN_IF_CUDA_ERROR(cudaEventSynchronize(slot.used.get()));
     }
-    ISO_RETURN_IF_ERROR(slot.host.Reserve(bytes));
-    ISO_RETURN_IF_ERROR(slot.device.Reserve(session_.memory(), bytes));
+    ISO_RETURN_IF_ERROR(slot.host.Reserve(host_bytes));
+    if (device_bytes > 0) {
+      ISO_RETURN_IF_ERROR(slot.device.Reserve(session_.memory(), device_bytes));
+    }
     return &slot;
+  }
+
+  // Makes a view's table on the host and starts its copy.
+  absl::Status CopyTable(const ProjectionMatrix& indexed, const VolumeGrid& grid,
+                         const Shape3& shape, const Slot& slot, std::byte* to) {
+    const int64_t most = MostLockSteps(grid);
+    MakeLockSteps(
+        RaysOf(Centered(indexed, grid, shape)), grid, shape,
+        {reinterpret_cast<LockStep*>(slot.host.data()), static_cast<size_t>(shape.fast * most)},
+        {reinterpret_cast<int32_t*>(slot.host.data() + CountsAt(grid, shape)),
+         static_cast<size_t>(shape.fast)});
+    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(to, slot.host.data(), TableBytes(grid, shape.fast),
+                                             cudaMemcpyHostToDevice, session_.upload_stream()));
+    return ToStatus(cudaEventRecord(slot.copied.get(), session_.upload_stream()),
+                    "cudaEventRecord");
+  }
+
+  // The tables of all views, unless they are there.
+  absl::Status Store(const std::vector<ProjectionMatrix>& indexed, const VolumeGrid& grid,
+                     const Shape3& shape) {
+    const TablesOf wanted{indexed, grid, shape};
+    if (stored_of_ == wanted) return absl::OkStatus();
+    stored_of_ = {};
+    const int64_t bytes = TableBytes(grid, shape.fast);
+    // What the last call left may still be read.
+    ISO_RETURN_IF_CUDA_ERROR(cudaStreamSynchronize(session_.stream()));
+    ISO_RETURN_IF_ERROR(
+        stored_.Reserve(session_.memory(), bytes * static_cast<int64_t>(indexed.size())));
+    for (size_t view = 0; view < indexed.size(); ++view) {
+      ISO_ASSIGN_OR_RETURN(Slot * slot, SlotFor(view, bytes, 0));
+      ISO_RETURN_IF_ERROR(CopyTable(indexed[view], grid, shape, *slot,
+                                    stored_.data() + static_cast<int64_t>(view) * bytes));
+      ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(session_.stream(), slot->copied.get()));
+    }
+    stored_of_ = wanted;
+    return absl::OkStatus();
+  }
+
+  static int64_t CountsAt(const VolumeGrid& grid, const Shape3& shape) {
+    return shape.fast * MostLockSteps(grid) * static_cast<int64_t>(sizeof(LockStep));
   }
 
   absl::Status AddView(const ProjectionMatrix& indexed, const VolumeGrid& grid, const Shape3& shape,
                        size_t view, const float* pixels) {
-    const Rays rays = RaysOf(Centered(indexed, grid, shape));
-    const int64_t most = MostLockSteps(grid), bytes = TableBytes(grid, shape.fast);
-    ISO_ASSIGN_OR_RETURN(Slot * slot, SlotFor(view, bytes));
-    const int64_t counts_at = shape.fast * most * static_cast<int64_t>(sizeof(LockStep));
-    MakeLockSteps(
-        rays, grid, shape,
-        {reinterpret_cast<LockStep*>(slot->host.data()), static_cast<size_t>(shape.fast * most)},
-        {reinterpret_cast<int32_t*>(slot->host.data() + counts_at),
-         static_cast<size_t>(shape.fast)});
-    ISO_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(slot->device.data(), slot->host.data(), bytes,
-                                             cudaMemcpyHostToDevice, session_.upload_stream()));
-    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(slot->copied.get(), session_.upload_stream()));
+    const int64_t bytes = TableBytes(grid, shape.fast);
+    if (tables_ == LockStepTables::kStored) {
+      return Launch(indexed, grid, shape, stored_.data() + static_cast<int64_t>(view) * bytes,
+                    pixels);
+    }
+    ISO_ASSIGN_OR_RETURN(Slot * slot, SlotFor(view, bytes, bytes));
+    ISO_RETURN_IF_ERROR(CopyTable(indexed, grid, shape, *slot, slot->device.data()));
     ISO_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(session_.stream(), slot->copied.get()));
+    ISO_RETURN_IF_ERROR(Launch(indexed, grid, shape, slot->device.data(), pixels));
+    return ToStatus(cudaEventRecord(slot->used.get(), session_.stream()), "cudaEventRecord");
+  }
 
+  absl::Status Launch(const ProjectionMatrix& indexed, const VolumeGrid& grid, const Shape3& shape,
+                      const std::byte* tables, const float* pixels) {
+    const Rays rays = RaysOf(Centered(indexed, grid, shape));
     const Rays lengths = RaysOf(indexed);
     ISO_RETURN_IF_ERROR(ScaleByRayLength({&lengths, 1}, grid.spacing, shape, pixels, scaled_.data(),
                                          session_.stream()));
@@ -196,36 +250,38 @@ class BackprojectLockStep final : public ops::MatchedBackproject {
                              rays.base.z,
                              rays.per_column.z,
                              rays.per_row.z};
-    const Table table{reinterpret_cast<const LockStep*>(slot->device.data()),
-                      reinterpret_cast<const int32_t*>(slot->device.data() + counts_at),
-                      static_cast<int>(most)};
+    const Table table{reinterpret_cast<const LockStep*>(tables),
+                      reinterpret_cast<const int32_t*>(tables + CountsAt(grid, shape)),
+                      static_cast<int>(MostLockSteps(grid))};
     const int threads =
         std::min<int>(kMostThreads, static_cast<int>((shape.middle + kWarp - 1) / kWarp * kWarp));
     LockStepKernel<<<static_cast<unsigned>(shape.fast), threads, grid.nz * sizeof(float),
                      session_.stream()>>>(along_z, table, scaled_.data(), ExtentOf(grid, shape),
                                           columns_.data());
-    ISO_RETURN_IF_CUDA_ERROR(cudaGetLastError());
-    ISO_RETURN_IF_CUDA_ERROR(cudaEventRecord(slot->used.get(), session_.stream()));
-    return absl::OkStatus();
+    return ToStatus(cudaGetLastError(), "LockStepKernel");
   }
 
   CudaSession& session_;
   const std::unique_ptr<ops::MatchedBackproject> other_;  // for views that it does not serve
+  const LockStepTables tables_;
   DeviceBuffer<float> columns_, scaled_;
   std::vector<Slot> slots_;
+  DeviceBuffer<std::byte> stored_;
+  TablesOf stored_of_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectLockStep(
-    CudaSession& session) {
+    CudaSession& session, LockStepTables tables) {
   ISO_ASSIGN_OR_RETURN(auto other, NewBackprojectSiddon(session));
-  return std::make_unique<BackprojectLockStep>(session, std::move(other));
+  return std::make_unique<BackprojectLockStep>(session, std::move(other), tables);
 }
 
-int64_t BackprojectLockStepBytes(const ops::Extents& extents) {
+int64_t BackprojectLockStepBytes(LockStepTables tables, const ops::Extents& extents) {
   const Shape3& stack = extents.stack;
-  return BackprojectSiddonBytes(extents) + 2 * TableBytes(extents.grid, stack.fast) +
+  const int64_t views = tables == LockStepTables::kStored ? stack.slow : 2;
+  return BackprojectSiddonBytes(extents) + views * TableBytes(extents.grid, stack.fast) +
          (extents.grid.voxels() + stack.middle * stack.fast) * int64_t{sizeof(float)};
 }
 

@@ -30,11 +30,14 @@ void RegisterZinsserKeckTable(ops::Registry& registry);
 /// Adds the steps of Papenhausen & Mueller (2012) as back-projections "ladder_...".
 void RegisterPapenhausenLadder(ops::Registry& registry);
 
+/// Where the tables of crossings come from: from the host, view by view, or made once for views
+/// that come again and kept on the device, some megabytes for each.
+enum class LockStepTables { kCopied, kStored };
 /// The ray-driven adjoint of Thompson & Lionheart (2014). Views without upright columns go to the
 /// backend's own.
 absl::StatusOr<std::unique_ptr<ops::MatchedBackproject>> NewBackprojectLockStep(
-    CudaSession& session);
-int64_t BackprojectLockStepBytes(const ops::Extents& extents);
+    CudaSession& session, LockStepTables tables);
+int64_t BackprojectLockStepBytes(LockStepTables tables, const ops::Extents& extents);
 
 /// Which plane of voxels the threads of Du et al. (2017) are: perpendicular to z, y or x.
 enum class DuPlane { kAxial, kCoronal, kSagittal };

@@ -2,7 +2,9 @@
 
 #include <numbers>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/cuda/device/on_cuda.h"
+#include "kernels/cuda/fanbeam/methods.h"
 #include "kernels/cuda/published/methods.h"
 
 namespace isocenter::cuda {
@@ -24,6 +26,22 @@ void RegisterDu(int parts, ops::ProjectorMethods& methods) {
   add("du_critical", {DuPlane::kCoronal, DuPlane::kSagittal, 80 * kDegree});
 }
 
+void RegisterLockStep(std::string name, LockStepTables tables, ops::Registry& registry) {
+  registry.projectors[ops::ProjectorModel::kSiddon].back.Add(
+      "cuda", std::move(name),
+      {OnCuda([tables](CudaSession& session) { return NewBackprojectLockStep(session, tables); }),
+       Taking([tables](const ops::Extents& e) { return BackprojectLockStepBytes(tables, e); })},
+      ops::Precision::kExact, ops::Order::kAny);
+}
+
+template <int kPerChannel>
+void RegisterTangentRows(ops::Registry& registry) {
+  registry.fan_beam_backproject.Add("cuda", absl::StrCat("tangent_rows_", kPerChannel),
+                                    {OnCuda(NewFanBeamBackprojectTangent<kPerChannel>),
+                                     Taking(FanBeamBackprojectTangentBytes<kPerChannel>)},
+                                    ops::Precision::kFast);
+}
+
 }  // namespace
 
 void RegisterPublished(ops::Registry& registry) {
@@ -42,9 +60,11 @@ void RegisterPublished(ops::Registry& registry) {
                            ops::Precision::kFast);
   RegisterZinsserKeckTable(registry);
   RegisterPapenhausenLadder(registry);
-  registry.projectors[ops::ProjectorModel::kSiddon].back.Add(
-      "cuda", "lock_step", {OnCuda(NewBackprojectLockStep), Taking(BackprojectLockStepBytes)},
-      ops::Precision::kExact, ops::Order::kAny);
+  RegisterLockStep("lock_step", LockStepTables::kCopied, registry);
+  RegisterLockStep("lock_step_stored", LockStepTables::kStored, registry);
+  RegisterTangentRows<1>(registry);
+  RegisterTangentRows<4>(registry);
+  RegisterTangentRows<16>(registry);
   RegisterDu(1, registry.projectors[ops::ProjectorModel::kVoxelDriven]);
   RegisterDu(2, registry.projectors[ops::ProjectorModel::kVoxelDrivenSplit]);
 }
