@@ -9,6 +9,7 @@
 #include "tests/bench/fanbeam/bench.h"
 #include "tests/bench/fanbeam/flags.h"
 #include "tests/bench/fdk_bench.h"
+#include "tests/bench/graphics/bench.h"
 #include "tests/bench/ladder/bench.h"
 #include "tests/bench/ladder/flags.h"
 #include "tests/bench/project_bench.h"
@@ -123,6 +124,22 @@ Command AddSearch(CLI::App& app) {
       ->check(CLI::ExistingFile);
   command->add_option("--out", options->out, "Directory for the whole table (.csv)");
   return {command, [options] { return RunSearch(*options); }};
+}
+
+Command AddGraphics(CLI::App& app) {
+  auto options = std::make_shared<GraphicsOptions>();
+  CLI::App* command = app.add_subcommand(
+      "graphics", "The same work by fragments and by a compute shader of OpenGL ES");
+  command->add_option("--size", options->size, "Fragments per axis")
+      ->check(CLI::Range(16, 8192))
+      ->capture_default_str();
+  command->add_option("--steps", options->steps, "Multiplications of each")
+      ->check(CLI::Range(16, 10000000))
+      ->capture_default_str();
+  command->add_option("--repeats", options->repeats, "Runs of each")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  return {command, [options] { return RunGraphics(*options); }};
 }
 
 Command AddProject(CLI::App& app) {

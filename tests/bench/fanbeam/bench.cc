@@ -17,6 +17,7 @@ absl::Status RunFanBeam(const FanBeamOptions& options) {
   std::printf("%d views of %d channels, %d x %d pixels: %.4g updates; medians of %d runs\n",
               options.views, PaperGeometry(options.views, 1).channels, options.size, options.size,
               double(options.size) * options.size * options.views, options.repeats);
+  if (options.devices > 1) return RunFanBeamDevices(options, methods);
   ISO_RETURN_IF_ERROR(RunFanBeamTimes(options, methods));
   ISO_RETURN_IF_ERROR(RunFanBeamErrors(options, methods));
   return options.realizations == 0 ? absl::OkStatus() : RunFanBeamNoise(options, methods);

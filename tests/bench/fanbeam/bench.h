@@ -16,6 +16,9 @@ absl::Status RunFanBeam(const FanBeamOptions& options);
 /// Fig. 4 and Table 2.
 absl::Status RunFanBeamTimes(const FanBeamOptions& options,
                              const std::vector<FanBeamMethods>& methods);
+/// Two GPUs of table 2: rows, and views, of one slice on several devices of a backend.
+absl::Status RunFanBeamDevices(const FanBeamOptions& options,
+                               const std::vector<FanBeamMethods>& methods);
 /// Section 4.4.1, and the two forms of the filter.
 absl::Status RunFanBeamErrors(const FanBeamOptions& options,
                               const std::vector<FanBeamMethods>& methods);

@@ -21,6 +21,11 @@ CLI::App* AddFanBeamCommand(CLI::App& app, FanBeamOptions& o) {
   command.add_option("--threads", o.threads, "Numbers of the CPU's threads (default: 1, 2, 4 ..)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
+  command
+      .add_option("--devices", o.devices,
+                  "More than one: only what it brings when 2, 4 .. of them share one slice")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   command.add_option("--realizations", o.realizations, "Scans with noise of their own; 0: none")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();

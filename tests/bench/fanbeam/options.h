@@ -14,6 +14,7 @@ struct FanBeamOptions {
   std::vector<std::string> backends;  // empty: all that have a device, but for reference
   std::vector<std::string> methods;   // back-projections; empty: all
   std::vector<int> threads;           // of the CPU; empty: 1, 2, 4 .. cores
+  int devices = 1;                    // more: they share one slice, and nothing else is measured
   int realizations = 100;             // of the noise; 0: none
   double photons = 100000;            // per channel and view, unattenuated
   /// Distances of channels, as fractions of the paper's, at which the noise is looked at, too.
