@@ -56,6 +56,7 @@ struct Options {
   IterativeFlags iterative;
   std::string curve;
   std::string fan_beam_kernel = "exact";
+  int fan_beam_decrease = 0;
   std::string backend;
   int devices = 1;
   int threads = 0;
@@ -279,7 +280,8 @@ absl::Status ReconstructSlices(const Options& o) {
        .size = o.size,
        .grid = grid ? o.acquisition.grid : std::vector<int>(),
        .voxel_mm = o.acquisition.voxel_mm,
-       .settings = {.form = o.fan_beam_kernel == "exact" ? ops::FanBeamKernelForm::kExact
+       .settings = {.decrease = {o.fan_beam_decrease, o.fan_beam_decrease},
+                    .form = o.fan_beam_kernel == "exact" ? ops::FanBeamKernelForm::kExact
                                                          : ops::FanBeamKernelForm::kSampledRamp,
                     .window = WindowNamed(o.window),
                     .cutoff = o.fdk.cutoff,
@@ -408,6 +410,12 @@ void AddReconstructCommand(flags::Command program) {
            "of fan-beam scans: exact, or the ramp sampled at a padded row's frequencies")
       .ShowDefault()
       .OneOf({"exact", "sampled-ramp"});
+  command
+      .Add("--fan-beam-decrease", o.fan_beam_decrease,
+           "channels over which rows of fan-beam scans fall to zero on either side, where the "
+           "detector cuts them")
+      .ShowDefault()
+      .Range(0, 65536);
   command
       .Add("--backend", o.backend,
            "cpu or cuda (default: the fastest there is), of fan beams gles, too")

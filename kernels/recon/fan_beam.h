@@ -6,19 +6,35 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kernels/base/views.h"
 #include "kernels/ops/fan_beam.h"
 #include "kernels/ops/registry.h"
 
 namespace isocenter::recon {
 
+/// Channels beside the outer ones over which rows that the detector cuts fall linearly to zero, so
+/// that the filter sees no edge there. Mendl et al. (2013), 3.2: none before and 64 after.
+struct FanBeamDecrease {
+  int before = 0, after = 0;
+  friend bool operator==(const FanBeamDecrease&, const FanBeamDecrease&) = default;
+};
+
 struct FanBeamSettings {
+  FanBeamDecrease decrease;
   ops::FanBeamKernelForm form = ops::FanBeamKernelForm::kExact;
   ops::FilterWindow window = ops::FilterWindow::kRamLak;
   double cutoff = 1;
   double mu_water_per_mm = 0.02;
   std::string backproject_method;  // empty: the backend's default
 };
+
+/// The scan as if it had these channels as well. Errors: INVALID_ARGUMENT (channels outside of 0 to
+/// those of the scan; a scan that is none with them: a short one must cover the wider fan).
+absl::StatusOr<FanBeamGeometry> WithDecrease(const FanBeamGeometry& geometry,
+                                             const FanBeamDecrease& decrease);
+/// Fills `wide`, of as many more channels, with the rows of `lines`, continued.
+void Decrease(HostView3<const float> lines, const FanBeamDecrease& decrease, HostView3<float> wide);
 
 /// Fills the line integrals [view][slice][channel] of the slices from `first`, as many as `lines`
 /// has rows.

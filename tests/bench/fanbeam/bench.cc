@@ -20,6 +20,7 @@ absl::Status RunFanBeam(const FanBeamOptions& options) {
   if (options.devices > 1) return RunFanBeamDevices(options, methods);
   ISO_RETURN_IF_ERROR(RunFanBeamTimes(options, methods));
   ISO_RETURN_IF_ERROR(RunFanBeamErrors(options, methods));
+  ISO_RETURN_IF_ERROR(RunFanBeamDecrease(options));
   return options.realizations == 0 ? absl::OkStatus() : RunFanBeamNoise(options, methods);
 }
 

@@ -22,6 +22,8 @@ absl::Status RunFanBeamDevices(const FanBeamOptions& options,
 /// Section 4.4.1, and the two forms of the filter.
 absl::Status RunFanBeamErrors(const FanBeamOptions& options,
                               const std::vector<FanBeamMethods>& methods);
+/// The linear decrease of section 3.2, with and without rows that the detector cuts.
+absl::Status RunFanBeamDecrease(const FanBeamOptions& options);
 /// Table 3 and Fig. 6, over many realizations; the spacings of channels.
 absl::Status RunFanBeamNoise(const FanBeamOptions& options,
                              const std::vector<FanBeamMethods>& methods);
