@@ -222,6 +222,8 @@ Command AddReconstruct(CLI::App& app) {
                       "Method of the back-projection; another one lists them");
   command->add_flag("--equal-chunks", options->equal_chunks,
                     "Without the smaller chunks that a plan begins with: what they bring");
+  command->add_flag("--equal-slabs", options->equal_slabs,
+                    "Slabs of one size, without the smaller ones that a plan ends with");
   command->add_flag("--print-plan", options->print_plan,
                     "Print the plan of each case; the report of --json has it anyway");
   command->add_option("--devices", options->devices, "Numbers of devices")
@@ -260,6 +262,10 @@ Command AddRefine(CLI::App& app) {
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--projector", options->projector, "Projector")->capture_default_str();
+  command->add_option("--forward-method", options->forward_method,
+                      "Method of the projector's forward direction (default: the backend's)");
+  command->add_option("--back-method", options->back_method,
+                      "Method of the projector's adjoint (default: the backend's)");
   command->add_flag("--unmatched", options->unmatched, "Back-project as FDK does");
   command->add_option("--iterations", options->settings.iterations, "Passes over all views")
       ->check(CLI::Range(1, 1000))

@@ -27,7 +27,7 @@ namespace {
 constexpr double kMib = 1 << 20;
 
 struct Measured {
-  std::vector<double> whole, backproject, filter, preprocess, upload, download;  // seconds
+  std::vector<double> whole, backproject, filter, preprocess, upload, download, exposed;  // s
 };
 
 absl::StatusOr<Measured> Measure(recon::Reconstructor& reconstructor, const ops::RawFrames& frames,
@@ -47,6 +47,7 @@ absl::StatusOr<Measured> Measure(recon::Reconstructor& reconstructor, const ops:
     measured.preprocess.push_back(seconds.preprocess);
     measured.upload.push_back(seconds.upload);
     measured.download.push_back(seconds.download);
+    measured.exposed.push_back(ExposedSeconds(trace));
   }
   return measured;
 }
@@ -59,6 +60,26 @@ std::vector<recon::Chunk> EqualChunks(const recon::ReconstructionPlan& plan) {
     chunks.push_back({first, std::min(size, plan.views() - first)});
   }
   return chunks;
+}
+
+// What the last slabs' smaller sizes bring: the plan's slabs without them.
+std::vector<recon::Slab> EqualSlabs(const recon::ReconstructionPlan& plan, size_t devices,
+                                    int step) {
+  int most = 0;
+  for (const recon::Slab& slab : plan.slabs) most = std::max(most, slab.slices);
+  return recon::DivideSlices(plan.grid.nz, static_cast<int>(devices), step, most);
+}
+
+// Seconds in which copies to the host go on after the last kernel.
+double ExposedSeconds(const std::vector<recon::DeviceSpan>& trace) {
+  double kernels = 0, copies = 0;
+  for (const recon::DeviceSpan& entry : trace) {
+    const bool copy =
+        entry.span.stage == ops::Stage::kUpload || entry.span.stage == ops::Stage::kDownload;
+    double& end = copy ? copies : kernels;
+    end = std::max(end, entry.span.end);
+  }
+  return std::max(0.0, copies - kernels);
 }
 
 absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
@@ -91,6 +112,9 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
                            recon::MakePlan(acquisition, scan.grid, settings, AllMethods(), devices,
                                            recon::Arrival::kComplete));
       if (options.equal_chunks) plan.chunks = EqualChunks(plan);
+      if (options.equal_slabs) {
+        plan.slabs = EqualSlabs(plan, devices.size(), devices[0]->traits().slab_slices);
+      }
       ISO_ASSIGN_OR_RETURN(const auto reconstructor,
                            recon::Reconstructor::Create(plan, AllMethods(), devices));
       std::vector<recon::DeviceSpan> trace;
@@ -104,7 +128,7 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
       };
       std::printf(
           "%-6s %3d  %-6s %6.0f %5d %s %9.1f (%.1f-%.1f) %8.0f %8.0f %8.1f %6.1f %6.1f %6.1f "
-          "%6.1f\n",
+          "%6.1f %7.1f\n",
           name.c_str(), count, precision.c_str(), static_cast<double>(plan.peak_bytes) / kMib,
           static_cast<int>(plan.slabs.size()),
           plan.order == recon::Order::kChunksFirst ? "together"
@@ -112,7 +136,7 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
                                                    : "re-read ",
           1e3 * whole_s.median, 1e3 * whole_s.least, 1e3 * whole_s.most, whole.median,
           kernel.median, ms(measured.backproject), ms(measured.filter), ms(measured.preprocess),
-          ms(measured.upload), ms(measured.download));
+          ms(measured.upload), ms(measured.download), ms(measured.exposed));
       if (options.print_plan) std::fputs(recon::PlanText(plan).c_str(), stdout);
       std::fflush(stdout);
       report["cases"].push_back({{"case", name},
@@ -127,7 +151,8 @@ absl::Status RunCase(const std::string& name, const ReconstructOptions& options,
                                  {"filter_seconds", ToJson(Summarize(measured.filter))},
                                  {"preprocess_seconds", ToJson(Summarize(measured.preprocess))},
                                  {"upload_seconds", ToJson(Summarize(measured.upload))},
-                                 {"download_seconds", ToJson(Summarize(measured.download))}});
+                                 {"download_seconds", ToJson(Summarize(measured.download))},
+                                 {"exposed_seconds", ToJson(Summarize(measured.exposed))}});
       if (!options.trace.empty()) {
         ISO_RETURN_IF_ERROR(
             WriteFile(options.trace, recon::ChromeTrace(trace, recon::PlanText(plan))));
@@ -167,9 +192,9 @@ absl::Status RunReconstruct(const ReconstructOptions& options) {
                           {"clock_mhz", ceilings.clock_mhz}};
   }
 #endif
-  std::printf("%-6s %3s  %-6s %6s %5s %8s %-20s %8s %8s %8s %6s %6s %6s %6s\n", "case", "dev",
+  std::printf("%-6s %3s  %-6s %6s %5s %8s %-20s %8s %8s %8s %6s %6s %6s %6s %7s\n", "case", "dev",
               "prec.", "MiB", "slabs", "in mem.", "whole ms", "GUPS", "kernel", "bp ms", "filter",
-              "prep", "up", "down");
+              "prep", "up", "down", "exposed");
   for (const std::string& name : options.cases) {
     ISO_RETURN_IF_ERROR(RunCase(name, options, report));
   }

@@ -24,6 +24,7 @@ struct ReconstructOptions {
   std::string json;        // file to write; empty: none
   bool print_plan = false;
   bool equal_chunks = false;  // without the smaller ones that a plan begins with
+  bool equal_slabs = false;   // without the smaller ones that it ends with
 };
 
 /// Errors: UNAVAILABLE (no such device), INVALID_ARGUMENT (an unknown case).

@@ -10,6 +10,7 @@
 #include "kernels/recon/iterative/refinement.h"
 #include "kernels/recon/plan_text.h"
 #include "kernels/recon/reconstructor.h"
+#include "tests/all_methods.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/noise.h"
 #include "tests/bench/scan.h"
@@ -41,9 +42,37 @@ struct Times {
   std::vector<recon::DeviceSpan> trace;  // of the last run's iterations
 };
 
+// The table with the method before all others of the backend, so that it is the default. Errors:
+// NOT_FOUND.
+template <class Table>
+absl::Status Prefer(const std::string& backend, const std::string& method, Table& table) {
+  if (method.empty()) return absl::OkStatus();
+  ISO_ASSIGN_OR_RETURN(const auto* wanted, table.FindEntry(backend, method));
+  Table preferred;
+  for (const ops::Precision precision : {ops::Precision::kExact, ops::Precision::kFast}) {
+    preferred.Add(backend, method, wanted->factory, precision, wanted->order);
+  }
+  for (const auto& entry : table.List()) {
+    preferred.Add(entry.backend, entry.method, entry.factory, entry.precision, entry.order);
+  }
+  table = std::move(preferred);
+  return absl::OkStatus();
+}
+
+// All methods, the published among them, with those that were asked for as defaults.
+absl::StatusOr<ops::Registry> MethodsOf(const RefineOptions& options) {
+  ops::Registry registry = AllMethods();
+  ISO_ASSIGN_OR_RETURN(const ops::ProjectorModel model, ops::ProjectorNamed(options.projector));
+  ops::ProjectorMethods& methods = registry.projectors[model];
+  ISO_RETURN_IF_ERROR(Prefer(options.backend, options.forward_method, methods.forward));
+  ISO_RETURN_IF_ERROR(Prefer(options.backend, options.back_method, methods.back));
+  return registry;
+}
+
 // One refinement, its buffers included in `whole`.
 absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::Device*>& devices,
-                     const ops::RawFrames& frames, HostView3<float> volume, Times& times) {
+                     const ops::Registry& registry, const ops::RawFrames& frames,
+                     HostView3<float> volume, Times& times) {
   const auto start = Clock::now();
   auto since = start;
   const auto end = [&](int part) {
@@ -52,11 +81,11 @@ absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::D
   };
   if (plan.warm_start) {
     ISO_ASSIGN_OR_RETURN(const auto reconstructor,
-                         recon::Reconstructor::Create(*plan.warm_start, Backends(), devices));
+                         recon::Reconstructor::Create(*plan.warm_start, registry, devices));
     ISO_RETURN_IF_ERROR(reconstructor->Run(frames, volume));
   }
   end(0);
-  ISO_ASSIGN_OR_RETURN(const auto refinement, recon::Refinement::Create(plan, Backends(), devices));
+  ISO_ASSIGN_OR_RETURN(const auto refinement, recon::Refinement::Create(plan, registry, devices));
   end(1);
   for (int view = 0; view < plan.views(); view += plan.chunk_views) {
     const int count = std::min(plan.chunk_views, plan.views() - view);
@@ -82,6 +111,7 @@ absl::Status RunOnce(const recon::RefinementPlan& plan, const std::vector<ops::D
 }
 
 absl::Status RunCase(const std::string& name, int device_count, const RefineOptions& options) {
+  ISO_ASSIGN_OR_RETURN(const ops::Registry registry, MethodsOf(options));
   ISO_ASSIGN_OR_RETURN(const ScanCase test, MakeScanCase(name, options.views, options.trajectory));
   const recon::Acquisition acquisition{
       .detector = test.detector, .i0_counts = 65535, .trajectory = test.trajectory};
@@ -109,10 +139,11 @@ absl::Status RunCase(const std::string& name, int device_count, const RefineOpti
     const recon::FdkSettings fdk{.precision = settings.precision};
     ISO_ASSIGN_OR_RETURN(
         const recon::RefinementPlan plan,
-        recon::MakeRefinementPlan(acquisition, test.grid, fdk, settings, Backends(), devices));
+        recon::MakeRefinementPlan(acquisition, test.grid, fdk, settings, registry, devices));
     Times times;
     for (int i = 0; i < options.repeats; ++i) {
-      ISO_RETURN_IF_ERROR(RunOnce(plan, devices, {.counts = {counts, shape}}, volume, times));
+      ISO_RETURN_IF_ERROR(
+          RunOnce(plan, devices, registry, {.counts = {counts, shape}}, volume, times));
     }
     const Summary iterations = Summarize(times.iterations), whole = Summarize(times.whole);
     std::printf(

@@ -16,6 +16,7 @@ struct RefineOptions {
   int views = 0;                              // 0: those of the case
   std::vector<std::string> algorithms = {"os_sart"};
   std::string projector = "joseph";
+  std::string forward_method, back_method;  // of that model, published ones too; empty: defaults
   bool unmatched = false;
   recon::IterativeSettings settings;  // the rest
   bool fast = false;

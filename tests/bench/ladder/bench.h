@@ -32,10 +32,11 @@ struct RabbitCtOptions {
   int images_at_once = 124;  // between two pauses of the runner
   std::string backend = "cuda";
   std::vector<std::string> methods;  // empty: all of the backend, the published among them
-  bool runner_buffers = false;       // images lie in the runner's memory, not in the module's
-  bool streamed = false;             // the volume goes through the device in parts
-  int64_t device_memory_bytes = 0;   // 0: all
-  std::string trace;                 // file for what the last run did when; empty: none
+  /// How each method is run: "read", the runner reads images into the module's buffers; "copied",
+  /// it has memory of its own; "streamed", as read, the volume going through the device in parts.
+  std::vector<std::string> forms = {"read"};
+  int64_t device_memory_bytes = 0;  // 0: all
+  std::string trace;                // file for what the last run did when; empty: none
   std::string out;
 };
 

@@ -43,10 +43,13 @@ CLI::App* AddRabbitCtCommand(CLI::App& app, RabbitCtOptions& o) {
                   "Images that the runner hands over between pauses")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command.add_flag("--runner-buffers", o.runner_buffers,
-                   "Images lie in memory of the runner, as of one that takes no buffers");
-  command.add_flag("--streamed", o.streamed,
-                   "The volume goes through the device in parts, though it may fit");
+  command
+      .add_option("--form", o.forms,
+                  "read: images are read into the module's buffers; copied: they lie in the "
+                  "runner's memory; streamed: as read, the volume goes through the device in parts")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"read", "copied", "streamed"}))
+      ->capture_default_str();
   command
       .add_option("--device-memory-limit", o.device_memory_bytes,
                   "Bytes of device memory to use at most, e.g. 2GiB")

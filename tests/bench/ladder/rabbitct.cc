@@ -22,12 +22,14 @@ namespace {
 using rabbitct::BenchmarkRun;
 using rabbitct::Problem;
 
+constexpr char kCopied[] = "copied", kStreamed[] = "streamed";
+
 struct Clock {
   double calls = 0, finish = 0;  // seconds
 };
 
 Problem ProblemOf(const RabbitCtOptions& options, const FilteredScan& scan, int size,
-                  const std::string& backend, const std::string& method) {
+                  const std::string& backend, const std::string& method, const std::string& form) {
   const VolumeGrid cube = BenchmarkCube(size);
   return {.voxels_per_edge = static_cast<unsigned>(size),
           .columns = static_cast<unsigned>(scan.shape.fast),
@@ -39,7 +41,7 @@ Problem ProblemOf(const RabbitCtOptions& options, const FilteredScan& scan, int 
           .images_at_once = static_cast<unsigned>(options.images_at_once),
           .methods = &AllMethods(),
           .device_memory_bytes = options.device_memory_bytes,
-          .streamed = options.streamed};
+          .streamed = form == kStreamed};
 }
 
 // A runner's reading of files, which its clock leaves out.
@@ -58,7 +60,8 @@ class Runner {
     return self;
   }
 
-  absl::Status Run(const FilteredScan& scan, std::span<float> volume) {
+  // The volume lies in the run's memory.
+  absl::StatusOr<std::span<const float>> Run(const FilteredScan& scan) {
     const auto views = static_cast<int64_t>(scan.matrices.size());
     for (int64_t first = 0; first < views; first += at_once_) {
       const int64_t count = std::min(at_once_, views - first);
@@ -75,8 +78,7 @@ class Runner {
     const double start = ops::SteadySeconds();
     ISO_RETURN_IF_ERROR(run_->Finish(result));
     clock_.finish = ops::SteadySeconds() - start;
-    std::ranges::copy(result, volume.begin());
-    return absl::OkStatus();
+    return result;
   }
 
   const Clock& clock() const { return clock_; }
@@ -103,8 +105,10 @@ class Runner {
 
   void Read(const FilteredScan& scan, int64_t first, int64_t count) {
     const double begin = ops::SteadySeconds();
-    for (int64_t i = 0; i < count && !buffers_.empty(); ++i) {
-      std::ranges::copy(scan.view(first + i, 1).span(), buffers_[i]);
+    if (!buffers_.empty()) {
+      pool_->ParallelFor(count, [&](int64_t i, int) {
+        std::ranges::copy(scan.view(first + i, 1).span(), buffers_[static_cast<size_t>(i)]);
+      });
     }
     pauses_.push_back({begin, ops::SteadySeconds()});
   }
@@ -119,6 +123,7 @@ class Runner {
   }
 
   std::unique_ptr<BenchmarkRun> run_;
+  std::unique_ptr<ThreadPool> pool_ = std::make_unique<ThreadPool>(UsableCores());
   std::span<float*> buffers_;
   int64_t at_once_ = 1;
   Clock clock_;
@@ -140,50 +145,60 @@ absl::StatusOr<std::vector<std::string>> MethodsOf(const RabbitCtOptions& option
   return methods;
 }
 
-absl::Status MakeTruth(const RabbitCtOptions& options, const FilteredScan& scan, int size,
-                       std::span<float> truth) {
-  Problem problem = ProblemOf(options, scan, size, "cpu", "");
-  problem.streamed = false;
+absl::StatusOr<std::vector<float>> MakeTruth(const RabbitCtOptions& options,
+                                             const FilteredScan& scan, int size) {
+  const Problem problem = ProblemOf(options, scan, size, "cpu", "", "");
   ISO_ASSIGN_OR_RETURN(Runner runner, Runner::Create(problem, true));
-  return runner.Run(scan, truth);
+  ISO_ASSIGN_OR_RETURN(const std::span<const float> volume, runner.Run(scan));
+  return std::vector<float>(volume.begin(), volume.end());
 }
 
-// Of the last run of a method.
-absl::Status Tell(const RabbitCtOptions& options, Runner& runner) {
-  if (options.streamed || options.device_memory_bytes > 0) {
-    std::printf("%s\n", runner.description().c_str());
-  }
+// Of the last run of a row.
+absl::Status Tell(const RabbitCtOptions& options, const std::string& form, Runner& runner) {
+  if (form == kStreamed) std::printf("%s\n", runner.description().c_str());
   if (options.trace.empty()) return absl::OkStatus();
   ISO_ASSIGN_OR_RETURN(const std::vector<recon::DeviceSpan> trace, runner.TakeTrace());
   return WriteFile(options.trace, recon::ChromeTrace(trace, runner.description()));
 }
 
 struct Row {
-  std::string method;
+  std::string method, form;
   Clock clock;
-  double least, most;  // seconds of calls
+  double least = 0, most = 0;  // seconds of calls
   VolumeError error;
 };
+
+absl::StatusOr<Row> MeasureRow(const RabbitCtOptions& options, const FilteredScan& scan, int size,
+                               const std::string& method, const std::string& form,
+                               const std::vector<float>& truth) {
+  const Problem problem = ProblemOf(options, scan, size, options.backend, method, form);
+  Row row{.method = method, .form = form};
+  std::vector<Clock> clocks;
+  for (int i = 0; i <= options.repeats; ++i) {
+    ISO_ASSIGN_OR_RETURN(Runner runner, Runner::Create(problem, form == kCopied));
+    ISO_ASSIGN_OR_RETURN(const std::span<const float> volume, runner.Run(scan));
+    if (i > 0) clocks.push_back(runner.clock());  // the first one loads kernels
+    if (i < options.repeats) continue;
+    ISO_RETURN_IF_ERROR(Tell(options, form, runner));
+    row.error = ErrorOf(volume, truth, scan.hu_per_attenuation);
+  }
+  std::ranges::sort(clocks, {}, &Clock::calls);
+  row.clock = clocks[clocks.size() / 2];
+  row.least = clocks.front().calls;
+  row.most = clocks.back().calls;
+  return row;
+}
 
 absl::StatusOr<std::vector<Row>> MeasureSize(const RabbitCtOptions& options,
                                              const FilteredScan& scan, int size,
                                              const std::vector<std::string>& methods) {
-  const auto voxels = static_cast<size_t>(BenchmarkCube(size).voxels());
-  std::vector<float> truth(voxels), volume(voxels);
-  ISO_RETURN_IF_ERROR(MakeTruth(options, scan, size, truth));
+  ISO_ASSIGN_OR_RETURN(const std::vector<float> truth, MakeTruth(options, scan, size));
   std::vector<Row> rows;
   for (const std::string& method : methods) {
-    const Problem problem = ProblemOf(options, scan, size, options.backend, method);
-    std::vector<Clock> clocks;
-    for (int i = 0; i <= options.repeats; ++i) {
-      ISO_ASSIGN_OR_RETURN(Runner runner, Runner::Create(problem, options.runner_buffers));
-      ISO_RETURN_IF_ERROR(runner.Run(scan, volume));
-      if (i > 0) clocks.push_back(runner.clock());  // the first one loads kernels
-      if (i == options.repeats) ISO_RETURN_IF_ERROR(Tell(options, runner));
+    for (const std::string& form : options.forms) {
+      ISO_ASSIGN_OR_RETURN(Row row, MeasureRow(options, scan, size, method, form, truth));
+      rows.push_back(std::move(row));
     }
-    std::ranges::sort(clocks, {}, &Clock::calls);
-    rows.push_back({method, clocks[clocks.size() / 2], clocks.front().calls, clocks.back().calls,
-                    ErrorOf(volume, truth, scan.hu_per_attenuation)});
   }
   return rows;
 }
@@ -199,13 +214,14 @@ absl::Status RunRabbitCt(const RabbitCtOptions& options) {
   std::printf("%d projections of %dx%d, %d at once; medians of %d runs\n", options.views,
               static_cast<int>(scan.shape.fast), static_cast<int>(scan.shape.middle),
               options.images_at_once, options.repeats);
-  FigureTable table({"volume", "method", "runner's clock s", "range", "finish s", "GUPS", "rmse HU",
-                     "largest HU", "other integers"});
+  FigureTable table({"volume", "method", "images", "runner's clock s", "range", "finish s", "GUPS",
+                     "rmse HU", "largest HU", "other integers"});
   for (const int size : options.sizes) {
     ISO_ASSIGN_OR_RETURN(const std::vector<Row> rows, MeasureSize(options, scan, size, methods));
     const double updates = static_cast<double>(BenchmarkCube(size).voxels()) * options.views;
     for (const Row& row : rows) {
-      table.Add({absl::StrCat(size, "^3"), row.method, absl::StrFormat("%.4f", row.clock.calls),
+      table.Add({absl::StrCat(size, "^3"), row.method, row.form,
+                 absl::StrFormat("%.4f", row.clock.calls),
                  absl::StrFormat("%.4f-%.4f", row.least, row.most),
                  absl::StrFormat("%.4f", row.clock.finish),
                  absl::StrFormat("%.1f", updates / row.clock.calls * 1e-9),
