@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws a job's trace (isocenter trace, isocenter-bench reconstruct --trace) as a PNG: a band for each device with a line each
-for uploads, kernels and downloads; a grey rule every 10 or 100 ms."""
+"""Draws traces (isocenter trace, isocenter-bench reconstruct --trace) as a PNG, below each other and to one scale: a band for
+each device with a line each for uploads, kernels and downloads; a grey rule every 10 or 100 ms."""
 
 import json
 import struct
@@ -29,14 +29,23 @@ def write_png(path, rows):
         file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
 
 
+def read_bands(paths):
+    """The spans of each device of each trace."""
+    bands = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            spans = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+        for device in sorted({span["pid"] for span in spans}):
+            bands.append([span for span in spans if span["pid"] == device])
+    return bands
+
+
 def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: trace_picture.py TRACE.json PICTURE.png")
-    with open(sys.argv[1], encoding="utf-8") as file:
-        spans = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
-    end = max(span["ts"] + span["dur"] for span in spans)
-    devices = sorted({span["pid"] for span in spans})
-    height = 2 * MARGIN + len(devices) * (3 * LINE + GAP) + (len(devices) - 1) * GAP
+    if len(sys.argv) < 3:
+        sys.exit("usage: trace_picture.py TRACE.json [TRACE.json..] PICTURE.png")
+    bands = read_bands(sys.argv[1:-1])
+    end = max(span["ts"] + span["dur"] for band in bands for span in band)
+    height = 2 * MARGIN + len(bands) * (3 * LINE + GAP) + (len(bands) - 1) * GAP
     rows = [bytearray(b"\xff" * (3 * WIDTH)) for _ in range(height)]
     scale = (WIDTH - 2 * MARGIN) / end
 
@@ -49,11 +58,12 @@ def main():
     for i in range(int(end / step) + 1):
         x = MARGIN + i * step * scale
         fill(x, x + 1, 0, height, (220, 220, 220))
-    for span in spans:
-        top = MARGIN + devices.index(span["pid"]) * (3 * LINE + 2 * GAP) + (span["tid"] - 1) * LINE
-        x = MARGIN + span["ts"] * scale
-        fill(x, x + span["dur"] * scale, top + 2, top + LINE - 2, COLOURS[span["name"]])
-    write_png(sys.argv[2], rows)
+    for index, band in enumerate(bands):
+        for span in band:
+            top = MARGIN + index * (3 * LINE + 2 * GAP) + (span["tid"] - 1) * LINE
+            x = MARGIN + span["ts"] * scale
+            fill(x, x + span["dur"] * scale, top + 2, top + LINE - 2, COLOURS[span["name"]])
+    write_png(sys.argv[-1], rows)
 
 
 if __name__ == "__main__":
