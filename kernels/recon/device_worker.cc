@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/recon/slab_turns.h"
 #include "kernels/recon/stage_scope.h"
 
 namespace isocenter::recon {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/recon/preview.h"
+#include "kernels/recon/slab_turns.h"
 
 namespace isocenter::recon {
 namespace {
@@ -21,23 +22,6 @@ constexpr int RoundUp(int value, int step) { return (value + step - 1) / step * 
 void Cut(const Slab& run, int most, std::vector<Slab>& slabs) {
   for (int at = 0; at < run.slices; at += most) {
     slabs.push_back({run.device, run.first_slice + at, std::min(most, run.slices - at)});
-  }
-}
-
-// Halves the slab whose turn is the last, and the half that is then the last again, down to
-// `least` slices: each of them is downloaded while the next one, of at least half its size, is
-// worked on, which takes longer as a rule.
-void CutLastTurn(int least, std::vector<Slab>& slabs) {
-  if (slabs.size() < 2) return;
-  for (;;) {
-    const size_t last = SlabOfTurn(slabs, slabs.size() - 1);
-    const Slab whole = slabs[last];
-    const int half = RoundUp((whole.slices + 1) / 2, least);
-    if (half >= whole.slices) return;
-    slabs[last].slices = half;
-    slabs.insert(slabs.begin() + static_cast<std::ptrdiff_t>(last) + 1,
-                 {whole.device, whole.first_slice + half, whole.slices - half});
-    if (SlabOfTurn(slabs, slabs.size() - 1) != last + 1) return;
   }
 }
 
@@ -170,14 +154,6 @@ std::vector<Slab> DivideSlices(int slices, int devices, int step, int most) {
     Cut({device, first, std::min(each, slices - first)}, most, slabs);
   }
   return slabs;
-}
-
-size_t SlabOfTurn(std::span<const Slab> slabs, size_t turn) {
-  const Slab &first = slabs.front(), &last = slabs.back();
-  const int middle = (first.first_slice + last.first_slice + last.slices) / 2;
-  size_t begin = 0;
-  while (slabs[begin].first_slice + slabs[begin].slices <= middle) ++begin;
-  return (begin + turn) % slabs.size();
 }
 
 std::vector<Slab> SlabsInMemory(Order order, std::span<const Slab> slabs) {

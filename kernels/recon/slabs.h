@@ -55,11 +55,9 @@ struct Division {
   /// kSlabsFirst: the filtered projections stay in device memory; else every slab takes the frames
   /// from host memory again.
   bool keep_projections = false;
-  /// In order of their slices; each device has a run of them. The last to be worked on where
-  /// projections stay are small: nothing goes on beside the download of the very last.
-  std::vector<Slab> slabs;
-  MemoryParts parts;       // of the device that needs most, a preview included
-  int64_t peak_bytes = 0;  // their sum
+  std::vector<Slab> slabs;  // in order of their slices; each device has a run of them
+  MemoryParts parts;        // of the device that needs most, a preview included
+  int64_t peak_bytes = 0;   // their sum
 };
 
 /// Slices 0 to `slices` in runs for each of `devices`, as even as multiples of `step` allow, each
@@ -71,15 +69,9 @@ std::vector<Slab> DivideSlices(int slices, int devices, int step, int most);
 absl::StatusOr<Division> DivideVolume(const Work& work,
                                       std::span<const ops::Device* const> devices);
 
-/// In which order those of a device's slabs that have their turns are worked on: the index of the
-/// one whose turn is `turn`. From the slab in the middle on, and then from the first: the outermost
-/// are seen by few views, and would not keep the device busy while the first one waits for uploads
-/// and the last for nothing.
-size_t SlabOfTurn(std::span<const Slab> slabs, size_t turn);
-
 /// Of one device's slabs, those that have memory of their own at the same time. Where they have
-/// their turns these are two of the largest one's size: one is computed while the other is
-/// downloaded.
+/// their turns (slab_turns.h) these are two of the size of the largest: one is computed
+/// while the other is downloaded.
 std::vector<Slab> SlabsInMemory(Order order, std::span<const Slab> slabs);
 
 }  // namespace isocenter::recon

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/ops/session.h"
+#include "kernels/recon/slab_turns.h"
 
 namespace isocenter::recon {
 namespace {
