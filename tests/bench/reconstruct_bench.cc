@@ -30,6 +30,18 @@ struct Measured {
   std::vector<double> whole, backproject, filter, preprocess, upload, download, exposed;  // s
 };
 
+// Seconds in which copies to the host go on after the last kernel.
+double ExposedSeconds(const std::vector<recon::DeviceSpan>& trace) {
+  double kernels = 0, copies = 0;
+  for (const recon::DeviceSpan& entry : trace) {
+    const bool copy =
+        entry.span.stage == ops::Stage::kUpload || entry.span.stage == ops::Stage::kDownload;
+    double& end = copy ? copies : kernels;
+    end = std::max(end, entry.span.end);
+  }
+  return std::max(0.0, copies - kernels);
+}
+
 absl::StatusOr<Measured> Measure(recon::Reconstructor& reconstructor, const ops::RawFrames& frames,
                                  HostView3<float> volume, int repeats,
                                  std::vector<recon::DeviceSpan>& trace) {
@@ -68,18 +80,6 @@ std::vector<recon::Slab> EqualSlabs(const recon::ReconstructionPlan& plan, size_
   int most = 0;
   for (const recon::Slab& slab : plan.slabs) most = std::max(most, slab.slices);
   return recon::DivideSlices(plan.grid.nz, static_cast<int>(devices), step, most);
-}
-
-// Seconds in which copies to the host go on after the last kernel.
-double ExposedSeconds(const std::vector<recon::DeviceSpan>& trace) {
-  double kernels = 0, copies = 0;
-  for (const recon::DeviceSpan& entry : trace) {
-    const bool copy =
-        entry.span.stage == ops::Stage::kUpload || entry.span.stage == ops::Stage::kDownload;
-    double& end = copy ? copies : kernels;
-    end = std::max(end, entry.span.end);
-  }
-  return std::max(0.0, copies - kernels);
 }
 
 absl::Status RunCase(const std::string& name, const ReconstructOptions& options,

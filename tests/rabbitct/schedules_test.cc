@@ -1,6 +1,7 @@
 // In which order images are back-projected makes no difference to the volume.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -46,7 +47,7 @@ Problem ProblemOf(unsigned images_at_once, bool streamed) {
 }
 
 // With images in the run's buffers where it has some.
-std::vector<float> Run(const Problem& problem) {
+std::vector<float> VolumeOf(const Problem& problem) {
   const auto run = BenchmarkRun::Create(problem);
   EXPECT_TRUE(run.ok()) << run.status();
   const Trajectory orbit = Orbit();
@@ -76,11 +77,11 @@ std::vector<float> Run(const Problem& problem) {
 }
 
 TEST(Schedules, StreamedGivesTheSameVolume) {
-  const std::vector<float> expected = Run(ProblemOf(1, false));
+  const std::vector<float> expected = VolumeOf(ProblemOf(1, false));
   EXPECT_GT(*std::ranges::max_element(expected), 1);
   // Passes after 2, 34, 70 and 71 of 71 images: with batches that are full, begun, and none left.
   for (const unsigned at_once : {1u, 17u, 35u, 71u, 600u}) {
-    EXPECT_EQ(Run(ProblemOf(at_once, true)), expected) << at_once;
+    EXPECT_EQ(VolumeOf(ProblemOf(at_once, true)), expected) << at_once;
   }
 }
 
