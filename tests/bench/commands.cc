@@ -393,10 +393,11 @@ Command AddRooms(CLI::App& app) {
 }  // namespace
 
 std::vector<Command> AddCommands(CLI::App& app) {
-  return {AddFdk(app),         AddBackproject(app), AddBottleneck(app),  AddSearch(app),
-          AddProject(app),     AddQuality(app),     AddReconstruct(app), AddRefine(app),
-          AddVoxelDriven(app), AddArithmetic(app),  AddCorrections(app), AddFanBeam(app),
-          AddSiddon(app),      AddLadder(app),      AddRabbitCt(app),    AddRooms(app)};
+  return {AddFdk(app),      AddBackproject(app), AddBottleneck(app), AddSearch(app),
+          AddGraphics(app), AddProject(app),     AddQuality(app),    AddReconstruct(app),
+          AddRefine(app),   AddVoxelDriven(app), AddArithmetic(app), AddCorrections(app),
+          AddFanBeam(app),  AddSiddon(app),      AddLadder(app),     AddRabbitCt(app),
+          AddRooms(app)};
 }
 
 }  // namespace isocenter::bench

@@ -161,6 +161,17 @@ TEST_F(Module, WorksForRunnersOfEveryAge) {
   }
 }
 
+struct Failure {
+  std::string function, message;
+};
+
+Failure RunBadly(const DataSet& data, const RunOptions& options) {
+  testing::internal::CaptureStderr();
+  const auto outcome = RunModule(kModule, data, options);
+  return {outcome.ok() ? outcome->failed : outcome.status().ToString(),
+          testing::internal::GetCapturedStderr()};
+}
+
 // Of the backends whose devices have memory of their own, those that have one here.
 std::vector<std::string> BackendsWithOwnMemory() {
   std::vector<std::string> found;
@@ -192,17 +203,21 @@ TEST_F(Module, AVolumeBeyondTheDevicesMemoryGoesThroughItInParts) {
   for (const std::string& backend : BackendsWithOwnMemory()) {
     Choose(backend, "");
     for (const unsigned at_once : {20u, 70u}) {
-      const RunOptions options{.voxels_per_edge = 33, .voxel_mm = 7.75f, .image_buffers = at_once};
+      // The volume takes 1 MiB, two batches of images as much, and parts of 16 slices with one 1.1.
+      const RunOptions options{.voxels_per_edge = 64, .voxel_mm = 4, .image_buffers = at_once};
       const std::vector<float> expected = Reference(data, options), zero(expected.size());
-      setenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB", "1", 1);
+      setenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB", "2", 1);
       testing::internal::CaptureStdout();
       const auto outcome = RunModule(kModule, data, options);
       const std::string text = testing::internal::GetCapturedStdout();
+      setenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB", "1", 1);
+      const Failure failure = RunBadly(data, options);
       unsetenv("ISOCENTER_RABBITCT_DEVICE_MEMORY_MIB");
       ASSERT_TRUE(outcome.ok());
       ASSERT_EQ(outcome->failed, "");
-      EXPECT_THAT(text, HasSubstr("in 3 parts of 16 slices"));
+      EXPECT_THAT(text, HasSubstr("in 4 parts of 16 slices"));
       EXPECT_LT(Rms(outcome->volume, expected), kExactRms * Rms(expected, zero));
+      EXPECT_THAT(failure.message, HasSubstr("bytes of device memory; the limit is 1048576"));
     }
   }
 }
@@ -217,17 +232,6 @@ TEST_F(Module, TheDeviceIsChosenAsByTheServer) {
   EXPECT_THAT(text, HasSubstr(chosen->reason));
   EXPECT_THAT(text, HasSubstr(chosen->devices[0]->description()));
   EXPECT_THAT(text, HasSubstr("150 projections"));
-}
-
-struct Failure {
-  std::string function, message;
-};
-
-Failure RunBadly(const DataSet& data, const RunOptions& options) {
-  testing::internal::CaptureStderr();
-  const auto outcome = RunModule(kModule, data, options);
-  return {outcome.ok() ? outcome->failed : outcome.status().ToString(),
-          testing::internal::GetCapturedStderr()};
 }
 
 TEST_F(Module, RefusesWhatItCannotDoWithAMessage) {

@@ -71,17 +71,6 @@ HWY_INLINE FanVec<T> FanReciprocal(FanVec<T> value) {
     return hn::Mul(estimate, hn::NegMulAdd(value, estimate, hn::Set(hn::ScalableTag<T>(), T{2})));
   }
 #endif
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (sizeof(T) == sizeof(double)) {
-    // 14 bits, and each step doubles them: a division takes sixteen cycles, this a third of them.
-    const auto two = hn::Set(hn::ScalableTag<T>(), T{2});
-    FanVec<T> inverse{_mm512_rcp14_pd(value.raw)};
-    for (int step = 0; step < 2; ++step) {
-      inverse = hn::Mul(inverse, hn::NegMulAdd(value, inverse, two));
-    }
-    return inverse;
-  }
-#endif
   return hn::Div(hn::Set(hn::ScalableTag<T>(), T{1}), value);
 }
 
