@@ -1,6 +1,7 @@
 // Host memory that images go through on their way to a device.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -28,8 +29,12 @@ class ImageBuffers {
   int count() const { return static_cast<int>(pointers_.size()); }
 
   /// The image times `weight`: where it is when that is one of the buffers, else in buffer
-  /// `position`, which is written.
-  HostView3<const float> Take(std::span<const float> image, float weight, int position);
+  /// `position`, which is written. Errors: FAILED_PRECONDITION (a buffer again before Reuse: what
+  /// was in it may not have left yet).
+  absl::StatusOr<HostView3<const float>> Take(std::span<const float> image, float weight,
+                                              int position);
+  /// All that was taken has left.
+  void Reuse() { std::fill(taken_.begin(), taken_.end(), false); }
 
  private:
   ImageBuffers() = default;
@@ -37,6 +42,7 @@ class ImageBuffers {
   Shape3 image_;
   std::unique_ptr<ops::HostMemory> memory_;
   std::vector<float*> pointers_;
+  std::vector<bool> taken_;
   std::unique_ptr<ThreadPool> workers_;
 };
 

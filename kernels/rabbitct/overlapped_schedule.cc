@@ -41,8 +41,10 @@ class OverlappedSchedule final : public Schedule {
 
   absl::Status Add(const ProjectionMatrix& matrix, std::span<const float> image,
                    float weight) override {
-    ISO_RETURN_IF_ERROR(filling_.stack->StartUpload(static_cast<int64_t>(filling_.matrices.size()),
-                                                    buffers_->Take(image, weight, position_)));
+    ISO_ASSIGN_OR_RETURN(const HostView3<const float> from,
+                         buffers_->Take(image, weight, position_));
+    ISO_RETURN_IF_ERROR(
+        filling_.stack->StartUpload(static_cast<int64_t>(filling_.matrices.size()), from));
     filling_.matrices.push_back(matrix);
     ++position_;
     if (static_cast<int>(filling_.matrices.size()) == sizes_[batch_]) {
@@ -60,7 +62,9 @@ class OverlappedSchedule final : public Schedule {
     ISO_RETURN_IF_ERROR(Empty(filling_));
     batch_ = 0;
     position_ = 0;
-    return bench_.session->Synchronize();
+    ISO_RETURN_IF_ERROR(bench_.session->Synchronize());
+    buffers_->Reuse();
+    return absl::OkStatus();
   }
 
   absl::Status Download(HostView3<float> volume) override { return volume_->Download(0, volume); }

@@ -71,20 +71,25 @@ class StreamedSchedule final : public Schedule {
   absl::Status Add(const ProjectionMatrix& matrix, std::span<const float> image,
                    float weight) override {
     Batch& batch = batches_[static_cast<size_t>(images_ / kLaunchViews)];
-    ISO_RETURN_IF_ERROR(batch.stack->StartUpload(static_cast<int64_t>(batch.matrices.size()),
-                                                 buffers_->Take(image, weight, position_)));
+    ISO_ASSIGN_OR_RETURN(const HostView3<const float> from,
+                         buffers_->Take(image, weight, position_));
+    ISO_RETURN_IF_ERROR(
+        batch.stack->StartUpload(static_cast<int64_t>(batch.matrices.size()), from));
     batch.matrices.push_back(matrix);
     ++images_;
     ++position_;
     if (images_ == sizes_.images) ISO_RETURN_IF_ERROR(Pass());
     if (position_ < buffers_->count()) return absl::OkStatus();
     position_ = 0;  // the buffers will be written
-    return bench_.session->Synchronize();
+    ISO_RETURN_IF_ERROR(bench_.session->Synchronize());
+    buffers_->Reuse();
+    return absl::OkStatus();
   }
 
   absl::Status Flush() override {
     if (images_ > 0 || !volume_->passed()) ISO_RETURN_IF_ERROR(Pass());
     position_ = 0;
+    buffers_->Reuse();
     return absl::OkStatus();
   }
 

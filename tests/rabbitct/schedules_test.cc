@@ -85,6 +85,22 @@ TEST(Schedules, StreamedGivesTheSameVolume) {
   }
 }
 
+TEST(Schedules, ABufferThatMayNotHaveLeftIsRefused) {
+  const auto run = BenchmarkRun::Create(ProblemOf(4, true));
+  ASSERT_TRUE(run.ok());
+  const size_t pixels = size_t{kDetector.columns} * kDetector.rows;
+  const std::span<float*> buffers = (*run)->image_buffers();
+  ASSERT_EQ(buffers.size(), 4u);
+  std::fill_n(buffers[0], 4 * pixels, 1.0f);
+  const ProjectionMatrix matrix = Orbit().front();
+  std::array<double, 12> stored;
+  for (size_t i = 0; i < 12; ++i) stored[i % 4 * 3 + i / 4] = matrix.m[i];
+  const auto add = [&](const float* image) { return (*run)->Add(stored, {image, pixels}); };
+  EXPECT_TRUE(add(buffers[2]).ok());
+  EXPECT_EQ(add(buffers[2]).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(add(buffers[1] + 1).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(Schedules, NoImagesGiveZeros) {
   for (const bool streamed : {false, true}) {
     const auto run = BenchmarkRun::Create(ProblemOf(1, streamed));
