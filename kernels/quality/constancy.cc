@@ -44,7 +44,7 @@ void AddValues(const PhantomStudy& study, List& list) {
     list.Add("integral_non_uniformity", study.uniformity->integral_non_uniformity, 0.002, 0);
   }
   for (const InsertFigures& insert : study.inserts) {
-    list.Add("insert_" + insert.name + "_hu", insert.figures.mean, 4, 0.015);
+    list.Add("insert_" + insert.name + "_hu", insert.figures.mean, 6, 0.015);
   }
   if (study.linearity) {
     list.Add("linearity_slope", study.linearity->slope, 0.02, 0);
@@ -76,7 +76,7 @@ std::vector<Measure> MeasuresOf(const PhantomStudy& study) {
   AddValues(study, list);
   AddSharpness(study, list);
   if (study.nps) {
-    list.Add("nps_peak_per_mm", study.nps->peak, 0.05, 0.2);
+    // Not its peak: of a flat spectrum that is anywhere.
     list.Add("nps_mean_per_mm", study.nps->mean_frequency, 0.02, 0.1);
   }
   for (const LowContrastFigures& low : study.low_contrasts) {
