@@ -427,6 +427,7 @@ TEST_F(Calibrate, ScatterMayBeStatedAsAFraction) {
   ASSERT_EQ(found.scatter->groups.size(), 2u);
   EXPECT_EQ(found.scatter->groups[0].amplitude, 0);
   EXPECT_EQ(found.scatter->groups[1].amplitude, 0.4);
+  EXPECT_EQ(found.scatter->groups[1].beta, 0);
   EXPECT_EQ(found.scatter->groups[1].narrow_sigma_mm, 100);
   EXPECT_EQ(Set().picture_png().substr(1, 3), "PNG");
 

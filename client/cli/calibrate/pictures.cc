@@ -140,9 +140,10 @@ formats::GrayImage PictureOf(const calibrate::ScatterFit& fit, const calibrate::
 }
 
 formats::GrayImage PictureOfFraction(double fraction) {
-  const double from = calibrate::kLeastScatteringMm;
-  return Panels({{{.title = "scatter, percent of the primary", .x_label = "mm of water"},
-                  {{0, 0}, {from, 0}, {from, 100 * fraction}, {10 * from, 100 * fraction}}}});
+  const double from = calibrate::kLeastScatteringMm, percent = 100 * fraction;
+  Panel step{{.title = "scatter, percent of the primary", .x_label = "mm of water"}, {}};
+  step.points = {{0, 0}, {from, 0}, {from, percent}, {10 * from, percent}};
+  return Panels({step});
 }
 
 formats::GrayImage PictureOf(const calibrate::GeometryFit& fit) {

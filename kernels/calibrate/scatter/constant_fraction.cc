@@ -21,7 +21,7 @@ absl::StatusOr<ops::ScatterKernels> ConstantFraction(double fraction, double rea
   ISO_RETURN_IF_ERROR(
       CheckRange("the reach of scatter (mm)", reach_mm, kLeastReachMm, kMostReachMm));
   const ops::ScatterKernels::Group nothing{
-      .alpha = 1, .narrow_sigma_mm = reach_mm, .wide_sigma_mm = reach_mm};
+      .alpha = 1, .beta = 0, .narrow_sigma_mm = reach_mm, .wide_sigma_mm = reach_mm};
   ops::ScatterKernels::Group object = nothing;
   object.from_mm = kLeastScatteringMm;
   object.amplitude = fraction;
