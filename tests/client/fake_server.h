@@ -178,6 +178,7 @@ class FakeServer final : public v1::AcquisitionService::Service,
       Acknowledge(job, *response.mutable_acknowledgement());
       stream->Write(response);
       response.mutable_progress()->set_frames_received(frame.index() + 1);
+      response.mutable_progress()->set_state(v1::JOB_STATE_RECEIVING);
       stream->Write(response);
       if (behaviour_.warns) Warn(frame.index(), stream);
     }

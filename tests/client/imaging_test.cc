@@ -135,7 +135,7 @@ TEST(Label, HasAGlyphForAllThatIsWrittenInPictures) {
   const std::string used =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.,:;-+=_|/()[]<>^*'?%";
   for (const char character : used) {
-    GrayImage image(40, 60, 0);
+    GrayImage image(60, 60, 0);
     DrawLabel(image, 8, 8, std::string(1, character), 255, 30);
     const auto inked = std::ranges::count_if(image.pixels, [](uint8_t p) { return p > 128; });
     EXPECT_GE(inked, 10) << character;

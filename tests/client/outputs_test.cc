@@ -178,7 +178,7 @@ TEST(Outputs, SimulateSaysWhatItWroteAndReplacesNothingUnasked) {
   TemporaryDirectory directory;
   const std::string bundle = directory / "b", truth = directory / "t.mha",
                     matrices = directory / "m.csv", run = directory / "run.dcm";
-  const std::vector<std::string> small{"--frames", "3", "--detector", "16x12", "--pitch-mm", "20"};
+  const std::vector<std::string> small{"--frames", "3", "--detector", "16x12", "--pitch-mm", "10"};
   const auto simulate = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"simulate", "--phantom", "head"});
     arguments.insert(arguments.end(), small.begin(), small.end());
@@ -271,7 +271,8 @@ TEST(Outputs, ADiskThatFillsIsToldWithWhatIsFreeAndNothingIsLeft) {
   TemporaryDirectory directory;
   const std::string volume = directory / "v.mha";
   ASSERT_EQ(RunCommand({"simulate", "--phantom", "head", "--out", directory / "b", "--frames", "2",
-                        "--detector", "16x12", "--truth", volume, "--truth-size", "64"})
+                        "--detector", "62x48", "--pitch-mm", "6.16", "--truth", volume,
+                        "--truth-size", "64"})
                 .exit_code,
             0);
   // The limit of file sizes stands for the end of the disk: both fail in write().

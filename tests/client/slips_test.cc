@@ -83,7 +83,7 @@ constexpr Slip kSlips[] = {
      "--detector is '620,480'; legal is a whole number from 1 to 8192, 2 of them with 'x' between"},
     {"jobs \u2013limit 3", 2, "begins with a dash that is no '-'; did you mean --limit?"},
     {"jobs \u2014json", 2, "did you mean --json?"},
-    {"jobs --ids --json", 2, "--json with --ids; legal is one of them"},
+    {"jobs --ids --json", 2, "--ids with --json; legal is one of them"},
     // What is missing.
     {"stream", 2, "INPUT is missing"},
     {"fetch J --format mha", 2, "--out is missing"},
