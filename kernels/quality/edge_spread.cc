@@ -26,20 +26,27 @@ absl::StatusOr<std::vector<double>> SpreadByDistance(std::span<const DistanceVal
     ++counts[static_cast<int>(bin)];
   }
   const auto empty = std::count(counts.begin(), counts.end(), 0.0);
-  if (empty * 5 > bins || counts.front() == 0 || counts.back() == 0) {
+  if (empty * 2 > bins) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("of %d distances from the edge %d have no voxel; legal is a fifth at most: "
+        absl::StrFormat("of %d distances from the edge %d have no voxel; legal is a half at most: "
                         "take a larger rod or more slices",
                         bins, empty));
   }
-  int last = 0;
+  // A centre on the grid has few different distances. Beyond the first and the last the spread is
+  // flat.
+  int last = -1;
   for (int i = 0; i < bins; ++i) {
     if (counts[i] == 0) continue;
     sums[i] /= counts[i];
+    if (last < 0) {
+      std::fill_n(sums.begin(), i, sums[i]);
+      last = i;
+    }
     for (int j = last + 1; j < i; ++j)
       sums[j] = sums[last] + (sums[i] - sums[last]) * (j - last) / (i - last);
     last = i;
   }
+  std::fill(sums.begin() + last + 1, sums.end(), sums[last]);
   return sums;
 }
 

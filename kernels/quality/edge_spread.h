@@ -14,8 +14,8 @@ struct DistanceValue {
 };
 
 /// Means of values in bins of `width` mm from the distance `from` on; bins without values get what
-/// is between their neighbours. Errors: INVALID_ARGUMENT where more than a fifth of the bins, or
-/// the first or the last, has no value.
+/// is between their neighbours. Errors: INVALID_ARGUMENT where more than a half of the bins has no
+/// value.
 absl::StatusOr<std::vector<double>> SpreadByDistance(std::span<const DistanceValue> values,
                                                      double from, double width, int bins);
 
