@@ -75,7 +75,8 @@ TEST(MakePhantom, FillsTheCubeAndNoMore) {
       }
       EXPECT_GE(phantom->Attenuation(p), 0) << name;
     }
-    EXPECT_GT(phantom->Attenuation({0, 0, 44}), 0) << name;
+    // The modules of "catphan" reach further below than above.
+    EXPECT_GT(phantom->Attenuation({0, 0, name == "catphan" ? -44.0 : 44.0}), 0) << name;
   }
 }
 

@@ -140,7 +140,7 @@ TEST_F(EngineTest, ASpoolWithoutRoomRefusesTheAcquisition) {
   Live first = Begin();
   const absl::Status refused = Accept(SmallRequest()).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("500000"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("are used of 488.3 KiB that may be"));
   EXPECT_EQ(service_->scheduler->active_jobs(), 1);
   EXPECT_EQ(service_->observer.count("accepted"), 1);
   ASSERT_TRUE(service_->engine->Cancel(first.id, absl::CancelledError("stop")).ok());

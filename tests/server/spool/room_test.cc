@@ -138,8 +138,9 @@ TEST_F(RoomTest, WhatIsPromisedToOthersIsSpared) {
   // Not even without all three.
   const absl::Status refused = create("d", 4 * kFileBytes + 1);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr(absl::StrCat(4 * kFileBytes + 1, " are promised there to results")));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      HasSubstr(absl::StrCat(BytesText(4 * kFileBytes + 1), " are promised there to results")));
   EXPECT_THAT(spool_->Jobs(), ElementsAre("a", "b", "c"));
   // Two files are free: one is for d, and of the promised two another is missing.
   EXPECT_TRUE(create("d", 2 * kFileBytes).ok());
