@@ -25,8 +25,6 @@ constexpr double kSlow = 2;
 
 class SimulatedScansTest : public ::testing::Test {
  protected:
-  SimulatedScansTest() { config::ApplyDefaults(config_); }
-
   void Start(int64_t memory_bytes = int64_t{1} << 30) {
     service_ =
         std::make_unique<PipelineUnderTest>(testing::PipelineOptions{.memory_bytes = memory_bytes});
@@ -45,8 +43,13 @@ class SimulatedScansTest : public ::testing::Test {
   }
   jobs::JobSnapshot Now(const std::string& id) { return *service_->table->Get(id); }
 
-  v1::ServerConfig config_;
-  const config::ProtocolBook protocols_ = *config::ProtocolBook::Make(config_);
+  static v1::ServerConfig Defaults() {
+    v1::ServerConfig config;
+    config::ApplyDefaults(config);
+    return config;
+  }
+
+  const config::ProtocolBook protocols_ = *config::ProtocolBook::Make(Defaults());
   std::unique_ptr<PipelineUnderTest> service_;
   std::unique_ptr<SimulatedScans> scans_;
 };
