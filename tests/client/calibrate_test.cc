@@ -62,9 +62,9 @@ class Calibrate : public testing::Test {
   std::string Path(const std::string& name) { return directory_ / name; }
   void Simulate(const std::string& name, int frames, uint64_t seed, std::vector<std::string> what) {
     what.insert(what.begin(),
-                {"simulate", "--out", Path(name), "--physics", Path("room"), "--frames",
-                 absl::StrCat(frames), "--seed", absl::StrCat(seed), "--detector", "160x128",
-                 "--pitch-mm", "2.4", "--trajectory", "circle"});
+                {"simulate", "--out", Path(name), "--overwrite", "--physics", Path("room"),
+                 "--frames", absl::StrCat(frames), "--seed", absl::StrCat(seed), "--detector",
+                 "160x128", "--pitch-mm", "2.4", "--trajectory", "circle"});
     const Outcome outcome = RunCommand(what);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
