@@ -80,7 +80,8 @@ std::vector<Measure> MeasuresOf(const PhantomStudy& study) {
     list.Add("nps_mean_per_mm", study.nps->mean_frequency, 0.02, 0.1);
   }
   for (const LowContrastFigures& low : study.low_contrasts) {
-    list.Add("cnr_" + low.name, low.cnr, 0.3, 0.3);
+    // What the noise of two scans makes of the mean of a small insert.
+    list.Add("cnr_" + low.name, low.cnr, 0.6, 0.3);
   }
   for (const TaskFigures& task : study.tasks) {
     list.Add(absl::StrFormat("detectability_%gmm", task.task.size_mm), task.index.with_eye, 0.01,
