@@ -75,7 +75,7 @@ class WorklistTest(support.ServiceTest):
         """A small acquisition whose header has this identity; its result."""
         bundle = self.folder / "bundle"
         isocenter.must(
-            *("simulate", "--phantom", "head", "--out", bundle, "--trajectory", "carm"),
+            *("simulate", "--phantom", "head", "--out", bundle, "--overwrite", "--trajectory", "carm"),
             *("--frames", 20, "--detector", "62x48", "--pitch-mm", 6.16, *identity),
         )
         # The simulator makes up a patient where none is given.
