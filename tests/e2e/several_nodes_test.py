@@ -5,7 +5,7 @@ import signal
 import cluster
 import support
 from cluster import NODES, SLOW
-from lab import process
+from lab import isocenter, process
 
 
 class SeveralNodesTest(cluster.ClusterTest):
