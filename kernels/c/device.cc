@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/backends.h"
+#include "kernels/base/bytes_text.h"
 #include "kernels/base/host_memory.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/c/arguments.h"
@@ -62,8 +63,9 @@ absl::Status CheckMemory(absl::string_view what, const ops::Device& device, int6
                          int64_t host_bytes) {
   const int64_t limit = device.limits().memory_bytes;
   if (limit > 0 && device_bytes > limit) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        what, " needs ", device_bytes, " bytes of the device's memory; the limit is ", limit));
+    return absl::ResourceExhaustedError(absl::StrCat(what, " needs ", BytesText(device_bytes),
+                                                     " of the device's memory; the limit is ",
+                                                     BytesText(limit)));
   }
   if (!device.traits().own_memory) host_bytes += device_bytes;
   return CheckAvailableMemory(what, host_bytes);

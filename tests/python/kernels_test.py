@@ -224,7 +224,7 @@ class Refused(PackageTest):
         self.refuse("threads is -1; legal is 0 to 1024", local.Device, "cpu", threads=-1)
         self.refuse("device is 7", local.Projector, self.geometry, GRID, device=7)
         small = local.Device("cpu", memory_bytes=1 << 20)
-        self.refuse("the limit is 1048576", local.Projector, self.geometry, isocenter.Grid.cube(128, 1.0), device=small, kind=isocenter.ResourceExhausted)
+        self.refuse("the limit is 1 MiB", local.Projector, self.geometry, isocenter.Grid.cube(128, 1.0), device=small, kind=isocenter.ResourceExhausted)
         if not pathlib.Path("/dev/nvidia0").exists():
             self.refuse("CUDA|cuda", local.Device, "cuda", kind=(isocenter.NotFound, isocenter.Unavailable))
 
