@@ -25,7 +25,7 @@ struct ScatterPlan {
   scatter::Beam beam;
   int columns = 0, rows = 0;  // of cells that cover the detector
   std::vector<int> sampled;   // views that photons are followed in
-  int64_t photons = 70'000;   // in each, in the last round
+  int64_t photons = 280'000;  // in each, in the last round
 };
 
 /// A matrix for binned pixels.
