@@ -57,10 +57,11 @@ std::string ExplainConnectionFailure(absl::string_view text) {
   // A server ends the connection without a word when it expects TLS, or does not take the
   // certificate.
   if (IsCutHandshake(text)) {
-    return absl::StrCat(peer,
-                        " ended the connection: it expects TLS, or another certificate, or is another "
-                        "port than that of gRPC, by default 50051: look at "
-                        "--ca, --cert and --key, and at its log");
+    return absl::StrCat(
+        peer,
+        " ended the connection: it expects TLS, or another certificate, or is another "
+        "port than that of gRPC, by default 50051: look at "
+        "--ca, --cert and --key, and at its log");
   }
   if (absl::StrContains(text, "DNS resolution")) {
     return absl::StrCat("no address is known of ", peer,

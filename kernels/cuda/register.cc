@@ -22,18 +22,18 @@ void RegisterFanBeam(ops::Registry& registry) {
   back.Add("cuda", "quarter_turn",
            {OnCuda(NewFanBeamBackprojectQuarter), Taking(FanBeamBackprojectQuarterBytes)});
   back.Add("cuda", "polynomial", {OnCuda(NewFanBeamBackprojectPolynomial), in_memory});
-  back.Add("cuda", "texture_quarter_turn",
-           {OnCuda(NewFanBeamBackprojectQuarterTexture),
-            Taking(FanBeamBackprojectQuarterTextureBytes)},
-           ops::Precision::kFast);
+  back.Add(
+      "cuda", "texture_quarter_turn",
+      {OnCuda(NewFanBeamBackprojectQuarterTexture), Taking(FanBeamBackprojectQuarterTextureBytes)},
+      ops::Precision::kFast);
   back.Add("cuda", "fast", {OnCuda(NewFanBeamBackprojectFast), in_texture}, ops::Precision::kFast);
   back.Add("cuda", "texture", {OnCuda(NewFanBeamBackprojectTexture), in_texture},
            ops::Precision::kFast);
   back.Add("cuda", "plain", {OnCuda(NewFanBeamBackprojectPlain), in_memory});
   back.Add("cuda", "double", {OnCuda(NewFanBeamBackprojectDouble), in_memory});
-  back.Add("cuda", "double_quarter_turn",
-           {OnCuda(NewFanBeamBackprojectQuarterDouble),
-            Taking(FanBeamBackprojectQuarterDoubleBytes)});
+  back.Add(
+      "cuda", "double_quarter_turn",
+      {OnCuda(NewFanBeamBackprojectQuarterDouble), Taking(FanBeamBackprojectQuarterDoubleBytes)});
 }
 
 // The voxel-driven models, `parts` pieces of a voxel along each axis.

@@ -104,12 +104,12 @@ enum class Truncation {
   /// the slope goes on, and faded out. After Ohnesorge et al., Med. Phys. 27 (2000) 39.
   kMirror,
   /// e(k) = √max(0, y₀ + s k - a k²), y₀ = max(0, q(0))²: squared chords of a cylinder of water are
-  /// a parabola. After Hsieh et al., Med. Phys. 31 (2004) 2385, but for a, which is the row's own, so
-  /// that neither water's attenuation nor rows' weights are needed. s and a are means of two fits.
-  /// The edge's: -a is the coefficient of j² of the least-squares parabola through y(j) = q(j)²,
-  /// j < CurvaturePixels, a at least 0; s = -Σ k (y(k) - y₀ + a k²) / Σ k², k = 1..SlopePixels, at
-  /// most 0 (the axis lies within the row) and a L - y₀/L (it ends within L). The row's, and how
-  /// much of each is taken: kernels/ops/row_outline.h.
+  /// a parabola. After Hsieh et al., Med. Phys. 31 (2004) 2385, but for a, which is the row's own,
+  /// so that neither water's attenuation nor rows' weights are needed. s and a are means of two
+  /// fits. The edge's: -a is the coefficient of j² of the least-squares parabola through y(j) =
+  /// q(j)², j < CurvaturePixels, a at least 0; s = -Σ k (y(k) - y₀ + a k²) / Σ k², k
+  /// = 1..SlopePixels, at most 0 (the axis lies within the row) and a L - y₀/L (it ends within L).
+  /// The row's, and how much of each is taken: kernels/ops/row_outline.h.
   kCylinder,
   /// Nothing is continued: rows are differentiated twice, g(u) = p(u-1) - 2 p(u) + p(u+1), of
   /// which the values at both edges are dropped, and convolved with what the ramp lacks then. After

@@ -33,8 +33,9 @@ absl::Time ChangeTime(const fs::path& file) {
 }
 
 absl::Status NoSuchSet(const std::string& name) {
-  return absl::NotFoundError(absl::StrCat("calibration is '", name.substr(0, 64),
-                                          "'; `isocenter calibrations list` shows those that are kept"));
+  return absl::NotFoundError(
+      absl::StrCat("calibration is '", name.substr(0, 64),
+                   "'; `isocenter calibrations list` shows those that are kept"));
 }
 
 /// When it was made, as far as it says.

@@ -38,9 +38,9 @@ std::string NewJobId(absl::Time now) {
 std::optional<absl::Time> BeginOf(const std::string& id) {
   absl::Time begun;
   const size_t length = std::string_view("20260101T120000").size();
-  const bool is_one = id.size() > length && id[length] == '-' &&
-                      absl::ParseTime("%Y%m%dT%H%M%S", id.substr(0, length), absl::UTCTimeZone(),
-                                      &begun, nullptr);
+  const bool is_one =
+      id.size() > length && id[length] == '-' &&
+      absl::ParseTime("%Y%m%dT%H%M%S", id.substr(0, length), absl::UTCTimeZone(), &begun, nullptr);
   return is_one ? std::optional(begun) : std::nullopt;
 }
 

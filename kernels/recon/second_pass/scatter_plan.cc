@@ -94,10 +94,11 @@ absl::StatusOr<ScatterPlan> MakeScatterPlan(const ReconstructionPlan& first,
   const Acquisition& acquisition = first.acquisition;
   ISO_RETURN_IF_ERROR(CheckCalibration(acquisition));
   if (!acquisition.calibration->water.hardness.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the calibration set '", acquisition.calibration->name,
-        "' has hardness of columns (a bow-tie), and a second pass against scatter knows a beam that "
-        "is the same for all columns; legal is a set without"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the calibration set '", acquisition.calibration->name,
+                     "' has hardness of columns (a bow-tie), and a second pass against scatter "
+                     "knows a beam that "
+                     "is the same for all columns; legal is a set without"));
   }
   ScatterPlan plan;
   auto sections = std::make_shared<const scatter::CrossSections>();

@@ -183,8 +183,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(HttpOptions option
                                                               Handler handler) {
   auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
   if (const ErrorCode error = impl->Listen()) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot be listened on: ", error.message()));
+    return absl::UnavailableError(absl::StrCat("cannot be listened on: ", error.message()));
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

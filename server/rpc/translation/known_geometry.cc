@@ -74,7 +74,9 @@ absl::Status NoneFits(const std::optional<Candidate>& best, const v1::Acquisitio
                                                       "' does not fit: it ",
                                                       absl::StrJoin(best->misfits, "; it ")));
   }
-  if (named) return absl::FailedPreconditionError(absl::StrCat(wanted, "no set of that name is kept; `isocenter calibrations list` shows them"));
+  if (named)
+    return absl::FailedPreconditionError(absl::StrCat(
+        wanted, "no set of that name is kept; `isocenter calibrations list` shows them"));
   return Illegal("trajectory", "unset",
                  absl::StrCat("matrices, circular, or a station with a set that has matrices; '",
                               header.station_name(), "' has none"));

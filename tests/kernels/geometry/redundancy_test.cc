@@ -342,8 +342,9 @@ TEST(LimitedArc, IsOneThatHasNoWeights) {
     EXPECT_NEAR(RadiansToDegrees(found->found), arc * 181 / 180, 1e-6);
     EXPECT_NEAR(RadiansToDegrees(found->needed), 180 + 0.9 * 20.2, 0.1);
   }
-  EXPECT_THAT(LimitedArcText({.found = kPi / 2, .needed = kPi}),
-              HasSubstr("the arc is limited: 90.0 degrees, of 180.0 that filtered back-projection"));
+  EXPECT_THAT(
+      LimitedArcText({.found = kPi / 2, .needed = kPi}),
+      HasSubstr("the arc is limited: 90.0 degrees, of 180.0 that filtered back-projection"));
 }
 
 TEST(LimitedArc, IsNoneOfWhatIsNoArc) {

@@ -81,8 +81,9 @@ class StoreTest : public ::testing::Test {
 TEST_F(StoreTest, WhatWasAddedIsThereAfterARestart) {
   const auto kept = AddNamed("a");
   ASSERT_TRUE(kept.ok()) << kept.status();
-  EXPECT_THAT(kept->part(), ElementsAre("response", "defects", "lag", "glare", "air", "scatter",
-                                        "water", "hounsfield", "bone", "air_sweep", "scatter_model"));
+  EXPECT_THAT(kept->part(),
+              ElementsAre("response", "defects", "lag", "glare", "air", "scatter", "water",
+                          "hounsfield", "bone", "air_sweep", "scatter_model"));
   EXPECT_EQ(kept->label().quality_size(), 1);
   EXPECT_FALSE(kept->label().has_response());
   Open();
