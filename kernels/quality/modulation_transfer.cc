@@ -62,6 +62,64 @@ std::vector<DistanceValue> Distances(const std::vector<Sample>& samples) {
   return values;
 }
 
+// Samples from where the wire is thought to be in a slice.
+struct WireSlice {
+  double height = 0;  // mm
+  std::vector<Sample> samples;
+};
+
+// position = middle + slope · height, by least squares; slope 0 where all heights are one.
+struct HeightLine {
+  double count = 0, z = 0, zz = 0, p = 0, zp = 0;
+
+  void Add(double height, double position) {
+    count += 1;
+    z += height;
+    zz += height * height;
+    p += position;
+    zp += height * position;
+  }
+  double At(double height) const {
+    const double spread = zz - z * z / count;
+    const double slope = spread > 1e-9 * zz ? (zp - z * p / count) / spread : 0;
+    return p / count + slope * (height - z / count);
+  }
+};
+
+// Moves the samples so that the wire is in their origin, a straight line through all slices: the
+// noise of one slice would move a centroid of its own, which reads as blur. Each slice's first
+// moments are divided by the mean sum of all for the same reason.
+void Straighten(std::map<int64_t, WireSlice>& slices, double reach_mm) {
+  for (int round = 0; round < 2 * kCenterings; ++round) {
+    // Once it is near, what is farther away adds noise alone.
+    const double radius = round < kCenterings ? reach_mm : reach_mm / 2;
+    double sum = 0;
+    HeightLine x, y;
+    for (const auto& [_, slice] : slices) {
+      const double background =
+          LevelBetween(Distances(slice.samples), 1.1 * reach_mm, 1.6 * reach_mm).mean;
+      double moment_x = 0, moment_y = 0;
+      for (const Sample& s : slice.samples) {
+        if (std::hypot(s.x, s.y) > radius) continue;
+        sum += s.value - background;
+        moment_x += s.x * (s.value - background);
+        moment_y += s.y * (s.value - background);
+      }
+      x.Add(slice.height, moment_x);
+      y.Add(slice.height, moment_y);
+    }
+    if (!(sum > 0)) return;
+    const double mean = sum / x.count;
+    for (auto& [_, slice] : slices) {
+      const double by_x = x.At(slice.height) / mean, by_y = y.At(slice.height) / mean;
+      for (Sample& s : slice.samples) {
+        s.x -= by_x;
+        s.y -= by_y;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<EdgeTransfer> MeasureEdge(const VolumeView& volume, const Rod& rod,
@@ -116,21 +174,20 @@ absl::StatusOr<WireTransfer> MeasureWire(const VolumeView& volume, const Rod& ro
   // By slice, in the slice: along the rod's axis nothing is interpolated.
   const Vec3 across{d[0], d[3], d[6]}, up{d[1], d[4], d[7]};
   const Vec3 rod_up = Cross(rod.axis, rod.across);
-  std::map<int64_t, std::vector<Sample>> slices;
+  std::map<int64_t, WireSlice> slices;
   ISO_RETURN_IF_ERROR(VisitRod(volume, around, [&](double value, Vec3 at) {
     const Vec3 from = at.x * rod.across + at.y * rod_up + at.z * rod.axis;
     const double height = Dot(from, normal);
     const Vec3 in_slice = from - (height / along) * rod.axis;
-    slices[std::llround(height / volume.grid.spacing.z * 8)].push_back(
-        {Dot(in_slice, across), Dot(in_slice, up), value});
+    WireSlice& slice = slices[std::llround(height / volume.grid.spacing.z * 8)];
+    slice.height = height;
+    slice.samples.push_back({Dot(in_slice, across), Dot(in_slice, up), value});
   }));
+  Straighten(slices, reach_mm);
   WireTransfer result;
   std::vector<double> sums(kFrequencies + 1);
-  for (auto& [height, samples] : slices) {
-    for (int round = 0; round < 2; ++round) {
-      Center(samples, LevelBetween(Distances(samples), 1.1 * reach_mm, 1.8 * reach_mm).mean,
-             reach_mm);
-    }
+  for (auto& [_, slice] : slices) {
+    const std::vector<Sample>& samples = slice.samples;
     const double background = LevelBetween(Distances(samples), 1.1 * reach_mm, 1.6 * reach_mm).mean;
     for (const Sample& s : samples) {
       const double r = std::hypot(s.x, s.y);
