@@ -293,6 +293,7 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
     // five seconds.
     c.context.set_wait_for_ready(again);
     if (!c.node.empty()) c.context.AddMetadata(kNodeMetadata, c.node);
+    if (!options.trace_parent.empty()) c.context.AddMetadata("traceparent", options.trace_parent);
     broken = RunCall(opening, limit, c);
     std::optional<absl::Status> verdict = Verdict(broken, c, reconnect);
     if (!verdict && options.on_interrupted) options.on_interrupted(broken);

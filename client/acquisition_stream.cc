@@ -13,6 +13,7 @@
 #include "client/nodes.h"
 #include "client/opening.h"
 #include "client/rpc_status.h"
+#include "client/trace_parent.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 
@@ -125,6 +126,9 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Repeat(
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(
     const ServiceChannel& channel, const v1::AcquisitionHeader& header,
     AcquisitionStreamOptions options) {
+  if (!options.trace_parent.empty()) {
+    ISO_RETURN_IF_ERROR(CheckTraceParent(options.trace_parent));
+  }
   v1::AcquisitionHeader named = header;
   if (named.request_id().empty()) named.set_request_id(NewRequestId());
   return Repeat(channel, options, [&] { return OpenOnce(channel, named, options); });

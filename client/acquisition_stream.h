@@ -37,6 +37,9 @@ struct AcquisitionStreamOptions {
   /// stays with its node.
   int64_t max_kept_bytes = int64_t{4} << 30;
   std::string kept_frames_folder;
+  /// The W3C traceparent that the job's spans hang below, where the node makes traces; empty: none.
+  /// Open refuses what is none.
+  std::string trace_parent;
   /// Ends Open and Resume early. An attempt under way has a second left to be answered, so that a
   /// job that has just begun can be cancelled by its name; after it they return CANCELLED.
   std::stop_token stop;

@@ -1,6 +1,7 @@
 // isocenter stream: an acquisition on disk plays the scanner.
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
 #include "client/job_client.h"
+#include "client/trace_parent.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 
@@ -48,6 +50,7 @@ struct Options {
   std::string resume;
   std::string skip_frames;
   std::string preview;
+  std::string trace_parent;
   double failover_seconds = 2;
   std::string geometry;  // kNewest or the name of a set; empty: the input's matrices
   v1::PatientStudy study;
@@ -183,6 +186,7 @@ absl::Status CheckTogether(const Options& options) {
   if (options.pair.empty() != options.role.empty()) {
     return absl::InvalidArgumentError("--pair and --role must be given together");
   }
+  if (!options.trace_parent.empty()) return client::CheckTraceParent(options.trace_parent);
   return absl::OkStatus();
 }
 
@@ -202,6 +206,13 @@ struct Listeners {
   std::atomic<bool> named = false;  // the job's id was printed, which is the first line
 };
 
+/// As programs pass it on to those that they start; one that is none counts for nothing.
+std::string TraceParent(const Options& options) {
+  if (!options.trace_parent.empty()) return options.trace_parent;
+  const char* told = std::getenv("TRACEPARENT");
+  return told != nullptr && client::CheckTraceParent(told).ok() ? told : "";
+}
+
 absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
     const Options& options, const client::ServiceChannel& channel,
     const v1::AcquisitionHeader& header, Listeners& told, Interrupt& interrupt) {
@@ -211,6 +222,7 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   client::AcquisitionStreamOptions stream;
   stream.stop = stop.get_token();
   stream.failover_after = absl::Seconds(options.failover_seconds);
+  stream.trace_parent = TraceParent(options);
   stream.on_progress = [&told](const v1::JobProgress& p) {
     if (told.named) told.states.Show(p);
   };
@@ -361,6 +373,11 @@ void AddStreamCommand(flags::Command program) {
            "how long a node may be away before another one gets all frames; 0: they stay")
       .ShowDefault()
       .Range(0.0, 3600.0);
+  command
+      .Add("--traceparent", o.trace_parent,
+           "W3C trace context that the job's spans belong to, where the node makes traces; else "
+           "that of the environment variable TRACEPARENT")
+      .Type("TEXT");
   command.Add("--preview", o.preview, "PNG of three planes, replaced as the volume grows")
       .Type("FILE");
   o.json.AddFlag(command);

@@ -39,6 +39,10 @@ absl::Status Trace(const Options& options) {
   if (json.contains(plan) && json[plan].is_string()) {
     std::fputs(json[plan].get_ref<const std::string&>().c_str(), stdout);
   }
+  ISO_ASSIGN_OR_RETURN(const v1::Job job, client::JobClient(channel).Get(options.job_id));
+  if (!job.trace_parent().empty()) {
+    std::printf("distributed trace: %s\n", job.trace_parent().c_str());
+  }
   return formats::WriteText(options.out, trace);
 }
 
@@ -48,7 +52,9 @@ void AddTraceCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   flags::Command command = program.Subcommand(
       "trace", "Write what the devices did for a job, as JSON that ui.perfetto.dev opens");
-  command.Footer("Example:\n  isocenter trace JOB --out trace.json");
+  command.Footer(
+      "Example:\n  isocenter trace JOB --out trace.json\n"
+      "Where the node makes distributed traces, that of the job is named as W3C traceparent.");
   AddJobArgument(command, options->job_id).Required();
   command.Add("--out", options->out, "file to write; -: standard output").Required().Type("FILE");
   AddServerFlags(command, options->server);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
 
 namespace isocenter::recon {
 namespace {
@@ -61,6 +62,12 @@ std::string Metadata(const char* what, int process, int thread, const std::strin
                          process, thread, name);
 }
 
+double Start(const std::vector<DeviceSpan>& trace) {
+  double start = trace.empty() ? 0 : trace.front().span.begin;
+  for (const DeviceSpan& entry : trace) start = std::min(start, entry.span.begin);
+  return start;
+}
+
 }  // namespace
 
 StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace) {
@@ -80,11 +87,15 @@ StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace) {
   return all;
 }
 
-std::string ChromeTrace(const std::vector<DeviceSpan>& trace, absl::string_view plan) {
+absl::Time BeginOf(const std::vector<DeviceSpan>& trace) {
+  return absl::Now() - absl::Seconds(ops::SteadySeconds() - Start(trace));
+}
+
+std::string ChromeTrace(const std::vector<DeviceSpan>& trace, absl::string_view plan,
+                        absl::Time began) {
   std::vector<std::string> events;
   std::map<int, bool> named;
-  double start = trace.empty() ? 0 : trace.front().span.begin;
-  for (const DeviceSpan& entry : trace) start = std::min(start, entry.span.begin);
+  const double start = Start(trace);
   std::map<std::pair<int, Stage>, int> count;
   for (const DeviceSpan& entry : trace) {
     if (!std::exchange(named[entry.device], true)) {
@@ -103,9 +114,12 @@ std::string ChromeTrace(const std::vector<DeviceSpan>& trace, absl::string_view 
         count[{entry.device, span.stage}]++));
   }
   // A plan's text has no quotes.
-  std::string json =
-      absl::StrCat("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"plan\":\"",
-                   absl::StrReplaceAll(plan, {{"\n", "\\n"}}), "\"},\"traceEvents\":[\n");
+  std::string json = absl::StrCat("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"plan\":\"",
+                                  absl::StrReplaceAll(plan, {{"\n", "\\n"}}), "\"");
+  if (began != absl::InfinitePast()) {
+    absl::StrAppend(&json, ",\"begin_unix_us\":", absl::ToUnixMicros(began));
+  }
+  absl::StrAppend(&json, "},\"traceEvents\":[\n");
   for (size_t i = 0; i < events.size(); ++i) {
     absl::StrAppend(&json, events[i], i + 1 < events.size() ? ",\n" : "\n");
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "kernels/ops/timeline.h"
 
 namespace isocenter::recon {
@@ -30,7 +31,11 @@ StageSeconds SecondsOf(const std::vector<DeviceSpan>& trace);
 
 /// The trace as JSON in Chrome's trace event format, which Perfetto and chrome://tracing open. A
 /// process for each device, a thread each for uploads, kernels and downloads. Times count from the
-/// first span. `plan` (plan_text.h) is kept with it, as otherData.plan.
-std::string ChromeTrace(const std::vector<DeviceSpan>& trace, absl::string_view plan);
+/// first span, which began at `began`: otherData.begin_unix_us, left out where it is not known.
+/// `plan` (plan_text.h) is kept with it, as otherData.plan.
+std::string ChromeTrace(const std::vector<DeviceSpan>& trace, absl::string_view plan,
+                        absl::Time began = absl::InfinitePast());
+/// When the first span began, of the system's clock. Not of an empty trace.
+absl::Time BeginOf(const std::vector<DeviceSpan>& trace);
 
 }  // namespace isocenter::recon

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -93,6 +95,19 @@ absl::Status CheckAudit(const v1::AuditConfig& audit) {
                    "a PEM file exactly when certificate_file is set");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckTraces(const v1::TracesConfig& traces) {
+  const std::string& endpoint = traces.endpoint();
+  const bool is_url =
+      absl::StartsWith(endpoint, "http://") || absl::StartsWith(endpoint, "https://");
+  const bool is_plain = absl::c_all_of(
+      endpoint, [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
+  if (!endpoint.empty() && !(is_url && is_plain && endpoint.size() <= 1024)) {
+    return Illegal("traces.endpoint", absl::StrCat("'", endpoint.substr(0, 100), "'"),
+                   "an http:// or https:// URL, e.g. \"http://127.0.0.1:4318/v1/traces\"");
+  }
+  return CheckRange("traces.sample_ratio", traces.sample_ratio(), 0, 1);
 }
 
 absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
@@ -268,6 +283,8 @@ void ApplyDefaults(v1::ServerConfig& config) {
   v1::AuditSyslogConfig& syslog = *audit.mutable_syslog();
   Default(syslog, &v1::AuditSyslogConfig::port, &v1::AuditSyslogConfig::set_port, 6514u);
 
+  if (!config.traces().has_sample_ratio()) config.mutable_traces()->set_sample_ratio(1);
+
   v1::WebConfig& web = *config.mutable_web();
   DefaultString(web.mutable_address(), "127.0.0.1:8080");
   Default(web, &v1::WebConfig::volume_cache_bytes, &v1::WebConfig::set_volume_cache_bytes,
@@ -328,6 +345,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   }
   mistakes.Add(ValidateCluster(config.cluster()));
   mistakes.Add(CheckAudit(config.audit()));
+  mistakes.Add(CheckTraces(config.traces()));
   CheckLimits(config.limits(), mistakes);
   mistakes.Add(CheckSpool(config));
   return mistakes.status();

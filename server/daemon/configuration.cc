@@ -7,6 +7,7 @@
 #include "server/config/mistakes.h"
 #include "server/config/server_config.h"
 #include "server/daemon/dicom_options.h"
+#include "server/daemon/job_traces.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -51,6 +52,10 @@ absl::Status CheckTlsFiles(const v1::ServerConfig& config, std::vector<Expiry>& 
   if (!config.web().disabled()) {
     ISO_RETURN_IF_ERROR(CheckServerTls("web.tls", config.web().tls(), expiries));
   }
+  const v1::TracesConfig& traces = config.traces();
+  if (!traces.endpoint().empty() && !traces.ca_file().empty()) {
+    ISO_RETURN_IF_ERROR(CheckCertificate("traces.ca_file", traces.ca_file(), expiries));
+  }
   return CheckSyslogTls(config.audit().syslog(), expiries);
 }
 
@@ -93,6 +98,7 @@ absl::StatusOr<Configuration> ReadConfiguration(const Flags& flags) {
   ISO_RETURN_IF_ERROR(CheckTlsFiles(read.config, read.expiries));
   ISO_ASSIGN_OR_RETURN(read.dicom, DicomOptions(read.config.dicom_node(), read.expiries));
   ISO_ASSIGN_OR_RETURN(read.roster, OpenRoster(read.config.web()));
+  ISO_ASSIGN_OR_RETURN(read.trace_headers, ReadTraceHeaders(read.config.traces()));
   ISO_ASSIGN_OR_RETURN(read.fault, FaultOf(flags));
   read.backend = flags.backend;
   return read;

@@ -30,6 +30,7 @@ struct Configuration {
   dicom::NodeOptions dicom;
   std::unique_ptr<roles::Roster> roster;  // who may use gRPC and the web
   std::vector<crypto::Expiry> expiries;   // when each certificate ends
+  std::vector<std::string> trace_headers;  // sent with each request to the collector of traces
 };
 
 /// Certificates are valid now, and each key is that of its certificate. Errors, each with the field

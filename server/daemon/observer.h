@@ -8,18 +8,24 @@
 #include "server/jobs/ports.h"
 #include "server/metrics/metrics.h"
 #include "server/node/activity.h"
+#include "server/traces/exporter.h"
 
 namespace isocenter::daemon {
 
 /// Metrics, the activity of the day and a line in the log for whatever happens to jobs; performed
-/// procedure steps, where they are configured.
+/// procedure steps and traces, where they are configured.
 class Observer : public jobs::JobObserver {
  public:
   Observer(metrics::Metrics& metrics, node::Activity& activity)
       : metrics_(metrics), activity_(activity) {}
   /// Before anything happens to jobs; must outlive what tells this observer.
   void SetProcedureSteps(dicom::ProcedureSteps* steps) { procedure_steps_ = steps; }
-  void OnJobAccepted(const jobs::Job& job) override { metrics_.OnJobAccepted(job); }
+  /// As SetProcedureSteps.
+  void SetTraces(traces::Exporter* traces) { traces_ = traces; }
+  void OnJobAccepted(const jobs::Job& job) override {
+    metrics_.OnJobAccepted(job);
+    if (traces_ != nullptr) traces_->OnJobAccepted(job, absl::Now());
+  }
   void OnFrame(int64_t bytes) override {
     metrics_.OnFrame(bytes);
     activity_.OnFrame(bytes);
@@ -46,11 +52,13 @@ class Observer : public jobs::JobObserver {
     spdlog::info("event=job_state job={} from={} to={}", job.id, std::string(Name(from)),
                  std::string(Name(job.state)));
     metrics_.OnStateChanged(job, from);
+    if (traces_ != nullptr) traces_->OnStateChanged(job, absl::Now());
   }
   void OnJobEnded(const jobs::Job& job) override {
     metrics_.OnJobEnded(job);
     if (procedure_steps_ != nullptr) procedure_steps_->OnEnded(job);
     activity_.OnJobEnded(job);
+    if (traces_ != nullptr) traces_->OnJobEnded(job);
     if (job.state != jobs::JobState::kCompleted) {
       spdlog::warn("event=job_ended job={} outcome={} error=\"{}\"", job.id,
                    std::string(Name(job.state)), job.error.ToString());
@@ -91,6 +99,7 @@ class Observer : public jobs::JobObserver {
   metrics::Metrics& metrics_;
   node::Activity& activity_;
   dicom::ProcedureSteps* procedure_steps_ = nullptr;
+  traces::Exporter* traces_ = nullptr;
 };
 
 }  // namespace isocenter::daemon

@@ -18,6 +18,7 @@
 #include "server/config/server_config.h"
 #include "server/daemon/background.h"
 #include "server/daemon/dicom_options.h"
+#include "server/daemon/job_traces.h"
 #include "server/daemon/no_device_record.h"
 #include "server/daemon/observer.h"
 #include "server/daemon/simulated_scans.h"
@@ -45,6 +46,8 @@
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
 #include "server/storage/files.h"
+#include "server/traces/exporter.h"
+#include "server/traces/trace_context.h"
 #include "server/viewer/volume_cache.h"
 
 namespace isocenter::daemon {
@@ -98,6 +101,15 @@ std::function<bool(const jobs::Job&)> ResumableFrom(const spool::Spool& spool) {
         if (job.pair_role == jobs::PairRole::kSubtraction) return true;  // made of stored volumes
         return spooled.contains(jobs::IsRefinement(job) ? job.source_job_ids.front() : job.id);
       };
+}
+
+/// Null where no traces are configured.
+std::function<std::string(const std::string&, const std::string&)> TraceParentsOf(
+    const v1::TracesConfig& config) {
+  if (config.endpoint().empty()) return nullptr;
+  return [ratio = config.sample_ratio()](const std::string& job_id, const std::string& told) {
+    return traces::TraceParentOf(job_id, told, ratio);
+  };
 }
 
 auto ObserverOf(metrics::Metrics& metrics, const char* operation) {
@@ -177,6 +189,8 @@ absl::Status Service::OpenStores() {
     spdlog::warn("event=quality_repaired what=\"{}\"", repair);
   }
   ISO_ASSIGN_OR_RETURN(spool_, spool::Spool::Open(SpoolOptionsOf(config)));
+  traces_ = OpenTraces(config, configuration_.trace_headers, *archive_);
+  observer_->SetTraces(traces_.get());
   return absl::OkStatus();
 }
 
@@ -237,6 +251,7 @@ void Service::StartEngine() {
                        .refinement = rpc::TranslateRefinementRecord},
           .worklist_timeout = absl::Seconds(config.dicom_node().worklist().timeout_seconds()),
           .reports_procedure_steps = procedure_steps_ != nullptr,
+          .trace_parent_of = TraceParentsOf(config.traces()),
           .batch_jobs_per_caller = static_cast<int>(config.limits().batch_jobs_per_caller())});
   engine_->Recover();
   node_ = std::make_unique<node::Node>(NodeOptions(), *engine_, *scheduler_, *table_);
@@ -248,6 +263,10 @@ absl::Status Service::StartSender() {
   dicom::SenderOptions options =
       SenderOptionsOf(configuration_.config.dicom_node(), configuration_.dicom);
   options.node.audit = sent_.get();
+  if (traces_ != nullptr) {
+    traced_sent_ = std::make_unique<traces::Transmissions>(*traces_, *table_, *sent_);
+    options.node.audit = traced_sent_.get();
+  }
   ISO_ASSIGN_OR_RETURN(
       sender_, dicom::Sender::Start(std::move(options), *archive_,
                                     [this](const std::string& destination, dicom::SendEvent event) {

@@ -53,6 +53,9 @@ class Scheduler;
 namespace isocenter::spool {
 class Spool;
 }
+namespace isocenter::traces {
+class Exporter;
+}
 namespace isocenter::viewer {
 class VolumeCache;
 }
@@ -129,6 +132,7 @@ class Service {
   std::unique_ptr<calibrations::Store> calibrations_;
   std::unique_ptr<quality_records::Store> quality_;
   std::unique_ptr<spool::Spool> spool_;
+  std::unique_ptr<traces::Exporter> traces_;  // null: none are wanted
   std::unique_ptr<jobs::JobTable> table_;
   std::unique_ptr<jobs::Worklist> worklist_;                // null: none is configured
   std::unique_ptr<dicom::ProcedureSteps> procedure_steps_;  // null: nobody is to be told
@@ -136,7 +140,8 @@ class Service {
   std::unique_ptr<pipeline::Engine> engine_;
   std::unique_ptr<node::Node> node_;
   std::unique_ptr<node::JobFeed> feed_;
-  std::unique_ptr<audit::Recorder> sent_;  // of what the sender sends
+  std::unique_ptr<audit::Recorder> sent_;         // of what the sender sends
+  std::unique_ptr<audit::Recorder> traced_sent_;  // before it; null: no traces are wanted
   std::unique_ptr<dicom::Sender> sender_;
   std::unique_ptr<rpc::Server> grpc_;
   std::unique_ptr<dicom::Node> dicom_node_;       // null: disabled

@@ -23,6 +23,7 @@
 #include "server/quality/store.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
+#include "server/traces/exporter.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -160,6 +161,12 @@ metrics::Sources Service::MetricSources() const {
   }
   if (audit_->State().has_syslog) {
     sources.audit_waiting = [this] { return audit_->State().waiting_to_send; };
+  }
+  if (traces_ != nullptr) {
+    sources.trace_spans = [this] {
+      const traces::ExporterCounts counts = traces_->counts();
+      return metrics::TraceSpans{counts.exported, counts.dropped};
+    };
   }
   sources.jobs_waiting_for_room = [this] { return engine_->jobs_waiting_for_room(); };
   sources.send_queues = [this] { return SendQueuesOf(archive_->transfers()); };

@@ -269,6 +269,8 @@ struct Job {
   std::string protocol, station_name, request_id;
   /// Whose acquisition it is, by the token or certificate shown; empty: nobody was asked.
   std::string begun_by;
+  /// The distributed trace it belongs to, as a W3C traceparent; empty: traces are off.
+  std::string trace_parent;
   JobClass job_class = JobClass::kLive;
   absl::Time deadline = absl::InfiniteFuture();  // until when the volume is wanted
   std::string pair_id;                           // empty: of no pair

@@ -211,6 +211,7 @@ void VisitMembers(const Visitor& visit, Is<Job> auto& job) {
   visit("station_name", job.station_name);
   visit("request_id", job.request_id);
   visit("begun_by", job.begun_by);
+  visit("trace_parent", job.trace_parent);
   visit("pair_id", job.pair_id);
   visit("source_job_ids", job.source_job_ids);
   visit("deadline", job.deadline);

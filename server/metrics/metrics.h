@@ -53,6 +53,11 @@ struct AuditFileState {
   bool is_writable = true;
 };
 
+/// Spans of jobs' traces, since the start.
+struct TraceSpans {
+  int64_t exported = 0, dropped = 0;
+};
+
 /// What is in the queue of one DICOM destination.
 struct SendQueue {
   std::string destination;
@@ -95,6 +100,7 @@ struct Sources {
   std::function<SpoolState()> spool;
   std::function<AuditFileState()> audit_file;
   std::function<int64_t()> audit_waiting;  // records that the repository has not got
+  std::function<TraceSpans()> trace_spans;
   std::function<std::vector<SendQueue>()> send_queues;
   std::function<ProcedureSteps()> procedure_steps;
   std::function<std::vector<QualityTest>()> quality;

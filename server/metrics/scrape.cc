@@ -124,6 +124,20 @@ prometheus::MetricFamily SpoolSpaceFamily(const SpoolState& spool) {
   return family;
 }
 
+prometheus::MetricFamily TraceFamily(const TraceSpans& spans) {
+  prometheus::MetricFamily family{
+      .name = "isocenter_trace_spans_total",
+      .help = "Spans of jobs' traces, by whether the collector took them.",
+      .type = prometheus::MetricType::Counter};
+  for (const auto& [outcome, count] :
+       {std::pair("exported", spans.exported), std::pair("dropped", spans.dropped)}) {
+    prometheus::ClientMetric& sample = family.metric.emplace_back();
+    sample.label = {{"outcome", outcome}};
+    sample.counter.value = static_cast<double>(count);
+  }
+  return family;
+}
+
 void AddAuditFile(const AuditFileState& audit, std::vector<prometheus::MetricFamily>& families) {
   prometheus::MetricFamily bytes = GaugeFamily(
       "isocenter_audit_bytes", "Files of the audit trail: what they take, and what they may take.");
@@ -259,6 +273,7 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
                                    "Audit records that the syslog repository has not got yet."));
     AddSample(families.back(), {}, static_cast<double>(sources_.audit_waiting()));
   }
+  if (sources_.trace_spans) families.push_back(TraceFamily(sources_.trace_spans()));
   if (sources_.send_queues) AddSendQueues(sources_.send_queues(), families);
   if (sources_.quality) AddQuality(sources_.quality(), families);
   if (sources_.procedure_steps) AddProcedureSteps(sources_.procedure_steps(), families);

@@ -43,6 +43,8 @@ struct AcquisitionRequest {
   std::string continues_job_id;
   /// Who sends it, as Job::begun_by; not kept with the frames, but with the job.
   std::string caller;
+  /// The W3C traceparent that came with it, unchecked; not kept with the frames, but with the job.
+  std::string trace_parent;
   jobs::JobClass job_class = jobs::JobClass::kLive;
   absl::Duration deadline = absl::InfiniteDuration();  // after acceptance
   double frame_rate_hz = 0;                            // 0: unknown

@@ -254,6 +254,9 @@ jobs::Job AcquisitionAdmission::NewRecord(const AcquisitionRequest& request,
   job.station_name = request.station_name;
   job.request_id = request.request_id;
   job.begun_by = request.caller;
+  if (parts_.options.trace_parent_of) {
+    job.trace_parent = parts_.options.trace_parent_of(job.id, request.trace_parent);
+  }
   job.job_class = request.job_class;
   job.deadline = now + request.deadline;
   job.pair_id = request.pair_id;

@@ -55,6 +55,9 @@ struct EngineOptions {
   /// A result for which the archive's disk had no room is tried again so often. Whoever makes room
   /// is mostly another program, or a person: nobody tells us.
   absl::Duration store_again = absl::Seconds(2);
+  /// Job::trace_parent of a new acquisition, from its id and what its console sent; null: traces
+  /// are off.
+  std::function<std::string(const std::string& job_id, const std::string& told)> trace_parent_of;
   /// Batch acquisitions that one caller may have at once, where callers are known.
   int batch_jobs_per_caller = std::numeric_limits<int>::max();
   /// Called from any thread, also with locks held.

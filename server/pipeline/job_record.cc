@@ -37,7 +37,8 @@ void RecordStages(const recon::StageSeconds& seconds, jobs::StageTimings& timing
 
 void SaveTrace(const std::string& id, const std::vector<recon::DeviceSpan>& trace,
                const std::string& plan, jobs::JobTable& table) {
-  const absl::Status saved = table.SaveTrace(id, recon::ChromeTrace(trace, plan));
+  const absl::Time began = trace.empty() ? absl::InfinitePast() : recon::BeginOf(trace);
+  const absl::Status saved = table.SaveTrace(id, recon::ChromeTrace(trace, plan, began));
   if (!saved.ok()) spdlog::warn("event=trace_lost job={} error=\"{}\"", id, saved.ToString());
 }
 

@@ -44,6 +44,7 @@ jobs::Job RefinementRecord(const std::string& id, const jobs::Job& source,
       IterationsOf(request.settings) > 0 ? "" : FilterDescription(request.fdk);
   job.protocol = request.protocol;
   job.station_name = source.station_name;
+  job.trace_parent = source.trace_parent;
   job.request_id = request.request_id;
   job.job_class = request.job_class;
   job.deadline = now + request.deadline;

@@ -75,6 +75,7 @@ Job SubtractionRecord(const Job& mask, const Job& fill, absl::Time now) {
   job.facts = fill.facts;
   job.protocol = fill.protocol;
   job.station_name = fill.station_name;
+  job.trace_parent = fill.trace_parent;
   job.job_class = jobs::JobClass::kInteractive;
   job.pair_id = fill.pair_id;
   job.pair_role = jobs::PairRole::kSubtraction;

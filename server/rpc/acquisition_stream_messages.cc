@@ -7,6 +7,7 @@
 #include "proto/wire/geometry.h"
 #include "server/base/log.h"
 #include "server/rpc/acquisition_stream.h"
+#include "server/rpc/addressee.h"
 #include "server/rpc/message_limits.h"
 #include "server/rpc/translation/known_geometry.h"
 #include "server/rpc/translation/translate_header.h"
@@ -91,6 +92,7 @@ absl::Status AcquisitionStream::HandleResume(const v1::Resume& resume) {
 absl::Status AcquisitionStream::HandleHeader(const v1::AcquisitionHeader& header) {
   ISO_ASSIGN_OR_RETURN(pipeline::AcquisitionRequest request, TranslateNew(header, shared_));
   request.caller = permit_.identity;
+  request.trace_parent = TraceParentOf(*call_);
   {
     absl::MutexLock lock(&mutex_);
     if (phase_ == Phase::kClosed) return absl::OkStatus();

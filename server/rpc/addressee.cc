@@ -1,5 +1,7 @@
 #include "server/rpc/addressee.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -15,6 +17,13 @@ absl::Status CheckAddressee(const grpc::ServerContextBase& call, const std::stri
   return absl::UnavailableError(absl::StrCat(kNodeMetadata, " is '", wanted.substr(0, kLongest),
                                              "', but this is node '", this_node,
                                              "': check how the proxy routes by that metadata"));
+}
+
+std::string TraceParentOf(const grpc::ServerContextBase& call) {
+  constexpr size_t kLongest = 256;
+  const auto told = call.client_metadata().find("traceparent");
+  if (told == call.client_metadata().end()) return "";
+  return {told->second.data(), std::min(kLongest, told->second.size())};
 }
 
 }  // namespace isocenter::rpc

@@ -1,4 +1,5 @@
-// For which node a call is meant.
+// What the request metadata of a call says: for which node it is meant, and to which trace it
+// belongs.
 #pragma once
 
 #include <string>
@@ -14,5 +15,8 @@ inline constexpr char kNodeMetadata[] = "isocenter-node";
 /// UNAVAILABLE for a call that names another node than this one: the proxy took it to the wrong
 /// one, perhaps because the right one is down. The caller tries it again.
 absl::Status CheckAddressee(const grpc::ServerContextBase& call, const std::string& this_node);
+
+/// The W3C traceparent of a call, unchecked, cut to 256 bytes; empty: none.
+std::string TraceParentOf(const grpc::ServerContextBase& call);
 
 }  // namespace isocenter::rpc

@@ -154,6 +154,7 @@ v1::Job ToProto(const jobs::Job& job) {
   if (job.state == jobs::JobState::kCompleted) *proto.mutable_result() = ResultToProto(job);
   proto.set_protocol(job.protocol);
   proto.set_station_name(job.station_name);
+  proto.set_trace_parent(job.trace_parent);
   *proto.mutable_create_time() = TimestampToProto(job.create_time);
   if (jobs::HasEnded(job.state)) *proto.mutable_end_time() = TimestampToProto(job.end_time);
   *proto.mutable_grid() = wire::ToProto(job.grid);

@@ -7,6 +7,7 @@ namespace isocenter::recon {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<DeviceSpan> kTrace = {
     {0, {ops::Stage::kUpload, 10.0, 10.5}},
@@ -40,6 +41,9 @@ TEST(ChromeTrace, NamesLanesAndCountsFromTheFirstSpan) {
           R"({"name":"backproject","ph":"X","pid":1,"tid":2,"ts":2500000.000,"dur":500000.000,"args":{"index":1}})"));
   EXPECT_EQ(json.substr(json.size() - 4), "\n]}\n");
   EXPECT_THAT(ChromeTrace({}, ""), HasSubstr(R"("traceEvents":[)"));
+  EXPECT_THAT(json, Not(HasSubstr("begin_unix_us")));
+  EXPECT_THAT(ChromeTrace(kTrace, "", absl::FromUnixMicros(1767225600123456)),
+              HasSubstr(R"("begin_unix_us":1767225600123456},)"));
 }
 
 }  // namespace

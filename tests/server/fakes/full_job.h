@@ -53,6 +53,7 @@ inline jobs::Job FullJob() {
   job.station_name = "room-1";
   job.request_id = "request-7";
   job.begun_by = "token room 1";
+  job.trace_parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   job.grid = {.nx = 3, .ny = 4, .nz = 5, .spacing = {0.1, 0.2, 0.3}, .origin = {-1, -2.5, 1.0 / 3}};
   job.grid.direction = {0, -1, 0, 1, 0, 0, 0, 0, 1};
   job.progress = {1, 2, 3, 4, 5, 6, 7, 8, 0.125};

@@ -42,8 +42,8 @@ TEST(JobJson, EveryMemberOfAJobIsShownOrKeptBack) {
   const std::map<std::string, std::string> other_names = {
       {"id", "job_id"}, {"class", "job_class"}, {"facts", "acquisition"}};
   // Of the identity of patient and study the page has the numbers of study and order.
-  const std::set<std::string> kept_back = {"request_id", "begun_by", "patient_study", "order",
-                                           "dicom_forms"};
+  const std::set<std::string> kept_back = {"request_id",    "begun_by", "trace_parent",
+                                           "patient_study", "order",    "dicom_forms"};
   const Json json = Detailed(CompletedJob());
   const auto check = [&](const char* name, const auto&, const jobs::Shown& = {}) {
     const auto other = other_names.find(name);
