@@ -106,7 +106,7 @@ void Exporter::SendNext() {
   absl::Status sent = options_.post(json);
   for (bool last = false; absl::IsUnavailable(sent) && !last;) {
     if (backoff.failures() == 0) {
-      spdlog::warn("event=traces_not_taken spans={} error=\"{}\"", spans.size(), sent.message());
+      spdlog::warn("event=traces_not_taken spans={} error=\"{}\"", spans.size(), sent.ToString());
     }
     {
       absl::MutexLock lock(&mutex_);
@@ -123,7 +123,7 @@ void Exporter::SendNext() {
     counts_.exported += static_cast<int64_t>(spans.size());
   } else {
     Drop(spans.size());
-    spdlog::warn("event=traces_dropped spans={} error=\"{}\"", spans.size(), sent.message());
+    spdlog::warn("event=traces_dropped spans={} error=\"{}\"", spans.size(), sent.ToString());
   }
 }
 
