@@ -27,6 +27,7 @@
 #include "client/cli/output/state_printer.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/cluster.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
@@ -264,8 +265,8 @@ absl::Status Stream(const Options& options) {
                        ParseFrameList(options.skip_frames, source->header().frame_count()));
   v1::AcquisitionHeader header = source->header();
   ISO_RETURN_IF_ERROR(ApplyOverrides(options, header));
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServerAddress server, client::AnyAddress(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, client::ServiceChannel::Open(server));
   Listeners told(options);
   told.states.YieldTerminal(true);  // to the bar
   absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> opened =
@@ -280,7 +281,7 @@ absl::Status Stream(const Options& options) {
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
   absl::Status cancelled;
   interrupt.SetHandler([&] {
-    cancelled = CancelJob(options.server, *stream);
+    cancelled = CancelJob(server, *stream);
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
