@@ -1,4 +1,4 @@
-"""Nodes that die, hang or die together at random moments of a scan: the volume comes, the same in every bit, as one series.
+"""Nodes that die, hang, die together or come back in mid-scan, at random moments: the volume comes, the same in every bit, as one series.
 
 A campaign: `./dev test --fault -R node_death`; ISOCENTER_NODE_DEATHS (100) says how many, ISOCENTER_FAULT_SEED repeats the draws.
 What it prints: per fault, how long the next node's first frame took, and the volume after the last frame.
@@ -25,6 +25,8 @@ FRAMES, FPS = 100, 50
 # From the first frame until after the result of an undisturbed scan.
 SCAN_SECONDS = FRAMES / FPS + 0.4
 PROTOCOL = ("--protocol", "fdk_then_ossart")
+# Killed; stopped until the scan has ended, or until another node has a frame of it; all killed at once, and started again.
+FAULTS = ("kill", "hang", "partition", "both")
 # A half job waits this long for its console, then ends by itself.
 LIMITS = "limits { reconnect_seconds: 3 }"
 
@@ -51,15 +53,16 @@ class NodeDeathTest(cluster.ClusterTest):
     def strike(self, fault, node):
         """What happens to a node, or to both; how to end it."""
         struck = NODES if fault == "both" else (node,)
+        stops = fault in ("hang", "partition")
         for name in struck:
-            if fault == "hang":
+            if stops:
                 self.nodes[name].process.signal(signal.SIGSTOP)
             else:
                 self.nodes[name].kill()
 
         def end():
             for name in struck:
-                if fault == "hang":
+                if stops:
                     self.nodes[name].process.signal(signal.SIGCONT)
                 else:
                     self.nodes[name].start()
@@ -107,7 +110,7 @@ class NodeDeathTest(cluster.ClusterTest):
         self.assertEqual({name: len(uids) for name, uids in series.items()}, {job: 1, f"{job}-ref": 1})
 
     def one_death(self, number, draws, reference):
-        fault = draws.choices(("kill", "hang", "both"), (7, 2, 1))[0]
+        fault = draws.choices(FAULTS, (6, 2, 1, 1))[0]
         moment = draws.uniform(0, SCAN_SECONDS)
         name = f"{number}-{fault}-{moment:.2f}"
         before = {node: self.received(node) for node in NODES}
@@ -121,9 +124,11 @@ class NodeDeathTest(cluster.ClusterTest):
             waited = None
         else:
             waited = self.first_frame_elsewhere(console, node, struck)
+        if fault == "partition":
+            end()  # it finds its half of the scan, which goes on elsewhere
         summary = self.summary(console, name)
         ended = time.monotonic() - struck
-        if fault != "both":
+        if fault in ("kill", "hang"):
             end()
         self.assertEqual(summary["frames"], FRAMES)
         self.check(summary["job_id"], reference)
