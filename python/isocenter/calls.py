@@ -67,7 +67,8 @@ class AcquisitionCalls:
         self._admission_timeout_s = admission_timeout_s
         self._reconnect = Reconnect(reconnect_timeout_s)
         self._tell, self._interrupted, self._moved = tell, interrupted, moved
-        self._use(channel)
+        # The caller's own is not to be blocked by frames for a node that hangs.
+        self._use(channel.anew() if failover.possible else channel)
         self.lock = threading.Condition()
         self._rpc: Any = None  # the call under way
         self.node = node  # that has the job; empty: there is no choice
@@ -121,8 +122,12 @@ class AcquisitionCalls:
                 return error
             assert ended_with is not None
             self._interrupted(ended_with)
+            pause = self._reconnect.pause()
+            until_others = self._failover.after_s - self._reconnect.lasted(time.monotonic())
+            if self._failover.possible and until_others > 0:
+                pause = min(pause, until_others)  # another node is not kept waiting
             with self.lock:
-                self.lock.wait_for(lambda: self.cancelled, self._reconnect.pause())
+                self.lock.wait_for(lambda: self.cancelled, pause)
             # What a node that was asked to go on says of it is nothing that ends the matter.
             away = isinstance(ended_with, Unavailable) or (call.moves and call.accepted_at is None)
             opening, call = self._go_on(away)

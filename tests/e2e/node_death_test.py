@@ -105,14 +105,21 @@ class NodeDeathTest(cluster.ClusterTest):
                 if found["state"] == "completed":
                     name = found["job_id"]
                     series[name].add(found["result"]["series_instance_uid"])
-                    voxels = self.volume(name, node)
-                    self.assertEqual(voxels, reference[name != job], f"job {name} at {node}")
+                    if self.volume(name, node) != reference[name != job]:
+                        self.fail(f"job {name} at {node} has another volume: {self.told(node, name)}")
         self.assertEqual({name: len(uids) for name, uids in series.items()}, {job: 1, f"{job}-ref": 1})
+
+    def told(self, node, job):
+        """What the nodes say of a job whose volume is not as it should be."""
+        lines = [json.dumps(found) for where in NODES for found in self.jobs(where) if found["job_id"].startswith(job[:24])]
+        log = [line for line in self.nodes[node].process.output().splitlines() if job[:24] in line]
+        return "\n".join([*lines, *log])
 
     def one_death(self, number, draws, reference):
         fault = draws.choices(FAULTS, (6, 2, 1, 1))[0]
         moment = draws.uniform(0, SCAN_SECONDS)
         name = f"{number}-{fault}-{moment:.2f}"
+        print(name, flush=True)
         before = {node: self.received(node) for node in NODES}
         console = self.console(name, FPS, *PROTOCOL)
         node = self.wait_for_frames(before)
@@ -153,7 +160,7 @@ class NodeDeathTest(cluster.ClusterTest):
                 try:
                     fault, waited = self.one_death(number, draws, reference)
                 except Exception as error:
-                    print(f"{number}: {error}", flush=True)  # the campaign is long
+                    print(f"{number}: {str(error)[:20000]}", flush=True)  # the campaign is long
                     raise
                 if waited is not None:
                     waits[fault].append(waited)

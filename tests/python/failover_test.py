@@ -5,7 +5,8 @@ import tempfile
 import threading
 import time
 
-from package import PackageTest, isocenter, main, np
+from package import GRID, PackageTest, isocenter, main, np
+import cluster
 from two_nodes import TwoNodes
 
 FRAMES = 20
@@ -132,6 +133,32 @@ class FailoverTest(PackageTest):
         stream = self.begin(failover_after_s=0, reconnect_timeout_s=1)
         self.assert_says(isocenter.Unavailable, "no new connection within 1 s", self.send_all, stream)
         self.assertFalse(self.b.held)
+
+
+class RealNodesTest(PackageTest, cluster.ClusterTest):
+    """isocenterd behind HAProxy, as it is delivered."""
+
+    def test_a_node_that_is_killed_in_the_scan_and_after_it(self):
+        self.start()
+        scan = self.scan()
+        keys = {"ca_file": "ca.pem", "certificate_file": "console.pem", "private_key_file": "console.key"}
+        client = self.connect(self.address, **{name: self.path(file) for name, file in keys.items()})
+        whole = client.reconstruct(scan.frames, scan.matrices, scan.pitch_mm, i0_counts=scan.i0_counts, grid=GRID)
+        for dies_at in (1, 60, len(scan.frames) - 1):
+            with self.subTest(dies_at=dies_at), client.stream(scan.acquisition()) as stream:
+                first = stream.node
+                for index, frame in enumerate(scan.frames):
+                    stream.send(index, frame)
+                    time.sleep(0.01)
+                    if index == dies_at:
+                        self.nodes[first].kill()
+                result = stream.finish()
+                self.assertEqual(result.job_id, stream.job_id)
+                self.assertNotEqual(stream.node, first)
+                volume = self.volume(result.job_id, stream.node)
+                self.assertEqual(volume[-whole.array.nbytes :], whole.array.tobytes())
+                self.nodes[first].start()
+                self.wait_for_the_return_of(first)
 
 
 if __name__ == "__main__":
