@@ -304,7 +304,12 @@ void AcquisitionStream::State::Run(v1::AcquireRequest opening) {
       lock.Release();
       return failover.Withdraw(job);
     }
-    mutex.AwaitWithTimeout(absl::Condition(&cancelled), reconnect.Pause());
+    absl::Duration pause = reconnect.Pause();
+    const absl::Duration until_others = failover.after() - reconnect.Lasted(absl::Now());
+    if (failover.possible() && until_others > absl::ZeroDuration()) {
+      pause = std::min(pause, until_others);  // another node is not kept waiting
+    }
+    mutex.AwaitWithTimeout(absl::Condition(&cancelled), pause);
     // What a node that was asked to go on says of it is nothing that ends the matter.
     if (c.moves && c.accepted == absl::InfiniteFuture()) broken = absl::UnavailableError("");
   }

@@ -69,7 +69,8 @@ struct AcquisitionStream::State {
         node(std::move(on_node)),
         window(header.frame_count(), std::max(1, options.max_frames_in_flight),
                options.max_bytes_in_flight),
-        channel(service) {
+        // The caller's own is not to be blocked by frames for a node that hangs.
+        channel(failover.possible() ? service.Anew() : service) {
     if (failover.possible()) window.KeepAcknowledged(&store);
   }
 

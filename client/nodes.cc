@@ -12,8 +12,10 @@
 
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/clock.h"
+#include "client/rpc_status.h"
 #include "isocenter/v1/acquisition.grpc.pb.h"
 #include "isocenter/v1/jobs.grpc.pb.h"
+#include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
 namespace {
@@ -70,16 +72,25 @@ bool Answered(const grpc::Status& status) {
   }
 }
 
-std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Duration timeout,
-                                   const std::stop_token& stop) {
-  if (!channel.node().empty()) return {};
+absl::StatusOr<NodeList> AskForNodes(const ServiceChannel& channel, absl::Duration timeout,
+                                     const std::stop_token& stop) {
   grpc::ClientContext context;
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   context.set_deadline(absl::ToChronoTime(absl::Now() + std::min(timeout, kToList)));
   v1::ListNodesResponse response;
   const auto stub = v1::AcquisitionService::NewStub(channel.grpc_channel());
-  if (!stub->ListNodes(&context, {}, &response).ok() || response.node_size() < 2) return {};
-  return {response.node().begin(), response.node().end()};
+  const grpc::Status status = stub->ListNodes(&context, {}, &response);
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return NodeList();
+  ISO_RETURN_IF_ERROR(FromGrpc(status));
+  return NodeList{response.answered_by(), {response.node().begin(), response.node().end()}};
+}
+
+std::vector<std::string> ListNodes(const ServiceChannel& channel, absl::Duration timeout,
+                                   const std::stop_token& stop) {
+  if (!channel.node().empty()) return {};
+  absl::StatusOr<NodeList> list = AskForNodes(channel, timeout, stop);
+  if (!list.ok() || list->nodes.size() < 2) return {};
+  return std::move(list->nodes);
 }
 
 std::vector<std::string> RankNodes(const ServiceChannel& channel,

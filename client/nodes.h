@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/channel.h"
 #include "isocenter/v1/acquisition.pb.h"
@@ -15,6 +16,17 @@ namespace isocenter::client {
 
 /// The request metadata that names the node which a call is meant for.
 inline constexpr char kNodeMetadata[] = "isocenter-node";
+
+/// Who is behind an address.
+struct NodeList {
+  std::string answered_by;
+  std::vector<std::string> nodes;  // all that there are, that one included
+};
+
+/// Asks whichever node the channel leads to; a service that does not know the question has one
+/// node, without a name. Errors: those of the transport, DEADLINE_EXCEEDED, CANCELLED (a stop).
+absl::StatusOr<NodeList> AskForNodes(const ServiceChannel& channel, absl::Duration timeout,
+                                     const std::stop_token& stop = {});
 
 /// The names of all nodes behind the address. Empty where there is no choice: one node, a channel
 /// to a certain one, a service that knows no nodes or does not answer within `timeout`, or before a

@@ -13,6 +13,7 @@
 #include "client/calibration_client.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
@@ -82,8 +83,7 @@ nlohmann::ordered_json ToJson(const v1::KeptCalibration& kept) {
 }
 
 absl::Status List(const Options& options) {
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   v1::ListCalibrationsRequest request;
   request.set_station_name(options.station);
   request.set_withdrawn(options.withdrawn);
@@ -108,8 +108,7 @@ absl::Status AddFile(const Options& options) {
   // As it is, bit for bit.
   ISO_ASSIGN_OR_RETURN(const std::string file,
                        ReadRegularFile("FILE", options.file, wire::kMostCalibrationFileBytes));
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, TheService(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::KeptCalibration kept,
                        client::CalibrationClient(channel).Add(name, file));
   return options.json.Report(Table({kept}), ToJson(kept));
@@ -117,8 +116,7 @@ absl::Status AddFile(const Options& options) {
 
 absl::Status Get(const Options& options) {
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out", .path = options.file}));
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   ISO_ASSIGN_OR_RETURN(formats::OutputFile file, formats::OutputFile::Create(options.file));
   ISO_ASSIGN_OR_RETURN(
       const v1::KeptCalibration kept,
@@ -131,8 +129,7 @@ absl::Status Get(const Options& options) {
 }
 
 absl::Status Withdraw(const Options& options) {
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, TheService(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::KeptCalibration kept,
                        client::CalibrationClient(channel).Withdraw(options.name));
   return options.json.Report(Table({kept}), ToJson(kept));

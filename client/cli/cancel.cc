@@ -1,4 +1,5 @@
 // isocenter cancel: stops a job.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/job_client.h"
@@ -39,15 +41,23 @@ std::vector<std::string> Reasons() {
 
 absl::Status Cancel(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
   v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED;
   for (int r = v1::CancelReason_MIN; r <= v1::CancelReason_MAX; ++r) {
     const auto candidate = static_cast<v1::CancelReason>(r);
     if (NameOf(candidate) == options.reason) reason = candidate;
   }
-  ISO_ASSIGN_OR_RETURN(const v1::Job job,
-                       client::JobClient(channel).Cancel(options.job_id, reason));
+  ISO_ASSIGN_OR_RETURN(std::vector<JobService> services,
+                       ServicesOfJob(options.server, options.job_id));
+  // After a failover it may be under way on more than one node.
+  if (std::ranges::any_of(services, &JobService::active)) {
+    std::erase_if(services, [](const JobService& service) { return !service.active; });
+  } else {
+    services.erase(services.begin() + 1, services.end());  // it says why not
+  }
+  v1::Job job;
+  for (const JobService& service : services) {
+    ISO_ASSIGN_OR_RETURN(job, client::JobClient(service.channel).Cancel(options.job_id, reason));
+  }
   return options.json.Report(
       absl::StrCat("job ", job.job_id(), " is ", StateName(job.state()), "\n"), ToJson(job));
 }

@@ -29,7 +29,8 @@ void AddQualityCommand(flags::Command program);
 void AddCompareCommand(flags::Command program);
 void AddConsistencyCommand(flags::Command program);
 void AddCalibrateCommand(flags::Command program);
-/// drain, resume, status
+void AddStatusCommand(flags::Command program);
+/// drain, resume
 void AddNodeCommands(flags::Command program);
 
 }  // namespace isocenter::cli

@@ -5,6 +5,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/job_client.h"
 #include "kernels/base/status_macros.h"
@@ -21,9 +22,11 @@ struct Options {
 
 absl::Status Delete(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
-  ISO_RETURN_IF_ERROR(client::JobClient(channel).Delete(options.job_id, options.force));
+  ISO_ASSIGN_OR_RETURN(const std::vector<JobService> services,
+                       ServicesOfJob(options.server, options.job_id));
+  for (const JobService& service : services) {
+    ISO_RETURN_IF_ERROR(client::JobClient(service.channel).Delete(options.job_id, options.force));
+  }
   return options.json.Report(absl::StrCat("job ", options.job_id, " is deleted\n"),
                              {{"job_id", options.job_id}, {"deleted", true}});
 }

@@ -11,6 +11,7 @@
 #include "client/cli/options/deidentify_flags.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/progress_bar.h"
@@ -138,7 +139,7 @@ absl::Status FetchDicom(const Options& options, const formats::Deidentifier* dei
                         const Interrupt& interrupt) {
   ISO_RETURN_IF_ERROR(formats::CheckUnused("--out", options.out, options.overwrite));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job_id));
   DirectorySink sink(options.out, deidentifier, interrupt);
   ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadDicom(options.job_id, sink));
   ISO_RETURN_IF_ERROR(sink.Finish());
@@ -158,7 +159,7 @@ absl::Status FetchVolume(const Options& options, const Interrupt& interrupt) {
                                                         : formats::VolumeEndings()};
   ISO_RETURN_IF_ERROR(formats::CheckFileDestination(destination));
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job_id));
   VolumeFileSink sink(destination, interrupt);
   ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job_id, sink));
   ISO_RETURN_IF_ERROR(sink.Finish());

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "kernels/base/status_macros.h"
 
@@ -20,8 +21,7 @@ struct Options {
 
 absl::Status Health(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   ISO_RETURN_IF_ERROR(client::CheckHealth(channel, absl::Seconds(options.seconds)));
   return options.json.Report("serving\n", {{"serving", true}});
 }

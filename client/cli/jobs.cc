@@ -1,11 +1,18 @@
 // isocenter jobs: what the server has done and is doing.
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
@@ -15,6 +22,9 @@
 namespace isocenter::cli {
 namespace {
 
+// Of a thousand jobs; a node that is away has not answered by then.
+constexpr absl::Duration kToList = absl::Seconds(5);
+
 struct Options {
   client::ServerAddress server;
   std::vector<std::string> states;
@@ -22,6 +32,12 @@ struct Options {
   int limit = 50;
   bool ids = false;
   JsonOutput json;
+};
+
+/// A job, and the node that told of it.
+struct NodeJob {
+  std::string node;
+  v1::Job job;
 };
 
 TableRow RowOf(const v1::Job& job) {
@@ -42,8 +58,7 @@ TableRow RowOf(const v1::Job& job) {
           job.error_message()};
 }
 
-absl::Status Jobs(const Options& options) {
-  ISO_RETURN_IF_ERROR(options.json.Check());
+v1::ListJobsRequest FilterOf(const Options& options) {
   v1::ListJobsRequest filter;
   for (const std::string& name : options.states) {
     for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
@@ -55,23 +70,63 @@ absl::Status Jobs(const Options& options) {
   filter.set_protocol(options.protocol);
   filter.set_accession_number(options.accession);
   filter.set_station_name(options.station);
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
-  ISO_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
-                       client::JobClient(channel).List(filter, options.limit));
+  return filter;
+}
+
+/// The newest `limit` of all nodes, newest first.
+std::vector<NodeJob> Merged(const std::vector<client::NodeAnswer<std::vector<v1::Job>>>& answers,
+                            int limit) {
+  std::vector<NodeJob> jobs;
+  for (const auto& [node, list] : answers) {
+    if (!list.ok()) continue;
+    for (const v1::Job& job : *list) jobs.push_back({node, job});
+  }
+  if (answers.size() > 1) {
+    std::ranges::stable_sort(jobs, std::greater(), [](const NodeJob& entry) {
+      return std::pair(entry.job.create_time().seconds(), entry.job.create_time().nanos());
+    });
+  }
+  if (static_cast<int>(jobs.size()) > limit) jobs.resize(limit);
+  return jobs;
+}
+
+/// Each once: after a failover several nodes have a job.
+void PrintIds(const std::vector<NodeJob>& jobs) {
+  std::set<std::string> printed;
+  for (const auto& [node, job] : jobs) {
+    if (printed.insert(job.job_id()).second) std::puts(job.job_id().c_str());
+  }
+}
+
+absl::Status Jobs(const Options& options) {
+  ISO_RETURN_IF_ERROR(options.json.Check());
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
+  const v1::ListJobsRequest filter = FilterOf(options);
+  const auto answers =
+      cluster.AskAll<std::vector<v1::Job>>([&](const client::ServiceChannel& channel) {
+        return client::JobClient(channel).List(filter, options.limit, kToList);
+      });
+  absl::Status completeness = Completeness(answers);
+  if (NoneOf(answers)) return completeness;
+  const std::vector<NodeJob> jobs = Merged(answers, options.limit);
   if (options.ids) {
-    for (const v1::Job& job : jobs) std::puts(job.job_id().c_str());
-    return absl::OkStatus();
+    PrintIds(jobs);
+    return completeness;
   }
   std::vector<TableRow> rows = {{"JOB", "STATE", "CLASS", "CREATED", "PROTOCOL", "STATION",
                                  "FRAMES", "AFTER LAST", "TOTAL", "GUPS", "ERROR"}};
+  if (!cluster.alone()) rows[0].insert(rows[0].begin() + 1, "NODE");
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const v1::Job& job : jobs) {
+  for (const auto& [node, job] : jobs) {
     rows.push_back(RowOf(job));
     all.push_back(ToJson(job));
+    if (cluster.alone()) continue;
+    rows.back().insert(rows.back().begin() + 1, node);
+    all.back()["node"] = node;
   }
   if (jobs.empty()) std::fputs("isocenter: no job matches\n", stderr);
-  return options.json.Report(FormatTable(rows), all);
+  ISO_RETURN_IF_ERROR(options.json.Report(FormatTable(rows), all));
+  return completeness;
 }
 
 }  // namespace
@@ -79,7 +134,7 @@ absl::Status Jobs(const Options& options) {
 void AddJobsCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  flags::Command command = program.Subcommand("jobs", "List jobs, newest first");
+  flags::Command command = program.Subcommand("jobs", "List jobs, newest first, of all nodes");
   command.Footer(
       "Examples:\n"
       "  isocenter jobs --state receiving --state reconstructing\n"
@@ -87,7 +142,8 @@ void AddJobsCommand(flags::Command program) {
       "  isocenter fetch \"$(isocenter jobs --ids --limit 1)\" --out newest.mha\n"
       "AFTER LAST: from the last frame to the volume; TOTAL: from the header to the stored result; "
       "GUPS: giga voxel\n"
-      "updates (voxels times frames) per second of back-projection.");
+      "updates (voxels times frames) per second of back-projection.\n"
+      "Exit code 3: not all nodes answered, and their jobs are missing; 1: none did.");
   std::vector<std::string> names;
   for (int s = v1::JobState_MIN + 1; s <= v1::JobState_MAX; ++s) {
     names.push_back(StateName(static_cast<v1::JobState>(s)));

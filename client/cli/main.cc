@@ -1,5 +1,5 @@
-// The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 measured and not
-// passed.
+// The `isocenter` command. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 told, but not passed
+// or not by all nodes.
 #include <cstdlib>
 
 #include "client/cli/commands.h"
@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
       "`isocenter COMMAND --help` explains a command; `source <(isocenter completion bash)` has "
       "bash "
       "complete them.\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C or SIGTERM.");
+      "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 told but not passed (qa) or not by all nodes "
+      "(jobs, status), 130 ended by Ctrl-C or SIGTERM.");
 
   isocenter::cli::AddSimulateCommand(root);
   isocenter::cli::AddReconstructCommand(root);
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   isocenter::cli::AddQaCommand(root);
   isocenter::cli::AddConsistencyCommand(root);
   isocenter::cli::AddCalibrateCommand(root);
+  isocenter::cli::AddStatusCommand(root);
   isocenter::cli::AddNodeCommands(root);
 
   program.AddCompletion();

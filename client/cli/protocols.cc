@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/job_client.h"
@@ -34,8 +35,7 @@ absl::StatusOr<nlohmann::ordered_json> ToJson(const v1::ReconstructionProtocol& 
 
 absl::Status Protocols(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::ListProtocolsResponse protocols,
                        client::JobClient(channel).ListProtocols());
   nlohmann::ordered_json all = nlohmann::ordered_json::array();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
@@ -78,8 +79,7 @@ nlohmann::ordered_json ToJson(const v1::QualityResult& result) {
 
 absl::Status List(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   v1::ListQualityRequest request;
   request.set_station_name(options.station);
   request.set_protocol(options.protocol);
@@ -98,8 +98,7 @@ absl::Status List(const Options& options) {
 
 absl::Status SetBaseline(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, TheService(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::QualityResult result,
                        client::QualityClient(channel).SetBaseline(options.id));
   return options.json.Report(Table({result}, ""), ToJson(result));

@@ -9,6 +9,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/convergence_file.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
@@ -96,7 +97,7 @@ absl::Status Refine(const Options& options) {
     request.mutable_second_pass()->set_scatter(options.scatter);
   }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job_id));
   const client::JobClient jobs(channel);
   ISO_ASSIGN_OR_RETURN(const v1::Job job, jobs.Refine(request));
   const std::string accepted = absl::StrCat("job ", job.job_id(), "\n");

@@ -6,6 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/transfer_text.h"
 #include "client/transfer_client.h"
@@ -23,7 +24,7 @@ struct SendOptions {
 absl::Status Send(const SendOptions& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job_id));
   ISO_ASSIGN_OR_RETURN(const v1::Transfer transfer,
                        client::TransferClient(channel).Send(options.job_id, options.destination));
   return options.json.Report(TransferTable({transfer}), ToJson(transfer));
@@ -42,15 +43,21 @@ absl::Status Retry(const RetryOptions& options) {
         "what is to be tried again is not said; legal is a JOB, --to, both, or --all");
   }
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
   v1::RetryTransfersRequest request;
   request.set_job_id(options.job_id);
   request.set_destination(options.destination);
   request.set_all(options.all);
-  ISO_ASSIGN_OR_RETURN(const int count, client::TransferClient(channel).Retry(request));
-  return options.json.Report(absl::StrCat(count, " instances are tried again\n"),
-                             {{"instance_count", count}});
+  const auto answers = cluster.AskAll<int>([&](const client::ServiceChannel& channel) {
+    return client::TransferClient(channel).Retry(request);
+  });
+  absl::Status completeness = Completeness(answers);
+  if (NoneOf(answers)) return completeness;
+  int count = 0;
+  for (const client::NodeAnswer<int>& answer : answers) count += answer.value.value_or(0);
+  ISO_RETURN_IF_ERROR(options.json.Report(absl::StrCat(count, " instances are tried again\n"),
+                                          {{"instance_count", count}}));
+  return completeness;
 }
 
 }  // namespace

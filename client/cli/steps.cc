@@ -10,6 +10,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
@@ -70,8 +71,7 @@ absl::Status List(const Options& options) {
     }
   }
   request.set_max_results(options.limit);
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::ListProcedureStepsResponse found,
                        client::ProcedureStepClient(channel).List(request));
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -86,7 +86,7 @@ absl::Status List(const Options& options) {
 absl::Status Change(const Options& options, bool drops) {
   ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job_id));
   const client::ProcedureStepClient client(channel);
   ISO_ASSIGN_OR_RETURN(const v1::ProcedureStep step,
                        drops ? client.Drop(options.job_id) : client.Retry(options.job_id));

@@ -28,6 +28,7 @@
 #include "client/cli/output/state_printer.h"
 #include "client/cli/output/table.h"
 #include "client/cli/output/warning_printer.h"
+#include "client/cluster.h"
 #include "client/job_client.h"
 #include "client/trace_parent.h"
 #include "kernels/base/status_macros.h"
@@ -171,9 +172,10 @@ nlohmann::ordered_json ToJson(const Streamed& streamed) {
 
 /// The job that refines this one because its protocol says so. Empty: none, or the server cannot be
 /// asked any more, which spoils nothing.
-std::string RefinementOf(const client::ServiceChannel& channel, const std::string& protocol,
-                         const std::string& job_id) {
-  const absl::StatusOr<v1::ListProtocolsResponse> all = client::JobClient(channel).ListProtocols();
+std::string RefinementOf(const absl::StatusOr<client::ServiceChannel>& channel,
+                         const std::string& protocol, const std::string& job_id) {
+  if (!channel.ok()) return "";
+  const absl::StatusOr<v1::ListProtocolsResponse> all = client::JobClient(*channel).ListProtocols();
   if (!all.ok()) return "";
   const std::string& name = protocol.empty() ? all->default_protocol() : protocol;
   for (const v1::ReconstructionProtocol& known : all->protocol()) {
@@ -242,11 +244,18 @@ absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> OpenStream(
   return client::AcquisitionStream::Resume(channel, header, options.resume, std::move(stream));
 }
 
-/// Who has interrupted does not wait longer for a server that is out of reach.
-absl::Status CancelJob(client::ServerAddress server, const client::AcquisitionStream& stream) {
-  constexpr absl::Duration kToBeTold = absl::Seconds(2);
+/// To the node that has the job: a proxy may still think that one which was left is there.
+absl::StatusOr<client::ServiceChannel> OpenBeside(client::ServerAddress server,
+                                                  const client::AcquisitionStream& stream) {
   server.node = stream.node();
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel direct, client::ServiceChannel::Open(server));
+  return client::ServiceChannel::Open(server);
+}
+
+/// Who has interrupted does not wait longer for a server that is out of reach.
+absl::Status CancelJob(const client::ServerAddress& server,
+                       const client::AcquisitionStream& stream) {
+  constexpr absl::Duration kToBeTold = absl::Seconds(2);
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel direct, OpenBeside(server, stream));
   return client::JobClient(direct)
       .Cancel(stream.accepted().job_id(), v1::CANCEL_REASON_UNSPECIFIED, kToBeTold)
       .status();
@@ -276,8 +285,8 @@ absl::Status Stream(const Options& options) {
                        ParseFrameList(options.skip_frames, source->header().frame_count()));
   v1::AcquisitionHeader header = source->header();
   ISO_RETURN_IF_ERROR(ApplyOverrides(options, header));
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServerAddress server, client::AnyAddress(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, client::ServiceChannel::Open(server));
   Listeners told(options);
   told.states.YieldTerminal(true);  // to the bar
   absl::StatusOr<std::unique_ptr<client::AcquisitionStream>> opened =
@@ -292,7 +301,7 @@ absl::Status Stream(const Options& options) {
   // Breaking the stream off might be taken for a lost connection, so the job is cancelled by name.
   absl::Status cancelled;
   interrupt.SetHandler([&] {
-    cancelled = CancelJob(options.server, *stream);
+    cancelled = CancelJob(server, *stream);
     stream->Cancel();
   });
   const absl::Cleanup no_handler = [&] { interrupt.SetHandler(nullptr); };
@@ -317,13 +326,14 @@ absl::Status Stream(const Options& options) {
   sent->result = absl::Now();
   told.states.Clear();
   if (!result.ok()) return explained(result.status());
-  return Report(options,
-                {.result = *result,
-                 .node = NodeOf(*stream),
-                 .refined_by = RefinementOf(channel, header.protocol(), result->job_id()),
-                 .sent = *sent,
-                 .reconnects = stream->reconnects()},
-                told);
+  return Report(
+      options,
+      {.result = *result,
+       .node = NodeOf(*stream),
+       .refined_by = RefinementOf(OpenBeside(server, *stream), header.protocol(), result->job_id()),
+       .sent = *sent,
+       .reconnects = stream->reconnects()},
+      told);
 }
 
 }  // namespace

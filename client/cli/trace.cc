@@ -7,6 +7,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/formats/destination.h"
 #include "client/formats/file.h"
 #include "client/job_client.h"
@@ -27,7 +28,7 @@ absl::Status Trace(const Options& options) {
     ISO_RETURN_IF_ERROR(formats::CheckFileDestination({.flag = "--out", .path = options.out}));
   }
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job_id));
   ISO_ASSIGN_OR_RETURN(const std::string trace, client::JobClient(channel).Trace(options.job_id));
   if (on_standard_output) {
     std::fputs(trace.c_str(), stdout);

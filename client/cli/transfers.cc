@@ -1,6 +1,7 @@
 // isocenter transfers: results on their way to DICOM destinations.
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/transfer_text.h"
 #include "client/transfer_client.h"
@@ -16,6 +18,8 @@
 
 namespace isocenter::cli {
 namespace {
+
+using Answers = std::vector<client::NodeAnswer<std::vector<v1::Transfer>>>;
 
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 
@@ -46,21 +50,40 @@ bool IsOver(const v1::Transfer& transfer) {
   return transfer.done() || transfer.state() == v1::TRANSFER_STATE_FAILED;
 }
 
+/// The newest `limit` of all nodes, newest first.
+std::vector<v1::Transfer> Merged(const Answers& answers, int limit) {
+  std::vector<v1::Transfer> transfers;
+  for (const auto& [node, list] : answers) {
+    if (list.ok()) transfers.insert(transfers.end(), list->begin(), list->end());
+  }
+  if (answers.size() > 1) {
+    std::ranges::stable_sort(transfers, std::greater(), [](const v1::Transfer& transfer) {
+      return std::pair(transfer.enqueue_time().seconds(), transfer.enqueue_time().nanos());
+    });
+  }
+  if (static_cast<int>(transfers.size()) > limit) transfers.resize(limit);
+  return transfers;
+}
+
 absl::Status Transfers(const Options& options) {
   ISO_RETURN_IF_ERROR(options.json.Check());
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
-  const client::TransferClient client(channel);
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(options.server));
   const v1::ListTransfersRequest filter = FilterOf(options);
   std::string shown;
   while (true) {
-    ISO_ASSIGN_OR_RETURN(const std::vector<v1::Transfer> transfers,
-                         client.List(filter, options.limit));
+    const Answers answers =
+        cluster.AskAll<std::vector<v1::Transfer>>([&](const client::ServiceChannel& channel) {
+          return client::TransferClient(channel).List(filter, options.limit);
+        });
+    absl::Status completeness = Completeness(answers);
+    if (NoneOf(answers)) return completeness;
+    const std::vector<v1::Transfer> transfers = Merged(answers, options.limit);
     std::string text = TransferTable(transfers);
     if (!options.watch || std::ranges::all_of(transfers, IsOver)) {
       nlohmann::ordered_json all = nlohmann::ordered_json::array();
       for (const v1::Transfer& transfer : transfers) all.push_back(ToJson(transfer));
-      return options.json.Report(text == shown ? "" : text, all);
+      ISO_RETURN_IF_ERROR(options.json.Report(text == shown ? "" : text, all));
+      return completeness;
     }
     if (text != shown) {
       std::fputs(text.c_str(), options.json.progress());
@@ -76,8 +99,8 @@ absl::Status Transfers(const Options& options) {
 void AddTransfersCommand(flags::Command program) {
   auto options = std::make_shared<Options>();
   Options& o = *options;
-  flags::Command command =
-      program.Subcommand("transfers", "List results on their way to DICOM destinations");
+  flags::Command command = program.Subcommand(
+      "transfers", "List results on their way to DICOM destinations, of all nodes");
   command.Footer(
       "Examples:\n  isocenter transfers --state failed\n  isocenter transfers --job JOB --watch");
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/job_argument.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/iteration_printer.h"
 #include "client/cli/output/job_text.h"
 #include "client/cli/output/json_output.h"
@@ -50,7 +51,7 @@ absl::Status Watch(const Options& options) {
   ISO_RETURN_IF_ERROR(CheckPreviewFile(options.preview));
   ISO_RETURN_IF_ERROR(options.json.Check());
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job_id));
   PreviewFile preview(options.preview);
   WarningPrinter warnings;
   absl::StatusOr<v1::Job> job;

@@ -4,6 +4,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/job_client.h"
@@ -48,8 +49,7 @@ absl::Status Worklist(const Options& options) {
   request.set_station_ae_title(options.station);
   request.set_date(options.date);
   request.set_max_results(options.limit);
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel, AnyService(options.server));
   ISO_ASSIGN_OR_RETURN(const v1::ListScheduledStepsResponse found,
                        client::JobClient(channel).ListScheduledSteps(request));
   nlohmann::ordered_json all = nlohmann::ordered_json::array();

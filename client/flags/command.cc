@@ -95,8 +95,8 @@ constexpr char kOutOfMemory[] =
 }
 
 constexpr char kInterrupted[] = "isocenter/interrupted";
-constexpr char kNotPassed[] = "isocenter/not_passed";
-constexpr int kExitNotPassed = 3;
+constexpr char kShort[] = "isocenter/falls_short";
+constexpr int kExitShort = 3;
 constexpr int kExitInterrupted = 130;  // as of a program that SIGINT has ended, in a shell
 
 /// Bytes of "16GiB"; none where it is no number, has no such unit, or is beyond 64 bits.
@@ -142,7 +142,13 @@ absl::Status Interrupted(absl::string_view message) {
 
 absl::Status NotPassed(absl::string_view message) {
   absl::Status status = absl::FailedPreconditionError(message);
-  status.SetPayload(kNotPassed, absl::Cord());
+  status.SetPayload(kShort, absl::Cord());
+  return status;
+}
+
+absl::Status Incomplete(absl::string_view message) {
+  absl::Status status = absl::UnavailableError(message);
+  status.SetPayload(kShort, absl::Cord());
   return status;
 }
 
@@ -373,7 +379,7 @@ int Program::Run(int argc, const char* const* argv) {
   const absl::Status status = Act(action_);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", name_.c_str(), std::string(status.message()).c_str());
-  if (status.GetPayload(kNotPassed)) return kExitNotPassed;
+  if (status.GetPayload(kShort)) return kExitShort;
   return status.GetPayload(kInterrupted) ? kExitInterrupted : 1;
 }
 

@@ -1,5 +1,6 @@
 """Where the service is, and with which credentials it is reached."""
 
+import copy
 import ipaddress
 import pathlib
 import re
@@ -98,11 +99,20 @@ class Channel:
         metadata = [(NODE_METADATA, node)] if node else []
         if token_file is not None:
             metadata.append(("authorization", f"Bearer {_read_token(token_file, address, credentials is not None)}"))
-        self._metadata = tuple(metadata)
-        if credentials is None:
-            self.grpc = grpc.insecure_channel(address, _OPTIONS)
+        self._metadata, self._credentials = tuple(metadata), credentials
+        self._connect()
+
+    def _connect(self) -> None:
+        if self._credentials is None:
+            self.grpc = grpc.insecure_channel(self.address, _OPTIONS)
         else:
-            self.grpc = grpc.secure_channel(address, credentials, _OPTIONS)
+            self.grpc = grpc.secure_channel(self.address, self._credentials, _OPTIONS)
+
+    def anew(self) -> "Channel":
+        """Another connection to the same server, with the same credentials."""
+        other = copy.copy(self)
+        other._connect()
+        return other
 
     def metadata(self, node: str = "") -> Tuple[Tuple[str, str], ...]:
         """What goes along with a call, which is meant for `node` if that is given."""

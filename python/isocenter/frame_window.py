@@ -3,23 +3,29 @@
 import collections
 from typing import Deque, Dict, List, Optional
 
+from isocenter.errors import FailedPrecondition, IsocenterError
+from isocenter.frame_store import FrameStore
 from isocenter.v1 import acquisition_pb2
 
 _ABSENT = 0  # neither handed in nor acknowledged
 _KEPT = 1  # handed in, not acknowledged
 _RELEASED = 2  # handed in and acknowledged
 _ACKNOWLEDGED = 3  # acknowledged without being handed in: sent before, or given up
+_STORED = 4  # handed in and acknowledged by a server that was left, not by this one
 
 
 class FrameWindow:
-    """Keeps every frame until it is acknowledged, so that a new call can send it again.
+    """Keeps every frame until it is acknowledged, so that a new call can send it again; with a store also after it, for a node that has
+    none of them.
 
     The bounds count frames that were handed in and are not acknowledged: one that never comes closes nothing. At least one frame is
     always kept. Not thread-safe.
     """
 
-    def __init__(self, frame_count: int, max_frames: int, max_bytes: int):
-        self._max_frames, self._max_bytes = max_frames, max_bytes
+    def __init__(self, frame_count: int, max_frames: int, max_bytes: int, store: Optional[FrameStore] = None):
+        self._max_frames, self._max_bytes, self._store = max_frames, max_bytes, store
+        #: Why a frame that was to be written could not be read back; None any more is written then.
+        self.failure: Optional[IsocenterError] = None
         self._state = bytearray(frame_count)
         self._kept: Dict[int, bytes] = {}
         self._kept_bytes = 0
@@ -47,10 +53,34 @@ class FrameWindow:
     def next(self) -> Optional[bytes]:
         """The message that is to be written next, or None."""
         while self._unwritten:
-            message = self._kept.get(self._unwritten.popleft())
+            index = self._unwritten.popleft()
+            message = self._kept.get(index)
+            if message is None and self._state[index] == _STORED:
+                message = self._read_back(index)
+                if message is None:
+                    return None
             if message is not None:
                 return message
         return None
+
+    def _read_back(self, index: int) -> Optional[bytes]:
+        assert self._store is not None  # as of restart
+        try:
+            message = self._store.get(index)
+        except IsocenterError as error:
+            self.failure = error
+            return None
+        self._kept[index] = message
+        self._kept_bytes += len(message)
+        return message
+
+    def why_not_again(self) -> Optional[IsocenterError]:
+        """Why not all frames that the server was ever said to have can be sent to another; None: they can."""
+        if self._store is None:
+            return FailedPrecondition("no frames are kept")
+        if _ACKNOWLEDGED in self._state:
+            return FailedPrecondition("some frames were sent by another stream")
+        return self._store.incomplete
 
     def _acknowledge(self, first: int, last: int, released: List[int]) -> None:
         for index in range(first, min(last, len(self._state) - 1) + 1):
@@ -62,11 +92,17 @@ class FrameWindow:
                 self._state[index] = _ACKNOWLEDGED
                 continue
             self._state[index] = _RELEASED
-            self._kept_bytes -= len(self._kept.pop(index))
-            released.append(index)
+            message = self._kept.pop(index, None)  # none: stored, and not written again yet
+            if message is not None:
+                self._kept_bytes -= len(message)
+                if state == _KEPT and self._store is not None:
+                    self._store.put(index, message)
+            if state == _KEPT:
+                released.append(index)
 
     def acknowledge(self, message: acquisition_pb2.Acknowledgement) -> List[int]:
-        """The frames that this acknowledges for the first time, of those that were handed in."""
+        """The frames that this acknowledges for the first time, of those that were handed in: not those that a server had acknowledged
+        which was left since."""
         released: List[int] = []
         if message.HasField("frame_index"):
             self._acknowledge(self._below, message.frame_index, released)
@@ -81,8 +117,14 @@ class FrameWindow:
         released: List[int] = []
         self._acknowledge(self._below, next_frame_index - 1, released)
         self._below = max(self._below, next_frame_index)
-        self._unwritten = collections.deque(sorted(self._kept))
+        self._unwritten = collections.deque(index for index, state in enumerate(self._state) if state in (_KEPT, _STORED))
         return released
+
+    def restart(self, next_frame_index: int) -> List[int]:
+        """A new call begins at another server, as rewind, which has only the frames below `next_frame_index`. why_not_again() is None."""
+        self._state = bytearray(_STORED if state == _RELEASED else state for state in self._state)
+        self._below = self.acknowledged = 0
+        return self.rewind(next_frame_index)
 
     def was_released(self, index: int) -> bool:
         """True when the server acknowledged a frame of ours."""

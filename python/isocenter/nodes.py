@@ -14,7 +14,14 @@ _NOT_ANSWERED = (
 )
 
 
-def _list_nodes(channel: Channel, timeout_s: float) -> List[str]:
+def answered(code: grpc.StatusCode) -> bool:
+    """Whether a node said this itself, rather than what is between it and here."""
+    return code not in _NOT_ANSWERED
+
+
+def list_nodes(channel: Channel, timeout_s: float) -> List[str]:
+    """The names of all nodes behind the address. Empty where there is no choice: one node, a channel to a certain one, a service that
+    knows no nodes or does not answer."""
     if channel.node:
         return []
     stub = acquisition_pb2_grpc.AcquisitionServiceStub(channel.grpc)
@@ -27,11 +34,10 @@ def _list_nodes(channel: Channel, timeout_s: float) -> List[str]:
     return list(response.node) if len(response.node) > 1 else []
 
 
-def rank_nodes(channel: Channel, header: acquisition_pb2.AcquisitionHeader, timeout_s: float) -> List[str]:
-    """Asks every node for a quote, all at once; the names of those that answered, best first: the node that has this acquisition's
+def rank_nodes(channel: Channel, nodes: List[str], header: acquisition_pb2.AcquisitionHeader, timeout_s: float) -> List[str]:
+    """Asks each of `nodes` for a quote, all at once; the names of those that answered, best first: the node that has this acquisition's
     job or the other half of its pair, then the earliest predicted finish. A node that is full comes after those that are not. Nodes
-    that cannot be reached or drain are left out, unless that leaves none. Empty where there is no choice."""
-    nodes = _list_nodes(channel, timeout_s)
+    that cannot be reached or drain are left out, unless that leaves none."""
     stub = acquisition_pb2_grpc.AcquisitionServiceStub(channel.grpc)
     request = acquisition_pb2.QuoteAcquisitionRequest(header=header)
     calls = [(node, stub.QuoteAcquisition.future(request, timeout=timeout_s, metadata=channel.metadata(node))) for node in nodes]
@@ -40,16 +46,15 @@ def rank_nodes(channel: Channel, header: acquisition_pb2.AcquisitionHeader, time
         refused = call.exception() is not None
         quote = acquisition_pb2.AcquisitionQuote() if refused else call.result()
         order = (not quote.holds_related_job, refused, quote.predicted_finish_seconds, quote.wait_seconds, quote.active_jobs)
-        ranked.append((order, node, call.code() not in _NOT_ANSWERED))
-    if any(answered for _, _, answered in ranked):
+        ranked.append((order, node, answered(call.code())))
+    if any(spoke for _, _, spoke in ranked):
         ranked = [entry for entry in ranked if entry[2]]
     return [node for _, node, _ in sorted(ranked, key=lambda entry: entry[0])]
 
 
-def node_of_job(channel: Channel, job_id: str, timeout_s: float) -> str:
-    """The node that knows a job; empty where there is no choice, or when none that answers does."""
+def node_of_job(channel: Channel, nodes: List[str], job_id: str, timeout_s: float) -> str:
+    """The one of `nodes` that knows a job; empty when none that answers does."""
     stub = jobs_pb2_grpc.JobServiceStub(channel.grpc)
     request = jobs_pb2.GetJobRequest(job_id=job_id)
-    nodes = _list_nodes(channel, timeout_s)
     calls = [(node, stub.GetJob.future(request, timeout=timeout_s, metadata=channel.metadata(node))) for node in nodes]
     return next((node for node, call in calls if call.exception() is None), "")

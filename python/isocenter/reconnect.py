@@ -53,6 +53,10 @@ class Reconnect:
         """Seconds that are left of the outage."""
         return self._outage_began + self._timeout_s - now
 
+    def lasted(self, now: float) -> float:
+        """Seconds since it began; negative infinity when there is none."""
+        return now - self._outage_began
+
     def pause(self) -> float:
         """50 ms, doubled with each try of an outage up to 2 s, of which a random half is kept, so that consoles of one server do not
         come back all at once."""

@@ -1,5 +1,6 @@
 """A service: where all begins."""
 
+import os
 import warnings
 from typing import Callable, Iterable, List, Optional, Union
 
@@ -30,16 +31,24 @@ def _stream_options(
     max_bytes_in_flight: int = 512 << 20,
     admission_timeout_s: float = 30.0,
     reconnect_timeout_s: float = 120.0,
+    failover_after_s: float = 2.0,
+    max_kept_bytes: int = 4 << 30,
+    kept_frames_folder=None,
     on_event: Optional[Callable[[Event], None]] = None,
     on_interrupted: Optional[Callable[[IsocenterError], None]] = None,
+    on_moved: Optional[Callable[[str], None]] = None,
 ) -> dict:
     return {
         "max_frames_in_flight": checks.whole("max_frames_in_flight", max_frames_in_flight, 1, checks.MOST_FRAMES),
         "max_bytes_in_flight": checks.whole("max_bytes_in_flight", max_bytes_in_flight, 1, 1 << 40),
         "admission_timeout_s": checks.real("admission_timeout_s", admission_timeout_s, 0, 86400, above=True),
         "reconnect_timeout_s": checks.real("reconnect_timeout_s", reconnect_timeout_s, 0, 86400),
+        "failover_after_s": checks.real("failover_after_s", failover_after_s, 0, 86400),
+        "max_kept_bytes": checks.whole("max_kept_bytes", max_kept_bytes, 0, 1 << 50),
+        "kept_frames_folder": None if kept_frames_folder is None else os.fspath(kept_frames_folder),
         "on_event": on_event,
         "on_interrupted": on_interrupted,
+        "on_moved": on_moved,
     }
 
 
@@ -67,8 +76,12 @@ class Service:
         max_frames_in_flight, max_bytes_in_flight: what may be sent and not yet acknowledged; it is kept in memory, to be sent again
         when the connection breaks; by default 64 frames and 512 MiB. admission_timeout_s: how long the server may take to admit the
         acquisition; 30. reconnect_timeout_s: how long a broken connection is tried again; 120; 0: its error ends the acquisition.
+        failover_after_s: where there are several nodes, how long the acquisition's may be away, or silent, before all frames are sent to
+        another one; 2; 0: they stay. For that, frames are kept until the result is there: max_kept_bytes (4 GiB) in memory, beyond them
+        in a file without a name in kept_frames_folder; where that is None, or full, the acquisition stays with its node.
         on_event: called with each Preview, Progress and JobWarning; on_interrupted: with the error of a connection that broke and is
-        about to be tried again. Both come from the stream's own thread, and must return quickly.
+        about to be tried again; on_moved: with the node at which the acquisition goes on. They come from the stream's own thread, and
+        must return quickly.
 
         Raises what AcquisitionService.Acquire may answer, DeadlineExceeded, Unavailable.
         """

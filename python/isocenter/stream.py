@@ -3,7 +3,7 @@
 import collections
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, Optional, Union
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Union
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from isocenter.calls import AcquisitionCalls, resume_request
 from isocenter.channel import Channel
 from isocenter.errors import Break, FailedPrecondition, Internal, IsocenterError, ResourceExhausted, Unavailable
 from isocenter.events import Preview, Progress, JobWarning
+from isocenter.failover import Failover
 from isocenter.frame_message import frame_message
+from isocenter.frame_store import FrameStore
 from isocenter.frame_window import FrameWindow
 from isocenter.geometry import Grid
-from isocenter.nodes import node_of_job, rank_nodes
+from isocenter.nodes import list_nodes, node_of_job, rank_nodes
 from isocenter.reconnect import Opening, new_request_id
 from isocenter.v1 import acquisition_pb2, jobs_pb2
 
@@ -34,18 +36,23 @@ class AcquisitionStream:
             result = stream.finish()
 
     When the connection breaks, before or after finish, the stream makes a new one, takes up the job where it stands and sends again
-    what the server lacks. Only send and finish take longer. Leaving the block before finish breaks the call off: the job waits for
+    what the server lacks; where there are several nodes and the job's own is away for failover_after_s, another one gets all frames, and
+    the job keeps its id. Only send and finish take longer. Leaving the block before finish breaks the call off: the job waits for
     somebody who resumes it, and fails when nobody does; cancel_job ends it.
 
     send and finish belong to one thread; the others may be called from any.
     """
 
-    def __init__(self, channel: Channel, acquisition: Acquisition, header, opening, node: str, options: dict):
+    def __init__(self, channel: Channel, acquisition: Acquisition, header, opening, nodes: List[str], node: str, options: dict):
         self._acquisition, self._channel = acquisition, channel
-        self._window = FrameWindow(acquisition.frame_count, options["max_frames_in_flight"], options["max_bytes_in_flight"])
+        failover = Failover(channel, nodes, options["failover_after_s"])
+        self._store = FrameStore(options["max_kept_bytes"], options["kept_frames_folder"]) if failover.possible else None
+        self._window = FrameWindow(
+            acquisition.frame_count, options["max_frames_in_flight"], options["max_bytes_in_flight"], self._store
+        )
         self._calls = AcquisitionCalls(
-            *(channel, header, node, self._window, options["admission_timeout_s"], options["reconnect_timeout_s"]),
-            *(self._tell, options["on_interrupted"] or (lambda why: None)),
+            *(channel, header, node, self._window, failover, options["admission_timeout_s"], options["reconnect_timeout_s"]),
+            *(self._tell, options["on_interrupted"] or (lambda why: None), options["on_moved"] or (lambda node: None)),
         )
         self._on_event: Callable[[Event], None] = options["on_event"] or (lambda event: None)
         self._warnings: Deque[JobWarning] = collections.deque(maxlen=_MOST_WAITING_WARNINGS)
@@ -63,7 +70,7 @@ class AcquisitionStream:
 
     @property
     def accepted(self) -> acquisition_pb2.Accepted:
-        """What the server answered first: job_id, grid, next_frame_index (the first frame that it wants), peak_bytes, node."""
+        """What the server answered first: job_id, grid, next_frame_index (the first frame that it wants), peak_bytes, the first node."""
         assert self._calls.accepted is not None  # as of the constructor
         return self._calls.accepted
 
@@ -76,6 +83,12 @@ class AcquisitionStream:
     def grid(self) -> Grid:
         """The grid that is reconstructed."""
         return Grid.from_proto(self.accepted.grid)
+
+    @property
+    def node(self) -> str:
+        """The node that has the job; empty where there is no choice."""
+        with self._calls.lock:
+            return self._calls.node
 
     @property
     def acknowledged_frames(self) -> int:
@@ -156,11 +169,16 @@ class AcquisitionStream:
         if self._sender is not None:
             self._sender.join()
         self._request_finish()
-        self._thread.join()
+        self._end()
         self._raise_error()
         if self._calls.result is None:
             raise Internal("the server ended the call without a result")
         return self._calls.result
+
+    def _end(self) -> None:
+        self._thread.join()
+        if self._store is not None:
+            self._store.close()
 
     def _raise_error(self) -> None:
         if self._sender_error is not None:
@@ -186,7 +204,7 @@ class AcquisitionStream:
     def close(self) -> None:
         """Breaks the call off, if it is still under way: the job waits for somebody who resumes it."""
         self._calls.cancel()
-        self._thread.join()
+        self._end()
         if self._sender is not None and self._sender is not threading.current_thread():
             self._sender.join()
 
@@ -214,11 +232,12 @@ class AcquisitionStream:
 def _open_once(channel: Channel, acquisition: Acquisition, header, options: dict) -> AcquisitionStream:
     """One attempt, at the best node that takes it."""
     opening = acquisition_pb2.AcquireRequest(header=header)
-    nodes = rank_nodes(channel, header, options["admission_timeout_s"]) or [""]
+    nodes = list_nodes(channel, options["admission_timeout_s"])
+    ranked = rank_nodes(channel, nodes, header, options["admission_timeout_s"]) or [""]
     refusal: Optional[IsocenterError] = None
-    for node in nodes:
+    for node in ranked:
         try:
-            return AcquisitionStream(channel, acquisition, header, opening, node, options)
+            return AcquisitionStream(channel, acquisition, header, opening, nodes, node, options)
         except (ResourceExhausted, Unavailable) as error:
             # A node whose connection broke may have admitted the acquisition, and is asked again first.
             if error.how == Break.CONNECTION:
@@ -256,7 +275,8 @@ def resume_stream(channel: Channel, acquisition: Acquisition, job_id: str, optio
     header = acquisition.to_proto()
 
     def attempt() -> AcquisitionStream:
-        node = node_of_job(channel, job_id, options["admission_timeout_s"])
-        return AcquisitionStream(channel, acquisition, header, resume_request(job_id, header), node, options)
+        nodes = list_nodes(channel, options["admission_timeout_s"])
+        node = node_of_job(channel, nodes, job_id, options["admission_timeout_s"])
+        return AcquisitionStream(channel, acquisition, header, resume_request(job_id, header), nodes, node, options)
 
     return _repeat(channel, options, attempt)

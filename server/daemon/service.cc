@@ -240,6 +240,7 @@ void Service::StartEngine() {
       devices_->groups,
       pipeline::EngineOptions{
           .reconnect_limit = absl::Seconds(config.limits().reconnect_seconds()),
+          .has_other_nodes = config.cluster().node_size() > 1,
           .fault = configuration_.fault,
           .no_device_left =
               [this] {

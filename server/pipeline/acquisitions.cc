@@ -17,9 +17,10 @@ std::shared_ptr<ReconstructionJob> Acquisitions::NewJob(const std::string& id,
                                                         std::shared_ptr<jobs::JobSpool> spool) {
   const JobEnvironment environment =
       parts_.ForJobs(request.job_class == jobs::JobClass::kLive ? live_exporter_ : exporter_);
-  return std::make_shared<ReconstructionJob>(id, std::move(request), grid, std::move(spool),
-                                             parts_.Now(), environment, *this,
-                                             parts_.options.reconnect_limit);
+  return std::make_shared<ReconstructionJob>(
+      id, std::move(request), grid, std::move(spool), parts_.Now(), environment, *this,
+      AbsentConsole{.limit = parts_.options.reconnect_limit,
+                    .may_be_elsewhere = parts_.options.has_other_nodes});
 }
 
 void Acquisitions::Begin(const std::shared_ptr<ReconstructionJob>& job) {

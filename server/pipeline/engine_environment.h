@@ -43,6 +43,8 @@ struct DeviceFault {
 
 struct EngineOptions {
   absl::Duration reconnect_limit = absl::Minutes(2);
+  /// There are other nodes: a console that does not come back may have gone on at one of them.
+  bool has_other_nodes = false;
   std::optional<DeviceFault> fault;
   /// Called once, when the last healthy slot is gone; from any thread.
   std::function<void()> no_device_left;

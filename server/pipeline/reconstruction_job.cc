@@ -20,18 +20,17 @@ double Gups(double updates, double seconds) { return seconds > 0 ? updates / sec
 ReconstructionJob::ReconstructionJob(std::string id, AcquisitionRequest request,
                                      const VolumeGrid& grid, std::shared_ptr<jobs::JobSpool> spool,
                                      absl::Time accepted_time, const JobEnvironment& environment,
-                                     AcquisitionKeeper& acquisitions,
-                                     absl::Duration reconnect_limit)
+                                     AcquisitionKeeper& acquisitions, const AbsentConsole& absent)
     : ActiveJob(std::move(id), grid, {request.job_class, accepted_time + request.deadline},
                 accepted_time, environment),
       request_(std::move(request)),
       spool_(std::move(spool)),
       acquisitions_(acquisitions),
-      reconnect_limit_(reconnect_limit),
+      absent_(absent),
       monitor_(request_.acquisition),
       ledger_(spool_->states(), request_.missing_frames),
       // Without a stream, as after a restart, the job waits for one.
-      console_deadline_(accepted_time_ + reconnect_limit),
+      console_deadline_(accepted_time_ + absent.limit),
       last_frame_time_(accepted_time_) {
   if (spool_->finished()) input_ = InputState::kAnnounced;
 }

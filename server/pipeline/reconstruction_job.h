@@ -38,6 +38,14 @@ class FrameProducer {
   virtual void OnRefused(const absl::Status& why) = 0;
 };
 
+/// A console whose stream has ended before all was sent.
+struct AbsentConsole {
+  absl::Duration limit;  // how long its job waits for it
+  /// It may have gone on at another node, which makes the volume of all frames under the same UIDs:
+  /// what is good enough here is not to be completed.
+  bool may_be_elsewhere = false;
+};
+
 /// What acquisitions need beyond what every job does. Called from any thread.
 class AcquisitionKeeper {
  public:
@@ -57,12 +65,11 @@ class AcquisitionKeeper {
 /// of them are read back and computed when their turn comes. Thread-safe.
 class ReconstructionJob : public ActiveJob {
  public:
-  /// `acquisitions` outlives the job, which waits for its console for `reconnect_limit`. Its
-  /// deadline counts from `accepted_time`.
+  /// `acquisitions` outlives the job. Its deadline counts from `accepted_time`.
   ReconstructionJob(std::string id, AcquisitionRequest request, const VolumeGrid& grid,
                     std::shared_ptr<jobs::JobSpool> spool, absl::Time accepted_time,
                     const JobEnvironment& environment, AcquisitionKeeper& acquisitions,
-                    absl::Duration reconnect_limit);
+                    const AbsentConsole& absent);
 
   const AcquisitionRequest& request() const { return request_; }
   const std::shared_ptr<jobs::JobSpool>& spool() const { return spool_; }
@@ -159,7 +166,7 @@ class ReconstructionJob : public ActiveJob {
   const AcquisitionRequest request_;
   const std::shared_ptr<jobs::JobSpool> spool_;
   AcquisitionKeeper& acquisitions_;
-  const absl::Duration reconnect_limit_;
+  const AbsentConsole absent_;
 
   absl::once_flag reconstructing_;
 

@@ -157,7 +157,7 @@ void ReconstructionJob::OnAppended(int64_t stream, int index, absl::Time came,
         producer_.reset();
         ++stream_;  // what this stream sends from now on is not taken
         input_ = InputState::kOpen;
-        console_deadline_ = Now() + reconnect_limit_;
+        console_deadline_ = Now() + absent_.limit;
       }
     }
     present = ledger_.present();
@@ -253,7 +253,7 @@ void ReconstructionJob::Detach(int64_t stream) {
     producer_.reset();
     waits_for_room_.reset();
     if (input_ == InputState::kClosed) return;
-    console_deadline_ = Now() + reconnect_limit_;
+    console_deadline_ = Now() + absent_.limit;
   }
   environment_.keeper.OnDeadlineSet();
 }
@@ -301,16 +301,17 @@ void ReconstructionJob::GiveUpConsole() {
     if (IsOver(life_) || input_ == InputState::kClosed || Now() < console_deadline_) return;
     console_deadline_ = absl::InfiniteFuture();
     present = ledger_.present();
-    if (ledger_.MissingAtEnd().ok()) input_ = InputState::kAnnounced;  // good enough without it
+    const bool good_enough = ledger_.MissingAtEnd().ok();
+    if (good_enough && !absent_.may_be_elsewhere) input_ = InputState::kAnnounced;
   }
   CloseInput();
   {
     absl::MutexLock lock(&mutex_);
     if (input_ != InputState::kOpen) return;  // closed now, or when what is being written is
   }
-  Fail(absl::DeadlineExceededError(absl::StrCat(
-      "the console's stream ended after ", present, " of ", frames(),
-      " frames and did not come back within ", absl::FormatDuration(reconnect_limit_))));
+  Fail(absl::DeadlineExceededError(
+      absl::StrCat("the console's stream ended after ", present, " of ", frames(),
+                   " frames and did not come back within ", absl::FormatDuration(absent_.limit))));
 }
 
 }  // namespace isocenter::pipeline

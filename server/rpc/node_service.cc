@@ -1,6 +1,7 @@
 #include "server/rpc/node_service.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -52,6 +53,11 @@ void NodeService::Describe(v1::NodeStatus& response) const {
   response.set_active_jobs(status.active_jobs);
   response.set_max_active_jobs(status.max_active_jobs);
   response.set_queue_chunks(status.queue_chunks);
+  std::set<std::string> rooms;
+  for (const jobs::JobSnapshot& job : node_.Queue()) {
+    if (jobs::IsAcquisition(*job) && !job->station_name.empty()) rooms.insert(job->station_name);
+  }
+  for (const std::string& room : rooms) response.add_station_name(room);
   for (const node::DeviceState& device : node_.Devices()) {
     v1::NodeDevice& out = *response.add_device();
     out.set_name(device.name);

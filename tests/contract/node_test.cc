@@ -8,6 +8,7 @@
 namespace isocenter::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class NodeContractTest : public ContractTest {
@@ -84,6 +85,16 @@ TEST_F(NodeContractTest, SaysWhatItIs) {
   ASSERT_EQ(status.device_size(), 1);
   EXPECT_EQ(status.device(0).name(), "reference0");
   EXPECT_TRUE(status.device(0).healthy());
+}
+
+TEST_F(NodeContractTest, NamesTheRoomsWhoseScansAreUnderWay) {
+  std::vector<std::unique_ptr<Call>> calls;
+  for (const char* room : {"C2", "C1", "", "C2"}) {
+    v1::AcquisitionHeader header = SmallHeader();
+    header.set_station_name(room);
+    calls.push_back(Begin(HeaderMessage(header)));
+  }
+  EXPECT_THAT(Status().station_name(), ElementsAre("C1", "C2"));
 }
 
 TEST_F(NodeContractTest, ADrainedNodeRefusesBeforeTheExposureAndSaysWhy) {

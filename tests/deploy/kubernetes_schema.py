@@ -1,4 +1,5 @@
-"""Holds manifests against the API's own schema, as the models of Debian's python3-kubernetes state it.
+"""Holds manifests against the API's own schema, as the models of Debian's python3-kubernetes state it: that of Kubernetes
+1.22. A current one is in kubernetes_api_test.py.
 
 Checked are names of fields, types, and what is required. Resources of operators (Prometheus, KEDA, cert-manager) are held
 against the fields that this folder lists, because their definitions are not in the distribution.

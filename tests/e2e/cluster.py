@@ -1,4 +1,4 @@
-"""Two nodes behind HAProxy, with the configuration that deploy/haproxy delivers and TLS on both of its sides."""
+"""Nodes behind HAProxy, two or more, with the configuration that deploy/haproxy delivers and TLS on both of its sides."""
 
 import contextlib
 import json
@@ -14,6 +14,8 @@ SLOW = 10
 
 
 class ClusterTest(support.ServiceTest):
+    names = NODES
+
     def setUp(self):
         super().setUp()
         self.haproxy = support.need("haproxy", "haproxy")
@@ -34,7 +36,7 @@ class ClusterTest(support.ServiceTest):
             files = ("-keyout", f"{authority}.key", "-out", f"{authority}.pem")
             self.ssl("req", "-x509", *curve, "-days", "2", "-subj", f"/CN={authority}", *files)
         self.path("names").write_text(
-            "subjectAltName=IP:127.0.0.1," + ",".join(f"DNS:{node}.example.org" for node in NODES) + "\n"
+            "subjectAltName=IP:127.0.0.1," + ",".join(f"DNS:{node}.example.org" for node in self.names) + "\n"
         )
         for name, authority in (("server", "ca"), ("proxy", "ca"), ("console", "consoles-ca")):
             self.ssl("req", *curve, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
@@ -48,7 +50,7 @@ class ClusterTest(support.ServiceTest):
 
     def start(self, limits="", flags=None):
         """`limits`: of the configuration of all nodes. `flags`: {node: what else it is started with}"""
-        for name in NODES:
+        for name in self.names:
             self.nodes[name] = self.service(
                 name,
                 tls={
@@ -57,15 +59,26 @@ class ClusterTest(support.ServiceTest):
                     "client_ca_file": self.path("ca.pem"),
                 },
                 flags=("--node_name", name, *(flags or {}).get(name, ())),
-                config="cluster { " + " ".join(f'node: "{node}"' for node in NODES) + " }\n"
+                config="cluster { " + " ".join(f'node: "{node}"' for node in self.names) + " }\n"
                 + 'grpc_proxy: "CN=proxy"\n' + limits,
             )
         self.address = f"127.0.0.1:{process.free_port()}"
         self.start_proxy()
 
+    def proxy_configuration(self):
+        """As it is delivered, for two nodes; each other one is added as its first lines say."""
+        text = (support.ROOT / "deploy/haproxy/haproxy.cfg").read_text()
+        last = NODES[-1]
+        server = re.search(rf"^  server {last} {last}.example.org:50051 verifyhost .*\n", text, re.MULTILINE)[0]
+        backend = re.search(rf"^backend node_{last}\n(?:  .*\n)+", text, re.MULTILINE)[0]
+        others = self.names[len(NODES) :]
+        text = text.replace(" ".join(NODES), " ".join(self.names))
+        text = text.replace(server, server + "".join(server.replace(last, name) for name in others))
+        return text + "".join("\n" + backend.replace(last, name) for name in others)
+
     def start_proxy(self):
         """The configuration as it is delivered, but for addresses and paths."""
-        text = (support.ROOT / "deploy/haproxy/haproxy.cfg").read_text()
+        text = self.proxy_configuration()
         text = text.replace("bind :50051", f"bind {self.address}").replace("/etc/haproxy/", f"{self.folder}/")
         for name, node in self.nodes.items():
             text = text.replace(f"{name}.example.org:50051", node.grpc)
@@ -83,6 +96,12 @@ class ClusterTest(support.ServiceTest):
 
     def call(self, *arguments, address=None):
         return isocenter.call(*arguments, *self.server(address), seconds=90)
+
+    def document(self, *arguments):
+        """What a command writes with --json."""
+        done = self.call(*arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
 
     def console(self, name, fps=30, *options):
         """A scan that takes some seconds, in the background."""

@@ -1,5 +1,6 @@
 """Two nodes behind HAProxy (cluster.py): which of them gets a scan, and what becomes of it when one of them drains, fails or dies."""
 
+import json
 import signal
 
 import cluster
@@ -25,6 +26,40 @@ class SeveralNodesTest(cluster.ClusterTest):
         self.assertNotEqual(self.call(*fetch, "--node", busy).returncode, 0)
         done = self.call(*fetch, "--node", other)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_commands_find_what_any_node_has(self):
+        """Through the proxy, and with the nodes' own addresses; also when one of them is down."""
+        self.start()
+        first = self.console("first", SLOW, "--station", "C1")
+        busy = self.wait_for_job()
+        with self.held(first):
+            second = self.summary(self.console("second", 0), "second")
+            status = self.document("status")
+        self.assertEqual([node["node"] for node in status["nodes"]], list(NODES))
+        rooms = {node["node"]: node["station_names"] for node in status["nodes"]}
+        self.assertEqual(rooms[busy], ["C1"])
+        other = next(node for node in NODES if node != busy)
+        self.assertEqual(second["node"], other)
+        jobs = {other: second["job_id"], busy: self.summary(first, "first")["job_id"]}
+        listed = self.document("jobs")
+        self.assertEqual([(job["node"], job["job_id"]) for job in listed], list(jobs.items()), "newest first")
+        for job in jobs.values():
+            out = self.path(f"{job}.mha")
+            done = self.call("fetch", job, "--out", out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.call("watch", job).returncode, 0)
+        # A node that is down is said to be so, and hides nothing of the other.
+        self.nodes[busy].kill()
+        done = self.call("jobs", "--json")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual([job["job_id"] for job in json.loads(done.stdout)], [jobs[other]])
+        self.assertIn(f"{busy}: ", done.stderr)
+        done = self.call("status")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stdout, rf"{busy} +away")
+        missed = self.call("fetch", jobs[busy], "--out", self.path("missed.mha"))
+        self.assertEqual(missed.returncode, 1)
+        self.assertIn(f"without an answer: {busy}", missed.stderr)
 
     def test_a_full_node_is_passed_over_and_full_nodes_refuse(self):
         self.start(limits="limits { max_active_jobs: 1 }")

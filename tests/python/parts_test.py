@@ -10,6 +10,7 @@ from package import isocenter, main, np, support, unittest
 from isocenter import crc32c, errors
 from isocenter.channel import Channel
 from isocenter.frame_message import frame_message
+from isocenter.frame_store import FrameStore
 from isocenter.frame_window import FrameWindow
 from isocenter.reconnect import Opening, Reconnect
 from isocenter.v1 import acquisition_pb2, geometry_pb2, jobs_pb2
@@ -71,6 +72,41 @@ class PartsTest(support.ServiceTest):
         self.assertFalse(window.was_released(1))
         self.assertEqual(window.rewind(9), [1, 2])
         self.assertTrue(window.has_room_for(1 << 40))  # one always
+
+    def test_a_window_with_a_store_begins_again_elsewhere(self):
+        acknowledgement = acquisition_pb2.Acknowledgement
+        store = FrameStore(25, None)
+        window = FrameWindow(4, 4, 100, store)
+        for index in (0, 1, 2):
+            window.add(index, bytes([index] * 10))
+            window.next()
+        self.assertEqual(window.acknowledge(acknowledgement(frame_index=1)), [0, 1])
+        self.assertIsNone(window.why_not_again())
+        # Another server has none; what it acknowledges is no news to whoever sent it.
+        self.assertEqual(window.restart(0), [])
+        self.assertEqual(window.acknowledged, 0)
+        self.assertEqual([window.next()[0] for _ in range(3)], [0, 1, 2])
+        self.assertIsNone(window.next())
+        self.assertEqual(window.acknowledge(acknowledgement(frame_index=2)), [2])
+        self.assertEqual(window.acknowledged, 3)
+        # The third was too much for the memory.
+        self.assertRegex(str(window.why_not_again()), "more than 25 bytes of memory, and no folder is set")
+        resumed = FrameWindow(4, 4, 100, FrameStore(100, None))
+        resumed.rewind(2)
+        self.assertRegex(str(resumed.why_not_again()), "sent by another stream")
+
+    def test_frames_are_kept_in_memory_and_beyond_it_in_a_file(self):
+        store = FrameStore(10, str(self.folder))
+        self.addCleanup(store.close)
+        for index in range(4):
+            store.put(index, bytes([index] * 6))
+        self.assertIsNone(store.incomplete)
+        self.assertEqual([store.get(index) for index in (3, 0, 2, 1)], [bytes([index] * 6) for index in (3, 0, 2, 1)])
+        with self.assertRaisesRegex(isocenter.NotFound, "frame 4 was not kept"):
+            store.get(4)
+        nowhere = FrameStore(0, str(self.folder / "missing"))
+        nowhere.put(0, b"a")
+        self.assertRegex(str(nowhere.incomplete), "missing': No such file")
 
     def test_what_broke_is_tried_again_and_what_a_server_means_is_not(self):
         broke = errors.Unavailable("Socket closed", errors.Break.CONNECTION)

@@ -71,3 +71,12 @@ take_preset() {
     *) die "no preset \"$preset\"" 'one of: release dev asan tsan fuzz' ;;
   esac
 }
+
+# What a folder's package-lock.json says, from the npm registry, once: npm_packages FOLDER LOG. Install scripts are not run.
+npm_packages() {
+  local folder=$1 log=$2
+  local installed=$folder/node_modules/.isocenter-lock
+  cmp -s "$folder/package-lock.json" "$installed" && return 0
+  logged "npm ci ($folder)" "$log" npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund || return 1
+  cp "$folder/package-lock.json" "$installed"
+}

@@ -9,13 +9,8 @@ command -v npm >/dev/null || tools/dev/setup.sh page
 command -v npm >/dev/null || die 'the operator page is built with npm, which is not on this machine' \
   'install node 18 or newer with npm, or copy web/dist from a machine that has built it'
 
-# What is installed is what the lock says, or it is installed again.
-readonly installed=web/node_modules/.isocenter-lock
-if ! cmp -s web/package-lock.json "$installed"; then
-  logged 'npm ci' build/page.install.log npm ci --prefix web --ignore-scripts --no-audit --no-fund ||
-    die 'the packages of the operator page could not be installed' 'npm needs its registry once; see build/page.install.log'
-  cp web/package-lock.json "$installed"
-fi
+npm_packages web build/page.install.log ||
+  die 'the packages of the operator page could not be installed' 'npm needs its registry once; see build/page.install.log'
 
 logged 'Checking the page' build/page.check.log npm run --prefix web check || die 'the operator page does not pass its type check'
 logged 'Testing the page' build/page.test.log npm test --prefix web || die 'tests of the operator page failed'

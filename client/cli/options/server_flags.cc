@@ -5,7 +5,9 @@
 namespace isocenter::cli {
 
 void AddServerFlags(flags::Command command, client::ServerAddress& address) {
-  command.Add("--server", address.address, "host:port of isocenterd; a host alone: port 50051")
+  command
+      .Add("--server", address.address,
+           "host:port of isocenterd; a host alone: port 50051; several with commas between them")
       .ShowDefault()
       .Environment("ISOCENTER_SERVER")
       .Type("ADDRESS")

@@ -13,6 +13,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/options/phantom_flags.h"
 #include "client/cli/options/server_flags.h"
+#include "client/cli/options/service.h"
 #include "client/cli/output/json_output.h"
 #include "client/cli/output/table.h"
 #include "client/cli/qa/report.h"
@@ -67,7 +68,7 @@ class MemorySink : public client::VolumeSink {
 absl::StatusOr<formats::Volume> Load(const Options& options) {
   if (!options.volume.empty()) return formats::ReadVolume(options.volume);
   ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+                       ServiceOfJob(options.server, options.job));
   MemorySink sink;
   ISO_RETURN_IF_ERROR(client::JobClient(channel).DownloadVolume(options.job, sink));
   return std::move(sink.volume);
@@ -127,8 +128,9 @@ absl::StatusOr<std::vector<Verdict>> Record(const Options& options,
     proto.set_value(measure.value);
     proto.set_tolerance(measure.tolerance);
   }
-  ISO_ASSIGN_OR_RETURN(const client::ServiceChannel channel,
-                       client::ServiceChannel::Open(options.server));
+  ISO_ASSIGN_OR_RETURN(
+      const client::ServiceChannel channel,
+      options.job.empty() ? TheService(options.server) : ServiceOfJob(options.server, options.job));
   ISO_ASSIGN_OR_RETURN(const v1::QualityResult kept,
                        client::QualityClient(channel).Record(request));
   std::vector<Verdict> verdicts;

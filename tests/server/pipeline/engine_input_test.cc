@@ -259,6 +259,18 @@ TEST_F(EngineInputTest, WhatIsGoodEnoughIsCompletedWithoutItsConsole) {
   EXPECT_EQ(job.result.warnings.size(), 1u);
 }
 
+// Another one may have all frames: two volumes that differ would have the same UIDs.
+TEST_F(EngineInputTest, WhatIsGoodEnoughIsNotCompletedWhereThereAreOtherNodes) {
+  Start({.engine = {.reconnect_limit = absl::Milliseconds(350), .has_other_nodes = true}});
+  const Live live = Begin(WithPolicy(MissingFramesPolicy::kInterpolate));
+  ASSERT_TRUE(live.console->Send(0, kFrames - 1).ok());
+  live.console->Detach();
+  const jobs::Job job = AwaitEnd(live.id);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_EQ(job.error.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(job.error.message()), HasSubstr("39 of 40 frames"));
+}
+
 TEST_F(EngineInputTest, AConsoleThatLeavesWithAllFramesSentDoesNotMatter) {
   Start({.engine = {.reconnect_limit = absl::Milliseconds(500)}});
   const Live live = Begin();

@@ -1,0 +1,49 @@
+#include "client/cli/options/service.h"
+
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::cli {
+
+absl::StatusOr<client::ServiceChannel> AnyService(const client::ServerAddress& server) {
+  ISO_ASSIGN_OR_RETURN(const client::ServerAddress address, client::AnyAddress(server));
+  return client::ServiceChannel::Open(address);
+}
+
+absl::StatusOr<client::ServiceChannel> TheService(const client::ServerAddress& server) {
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(server));
+  if (cluster.alone()) return cluster.nodes().front().channel;
+  const std::string names = absl::StrJoin(
+      cluster.nodes(), ", ",
+      [](std::string* text, const client::ClusterNode& node) { text->append(node.name); });
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there are several nodes, and --node says not which is meant; legal is one of ", names));
+}
+
+absl::StatusOr<std::vector<JobService>> ServicesOfJob(const client::ServerAddress& server,
+                                                      const std::string& job_id) {
+  ISO_ASSIGN_OR_RETURN(const client::Cluster cluster, client::Cluster::Find(server));
+  std::vector<JobService> services;
+  if (cluster.alone()) {
+    ISO_ASSIGN_OR_RETURN(client::ServiceChannel channel, cluster.nodes().front().channel);
+    services.push_back({std::move(channel)});
+    return services;
+  }
+  ISO_ASSIGN_OR_RETURN(const std::vector<client::JobHolder> holders,
+                       client::HoldersOfJob(cluster, job_id));
+  for (const client::JobHolder& holder : holders) {
+    ISO_ASSIGN_OR_RETURN(client::ServiceChannel channel, holder.node.channel);
+    services.push_back({std::move(channel), !client::HasEnded(holder.job)});
+  }
+  return services;
+}
+
+absl::StatusOr<client::ServiceChannel> ServiceOfJob(const client::ServerAddress& server,
+                                                    const std::string& job_id) {
+  ISO_ASSIGN_OR_RETURN(const std::vector<JobService> services, ServicesOfJob(server, job_id));
+  return services.front().channel;
+}
+
+}  // namespace isocenter::cli

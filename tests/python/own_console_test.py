@@ -1,0 +1,72 @@
+"""client/example/own_console.py, the console of docs/user-guide/own-console.md, before two nodes that die at any moment of a scan."""
+
+import sys
+import threading
+import time
+from unittest import mock
+
+from package import ROOT, PackageTest, acquisition_pb2, main
+from two_nodes import TwoNodes
+
+sys.path.insert(0, str(ROOT / "client/example"))
+import grpc  # noqa: E402
+import own_console  # noqa: E402
+
+FRAMES = 20
+
+
+class OwnConsoleTest(PackageTest):
+    def setUp(self):
+        super().setUp()
+        self.nodes = TwoNodes()
+        self.addCleanup(self.nodes.stop)
+        self.a, self.b = (self.nodes.nodes[name] for name in "ab")
+        self.enterContext(mock.patch.object(own_console, "AWAY_S", 0.4))
+
+    def scan(self):
+        """Runs one; the scan and its result."""
+        header = acquisition_pb2.AcquisitionHeader(frame_count=FRAMES)
+        scan = own_console.Scan(lambda: grpc.insecure_channel(self.nodes.address), header)
+
+        def expose():
+            for index in range(FRAMES):
+                scan.add(acquisition_pb2.Frame(index=index, pixels=bytes([index] * 16)))
+                time.sleep(0.01)
+
+        arm = threading.Thread(target=expose)
+        arm.start()
+        self.addCleanup(arm.join)
+        return scan, scan.run()
+
+    def test_a_scan_that_nothing_befalls(self):
+        scan, result = self.scan()
+        self.assertEqual((result.job_id, scan.node, scan.left), ("job-of-a", "a", set()))
+        self.assertEqual(self.a.held["job-of-a"], set(range(FRAMES)))
+        self.assertFalse(self.b.held)
+
+    def test_at_every_moment_the_other_node_gets_all_of_it(self):
+        for name, value in (
+            *(("dies_at_frame", index) for index in (0, 11, FRAMES - 1)),
+            *(("dies_after_finish", True), ("falls_silent_at_frame", 9)),
+        ):
+            with self.subTest(name, value=value):
+                self.setUp()
+                setattr(self.a, name, value)
+                scan, result = self.scan()
+                self.assertEqual((result.job_id, scan.node, scan.left), ("job-of-a", "b", {"a"}))
+                self.assertEqual(self.b.held["job-of-a"], set(range(FRAMES)))
+
+    def test_a_node_that_is_full_is_passed_over(self):
+        self.a.refuses = True
+        scan, result = self.scan()
+        self.assertEqual((result.job_id, scan.node), ("job-of-b", "b"))
+
+    def test_a_refusal_everywhere_is_told(self):
+        self.a.refuses = self.b.refuses = True
+        with self.assertRaises(grpc.RpcError) as refused:
+            self.scan()
+        self.assertEqual(refused.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+
+
+if __name__ == "__main__":
+    main()
