@@ -3,25 +3,21 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/client_interceptor.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/nodes.h"
 #include "client/server_target.h"
+#include "client/token_file.h"
 #include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 
 namespace isocenter::client {
 namespace {
-
-constexpr uint64_t kMostTokenBytes = 4096;
 
 /// Without the network in between.
 bool IsOnThisMachine(absl::string_view address) {
@@ -31,22 +27,13 @@ bool IsOnThisMachine(absl::string_view address) {
           host.find_first_not_of("0123456789.") == absl::string_view::npos);
 }
 
-absl::StatusOr<std::string> ReadToken(const ServerAddress& address) {
+absl::StatusOr<std::shared_ptr<TokenFile>> OpenTokenFile(const ServerAddress& address) {
   if (address.ca_file.empty() && !IsOnThisMachine(address.address)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the token would cross the network in plain text to ", address.address,
                      ": give the certificate authority (CA) of the server, too"));
   }
-  ISO_ASSIGN_OR_RETURN(const std::string text,
-                       ReadRegularFile("the token file", address.token_file, kMostTokenBytes));
-  const absl::string_view token =
-      absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n')));
-  if (token.empty() || !std::ranges::all_of(token, absl::ascii_isgraph)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the first line of ", address.token_file,
-                     " is no token; legal are letters, digits, signs"));
-  }
-  return std::string(token);
+  return TokenFile::Open(address.token_file);
 }
 
 /// By name.
@@ -72,23 +59,33 @@ class MetadataInterceptor : public grpc::experimental::Interceptor {
 
 class MetadataInterceptorFactory : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
-  explicit MetadataInterceptorFactory(Metadata metadata) : metadata_(std::move(metadata)) {}
+  /// `token`: null: none goes along.
+  MetadataInterceptorFactory(Metadata metadata, std::shared_ptr<TokenFile> token)
+      : metadata_(std::move(metadata)), token_(std::move(token)) {}
   grpc::experimental::Interceptor* CreateClientInterceptor(
       grpc::experimental::ClientRpcInfo*) override {
-    return new MetadataInterceptor(metadata_);  // gRPC owns it
+    Metadata metadata = metadata_;
+    if (token_ != nullptr) {
+      metadata.emplace_back("authorization", absl::StrCat("Bearer ", token_->Token()));
+    }
+    return new MetadataInterceptor(std::move(metadata));  // gRPC owns it
   }
 
  private:
   const Metadata metadata_;
+  const std::shared_ptr<TokenFile> token_;
 };
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& target,
                                        const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                                        const grpc::ChannelArguments& arguments,
-                                       const Metadata& metadata) {
-  if (metadata.empty()) return grpc::CreateCustomChannel(target, credentials, arguments);
+                                       const Metadata& metadata,
+                                       const std::shared_ptr<TokenFile>& token) {
+  if (metadata.empty() && token == nullptr) {
+    return grpc::CreateCustomChannel(target, credentials, arguments);
+  }
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(metadata));
+  interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(metadata, token));
   return grpc::experimental::CreateCustomChannelWithInterceptors(target, credentials, arguments,
                                                                  std::move(interceptors));
 }
@@ -130,12 +127,12 @@ absl::StatusOr<ServiceChannel> ServiceChannel::Open(const ServerAddress& address
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   Metadata metadata;
   if (!address.node.empty()) metadata.emplace_back(kNodeMetadata, address.node);
+  std::shared_ptr<TokenFile> token;
   if (!address.token_file.empty()) {
-    ISO_ASSIGN_OR_RETURN(const std::string token, ReadToken(address));
-    metadata.emplace_back("authorization", absl::StrCat("Bearer ", token));
+    ISO_ASSIGN_OR_RETURN(token, OpenTokenFile(address));
   }
   ServiceChannel channel(nullptr, address.node);
-  channel.connect_ = [=] { return Connect(target, credentials, arguments, metadata); };
+  channel.connect_ = [=] { return Connect(target, credentials, arguments, metadata, token); };
   channel.channel_ = channel.connect_();
   return channel;
 }

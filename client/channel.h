@@ -21,7 +21,7 @@ struct ServerAddress {
   std::string ca_file;                      // PEM, authorities that may have signed the server
   std::string certificate_file;             // PEM, of this client
   std::string private_key_file;             // PEM
-  std::string token_file;                   // a token of this client, on its first line
+  std::string token_file;                   // a token of this client, see token_file.h
   std::string node;  // of several behind the address, the one that all calls are meant for
 };
 

@@ -5,6 +5,7 @@ import ipaddress
 import pathlib
 import re
 import stat
+import threading
 from typing import Optional, Tuple
 
 import grpc
@@ -13,7 +14,7 @@ from isocenter.errors import InvalidArgument, NotFound
 
 NODE_METADATA = "isocenter-node"  # names the node that a call is meant for
 _MOST_PEM_BYTES = 16 << 20
-_MOST_TOKEN_BYTES = 4096
+_MOST_TOKEN_BYTES = 9 << 10  # a token of 8 KiB, and what may follow its line
 _OPTIONS = (
     # The server states its own limit; what it sends back is bounded by pieces of a volume.
     ("grpc.max_send_message_length", -1),
@@ -63,15 +64,46 @@ def _is_on_this_machine(address: str) -> bool:
         return False
 
 
-def _read_token(file, address: str, encrypted: bool) -> str:
+class _TokenFile:
+    """The token of a client, read again when its file has changed: those of an identity provider end after minutes or hours."""
+
+    def __init__(self, file):
+        self._path = pathlib.Path(file)
+        self._lock = threading.Lock()
+        self._stamp = self._look()
+        self._token = self._read()
+
+    def _look(self):
+        try:
+            about = self._path.stat()
+        except OSError:
+            return None
+        return about.st_ino, about.st_size, about.st_mtime_ns
+
+    def _read(self) -> str:
+        token = _read("the token file", self._path, _MOST_TOKEN_BYTES).partition(b"\n")[0].strip()
+        if not re.fullmatch(rb"[!-~]+", token):
+            raise InvalidArgument(f"the first line of {self._path} is no token; legal are letters, digits, signs")
+        return token.decode("ascii")
+
+    def token(self) -> str:
+        """As the file has it now. While it cannot be read, or has no token, the one before."""
+        with self._lock:
+            stamp = self._look()
+            if stamp != self._stamp:
+                try:
+                    self._token, self._stamp = self._read(), stamp
+                except (InvalidArgument, NotFound):
+                    pass  # it is being replaced, or will be
+            return self._token
+
+
+def _open_token_file(file, address: str, encrypted: bool) -> _TokenFile:
     if not encrypted and not _is_on_this_machine(address):
         raise InvalidArgument(
             f"the token would cross the network in plain text to {address}: give ca_file, the certificate authority of the server, too"
         )
-    token = _read("the token file", file, _MOST_TOKEN_BYTES).partition(b"\n")[0].strip()
-    if not re.fullmatch(rb"[!-~]+", token):
-        raise InvalidArgument(f"the first line of {file} is no token; legal are letters, digits, signs")
-    return token.decode("ascii")
+    return _TokenFile(file)
 
 
 def _credentials(ca_file, certificate_file, private_key_file) -> Optional[grpc.ChannelCredentials]:
@@ -96,10 +128,8 @@ class Channel:
             raise InvalidArgument(f"address is {address!r}; legal is HOST:PORT or unix:PATH")
         self.address, self.node = address, node
         credentials = _credentials(ca_file, certificate_file, private_key_file)
-        metadata = [(NODE_METADATA, node)] if node else []
-        if token_file is not None:
-            metadata.append(("authorization", f"Bearer {_read_token(token_file, address, credentials is not None)}"))
-        self._metadata, self._credentials = tuple(metadata), credentials
+        self._token_file = None if token_file is None else _open_token_file(token_file, address, credentials is not None)
+        self._credentials = credentials
         self._connect()
 
     def _connect(self) -> None:
@@ -116,9 +146,12 @@ class Channel:
 
     def metadata(self, node: str = "") -> Tuple[Tuple[str, str], ...]:
         """What goes along with a call, which is meant for `node` if that is given."""
-        if not node or self.node:
-            return self._metadata
-        return (*self._metadata, (NODE_METADATA, node))
+        metadata = []
+        if self.node or node:
+            metadata.append((NODE_METADATA, self.node or node))
+        if self._token_file is not None:
+            metadata.append(("authorization", f"Bearer {self._token_file.token()}"))
+        return tuple(metadata)
 
     def await_connection(self, timeout_s: float) -> None:
         """Until there is a connection, or the time has passed."""

@@ -6,6 +6,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/config/addresses.h"
 #include "server/config/fields.h"
+#include "server/config/openid_config.h"
 
 namespace isocenter::config {
 namespace {
@@ -19,20 +20,22 @@ absl::Status CheckGrpc(const v1::ServerConfig& config) {
   if (IsLoopback(config.grpc_address())) return absl::OkStatus();
   const v1::TlsConfig& tls = config.grpc_tls();
   const bool has_tls = !tls.certificate_file().empty();
-  const bool has_roles = !config.web().tokens_file().empty() || config.web().certificate_size() > 0;
+  const bool has_tokens = !config.web().tokens_file().empty() || HasOpenId(config.web());
+  const bool has_roles = has_tokens || config.web().certificate_size() > 0;
   const std::string value = absl::StrCat("'", config.grpc_address(), "'");
   if (has_tls && (has_roles || !tls.client_ca_file().empty())) return absl::OkStatus();
   if (!IsNamed(config, v1::LISTENER_GRPC)) {
     return Illegal("grpc_address", value,
                    "127.0.0.1:port or localhost:port; beyond this machine only with "
-                   "grpc_tls.certificate_file, and grpc_tls.client_ca_file, web.tokens_file or "
-                   "web.certificate, or with unprotected_listener: LISTENER_GRPC");
+                   "grpc_tls.certificate_file, and grpc_tls.client_ca_file, web.tokens_file, "
+                   "web.certificate or web.openid, or with unprotected_listener: LISTENER_GRPC");
   }
-  if (!has_tls && !config.web().tokens_file().empty()) {
-    return Illegal("grpc_address", value,
-                   "127.0.0.1:port or localhost:port, or any with grpc_tls.certificate_file: "
-                   "without it the tokens of web.tokens_file would cross the network in plain "
-                   "text");
+  if (!has_tls && has_tokens) {
+    return Illegal(
+        "grpc_address", value,
+        "127.0.0.1:port or localhost:port, or any with grpc_tls.certificate_file: "
+        "without it the tokens of web.tokens_file and web.openid would cross the network "
+        "in plain text");
   }
   return absl::OkStatus();
 }

@@ -24,6 +24,7 @@
 #include "server/config/exposure.h"
 #include "server/config/fields.h"
 #include "server/config/mistakes.h"
+#include "server/config/openid_config.h"
 #include "server/config/text_mistakes.h"
 
 namespace isocenter::config {
@@ -135,11 +136,11 @@ absl::Status CheckWeb(const v1::WebConfig& web, const v1::TlsConfig& grpc_tls) {
                    "a PEM file, here or in grpc_tls, when certificate is set: it says who signs "
                    "them");
   }
-  const bool signs_in = !web.tokens_file().empty() || takes_certificates;
+  const bool signs_in = !web.tokens_file().empty() || HasOpenId(web) || takes_certificates;
   if (!web.disabled() && !IsLoopback(web.address()) && !(has_tls && signs_in)) {
     return Illegal("web.address", absl::StrCat("'", web.address(), "'"),
                    "127.0.0.1:port or localhost:port; beyond this machine only with "
-                   "web.tls.certificate_file, and web.tokens_file or web.certificate");
+                   "web.tls.certificate_file, and web.tokens_file, web.certificate or web.openid");
   }
   return CheckRange("web.volume_cache_bytes", static_cast<double>(web.volume_cache_bytes()),
                     1 << 20, static_cast<double>(int64_t{1} << 50));
@@ -289,6 +290,7 @@ void ApplyDefaults(v1::ServerConfig& config) {
   DefaultString(web.mutable_address(), "127.0.0.1:8080");
   Default(web, &v1::WebConfig::volume_cache_bytes, &v1::WebConfig::set_volume_cache_bytes,
           uint64_t{16} << 30);
+  ApplyOpenIdDefaults(web);
 
   ApplyClusterDefaults(*config.mutable_cluster());
 
@@ -337,6 +339,7 @@ absl::Status ValidateServerConfig(const v1::ServerConfig& config) {
   mistakes.Add(CheckTls("grpc_tls", config.grpc_tls()));
   mistakes.Add(CheckProxies(config));
   mistakes.Add(web);
+  CheckOpenId(config.web(), mistakes);
   mistakes.Add(CheckRange("drain_seconds", config.drain_seconds(), 0, 3600));
   mistakes.Add(dicom_node);
   if (grpc_address.ok() && metrics_address.ok() && web.ok() && dicom_node.ok()) {

@@ -2,12 +2,16 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/regular_file.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/mistakes.h"
+#include "server/config/openid_config.h"
 #include "server/config/server_config.h"
 #include "server/daemon/dicom_options.h"
 #include "server/daemon/job_traces.h"
+#include "server/roles/openid/sign_on.h"
 
 namespace isocenter::daemon {
 namespace {
@@ -72,6 +76,48 @@ roles::Role RoleOf(v1::WebRole role) {
   }
 }
 
+/// The secret's file has one line.
+absl::StatusOr<std::string> ReadSecret(const std::string& file) {
+  if (file.empty()) return "";
+  constexpr char kField[] = "web.openid.client_secret_file";
+  constexpr uint64_t kMostBytes = 4096;
+  ISO_ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(kField, file, kMostBytes));
+  ISO_RETURN_IF_ERROR(crypto::CheckSecrecy(kField, file));
+  const absl::string_view secret =
+      absl::StripAsciiWhitespace(absl::string_view(text).substr(0, text.find('\n')));
+  if (!secret.empty()) return std::string(secret);
+  return absl::InvalidArgumentError(
+      absl::StrCat(kField, " is ", file, ", whose first line is empty; legal is a secret"));
+}
+
+/// Null: no identity provider is named.
+absl::StatusOr<std::unique_ptr<openid::SignOn>> OpenSignOn(const v1::WebConfig& web) {
+  if (!config::HasOpenId(web)) return nullptr;
+  const v1::OpenIdConfig& named = web.openid();
+  openid::SignOnSettings settings{.rules = {.issuer = named.issuer(),
+                                            .groups_claim = named.groups_claim(),
+                                            .name_claim = named.name_claim(),
+                                            .leeway = absl::Seconds(named.leeway_seconds())},
+                                  .audience = named.audience(),
+                                  .client = {.id = named.client_id()},
+                                  .redirect_uri = config::RedirectUri(named),
+                                  .scopes = {"openid"},
+                                  .title = named.title()};
+  for (const v1::OpenIdRole& role : named.role()) {
+    settings.rules.roles.push_back({role.group(), RoleOf(role.role())});
+  }
+  for (const std::string& scope : named.scope()) {
+    if (scope != "openid") settings.scopes.push_back(scope);
+  }
+  ISO_ASSIGN_OR_RETURN(settings.client.secret, ReadSecret(named.client_secret_file()));
+  if (!named.ca_file().empty()) {
+    ISO_RETURN_IF_ERROR(
+        crypto::ReadValidCertificates("web.openid.ca_file", named.ca_file()).status());
+  }
+  return std::make_unique<openid::SignOn>(std::move(settings),
+                                          openid::MakeWebClient(named.ca_file()));
+}
+
 absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& config) {
   std::unique_ptr<roles::TokenBook> tokens;
   if (!config.tokens_file().empty()) {
@@ -81,7 +127,9 @@ absl::StatusOr<std::unique_ptr<roles::Roster>> OpenRoster(const v1::WebConfig& c
   for (const v1::WebCertificate& certificate : config.certificate()) {
     certificates.push_back({certificate.subject(), RoleOf(certificate.role())});
   }
-  return std::make_unique<roles::Roster>(std::move(tokens), std::move(certificates));
+  ISO_ASSIGN_OR_RETURN(std::unique_ptr<openid::SignOn> sign_on, OpenSignOn(config));
+  return std::make_unique<roles::Roster>(std::move(tokens), std::move(certificates),
+                                         std::move(sign_on));
 }
 
 }  // namespace

@@ -160,6 +160,8 @@ absl::Status Service::OpenDevices() {
     metrics_->SetCertificateExpiry(expiry.certificate,
                                    absl::ToDoubleSeconds(expiry.not_after - absl::UnixEpoch()));
   }
+  configuration_.roster->Start(
+      [this](absl::string_view reason) { metrics_->OnTokenRefused(reason); });
   activity_ = std::make_unique<node::Activity>(absl::Now());
   observer_ = std::make_unique<Observer>(*metrics_, *activity_);
   return absl::OkStatus();

@@ -21,6 +21,7 @@
 #include "server/metrics/metrics.h"
 #include "server/pipeline/engine.h"
 #include "server/quality/store.h"
+#include "server/roles/openid/sign_on.h"
 #include "server/scheduler/scheduler.h"
 #include "server/spool/spool.h"
 #include "server/traces/exporter.h"
@@ -172,6 +173,13 @@ metrics::Sources Service::MetricSources() const {
   sources.send_queues = [this] { return SendQueuesOf(archive_->transfers()); };
   if (procedure_steps_ != nullptr) {
     sources.procedure_steps = [this] { return StepsOf(*procedure_steps_); };
+  }
+  if (const openid::SignOn* sign_on = configuration_.roster->sign_on(); sign_on != nullptr) {
+    sources.provider_keys_unix_seconds = [sign_on] {
+      const absl::Time fetched = sign_on->keys_fetched_at();
+      return fetched == absl::InfinitePast() ? 0
+                                             : absl::ToDoubleSeconds(fetched - absl::UnixEpoch());
+    };
   }
   sources.quality = [this] { return QualityOf(*quality_); };
   sources.max_active_jobs = static_cast<int>(config.limits().max_active_jobs());

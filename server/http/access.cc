@@ -8,6 +8,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/base/log.h"
 #include "server/crypto/digests.h"
+#include "server/roles/openid/sign_on.h"
 
 namespace isocenter::http {
 namespace {
@@ -35,36 +36,60 @@ Access::Access(const roles::Roster& roster, std::function<absl::Time()> clock,
       recorder_(recorder),
       secret_(crypto::RandomToken()) {}
 
-void Access::Record(audit::Action action, audit::Actor actor, const absl::Status& outcome) const {
+void Access::Record(audit::Action action, audit::Actor actor, const absl::Status& outcome,
+                    const std::function<void(audit::Event&)>& more) const {
   if (recorder_ == nullptr) return;
-  recorder_->Record({.action = action,
+  audit::Event event{.action = action,
                      .outcome = outcome.ok() ? audit::Outcome::kSuccess : audit::Outcome::kRefused,
                      .actor = std::move(actor),
                      .service = "http",
-                     .detail = outcome.ok() ? "" : outcome.ToString()});
+                     .detail = outcome.ok() ? "" : outcome.ToString()};
+  if (more != nullptr) more(event);
+  recorder_->Record(std::move(event));
 }
 
 std::string Access::CsrfToken(absl::string_view bound_to) const {
   return crypto::HmacHex(secret_, bound_to);
 }
 
+openid::SignOn* Access::provider() const {
+  openid::SignOn* const sign_on = roster_.sign_on();
+  return sign_on != nullptr && sign_on->has_page() ? sign_on : nullptr;
+}
+
+absl::Status Access::CheckAttempts(const std::string& address) {
+  // Also the right token has to wait: else the answer would say that it is.
+  if (limiter_.Wait(address, clock_()) == absl::ZeroDuration()) return absl::OkStatus();
+  const auto wait =
+      absl::ResourceExhaustedError("too many failed sign-ins from this address; wait");
+  Record(audit::Action::kSignIn, {.address = address}, wait);
+  return wait;
+}
+
+void Access::CountFailure(const std::string& address) {
+  limiter_.OnFailure(address, clock_());
+  spdlog::warn("event=sign_in_failed address={}", address);
+}
+
+void Access::OnFailedSignIn(const std::string& address, const absl::Status& why) {
+  CountFailure(address);
+  Record(audit::Action::kSignIn, {.address = address}, why);
+}
+
 absl::StatusOr<roles::TokenHolder> Access::CheckToken(absl::string_view token,
                                                       const std::string& address) {
-  const absl::Time now = clock_();
-  // Also the right token has to wait: else the answer would say that it is.
-  if (limiter_.Wait(address, now) > absl::ZeroDuration()) {
-    const auto wait =
-        absl::ResourceExhaustedError("too many failed sign-ins from this address; wait");
-    Record(audit::Action::kSignIn, {.address = address}, wait);
-    return wait;
-  }
-  const std::optional<roles::TokenHolder> holder = roster_.FindToken(token);
-  if (holder) return *holder;
-  limiter_.OnFailure(address, now);
-  spdlog::warn("event=sign_in_failed address={}", address);
-  const auto unknown = absl::UnauthenticatedError("this token is not known");
-  Record(audit::Action::kSignIn, {.address = address}, unknown);
-  return unknown;
+  ISO_RETURN_IF_ERROR(CheckAttempts(address));
+  return Take(roster_.CheckToken(token, clock_()), address);
+}
+
+absl::StatusOr<roles::TokenHolder> Access::Take(roles::TokenCheck check,
+                                                const std::string& address) {
+  if (check.holder) return *std::move(check.holder);
+  const roles::TokenRefusal& refusal = check.refusal;
+  if (refusal.may_be_a_guess) CountFailure(address);
+  Record(audit::Action::kSignIn, {.address = address}, refusal.record,
+         [&refusal](audit::Event& event) { event.query = {roles::RefusalKey(refusal)}; });
+  return refusal.answer;
 }
 
 absl::StatusOr<Caller> Access::Identify(const Request& request) {
@@ -76,7 +101,8 @@ absl::StatusOr<Caller> Access::Identify(const Request& request) {
     }
     ISO_ASSIGN_OR_RETURN(const roles::TokenHolder holder,
                          CheckToken(token, request.remote_address));
-    return Caller{.name = holder.name, .role = holder.role, .via = Via::kBearer};
+    return Caller{
+        .name = holder.name, .role = holder.role, .via = Via::kBearer, .expires = holder.expires};
   }
   if (const absl::string_view cookie = request.Cookie(kCookie); !cookie.empty()) {
     if (std::optional<Caller> caller = FindSession(std::string(cookie))) return *std::move(caller);
@@ -127,6 +153,17 @@ absl::Status Access::CheckHost(const Request& request) const {
 absl::StatusOr<Access::NewSession> Access::SignIn(const std::string& token,
                                                   const std::string& address) {
   ISO_ASSIGN_OR_RETURN(roles::TokenHolder holder, CheckToken(token, address));
+  return Begin(std::move(holder), address);
+}
+
+absl::StatusOr<Access::NewSession> Access::SignInByProvider(openid::Verdict verdict,
+                                                            const std::string& address) {
+  ISO_ASSIGN_OR_RETURN(roles::TokenHolder holder, Take(roster_.Judge(std::move(verdict)), address));
+  return Begin(std::move(holder), address);
+}
+
+absl::StatusOr<Access::NewSession> Access::Begin(roles::TokenHolder holder,
+                                                 const std::string& address) {
   std::string id = crypto::RandomToken();
   if (id.empty()) return absl::UnavailableError("the system gives no random numbers");
   const absl::Time now = clock_();
@@ -134,14 +171,15 @@ absl::StatusOr<Access::NewSession> Access::SignIn(const std::string& token,
   spdlog::info("event=signed_in name=\"{}\" role={} address={}", holder.name,
                std::string(Name(holder.role)), address);
   Record(audit::Action::kSignIn, {.name = holder.name, .address = address, .is_known = true},
-         absl::OkStatus());
+         absl::OkStatus(), [&holder](audit::Event& event) { event.detail = holder.identity(); });
   absl::MutexLock lock(&mutex_);
   std::erase_if(sessions_, [now](const auto& entry) { return entry.second.expires <= now; });
   if (sessions_.size() >= kMostSessions) {
     sessions_.erase(std::ranges::min_element(
         sessions_, {}, [](const auto& entry) { return entry.second.expires; }));
   }
-  const Session session{std::move(holder), now + kSessionLength};
+  const absl::Time expires = std::min(now + kSessionLength, holder.expires);
+  const Session session{std::move(holder), expires};
   sessions_[digest] = session;
   return NewSession{std::move(id), CallerOf(session, digest)};
 }
@@ -149,7 +187,7 @@ absl::StatusOr<Access::NewSession> Access::SignIn(const std::string& token,
 Caller Access::CallerOf(const Session& session, const std::string& digest) const {
   return {.name = session.holder.name,
           .role = session.holder.role,
-          .via = Via::kSession,
+          .via = session.holder.subject.empty() ? Via::kSession : Via::kProvider,
           .csrf_token = CsrfToken(absl::StrCat("session ", digest)),
           .expires = session.expires};
 }
@@ -161,7 +199,8 @@ std::optional<Caller> Access::FindSession(const std::string& id) {
   const auto found = sessions_.find(digest);
   if (found == sessions_.end()) return std::nullopt;
   const Session& session = found->second;
-  if (session.expires <= clock_() || !roster_.Has(session.holder)) {
+  const absl::Time now = clock_();
+  if (session.expires <= now || !roster_.Has(session.holder, now)) {
     sessions_.erase(found);  // also when the token was taken back
     return std::nullopt;
   }

@@ -18,19 +18,23 @@
 #include "server/roles/role.h"
 #include "server/roles/roster.h"
 
+namespace isocenter::openid {
+class SignOn;
+}
+
 namespace isocenter::http {
 
 using roles::Role;
 
 /// How a caller showed who he is.
-enum class Via { kBearer, kSession, kCertificate, kLoopback };
+enum class Via { kBearer, kSession, kProvider, kCertificate, kLoopback };
 
 struct Caller {
   std::string name;
   Role role = Role::kViewer;
   Via via = Via::kLoopback;
   std::string csrf_token;                       // empty for kBearer, which needs none
-  absl::Time expires = absl::InfiniteFuture();  // of a session
+  absl::Time expires = absl::InfiniteFuture();  // of a session, or of the token
 };
 
 /// Thread-safe.
@@ -48,7 +52,12 @@ class Access {
   bool is_open() const { return roster_.is_open(); }
   bool takes_tokens() const { return roster_.takes_tokens(); }
 
-  /// Errors: UNAUTHENTICATED; RESOURCE_EXHAUSTED (too many failures; see RetryAfter).
+  /// Null: there is no identity provider that people could sign in with.
+  openid::SignOn* provider() const;
+
+  /// Errors: UNAUTHENTICATED; RESOURCE_EXHAUSTED (too many failures; see RetryAfter); of a token of
+  /// the identity provider also PERMISSION_DENIED (it gives no role), UNAVAILABLE (the provider is
+  /// being asked for its keys).
   absl::StatusOr<Caller> Identify(const Request& request);
   /// Whether a request that changes something comes from the page itself. Errors:
   /// PERMISSION_DENIED.
@@ -61,8 +70,14 @@ class Access {
     std::string id;  // for the cookie
     Caller caller;
   };
-  /// Errors: UNAUTHENTICATED (no such token), RESOURCE_EXHAUSTED, UNAVAILABLE (no randomness).
+  /// Errors: those of Identify, UNAVAILABLE (no randomness).
   absl::StatusOr<NewSession> SignIn(const std::string& token, const std::string& address);
+  /// With what the identity provider has said of who came back from it. Errors: the same.
+  absl::StatusOr<NewSession> SignInByProvider(openid::Verdict verdict, const std::string& address);
+  /// RESOURCE_EXHAUSTED: too many failures of that address.
+  absl::Status CheckAttempts(const std::string& address);
+  /// Counts as a failure, and is recorded.
+  void OnFailedSignIn(const std::string& address, const absl::Status& why);
   /// Ends the session of the request, if it has one.
   void SignOut(const Request& request);
 
@@ -77,7 +92,12 @@ class Access {
 
   absl::StatusOr<roles::TokenHolder> CheckToken(absl::string_view token,
                                                 const std::string& address);
-  void Record(audit::Action action, audit::Actor actor, const absl::Status& outcome) const;
+  absl::StatusOr<roles::TokenHolder> Take(roles::TokenCheck check, const std::string& address);
+  absl::StatusOr<NewSession> Begin(roles::TokenHolder holder, const std::string& address);
+  /// `more` says what else there is to say.
+  void Record(audit::Action action, audit::Actor actor, const absl::Status& outcome,
+              const std::function<void(audit::Event&)>& more = nullptr) const;
+  void CountFailure(const std::string& address);
   std::optional<Caller> FindSession(const std::string& id);
   Caller CallerOf(const Session& session, const std::string& digest) const;
   /// Bound to whom it is given; another one after a restart.

@@ -48,6 +48,7 @@ inline PageOffers OffersOf(const WebEnvironment& environment) {
 }
 
 void AddSessionRoutes(Access& access, Router& router);
+void AddSignOnRoutes(const WebEnvironment& environment, Access& access, Router& router);
 void AddNodeRoutes(const WebEnvironment& environment, Router& router);
 void AddJobRoutes(const WebEnvironment& environment, Router& router);
 void AddVolumeRoutes(const WebEnvironment& environment, Router& router);

@@ -1,12 +1,13 @@
 // Signing in and out.
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/http/apis.h"
+#include "server/http/cookies.h"
 #include "server/http/job_json.h"
 #include "server/http/parameters.h"
 #include "server/http/transport/answers.h"
+#include "server/roles/openid/sign_on.h"
 
 namespace isocenter::http {
 namespace {
@@ -16,6 +17,8 @@ const char* ViaName(Via via) {
     case Via::kBearer:
     case Via::kSession:
       return "token";
+    case Via::kProvider:
+      return "provider";
     case Via::kCertificate:
       return "certificate";
     case Via::kLoopback:
@@ -31,7 +34,9 @@ Json SessionJson(const Access& access, const absl::StatusOr<Caller>& caller) {
                {"via", nullptr},
                {"csrf_token", nullptr},
                {"expires_time", nullptr},
-               {"sign_in", access.takes_tokens() ? Json("token") : Json(nullptr)}};
+               {"sign_in", access.takes_tokens() ? Json("token") : Json(nullptr)},
+               {"provider", nullptr}};
+  if (access.provider() != nullptr) json["provider"] = TextJson(access.provider()->title());
   if (!caller.ok()) return json;
   json["name"] = caller->name;
   json["role"] = std::string(Name(caller->role));
@@ -41,10 +46,8 @@ Json SessionJson(const Access& access, const absl::StatusOr<Caller>& caller) {
   return json;
 }
 
-std::string CookieText(const std::string& id, absl::Duration age, bool secure) {
-  return absl::StrCat(Access::kCookie, "=", id,
-                      "; Path=/; HttpOnly; SameSite=Strict; Max-Age=", absl::ToInt64Seconds(age),
-                      secure ? "; Secure" : "");
+std::string SessionCookie(const std::string& id, absl::Duration age, bool secure) {
+  return CookieText(Access::kCookie, id, age, SameSite::kStrict, secure);
 }
 
 absl::StatusOr<Response> SignIn(Access& access, const Call& call) {
@@ -59,14 +62,15 @@ absl::StatusOr<Response> SignIn(Access& access, const Call& call) {
   ISO_ASSIGN_OR_RETURN(const Access::NewSession session,
                        access.SignIn(token, call.request.remote_address));
   Response response = JsonAnswer(SessionJson(access, session.caller));
-  response.Set("Set-Cookie", CookieText(session.id, Access::kSessionLength, call.request.secure));
+  response.Set("Set-Cookie",
+               SessionCookie(session.id, Access::kSessionLength, call.request.secure));
   return response;
 }
 
 absl::StatusOr<Response> SignOut(Access& access, const Call& call) {
   access.SignOut(call.request);
   return Response{.status = 204}
-      .Set("Set-Cookie", CookieText("", absl::ZeroDuration(), call.request.secure))
+      .Set("Set-Cookie", SessionCookie("", absl::ZeroDuration(), call.request.secure))
       .Set("Clear-Site-Data", "\"cache\"");
 }
 

@@ -22,6 +22,7 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
       router_(access_, environment.table, environment.audit) {
   AddHealthRoutes(environment, router_);
   AddSessionRoutes(access_, router_);
+  AddSignOnRoutes(environment, access_, router_);
   AddNodeRoutes(environment, router_);
   AddJobRoutes(environment, router_);
   AddVolumeRoutes(environment, router_);

@@ -76,6 +76,11 @@ struct Metrics::Impl {
               "gRPC calls that were refused, and connections that were cut, because their caller "
               "took more than he may, by limit.")
           .Register(*registry);
+  prometheus::Family<Counter>& token_refused =
+      prometheus::BuildCounter()
+          .Name("isocenter_token_refused_total")
+          .Help("Tokens that were not taken, on gRPC and HTTP, by reason.")
+          .Register(*registry);
   prometheus::Family<Counter>& dicom =
       prometheus::BuildCounter()
           .Name("isocenter_dicom_operations_total")
@@ -223,6 +228,11 @@ Metrics::Metrics(const BuildInfo& build) : impl_(std::make_unique<Impl>()) {
        {"acquisitions", "calls", "calls_per_second", "downloads", "quotes", "streams"}) {
     impl_->caller_refused.Add({{"limit", limit}});
   }
+  for (const char* reason :
+       {"algorithm", "audience", "expired", "issuer", "malformed", "no_keys", "no_role", "nonce",
+        "not_yet_valid", "signature", "too_long", "unknown_key", "unknown_token"}) {
+    impl_->token_refused.Add({{"reason", reason}});
+  }
   for (const jobs::JobClass job_class : jobs::AllOf<jobs::JobClass>()) {
     impl_->accepted.Add(ClassLabel(job_class));
     for (const jobs::JobState state :
@@ -359,6 +369,10 @@ void Metrics::OnDicomSend(const std::string& destination, absl::string_view even
 
 void Metrics::OnCallerRefused(absl::string_view limit) {
   impl_->caller_refused.Add({{"limit", std::string(limit)}}).Increment();
+}
+
+void Metrics::OnTokenRefused(absl::string_view reason) {
+  impl_->token_refused.Add({{"reason", std::string(reason)}}).Increment();
 }
 
 void Metrics::OnDicomOperation(absl::string_view operation, absl::string_view outcome) {

@@ -104,6 +104,8 @@ struct Sources {
   std::function<std::vector<SendQueue>()> send_queues;
   std::function<ProcedureSteps()> procedure_steps;
   std::function<std::vector<QualityTest>()> quality;
+  /// When the identity provider's keys were fetched last, in seconds since 1970; 0: never.
+  std::function<double()> provider_keys_unix_seconds;
 };
 
 /// Counts jobs and serves /metrics. Labels have few values, but for the job ids of a window of
@@ -145,6 +147,8 @@ class Metrics : public jobs::JobObserver {
   void OnDicomOperation(absl::string_view operation, absl::string_view outcome);
   /// A call or connection beyond the limits of one caller; `limit` is from a small fixed set.
   void OnCallerRefused(absl::string_view limit);
+  /// A token that was not taken; `reason` is from a small fixed set.
+  void OnTokenRefused(absl::string_view reason);
   /// When a certificate in use ends, in seconds since 1970; `certificate` is its field in the
   /// configuration.
   void SetCertificateExpiry(const std::string& certificate, double unix_seconds);

@@ -246,6 +246,12 @@ std::vector<prometheus::MetricFamily> Scrape::Collect() const {
                                    "Records of jobs that cannot be read and were set aside."));
     AddSample(families.back(), {}, sources_.damaged_job_records());
   }
+  if (sources_.provider_keys_unix_seconds) {
+    families.push_back(GaugeFamily("isocenter_provider_keys_timestamp_seconds",
+                                   "When the identity provider's keys were fetched last, in "
+                                   "seconds since 1970, UTC; 0: never."));
+    AddSample(families.back(), {}, sources_.provider_keys_unix_seconds());
+  }
   if (sources_.queue_depth) {
     families.push_back(GaugeFamily("isocenter_queue_depth", "Chunks that wait for a device."));
     AddSample(families.back(), {}, static_cast<double>(sources_.queue_depth()));

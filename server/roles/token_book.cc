@@ -48,7 +48,8 @@ absl::StatusOr<TokenHolder> ParseLine(absl::string_view line, absl::string_view 
       std::ranges::any_of(name, absl::ascii_iscntrl)) {
     return illegal(absl::StrCat("the name has ", name.size(), " characters"));
   }
-  return TokenHolder{*role, absl::AsciiStrToLower(parts[1]), std::string(name)};
+  return TokenHolder{
+      .role = *role, .digest = absl::AsciiStrToLower(parts[1]), .name = std::string(name)};
 }
 
 }  // namespace

@@ -16,15 +16,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/roles/role.h"
+#include "server/roles/token_holder.h"
 
 namespace isocenter::roles {
-
-struct TokenHolder {
-  Role role = Role::kViewer;
-  std::string digest;  // SHA-256 of the token, 64 lower-case hexadecimal digits
-  std::string name;
-};
 
 /// Lines of role, digest and name; empty ones and those that begin with '#' do not count. Errors:
 /// INVALID_ARGUMENT, naming the line and what is legal.

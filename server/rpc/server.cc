@@ -38,6 +38,7 @@ constexpr int kMaxStreamsPerConnection = 100;
 constexpr int kHttp2FrameBytes = 1 << 20;
 // What a client may send on a stream that nobody reads.
 constexpr int kStreamWindowBytes = 1 << 20;
+constexpr int kMostMetadataBytes = 16 << 10;
 // The synchronous services, reflection alone, share these threads.
 constexpr int kMaxThreads = 16;
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);
@@ -78,6 +79,8 @@ void SetLimits(const v1::LimitsConfig& limits, grpc::ServerBuilder& builder) {
   // A megabyte of zeros, compressed, would be a gigabyte before any limit is asked. Ours do not
   // compress.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  // A token of an identity provider has up to 8 KiB, as much as gRPC takes of all metadata.
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
   // Finds dead peers within a minute and refuses those that ping too often.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/server_target.h"
+#include "client/token_file.h"
 #include "tests/server/fakes/temporary_directory.h"
 #include "tests/server/fakes/wrong_pem_file.h"
 
@@ -51,6 +52,24 @@ TEST_P(WrongCredential, IsNoTokenEither) {
   const absl::Status status = ServiceChannel::Open({.token_file = wrong}).status();
   EXPECT_EQ(status.code(), GetParam().code) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr(wrong));
+}
+
+TEST(TokenFile, IsReadAgainWhenItHasChanged) {
+  const isocenter::testing::TemporaryDirectory files;
+  const std::filesystem::path path = files.path() / "token", next = files.path() / "next";
+  std::ofstream(path) << "first\n";
+  const auto file = *TokenFile::Open(path.string());
+  EXPECT_EQ(file->Token(), "first");
+  std::ofstream(next) << "second\n# of the next hour\n";
+  std::filesystem::rename(next, path);
+  EXPECT_EQ(file->Token(), "second");
+  // What is no token, or not there, leaves the one before; it may come yet.
+  std::ofstream(path) << "two words\n";
+  EXPECT_EQ(file->Token(), "second");
+  std::filesystem::remove(path);
+  EXPECT_EQ(file->Token(), "second");
+  std::ofstream(path) << std::string(8 << 10, 'x') << "\n";
+  EXPECT_EQ(file->Token(), std::string(8 << 10, 'x'));
 }
 
 TEST(ServerTarget, AHostAloneMeansTheDefaultPort) {

@@ -14,6 +14,7 @@
 #include "tests/contract/contract_fixture.h"
 #include "tests/contract/generic_call.h"
 #include "tests/contract/services.h"
+#include "tests/server/fakes/identity_provider.h"
 #include "tests/server/test_certificates.h"
 
 namespace isocenter::testing {
@@ -166,6 +167,55 @@ TEST_F(RolesTest, TheHolderOfTheTokenIsWhoDrains) {
   StartWithTokens();
   ASSERT_TRUE(Call("NodeService", "DrainNode", "Bearer " + TokenOf(Role::kOperator)).ok());
   EXPECT_EQ(node_->drained()->by, "the operator");
+}
+
+TEST_F(RolesTest, TokensOfTheIdentityProviderHaveTheRoleOfTheirGroup) {
+  const IdentityProvider provider;
+  roster_ = provider.Roster();
+  StartServer();
+  const auto drain = [&](const std::string& token) {
+    return Call("NodeService", "DrainNode", "Bearer " + token);
+  };
+  EXPECT_EQ(drain(provider.Token("jane", "consoles")).error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(drain(provider.Token("jane", "gardeners")).error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(drain(provider.Token("jane", "operators")).ok());
+  EXPECT_EQ(node_->drained()->by, "jane");
+
+  nlohmann::json claims = IdentityProvider::Claims("jane", "administrators");
+  claims["exp"] = 1000;
+  const grpc::Status expired = drain(provider.Sign(claims)), guess = drain("guess");
+  EXPECT_EQ(expired.error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(expired.error_message(), guess.error_message()) << "a stranger learns nothing";
+  claims = IdentityProvider::Claims("jane", "administrators");
+  claims["aud"] = "another service";
+  EXPECT_EQ(drain(provider.Sign(claims)).error_code(), StatusCode::UNAUTHENTICATED);
+  // Unsigned, and with all the metadata that a token may have.
+  const nlohmann::json unsigned_header = {{"alg", "none"}};
+  EXPECT_EQ(drain(TokenSigner::P256("x").Sign(unsigned_header, claims.dump())).error_code(),
+            StatusCode::UNAUTHENTICATED);
+  claims = IdentityProvider::Claims("jane", "operators");
+  claims["padding"] = std::string(5600, 'x');
+  const std::string longest = provider.Sign(claims);
+  EXPECT_GT(longest.size(), 8000);
+  EXPECT_LE(longest.size(), 8192);
+  EXPECT_TRUE(drain(longest).ok());
+  claims["padding"] = std::string(6500, 'x');
+  EXPECT_EQ(drain(provider.Sign(claims)).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(provider.refused(), ::testing::ElementsAre("no_role", "expired", "unknown_token",
+                                                         "audience", "algorithm", "too_long"));
+}
+
+TEST_F(RolesTest, AScanIsItsPersonsWhateverHisName) {
+  const IdentityProvider provider;
+  roster_ = provider.Roster();
+  nlohmann::json claims = IdentityProvider::Claims("jane", "consoles");
+  const auto check = [&] {
+    return *roster_->CheckToken(provider.Sign(claims), absl::Now()).holder;
+  };
+  EXPECT_EQ(check().identity(), "openid id-of-jane");
+  claims["sub"] = "somebody else";
+  EXPECT_EQ(check().name, "jane");
+  EXPECT_EQ(check().identity(), "openid somebody else");
 }
 
 TEST_F(RolesTest, TheLogNamesWhoAsked) {

@@ -342,6 +342,20 @@ class PartsTest(support.ServiceTest):
             self.assertEqual(channel.metadata(), (("authorization", "Bearer secret"),))
             channel.close()
 
+    def test_a_token_that_is_renewed_is_read_again(self):
+        token, renewed = self.folder / "token", self.folder / "renewed"
+        token.write_text("first\n")
+        channel = Channel("127.0.0.1:1", token_file=token, node="recon-1")
+        self.addCleanup(channel.close)
+        self.assertEqual(channel.metadata(), (("isocenter-node", "recon-1"), ("authorization", "Bearer first")))
+        renewed.write_text("second\n")
+        renewed.rename(token)
+        self.assertEqual(channel.metadata()[1], ("authorization", "Bearer second"))
+        token.unlink()  # it is being replaced
+        self.assertEqual(channel.metadata()[1], ("authorization", "Bearer second"))
+        token.write_text("third\n")
+        self.assertEqual(channel.metadata()[1], ("authorization", "Bearer third"))
+
 
 if __name__ == "__main__":
     main()

@@ -17,9 +17,10 @@ const HEADERS = {
 const ROLES = ['viewer', 'console', 'operator', 'administrator'];
 
 export class MockServer {
-  // `tokens`: token -> role; empty: whoever comes is operator.
-  constructor({ tokens = {} } = {}) {
+  // `tokens`: token -> role; empty: whoever comes is operator. `provider`: the name of an identity provider that lets everybody in at once.
+  constructor({ tokens = {}, provider = null } = {}) {
     this.tokens = tokens;
+    this.provider = provider;
     this.sessions = new Map();
     const now = Date.now();
     this.startTime = now - 12_605_000;
@@ -128,15 +129,23 @@ export class MockServer {
   }
 
   session(request) {
-    if (Object.keys(this.tokens).length === 0) return { name: 'loopback', role: 'operator', via: 'loopback', csrf_token: 'c5rf', expires_time: null };
+    if (Object.keys(this.tokens).length === 0 && !this.provider) return { name: 'loopback', role: 'operator', via: 'loopback', csrf_token: 'c5rf', expires_time: null };
     const id = /isocenter_session=(\w+)/.exec(request.headers.cookie ?? '')?.[1];
     return this.sessions.get(id) ?? null;
   }
 
+  // Its cookie.
+  newSession(name, role, via) {
+    const id = `s${this.sessions.size + 1}`;
+    this.sessions.set(id, { name, role, via, csrf_token: 'c5rf', expires_time: new Date(Date.now() + 43_200_000).toISOString() });
+    return `isocenter_session=${id}; HttpOnly; SameSite=Strict; Path=/`;
+  }
+
   sessionBody(session) {
     const sign_in = Object.keys(this.tokens).length > 0 ? 'token' : null;
-    if (session) return { signed_in: true, ...session, sign_in };
-    return { signed_in: false, name: null, role: null, via: null, csrf_token: null, expires_time: null, sign_in };
+    const ways = { sign_in, provider: this.provider };
+    if (session) return { signed_in: true, ...session, ...ways };
+    return { signed_in: false, name: null, role: null, via: null, csrf_token: null, expires_time: null, ...ways };
   }
 
   async api(request, url, response) {
@@ -147,14 +156,18 @@ export class MockServer {
       response.end(JSON.stringify(body));
     };
     if (path === 'session' && request.method === 'GET') return json(this.sessionBody(session));
+    if (path === 'session/provider') {
+      response.setHeader('Set-Cookie', this.newSession('Jane', 'operator', 'provider'));
+      response.writeHead(302, { Location: '../../../' });
+      response.end();
+      return undefined;
+    }
     const body = request.method === 'GET' ? null : JSON.parse((await textOf(request)) || '{}');
     if (path === 'session' && request.method === 'POST') {
       const role = this.tokens[body.token];
       if (!role) throw new Refusal(401, 'UNAUTHENTICATED', 'this token is not known');
-      const id = `s${this.sessions.size + 1}`;
-      this.sessions.set(id, { name: 'ward 3', role, via: 'token', csrf_token: 'c5rf', expires_time: new Date(Date.now() + 43_200_000).toISOString() });
-      response.setHeader('Set-Cookie', `isocenter_session=${id}; HttpOnly; SameSite=Strict; Path=/`);
-      return json(this.sessionBody(this.sessions.get(id)));
+      response.setHeader('Set-Cookie', this.newSession('ward 3', role, 'token'));
+      return json(this.sessionBody([...this.sessions.values()].at(-1)));
     }
     if (!session) throw new Refusal(401, 'UNAUTHENTICATED', 'sign in first');
     if (request.method !== 'GET') {

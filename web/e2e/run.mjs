@@ -6,7 +6,7 @@ import { edgeScenarios } from './edge_scenarios.mjs';
 import { lookScenarios } from './look_scenarios.mjs';
 import { orderScenarios } from './order_scenarios.mjs';
 import { screenScenarios } from './screen_scenarios.mjs';
-import { signInScenarios } from './sign_in_scenarios.mjs';
+import { providerScenarios, signInScenarios } from './sign_in_scenarios.mjs';
 import { solidScenarios } from './solid_scenarios.mjs';
 import { useScenarios } from './use_scenarios.mjs';
 import { viewerScenarios } from './viewer_scenarios.mjs';
@@ -57,6 +57,7 @@ const all = [
   // Processors that draw in three dimensions are slow: a quarter of the pixels.
   ...Object.entries(solidScenarios).map(([name, run]) => ({ name, run, options: { deviceScaleFactor: 0.5 } })),
   ...Object.entries(signInScenarios).map(([name, run]) => ({ name, run, options: { tokens: TOKENS } })),
+  ...Object.entries(providerScenarios).map(([name, run]) => ({ name, run, options: { provider: 'Hospital' } })),
 ].filter(({ name }) => name.includes(wanted));
 const browser = await launch();
 let failed = 0;

@@ -60,3 +60,17 @@ export const signInScenarios = {
     assert.ok(server.changes.includes(`DELETE jobs/${DONE}`));
   },
 };
+
+// Against one with an identity provider, and no tokens.
+export const providerScenarios = {
+  async 'provider: signing in there leads back to where one was, and out again'({ page, open }) {
+    await open(`#/jobs/${DONE}?tab=details`);
+    assert.equal(await page.getByLabel('access token').count(), 0);
+    await page.getByRole('button', { name: 'Sign in with Hospital' }).click();
+    await page.getByText('120 × 128 × 96').waitFor();
+    await page.getByText('Jane, operator').waitFor();
+    assert.match(page.url(), /#\/jobs\/.*tab=details$/);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in with Hospital' }).waitFor();
+  },
+};

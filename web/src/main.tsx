@@ -2,11 +2,14 @@ import { render } from 'preact';
 import { Api } from './api/client.ts';
 import { App } from './app.tsx';
 import { startTheme } from './lib/theme.ts';
+import { rememberedPlace } from './lib/way_back.ts';
 import { StoreContext } from './state/hooks.ts';
 import { Store } from './state/store.ts';
 import './style/page.css';
 
 startTheme();
+const place = rememberedPlace();
+if (place.startsWith('#') && location.hash === '') history.replaceState(null, '', place);
 const store = new Store(new Api((input, init) => fetch(input, init)));
 // A laptop that wakes up, or a network that is back, need not wait for the next try.
 addEventListener('online', () => store.retryNow());

@@ -76,7 +76,7 @@ test('listeners are told calmly, and the last state always', async () => {
 test('roles', () => {
   const store = new Store(new Api(() => new Promise(() => {})), new FakeClock());
   assert.equal(store.may('viewer'), false);
-  store.session = { signed_in: true, name: 'w', role: 'operator', via: 'token', csrf_token: 'c', expires_time: null, sign_in: 'token' };
+  store.session = { signed_in: true, name: 'w', role: 'operator', via: 'token', csrf_token: 'c', expires_time: null, sign_in: 'token', provider: null };
   assert.deepEqual((['viewer', 'operator', 'administrator'] as const).map((r) => store.may(r)), [true, true, false]);
 });
 

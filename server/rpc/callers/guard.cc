@@ -35,6 +35,12 @@ audit::Actor ActorOf(const grpc::ServerContextBase& call) {
   return actor;
 }
 
+absl::Status NotKnown() {
+  return absl::UnauthenticatedError(
+      "the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' with one of the "
+      "server's tokens, or of its identity provider's");
+}
+
 /// Without the port, which is another one for every connection.
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
@@ -62,8 +68,9 @@ Permit Guard::Ask(const grpc::ServerContextBase& call, const char* method,
   if (permit.actor.is_known) permit.account = permit.identity;
   if (permit.ok()) return permit;
   permit.Record(permit.actor.is_known ? audit::Action::kCall : audit::Action::kSignIn, jobs::Job(),
-                permit.status, [method](audit::Event& event) {
+                permit.refusal ? permit.refusal->record : permit.status, [&](audit::Event& event) {
                   event.detail = absl::StrCat(method, ": ", event.detail);
+                  if (permit.refusal) event.query = {roles::RefusalKey(*permit.refusal)};
                 });
   // Nobody is made to wait, as on the web: through a proxy all consoles have one address, and
   // tokens cannot be guessed. The log is what has to be spared.
@@ -94,16 +101,16 @@ absl::Status Guard::Check(const grpc::ServerContextBase& call, roles::Role least
   if (const auto given = metadata.find(kTokenMetadata); given != metadata.end()) {
     const absl::string_view token =
         roles::BearerToken(absl::string_view(given->second.data(), given->second.size()));
-    std::optional<roles::TokenHolder> holder;
-    if (!token.empty()) holder = roster_->FindToken(token);
-    if (!holder) {
-      return absl::UnauthenticatedError(
-          "the token of metadata 'authorization' is not known; legal is 'Bearer TOKEN' with one of "
-          "the server's tokens");
+    if (token.empty()) return NotKnown();
+    roles::TokenCheck check = roster_->CheckToken(token, clock_());
+    if (!check.holder) {
+      permit.refusal = std::move(check.refusal);
+      if (absl::IsUnauthenticated(permit.refusal->answer)) return NotKnown();
+      return permit.refusal->answer;
     }
-    role = holder->role;
-    permit.actor.name = std::move(holder->name);
-    permit.identity = absl::StrCat("token ", permit.actor.name);
+    role = check.holder->role;
+    permit.identity = check.holder->identity();
+    permit.actor.name = std::move(check.holder->name);
   } else if (call.auth_context() != nullptr && call.auth_context()->IsPeerAuthenticated()) {
     const std::string& subject = permit.actor.certificate_subject;
     role = roster_->FindCertificate(subject).value_or(roles::Role::kConsole);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,12 +26,14 @@ inline constexpr char kTokenMetadata[] = "authorization";
 struct Permit {
   absl::Status status;  // OK: it may
   audit::Actor actor;   // with the name of the token's holder, where there is one
-  /// Whose jobs are the caller's: "token NAME" or "certificate SUBJECT". Empty where nobody is
-  /// asked.
+  /// Whose jobs are the caller's: "token NAME", "openid SUBJECT" or "certificate SUBJECT". Empty
+  /// where nobody is asked.
   std::string identity;
   /// Whose quotas the call counts in: the identity, else the subject of a certificate, else the
   /// address without its port.
   std::string account;
+  /// Of a token that is not taken: what was wrong with it, for the audit trail alone.
+  std::optional<roles::TokenRefusal> refusal;
   audit::Recorder* recorder = nullptr;  // null: nobody wants to know
   bool ok() const { return status.ok(); }
   /// Who makes it, for the log: the holder of the token or certificate, else the address.
@@ -69,7 +72,8 @@ class Guard {
   /// certificate is that of the proxy's client. Every call of every service asks this first, once;
   /// the audit trail gets the name of its method where the caller is turned away. Errors:
   /// UNAUTHENTICATED (neither, a token that is not known, or a proxy that does not say who calls),
-  /// PERMISSION_DENIED (the role may not).
+  /// PERMISSION_DENIED (the role may not), UNAVAILABLE (the identity provider is being asked for
+  /// its keys).
   Permit Ask(const grpc::ServerContextBase& call, const char* method, roles::Role least) const;
 
   /// How much callers may take.

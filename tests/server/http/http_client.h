@@ -26,7 +26,8 @@ namespace isocenter::testing {
 
 struct HttpAnswer {
   int status = 0;                              // 0: the connection ended without an answer
-  std::map<std::string, std::string> headers;  // names in lower case
+  std::map<std::string, std::string> headers;  // names in lower case; of several, the last
+  std::vector<std::string> cookies;            // as Set-Cookie has them
   std::string body;
 
   nlohmann::json json() const { return nlohmann::json::parse(body, nullptr, false); }
@@ -107,8 +108,9 @@ inline HttpAnswer ParseAnswer(const std::string& text) {
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::pair<std::string, std::string> header =
         absl::StrSplit(lines[i], absl::MaxSplits(':', 1));
-    answer.headers[absl::AsciiStrToLower(header.first)] =
-        std::string(absl::StripAsciiWhitespace(header.second));
+    const std::string name = absl::AsciiStrToLower(header.first);
+    answer.headers[name] = std::string(absl::StripAsciiWhitespace(header.second));
+    if (name == "set-cookie") answer.cookies.push_back(answer.headers[name]);
   }
   answer.body = text.substr(end + 4);
   return answer;

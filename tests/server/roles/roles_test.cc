@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "server/crypto/digests.h"
 #include "server/roles/attempt_limiter.h"
 #include "server/roles/roster.h"
@@ -69,15 +70,20 @@ TEST(Roster, KnowsTokensAndCertificates) {
   chmod(path.c_str(), 0600);
   const Roster roster(*TokenBook::Open(path), {{"CN=admin", Role::kAdministrator}});
   EXPECT_FALSE(roster.is_open());
-  ASSERT_TRUE(roster.FindToken("secret").has_value());
-  EXPECT_EQ(roster.FindToken("secret")->role, Role::kConsole);
-  EXPECT_EQ(roster.FindToken("secret")->name, "room 2");
-  EXPECT_FALSE(roster.FindToken("").has_value());
+  const auto holder = [&roster](const char* token) {
+    return roster.CheckToken(token, absl::Now()).holder;
+  };
+  ASSERT_TRUE(holder("secret").has_value());
+  EXPECT_EQ(holder("secret")->role, Role::kConsole);
+  EXPECT_EQ(holder("secret")->name, "room 2");
+  EXPECT_EQ(holder("secret")->identity(), "token room 2");
+  EXPECT_TRUE(roster.Has(*holder("secret"), absl::Now()));
+  EXPECT_FALSE(holder("").has_value());
   EXPECT_EQ(roster.FindCertificate("CN=admin"), Role::kAdministrator);
   EXPECT_EQ(roster.FindCertificate("CN=admin,O=x"), std::nullopt);
   EXPECT_EQ(roster.FindCertificate(""), std::nullopt);
   EXPECT_TRUE(Roster().is_open());
-  EXPECT_FALSE(Roster().FindToken("secret").has_value());
+  EXPECT_FALSE(Roster().CheckToken("secret", absl::Now()).holder.has_value());
 }
 
 TEST(BearerToken, IsWhatFollowsTheScheme) {

@@ -11,10 +11,12 @@ export interface Session {
   signed_in: boolean;
   name: string | null;
   role: Role | null;
-  via: 'token' | 'certificate' | 'loopback' | null;
+  via: 'token' | 'provider' | 'certificate' | 'loopback' | null;
   csrf_token: string | null;
   expires_time: string | null;
   sign_in: 'token' | null;
+  // What the identity provider is called that people can sign in with.
+  provider: string | null;
 }
 
 export interface Reason {

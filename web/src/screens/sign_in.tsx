@@ -1,6 +1,7 @@
-// The way in for people: a token that the administrator gave them.
+// The ways in for people: the hospital's identity provider, or a token that the administrator gave them.
 import { useState } from 'preact/hooks';
 import { messageOf } from '../api/client.ts';
+import { rememberPlace } from '../lib/way_back.ts';
 import { useStore } from '../state/hooks.ts';
 import { DocsLink } from '../ui/docs_link.tsx';
 
@@ -20,26 +21,46 @@ export function SignIn() {
     }
     setBusy(false);
   };
+  const provider = store.session?.provider ?? null;
+  const byToken = store.session?.sign_in === 'token';
   return (
     <main class="sign-in card" id="main" tabIndex={-1}>
       <h1>Isocenter</h1>
       {store.sessionEnded && <p class="notice" role="status">Your session has ended. Sign in again to go on where you were.</p>}
-      {store.session?.sign_in === 'token' ? (
+      {provider && <ByProvider name={provider} />}
+      {byToken && (
         <form onSubmit={submit}>
           <label>
-            Access token
+            {provider ? 'Or an access token' : 'Access token'}
             <input
-              type="password" name="token" value={token} autoComplete="current-password" autoFocus required
+              type="password" name="token" value={token} autoComplete="current-password" autoFocus={!provider} required
               onInput={(event) => setToken(event.currentTarget.value)}
             />
           </label>
           {error && <p class="problem" role="alert">{error}</p>}
-          <button type="submit" class="primary" disabled={busy || token.trim() === ''}>{busy ? 'Signing in' : 'Sign in'}</button>
+          <button type="submit" class={provider ? '' : 'primary'} disabled={busy || token.trim() === ''}>{busy ? 'Signing in' : 'Sign in'}</button>
           <p class="quiet">Your administrator gives you a token; it says <DocsLink to="signIn">what you may do</DocsLink> here.</p>
         </form>
-      ) : (
+      )}
+      {!provider && !byToken && (
         <p>This server knows people by their client certificates, and this browser showed none that it knows. Install yours in the browser and load the page again. <DocsLink to="signIn">Who may do what</DocsLink></p>
       )}
     </main>
+  );
+}
+
+// The provider's own page takes the place of this one, and leads back.
+function ByProvider({ name }: { name: string }) {
+  const [gone, setGone] = useState(false);
+  const leave = () => {
+    setGone(true);
+    rememberPlace(location.hash);
+    location.assign('api/v1/session/provider');
+  };
+  return (
+    <div class="by-provider">
+      <button type="button" class="primary" autoFocus disabled={gone} onClick={leave}>Sign in with {name}</button>
+      <p class="quiet">Your groups there say <DocsLink to="signIn">what you may do</DocsLink> here.</p>
+    </div>
   );
 }

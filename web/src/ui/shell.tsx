@@ -79,7 +79,7 @@ function Who() {
   return (
     <span class="who">
       <span title={session.role ?? ''}>{session.via === 'loopback' ? session.role : `${session.name}, ${session.role}`}</span>
-      {session.via === 'token' && <button type="button" class="small" onClick={() => void store.signOut().catch(() => {})}>Sign out</button>}
+      {(session.via === 'token' || session.via === 'provider') && <button type="button" class="small" onClick={() => void store.signOut().catch(() => {})}>Sign out</button>}
     </span>
   );
 }
