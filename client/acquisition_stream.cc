@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -13,7 +14,6 @@
 #include "client/nodes.h"
 #include "client/opening.h"
 #include "client/rpc_status.h"
-#include "client/trace_parent.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/acquisition.h"
 
@@ -121,6 +121,21 @@ absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Repeat(
     AwaitConnection(*channel.grpc_channel(), now + opening.Left(now), options.stop);
     if (options.stop.stop_requested()) return Stopped();
   }
+}
+
+absl::Status CheckTraceParent(absl::string_view text) {
+  constexpr size_t kLength = 55;
+  bool legal = text.size() == kLength;
+  for (size_t i = 0; i < text.size() && legal; ++i) {
+    const char c = text[i];
+    const bool is_dash = i == 2 || i == 35 || i == 52;
+    legal = is_dash ? c == '-' : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  }
+  if (legal) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the traceparent is '", text.substr(0, 100),
+      "'; legal is VERSION-TRACE-SPAN-FLAGS of 2, 32, 16 and 2 digits of 0-9 and a-f, e.g. "
+      "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
 }
 
 absl::StatusOr<std::unique_ptr<AcquisitionStream>> AcquisitionStream::Open(

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/channel.h"
 #include "isocenter/v1/acquisition.pb.h"
@@ -54,6 +55,10 @@ struct AcquisitionStreamOptions {
   /// The acquisition goes on at this node: all frames that were sent are sent to it, too.
   std::function<void(const std::string& node)> on_moved;
 };
+
+/// Whether a text may be sent as AcquisitionStreamOptions::trace_parent. INVALID_ARGUMENT with the
+/// text and what is legal.
+absl::Status CheckTraceParent(absl::string_view text);
 
 /// One acquisition: Open, then SendFrame for each frame, then Finish.
 ///

@@ -30,7 +30,6 @@
 #include "client/cli/output/warning_printer.h"
 #include "client/cluster.h"
 #include "client/job_client.h"
-#include "client/trace_parent.h"
 #include "kernels/base/status_macros.h"
 #include "proto/wire/geometry.h"
 
