@@ -1,29 +1,16 @@
 // PNG files.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
+#include "proto/images/png.h"
 
 namespace isocenter::formats {
 
-/// An 8-bit grey image, row by row from the top.
-struct GrayImage {
-  int width = 0, height = 0;
-  std::vector<uint8_t> pixels;
+using images::EncodePng;
+using images::GrayImage;
 
-  GrayImage() = default;
-  GrayImage(int width, int height, uint8_t gray)
-      : width(width), height(height), pixels(size_t(width) * height, gray) {}
-  uint8_t& at(int x, int y) { return pixels[size_t(y) * width + x]; }
-  uint8_t at(int x, int y) const { return pixels[size_t(y) * width + x]; }
-};
-
-/// The bytes of a PNG file. Errors: INTERNAL.
-absl::StatusOr<std::string> EncodePng(const GrayImage& image);
 /// Errors: NOT_FOUND (no such directory), PERMISSION_DENIED, RESOURCE_EXHAUSTED, INTERNAL.
 absl::Status WritePng(const std::filesystem::path& path, const GrayImage& image);
 

@@ -48,11 +48,12 @@ Staging::~Staging() {
 }
 
 Archive::Archive(fs::path directory, storage::DirectoryLock lock, Database database,
-                 std::unique_ptr<TransferQueue> transfers)
+                 std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing)
     : directory_(std::move(directory)),
       lock_(std::move(lock)),
       database_(std::move(database)),
-      transfers_(std::move(transfers)) {}
+      transfers_(std::move(transfers)),
+      listing_(std::move(listing)) {}
 
 fs::path Archive::ResultDirectory(const std::string& name) const {
   return directory_ / "results" / name;
@@ -80,8 +81,9 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const fs::path& directory
   if (was_interrupted) ISO_RETURN_IF_ERROR(database.CheckIntegrity());
   ISO_ASSIGN_OR_RETURN(auto transfers,
                        TransferQueue::Open(root / "index.sqlite", root / "results"));
-  std::unique_ptr<Archive> archive(
-      new Archive(root, std::move(lock), std::move(database), std::move(transfers)));
+  ISO_ASSIGN_OR_RETURN(auto listing, Listing::Open(root / "index.sqlite", root / "results"));
+  std::unique_ptr<Archive> archive(new Archive(root, std::move(lock), std::move(database),
+                                               std::move(transfers), std::move(listing)));
   ISO_RETURN_IF_ERROR(archive->Repair());
   return archive;
 }

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/archive/database.h"
+#include "server/archive/listing.h"
 #include "server/archive/records.h"
 #include "server/archive/transfer_queue.h"
 #include "server/jobs/job.h"
@@ -79,6 +80,8 @@ class Archive : public jobs::JobStore {
   absl::Status Commit(Staging staging, const Result& result);
   /// The queues of what is to be sent to other nodes.
   TransferQueue& transfers() { return *transfers_; }
+  /// Pages of what is stored.
+  Listing& listing() { return *listing_; }
   /// The number that the first series of a job's result has in its study, or would have if it came
   /// next.
   absl::StatusOr<int> SeriesNumber(const std::string& study_uid, const std::string& job_id);
@@ -96,7 +99,7 @@ class Archive : public jobs::JobStore {
 
  private:
   Archive(std::filesystem::path directory, storage::DirectoryLock lock, Database database,
-          std::unique_ptr<TransferQueue> transfers);
+          std::unique_ptr<TransferQueue> transfers, std::unique_ptr<Listing> listing);
 
   std::filesystem::path StagingDirectory() const { return directory_ / "staging"; }
   std::filesystem::path ResultDirectory(const std::string& name) const;
@@ -120,6 +123,7 @@ class Archive : public jobs::JobStore {
   absl::Mutex mutex_;
   Database database_ ABSL_GUARDED_BY(mutex_);
   const std::unique_ptr<TransferQueue> transfers_;
+  const std::unique_ptr<Listing> listing_;
 };
 
 }  // namespace isocenter::archive

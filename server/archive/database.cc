@@ -91,6 +91,25 @@ absl::Status Database::Query(const std::string& sql, const std::vector<Value>& v
   return code == SQLITE_DONE ? absl::OkStatus() : Error(code);
 }
 
+absl::Status Database::SetFunction(const char* name,
+                                   std::function<bool(int64_t, absl::string_view)> function) {
+  using Function = std::function<bool(int64_t, absl::string_view)>;
+  const auto call = [](sqlite3_context* context, int, sqlite3_value** values) {
+    // In this order: the length is that of the text that was last asked for.
+    const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[1]));
+    const auto bytes = static_cast<size_t>(sqlite3_value_bytes(values[1]));
+    const auto& own = *static_cast<const Function*>(sqlite3_user_data(context));
+    const absl::string_view value = text == nullptr ? "" : absl::string_view(text, bytes);
+    sqlite3_result_int(context, own(sqlite3_value_int64(values[0]), value) ? 1 : 0);
+  };
+  // SQLite takes the function, and deletes it also where this fails.
+  const int code =
+      sqlite3_create_function_v2(connection_.get(), name, 2, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                 new Function(std::move(function)), call, nullptr, nullptr,
+                                 [](void* own) { delete static_cast<Function*>(own); });
+  return code == SQLITE_OK ? absl::OkStatus() : Error(code);
+}
+
 absl::Status Database::ExecuteScript(const char* sql) {
   const int code = sqlite3_exec(connection_.get(), sql, nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? absl::OkStatus() : Error(code);

@@ -61,6 +61,10 @@ class Database {
   /// Runs one statement and calls `on_row` for each of its rows.
   absl::Status Query(const std::string& sql, const std::vector<Value>& values,
                      const std::function<void(const Row&)>& on_row);
+  /// Statements may call `name(number, text)`, which is true or false, until it is set again; what
+  /// it refers to must live as long as they run.
+  absl::Status SetFunction(const char* name,
+                           std::function<bool(int64_t number, absl::string_view text)> function);
   /// Runs several statements without parameters.
   absl::Status ExecuteScript(const char* sql);
   /// Runs `body` so that all of its changes are kept, or none when it returns an error.

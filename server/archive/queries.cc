@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/substitute.h"
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
+#include "server/archive/conditions.h"
 
 namespace isocenter::archive {
 namespace {
@@ -28,66 +27,14 @@ Study StudyFrom(const Row& row, int at) {
           row.Text(at + 4), row.Text(at + 5), row.Text(at + 6)};
 }
 
-struct Condition {
-  std::vector<std::string> terms;
-  std::vector<Value> values;
-
-  void AddList(const char* column, const std::vector<std::string>& list, const char* form = "$0") {
-    if (list.empty()) return;
-    std::vector<std::string> marks;
-    for (const std::string& item : list) {
-      values.push_back(item);
-      marks.push_back(absl::StrCat("?", values.size()));
-    }
-    terms.push_back(
-        absl::Substitute(form, absl::StrCat(column, " IN (", absl::StrJoin(marks, ","), ")")));
-  }
-  /// `form` turns a comparison of the column into a term, with $0 for the comparison.
-  void AddTexts(const char* column, const std::vector<TextTerm>& texts, const char* form = "$0") {
-    // After it comes everything that does not begin with the text: no character has a greater code.
-    constexpr char kLast[] = "\xf4\x8f\xbf\xbf";
-    if (texts.empty()) return;
-    std::vector<std::string> alternatives;
-    for (const TextTerm& term : texts) {
-      values.push_back(term.text);
-      const size_t first = values.size();
-      if (!term.is_prefix) {
-        alternatives.push_back(absl::StrCat(column, " = ?", first));
-        continue;
-      }
-      values.push_back(term.text + kLast);
-      alternatives.push_back(
-          absl::StrCat("(", column, " >= ?", first, " AND ", column, " < ?", first + 1, ")"));
-    }
-    terms.push_back(
-        absl::Substitute(form, absl::StrCat("(", absl::StrJoin(alternatives, " OR "), ")")));
-  }
-  void AddBound(const char* comparison, const std::string& bound) {
-    if (bound.empty()) return;
-    values.push_back(bound);
-    terms.push_back(absl::StrCat(comparison, " ?", values.size()));
-  }
-  std::string Where() const {
-    return terms.empty() ? "" : absl::StrCat(" WHERE ", absl::StrJoin(terms, " AND "));
-  }
-};
-
 /// For queries over patients p, studies s and series r.
-Condition ConditionOf(const Selection& selection) {
-  Condition condition;
-  condition.AddList("s.instance_uid", selection.study_uids);
-  condition.AddBound("s.date >=", selection.first_study_date);
-  condition.AddBound("s.date <=", selection.last_study_date);
-  condition.AddTexts("p.id", selection.patient_ids);
-  condition.AddTexts("name", selection.patient_names,
-                     "p.key IN (SELECT patient_key FROM patient_names WHERE $0)");
-  condition.AddTexts("s.accession_number", selection.accession_numbers);
-  condition.AddList("r.instance_uid", selection.series_uids);
-  condition.AddTexts("r.requested_procedure_id", selection.requested_procedure_ids);
-  condition.AddTexts("r.scheduled_step_id", selection.scheduled_step_ids);
-  condition.AddList("sop_instance_uid", selection.sop_instance_uids,
-                    "r.key IN (SELECT series_key FROM instances WHERE $0)");
-  return condition;
+Conditions ConditionsOf(const Selection& selection) {
+  Conditions conditions;
+  conditions.AddOfStudies(selection);
+  conditions.AddOfSeries(selection);
+  conditions.AddList("sop_instance_uid", selection.sop_instance_uids,
+                     "r.key IN (SELECT series_key FROM instances WHERE $0)");
+  return conditions;
 }
 
 }  // namespace
@@ -125,7 +72,7 @@ absl::StatusOr<ResultFiles> Archive::FilesOf(const std::string& job_id) {
 }
 
 absl::StatusOr<std::vector<PatientRow>> Archive::FindPatients(const Selection& selection) {
-  const Condition condition = ConditionOf(selection);
+  const Conditions conditions = ConditionsOf(selection);
   std::vector<PatientRow> rows;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.Query(
@@ -133,15 +80,15 @@ absl::StatusOr<std::vector<PatientRow>> Archive::FindPatients(const Selection& s
                    ", COUNT(DISTINCT s.key), COUNT(r.key), TOTAL(r.instance_count) "
                    "FROM patients p JOIN studies s ON s.patient_key = p.key "
                    "JOIN series r ON r.study_key = s.key",
-                   condition.Where(), " GROUP BY p.key ORDER BY p.id, p.key"),
-      condition.values, [&](const Row& row) {
+                   conditions.Where(), " GROUP BY p.key ORDER BY p.id, p.key"),
+      conditions.values(), [&](const Row& row) {
         rows.push_back({PatientFrom(row, 0), row.Integer(4), row.Integer(5), row.Integer(6)});
       }));
   return rows;
 }
 
 absl::StatusOr<std::vector<StudyRow>> Archive::FindStudies(const Selection& selection) {
-  const Condition condition = ConditionOf(selection);
+  const Conditions conditions = ConditionsOf(selection);
   std::vector<StudyRow> rows;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.Query(
@@ -149,8 +96,8 @@ absl::StatusOr<std::vector<StudyRow>> Archive::FindStudies(const Selection& sele
                    ", GROUP_CONCAT(DISTINCT r.modality), COUNT(r.key), TOTAL(r.instance_count) "
                    "FROM studies s JOIN patients p ON s.patient_key = p.key "
                    "JOIN series r ON r.study_key = s.key",
-                   condition.Where(), " GROUP BY s.key ORDER BY s.date, s.time, s.instance_uid"),
-      condition.values, [&](const Row& row) {
+                   conditions.Where(), " GROUP BY s.key ORDER BY s.date, s.time, s.instance_uid"),
+      conditions.values(), [&](const Row& row) {
         StudyRow study{
             PatientFrom(row, 0), StudyFrom(row, 4), {}, row.Integer(12), row.Integer(13)};
         study.modalities = absl::StrSplit(row.Text(11), ',', absl::SkipEmpty());
@@ -160,7 +107,7 @@ absl::StatusOr<std::vector<StudyRow>> Archive::FindStudies(const Selection& sele
 }
 
 absl::StatusOr<std::vector<SeriesRow>> Archive::FindSeries(const Selection& selection) {
-  const Condition condition = ConditionOf(selection);
+  const Conditions conditions = ConditionsOf(selection);
   std::vector<SeriesRow> rows;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.Query(
@@ -172,8 +119,8 @@ absl::StatusOr<std::vector<SeriesRow>> Archive::FindSeries(const Selection& sele
           "r.job_id, r.instance_count "
           "FROM series r JOIN studies s ON r.study_key = s.key "
           "JOIN patients p ON s.patient_key = p.key",
-          condition.Where(), " ORDER BY s.date, s.time, s.instance_uid, r.number"),
-      condition.values, [&](const Row& row) {
+          conditions.Where(), " ORDER BY s.date, s.time, s.instance_uid, r.number"),
+      conditions.values(), [&](const Row& row) {
         Series series{row.Text(11),
                       row.Text(12),
                       row.Text(13),

@@ -154,6 +154,14 @@ CREATE TABLE commitments (
 ) WITHOUT ROWID;
 CREATE INDEX commitments_by_job ON commitments (job_id);
 )sql",
+    // The order of listings (listing.cc), out of which pages are cut without sorting. Both indexes
+    // begin with the column of the one that they replace.
+    R"sql(
+CREATE INDEX studies_in_order ON studies (date, time, instance_uid);
+DROP INDEX studies_by_date;
+CREATE INDEX series_in_order ON series (study_key, number, instance_uid);
+DROP INDEX series_by_study;
+)sql",
 };
 
 }  // namespace

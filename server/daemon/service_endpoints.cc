@@ -19,6 +19,7 @@
 #include "server/daemon/web_refiner.h"
 #include "server/dicom/scp/node.h"
 #include "server/dicom/worklist/procedure_steps.h"
+#include "server/dicomweb/routes.h"
 #include "server/http/queued_transfers.h"
 #include "server/http/web_server.h"
 #include "server/metrics/metrics.h"
@@ -182,6 +183,9 @@ absl::Status Service::ServeWeb() {
     simulated_scans_ =
         std::make_unique<SimulatedScans>(configuration_.protocols, *table_, *engine_);
   }
+  const auto add_dicomweb = [this](http::Router& router) {
+    dicomweb::AddRoutes({archive_->listing()}, router);
+  };
   const http::WebOptions options{.address = wanted.address(),
                                  .tls = {.certificate_file = wanted.tls().certificate_file(),
                                          .private_key_file = wanted.tls().private_key_file(),
@@ -199,7 +203,8 @@ absl::Status Service::ServeWeb() {
                                                               .refiner = refiner_.get(),
                                                               .quality = quality_.get(),
                                                               .simulator = simulated_scans_.get(),
-                                                              .audit = audit_.get()}));
+                                                              .audit = audit_.get(),
+                                                              .add_dicomweb = add_dicomweb}));
   addresses_.web = WithPort(wanted.address(), web_->port());
   return absl::OkStatus();
 }

@@ -39,6 +39,7 @@ struct WebEnvironment {
   const quality_records::Store* quality = nullptr;  // null: none is kept
   Simulator* simulator = nullptr;                   // null: not allowed
   audit::Recorder* audit = nullptr;                 // null: nobody wants to know
+  std::function<void(Router&)> add_dicomweb;        // its routes; null: it is not served
   std::function<absl::Time()> clock = absl::Now;
 };
 

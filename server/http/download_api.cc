@@ -74,7 +74,7 @@ class DownloadApi {
              absl::StrCat("attachment; filename=\"", job->id, ".", download.ending, "\""));
     response.long_body = std::make_shared<StoredFiles>(std::move(download.parts), std::move(place));
     spdlog::info("event=download_begun job={} format={} bytes={} by=\"{}\"", job->id, format,
-                 response.long_body->bytes(), call.caller.name);
+                 *response.long_body->bytes(), call.caller.name);
     return response;
   }
 

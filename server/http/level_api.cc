@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,9 @@ class LevelBody : public Body {
   LevelBody(std::shared_ptr<const viewer::BrickFile> bricks, int level, std::shared_ptr<void> held)
       : bricks_(std::move(bricks)), level_(level), held_(std::move(held)) {}
 
-  int64_t bytes() const override { return extent().voxels() * int64_t{sizeof(int16_t)}; }
+  std::optional<int64_t> bytes() const override {
+    return extent().voxels() * int64_t{sizeof(int16_t)};
+  }
   absl::StatusOr<std::string> Next() override {
     constexpr size_t kPieceBytes = 512 << 10;
     std::string piece;

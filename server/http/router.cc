@@ -15,6 +15,7 @@ namespace isocenter::http {
 namespace {
 
 constexpr absl::string_view kArgument = "{}";
+constexpr absl::string_view kJobs = "/api/v1/jobs/{}";
 
 std::vector<std::string> PartsOf(absl::string_view path) { return absl::StrSplit(path, '/'); }
 
@@ -52,12 +53,13 @@ absl::Status CheckContentType(const Request& request) {
 
 void Router::Add(std::string method, const std::string& pattern, Role least, Handler handler,
                  std::optional<audit::Action> action) {
-  routes_.push_back({std::move(method), PartsOf(pattern), least, std::move(handler), action});
+  routes_.push_back({std::move(method), PartsOf(pattern), least, std::move(handler), action,
+                     absl::StartsWith(pattern, kJobs)});
 }
 
 void Router::AddOpen(std::string method, const std::string& pattern, Handler handler) {
   routes_.push_back(
-      {std::move(method), PartsOf(pattern), std::nullopt, std::move(handler), std::nullopt});
+      {std::move(method), PartsOf(pattern), std::nullopt, std::move(handler), std::nullopt, false});
 }
 
 Response Router::Answer(const Request& request) const {
@@ -105,14 +107,11 @@ absl::Status Router::Admit(const Route& route, Call& call) const {
 }
 
 void Router::Record(audit::Action action, const Call& call, const jobs::JobSnapshot& job,
-                    const absl::Status& outcome) const {
+                    const std::string& job_id, const absl::Status& outcome) const {
   if (recorder_ == nullptr) return;
   jobs::Job unknown;
-  if (!call.arguments.empty()) {
-    unknown.id = call.arguments[0];
-  } else if (!call.about.job_ids.empty()) {
-    unknown.id = call.about.job_ids.front();
-  }
+  unknown.id = job_id;
+  if (job_id.empty() && !call.about.job_ids.empty()) unknown.id = call.about.job_ids.front();
   const bool is_known = !call.caller.name.empty() && call.caller.via != Via::kLoopback;
   audit::Event event = node::EventAbout(action,
                                         {.name = call.caller.name,
@@ -123,30 +122,41 @@ void Router::Record(audit::Action action, const Call& call, const jobs::JobSnaps
   event.destination = call.about.destination;
   event.query = call.about.query;
   event.matches = call.about.matches;
+  event.instances = call.about.instances;
+  // What a handler says of whose data it was, beside those of the job.
+  const auto append = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(call.about.patient_ids, event.patient_ids);
+  append(call.about.study_uids, event.study_uids);
   if (event.detail.empty()) event.detail = call.about.detail;
   recorder_->Record(std::move(event));
 }
 
 void Router::RecordMisdirected(const Request& request, const absl::Status& why) const {
   audit::Event about;
-  Record(audit::Action::kCall, {request, {}, {}, about}, nullptr, why);
+  Record(audit::Action::kCall, {request, {}, {}, about}, nullptr, "", why);
 }
 
 void Router::RecordTurnedAway(const Route& route, const Call& call, const jobs::JobSnapshot& job,
                               const absl::Status& why) const {
+  const std::string job_id = route.names_job ? call.arguments[0] : "";
   if (absl::IsPermissionDenied(why)) {
-    Record(audit::Action::kCall, call, nullptr, why);
+    Record(audit::Action::kCall, call, nullptr, job_id, why);
   } else if (absl::IsUnauthenticated(why) && call.request.Header("authorization").empty()) {
-    Record(audit::Action::kSignIn, call, nullptr,
+    Record(audit::Action::kSignIn, call, nullptr, job_id,
            why);  // tokens are recorded where they are checked
   }
   // What was not to be seen needs no record of its own; what was to be changed does.
-  if (route.action && Changes(call.request.method)) Record(*route.action, call, job, why);
+  if (route.action && Changes(call.request.method)) {
+    Record(*route.action, call, job, job_id, why);
+  }
 }
 
 absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
   jobs::JobSnapshot job;  // as it was before
-  if (!call.arguments.empty()) job = table_.Get(call.arguments[0]).value_or(nullptr);
+  const std::string job_id = route.names_job ? call.arguments[0] : "";
+  if (!job_id.empty()) job = table_.Get(job_id).value_or(nullptr);
   const absl::Status admitted = Admit(route, call);
   if (!admitted.ok()) {
     RecordTurnedAway(route, call, job, admitted);
@@ -157,8 +167,9 @@ absl::StatusOr<Response> Router::Answer(const Route& route, Call call) const {
   if (job == nullptr && !call.about.job_ids.empty()) {
     job = table_.Get(call.about.job_ids.front()).value_or(nullptr);
   }
-  if (answer.ok() || Changes(call.request.method)) {
-    Record(*route.action, call, job, answer.status());
+  const bool is_answered = answer.ok() && answer->status < 400;
+  if (is_answered || Changes(call.request.method)) {
+    Record(*route.action, call, job, job_id, answer.status());
   }
   return answer;
 }

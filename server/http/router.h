@@ -33,8 +33,8 @@ class Router {
       : access_(access), table_(table), recorder_(recorder) {}
 
   /// `pattern`: "/api/v1/jobs/{}:cancel"; {} stands for one part of the path, without '/' and ':',
-  /// the first for a job. `action`: what it is in the audit trail; empty: only callers that are
-  /// turned away are recorded.
+  /// and behind /jobs/ for a job. `action`: what it is in the audit trail; empty: only callers that
+  /// are turned away are recorded.
   void Add(std::string method, const std::string& pattern, Role least, Handler handler,
            std::optional<audit::Action> action = std::nullopt);
   /// Answers also who has not signed in; checks for itself who may.
@@ -52,12 +52,14 @@ class Router {
     std::optional<Role> least;  // empty: open
     Handler handler;
     std::optional<audit::Action> action;
+    bool names_job;  // the first {}
   };
   absl::StatusOr<Response> Answer(const Route& route, Call call) const;
   /// Whether the caller may.
   absl::Status Admit(const Route& route, Call& call) const;
+  /// `job_id`: that of a job that is not known, or empty.
   void Record(audit::Action action, const Call& call, const jobs::JobSnapshot& job,
-              const absl::Status& outcome) const;
+              const std::string& job_id, const absl::Status& outcome) const;
   void RecordTurnedAway(const Route& route, const Call& call, const jobs::JobSnapshot& job,
                         const absl::Status& why) const;
 

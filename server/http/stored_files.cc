@@ -69,8 +69,8 @@ absl::Status StoredFiles::Fill(std::string& piece) {
   const auto count = static_cast<size_t>(std::min(room, part.file_bytes - read_));
   const size_t at = piece.size();
   piece.resize(at + count);
-  ISO_RETURN_IF_ERROR(
-      file_->ReadAt(read_, std::as_writable_bytes(std::span(piece).subspan(at, count))));
+  ISO_RETURN_IF_ERROR(file_->ReadAt(part.file_offset + read_,
+                                    std::as_writable_bytes(std::span(piece).subspan(at, count))));
   read_ += static_cast<int64_t>(count);
   if (read_ < part.file_bytes) return absl::OkStatus();
   piece += part.after;

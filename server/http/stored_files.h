@@ -15,12 +15,13 @@
 
 namespace isocenter::http {
 
-/// Some text, then all bytes of a file, then some text.
+/// Some text, then bytes of a file, then some text.
 struct BodyPart {
   std::string before;
   std::filesystem::path file;
   int64_t file_bytes = 0;
   std::string after;
+  int64_t file_offset = 0;  // of the first of its bytes
 };
 
 /// Reads a piece at a time. A file that is not as long as was said, or is gone, is an error.
@@ -31,7 +32,7 @@ class StoredFiles : public Body {
   /// `held` is let go when the body is.
   StoredFiles(std::vector<BodyPart> parts, std::shared_ptr<void> held);
 
-  int64_t bytes() const override { return bytes_; }
+  std::optional<int64_t> bytes() const override { return bytes_; }
   absl::StatusOr<std::string> Next() override;
 
  private:
@@ -42,7 +43,7 @@ class StoredFiles : public Body {
   const std::shared_ptr<void> held_;
   int64_t bytes_ = 0;
   size_t part_ = 0;
-  int64_t read_ = 0;  // bytes of the part's file
+  int64_t read_ = 0;  // of the part's bytes in its file
   std::optional<viewer::InputFile> file_;
 };
 

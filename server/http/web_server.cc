@@ -32,6 +32,7 @@ WebServer::WebServer(Page page, const WebEnvironment& environment)
   AddQualityRoutes(environment, router_);
   AddTransferRoutes(environment, router_);
   AddEventRoutes(environment, access_, router_);
+  if (environment.add_dicomweb) environment.add_dicomweb(router_);
 }
 
 absl::StatusOr<std::unique_ptr<WebServer>> WebServer::Start(const WebOptions& options,
@@ -79,7 +80,8 @@ Response WebServer::Answer(const Request& request) const {
       return ErrorAnswer(421, host);
     }
   }
-  if (IsProbe(request.path) || absl::StartsWith(request.path, "/api/")) {
+  if (IsProbe(request.path) || absl::StartsWith(request.path, "/api/") ||
+      absl::StartsWith(request.path, "/dicomweb/")) {
     return router_.Answer(request);
   }
   return page_.Answer(request);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How long 512 CT images take by C-MOVE from this service and from DCMTK's dcmqrscp, with the same files, on loopback.
+"""How long 512 CT images take by C-MOVE from this service and from DCMTK's dcmqrscp, with the same files, and by WADO-RS, on loopback.
 
-Run it as ./dev bench retrieve [--rounds N] [--size VOXELS]. Both are asked in turn by movescu and send to one storescp,
-which throws away what it gets: a receiver that writes would hide the senders. Prints, asserts nothing.
+Run it as ./dev bench retrieve [--rounds N] [--size VOXELS]. Both nodes are asked in turn by movescu and send to one storescp,
+which throws away what it gets, as curl does: a receiver that writes would hide the senders. Prints, asserts nothing.
 """
 
 import argparse
@@ -89,6 +89,19 @@ def move(title, port, result, count):
     return seconds
 
 
+def wado(service, result, least_bytes):
+    """The seconds that the series takes by WADO-RS. LabError unless as many bytes come as it has, at least."""
+    study, series = result["study_instance_uid"], result["series_instance_uid"]
+    url = f"http://{service.web}/dicomweb/studies/{study}/series/{series}"
+    command = [process.find_tool("curl", "curl"), "-sS", "-f", "-o", "/dev/null", "-w", "%{size_download}"]
+    began = time.monotonic()
+    done = process.run([*command, "-H", 'Accept: multipart/related; type="application/dicom"', url], 600)
+    seconds = time.monotonic() - began
+    if done.returncode != 0 or int(done.stdout) < least_bytes:
+        raise process.LabError(f"curl: exit code {done.returncode}, {done.stdout} of {least_bytes} bytes: {done.stderr}")
+    return seconds
+
+
 def spread(seconds):
     return f"{statistics.median(seconds):.2f} ({min(seconds):.2f}-{max(seconds):.2f})"
 
@@ -113,19 +126,25 @@ def retrieve(stack, rounds, size):
     peer = Peer(files, sink_port)
     stack.callback(peer.process.stop)
 
-    senders = {"ISOCENTER": service.dicom_port, "DCMQRSCP": peer.port}
+    total = sum(file.stat().st_size for file in files)
+    senders = {
+        "ISOCENTER": lambda: move("ISOCENTER", service.dicom_port, result, len(files)),
+        "DCMQRSCP": lambda: move("DCMQRSCP", peer.port, result, len(files)),
+        "WADO-RS": lambda: wado(service, result, total),
+    }
     seconds = {title: [] for title in senders}
     for turn in range(rounds + 1):
         for title in senders if turn % 2 else reversed(senders):
-            took = move(title, senders[title], result, len(files))
+            took = senders[title]()
             if turn > 0:  # the first round brings the files into memory
                 seconds[title].append(took)
-    size_mib = sum(file.stat().st_size for file in files) / 2**20
+    size_mib = total / 2**20
     ratios = [a / b for a, b in zip(seconds["ISOCENTER"], seconds["DCMQRSCP"])]
     print(f"{len(files)} CT images, {size_mib:.0f} MiB, median (range) of {rounds} rounds in s")
     for title in senders:
         print(f"{title:<10} {spread(seconds[title])}")
     print(f"ratio      {spread(ratios)}")
+    print(f"WADO-RS to C-MOVE {spread([a / b for a, b in zip(seconds['WADO-RS'], seconds['ISOCENTER'])])}")
 
 
 if __name__ == "__main__":

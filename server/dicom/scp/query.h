@@ -47,6 +47,9 @@ class Query {
   const KeyValues& keys() const { return keys_; }
   /// Whether a key was asked for that this node does not know at this level.
   bool has_unsupported_keys() const { return has_unsupported_keys_; }
+  /// What of the keys the index decides: nothing that matches is left out, but not all that is left
+  /// matches. Lists of UIDs are decided whole.
+  archive::Selection SelectionOfKeys() const;
 
   /// Calls `on_match` with the requested keys of every match until it returns false.
   /// `retrieve_ae_title` is the answer to (0008,0054).
@@ -60,7 +63,6 @@ class Query {
 
  private:
   Query(Level level, KeyValues keys) : level_(level), keys_(std::move(keys)) {}
-  archive::Selection SelectionOfKeys() const;
   const std::string& Key(TagPath tag) const;
   /// The same, or "" where the query's level does not have the attribute.
   const std::string& MatchedKey(TagPath tag) const;

@@ -22,12 +22,14 @@ constexpr double kLeastBytesPerSecond = 64 << 10;
 // Of a stream, that its client has not taken yet.
 constexpr size_t kMostBytesAhead = 4 << 20;
 
-int64_t LengthOf(const Response& response) {
-  return response.long_body != nullptr ? response.long_body->bytes()
-                                       : static_cast<int64_t>(response.body.size());
+/// Of its body; empty: not known before it is made.
+std::optional<int64_t> LengthOf(const Response& response) {
+  if (response.long_body != nullptr) return response.long_body->bytes();
+  return static_cast<int64_t>(response.body.size());
 }
 
-std::string HeadOf(const Response& response, bool has_length, bool closes) {
+/// `framing`: the header that says where the body ends; empty: nothing does.
+std::string HeadOf(const Response& response, absl::string_view framing, bool closes) {
   const auto reason =
       boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(response.status));
   std::string head = absl::StrCat("HTTP/1.1 ", response.status, " ",
@@ -35,8 +37,7 @@ std::string HeadOf(const Response& response, bool has_length, bool closes) {
   for (const auto& [name, value] : response.headers) {
     absl::StrAppend(&head, name, ": ", value, "\r\n");
   }
-  if (has_length) absl::StrAppend(&head, "Content-Length: ", LengthOf(response), "\r\n");
-  return absl::StrCat(head, closes ? "Connection: close\r\n\r\n" : "\r\n");
+  return absl::StrCat(head, framing, closes ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
 // How long a connection may wait for a request, in patiences. Browsers open some in advance and
@@ -187,12 +188,19 @@ void Connection::Send(Response response, bool streams) {
   if (streams && finishing_) return Close();
   const bool has_body = response.status != 204 && response.status != 304;
   streams_ = streams && !head_only_;
-  ending_ |= streams;
-  std::string text = HeadOf(response, has_body && !streams, ending_);
+  const std::optional<int64_t> length = LengthOf(response);
+  chunked_ = !length && reader_.takes_chunks();
+  ending_ |= streams || (!length && !chunked_);
+  const std::string framing = !has_body || streams ? ""
+                              : length   ? absl::StrCat("Content-Length: ", *length, "\r\n")
+                              : chunked_ ? "Transfer-Encoding: chunked\r\n"
+                                         : "";
+  std::string text = HeadOf(response, framing, ending_);
   if (has_body && !head_only_) {
     text += response.body;
     long_body_ = std::move(response.long_body);
-    missing_ = long_body_ != nullptr ? long_body_->bytes() : 0;
+    missing_ = long_body_ != nullptr ? length.value_or(0) : 0;
+    open_ended_ = !length;
   }
   Write(std::move(text));
 }
@@ -200,6 +208,7 @@ void Connection::Send(Response response, bool streams) {
 void Connection::SendPiece(absl::StatusOr<std::string> piece) {
   if (closed_) return;
   // What was promised cannot be kept: only the end of the connection says so.
+  if (open_ended_ && piece.ok()) return SendOpenEnded(*std::move(piece));
   if (!piece.ok() || piece->empty() || static_cast<int64_t>(piece->size()) > missing_) {
     return Close();
   }
@@ -213,6 +222,16 @@ void Connection::SendMore(std::string text) {
   more_ += text;
   if (more_.size() > kMostBytesAhead) return Close();
   if (stage_ == Stage::kStreaming) WriteMore();
+}
+
+void Connection::SendOpenEnded(std::string piece) {
+  open_ended_ = !piece.empty();
+  if (chunked_) {
+    // The chunk of no bytes is the last one (RFC 9112, 7.1).
+    return Write(absl::StrCat(absl::Hex(piece.size()), "\r\n", piece, "\r\n"));
+  }
+  if (piece.empty()) return OnWritten({});
+  Write(std::move(piece));
 }
 
 void Connection::Write(std::string text) {
@@ -238,7 +257,7 @@ void Connection::OnWritten(ErrorCode error) {
   if (closed_) return;
   if (error) return Close();
   written_.clear();
-  if (missing_ > 0) {
+  if (missing_ > 0 || open_ended_) {
     // Whoever makes it holds no place of those that wait for their client.
     Enter(Stage::kAnswering, absl::InfiniteDuration());
     return host_.AskMore(shared_from_this(), long_body_);

@@ -87,6 +87,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnRead(ErrorCode error, size_t bytes);
   void Advance();
   void Refuse(Response response);
+  /// The next piece of a long body whose length is not known; an empty one is its end.
+  void SendOpenEnded(std::string piece);
   void Write(std::string text);
   /// What has come meanwhile, then the end.
   void WriteMore();
@@ -112,7 +114,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   RequestReader reader_;
   std::string written_, more_;       // being written; behind it
   std::shared_ptr<Body> long_body_;  // null: none is being sent
-  int64_t missing_ = 0;              // bytes of it
+  int64_t missing_ = 0;              // bytes of it, where it is known how many
+  bool open_ended_ = false;          // it is not, and its end has not come
+  bool chunked_ = false;             // so its pieces are chunks; else it ends with the connection
   bool streams_ = false;             // more will be sent
   bool head_only_ = false;
   bool late_ = false;       // the client has let the deadline of a request pass

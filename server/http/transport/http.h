@@ -47,10 +47,11 @@ class Stream {
 class Body {
  public:
   virtual ~Body() = default;
-  /// Of all pieces.
-  virtual int64_t bytes() const = 0;
-  /// The next piece, which is not empty as long as bytes are missing. An error ends the connection:
-  /// the client has fewer bytes than it was promised.
+  /// Of all pieces; empty: not known before they are made.
+  virtual std::optional<int64_t> bytes() const = 0;
+  /// The next piece, which is not empty as long as bytes are missing; where their number is not
+  /// known, an empty one is the end. An error ends the connection: the client has fewer bytes than
+  /// it was promised, or no end.
   virtual absl::StatusOr<std::string> Next() = 0;
 };
 

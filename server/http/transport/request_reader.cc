@@ -66,7 +66,8 @@ RequestReader::State RequestReader::Refuse(int status, const std::string& messag
 RequestReader::State RequestReader::Complete() {
   auto& message = parser_->get();
   request_ = {.method = std::string(View(message.method_string()))};
-  keeps_alive_ = message.version() == 11 && message.keep_alive();
+  takes_chunks_ = message.version() == 11;
+  keeps_alive_ = takes_chunks_ && message.keep_alive();
   for (const auto& field : message) {
     request_.headers[absl::AsciiStrToLower(View(field.name_string()))] =
         std::string(View(field.value()));

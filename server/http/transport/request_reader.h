@@ -34,6 +34,8 @@ class RequestReader {
   Request TakeRequest();
   /// Whether the client may send another one after the last that was complete.
   bool keeps_alive() const { return keeps_alive_; }
+  /// Whether the client of the last that was complete takes an answer in chunks.
+  bool takes_chunks() const { return takes_chunks_; }
   /// kRefused, once: what is wrong, as an answer.
   Response TakeRefusal();
 
@@ -45,7 +47,7 @@ class RequestReader {
   const size_t most_body_bytes_;
   std::unique_ptr<Parser> parser_;
   Request request_;
-  bool keeps_alive_ = false;
+  bool keeps_alive_ = false, takes_chunks_ = false;
   Response refusal_;
 };
 

@@ -1,5 +1,5 @@
 // isocenter-find-bench: how long the archive's index takes for a query by each key, with many
-// instances. Measures; asserts nothing.
+// instances, by C-FIND and as a search by DICOMweb. Measures; asserts nothing.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +14,8 @@
 #include "kernels/base/status_macros.h"
 #include "server/archive/archive.h"
 #include "server/dicom/scp/query.h"
+#include "server/dicomweb/search_answer.h"
+#include "server/dicomweb/search_request.h"
 
 namespace isocenter::bench {
 namespace {
@@ -81,6 +83,72 @@ absl::Status Measure(const Options& options, archive::Archive& archive, const ch
   return absl::OkStatus();
 }
 
+/// From the parameters of an address to the JSON of the answer.
+absl::Status MeasureSearch(const Options& options, archive::Archive& archive, dicom::Level level,
+                           const dicomweb::ObjectPath& within, const std::string& parameters) {
+  http::Request request;
+  request.query = *http::ParseQuery(parameters);
+  std::vector<double> milliseconds;
+  size_t matches = 0;
+  for (int i = 0; i < options.repeats; ++i) {
+    const absl::Time start = absl::Now();
+    ISO_ASSIGN_OR_RETURN(const auto search, dicomweb::ParseSearch(level, within, request));
+    ISO_ASSIGN_OR_RETURN(const auto listing, dicomweb::ListingOf(search));
+    ISO_ASSIGN_OR_RETURN(const auto rows, archive.listing().Find(listing));
+    const std::string answer = dicomweb::SearchAnswer(search, rows, "http://bench/dicomweb");
+    milliseconds.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
+    matches = std::min(rows.size(), static_cast<size_t>(search.limit));
+  }
+  std::sort(milliseconds.begin(), milliseconds.end());
+  const char* const of = level == dicom::Level::kStudy    ? "/studies"
+                         : level == dicom::Level::kSeries ? "/series"
+                                                          : "/instances";
+  const std::string name =
+      absl::StrCat(within.study.empty() ? "" : "/studies/..",
+                   within.series.empty() ? "" : "/series/..", of, "?", parameters);
+  std::printf("%-64s %8zu %10.2f %10.2f\n", name.c_str(), matches,
+              milliseconds[milliseconds.size() / 2], milliseconds.back());
+  return absl::OkStatus();
+}
+
+absl::Status MeasureSearches(const Options& options, archive::Archive& archive) {
+  using dicom::Level;
+  const int middle = options.instances / options.instances_per_series / 2;
+  const std::string study = absl::StrCat("1.2.3.", middle + 1);
+  std::printf("%-64s %8s %10s %10s\n", "search by DICOMweb", "matches", "median ms", "worst ms");
+  const struct {
+    Level level;
+    dicomweb::ObjectPath within;
+    std::string parameters;
+  } searches[] = {
+      {Level::kStudy, {}, "limit=100"},
+      {Level::kStudy, {}, "limit=100&offset=200"},
+      {Level::kStudy, {}, absl::StrCat("PatientID=PAT", middle)},
+      {Level::kStudy, {}, absl::StrCat("PatientName=family", middle, "*")},
+      {Level::kStudy, {}, "StudyDate=20000101-20000131"},
+      {Level::kStudy, {}, absl::StrCat("StudyInstanceUID=", study)},
+      {Level::kStudy, {}, "ModalitiesInStudy=CT&limit=100"},
+      {Level::kStudy, {}, "ModalitiesInStudy=MR&limit=100"},
+      {Level::kStudy, {}, "PatientName=*given7*&limit=100"},
+      {Level::kSeries, {}, "limit=100"},
+      {Level::kSeries, {.study = study}, ""},
+      {Level::kSeries, {}, "Modality=MR&limit=100"},
+      {Level::kImage, {}, "limit=100"},
+      {Level::kImage, {}, "limit=1000"},
+      {Level::kImage, {}, absl::StrCat("limit=100&offset=", options.instances / 2)},
+      {Level::kImage, {}, absl::StrCat("limit=100&offset=", options.instances - 100)},
+      {Level::kImage, {.study = study, .series = study + ".1"}, ""},
+      {Level::kImage, {}, absl::StrCat("SOPInstanceUID=", study, ".1.1")},
+      {Level::kImage, {}, "Modality=MR&limit=100"},
+      {Level::kImage, {}, "SOPClassUID=1.2.3&limit=100"},
+  };
+  for (const auto& search : searches) {
+    ISO_RETURN_IF_ERROR(
+        MeasureSearch(options, archive, search.level, search.within, search.parameters));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Options& options) {
   const absl::Time start = absl::Now();
   ISO_ASSIGN_OR_RETURN(const auto archive, archive::Archive::Open(options.directory));
@@ -126,7 +194,7 @@ absl::Status Run(const Options& options) {
   for (const auto& query : queries) {
     ISO_RETURN_IF_ERROR(Measure(options, *archive, query.name, query.keys));
   }
-  return absl::OkStatus();
+  return MeasureSearches(options, *archive);
 }
 
 }  // namespace

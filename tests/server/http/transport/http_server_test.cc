@@ -29,6 +29,22 @@ constexpr char kHost[] = " HTTP/1.1\r\nHost: localhost\r\n";
 
 constexpr size_t kLargeBytes = 24 << 20;
 
+/// "piece 1,", "piece 2,", ... of a length that is not known before; of `fails`, no end.
+class PiecesBody : public http::Body {
+ public:
+  explicit PiecesBody(bool fails) : fails_(fails) {}
+  std::optional<int64_t> bytes() const override { return std::nullopt; }
+  absl::StatusOr<std::string> Next() override {
+    if (made_ < 3) return absl::StrCat("piece ", ++made_, ",");
+    if (fails_) return absl::DataLossError("no more");
+    return std::string();
+  }
+
+ private:
+  const bool fails_;
+  int made_ = 0;
+};
+
 class HttpServerTest : public ::testing::Test {
  protected:
   /// Answers a path with itself, /slow only when `release_` is notified, /large with more than a
@@ -42,6 +58,10 @@ class HttpServerTest : public ::testing::Test {
         release_.WaitForNotification();
       }
       Response response{.body = absl::StrCat(request.method, " ", request.path, request.body)};
+      if (absl::StartsWith(request.path, "/pieces")) {
+        response.body.clear();
+        response.long_body = std::make_shared<PiecesBody>(request.path == "/pieces/broken");
+      }
       if (request.path == "/large") response.body = std::string(kLargeBytes, 'x');
       if (absl::EndsWith(request.path, "stream")) {
         response.stream = [this](std::unique_ptr<http::Stream> stream) {
@@ -97,6 +117,35 @@ TEST_F(HttpServerTest, RequestsInOnePieceAreAnsweredInTheirOrder) {
   EXPECT_THAT(text.substr(0, second), EndsWith("Content-Length: 6\r\n\r\nGET /1"));
   EXPECT_THAT(text.substr(second, third - second), EndsWith("Content-Length: 7\r\n\r\n"));
   EXPECT_THAT(text.substr(third), EndsWith("Connection: close\r\n\r\nPOST /3xy"));
+}
+
+TEST_F(HttpServerTest, BodiesOfUnknownLengthComeInChunks) {
+  Start({});
+  const RawConnection connection(port());
+  ASSERT_TRUE(connection.Send(absl::StrCat("GET /pieces", kHost, "\r\nHEAD /pieces", kHost,
+                                           "\r\nGET /next", kHost, "Connection: close\r\n\r\n")));
+  const std::string text = Rest(connection);
+  const size_t second = text.find("HTTP/1.1", 1), third = text.find("HTTP/1.1", second + 1);
+  EXPECT_THAT(text.substr(0, second),
+              EndsWith("Transfer-Encoding: chunked\r\n\r\n8\r\npiece 1,\r\n8\r\npiece 2,\r\n"
+                       "8\r\npiece 3,\r\n0\r\n\r\n"));
+  EXPECT_THAT(text.substr(second, third - second), EndsWith("chunked\r\n\r\n"));
+  EXPECT_THAT(text.substr(third), EndsWith("GET /next"));
+  EXPECT_THAT(text, Not(HasSubstr("Content-Length: 0")));
+}
+
+TEST_F(HttpServerTest, WhoTakesNoChunksGetsThemUntilTheEnd) {
+  Start({});
+  const RawConnection connection(port());
+  ASSERT_TRUE(connection.Send("GET /pieces HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+  EXPECT_THAT(Rest(connection), EndsWith("Connection: close\r\n\r\npiece 1,piece 2,piece 3,"));
+}
+
+TEST_F(HttpServerTest, ABodyThatFailsHasNoLastChunk) {
+  Start({});
+  const RawConnection connection(port());
+  ASSERT_TRUE(connection.Send(absl::StrCat("GET /pieces/broken", kHost, "\r\n")));
+  EXPECT_THAT(Rest(connection), EndsWith("8\r\npiece 3,\r\n"));
 }
 
 TEST_F(HttpServerTest, WhoHasEndedSendingIsAnswered) {

@@ -1,0 +1,213 @@
+#include "server/archive/listing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "kernels/base/status_macros.h"
+#include "server/archive/conditions.h"
+
+namespace isocenter::archive {
+namespace {
+
+constexpr char kFilter[] = "accepts";
+
+struct Column {
+  ListingLevel level;
+  const char* sql;
+};
+
+/// Over patients p, studies s, series r and instances i.
+Column ColumnOf(Field field) {
+  using enum ListingLevel;
+  switch (field) {
+    case Field::kPatientName:
+      return {kStudy, "p.name"};
+    case Field::kPatientId:
+      return {kStudy, "p.id"};
+    case Field::kPatientBirthDate:
+      return {kStudy, "p.birth_date"};
+    case Field::kPatientSex:
+      return {kStudy, "p.sex"};
+    case Field::kStudyUid:
+      return {kStudy, "s.instance_uid"};
+    case Field::kStudyDate:
+      return {kStudy, "s.date"};
+    case Field::kStudyTime:
+      return {kStudy, "s.time"};
+    case Field::kAccessionNumber:
+      return {kStudy, "s.accession_number"};
+    case Field::kStudyId:
+      return {kStudy, "s.id"};
+    case Field::kStudyDescription:
+      return {kStudy, "s.description"};
+    case Field::kReferringPhysicianName:
+      return {kStudy, "s.referring_physician_name"};
+    case Field::kModalitiesInStudy:
+      return {kStudy,
+              "(SELECT GROUP_CONCAT(DISTINCT o.modality) FROM series o WHERE o.study_key = s.key)"};
+    case Field::kSeriesInStudy:
+      return {kStudy, "(SELECT COUNT(*) FROM series o WHERE o.study_key = s.key)"};
+    case Field::kInstancesInStudy:
+      return {kStudy, "(SELECT SUM(o.instance_count) FROM series o WHERE o.study_key = s.key)"};
+    case Field::kSeriesUid:
+      return {kSeries, "r.instance_uid"};
+    case Field::kModality:
+      return {kSeries, "r.modality"};
+    case Field::kSeriesNumber:
+      return {kSeries, "r.number"};
+    case Field::kSeriesDate:
+      return {kSeries, "r.date"};
+    case Field::kSeriesTime:
+      return {kSeries, "r.time"};
+    case Field::kSeriesDescription:
+      return {kSeries, "r.description"};
+    case Field::kBodyPartExamined:
+      return {kSeries, "r.body_part_examined"};
+    case Field::kProtocolName:
+      return {kSeries, "r.protocol_name"};
+    case Field::kStationName:
+      return {kSeries, "r.station_name"};
+    case Field::kManufacturer:
+      return {kSeries, "r.manufacturer"};
+    case Field::kFrameOfReferenceUid:
+      return {kSeries, "r.frame_of_reference_uid"};
+    case Field::kRequestedProcedureId:
+      return {kSeries, "r.requested_procedure_id"};
+    case Field::kScheduledStepId:
+      return {kSeries, "r.scheduled_step_id"};
+    case Field::kInstancesInSeries:
+      return {kSeries, "r.instance_count"};
+    case Field::kSopInstanceUid:
+      return {kInstance, "i.sop_instance_uid"};
+    case Field::kSopClassUid:
+      return {kInstance, "i.sop_class_uid"};
+    case Field::kInstanceNumber:
+      return {kInstance, "i.number"};
+    case Field::kRows:
+      return {kInstance, "i.rows"};
+    case Field::kColumns:
+      return {kInstance, "i.columns"};
+    case Field::kFile:
+      return {kInstance, "r.directory || '/' || i.file_name"};
+  }
+  return {kInstance, "NULL"};
+}
+
+absl::Status CheckLevel(Field field, ListingLevel level) {
+  if (ColumnOf(field).level <= level) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("field ", ColumnOf(field).sql, " is of a level below that of the listing"));
+}
+
+bool AsksForPatients(const ListingRequest& request) {
+  const Selection& selection = request.selection;
+  return !selection.patient_ids.empty() || !selection.patient_names.empty() ||
+         std::ranges::any_of(request.conditions, [](const FieldCondition& condition) {
+           return condition.field <= Field::kPatientSex;
+         });
+}
+
+std::string OrderOf(ListingLevel level) {
+  std::string order = " ORDER BY s.date DESC, s.time DESC, s.instance_uid DESC";
+  if (level >= ListingLevel::kSeries) order += ", r.number, r.instance_uid";
+  if (level >= ListingLevel::kInstance) order += ", i.position";
+  return order;
+}
+
+/// The keys of the rows that match, in order. Each table's rows come out of an index in the order
+/// that is asked for, so that a page costs what is before it, and nothing of what follows. A CROSS
+/// JOIN says that studies are walked first, whatever SQLite takes for cheaper; where the selection
+/// leaves few of the lower tables' rows, they may be.
+std::string KeysOf(const ListingRequest& request) {
+  const Selection& selection = request.selection;
+  const bool few_series = !selection.series_uids.empty() ||
+                          !selection.requested_procedure_ids.empty() ||
+                          !selection.scheduled_step_ids.empty();
+  std::string keys = "s.key AS study_key";
+  std::string tables = "studies s";
+  if (AsksForPatients(request)) tables += " JOIN patients p ON p.key = s.patient_key";
+  if (request.level >= ListingLevel::kSeries) {
+    keys += ", r.key AS series_key";
+    const bool few = few_series || (request.level == ListingLevel::kInstance &&
+                                    !selection.sop_instance_uids.empty());
+    absl::StrAppend(&tables, few ? "" : " CROSS", " JOIN series r ON r.study_key = s.key");
+  }
+  if (request.level >= ListingLevel::kInstance) {
+    keys += ", i.position AS position";
+    absl::StrAppend(&tables, selection.sop_instance_uids.empty() ? " CROSS" : "",
+                    " JOIN instances i ON i.series_key = r.key");
+  }
+  return absl::StrCat("SELECT ", keys, " FROM ", tables);
+}
+
+/// What the keys `k` lead to.
+std::string TablesOf(ListingLevel level) {
+  std::string tables =
+      " CROSS JOIN studies s ON s.key = k.study_key CROSS JOIN patients p ON p.key = s.patient_key";
+  if (level >= ListingLevel::kSeries) tables += " CROSS JOIN series r ON r.key = k.series_key";
+  if (level >= ListingLevel::kInstance) {
+    tables += " CROSS JOIN instances i ON i.series_key = k.series_key AND i.position = k.position";
+  }
+  return tables;
+}
+
+Conditions ConditionsOf(const ListingRequest& request) {
+  Conditions conditions;
+  conditions.AddOfStudies(request.selection);
+  if (request.level >= ListingLevel::kSeries) conditions.AddOfSeries(request.selection);
+  if (request.level >= ListingLevel::kInstance) {
+    conditions.AddList("i.sop_instance_uid", request.selection.sop_instance_uids);
+  }
+  for (size_t i = 0; i < request.conditions.size(); ++i) {
+    conditions.Add(
+        absl::StrCat(kFilter, "(", i, ", ", ColumnOf(request.conditions[i].field).sql, ")"));
+  }
+  return conditions;
+}
+
+}  // namespace
+
+ListingLevel LevelOf(Field field) { return ColumnOf(field).level; }
+
+absl::StatusOr<std::unique_ptr<Listing>> Listing::Open(const std::filesystem::path& index,
+                                                       std::filesystem::path results) {
+  ISO_ASSIGN_OR_RETURN(Database database, Database::Open(index));
+  return std::unique_ptr<Listing>(new Listing(std::move(database), std::move(results)));
+}
+
+absl::StatusOr<std::vector<std::vector<std::string>>> Listing::Find(const ListingRequest& request) {
+  std::vector<std::string> columns;
+  for (const Field field : request.fields) {
+    ISO_RETURN_IF_ERROR(CheckLevel(field, request.level));
+    columns.emplace_back(ColumnOf(field).sql);
+  }
+  for (const FieldCondition& condition : request.conditions) {
+    ISO_RETURN_IF_ERROR(CheckLevel(condition.field, request.level));
+  }
+  Conditions conditions = ConditionsOf(request);
+  const std::string where = conditions.Where();
+  const std::string limit = conditions.AddValue(request.limit);
+  const std::string offset = conditions.AddValue(request.offset);
+  const std::string order = OrderOf(request.level);
+  const std::string sql = absl::StrCat("SELECT ", absl::StrJoin(columns, ", "), " FROM (",
+                                       KeysOf(request), where, order, " LIMIT ", limit, " OFFSET ",
+                                       offset, ") k", TablesOf(request.level), order);
+  std::vector<std::vector<std::string>> rows;
+  absl::MutexLock lock(&mutex_);
+  ISO_RETURN_IF_ERROR(database_.SetFunction(kFilter, [&](int64_t number, absl::string_view value) {
+    return request.conditions[static_cast<size_t>(number)].accepts(value);
+  }));
+  const absl::Status status = database_.Query(sql, conditions.values(), [&](const Row& row) {
+    std::vector<std::string>& values = rows.emplace_back();
+    for (size_t i = 0; i < request.fields.size(); ++i) {
+      values.push_back(row.Text(static_cast<int>(i)));
+      if (request.fields[i] == Field::kFile) values.back() = results_ / values.back();
+    }
+  });
+  ISO_RETURN_IF_ERROR(status);
+  return rows;
+}
+
+}  // namespace isocenter::archive

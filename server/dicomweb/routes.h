@@ -1,0 +1,25 @@
+// DICOMweb: search (QIDO-RS) and retrieval (WADO-RS) of what is stored. docs/dicomweb.md is the
+// contract; source: DICOM PS3.18.
+#pragma once
+
+#include "server/archive/listing.h"
+#include "server/http/access.h"
+#include "server/http/router.h"
+
+namespace isocenter::dicomweb {
+
+struct Environment {
+  archive::Listing& listing;               // outlives the routes
+  http::Role least = http::Role::kViewer;  // who may ask
+};
+
+/// All of them.
+void AddRoutes(const Environment& environment, http::Router& router);
+
+void AddSearchRoutes(const Environment& environment, http::Router& router);
+void AddObjectRoutes(const Environment& environment, http::Router& router);
+void AddMetadataRoutes(const Environment& environment, http::Router& router);
+void AddPixelRoutes(const Environment& environment, http::Router& router);
+void AddRenderedRoutes(const Environment& environment, http::Router& router);
+
+}  // namespace isocenter::dicomweb

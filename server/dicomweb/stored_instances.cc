@@ -1,0 +1,62 @@
+#include "server/dicomweb/stored_instances.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace isocenter::dicomweb {
+namespace {
+
+// Some hundred bytes each, for as long as the client takes.
+constexpr int64_t kMostInstances = 65536;
+
+}  // namespace
+
+absl::StatusOr<std::vector<StoredInstance>> FindStored(archive::Listing& listing,
+                                                       const ObjectPath& path) {
+  using archive::Field;
+  archive::ListingRequest request{
+      .level = archive::ListingLevel::kInstance,
+      .fields = {Field::kStudyUid, Field::kSeriesUid, Field::kSopInstanceUid, Field::kSopClassUid,
+                 Field::kPatientId, Field::kFile},
+      .limit = kMostInstances + 1};
+  request.selection.study_uids = {path.study};
+  if (!path.series.empty()) request.selection.series_uids = {path.series};
+  if (!path.instance.empty()) request.selection.sop_instance_uids = {path.instance};
+  ISO_ASSIGN_OR_RETURN(const auto rows, listing.Find(request));
+  if (rows.empty()) {
+    return absl::NotFoundError(absl::StrCat("nothing is stored of ", UrlOf(kRoot, path)));
+  }
+  if (rows.size() > kMostInstances) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(UrlOf(kRoot, path), " has more than ", kMostInstances,
+                     " instances; legal are studies and series of fewer"));
+  }
+  std::vector<StoredInstance> instances;
+  instances.reserve(rows.size());
+  for (const std::vector<std::string>& row : rows) {
+    instances.push_back({.path = {row[0], row[1], row[2]},
+                         .sop_class_uid = row[3],
+                         .patient_id = row[4],
+                         .file = row[5]});
+  }
+  return instances;
+}
+
+absl::StatusOr<StoredInstance> FindOne(archive::Listing& listing, const ObjectPath& path) {
+  ISO_ASSIGN_OR_RETURN(std::vector<StoredInstance> found, FindStored(listing, path));
+  return std::move(found.front());
+}
+
+void TellAudit(const std::vector<StoredInstance>& instances, audit::Event& about) {
+  about.instances = static_cast<int64_t>(instances.size());
+  about.study_uids = {instances.front().path.study};
+  // A study is one patient's.
+  if (!instances.front().patient_id.empty()) {
+    about.patient_ids = {instances.front().patient_id};
+  }
+}
+
+}  // namespace isocenter::dicomweb
