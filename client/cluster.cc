@@ -156,9 +156,8 @@ bool HasEnded(const v1::Job& job) {
 
 absl::StatusOr<std::vector<JobHolder>> HoldersOfJob(const Cluster& cluster,
                                                     const std::string& job_id) {
-  const auto answers = cluster.AskAll<v1::Job>([&](const ServiceChannel& channel) {
-    return JobClient(channel).Get(job_id, Cluster::kToAnswer);
-  });
+  const auto answers = cluster.AskAll<v1::Job>(
+      [&](const ServiceChannel& channel) { return JobClient(channel).Get(job_id); });
   std::vector<JobHolder> holders;
   std::vector<std::string> names, away;
   for (size_t i = 0; i < answers.size(); ++i) {

@@ -99,13 +99,12 @@ JobClient::JobClient(const ServiceChannel& channel) : stubs_(std::make_unique<St
 }
 JobClient::~JobClient() = default;
 
-absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest filter, int limit,
-                                                     absl::Duration timeout) const {
+absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest filter, int limit) const {
   std::vector<v1::Job> jobs;
   filter.clear_page_token();
   do {
     grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+    SetShortDeadline(context);
     filter.set_page_size(std::clamp(limit - static_cast<int>(jobs.size()), 1, 1000));
     v1::ListJobsResponse response;
     ISO_RETURN_IF_ERROR(FromGrpc(stubs_->jobs->ListJobs(&context, filter, &response)));
@@ -116,9 +115,9 @@ absl::StatusOr<std::vector<v1::Job>> JobClient::List(v1::ListJobsRequest filter,
   return jobs;
 }
 
-absl::StatusOr<v1::Job> JobClient::Get(const std::string& job_id, absl::Duration timeout) const {
+absl::StatusOr<v1::Job> JobClient::Get(const std::string& job_id) const {
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  SetShortDeadline(context);
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   v1::Job job;

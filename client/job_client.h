@@ -45,11 +45,8 @@ class JobClient {
   ~JobClient();
 
   /// All jobs that match, newest first, at most `limit`. Paging fields of `filter` are ignored.
-  /// `timeout`: of each thousand of them.
-  absl::StatusOr<std::vector<v1::Job>> List(v1::ListJobsRequest filter, int limit,
-                                            absl::Duration timeout = absl::Seconds(30)) const;
-  absl::StatusOr<v1::Job> Get(const std::string& job_id,
-                              absl::Duration timeout = absl::Seconds(30)) const;
+  absl::StatusOr<std::vector<v1::Job>> List(v1::ListJobsRequest filter, int limit) const;
+  absl::StatusOr<v1::Job> Get(const std::string& job_id) const;
   /// Calls `on_change` at once and after every change until the job has ended or `on_change`
   /// returns false; returns the last state seen. `previews`: the jobs have those, too.
   absl::StatusOr<v1::Job> Watch(const std::string& job_id,

@@ -2,7 +2,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "absl/time/clock.h"
 #include "client/rpc_status.h"
 #include "isocenter/v1/node.grpc.pb.h"
 #include "kernels/base/status_macros.h"
@@ -17,9 +16,9 @@ NodeClient::NodeClient(const ServiceChannel& channel)
     : stub_(new Stub{v1::NodeService::NewStub(channel.grpc_channel())}) {}
 NodeClient::~NodeClient() = default;
 
-absl::StatusOr<v1::NodeStatus> NodeClient::Status(absl::Duration timeout) const {
+absl::StatusOr<v1::NodeStatus> NodeClient::Status() const {
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  SetShortDeadline(context);
   v1::NodeStatus status;
   ISO_RETURN_IF_ERROR(FromGrpc(stub_->node->GetNodeStatus(&context, {}, &status)));
   return status;

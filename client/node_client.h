@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "client/channel.h"
 #include "isocenter/v1/node.pb.h"
 
@@ -18,7 +17,7 @@ class NodeClient {
   explicit NodeClient(const ServiceChannel& channel);
   ~NodeClient();
 
-  absl::StatusOr<v1::NodeStatus> Status(absl::Duration timeout = absl::Seconds(30)) const;
+  absl::StatusOr<v1::NodeStatus> Status() const;
   /// `reason`: shown to those who are refused; may be empty. `by`: who asks, for the server's log.
   absl::StatusOr<v1::NodeStatus> Drain(const std::string& reason, const std::string& by) const;
   absl::StatusOr<v1::NodeStatus> Resume(const std::string& by) const;

@@ -22,9 +22,6 @@
 namespace isocenter::cli {
 namespace {
 
-// Of a thousand jobs; a node that is away has not answered by then.
-constexpr absl::Duration kToList = absl::Seconds(5);
-
 struct Options {
   client::ServerAddress server;
   std::vector<std::string> states;
@@ -104,7 +101,7 @@ absl::Status Jobs(const Options& options) {
   const v1::ListJobsRequest filter = FilterOf(options);
   const auto answers =
       cluster.AskAll<std::vector<v1::Job>>([&](const client::ServiceChannel& channel) {
-        return client::JobClient(channel).List(filter, options.limit, kToList);
+        return client::JobClient(channel).List(filter, options.limit);
       });
   absl::Status completeness = Completeness(answers);
   if (NoneOf(answers)) return completeness;

@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "client/flags/choices.h"
 #include "client/flags/completion.h"
+#include "client/flags/incomplete.h"
 #include "client/flags/usage.h"
 
 namespace isocenter::flags {

@@ -21,7 +21,7 @@ class Option;
 namespace isocenter::flags {
 
 /// Does the work after parsing. OK: exit code 0; an error: its message on stderr and exit code 1,
-/// 3 where it is NotPassed or Incomplete, or 130 where it is Interrupted.
+/// 3 where it is NotPassed, or 130 where it is Interrupted.
 using Action = std::function<absl::Status()>;
 
 /// The end of a command that Ctrl-C or SIGTERM has ended. CANCELLED.
@@ -30,10 +30,6 @@ absl::Status Interrupted(absl::string_view message);
 /// The end of a command that could measure, and found what it measured not good enough.
 /// FAILED_PRECONDITION.
 absl::Status NotPassed(absl::string_view message);
-
-/// The end of a command that has told what it could learn, which is not all that was asked.
-/// UNAVAILABLE.
-absl::Status Incomplete(absl::string_view message);
 
 /// One declared flag or positional argument, which lives as long as its program.
 class Option {

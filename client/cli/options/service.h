@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "client/cluster.h"
-#include "client/flags/command.h"
+#include "client/flags/incomplete.h"
 
 namespace isocenter::cli {
 
