@@ -31,7 +31,7 @@ as_root() {
   fi
 }
 
-# The packages of Orthanc and Prometheus start services of their own; the tests and the demo start private ones instead.
+# The packages of Orthanc, Prometheus and Glewlwyd start services of their own; the tests and the demo start private ones instead.
 install_packages() {
   local policy=/usr/sbin/policy-rc.d own=
   if [ ! -e "$policy" ]; then
@@ -45,7 +45,7 @@ install_packages() {
   [ -z "$own" ] || as_root rm -f "$policy"
   if [ -d /run/systemd/system ]; then
     local service
-    for service in orthanc prometheus prometheus-node-exporter; do
+    for service in orthanc prometheus prometheus-node-exporter glewlwyd; do
       case " $* " in *" $service "*) as_root systemctl disable --now "$service" || true ;; esac
     done
   fi

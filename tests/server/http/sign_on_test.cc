@@ -24,7 +24,8 @@ using ::testing::HasSubstr;
 /// What a query says.
 std::map<std::string, std::string> QueryOf(const std::string& url) {
   std::map<std::string, std::string> query;
-  for (const auto& [name, value] : *http::ParseQuery(url.substr(url.find('?') + 1))) {
+  const auto parsed = http::ParseQuery(url.substr(url.find('?') + 1));
+  for (const auto& [name, value] : *parsed) {
     query[name] = value;
   }
   return query;

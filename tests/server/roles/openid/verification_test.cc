@@ -1,4 +1,4 @@
-// SignedTokens that are good, and those of others, of another time, for another purpose, or of no
+// Tokens that are good, and those of others, of another time, for another purpose, or of no
 // form.
 #include "server/roles/openid/verification.h"
 
