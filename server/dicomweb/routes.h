@@ -9,8 +9,8 @@
 namespace isocenter::dicomweb {
 
 struct Environment {
-  archive::Listing& listing;               // outlives the routes
-  http::Role least = http::Role::kViewer;  // who may ask
+  archive::Listing& listing;                // outlives the routes
+  http::Role least = http::Role::kConsole;  // who may ask: as of DICOM objects that are downloaded
 };
 
 /// All of them.

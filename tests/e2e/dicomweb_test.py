@@ -130,7 +130,7 @@ class DicomWebTest(support.ServiceTest):
         token = self.folder / "console.token"
         token.write_text("console-secret\n")
         result = self.stream(service, "--token-file", token)
-        server = {"Url": f"http://{service.web}/dicomweb/", "HttpHeaders": {"Authorization": "Bearer viewer-secret"}}
+        server = {"Url": f"http://{service.web}/dicomweb/", "HttpHeaders": {"Authorization": "Bearer console-secret"}}
         settings = {"Plugins": [str(PLUGIN)], "DicomWeb": {"Enable": True, "Servers": {"isocenter": server}}}
         pacs = self.orthanc(service, process.free_port(), settings=settings)
 
@@ -156,7 +156,7 @@ class DicomWebTest(support.ServiceTest):
 
         process.wait_until(lambda: records("retrieve"), 60, "the record of the retrieval")
         record = records("retrieve")[-1]
-        self.assertEqual((record["actor"], record["outcome"]), ("the viewer", "success"))
+        self.assertEqual((record["actor"], record["outcome"]), ("the console", "success"))
         self.assertEqual(record["study_uids"], [result["study_instance_uid"]])
         self.assertEqual(record["patient_ids"], [support.PATIENT_ID])
         self.assertEqual(record["instances"], support.SLICES)
@@ -184,7 +184,8 @@ class DicomWebTest(support.ServiceTest):
         service = self.service("viewers", web=f'tokens_file: "{tokens}"')
         self.assertEqual(Client(service.web).get("/studies")[0], 401)
         self.assertEqual(Client(service.web, "guess").get("/studies")[0], 401)
-        self.assertEqual(Client(service.web, "viewer-secret").get("/studies")[0], 200)
+        self.assertEqual(Client(service.web, "viewer-secret").get("/studies")[0], 403)
+        self.assertEqual(Client(service.web, "console-secret").get("/studies")[0], 200)
 
 
 if __name__ == "__main__":
