@@ -273,7 +273,8 @@ class FromTheDocsTest(support.ServiceTest):
     def test_examples_are_legal(self):
         """Every example of a configuration in the documentation, with the files of the steps."""
         steps = docs.section("installation.md", STEPS)
-        for block in docs.blocks(steps, "sh")[:3]:
+        sign_on = docs.section("sign-on.md", "Set it up")
+        for block in docs.blocks(steps, "sh")[:3] + docs.blocks(sign_on, "sh")[:1]:
             self.follow(block)
         count = 0
         for page in sorted(docs.DOCS.rglob("*.md")):
