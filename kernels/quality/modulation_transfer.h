@@ -29,11 +29,11 @@ struct WireTransfer {
 };
 /// The transfer function at a thin wire that goes through the slices: the Fourier-Bessel sum of the
 /// voxels around the straight line through its centroids, less the ring around them; the wire's own
-/// diameter is divided out (Nickoloff, Riley, Med. Phys. 12 (1985) 437). A wire a little askew meets many
-/// fractions of a voxel (Judy, Med. Phys. 3 (1976) 233). The spread is taken as round. `rod` is the
-/// wire. Errors: those of VisitRod; INVALID_ARGUMENT for voxels that are not square, `reach_mm`
-/// below 4 voxels, a wire more than 20° from the slices' normal, and one that is not denser than
-/// what is around it.
+/// diameter is divided out (Nickoloff, Riley, Med. Phys. 12 (1985) 437). A wire a little askew
+/// meets many fractions of a voxel (Judy, Med. Phys. 3 (1976) 233). The spread is taken as round.
+/// `rod` is the wire. Errors: those of VisitRod; INVALID_ARGUMENT for voxels that are not square,
+/// `reach_mm` below 4 voxels, a wire more than 20° from the slices' normal, and one that is not
+/// denser than what is around it.
 absl::StatusOr<WireTransfer> MeasureWire(const VolumeView& volume, const Rod& rod, double reach_mm);
 
 }  // namespace isocenter::quality

@@ -28,8 +28,8 @@ struct Configuration {
 
   // Of the files that `config` names: certificates, keys, tokens.
   dicom::NodeOptions dicom;
-  std::unique_ptr<roles::Roster> roster;  // who may use gRPC and the web
-  std::vector<crypto::Expiry> expiries;   // when each certificate ends
+  std::unique_ptr<roles::Roster> roster;   // who may use gRPC and the web
+  std::vector<crypto::Expiry> expiries;    // when each certificate ends
   std::vector<std::string> trace_headers;  // sent with each request to the collector of traces
 };
 
