@@ -58,7 +58,6 @@ std::unique_ptr<traces::Exporter> OpenTraces(const v1::ServerConfig& config,
                                              std::vector<std::string> headers,
                                              archive::Archive& archive) {
   if (config.traces().endpoint().empty()) return nullptr;
-  traces::InitializeHttp();
   traces::CollectorOptions collector{.endpoint = config.traces().endpoint(),
                                      .ca_file = config.traces().ca_file(),
                                      .headers = std::move(headers)};

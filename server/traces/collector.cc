@@ -18,9 +18,9 @@ bool IsPassing(long status) {
 
 }  // namespace
 
-void InitializeHttp() { curl_global_init(CURL_GLOBAL_DEFAULT); }
-
 absl::Status Post(const CollectorOptions& collector, const std::string& json) {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (ready != CURLE_OK) return absl::UnavailableError(curl_easy_strerror(ready));
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  &curl_easy_cleanup);
   if (curl == nullptr) return absl::UnavailableError("no memory for a request");

@@ -21,7 +21,4 @@ struct CollectorOptions {
 /// again. What is answered is not read beyond its status.
 absl::Status Post(const CollectorOptions& collector, const std::string& json);
 
-/// Once, before any thread: what libcurl asks for.
-void InitializeHttp();
-
 }  // namespace isocenter::traces

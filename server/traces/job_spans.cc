@@ -75,6 +75,40 @@ Span WholeOf(const Job& job, const TraceContext& context) {
   return span;
 }
 
+// Of one stage of one device, in microseconds since the first of all.
+struct Work {
+  double begin = 0, end = 0, busy = 0;
+  int64_t pieces = 0;
+};
+struct DeviceWork {
+  absl::Time zero;
+  std::map<std::pair<int64_t, std::string>, Work> stages;  // by device and stage
+};
+
+// Nothing where the text is no trace, says not when it began, or has a value that is none of its
+// type: the file may be damaged, and the library reports that by an exception.
+std::optional<DeviceWork> ReadWork(absl::string_view kept_trace) {
+  using Json = nlohmann::json;
+  try {
+    const Json trace = Json::parse(kept_trace);
+    const Json& began = trace.at(Json::json_pointer("/otherData/begin_unix_us"));
+    DeviceWork work{.zero = absl::FromUnixMicros(began.get_ref<const Json::number_unsigned_t&>())};
+    for (const Json& event : trace.at("traceEvents")) {
+      if (event.value("ph", "") != "X") continue;
+      const double begin = event.at("ts"), length = event.at("dur");
+      const std::pair<int64_t, std::string> key(event.at("pid"), event.at("name"));
+      Work& of = work.stages.try_emplace(key, Work{begin, begin + length}).first->second;
+      of.begin = std::min(of.begin, begin);
+      of.end = std::max(of.end, begin + length);
+      of.busy += length;
+      ++of.pieces;
+    }
+    return work;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::vector<Span> SpansOf(const Job& job, const std::vector<StateChange>& changes) {
@@ -97,34 +131,12 @@ std::vector<Span> SpansOf(const Job& job, const std::vector<StateChange>& change
 
 std::vector<Span> DeviceSpansOf(const Job& job, const std::vector<Span>& spans,
                                 absl::string_view kept_trace) {
-  using Json = nlohmann::json;
-  const Json trace = Json::parse(kept_trace, nullptr, /*allow_exceptions=*/false);
-  const auto began = Json::json_pointer("/otherData/begin_unix_us");
-  if (spans.empty() || !trace.is_object() || !trace.contains(began) ||
-      !trace[began].is_number_integer() || !trace.contains("traceEvents")) {
-    return {};
-  }
-  const absl::Time zero = absl::FromUnixMicros(trace[began].get<int64_t>());
-  struct Work {
-    double begin, end, busy = 0;
-    int64_t pieces = 0;
-  };
-  std::map<std::pair<int64_t, std::string>, Work> work;  // by device and stage
-  for (const Json& event : trace["traceEvents"]) {
-    if (!event.is_object() || event.value("ph", "") != "X") continue;
-    const double begin = event.value("ts", 0.0), length = event.value("dur", 0.0);
-    Work& of = work.try_emplace({event.value("pid", int64_t{0}), event.value("name", "")},
-                                Work{begin, begin + length})
-                   .first->second;
-    of.begin = std::min(of.begin, begin);
-    of.end = std::max(of.end, begin + length);
-    of.busy += length;
-    ++of.pieces;
-  }
+  const std::optional<DeviceWork> work = ReadWork(kept_trace);
+  if (spans.empty() || !work) return {};
   std::vector<Span> found;
-  for (const auto& [key, of] : work) {
+  for (const auto& [key, of] : work->stages) {
     const std::string name = absl::StrCat("device ", key.first, " ", key.second);
-    const auto at = [&](double us) { return zero + absl::Microseconds(us); };
+    const auto at = [&](double us) { return work->zero + absl::Microseconds(us); };
     // Chunks are computed while frames come: the state that the work began in.
     const auto within = std::ranges::find_if(spans.begin() + 1, spans.end(), [&](const Span& s) {
       return s.begin <= at(of.begin) && at(of.begin) < s.end;

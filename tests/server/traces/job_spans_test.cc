@@ -103,9 +103,17 @@ TEST(DeviceSpansOf, OneForEachStageOfADeviceWithinItsState) {
 
 TEST(DeviceSpansOf, NothingOfWhatIsNoTrace) {
   const std::vector<Span> spans = SpansOf(Ended(), kChanges);
-  for (const char* kept :
-       {"", "[]", "{", R"({"otherData":{}})", R"({"otherData":{"begin_unix_us":"1"}})",
-        R"({"otherData":{"plan":""},"traceEvents":[]})"}) {
+  for (
+      const char* kept :
+      {"", "[]", "{", R"({"otherData":{}})", R"({"otherData":{"begin_unix_us":"1"}})",
+       R"({"otherData":{"plan":""},"traceEvents":[]})",
+       // Damaged: values of other types, and none.
+       R"({"otherData":7,"traceEvents":[]})",
+       R"({"otherData":{"begin_unix_us":1},"traceEvents":[7]})",
+       R"({"otherData":{"begin_unix_us":1},"traceEvents":[{"ph":7}]})",
+       R"({"otherData":{"begin_unix_us":1},"traceEvents":[{"ph":"X"}]})",
+       R"({"otherData":{"begin_unix_us":1},"traceEvents":[{"ph":"X","name":"n","pid":0,"ts":"0","dur":1}]})",
+       R"({"otherData":{"begin_unix_us":1},"traceEvents":[{"ph":"X","name":9,"pid":0,"ts":0,"dur":1}]})"}) {
     EXPECT_THAT(DeviceSpansOf(Ended(), spans, kept), IsEmpty()) << kept;
   }
 }
