@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/objects/stored_object.h"
 #include "server/dicomweb/requests.h"
 #include "server/dicomweb/routes.h"
 #include "server/dicomweb/stored_instances.h"
-#include "server/dicomweb/stored_object.h"
 #include "server/http/places.h"
 #include "server/http/transport/answers.h"
 
@@ -46,9 +46,10 @@ class MetadataBody : public http::Body {
     std::string piece;
     while (next_ < instances_.size() && piece.size() < kPieceBytes) {
       const StoredInstance& instance = instances_[next_];
-      ISO_ASSIGN_OR_RETURN(const std::string object,
-                           MetadataOf(instance.file, absl::StrCat(UrlOf(base_, instance.path),
-                                                                  "/bulkdata/7FE00010")));
+      ISO_ASSIGN_OR_RETURN(
+          const std::string object,
+          dicom::MetadataOf(instance.file,
+                            absl::StrCat(UrlOf(base_, instance.path), "/bulkdata/7FE00010")));
       absl::StrAppend(&piece, next_ == 0 ? "[" : ",", object,
                       next_ + 1 == instances_.size() ? "]" : "");
       ++next_;

@@ -4,12 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/dicom/objects/stored_object.h"
 #include "server/dicomweb/file_answer.h"
 #include "server/dicomweb/frame_list.h"
 #include "server/dicomweb/requests.h"
 #include "server/dicomweb/routes.h"
 #include "server/dicomweb/stored_instances.h"
-#include "server/dicomweb/stored_object.h"
 
 namespace isocenter::dicomweb {
 namespace {
@@ -56,7 +56,7 @@ class PixelApi {
  private:
   struct Opened {
     StoredInstance instance;
-    PixelLayout layout;
+    dicom::PixelLayout layout;
     std::string url;
   };
 
@@ -65,7 +65,7 @@ class PixelApi {
     ISO_RETURN_IF_ERROR(CheckParameters(call.request, {}));
     Opened opened;
     ISO_ASSIGN_OR_RETURN(opened.instance, FindOne(listing_, path));
-    ISO_ASSIGN_OR_RETURN(opened.layout, ReadPixelLayout(opened.instance.file));
+    ISO_ASSIGN_OR_RETURN(opened.layout, dicom::ReadPixelLayout(opened.instance.file));
     opened.url = UrlOf(BaseUrl(call.request), path);
     TellAudit({opened.instance}, call.about);
     return opened;

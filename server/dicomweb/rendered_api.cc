@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "proto/images/png.h"
+#include "server/dicom/objects/stored_object.h"
 #include "server/dicomweb/frame_list.h"
 #include "server/dicomweb/requests.h"
 #include "server/dicomweb/routes.h"
 #include "server/dicomweb/stored_instances.h"
-#include "server/dicomweb/stored_object.h"
 #include "server/dicomweb/window.h"
 #include "server/viewer/raw_volume.h"
 
@@ -22,8 +22,9 @@ constexpr char kWindow[] = "window";
 
 /// Reads one frame, counted from one, and gives each of its values a shade.
 absl::StatusOr<images::GrayImage> Render(const std::filesystem::path& path,
-                                         const PixelLayout& layout, int frame,
-                                         const Presentation& presentation, const Window& window) {
+                                         const dicom::PixelLayout& layout, int frame,
+                                         const dicom::Presentation& presentation,
+                                         const Window& window) {
   std::vector<int16_t> values(static_cast<size_t>(layout.rows) * layout.columns);
   ISO_ASSIGN_OR_RETURN(const viewer::InputFile file, viewer::InputFile::Open(path));
   ISO_RETURN_IF_ERROR(file.ReadAt(layout.offset + (frame - 1) * layout.frame_bytes,
@@ -37,7 +38,7 @@ absl::StatusOr<images::GrayImage> Render(const std::filesystem::path& path,
 }
 
 /// The frame that a path means: its last part, or the only one of the instance.
-absl::StatusOr<int> FrameOf(const http::Call& call, const PixelLayout& layout) {
+absl::StatusOr<int> FrameOf(const http::Call& call, const dicom::PixelLayout& layout) {
   if (call.arguments.size() < 4) {
     if (layout.frames == 1) return 1;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -61,9 +62,10 @@ absl::StatusOr<http::Response> Answer(archive::Listing& listing, const http::Cal
     ISO_ASSIGN_OR_RETURN(window, ParseWindow(*text));
   }
   ISO_ASSIGN_OR_RETURN(const StoredInstance instance, FindOne(listing, path));
-  ISO_ASSIGN_OR_RETURN(const PixelLayout layout, ReadPixelLayout(instance.file));
+  ISO_ASSIGN_OR_RETURN(const dicom::PixelLayout layout, dicom::ReadPixelLayout(instance.file));
   ISO_ASSIGN_OR_RETURN(const int frame, FrameOf(call, layout));
-  ISO_ASSIGN_OR_RETURN(const Presentation presentation, ReadPresentation(instance.file));
+  ISO_ASSIGN_OR_RETURN(const dicom::Presentation presentation,
+                       dicom::ReadPresentation(instance.file));
   if (!window) {
     window = Window{.center = presentation.window_center, .width = presentation.window_width};
   }

@@ -1,5 +1,4 @@
-// What a stored DICOM object says of itself. The files are this node's own; see
-// server/dicom/objects.
+// What a stored DICOM object says of itself. The files are this node's own.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace isocenter::dicomweb {
+namespace isocenter::dicom {
 
 /// Where the frames are in a file: the last `frames` times `frame_bytes` of it, one after the
 /// other, uncompressed, little-endian.
@@ -36,4 +35,4 @@ absl::StatusOr<PixelLayout> ReadPixelLayout(const std::filesystem::path& file);
 /// Errors: as above.
 absl::StatusOr<Presentation> ReadPresentation(const std::filesystem::path& file);
 
-}  // namespace isocenter::dicomweb
+}  // namespace isocenter::dicom

@@ -1,4 +1,4 @@
-#include "server/dicomweb/stored_object.h"
+#include "server/dicom/objects/stored_object.h"
 
 #include <dcmtk/config/osconfig.h>
 #include <dcmtk/dcmdata/dcjson.h>
@@ -14,7 +14,7 @@
 #include "kernels/base/status_macros.h"
 #include "server/viewer/raw_volume.h"
 
-namespace isocenter::dicomweb {
+namespace isocenter::dicom {
 namespace {
 
 // Of values that are read with the others; longer ones are pixels.
@@ -132,4 +132,4 @@ absl::StatusOr<Presentation> ReadPresentation(const std::filesystem::path& file)
   return presentation;
 }
 
-}  // namespace isocenter::dicomweb
+}  // namespace isocenter::dicom
