@@ -74,6 +74,14 @@ absl::Status Database::Execute(const std::string& sql, const std::vector<Value>&
 
 absl::Status Database::Query(const std::string& sql, const std::vector<Value>& values,
                              const std::function<void(const Row&)>& on_row) {
+  return QueryWhile(sql, values, [&](const Row& row) {
+    on_row(row);
+    return true;
+  });
+}
+
+absl::Status Database::QueryWhile(const std::string& sql, const std::vector<Value>& values,
+                                  const std::function<bool(const Row&)>& on_row) {
   sqlite3_stmt* raw = nullptr;
   int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()), &raw,
                                 nullptr);
@@ -87,7 +95,9 @@ absl::Status Database::Query(const std::string& sql, const std::vector<Value>& v
                : sqlite3_bind_int64(raw, index, values[i].integer_);
     if (code != SQLITE_OK) return Error(code);
   }
-  while ((code = sqlite3_step(raw)) == SQLITE_ROW) on_row(Row(raw));
+  while ((code = sqlite3_step(raw)) == SQLITE_ROW) {
+    if (!on_row(Row(raw))) return absl::OkStatus();
+  }
   return code == SQLITE_DONE ? absl::OkStatus() : Error(code);
 }
 

@@ -61,6 +61,9 @@ class Database {
   /// Runs one statement and calls `on_row` for each of its rows.
   absl::Status Query(const std::string& sql, const std::vector<Value>& values,
                      const std::function<void(const Row&)>& on_row);
+  /// The same until `on_row` is false.
+  absl::Status QueryWhile(const std::string& sql, const std::vector<Value>& values,
+                          const std::function<bool(const Row&)>& on_row);
   /// Statements may call `name(number, text)`, which is true or false, until it is set again; what
   /// it refers to must live as long as they run.
   absl::Status SetFunction(const char* name,

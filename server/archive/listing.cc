@@ -120,16 +120,16 @@ std::string OrderOf(ListingLevel level) {
 /// that is asked for, so that a page costs what is before it, and nothing of what follows. A CROSS
 /// JOIN says that studies are walked first, whatever SQLite takes for cheaper; where the selection
 /// leaves few of the lower tables' rows, they may be.
-std::string KeysOf(const ListingRequest& request) {
+std::string KeysOf(const ListingRequest& request, bool in_known_series) {
   const Selection& selection = request.selection;
-  const bool few_series = !selection.series_uids.empty() ||
+  const bool few_series = in_known_series || !selection.series_uids.empty() ||
                           !selection.requested_procedure_ids.empty() ||
                           !selection.scheduled_step_ids.empty();
   std::string keys = "s.key AS study_key";
   std::string tables = "studies s";
   if (AsksForPatients(request)) tables += " JOIN patients p ON p.key = s.patient_key";
   if (request.level >= ListingLevel::kSeries) {
-    keys += ", r.key AS series_key";
+    keys += ", r.key AS series_key, r.instance_count AS instance_count";
     const bool few = few_series || (request.level == ListingLevel::kInstance &&
                                     !selection.sop_instance_uids.empty());
     absl::StrAppend(&tables, few ? "" : " CROSS", " JOIN series r ON r.study_key = s.key");
@@ -167,6 +167,15 @@ Conditions ConditionsOf(const ListingRequest& request) {
   return conditions;
 }
 
+/// Instances of which nothing is asked but what they belong to: counting those of whole series
+/// leads to any page of them.
+bool AsksForSeriesAlone(const ListingRequest& request) {
+  return request.level == ListingLevel::kInstance && request.selection.sop_instance_uids.empty() &&
+         std::ranges::none_of(request.conditions, [](const FieldCondition& condition) {
+           return LevelOf(condition.field) == ListingLevel::kInstance;
+         });
+}
+
 }  // namespace
 
 ListingLevel LevelOf(Field field) { return ColumnOf(field).level; }
@@ -177,7 +186,8 @@ absl::StatusOr<std::unique_ptr<Listing>> Listing::Open(const std::filesystem::pa
   return std::unique_ptr<Listing>(new Listing(std::move(database), std::move(results)));
 }
 
-absl::StatusOr<std::vector<std::vector<std::string>>> Listing::Find(const ListingRequest& request) {
+absl::Status Listing::Find(const ListingRequest& request,
+                           const std::function<void(const std::vector<std::string>&)>& on_row) {
   std::vector<std::string> columns;
   for (const Field field : request.fields) {
     ISO_RETURN_IF_ERROR(CheckLevel(field, request.level));
@@ -186,28 +196,56 @@ absl::StatusOr<std::vector<std::vector<std::string>>> Listing::Find(const Listin
   for (const FieldCondition& condition : request.conditions) {
     ISO_RETURN_IF_ERROR(CheckLevel(condition.field, request.level));
   }
-  Conditions conditions = ConditionsOf(request);
-  const std::string where = conditions.Where();
-  const std::string limit = conditions.AddValue(request.limit);
-  const std::string offset = conditions.AddValue(request.offset);
-  const std::string order = OrderOf(request.level);
-  const std::string sql = absl::StrCat("SELECT ", absl::StrJoin(columns, ", "), " FROM (",
-                                       KeysOf(request), where, order, " LIMIT ", limit, " OFFSET ",
-                                       offset, ") k", TablesOf(request.level), order);
-  std::vector<std::vector<std::string>> rows;
   absl::MutexLock lock(&mutex_);
   ISO_RETURN_IF_ERROR(database_.SetFunction(kFilter, [&](int64_t number, absl::string_view value) {
     return request.conditions[static_cast<size_t>(number)].accepts(value);
   }));
-  const absl::Status status = database_.Query(sql, conditions.values(), [&](const Row& row) {
-    std::vector<std::string>& values = rows.emplace_back();
-    for (size_t i = 0; i < request.fields.size(); ++i) {
-      values.push_back(row.Text(static_cast<int>(i)));
-      if (request.fields[i] == Field::kFile) values.back() = results_ / values.back();
+  Conditions conditions = ConditionsOf(request);
+  int64_t first = request.offset;
+  const bool by_series = AsksForSeriesAlone(request);
+  if (by_series) {
+    ISO_ASSIGN_OR_RETURN(const Stretch stretch, StretchOf(request));
+    if (stretch.series.empty()) return absl::OkStatus();
+    conditions.Add(absl::StrCat("r.key IN (", absl::StrJoin(stretch.series, ","), ")"));
+    first = stretch.first;
+  }
+  const std::string where = conditions.Where();
+  const std::string limit = conditions.AddValue(request.limit);
+  const std::string offset = conditions.AddValue(first);
+  const std::string order = OrderOf(request.level);
+  const std::string sql = absl::StrCat("SELECT ", absl::StrJoin(columns, ", "), " FROM (",
+                                       KeysOf(request, by_series), where, order, " LIMIT ", limit,
+                                       " OFFSET ", offset, ") k", TablesOf(request.level), order);
+  std::vector<std::string> values(request.fields.size());
+  return database_.Query(sql, conditions.values(), [&](const Row& row) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = row.Text(static_cast<int>(i));
+      if (request.fields[i] == Field::kFile) values[i] = results_ / values[i];
     }
+    on_row(values);
   });
-  ISO_RETURN_IF_ERROR(status);
-  return rows;
+}
+
+absl::StatusOr<Listing::Stretch> Listing::StretchOf(const ListingRequest& request) {
+  ListingRequest series = request;
+  series.level = ListingLevel::kSeries;
+  const Conditions conditions = ConditionsOf(series);
+  Stretch stretch;
+  int64_t before = 0;  // instances of the series that were walked
+  const auto take = [&](const Row& row) {
+    const int64_t count = row.Integer(1);
+    if (before + count > request.offset) {
+      if (stretch.series.empty()) stretch.first = request.offset - before;
+      stretch.series.push_back(row.Integer(0));
+    }
+    before += count;
+    return before < request.offset + request.limit;
+  };
+  ISO_RETURN_IF_ERROR(database_.QueryWhile(
+      absl::StrCat("SELECT series_key, instance_count FROM (", KeysOf(series, false),
+                   conditions.Where(), OrderOf(series.level), ")"),
+      conditions.values(), take));
+  return stretch;
 }
 
 }  // namespace isocenter::archive

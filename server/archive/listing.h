@@ -89,11 +89,22 @@ class Listing {
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
 
-  /// A row for each that matches, from the one with number `offset` on, at most `limit`: the values
-  /// of the fields, in their order. INVALID_ARGUMENT: a field of a level below.
-  absl::StatusOr<std::vector<std::vector<std::string>>> Find(const ListingRequest& request);
+  /// Calls `on_row` for each that matches, from the one with number `offset` on, at most `limit`,
+  /// with the values of the fields in their order. INVALID_ARGUMENT: a field of a level below.
+  absl::Status Find(const ListingRequest& request,
+                    const std::function<void(const std::vector<std::string>& row)>& on_row);
 
  private:
+  /// Of the instances of these series, in the order of the listing, those from number `first` on.
+  struct Stretch {
+    std::vector<int64_t> series;  // their keys
+    int64_t first = 0;
+  };
+
+  /// The series that hold a page of instances, of which nothing else is asked.
+  absl::StatusOr<Stretch> StretchOf(const ListingRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   Listing(Database database, std::filesystem::path results)
       : results_(std::move(results)), database_(std::move(database)) {}
 

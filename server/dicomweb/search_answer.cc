@@ -1,6 +1,12 @@
 #include "server/dicomweb/search_answer.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
@@ -48,40 +54,113 @@ std::vector<std::string> ValuesOf(const SearchAttribute& attribute, const std::s
   return {value};
 }
 
-void Put(const SearchAttribute& attribute, const std::string& value, Json& object) {
-  const uint64_t sequence = attribute.tag >> 32;
-  if (sequence == 0) {
-    object[Key(attribute.tag)] = ElementOf(attribute.vr, ValuesOf(attribute, value));
-    return;
+using Row = std::vector<std::string>;
+
+/// A sequence of one item with those attributes in `columns` that have a value; without any it
+/// stays empty.
+Json SequenceOf(const SearchRequest& search, const std::vector<size_t>& columns, const Row& row) {
+  Json sequence = {{"vr", "SQ"}};
+  for (const size_t column : columns) {
+    if (row[column].empty()) continue;
+    const SearchAttribute& attribute = *search.returned[column];
+    sequence["Value"][0][Key(attribute.tag)] = ElementOf(attribute.vr, {row[column]});
   }
-  Json& items = object[Key(sequence)];
-  items["vr"] = "SQ";
-  if (value.empty()) return;  // a sequence without any stays empty
-  items["Value"][0][Key(attribute.tag)] = ElementOf(attribute.vr, {value});
+  return sequence;
 }
 
 }  // namespace
 
-std::string SearchAnswer(const SearchRequest& search,
-                         const std::vector<std::vector<std::string>>& rows,
-                         absl::string_view base) {
-  Json answer = Json::array();
-  for (const std::vector<std::string>& row : rows) {
-    Json object = {{Key(dicom::kSpecificCharacterSet), ElementOf("CS", {"ISO_IR 192"})},
-                   {Key(dicom::kInstanceAvailability), ElementOf("CS", {"ONLINE"})}};
-    ObjectPath path;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const SearchAttribute& attribute = *search.returned[i];
-      Put(attribute, row[i], object);
-      if (attribute.tag == dicom::kStudyInstanceUid) path.study = row[i];
-      if (attribute.tag == dicom::kSeriesInstanceUid) path.series = row[i];
-      if (attribute.tag == dicom::kSopInstanceUid) path.instance = row[i];
-    }
-    object[Key(kRetrieveUrl)] = ElementOf("UR", {UrlOf(base, path)});
-    answer.push_back(std::move(object));
+/// One element of the objects, as text. What rows have in common, such as their patient, is made
+/// into text once: they come in an order that keeps it together.
+class SearchAnswer::Element {
+ public:
+  /// `make`: the element, of the values in `columns` of a row.
+  Element(const std::string& key, std::vector<size_t> columns, std::function<Json(const Row&)> make)
+      : key_(absl::StrCat("\"", key, "\":")),
+        columns_(std::move(columns)),
+        make_(std::move(make)) {}
+
+  const std::string& TextFor(const Row& row) {
+    const bool is_known = !text_.empty() && std::ranges::all_of(columns_, [&](size_t column) {
+      return row[column] == last_[column];
+    });
+    if (is_known) return text_;
+    last_.resize(row.size());
+    for (const size_t column : columns_) last_[column] = row[column];
+    // Names that are not UTF-8 keep what of them is.
+    text_ = key_ + make_(row).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return text_;
   }
-  // Names that are not UTF-8 keep what of them is.
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+
+ private:
+  std::string key_;
+  std::vector<size_t> columns_;
+  std::function<Json(const Row&)> make_;
+  Row last_;
+  std::string text_;
+};
+
+std::vector<SearchAnswer::Element> SearchAnswer::ElementsOf(const SearchRequest& search,
+                                                            const std::string& base) {
+  std::map<std::string, Element> elements;
+  const auto add = [&](uint64_t tag, std::vector<size_t> columns,
+                       std::function<Json(const Row&)> make) {
+    elements.try_emplace(Key(tag), Key(tag), std::move(columns), std::move(make));
+  };
+  add(dicom::kSpecificCharacterSet, {}, [](const Row&) { return ElementOf("CS", {"ISO_IR 192"}); });
+  add(dicom::kInstanceAvailability, {}, [](const Row&) { return ElementOf("CS", {"ONLINE"}); });
+
+  std::map<uint64_t, std::vector<size_t>> sequences;
+  std::vector<std::pair<size_t, std::string ObjectPath::*>> uids;
+  std::vector<size_t> uid_columns;
+  for (size_t i = 0; i < search.returned.size(); ++i) {
+    const SearchAttribute& attribute = *search.returned[i];
+    if (attribute.tag == dicom::kStudyInstanceUid) uids.emplace_back(i, &ObjectPath::study);
+    if (attribute.tag == dicom::kSeriesInstanceUid) uids.emplace_back(i, &ObjectPath::series);
+    if (attribute.tag == dicom::kSopInstanceUid) uids.emplace_back(i, &ObjectPath::instance);
+    if (attribute.tag >> 32 != 0) {
+      sequences[attribute.tag >> 32].push_back(i);
+      continue;
+    }
+    add(attribute.tag, {i}, [&attribute, i](const Row& row) {
+      return ElementOf(attribute.vr, ValuesOf(attribute, row[i]));
+    });
+  }
+  for (const auto& [tag, columns] : sequences) {
+    add(tag, columns,
+        [&search, columns = columns](const Row& row) { return SequenceOf(search, columns, row); });
+  }
+  for (const auto& [column, part] : uids) uid_columns.push_back(column);
+  add(kRetrieveUrl, uid_columns, [base, uids](const Row& row) {
+    ObjectPath path;
+    for (const auto& [column, part] : uids) path.*part = row[column];
+    return ElementOf("UR", {UrlOf(base, path)});
+  });
+  std::vector<Element> in_order;
+  for (auto& [key, element] : elements) in_order.push_back(std::move(element));
+  return in_order;
+}
+
+SearchAnswer::SearchAnswer(const SearchRequest& search, std::string base)
+    : limit_(search.limit), elements_(ElementsOf(search, base)) {}
+
+SearchAnswer::~SearchAnswer() = default;
+
+void SearchAnswer::Add(const std::vector<std::string>& row) {
+  has_more_ = rows_ == limit_;
+  if (has_more_) return;
+  text_ += rows_ > 0 ? ",{" : "{";
+  for (Element& element : elements_) {
+    if (text_.back() != '{') text_ += ',';
+    text_ += element.TextFor(row);
+  }
+  text_ += '}';
+  ++rows_;
+}
+
+std::string SearchAnswer::TakeText() {
+  text_ += ']';
+  return std::move(text_);
 }
 
 }  // namespace isocenter::dicomweb

@@ -18,8 +18,8 @@ void Warn(const char* text, http::Response& response) {
   response.Set("Warning", absl::StrCat("299 isocenter \"", text, "\""));
 }
 
-void TellKeys(const SearchRequest& search, size_t matches, audit::Event& about) {
-  about.matches = static_cast<int64_t>(matches);
+void TellKeys(const SearchRequest& search, int64_t matches, audit::Event& about) {
+  about.matches = matches;
   for (const auto& [tag, value] : search.keys) {
     if (value.empty()) continue;
     about.query.push_back(
@@ -35,18 +35,17 @@ absl::StatusOr<http::Response> Search(archive::Listing& listing, dicom::Level le
   ISO_ASSIGN_OR_RETURN(const ObjectPath within, PathOf(call));
   ISO_ASSIGN_OR_RETURN(const SearchRequest search, ParseSearch(level, within, call.request));
   ISO_ASSIGN_OR_RETURN(const archive::ListingRequest wanted, ListingOf(search));
-  ISO_ASSIGN_OR_RETURN(auto rows, listing.Find(wanted));
-  const bool has_more = rows.size() > static_cast<size_t>(search.limit);
-  if (has_more) rows.pop_back();
-  TellKeys(search, rows.size(), call.about);
+  SearchAnswer answer(search, BaseUrl(call.request));
+  ISO_RETURN_IF_ERROR(listing.Find(wanted, [&](const auto& row) { answer.Add(row); }));
+  TellKeys(search, answer.rows(), call.about);
   http::Response response;
   response.Set("Content-Type", form.type);
-  if (has_more) Warn("There are additional results that can be requested", response);
+  if (answer.has_more()) Warn("There are additional results that can be requested", response);
   if (search.wants_fuzzy_matching) {
     Warn("The fuzzymatching parameter is not supported. Only literal matching has been performed.",
          response);
   }
-  response.body = SearchAnswer(search, rows, BaseUrl(call.request));
+  response.body = answer.TakeText();
   if (call.request.AcceptsGzip()) http::Compress(response);
   return response;
 }

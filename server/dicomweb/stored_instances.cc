@@ -25,22 +25,20 @@ absl::StatusOr<std::vector<StoredInstance>> FindStored(archive::Listing& listing
   request.selection.study_uids = {path.study};
   if (!path.series.empty()) request.selection.series_uids = {path.series};
   if (!path.instance.empty()) request.selection.sop_instance_uids = {path.instance};
-  ISO_ASSIGN_OR_RETURN(const auto rows, listing.Find(request));
-  if (rows.empty()) {
-    return absl::NotFoundError(absl::StrCat("nothing is stored of ", UrlOf(kRoot, path)));
-  }
-  if (rows.size() > kMostInstances) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(UrlOf(kRoot, path), " has more than ", kMostInstances,
-                     " instances; legal are studies and series of fewer"));
-  }
   std::vector<StoredInstance> instances;
-  instances.reserve(rows.size());
-  for (const std::vector<std::string>& row : rows) {
+  ISO_RETURN_IF_ERROR(listing.Find(request, [&](const std::vector<std::string>& row) {
     instances.push_back({.path = {row[0], row[1], row[2]},
                          .sop_class_uid = row[3],
                          .patient_id = row[4],
                          .file = row[5]});
+  }));
+  if (instances.empty()) {
+    return absl::NotFoundError(absl::StrCat("nothing is stored of ", UrlOf(kRoot, path)));
+  }
+  if (instances.size() > kMostInstances) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(UrlOf(kRoot, path), " has more than ", kMostInstances,
+                     " instances; legal are studies and series of fewer"));
   }
   return instances;
 }

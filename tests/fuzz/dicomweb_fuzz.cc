@@ -33,7 +33,9 @@ void Search(dicom::Level level, const http::Request& request) {
     (void)condition.accepts("CT,XA");
   }
   const std::vector<std::string> row(search->returned.size(), "1");
-  (void)dicomweb::SearchAnswer(*search, {row}, dicomweb::BaseUrl(request));
+  dicomweb::SearchAnswer answer(*search, dicomweb::BaseUrl(request));
+  answer.Add(row);
+  (void)answer.TakeText();
 }
 
 }  // namespace

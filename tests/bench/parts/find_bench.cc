@@ -89,15 +89,16 @@ absl::Status MeasureSearch(const Options& options, archive::Archive& archive, di
   http::Request request;
   request.query = *http::ParseQuery(parameters);
   std::vector<double> milliseconds;
-  size_t matches = 0;
+  int64_t matches = 0;
   for (int i = 0; i < options.repeats; ++i) {
     const absl::Time start = absl::Now();
     ISO_ASSIGN_OR_RETURN(const auto search, dicomweb::ParseSearch(level, within, request));
     ISO_ASSIGN_OR_RETURN(const auto listing, dicomweb::ListingOf(search));
-    ISO_ASSIGN_OR_RETURN(const auto rows, archive.listing().Find(listing));
-    const std::string answer = dicomweb::SearchAnswer(search, rows, "http://bench/dicomweb");
+    dicomweb::SearchAnswer answer(search, "http://bench/dicomweb");
+    ISO_RETURN_IF_ERROR(archive.listing().Find(listing, [&](const auto& row) { answer.Add(row); }));
+    const std::string text = answer.TakeText();
     milliseconds.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
-    matches = std::min(rows.size(), static_cast<size_t>(search.limit));
+    matches = answer.rows();
   }
   std::sort(milliseconds.begin(), milliseconds.end());
   const char* const of = level == dicom::Level::kStudy    ? "/studies"
@@ -106,7 +107,7 @@ absl::Status MeasureSearch(const Options& options, archive::Archive& archive, di
   const std::string name =
       absl::StrCat(within.study.empty() ? "" : "/studies/..",
                    within.series.empty() ? "" : "/series/..", of, "?", parameters);
-  std::printf("%-64s %8zu %10.2f %10.2f\n", name.c_str(), matches,
+  std::printf("%-64s %8ld %10.2f %10.2f\n", name.c_str(), matches,
               milliseconds[milliseconds.size() / 2], milliseconds.back());
   return absl::OkStatus();
 }

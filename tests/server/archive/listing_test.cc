@@ -1,6 +1,7 @@
 // Pages of what is stored.
 #include "server/archive/listing.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,9 +47,11 @@ class ListingTest : public ::testing::Test {
     ASSERT_TRUE(stored.ok()) << stored;
   }
   Rows Find(const ListingRequest& request) {
-    auto rows = archive_->listing().Find(request);
-    EXPECT_TRUE(rows.ok()) << rows.status();
-    return rows.value_or(Rows());
+    Rows rows;
+    const absl::Status status =
+        archive_->listing().Find(request, [&](const auto& row) { rows.push_back(row); });
+    EXPECT_TRUE(status.ok()) << status;
+    return rows;
   }
   /// The values of one field.
   std::vector<std::string> Values(ListingRequest request, Field field) {
@@ -139,15 +142,44 @@ TEST_F(ListingTest, FieldsOfAllLevels) {
   EXPECT_THAT(rows, ElementsAre(ElementsAre("Name1.1", "XA,CT", "2", "6", "3", "7", file)));
 }
 
+TEST_F(ListingTest, EveryPageOfInstancesIsAPartOfTheWhole) {
+  Store("1.1", "20260101", 3);
+  Store("1.2", "20260103", 1);
+  Store("1.3", "20260102", 4);
+  // With a condition on instances they are walked one by one, else series by series.
+  const FieldCondition any = {Field::kSopClassUid, [](absl::string_view) { return true; }};
+  const FieldCondition one_form = {Field::kModality,
+                                   [](absl::string_view value) { return value == "XA"; }};
+  for (const auto& conditions :
+       {std::vector<FieldCondition>(), {one_form}, {any}, {any, one_form}}) {
+    ListingRequest request{.level = ListingLevel::kInstance, .conditions = conditions};
+    request.limit = 100;
+    const std::vector<std::string> all = Values(request, Field::kSopInstanceUid);
+    const bool of_one_form = !conditions.empty() && conditions.back().field == Field::kModality;
+    EXPECT_THAT(all, SizeIs(of_one_form ? 8 : 16));
+    for (int64_t offset = 0; offset <= static_cast<int64_t>(all.size()) + 1; ++offset) {
+      for (const int64_t limit : {1, 2, 5}) {
+        request.offset = offset;
+        request.limit = limit;
+        const auto first = std::min<int64_t>(offset, all.size());
+        const auto last = std::min<int64_t>(offset + limit, all.size());
+        EXPECT_EQ(Values(request, Field::kSopInstanceUid),
+                  std::vector(all.begin() + first, all.begin() + last))
+            << offset << " " << limit;
+      }
+    }
+  }
+}
+
 TEST_F(ListingTest, FieldsBelowTheLevelAreRefused) {
+  const auto ignored = [](const std::vector<std::string>&) {};
   EXPECT_TRUE(absl::IsInvalidArgument(
-      archive_->listing().Find({.fields = {Field::kModality}, .limit = 1}).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      archive_->listing()
-          .Find({.conditions = {{Field::kRows, [](absl::string_view) { return true; }}},
-                 .fields = {Field::kStudyUid},
-                 .limit = 1})
-          .status()));
+      archive_->listing().Find({.fields = {Field::kModality}, .limit = 1}, ignored)));
+  EXPECT_TRUE(absl::IsInvalidArgument(archive_->listing().Find(
+      {.conditions = {{Field::kRows, [](absl::string_view) { return true; }}},
+       .fields = {Field::kStudyUid},
+       .limit = 1},
+      ignored)));
 }
 
 }  // namespace
